@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The wire format, version 1: what a record, a control record and a page look like in memory.
+//!
+//! This is the one definition of the format. The fast path writes it, the snapshot reader copies
+//! it, and `blog-decode` includes this very file to read it. It needs nothing but `core`, and
+//! compiles on the host unchanged. It never allocates and never looks at more bytes than it is
+//! given.
+//!
+//! A record is an 8-byte [`Header`] and a payload of 0 to 255 units of 4 bytes:
+//!
+//! ```text
+//!  63                          28 27                   8 7       0
+//! +------------------------------+----------------------+---------+
+//! | ts: low 36 bits of the clock | site (0 = control)   | len     |  header, one 64-bit store
+//! +------------------------------+----------------------+---------+
+//! | len * 4 bytes of arguments, natural size, in order, zero padded |
+//! +-----------------------------------------------------------------+
+//! ```
+//!
+//! All fields are in the byte order of the machine that wrote them; a snapshot names it.
+
+/// Version of everything that this file describes.
+pub const WIRE_VERSION: u32 = 1;
+
+/// Bits of the clock that a record header keeps.
+pub const TS_BITS: u32 = 36;
+/// Mask of the bits of the clock that a record header keeps.
+pub const TS_MASK: u64 = (1 << TS_BITS) - 1;
+/// Bits of a site id.
+pub const SITE_BITS: u32 = 20;
+/// The largest site id.
+pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
+/// Size of a record header in bytes.
+pub const HEADER_SIZE: usize = 8;
+/// Size in bytes of the unit that `len` counts.
+pub const UNIT: usize = 4;
+/// The longest payload in bytes.
+pub const PAYLOAD_MAX: usize = 255 * UNIT;
+/// The longest record in bytes.
+pub const RECORD_MAX: usize = HEADER_SIZE + PAYLOAD_MAX;
+
+/// The header of a record.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::record::Header;
+/// let h = Header::new(0x1234_5678_9abc, 7, 3);
+/// assert_eq!(h.ts(), 0x4_5678_9abc);
+/// assert_eq!(h.site(), 7);
+/// assert_eq!(h.size(), 8 + 12);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Header(pub u64);
+
+const _: () = assert!(core::mem::size_of::<Header>() == HEADER_SIZE);
+
+impl Header {
+    /// Makes a header from a full clock value, a site id and a payload length in units.
+    #[inline(always)]
+    pub const fn new(clock: u64, site: u32, units: u8) -> Self {
+        Self::from_parts(
+            clock,
+            site << 8,
+            units as u32 * UNIT as u32 + HEADER_SIZE as u32,
+        )
+    }
+
+    /// Makes a header from what the fast path has at hand: the site id already shifted left by 8
+    /// and the size of the whole record in bytes.
+    #[inline(always)]
+    pub const fn from_parts(clock: u64, site_shl8: u32, bytes: u32) -> Self {
+        let units = (bytes - HEADER_SIZE as u32) / UNIT as u32;
+        Self((clock << (64 - TS_BITS)) | (site_shl8 | units) as u64)
+    }
+
+    /// The low 36 bits of the clock.
+    #[inline(always)]
+    pub const fn ts(self) -> u64 {
+        self.0 >> (64 - TS_BITS)
+    }
+
+    /// The site id; 0 for a control record.
+    #[inline(always)]
+    pub const fn site(self) -> u32 {
+        (self.0 >> 8) as u32 & SITE_MAX
+    }
+
+    /// The payload's length in bytes.
+    #[inline(always)]
+    pub const fn payload(self) -> usize {
+        (self.0 & 0xff) as usize * UNIT
+    }
+
+    /// The size of the whole record in bytes.
+    #[inline(always)]
+    pub const fn size(self) -> usize {
+        HEADER_SIZE + self.payload()
+    }
+}
+
+/// What a control record (site 0) says: the low byte of its first payload word.
+///
+/// The second byte of that word is the [`Lost`] cause for [`Control::Lost`], else 0; the upper
+/// half is 0. A decoder skips a kind that it doesn't know by the record's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Control {
+    /// Payload: word, full clock (`u64`). The bits above [`TS_BITS`] of all that follows in this
+    /// page.
+    TimeExtend = 1,
+    /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
+    Lost = 2,
+    /// Payload: word, pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes from here on, in a
+    /// ring that several tasks share.
+    Task = 3,
+}
+
+impl Control {
+    /// The kind behind a first payload word, where this version knows it.
+    pub const fn from_word(word: u32) -> Option<Self> {
+        match word as u8 {
+            1 => Some(Self::TimeExtend),
+            2 => Some(Self::Lost),
+            3 => Some(Self::Task),
+            _ => None,
+        }
+    }
+}
+
+/// Size in bytes of a whole time-extend or lost record.
+pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
+
+/// Why records were lost. The discriminant is the second byte of a lost record's first payload
+/// word, and the index of a ring's counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Lost {
+    /// The pool had no page to give, and the ring had none of its own to reuse.
+    NoPage = 0,
+    /// A writer interrupted another one in the same ring, in the middle of a record.
+    Nested = 1,
+    /// The record would not have fitted into an empty page.
+    TooLong = 2,
+    /// The component was switched off between the start and the end of the record.
+    Disabled = 3,
+    /// A consuming reader was too slow.
+    ReaderLag = 4,
+    /// The ring is full and keeps its oldest records (discard mode).
+    Full = 5,
+    /// There was no ring to be had: no ring or task table was free.
+    NoRing = 6,
+    /// Kept free, so that the table is a power of two.
+    Reserved = 7,
+}
+
+/// Number of [`Lost`] causes, and of counters that a ring has.
+pub const LOST_CAUSES: usize = 8;
+
+impl Lost {
+    /// All causes, by index.
+    pub const ALL: [Self; LOST_CAUSES] = [
+        Self::NoPage,
+        Self::Nested,
+        Self::TooLong,
+        Self::Disabled,
+        Self::ReaderLag,
+        Self::Full,
+        Self::NoRing,
+        Self::Reserved,
+    ];
+
+    /// The cause's name, as files and tools print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoPage => "no-page",
+            Self::Nested => "nested",
+            Self::TooLong => "too-long",
+            Self::Disabled => "disabled",
+            Self::ReaderLag => "reader-lag",
+            Self::Full => "full",
+            Self::NoRing => "no-ring",
+            Self::Reserved => "reserved",
+        }
+    }
+}
+
+/// The level of a site, and the threshold of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Something failed.
+    Err = 1,
+    /// Something is odd, and was coped with.
+    Warn = 2,
+    /// What happens in normal work; the level of `blog_log!`.
+    Info = 3,
+    /// Details for the developer of the component.
+    Debug = 4,
+    /// Everything.
+    Trace = 5,
+}
+
+impl Level {
+    /// All levels, the most important first.
+    pub const ALL: [Self; 5] = [Self::Err, Self::Warn, Self::Info, Self::Debug, Self::Trace];
+
+    /// The level with this number.
+    pub const fn from_u8(n: u8) -> Option<Self> {
+        match n {
+            1 => Some(Self::Err),
+            2 => Some(Self::Warn),
+            3 => Some(Self::Info),
+            4 => Some(Self::Debug),
+            5 => Some(Self::Trace),
+            _ => None,
+        }
+    }
+
+    /// The level's name, as files and tools read and print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Err => "err",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// The `gate` of a site that never logs (not registered yet, or switched off).
+pub const GATE_OFF: u8 = 255;
+/// The `gate` of a site that logs at any level of its component.
+pub const GATE_ON: u8 = 1;
+
+/// Where a ring's writer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Context {
+    /// A task: one ring for each task.
+    Task = 0,
+    /// A softirq: one ring for each CPU.
+    Softirq = 1,
+    /// A hard interrupt: one ring for each CPU.
+    Hardirq = 2,
+    /// A non-maskable interrupt: one ring for each CPU.
+    Nmi = 3,
+}
+
+impl Context {
+    /// The context with this number.
+    pub const fn from_u8(n: u8) -> Option<Self> {
+        match n {
+            0 => Some(Self::Task),
+            1 => Some(Self::Softirq),
+            2 => Some(Self::Hardirq),
+            3 => Some(Self::Nmi),
+            _ => None,
+        }
+    }
+
+    /// The context's name, as tools print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Softirq => "softirq",
+            Self::Hardirq => "hardirq",
+            Self::Nmi => "nmi",
+        }
+    }
+}
+
+/// First word of every page.
+pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
+
+/// Size in bytes of the header at the start of a page; records follow it.
+pub const PAGE_HEADER_SIZE: usize = 48;
+
+/// A copy of the header at the start of a page, at rest (in a snapshot). `ring.rs` has the live
+/// form of the same layout.
+///
+/// A page can be decoded alone: it holds the full clock of its start and the ordinal of its first
+/// record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PageInfo {
+    /// [`PAGE_MAGIC`].
+    pub magic: u32,
+    /// Size of the page in bytes, this header included.
+    pub size: u32,
+    /// Id of the ring within its component.
+    pub ring: u32,
+    /// Pool index of the next newer page of the ring. Means nothing to readers.
+    pub next: u32,
+    /// Position of this page in its ring, from 1; grows by one a page. 0: in no ring.
+    pub seq: u64,
+    /// Full clock value at the page's start.
+    pub base: u64,
+    /// Ordinal of the page's first record: how many records the ring had taken before it. Control
+    /// records don't count.
+    pub first: u64,
+    /// Published end of the page in bytes from its start (low half), and number of published
+    /// records, control records not counted (high half). One word, so that one store publishes
+    /// both.
+    pub commit: u64,
+}
+
+const _: () = assert!(core::mem::size_of::<PageInfo>() == PAGE_HEADER_SIZE);
+
+impl PageInfo {
+    /// The published end in bytes from the page's start.
+    pub const fn end(&self) -> u32 {
+        self.commit as u32
+    }
+
+    /// The number of published records.
+    pub const fn records(&self) -> u32 {
+        (self.commit >> 32) as u32
+    }
+}
