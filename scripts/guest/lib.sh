@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What scripts/guest/qemu and scripts/guest/uml have in common: their options,
+# the timeout, the console log, and the verdict. Sourced, never run.
+
+guest_usage() {
+	cat <<-USAGE
+	usage: $(basename "$0") -k KERNEL -i INITRD [options]
+	  -l LOG     console log (default: guest.log beside the initrd)
+	  -d DIR     unpack what the guest left in /out into DIR
+	  -t SECS    kill it after so long (default 120)
+	  -c CPUS    number of CPUs (default 4)
+	  -m MIB     memory (default 1024)
+	  -a ARGS    more for the kernel command line
+	  -w         let kernel warnings pass
+	Lines that the guest starts with "guest: " are shown, without that prefix.
+	Exit status: that of the guest's /run; 121 the kernel complained (BUG, WARNING,
+	...) though /run was content; 122 the results could not be unpacked; 124 the
+	timeout struck; 125 the guest ended without a word, by a crash for example.
+	USAGE
+	exit "$1"
+}
+
+# Sets kernel, initrd, log, dir, secs, cpus, mem, args, warn_ok.
+guest_options() {
+	kernel='' initrd='' log='' dir='' secs=120 cpus=4 mem=1024 args='' warn_ok=''
+	local opt
+	while getopts 'k:i:l:d:t:c:m:a:wh' opt; do
+		case $opt in
+		k) kernel=$OPTARG ;;
+		i) initrd=$OPTARG ;;
+		l) log=$OPTARG ;;
+		d) dir=$OPTARG ;;
+		t) secs=$OPTARG ;;
+		c) cpus=$OPTARG ;;
+		m) mem=$OPTARG ;;
+		a) args=$OPTARG ;;
+		w) warn_ok=1 ;;
+		h) guest_usage 0 ;;
+		*) guest_usage 2 >&2 ;;
+		esac
+	done
+	shift $((OPTIND - 1))
+	[[ $# -eq 0 && -n $kernel && -n $initrd ]] || guest_usage 2 >&2
+	[[ -f $kernel ]] || { echo "guest: no kernel at $kernel" >&2; exit 2; }
+	[[ -f $initrd ]] || { echo "guest: no initrd at $initrd" >&2; exit 2; }
+	log=${log:-$(dirname "$initrd")/guest.log}
+}
+
+# An empty disk for /out; sets disk.
+guest_disk() {
+	disk=$(mktemp)
+	trap 'rm -f "$disk"' EXIT
+	truncate -s 4G "$disk"
+}
+
+# What the kernel says when something is wrong with it.
+guest_complaints='BUG: |WARNING: |Oops: |Kernel panic|Call Trace:|KASAN: |UBSAN: |refcount_t: |detected stall|soft lockup|general protection fault|unregister_netdevice|possible circular locking|bad unlock balance|rust_kernel: panicked|UML Unwind'
+
+# guest_run COMMAND...: runs it under the timeout, and exits with the verdict.
+guest_run() {
+	local status=0 said pid
+	timeout --kill-after=5 "$secs" "$@" < /dev/null > "$log" 2>&1 &
+	pid=$!
+	# timeout is in a process group of its own, where Ctrl-C doesn't reach.
+	trap 'kill $pid; exit 130' INT TERM
+	tail -n +1 -s 0.1 -f --pid="$pid" "$log" | sed -un 's/\r$//; s/^guest: //p' &
+	wait "$pid" || status=$?
+	wait
+	sed -i 's/\r$//' "$log"
+	if ((status == 124 || status == 137)); then
+		echo "guest: killed after $secs s; console: $log" >&2
+		exit 124
+	fi
+	said=$(sed -n 's/^blog-guest: exit \([0-9]\{1,3\}\)$/\1/p' "$log" | tail -n 1)
+	if [[ -z $said ]]; then
+		echo "guest: ended without an exit status; console: $log" >&2
+		tail -n 12 "$log" >&2
+		exit 125
+	fi
+	if [[ -n $dir ]]; then
+		mkdir -p "$dir"
+		tar -C "$dir" -xf "$disk" || { echo "guest: no results on its disk" >&2; exit 122; }
+	fi
+	if ((said == 0)) && [[ -z $warn_ok ]] && grep -qE "$guest_complaints" "$log"; then
+		echo "guest: the kernel complained; console: $log" >&2
+		grep -nE "$guest_complaints" "$log" | head -n 5 >&2
+		exit 121
+	fi
+	exit "$said"
+}
