@@ -1,0 +1,788 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ring: one writer, a chain of pages, readers that never block it.
+//!
+//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Ring::turn`] is the
+//! slow path, called by `blog/`, which moves the ring to its next page. This file needs nothing
+//! but `core` and compiles on the host unchanged, so that tests, loom and sanitizers run the real
+//! code. It never allocates, locks, waits or wakes: pages come from a [`Pages`], which is
+//! lock-free.
+//!
+//! # Protocol
+//!
+//! A ring belongs to one context (a task, or one CPU's softirq, hardirq or NMI context), so it has
+//! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
+//! exception in the middle of a record may log again. `busy` catches that, and the inner record
+//! is counted as lost ([`Lost::Nested`]).
+//!
+//! 1. The writer stores the arguments, then the header, beyond the published end of its page.
+//! 2. It publishes both with one release store of the page's `commit` word, which holds the new
+//!    end and the number of records. On x86 that is a plain store.
+//! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
+//!    oldest one. It first stores `seq = 0`, then resets the page, then stores the new `seq`.
+//!
+//! A reader acquires `seq`, then `commit`, copies the page up to that end, and looks at `seq`
+//! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What a
+//! reader has not published to it, it does not look at.
+//!
+//! Plain `core` atomics are used and not `kernel::sync::atomic`: the file must compile on the
+//! host, and a release store of the latter costs a full fence on SMP UML. Both are the same plain
+//! store on x86.
+
+use super::record::{
+    Context,
+    Control,
+    Header,
+    Lost,
+    CONTROL_SIZE,
+    LOST_CAUSES,
+    PAGE_HEADER_SIZE,
+    PAGE_MAGIC,
+    TS_BITS, //
+};
+use core::{
+    ptr,
+    sync::atomic::{
+        compiler_fence,
+        fence,
+        AtomicI32,
+        AtomicPtr,
+        AtomicU32,
+        AtomicU64,
+        AtomicU8,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release,
+            SeqCst, //
+        }, //
+    }, //
+};
+
+/// No page: the end of a chain.
+pub const NO_PAGE: u32 = u32::MAX;
+
+/// The live header at the start of a page; [`super::record::PageInfo`] has its layout at rest and
+/// says what the fields mean.
+///
+/// # Invariants
+///
+/// - While `seq` is not 0, `base`, `first`, `ring` and `size` do not change, the bytes up to
+///   `commit`'s end do not change, and `commit` only grows.
+/// - Only the ring's writer, or who took the ring or the page from it, stores here.
+#[repr(C, align(8))]
+pub struct PageHeader {
+    magic: AtomicU32,
+    size: AtomicU32,
+    ring: AtomicU32,
+    next: AtomicU32,
+    seq: AtomicU64,
+    base: AtomicU64,
+    first: AtomicU64,
+    commit: AtomicU64,
+}
+
+const _: () = assert!(core::mem::size_of::<PageHeader>() == PAGE_HEADER_SIZE);
+
+impl PageHeader {
+    /// A header of a page without room, for rings that have no page yet: any record takes the
+    /// slow path.
+    pub const fn empty() -> Self {
+        Self {
+            magic: AtomicU32::new(0),
+            size: AtomicU32::new(0),
+            ring: AtomicU32::new(0),
+            next: AtomicU32::new(NO_PAGE),
+            seq: AtomicU64::new(0),
+            base: AtomicU64::new(0),
+            first: AtomicU64::new(0),
+            commit: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes the memory of a page that is in no ring a page of `size` bytes.
+    ///
+    /// # Safety
+    ///
+    /// `page` must be valid for `size` bytes, aligned to 8, and nobody else's.
+    pub unsafe fn format(page: *mut PageHeader, size: u32) {
+        // SAFETY: The caller owns the memory, and it is large enough and aligned.
+        unsafe {
+            page.write(Self::empty());
+            (*page).magic.store(PAGE_MAGIC, Relaxed);
+            (*page).size.store(size, Relaxed);
+        }
+    }
+
+    /// Id of the ring that holds the page, or last held it. Only meaningful with [`Self::seq`].
+    pub fn ring(&self) -> u32 {
+        self.ring.load(Relaxed)
+    }
+
+    /// Position of the page in its ring; 0 where it is in none.
+    ///
+    /// The load is an acquire one: it pairs with the release store at the end of a page turn, so
+    /// that a reader that sees a position sees the header that belongs to it.
+    pub fn seq(&self) -> u64 {
+        self.seq.load(Acquire)
+    }
+
+    /// Ordinal of the page's first record.
+    pub fn first(&self) -> u64 {
+        self.first.load(Relaxed)
+    }
+
+    /// Number of records published so far.
+    pub fn records(&self) -> u32 {
+        (self.commit.load(Relaxed) >> 32) as u32
+    }
+
+    /// Copies the page, as far as it is published, to `to`, and returns the number of bytes; `None`
+    /// where the page is not (or no longer) the one at position `seq`, or `to` is too small.
+    ///
+    /// # Safety
+    ///
+    /// `page` must be a formatted page, of memory that stays mapped during the call.
+    pub unsafe fn copy(page: *const PageHeader, seq: u64, to: &mut [u8]) -> Option<usize> {
+        // SAFETY: The page is formatted, so this is a valid header, of atomics only.
+        let header = unsafe { &*page };
+        if seq == 0 || header.seq() != seq {
+            return None;
+        }
+        // ORDERING: Acquire pairs with the release store that publishes records: all bytes below
+        // the end that is read here are there.
+        let end = header.commit.load(Acquire);
+        let len = end as u32 as usize;
+        if len < PAGE_HEADER_SIZE || len > header.size.load(Relaxed) as usize || len > to.len() {
+            return None;
+        }
+        // SAFETY: `len` is at most the page's size and at most `to`'s. A writer that takes the
+        // page away may store into it at the same time. The copy is then torn, which is harmless
+        // for bytes, and it is dropped below.
+        unsafe { ptr::copy_nonoverlapping(page.cast::<u8>(), to.as_mut_ptr(), len) };
+        // The header's copy may hold a later `commit` than the one that bounds the copy.
+        to[PAGE_HEADER_SIZE - 8..PAGE_HEADER_SIZE].copy_from_slice(&end.to_ne_bytes());
+        // ORDERING: The fence keeps the loads of the copy before the load of `seq`, and pairs with
+        // the release fence after `seq = 0` in `reset`: if any of the bytes copied is of the
+        // page's next life, then `seq` reads as changed here.
+        fence(Acquire);
+        (header.seq.load(Relaxed) == seq).then_some(len)
+    }
+
+    /// Starts a new life of this page, without publishing it.
+    fn reset(&self, ring: u32, base: u64, first: u64) {
+        self.seq.store(0, Relaxed);
+        // ORDERING: All stores into the page, from here on, come after `seq = 0` for a reader
+        // that fences between its copy and its second look at `seq`.
+        fence(Release);
+        self.ring.store(ring, Relaxed);
+        self.next.store(NO_PAGE, Relaxed);
+        self.base.store(base, Relaxed);
+        self.first.store(first, Relaxed);
+        self.commit.store(PAGE_HEADER_SIZE as u64, Relaxed);
+    }
+
+    /// Takes the page out of its ring's life: readers no longer accept it.
+    fn withdraw(&self) {
+        self.seq.store(0, Relaxed);
+        // ORDERING: As in `reset`: what the next owner stores comes after.
+        fence(Release);
+    }
+}
+
+/// Where a ring gets pages. Implemented by the component's pool, and by tests.
+pub trait Pages {
+    /// Takes a page out of the pool, for a ring that holds `held` pages. Lock-free.
+    fn take(&self, held: u32) -> Option<u32>;
+
+    /// The page with this index. The pointer stays valid as long as the pool.
+    fn page(&self, index: u32) -> *mut PageHeader;
+}
+
+/// What a full ring does: [`Ring::turn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It overwrites its oldest page (flight recorder).
+    Overwrite,
+    /// It keeps what it has, and counts what comes.
+    Discard,
+}
+
+/// State of a [`Ring`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Belongs to nobody and holds no page.
+    Free = 0,
+    /// Has a writer.
+    Live = 1,
+    /// Its task has ended; its pages are kept until they are needed.
+    Retired = 2,
+}
+
+/// Who writes into a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The kind of context.
+    pub context: Context,
+    /// CPU of a per-CPU ring, else `u32::MAX`.
+    pub cpu: u32,
+    /// Thread id, or -1.
+    pub pid: i32,
+    /// Process id, or -1.
+    pub tgid: i32,
+    /// Name of the task, NUL padded.
+    pub comm: [u8; 16],
+}
+
+/// A copy of what readers want to know of a ring: [`Ring::info`].
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// State.
+    pub state: State,
+    /// Who writes into it.
+    pub owner: Owner,
+    /// When the task ended, in the ring's clock.
+    pub exit_clock: u64,
+    /// Pages of this owner have a position of at least this one.
+    pub first_seq: u64,
+    /// Records taken in all.
+    pub records: u64,
+    /// Records lost, by cause.
+    pub lost: [u64; LOST_CAUSES],
+    /// Of these, those that records in the ring tell of.
+    pub told: [u64; LOST_CAUSES],
+    /// Pages held.
+    pub pages: u32,
+}
+
+/// A ring.
+///
+/// # Invariants
+///
+/// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
+/// - All fields but `lost` and `limit` are stored by the owner of the ring only: its writer while
+///   it is `Live` and `busy` (or before it is live), whoever took it out of the retired queue
+///   after that.
+/// - `limit` is at most the size of the current page. It is 0 whenever the next record must take
+///   the slow path.
+/// - `told[i] <= lost[i]`; if they differ, `limit` is 0 or the writer is in [`Ring::turn`].
+/// - The pages `oldest`, `next` of that, … `current` are the ring's, `pages` in number, with `seq`
+///   growing by one.
+#[repr(C, align(64))]
+pub struct Ring {
+    // The line that each record touches.
+    busy: AtomicU32,
+    limit: AtomicU32,
+    ts_high: AtomicU64,
+    page: AtomicPtr<PageHeader>,
+    last: AtomicU64,
+
+    // What a page turn touches.
+    seq: AtomicU64,
+    oldest: AtomicU32,
+    current: AtomicU32,
+    pages: AtomicU32,
+    id: AtomicU32,
+    lost: [AtomicU64; LOST_CAUSES],
+    told: [AtomicU64; LOST_CAUSES],
+
+    // Who it belongs to; `version` is odd while this is being changed.
+    version: AtomicU32,
+    state: AtomicU8,
+    context: AtomicU8,
+    cpu: AtomicU32,
+    pid: AtomicI32,
+    tgid: AtomicI32,
+    comm: [AtomicU64; 2],
+    exit_clock: AtomicU64,
+    first_seq: AtomicU64,
+    taken: AtomicU64,
+}
+
+impl Ring {
+    /// Makes a free ring. `empty` is a [`PageHeader::empty`] that outlives the ring.
+    pub fn new(id: u32, empty: *mut PageHeader) -> Self {
+        // INVARIANT: The empty header is a valid one, and its limit is 0.
+        Self {
+            busy: AtomicU32::new(0),
+            limit: AtomicU32::new(0),
+            ts_high: AtomicU64::new(0),
+            page: AtomicPtr::new(empty),
+            last: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
+            oldest: AtomicU32::new(NO_PAGE),
+            current: AtomicU32::new(NO_PAGE),
+            pages: AtomicU32::new(0),
+            id: AtomicU32::new(id),
+            lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            told: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            version: AtomicU32::new(0),
+            state: AtomicU8::new(State::Free as u8),
+            context: AtomicU8::new(0),
+            cpu: AtomicU32::new(u32::MAX),
+            pid: AtomicI32::new(-1),
+            tgid: AtomicI32::new(-1),
+            comm: [const { AtomicU64::new(0) }; 2],
+            exit_clock: AtomicU64::new(0),
+            first_seq: AtomicU64::new(1),
+            taken: AtomicU64::new(0),
+        }
+    }
+
+    /// Id of the ring within its component.
+    pub fn id(&self) -> u32 {
+        self.id.load(Relaxed)
+    }
+
+    /// Pages that the ring holds.
+    pub fn pages(&self) -> u32 {
+        self.pages.load(Relaxed)
+    }
+
+    /// Returns `now`, or the latest time that this ring has seen where that is later.
+    ///
+    /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
+    /// the ring's writer calls it, between the two stores of `busy`.
+    #[inline(always)]
+    pub fn not_before_last(&self, now: u64) -> u64 {
+        let now = now.max(self.last.load(Relaxed));
+        self.last.store(now, Relaxed);
+        now
+    }
+
+    /// Writes one record: the fast path.
+    ///
+    /// `bytes` is the size of the record with its header, a multiple of 4. `clock` reads the time.
+    /// `turn` is called when the record can't simply go behind the last one, with the size and the
+    /// time; it calls [`Ring::turn`]. `fill` is given the place of the arguments and stores
+    /// exactly `bytes - 8` bytes there. Returns whether the record was written; if not, it was
+    /// counted as lost.
+    ///
+    /// # Safety
+    ///
+    /// - The caller runs in the context that the ring belongs to.
+    /// - `turn` returns true only if [`Ring::turn`] did.
+    #[inline(always)]
+    pub unsafe fn write(
+        &self,
+        bytes: u32,
+        site_shl8: u32,
+        clock: impl FnOnce(&Self) -> u64,
+        turn: impl FnOnce(u32, u64) -> bool,
+        fill: impl FnOnce(*mut u8),
+    ) -> bool {
+        if self.busy.load(Relaxed) != 0 {
+            return self.nested();
+        }
+        self.busy.store(1, Relaxed);
+        // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
+        // is enough that the compiler keeps what follows behind the store.
+        compiler_fence(SeqCst);
+
+        let ts = clock(self);
+        let mut page = self.page.load(Relaxed);
+        // SAFETY: By the type invariants, `page` points to a valid header.
+        let mut commit = unsafe { (*page).commit.load(Relaxed) };
+        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+        if (commit as u32).wrapping_add(bytes) > self.limit.load(Relaxed)
+            || ts >> TS_BITS != self.ts_high.load(Relaxed)
+        {
+            if !turn(bytes, ts) {
+                self.busy.store(0, Release);
+                return false;
+            }
+            page = self.page.load(Relaxed);
+            // SAFETY: As above.
+            commit = unsafe { (*page).commit.load(Relaxed) };
+        }
+
+        // SAFETY: The end is within the page, and there are `bytes` more up to `limit`, which is
+        // at most the size of the page: either that was tested above, or `turn` made it so. They
+        // are not published, so nobody reads them, and this is the only writer.
+        unsafe {
+            let at = page.cast::<u8>().add(commit as u32 as usize);
+            fill(at.add(8));
+            at.cast::<u64>()
+                .write_unaligned(Header::from_parts(ts, site_shl8, bytes).0);
+            // ORDERING: Release: a reader that acquires this end sees the record whole.
+            (*page)
+                .commit
+                .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
+        }
+        // ORDERING: Release keeps the compiler from moving this store before the ones above, for
+        // nested writers on this CPU.
+        self.busy.store(0, Release);
+        true
+    }
+
+    /// Counts a record that came in the middle of another one of this ring.
+    #[cold]
+    fn nested(&self) -> bool {
+        self.count_lost(Lost::Nested, 1);
+        false
+    }
+
+    /// Counts lost records; the next record that gets through tells of them.
+    pub fn count_lost(&self, cause: Lost, count: u64) {
+        // A read-modify-write: a nested writer may interrupt another nested one. This is not the
+        // fast path.
+        self.lost[cause as usize].fetch_add(count, Relaxed);
+        // ORDERING: `turn` stores its limit first and then looks at `lost`, so one of the two
+        // zeroes the limit, whichever interrupts the other. Same CPU: compiler order is enough.
+        compiler_fence(SeqCst);
+        self.limit.store(0, Relaxed);
+    }
+
+    /// Whether losses have happened that no record tells of yet.
+    fn untold(&self) -> u32 {
+        let mut n = 0;
+        for (lost, told) in self.lost.iter().zip(&self.told) {
+            n += u32::from(lost.load(Relaxed) != told.load(Relaxed));
+        }
+        n
+    }
+
+    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path. To be called from
+    /// `turn` of [`Ring::write`] only.
+    ///
+    /// Writes the time-extend and lost records that are due, and takes another page when the
+    /// current one has no room: from `pages` while the ring holds fewer than `max_pages`, else its
+    /// own oldest one where `mode` allows. Returns false, and has counted the loss, where there is
+    /// none.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer and has set `busy`. `pages` is the pool of all pages of
+    /// this ring.
+    pub unsafe fn turn(
+        &self,
+        pages: &impl Pages,
+        mode: Mode,
+        max_pages: u32,
+        bytes: u32,
+        ts: u64,
+    ) -> bool {
+        let extend = ts >> TS_BITS != self.ts_high.load(Relaxed);
+        let controls = self.untold() + u32::from(extend);
+        let page = self.page.load(Relaxed);
+        // SAFETY: By the type invariants, `page` is valid.
+        let (end, size) = unsafe {
+            (
+                (*page).commit.load(Relaxed) as u32,
+                (*page).size.load(Relaxed),
+            )
+        };
+        let room = size.saturating_sub(end);
+
+        let page = if room < bytes.saturating_add(controls * CONTROL_SIZE) {
+            let Some(index) = self.next_page(pages, mode, max_pages) else {
+                // As long as the loss is untold, `limit` stays 0, so each record comes here, and
+                // goes on when there is a page again.
+                self.count_lost(
+                    if mode == Mode::Discard && self.pages() >= max_pages {
+                        Lost::Full
+                    } else {
+                        Lost::NoPage
+                    },
+                    1,
+                );
+                return false;
+            };
+            let page = self.start_page(pages, index, ts);
+            // SAFETY: `start_page` returns a valid page.
+            let size = unsafe { (*page).size.load(Relaxed) };
+            let most = (LOST_CAUSES as u32) * CONTROL_SIZE + PAGE_HEADER_SIZE as u32;
+            if size < bytes.saturating_add(most) {
+                self.count_lost(Lost::TooLong, 1);
+                return false;
+            }
+            page
+        } else {
+            if extend {
+                // SAFETY: There is room for this and for what follows.
+                unsafe { self.control(page, ts, Control::TimeExtend as u32, ts) };
+            }
+            page
+        };
+
+        self.ts_high.store(ts >> TS_BITS, Relaxed);
+        for cause in Lost::ALL {
+            let lost = self.lost[cause as usize].load(Relaxed);
+            let told = self.told[cause as usize].load(Relaxed);
+            if lost != told {
+                let word = Control::Lost as u32 | (cause as u32) << 8;
+                // SAFETY: There is room for all that were untold at the start. A cause that only
+                // a nested writer counted since then may need more: it waits.
+                let room =
+                    unsafe { (*page).size.load(Relaxed) - (*page).commit.load(Relaxed) as u32 };
+                if room < CONTROL_SIZE + bytes {
+                    continue;
+                }
+                // SAFETY: As above: there is room.
+                unsafe { self.control(page, ts, word, lost.wrapping_sub(told)) };
+                self.told[cause as usize].store(lost, Relaxed);
+            }
+        }
+        // SAFETY: The page is valid.
+        self.limit
+            .store(unsafe { (*page).size.load(Relaxed) }, Relaxed);
+        // ORDERING: See `count_lost`.
+        compiler_fence(SeqCst);
+        if self.untold() != 0 {
+            self.limit.store(0, Relaxed);
+        }
+        true
+    }
+
+    /// Writes a time-extend or lost record. It doesn't count as a record.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::turn`], and the page has room.
+    unsafe fn control(&self, page: *mut PageHeader, ts: u64, word: u32, value: u64) {
+        // SAFETY: The page is this ring's current one, and has room by this function's
+        // requirement.
+        unsafe {
+            let commit = (*page).commit.load(Relaxed);
+            let at = page.cast::<u8>().add(commit as u32 as usize);
+            at.cast::<u64>()
+                .write_unaligned(Header::from_parts(ts, 0, CONTROL_SIZE).0);
+            at.add(8).cast::<u32>().write_unaligned(word);
+            at.add(12).cast::<u64>().write_unaligned(value);
+            // ORDERING: As for any record.
+            (*page)
+                .commit
+                .store(commit.wrapping_add(CONTROL_SIZE as u64), Release);
+        }
+    }
+
+    /// Finds the page that comes next, without changing the chain but for its oldest end.
+    fn next_page(&self, pages: &impl Pages, mode: Mode, max_pages: u32) -> Option<u32> {
+        let held = self.pages();
+        if held < max_pages {
+            if let Some(index) = pages.take(held) {
+                return Some(index);
+            }
+        }
+        match mode {
+            Mode::Overwrite => self.take_oldest(pages),
+            Mode::Discard => None,
+        }
+    }
+
+    /// Takes the oldest page out of the chain.
+    fn take_oldest(&self, pages: &impl Pages) -> Option<u32> {
+        let index = self.oldest.load(Relaxed);
+        if index == NO_PAGE {
+            return None;
+        }
+        let page = pages.page(index);
+        // SAFETY: A page of the chain is a valid page of the pool.
+        let header = unsafe { &*page };
+        let next = header.next.load(Relaxed);
+        header.withdraw();
+        // INVARIANT: The chain starts at the next page now; when that was the only one, there is
+        // none, and the current page is the one which the caller is about to replace.
+        self.oldest.store(next, Relaxed);
+        self.pages.store(self.pages() - 1, Relaxed);
+        if next == NO_PAGE {
+            self.current.store(NO_PAGE, Relaxed);
+        }
+        Some(index)
+    }
+
+    /// Makes the page at `index` the current one, empty, starting at time `ts`.
+    fn start_page(&self, pages: &impl Pages, index: u32, ts: u64) -> *mut PageHeader {
+        let page = pages.page(index);
+        // SAFETY: `index` came from the pool, so this is a valid page; it is this ring's alone.
+        let header = unsafe { &*page };
+        let seq = self.seq.load(Relaxed) + 1;
+        header.reset(self.id(), ts, self.records());
+
+        let last = self.current.load(Relaxed);
+        if last == NO_PAGE {
+            self.oldest.store(index, Relaxed);
+        } else {
+            // SAFETY: `current` is a page of the chain.
+            unsafe { (*pages.page(last)).next.store(index, Relaxed) };
+        }
+        self.current.store(index, Relaxed);
+        self.pages.store(self.pages() + 1, Relaxed);
+        self.seq.store(seq, Relaxed);
+        // ORDERING: Release: a reader that acquires the new position sees the reset header.
+        header.seq.store(seq, Release);
+        // ORDERING: Release: a reader of the ring that finds the page finds it whole.
+        self.page.store(page, Release);
+        page
+    }
+
+    /// Records taken in all: those before the current page, and those in it.
+    ///
+    /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader may see
+    /// it a moment late or early while the page turns, so it goes by the pages' own ordinals.
+    pub fn records(&self) -> u64 {
+        if self.state.load(Relaxed) == State::Retired as u8 {
+            // The current page may be another ring's by now.
+            return self.taken.load(Relaxed);
+        }
+        // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
+        // long as rings exist.
+        let header = unsafe { &*self.page.load(Acquire) };
+        header.first() + u64::from(header.records())
+    }
+
+    /// Gives a free ring an owner.
+    ///
+    /// # Safety
+    ///
+    /// The ring is free and nobody else's (it has just been taken from a list of free rings).
+    pub unsafe fn adopt(&self, owner: &Owner) {
+        self.change_owner(|ring| {
+            ring.set_owner(owner);
+            ring.exit_clock.store(0, Relaxed);
+            ring.first_seq.store(ring.seq.load(Relaxed) + 1, Relaxed);
+            for (lost, told) in ring.lost.iter().zip(&ring.told) {
+                lost.store(0, Relaxed);
+                told.store(0, Relaxed);
+            }
+            ring.state.store(State::Live as u8, Relaxed);
+        });
+        self.busy.store(0, Release);
+    }
+
+    /// Takes down that the ring's task has ended: there is no writer any more.
+    ///
+    /// # Safety
+    ///
+    /// The ring is live and its writer will not write again.
+    pub unsafe fn retire(&self, comm: [u8; 16], clock: u64) {
+        let taken = self.records();
+        self.change_owner(|ring| {
+            ring.taken.store(taken, Relaxed);
+            ring.set_comm(comm);
+            ring.exit_clock.store(clock, Relaxed);
+            ring.state.store(State::Retired as u8, Relaxed);
+        });
+    }
+
+    /// Takes the oldest page of a retired ring.
+    ///
+    /// # Safety
+    ///
+    /// The caller has taken the ring out of the queue of retired rings, so it is nobody else's.
+    pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
+        self.take_oldest(pages)
+    }
+
+    /// Makes a retired ring that has no pages left a free one. Returns the number of records that
+    /// it had taken and its loss counts, for which the caller must account.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::steal`], and the ring holds no pages. `empty` as for [`Ring::new`].
+    pub unsafe fn release(&self, empty: *mut PageHeader) -> (u64, [u64; LOST_CAUSES]) {
+        let records = self.records();
+        let lost = self.lost.each_ref().map(|n| n.load(Relaxed));
+        self.change_owner(|ring| {
+            // INVARIANT: The empty header is valid, and has no room.
+            ring.limit.store(0, Relaxed);
+            ring.page.store(empty, Release);
+            ring.state.store(State::Free as u8, Relaxed);
+        });
+        (records, lost)
+    }
+
+    fn set_owner(&self, owner: &Owner) {
+        self.context.store(owner.context as u8, Relaxed);
+        self.cpu.store(owner.cpu, Relaxed);
+        self.pid.store(owner.pid, Relaxed);
+        self.tgid.store(owner.tgid, Relaxed);
+        self.set_comm(owner.comm);
+    }
+
+    fn set_comm(&self, comm: [u8; 16]) {
+        let n = u128::from_ne_bytes(comm);
+        self.comm[0].store(n as u64, Relaxed);
+        self.comm[1].store((n >> 64) as u64, Relaxed);
+    }
+
+    /// Changes what [`Ring::info`] reads together.
+    fn change_owner(&self, change: impl FnOnce(&Self)) {
+        let version = self.version.load(Relaxed);
+        self.version.store(version.wrapping_add(1), Relaxed);
+        // ORDERING: The odd version comes before the changes, for a reader that fences between
+        // its loads and its second look at the version.
+        fence(Release);
+        change(self);
+        // ORDERING: The changes come before the even version.
+        self.version.store(version.wrapping_add(2), Release);
+    }
+
+    /// Copies what readers want to know; `None` when the ring changes hands just now, or is free.
+    pub fn info(&self) -> Option<Info> {
+        // ORDERING: Acquire: the loads below see at least the changes before this version.
+        let version = self.version.load(Acquire);
+        if version % 2 != 0 {
+            return None;
+        }
+        let state = match self.state.load(Relaxed) {
+            1 => State::Live,
+            2 => State::Retired,
+            _ => return None,
+        };
+        let comm = self.comm[0].load(Relaxed) as u128 | (self.comm[1].load(Relaxed) as u128) << 64;
+        let told = self.told.each_ref().map(|n| n.load(Relaxed));
+        let info = Info {
+            state,
+            owner: Owner {
+                context: Context::from_u8(self.context.load(Relaxed))?,
+                cpu: self.cpu.load(Relaxed),
+                pid: self.pid.load(Relaxed),
+                tgid: self.tgid.load(Relaxed),
+                comm: comm.to_ne_bytes(),
+            },
+            exit_clock: self.exit_clock.load(Relaxed),
+            first_seq: self.first_seq.load(Relaxed),
+            records: self.records(),
+            told,
+            lost: self.lost.each_ref().map(|n| n.load(Relaxed)),
+            pages: self.pages(),
+        };
+        // ORDERING: Pairs with the fence in `change_owner`.
+        fence(Acquire);
+        (self.version.load(Relaxed) == version).then_some(info)
+    }
+}
+
+/// Number of components that can be attached at a time, and of rings that a task can have.
+pub const MAX_COMPONENTS: usize = 64;
+
+/// What `task_struct::blog_tls` points to: a task's rings, by [`slot`](super::component) of the
+/// component.
+///
+/// # Invariants
+///
+/// A pointer in `rings` is null or points to a live ring that belongs to this task, and the ring's
+/// memory stays valid as long as the pointer is there.
+#[repr(C, align(64))]
+pub struct Tls {
+    /// The rings. Stored by the task itself (which adds rings), and by `blog/` when a component
+    /// goes away (which swaps a pointer for null).
+    pub rings: [AtomicPtr<Ring>; MAX_COMPONENTS],
+    /// The task, or null when this table is free.
+    pub task: AtomicPtr<core::ffi::c_void>,
+    /// Position of this table in the slab of tables.
+    pub index: AtomicU32,
+}
+
+impl Tls {
+    /// Makes a free table.
+    pub const fn new(index: u32) -> Self {
+        Self {
+            rings: [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS],
+            task: AtomicPtr::new(ptr::null_mut()),
+            index: AtomicU32::new(index),
+        }
+    }
+}
