@@ -340,6 +340,12 @@ impl Ring {
         self.pages.load(Relaxed)
     }
 
+    /// Position of the oldest page that the ring holds; 1 more than that of the current page where
+    /// it holds none. Exact for the ring's writer.
+    pub fn oldest_seq(&self) -> u64 {
+        self.seq.load(Relaxed) + 1 - u64::from(self.pages())
+    }
+
     /// Returns `now`, or the latest time that this ring has seen where that is later.
     ///
     /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
@@ -723,7 +729,7 @@ impl Ring {
     pub fn info(&self) -> Option<Info> {
         // ORDERING: Acquire: the loads below see at least the changes before this version.
         let version = self.version.load(Acquire);
-        if version % 2 != 0 {
+        if version & 1 != 0 {
             return None;
         }
         let state = match self.state.load(Relaxed) {

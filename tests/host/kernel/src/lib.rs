@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel-free files of `kernel::blog`, compiled for the host under the crate's own name.
+
+#![no_std]
+
+pub mod blog;

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A component in plain memory: pages, rings and a pool, as `blog/` has them in the kernel, and a
+//! reader that collects what a snapshot would.
+
+use crate::pool::{Cell, PagesOf, Pool, Store};
+use kernel::blog::record::{
+    Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
+};
+use kernel::blog::ring::{Mode, Owner, PageHeader, Ring};
+use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicU32;
+
+pub const PAGE: usize = 4096;
+
+#[repr(C, align(4096))]
+struct PageMem(UnsafeCell<[u8; PAGE]>);
+
+/// A component in plain memory.
+pub struct Rig {
+    pages: Vec<PageMem>,
+    empty: Box<UnsafeCell<PageHeader>>,
+    page_links: Vec<AtomicU32>,
+    ring_links: Vec<AtomicU32>,
+    cells: Vec<Cell>,
+    rings: Vec<Ring>,
+    pub(crate) pool: Pool,
+    pub mode: Mode,
+    pub max_pages: u32,
+}
+
+// SAFETY: Pages are handed out to one ring at a time by the pool, which is what is under test.
+unsafe impl Sync for Rig {}
+// SAFETY: As above.
+unsafe impl Send for Rig {}
+
+/// What one ring's pages hold, as a reader sees it.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Site and payload of each record, oldest first.
+    pub records: Vec<(u64, u32, Vec<u8>)>,
+    /// Ordinal of the first of them.
+    pub first: u64,
+    /// Records missing between pages.
+    pub gaps: u64,
+    /// Pages that the writer took back before they could be copied.
+    pub missed: u32,
+    /// Sums of the lost records, by cause.
+    pub lost: [u64; LOST_CAUSES],
+}
+
+impl Rig {
+    pub fn new(pages: usize, rings: usize) -> Self {
+        let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
+        let cells = (rings * 2).next_power_of_two() as u32;
+        let rig = Rig {
+            pages: (0..pages)
+                .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
+                .collect(),
+            page_links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
+            ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
+            cells: (0..cells).map(Cell::new).collect(),
+            rings: (0..rings as u32)
+                .map(|id| Ring::new(id, empty.get()))
+                .collect(),
+            empty,
+            pool: Pool::new(),
+            mode: Mode::Overwrite,
+            max_pages: u32::MAX,
+        };
+        for index in 0..pages as u32 {
+            // SAFETY: Nobody else has the page yet.
+            unsafe { PageHeader::format(rig.page(index), PAGE as u32) };
+            rig.pool.put_page(&rig, index);
+        }
+        for id in 0..rings as u32 {
+            rig.pool.put_ring(&rig, id);
+        }
+        rig
+    }
+
+    /// Takes a ring for a task.
+    pub fn adopt(&self, pid: i32) -> Option<&Ring> {
+        let ring = self.ring(self.pool.take_ring(self)?)?;
+        // SAFETY: The ring was free and is ours now.
+        unsafe {
+            ring.adopt(&Owner {
+                context: Context::Task,
+                cpu: u32::MAX,
+                pid,
+                tgid: pid,
+                comm: *b"test\0\0\0\0\0\0\0\0\0\0\0\0",
+            })
+        };
+        Some(ring)
+    }
+
+    pub fn retire(&self, ring: &Ring, clock: u64) {
+        // SAFETY: The tests don't write into a ring after they have retired it.
+        unsafe { ring.retire(*b"gone\0\0\0\0\0\0\0\0\0\0\0\0", clock) };
+        self.pool.retire(self, ring.id());
+    }
+
+    /// Logs one record, as the macros do; `inside` runs in the middle of it.
+    pub fn log_with(
+        &self,
+        ring: &Ring,
+        ts: u64,
+        site: u32,
+        payload: &[u8],
+        inside: impl FnOnce(),
+    ) -> bool {
+        assert!(payload.len() & 3 == 0 && payload.len() <= 1020);
+        let bytes = payload.len() as u32 + 8;
+        // SAFETY: Each test writes into a ring from one thread.
+        unsafe {
+            ring.write(
+                bytes,
+                site << 8,
+                |_| ts,
+                |bytes, ts| {
+                    ring.turn(
+                        &PagesOf(&self.pool, self),
+                        self.mode,
+                        self.max_pages,
+                        bytes,
+                        ts,
+                    )
+                },
+                |to| {
+                    inside();
+                    to.copy_from_nonoverlapping(payload.as_ptr(), payload.len())
+                },
+            )
+        }
+    }
+
+    pub fn log(&self, ring: &Ring, ts: u64, site: u32, payload: &[u8]) -> bool {
+        self.log_with(ring, ts, site, payload, || ())
+    }
+
+    /// Reads what a ring holds, as a snapshot does, by a scan of all pages.
+    pub fn read(&self, ring: u32) -> Read {
+        let first_seq = self.rings[ring as usize]
+            .info()
+            .map_or(0, |info| info.first_seq);
+        let mut found = Vec::new();
+        for index in 0..self.pages.len() as u32 {
+            // SAFETY: All pages are formatted.
+            let header = unsafe { &*Store::page(self, index) };
+            let seq = header.seq();
+            if seq >= first_seq && seq != 0 && header.ring() == ring {
+                found.push((seq, index));
+            }
+        }
+        found.sort_unstable();
+        let mut read = Read::default();
+        let mut next = None;
+        for (seq, index) in found {
+            let mut copy = [0; PAGE];
+            // SAFETY: All pages are formatted and stay.
+            let Some(len) = (unsafe { PageHeader::copy(Store::page(self, index), seq, &mut copy) })
+            else {
+                read.missed += 1;
+                continue;
+            };
+            let info = page_info(&copy);
+            if info.ring != ring {
+                continue;
+            }
+            match next {
+                None => read.first = info.first,
+                Some(next) => {
+                    assert!(
+                        info.first >= next,
+                        "ordinals overlap: {info:?} after {next}"
+                    );
+                    read.gaps += info.first - next;
+                }
+            }
+            read.page(&info, &copy[..len]);
+            next = Some(info.first + u64::from(info.records()));
+        }
+        read
+    }
+
+    /// Sum of all pages that some list or ring has. Only at rest.
+    pub fn count_pages(&self) -> usize {
+        let mut n = self.rings.iter().map(|r| r.pages() as usize).sum();
+        let mut free = Vec::new();
+        while let Some(index) = self.pool.take_free_page(self) {
+            free.push(index);
+        }
+        n += free.len();
+        for index in free {
+            self.pool.put_page(self, index);
+        }
+        n
+    }
+}
+
+impl Read {
+    /// Walks one page and checks it on the way.
+    fn page(&mut self, info: &PageInfo, bytes: &[u8]) {
+        let mut at = PAGE_HEADER_SIZE;
+        let mut high = info.base >> 36;
+        let mut records = 0;
+        while at < bytes.len() {
+            let header = Header(u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
+            let payload = &bytes[at + 8..at + header.size()];
+            if header.site() == 0 {
+                let word = u32::from_ne_bytes(payload[..4].try_into().unwrap());
+                let value = u64::from_ne_bytes(payload[4..12].try_into().unwrap());
+                match Control::from_word(word) {
+                    Some(Control::TimeExtend) => high = value >> 36,
+                    Some(Control::Lost) => self.lost[(word >> 8) as u8 as usize] += value,
+                    other => panic!("unexpected control record {other:?}"),
+                }
+            } else {
+                let ts = high << 36 | header.ts();
+                if let Some((last, ..)) = self.records.last() {
+                    assert!(*last <= ts, "time goes back");
+                }
+                self.records.push((ts, header.site(), payload.to_vec()));
+                records += 1;
+            }
+            at += header.size();
+        }
+        assert_eq!(at, bytes.len());
+        assert_eq!(records, info.records());
+    }
+}
+
+/// Parses the header of a page's copy.
+pub fn page_info(copy: &[u8]) -> PageInfo {
+    let u32_at = |at: usize| u32::from_ne_bytes(copy[at..at + 4].try_into().unwrap());
+    let u64_at = |at: usize| u64::from_ne_bytes(copy[at..at + 8].try_into().unwrap());
+    PageInfo {
+        magic: u32_at(0),
+        size: u32_at(4),
+        ring: u32_at(8),
+        next: u32_at(12),
+        seq: u64_at(16),
+        base: u64_at(24),
+        first: u64_at(32),
+        commit: u64_at(40),
+    }
+}
+
+/// Index of a cause.
+pub fn cause(lost: Lost) -> usize {
+    lost as usize
+}
+
+impl Store for Rig {
+    fn page_links(&self) -> &[AtomicU32] {
+        &self.page_links
+    }
+    fn ring_links(&self) -> &[AtomicU32] {
+        &self.ring_links
+    }
+    fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+    fn page(&self, index: u32) -> *mut PageHeader {
+        self.pages[index as usize].0.get().cast()
+    }
+    fn ring(&self, id: u32) -> Option<&Ring> {
+        self.rings.get(id as usize)
+    }
+    fn empty(&self) -> *mut PageHeader {
+        self.empty.get()
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Properties of the ring, with one writer and with readers beside it.
+
+use crate::rig::{cause, Rig, PAGE};
+use kernel::blog::record::{Lost, PAGE_HEADER_SIZE};
+use kernel::blog::ring::Mode;
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A payload that tells its number, and whose every word depends on it.
+fn payload(n: u64, words: usize) -> Vec<u8> {
+    let mut out = n.to_ne_bytes().to_vec();
+    for i in 0..words as u64 {
+        out.extend_from_slice(
+            &((n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ i as u32).to_ne_bytes(),
+        );
+    }
+    out
+}
+
+fn number(payload_bytes: &[u8]) -> u64 {
+    let n = u64::from_ne_bytes(payload_bytes[..8].try_into().unwrap());
+    assert_eq!(
+        payload_bytes,
+        payload(n, (payload_bytes.len() - 8) / 4),
+        "torn record"
+    );
+    n
+}
+
+#[test]
+fn records_come_back_in_order_and_whole() {
+    let rig = Rig::new(8, 1);
+    let ring = rig.adopt(1).unwrap();
+    for n in 0..500 {
+        assert!(rig.log(ring, n, 1 + n as u32, &payload(n, (n % 5) as usize)));
+    }
+    let read = rig.read(ring.id());
+    assert_eq!(read.records.len(), 500);
+    for (n, (ts, site, bytes)) in read.records.iter().enumerate() {
+        assert_eq!(
+            (*ts, *site, number(bytes)),
+            (n as u64, 1 + n as u32, n as u64)
+        );
+    }
+}
+
+#[test]
+fn overwrite_keeps_at_least_the_newest_pages_but_one() {
+    for pages in 2..6 {
+        let mut rig = Rig::new(pages, 1);
+        rig.max_pages = pages as u32;
+        let ring = rig.adopt(1).unwrap();
+        let per_page = ((PAGE - PAGE_HEADER_SIZE) / 16) as u64;
+        for n in 0..per_page * 20 {
+            assert!(rig.log(ring, n, 1, &payload(n, 0)));
+            let read = rig.read(ring.id());
+            let kept = read.records.len() as u64;
+            assert!(
+                kept >= (n + 1).min(per_page * (pages as u64 - 1)),
+                "{kept} of {n}"
+            );
+            assert_eq!(read.first + kept, n + 1, "what is not there was counted");
+            assert_eq!(read.gaps, 0);
+        }
+    }
+}
+
+#[test]
+fn discard_keeps_the_oldest_and_counts_the_rest() {
+    let mut rig = Rig::new(2, 1);
+    rig.mode = Mode::Discard;
+    rig.max_pages = 2;
+    let ring = rig.adopt(1).unwrap();
+    let mut written = 0;
+    for n in 0..1000 {
+        written += u64::from(rig.log(ring, n, 1, &payload(n, 0)));
+    }
+    let read = rig.read(ring.id());
+    assert_eq!(read.records.len() as u64, written);
+    assert_eq!(number(&read.records[0].2), 0);
+    assert_eq!(ring.info().unwrap().lost[cause(Lost::Full)], 1000 - written);
+}
+
+#[test]
+fn a_ring_without_any_page_counts_what_it_loses() {
+    let rig = Rig::new(1, 2);
+    let (a, b) = (rig.adopt(1).unwrap(), rig.adopt(2).unwrap());
+    assert!(rig.log(a, 1, 1, &payload(1, 0)));
+    for n in 0..10 {
+        assert!(!rig.log(b, n, 1, &payload(n, 0)));
+    }
+    assert_eq!(b.info().unwrap().lost[cause(Lost::NoPage)], 10);
+    rig.retire(a, 5);
+    assert!(
+        rig.log(b, 11, 1, &payload(11, 0)),
+        "the retired ring's page is to be had"
+    );
+    let read = rig.read(b.id());
+    assert_eq!(
+        read.lost[cause(Lost::NoPage)],
+        10,
+        "the loss is told before the next record"
+    );
+    assert_eq!(read.records.len(), 1);
+    assert_eq!(rig.pool.gone_records(), 1);
+}
+
+#[test]
+fn a_nested_record_is_counted_and_told_and_harms_nothing() {
+    let rig = Rig::new(4, 1);
+    let ring = rig.adopt(1).unwrap();
+    for n in 0..600 {
+        assert!(rig.log_with(ring, n, 1, &payload(n, 1), || {
+            if n % 3 == 0 {
+                assert!(!rig.log(ring, n, 2, &payload(n, 0)));
+            }
+        }));
+    }
+    let info = ring.info().unwrap();
+    assert_eq!(info.lost[cause(Lost::Nested)], 200);
+    assert_eq!(
+        info.told[cause(Lost::Nested)],
+        200,
+        "the last record came after the last loss"
+    );
+    let read = rig.read(ring.id());
+    assert!(read.records.iter().all(|(_, site, _)| *site == 1));
+    assert_eq!(read.lost[cause(Lost::Nested)], 200);
+}
+
+#[test]
+fn time_extends_whenever_the_high_bits_change() {
+    let rig = Rig::new(4, 1);
+    let ring = rig.adopt(1).unwrap();
+    let times = [
+        5,
+        6,
+        1 << 36,
+        (1 << 36) + 1,
+        5 << 36,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    for ts in times {
+        assert!(rig.log(ring, ts, 1, &payload(ts, 0)));
+    }
+    let read = rig.read(ring.id());
+    assert_eq!(read.records.iter().map(|r| r.0).collect::<Vec<_>>(), times);
+}
+
+#[test]
+fn a_ring_that_goes_to_another_task_starts_anew() {
+    let rig = Rig::new(4, 1);
+    let a = rig.adopt(1).unwrap();
+    for n in 0..7 {
+        rig.log(a, n, 1, &payload(n, 0));
+    }
+    let id = a.id();
+    rig.retire(a, 100);
+    let info = a.info().unwrap();
+    assert_eq!((info.records, info.exit_clock), (7, 100));
+    assert_eq!(rig.read(id).records.len(), 7, "history outlives the task");
+    let b = rig.adopt(2).unwrap();
+    assert_eq!(b.id(), id, "there is only one ring");
+    assert!(rig.read(id).records.is_empty());
+    assert!(rig.log(b, 1, 1, &payload(1, 0)));
+    assert_eq!(rig.read(id).records.len(), 1);
+    assert_eq!(rig.pool.gone_records(), 7);
+    assert_eq!(rig.count_pages(), 4);
+}
+
+#[test]
+fn copies_beside_a_fast_writer_are_whole_and_only_miss_what_is_counted() {
+    let mut rig = Rig::new(4, 1);
+    rig.max_pages = 4;
+    let ring = rig.adopt(1).unwrap();
+    let done = AtomicBool::new(false);
+    let total = 400_000;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..total {
+                assert!(rig.log(ring, n, 1, &payload(n, (n % 7) as usize)));
+            }
+            done.store(true, Relaxed);
+        });
+        let mut last = 0;
+        let mut seen = 0;
+        while !done.load(Relaxed) {
+            let read = rig.read(ring.id());
+            for (_, _, bytes) in &read.records {
+                number(bytes);
+            }
+            if let Some((.., bytes)) = read.records.last() {
+                let n = number(bytes);
+                assert_eq!(n + 1, read.first + read.gaps + read.records.len() as u64);
+                if read.missed == 0 {
+                    assert!(n >= last, "an older end than before");
+                    last = n;
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 0, "the reader never saw anything");
+    });
+    let read = rig.read(ring.id());
+    assert_eq!(read.first + read.records.len() as u64, total);
+}
+
+proptest! {
+    #[test]
+    fn taken_equals_readable_plus_overwritten_plus_lost(
+        pages in 1usize..6,
+        max in 1u32..6,
+        discard: bool,
+        steps in prop::collection::vec((0u64..1 << 38, 0usize..60, 0u8..10), 1..400),
+    ) {
+        let mut rig = Rig::new(pages, 1);
+        rig.max_pages = max;
+        rig.mode = if discard { Mode::Discard } else { Mode::Overwrite };
+        let ring = rig.adopt(1).unwrap();
+        let (mut ts, mut tried, mut nested) = (0u64, 0u64, 0u64);
+        for (step, words, nest) in steps {
+            ts += step;
+            tried += 1;
+            rig.log_with(ring, ts, 1, &payload(tried, words), || if nest == 0 {
+                nested += 1;
+                rig.log(ring, ts, 2, &payload(0, 0));
+            });
+        }
+        let info = ring.info().unwrap();
+        let read = rig.read(ring.id());
+        let lost: u64 = info.lost.iter().sum();
+        prop_assert_eq!(read.gaps, 0);
+        prop_assert_eq!(read.first + read.records.len() as u64 + lost, tried + nested);
+        prop_assert_eq!(info.records, read.first + read.records.len() as u64);
+        for (told, lost) in info.told.iter().zip(info.lost) {
+            prop_assert!(*told <= lost);
+        }
+        for (_, _, bytes) in &read.records {
+            number(bytes);
+        }
+        prop_assert_eq!(rig.count_pages(), pages);
+    }
+}
