@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writes the side tables of vmlinux and of modules: what `blog-decode` must know of each
+//! `blog_log!` call site, and what is not in the kernel's memory.
+//!
+//! The kernel build runs it as a host program after linking. It reads ELF, writes `NAME.blogfmt`,
+//! and can take the descriptors out of a .ko. It uses nothing but `std`, never touches the
+//! network, and never changes a file that it could not read as a whole.
+
+// The modules are shared with blog-decode, a library, where `pub` is what it says.
+#![allow(unreachable_pub)]
+
+#[path = "blog-fmt-sidetable/bytes.rs"]
+mod bytes;
+#[path = "blog-fmt-sidetable/descriptor.rs"]
+mod descriptor;
+#[path = "blog-fmt-sidetable/elf.rs"]
+mod elf;
+#[path = "blog-fmt-sidetable/format.rs"]
+mod format;
+#[path = "blog-fmt-sidetable/image.rs"]
+mod image;
+#[path = "blog-fmt-sidetable/source.rs"]
+mod source;
+#[path = "blog-fmt-sidetable/strip.rs"]
+mod strip;
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::Write,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    process::ExitCode, //
+};
+
+use source::Source;
+
+const HELP: &str = "\
+Write the BLog side tables of kernel images.
+
+Usage: blog-fmt-sidetable [OPTIONS] ELF...
+
+Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
+sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
+prints it). blog-decode finds it by the image's build ID. An image without call
+sites gets no table; that is no error.
+
+Options:
+  -o DIR         Write tables into DIR; it must exist (default: beside each ELF)
+      --output FILE
+                 Write the table of a single ELF to FILE; for an image without
+                 call sites FILE is removed
+      --strip    Then take .blog_fmt out of each module (not out of vmlinux);
+                 do this before the module is signed
+      --show     Print the tables (of ELF or .blogfmt files), write nothing
+  -v, --verbose  Say what was written
+  -h, --help     Print this help
+
+Examples:
+  blog-fmt-sidetable vmlinux drivers/block/rnull.ko -o tables
+  blog-fmt-sidetable --strip drivers/block/rnull.ko
+  blog-fmt-sidetable --show vmlinux.blogfmt
+
+Exit status: 0 all inputs were read; 1 some were not (the tables of the others
+are written); 2 wrong usage.
+";
+
+#[derive(Default)]
+struct Options {
+    inputs: Vec<PathBuf>,
+    dir: Option<PathBuf>,
+    output: Option<PathBuf>,
+    strip: bool,
+    show: bool,
+    verbose: bool,
+}
+
+fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options>, String> {
+    let mut o = Options::default();
+    let mut only_files = false;
+    while let Some(arg) = args.next() {
+        let mut value = |name: &str| {
+            args.next()
+                .map(PathBuf::from)
+                .ok_or_else(|| format!("{name} needs a value"))
+        };
+        match arg.to_str() {
+            Some(_) if only_files => o.inputs.push(arg.into()),
+            Some("--") => only_files = true,
+            Some("-h" | "--help") => return Ok(None),
+            Some("-o") => o.dir = Some(value("-o")?),
+            Some("--output") => o.output = Some(value("--output")?),
+            Some("--strip") => o.strip = true,
+            Some("--show") => o.show = true,
+            Some("-v" | "--verbose") => o.verbose = true,
+            Some(s) if s.starts_with('-') && s.len() > 1 => {
+                return Err(format!("unknown option {s}"));
+            }
+            _ => o.inputs.push(arg.into()),
+        }
+    }
+    if o.inputs.is_empty() {
+        return Err("no ELF file given".into());
+    }
+    if o.output.is_some() && (o.inputs.len() != 1 || o.dir.is_some()) {
+        return Err("--output goes with a single ELF file and without -o".into());
+    }
+    if o.show && (o.strip || o.dir.is_some() || o.output.is_some()) {
+        return Err("--show writes nothing: it does not go with -o, --output or --strip".into());
+    }
+    if let Some(dir) = &o.dir {
+        if !dir.is_dir() {
+            return Err(format!("{}: not a directory", dir.display()));
+        }
+    }
+    Ok(Some(o))
+}
+
+fn main() -> ExitCode {
+    let options = match parse_args(std::env::args_os().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            print_or_exit(HELP);
+            return ExitCode::SUCCESS;
+        }
+        Err(e) => {
+            eprintln!("blog-fmt-sidetable: {e}\nTry 'blog-fmt-sidetable --help'.");
+            return ExitCode::from(2);
+        }
+    };
+    let mut failed = false;
+    for input in &options.inputs {
+        let result = if options.show {
+            show(input)
+        } else {
+            process(input, &options)
+        };
+        if let Err(e) = result {
+            eprintln!("blog-fmt-sidetable: {}: {e}", input.display());
+            failed = true;
+        }
+    }
+    ExitCode::from(u8::from(failed))
+}
+
+/// A closed pipe on standard output is not worth a panic.
+fn print_or_exit(text: &str) {
+    if std::io::stdout().write_all(text.as_bytes()).is_err() {
+        std::process::exit(1);
+    }
+}
+
+fn open(path: &Path) -> Result<Source, String> {
+    Source::open(path).map_err(|e| e.to_string())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn process(input: &Path, options: &Options) -> Result<(), String> {
+    let table = image::read(open(input)?, &stem(input))?;
+    let say = |text: String| {
+        if options.verbose {
+            print_or_exit(&format!("{text}\n"));
+        }
+    };
+    match &table {
+        Some(table) => {
+            let file = match (&options.output, &options.dir) {
+                (Some(file), _) => file.clone(),
+                (None, dir) => {
+                    if !image::is_plain_name(&table.name) {
+                        return Err(format!("its name {:?} is no file name", table.name));
+                    }
+                    let dir = match dir {
+                        Some(dir) => dir,
+                        None => input.parent().unwrap_or(Path::new("")),
+                    };
+                    dir.join(format!("{}.{}", table.name, format::EXTENSION))
+                }
+            };
+            write_whole(&file, &table.encode()?, None)?;
+            say(format!(
+                "{}: {} sites, build ID {}",
+                file.display(),
+                table.sites.len(),
+                table.build_id_hex()
+            ));
+        }
+        None => {
+            // A table of an earlier build would be refused by its build ID; better none.
+            if let Some(file) = options.output.as_deref().filter(|f| f.exists()) {
+                fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display()))?;
+            }
+            say(format!("{}: no call sites", input.display()));
+        }
+    }
+    if options.strip {
+        strip_file(input)?;
+    }
+    Ok(())
+}
+
+fn strip_file(input: &Path) -> Result<(), String> {
+    let source = open(input)?;
+    let size = source.size();
+    let tail_len = size.min(64);
+    let tail = source
+        .read(size - tail_len, tail_len, tail_len)
+        .map_err(|e| e.to_string())?
+        .unwrap_or_default();
+    let elf = elf::Elf::open(source)?;
+    if elf.kind != elf::ET_REL {
+        return Ok(());
+    }
+    let Some(bytes) = strip::strip(&elf, &tail)? else {
+        return Ok(());
+    };
+    let mode = fs::metadata(input).map_err(|e| e.to_string())?;
+    write_whole(input, &bytes, Some(mode.permissions()))
+}
+
+/// Writes a file so that it is either the old one or the whole new one.
+fn write_whole(path: &Path, bytes: &[u8], mode: Option<fs::Permissions>) -> Result<(), String> {
+    let mut name = path.file_name().ok_or("no file name")?.to_owned();
+    name.push(format!(".tmp{}", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let done = fs::write(&temporary, bytes)
+        .and_then(|()| match mode {
+            Some(mode) => fs::set_permissions(&temporary, mode),
+            None => Ok(()),
+        })
+        .and_then(|()| fs::rename(&temporary, path));
+    done.map_err(|e| {
+        // It may not even have been made.
+        let _ = fs::remove_file(&temporary);
+        format!("{}: {e}", path.display())
+    })
+}
+
+fn show(input: &Path) -> Result<(), String> {
+    let source = open(input)?;
+    let mut magic = [0; 8];
+    source.read_some(0, &mut magic).map_err(|e| e.to_string())?;
+    let table = if format::is_table(&magic) {
+        let bytes = source
+            .read(0, source.size(), format::FILE_MAX)
+            .map_err(|e| e.to_string())?
+            .ok_or("larger than any side table")?;
+        format::Table::decode(&bytes)?
+    } else {
+        match image::read(source, &stem(input))? {
+            Some(table) => table,
+            None => {
+                print_or_exit(&format!("{}: no call sites\n", input.display()));
+                return Ok(());
+            }
+        }
+    };
+    let mut text = format!(
+        "image {}\nbuild-id {}\nrelease {}\narch {}\ntypes {}\nsites {}\n",
+        table.name,
+        table.build_id_hex(),
+        table.release,
+        table.arch,
+        table.types.len(),
+        table.sites.len()
+    );
+    for (i, s) in table.sites.iter().enumerate() {
+        let args: Vec<String> = s
+            .names
+            .iter()
+            .zip(&s.codes)
+            .map(|(name, code)| format!("{name}: {code:#x}"))
+            .collect();
+        text.push_str(&format!(
+            "{i}\t{}:{}\t{}\tlevel {}\t{:?}\t({})\n",
+            s.file,
+            s.line,
+            s.module,
+            s.level,
+            s.format,
+            args.join(", ")
+        ));
+    }
+    print_or_exit(&text);
+    Ok(())
+}

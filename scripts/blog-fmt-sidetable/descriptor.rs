@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Descriptors: what `blog_log!` and `#[derive(BlogArg)]` leave behind in `.blog_fmt`.
+//!
+//! `image.rs` parses them out of an ELF section, `format.rs` writes them into a side table and
+//! reads them back: the same bytes, except that the reference to the site's entry has become the
+//! site's index. This file neither looks at type codes nor at format strings.
+//!
+//! ```text
+//! site: off 0  u32 magic "BLFD"      4  u32 length of all of it, a multiple of 8
+//!       8  u64 reference to the .blog_sites entry (in a side table: the site's index)
+//!       16 u32 line   20 u8 level   21 u8 argc   22 u8 version = 1   23 u8 flags = 0
+//!       24 u16 format length, u16 file length, u16 module path length, u16 names length
+//!       32 u64 type code, argc times
+//!       then format, file, module path and names (joined by 0x1f), zero padding to 8
+//!
+//! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
+//!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants
+//!       24 u16 name length, 6 pad, name, padding to 8
+//!       per variant: u16 name length, u16 field count, u8 shape (0 unit, 1 tuple, 2 named),
+//!                    3 pad, name, padding to 8
+//!         per field: u64 type code, u16 name length, 6 pad, name, padding to 8
+//! ```
+//!
+//! Needs only `std`; `blog-decode` includes this very file.
+
+use super::bytes::{
+    pad8,
+    round8,
+    slice_at,
+    u16_at,
+    u32_at,
+    u64_at,
+    u8_at, //
+};
+
+/// First word of a site descriptor.
+pub const SITE_MAGIC: u32 = u32::from_le_bytes(*b"BLFD");
+/// First word of a type descriptor.
+pub const TYPE_MAGIC: u32 = u32::from_le_bytes(*b"BLFT");
+/// Version of site descriptors.
+pub const VERSION: u8 = 1;
+/// Stands between two argument names.
+pub const NAME_SEPARATOR: char = '\x1f';
+
+/// One call site.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Site {
+    /// Line of the call.
+    pub line: u32,
+    /// Level, 1 to 5.
+    pub level: u8,
+    /// Type code of each stored argument.
+    pub codes: Vec<u64>,
+    /// The format string as in the source.
+    pub format: String,
+    /// The source file.
+    pub file: String,
+    /// The module path.
+    pub module: String,
+    /// Name or source text of each stored argument.
+    pub names: Vec<String>,
+}
+
+/// What a derived type is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeKind {
+    /// A struct: one variant, without a tag.
+    Struct,
+    /// An enum: a tag byte, then the variant.
+    Enum,
+}
+
+/// How the fields of a variant are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `Name`
+    Unit,
+    /// `Name(a, b)`
+    Tuple,
+    /// `Name { a: 1 }`
+    Named,
+}
+
+/// One field of a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Type code.
+    pub code: u64,
+    /// Name; empty in a tuple.
+    pub name: String,
+}
+
+/// One variant of an enum, or all of a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Name.
+    pub name: String,
+    /// How it is written.
+    pub shape: Shape,
+    /// Fields, in the order in which they are stored.
+    pub fields: Vec<Field>,
+}
+
+/// A type with `#[derive(BlogArg)]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// Type code.
+    pub code: u64,
+    /// Name without path.
+    pub name: String,
+    /// Struct or enum.
+    pub kind: TypeKind,
+    /// Variants by tag.
+    pub variants: Vec<Variant>,
+}
+
+/// A descriptor of either kind. `reference_at` is where its site reference lies, counted from
+/// the start of all the bytes; a relocation of a .ko applies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Descriptor {
+    /// A site, the offset of its reference, and the reference itself.
+    Site {
+        /// What it says.
+        site: Site,
+        /// Where the reference lies.
+        reference_at: usize,
+        /// The reference.
+        reference: u64,
+    },
+    /// A type.
+    Type(Type),
+}
+
+/// Goes through descriptors that stand one after the other, with zeros between them.
+pub struct Walk<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, pos: 0 }
+    }
+
+    fn step(&mut self) -> Result<Option<Descriptor>, String> {
+        loop {
+            let start = self.pos;
+            if start >= self.bytes.len() {
+                return Ok(None);
+            }
+            let at = |what: &str| format!("descriptor at offset {start:#x}: {what}");
+            let magic = u32_at(self.bytes, start).ok_or_else(|| at("cut off"))?;
+            if magic == 0 {
+                // Alignment padding between the sections of two object files.
+                self.pos = start + 4;
+                continue;
+            }
+            let len = u32_at(self.bytes, start + 4).ok_or_else(|| at("cut off"))? as usize;
+            if len % 8 != 0 || len < 32 {
+                return Err(at(&format!("impossible length {len}")));
+            }
+            let body = slice_at(self.bytes, start, len)
+                .ok_or_else(|| at(&format!("length {len} reaches past the end")))?;
+            self.pos = start + len;
+            return match magic {
+                SITE_MAGIC => parse_site(body)
+                    .map(|(site, reference)| {
+                        Some(Descriptor::Site {
+                            site,
+                            reference_at: start + 8,
+                            reference,
+                        })
+                    })
+                    .map_err(|e| at(&e)),
+                TYPE_MAGIC => parse_type(body)
+                    .map(|t| Some(Descriptor::Type(t)))
+                    .map_err(|e| at(&e)),
+                _ => Err(at(&format!("unknown magic {magic:#010x}"))),
+            };
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Descriptor, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.step().transpose();
+        if matches!(item, Some(Err(_))) {
+            self.pos = self.bytes.len();
+        }
+        item
+    }
+}
+
+const CUT: &str = "cut off";
+
+fn text(bytes: &[u8], pos: &mut usize, len: usize, what: &str) -> Result<String, String> {
+    let raw = slice_at(bytes, *pos, len).ok_or(CUT)?;
+    *pos += len;
+    match std::str::from_utf8(raw) {
+        Ok(s) if !s.contains('\0') => Ok(s.to_owned()),
+        _ => Err(format!("{what} is not text")),
+    }
+}
+
+fn parse_site(b: &[u8]) -> Result<(Site, u64), String> {
+    let reference = u64_at(b, 8).ok_or(CUT)?;
+    let line = u32_at(b, 16).ok_or(CUT)?;
+    let level = u8_at(b, 20).ok_or(CUT)?;
+    let argc = usize::from(u8_at(b, 21).ok_or(CUT)?);
+    let version = u8_at(b, 22).ok_or(CUT)?;
+    if version != VERSION {
+        return Err(format!(
+            "version {version}, but this program reads {VERSION}"
+        ));
+    }
+    if !(1..=5).contains(&level) {
+        return Err(format!("level {level} is not in 1 to 5"));
+    }
+    let mut lens = [0; 4];
+    for (i, len) in lens.iter_mut().enumerate() {
+        *len = usize::from(u16_at(b, 24 + 2 * i).ok_or(CUT)?);
+    }
+    let mut pos = 32;
+    let mut codes = Vec::with_capacity(argc);
+    for _ in 0..argc {
+        codes.push(u64_at(b, pos).ok_or(CUT)?);
+        pos += 8;
+    }
+    let format = text(b, &mut pos, lens[0], "format string")?;
+    let file = text(b, &mut pos, lens[1], "file name")?;
+    let module = text(b, &mut pos, lens[2], "module path")?;
+    let names = text(b, &mut pos, lens[3], "list of argument names")?;
+    let names: Vec<String> = if argc == 0 && names.is_empty() {
+        Vec::new()
+    } else {
+        names.split(NAME_SEPARATOR).map(str::to_owned).collect()
+    };
+    if names.len() != argc {
+        return Err(format!("{} names for {argc} arguments", names.len()));
+    }
+    if round8(pos) != Some(b.len()) {
+        return Err(format!("length {} for {pos} bytes of content", b.len()));
+    }
+    let site = Site {
+        line,
+        level,
+        codes,
+        format,
+        file,
+        module,
+        names,
+    };
+    Ok((site, reference))
+}
+
+fn name(b: &[u8], pos: &mut usize, len: usize) -> Result<String, String> {
+    let s = text(b, pos, len, "name")?;
+    *pos = round8(*pos).ok_or(CUT)?;
+    Ok(s)
+}
+
+fn parse_type(b: &[u8]) -> Result<Type, String> {
+    let code = u64_at(b, 8).ok_or(CUT)?;
+    let kind = match u32_at(b, 16).ok_or(CUT)? {
+        1 => TypeKind::Struct,
+        2 => TypeKind::Enum,
+        n => return Err(format!("kind {n} of a type is unknown")),
+    };
+    let count = u32_at(b, 20).ok_or(CUT)?;
+    if count > 256 || (kind == TypeKind::Struct && count != 1) {
+        return Err(format!("{count} variants"));
+    }
+    let len = usize::from(u16_at(b, 24).ok_or(CUT)?);
+    let mut pos = 32;
+    let type_name = name(b, &mut pos, len)?;
+    let mut variants = Vec::new();
+    for _ in 0..count {
+        let len = usize::from(u16_at(b, pos).ok_or(CUT)?);
+        let field_count = u16_at(b, pos + 2).ok_or(CUT)?;
+        let shape = match u8_at(b, pos + 4).ok_or(CUT)? {
+            0 => Shape::Unit,
+            1 => Shape::Tuple,
+            2 => Shape::Named,
+            n => return Err(format!("shape {n} of a variant is unknown")),
+        };
+        pos += 8;
+        let variant_name = name(b, &mut pos, len)?;
+        let mut fields = Vec::new();
+        for _ in 0..field_count {
+            let code = u64_at(b, pos).ok_or(CUT)?;
+            let len = usize::from(u16_at(b, pos + 8).ok_or(CUT)?);
+            pos += 16;
+            fields.push(Field {
+                code,
+                name: name(b, &mut pos, len)?,
+            });
+        }
+        if shape == Shape::Unit && !fields.is_empty() {
+            return Err("a unit variant with fields".into());
+        }
+        variants.push(Variant {
+            name: variant_name,
+            shape,
+            fields,
+        });
+    }
+    if pos != b.len() {
+        return Err(format!("length {} for {pos} bytes of content", b.len()));
+    }
+    Ok(Type {
+        code,
+        name: type_name,
+        kind,
+        variants,
+    })
+}
+
+fn len16(n: usize, what: &str) -> Result<[u8; 2], String> {
+    match u16::try_from(n) {
+        Ok(n) => Ok(n.to_le_bytes()),
+        Err(_) => Err(format!("{what} is {n} bytes long")),
+    }
+}
+
+fn finish(out: &mut Vec<u8>, start: usize) -> Result<(), String> {
+    pad8(out);
+    let len = u32::try_from(out.len() - start).map_err(|_| "descriptor too long")?;
+    out[start + 4..start + 8].copy_from_slice(&len.to_le_bytes());
+    Ok(())
+}
+
+impl Site {
+    /// Appends the descriptor, with `reference` in the place of the reference. `out` must end on
+    /// a multiple of 8.
+    pub fn write(&self, reference: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let start = out.len();
+        let names = self.names.join("\x1f");
+        let argc = u8::try_from(self.codes.len()).map_err(|_| "too many arguments")?;
+        out.extend(SITE_MAGIC.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(reference.to_le_bytes());
+        out.extend(self.line.to_le_bytes());
+        out.extend([self.level, argc, VERSION, 0]);
+        out.extend(len16(self.format.len(), "format string")?);
+        out.extend(len16(self.file.len(), "file name")?);
+        out.extend(len16(self.module.len(), "module path")?);
+        out.extend(len16(names.len(), "list of argument names")?);
+        for code in &self.codes {
+            out.extend(code.to_le_bytes());
+        }
+        for s in [&self.format, &self.file, &self.module, &names] {
+            out.extend(s.as_bytes());
+        }
+        finish(out, start)
+    }
+}
+
+impl Type {
+    /// Appends the descriptor. `out` must end on a multiple of 8.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), String> {
+        let start = out.len();
+        let kind: u32 = match self.kind {
+            TypeKind::Struct => 1,
+            TypeKind::Enum => 2,
+        };
+        let count = u32::try_from(self.variants.len()).map_err(|_| "too many variants")?;
+        out.extend(TYPE_MAGIC.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(self.code.to_le_bytes());
+        out.extend(kind.to_le_bytes());
+        out.extend(count.to_le_bytes());
+        out.extend(len16(self.name.len(), "type name")?);
+        out.extend([0; 6]);
+        out.extend(self.name.as_bytes());
+        pad8(out);
+        for v in &self.variants {
+            out.extend(len16(v.name.len(), "variant name")?);
+            out.extend(len16(v.fields.len(), "list of fields")?);
+            let shape = match v.shape {
+                Shape::Unit => 0,
+                Shape::Tuple => 1,
+                Shape::Named => 2,
+            };
+            out.extend([shape, 0, 0, 0]);
+            out.extend(v.name.as_bytes());
+            pad8(out);
+            for f in &v.fields {
+                out.extend(f.code.to_le_bytes());
+                out.extend(len16(f.name.len(), "field name")?);
+                out.extend([0; 6]);
+                out.extend(f.name.as_bytes());
+                pad8(out);
+            }
+        }
+        finish(out, start)
+    }
+}

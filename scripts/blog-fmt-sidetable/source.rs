@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the bytes of an input come from: a regular file, or memory.
+//!
+//! A reader asks for the ranges that it needs, so a large image is never in memory as a whole. A
+//! range is checked against the input's size before a buffer is made for it: a damaged length
+//! field cannot ask for more memory than the input has bytes.
+//!
+//! Needs only `std`; `blog-decode` includes this very file.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::Path, //
+};
+
+/// An input that can be read at any offset.
+pub enum Source {
+    /// A regular file and its size.
+    File(File, u64),
+    /// All the bytes.
+    // Only blog-decode makes one, for standard input and in tests.
+    #[allow(dead_code)]
+    Memory(Vec<u8>),
+}
+
+impl Source {
+    /// Opens a regular file; a directory, pipe or device is an error that says so.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let meta = std::fs::metadata(path)?;
+        if !meta.is_file() {
+            let what = if meta.is_dir() {
+                "is a directory"
+            } else {
+                "is not a regular file"
+            };
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        Ok(Self::File(file, size))
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::File(_, size) => *size,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Reads up to `buf.len()` bytes at `off`; returns how many there were.
+    pub fn read_some(&self, off: u64, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file, _) => {
+                let mut done = 0;
+                while done < buf.len() {
+                    match file.read_at(&mut buf[done..], off + done as u64) {
+                        Ok(0) => break,
+                        Ok(n) => done += n,
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                Ok(done)
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(off).map_or(bytes.len(), |o| o.min(bytes.len()));
+                let n = buf.len().min(bytes.len() - start);
+                buf[..n].copy_from_slice(&bytes[start..start + n]);
+                Ok(n)
+            }
+        }
+    }
+
+    /// Reads exactly the range `off..off + len`. `None`: the input ends before, or `len` is more
+    /// than `limit`.
+    pub fn read(&self, off: u64, len: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        match off.checked_add(len) {
+            Some(end) if end <= self.size() && len <= limit => {}
+            _ => return Ok(None),
+        }
+        let Ok(len) = usize::try_from(len) else {
+            return Ok(None);
+        };
+        let mut buf = vec![0; len];
+        let n = self.read_some(off, &mut buf)?;
+        Ok((n == len).then_some(buf))
+    }
+}
