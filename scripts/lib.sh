@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What every script here shares: where things are, and how a step tells the
+# user what it does, how long it took and which log to read when it failed.
+# Sourced by the scripts beside it; runs nothing by itself.
+
+BLOG_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BLOG_CACHE=${BLOG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/blog}
+BLOG_LOGS=$BLOG_CACHE/logs
+export BLOG_TOP BLOG_CACHE
+
+# Byte order of sorted lists and English messages, whatever the user's locale.
+export LC_ALL=C
+
+say() { printf '%s\n' "$*"; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+	warn "$@"
+	exit 1
+}
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# seconds MS: "12.3 s"
+seconds() { printf '%d.%d s' $(($1 / 1000)) $(($1 % 1000 / 100)); }
+
+# True if the terminal can redraw a line.
+is_tty() { [[ -t 1 && ${TERM:-dumb} != dumb ]]; }
+
+# hash_of WORD...: a short hash of the words
+hash_of() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
+
+# need_root: for what changes the system
+need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
+
+# progress_loop LOG PATTERN TOTAL NAME T0: prints how far a step is, read from
+# its log, until it is killed. TOTAL 0: unknown.
+progress_loop() {
+	local log=$1 pattern=$2 total=$3 name=$4 t0=$5 n=0 last shown=0
+	while sleep 1 >/dev/null 2>&1; do
+		last=$((($(now_ms) - t0) / 1000))
+		n=$(grep -cE -- "$pattern" "$log" 2>/dev/null) || n=0
+		local what="$n"
+		if ((total > 0)); then
+			local pct=$((n * 100 / total))
+			what="$((pct > 99 ? 99 : pct))% ($n of about $total)"
+		fi
+		if is_tty; then
+			printf '\r    %s: %s, %d s \033[K' "$name" "$what" "$last"
+		elif ((last >= shown + 15)); then
+			shown=$last
+			printf '    %s: %s, %d s\n' "$name" "$what" "$last"
+		fi
+	done
+}
+
+# step NAME COMMAND...: runs the command with its output in a log, prints the
+# name and the time, and on failure the end of the log and where it is.
+# With STEP_PATTERN (an ERE) and STEP_TOTAL set, shows progress by counting
+# matching lines of the log; else a step shows seconds only.
+step() {
+	local name=$1 t0 ms rc=0 log bar
+	shift
+	mkdir -p "$BLOG_LOGS"
+	log=$BLOG_LOGS/$(tr -cs 'A-Za-z0-9_.\n-' - <<<"$name").log
+	t0=$(now_ms)
+	is_tty || say "  > $name ..."
+	: >"$log"
+	progress_loop "$log" "${STEP_PATTERN:-.}" "${STEP_TOTAL:-0}" "$name" "$t0" &
+	bar=$!
+	# A subshell of its own, so that "exit" and "set -e" inside end the step.
+	set +e
+	(set -e; "$@") >>"$log" 2>&1 </dev/null
+	rc=$?
+	set -e
+	{ kill "$bar" && wait "$bar"; } 2>/dev/null || :
+	ms=$(($(now_ms) - t0))
+	is_tty && printf '\r\033[K'
+	if ((rc)); then
+		tail -n 25 "$log" | sed 's/^/    | /' >&2
+		warn "FAILED after $(seconds $ms): $name (status $rc). Log: $log"
+		return "$rc"
+	fi
+	say "  + $name: $(seconds $ms)"
+}
+
+# have_step NAME DETAIL: says that there was nothing to do
+have_step() { say "  = $1: up to date${2:+ ($2)}"; }
