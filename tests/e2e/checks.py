@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What must hold of a log: one function for each property.
+
+Each takes logs (records.Log) and what independent witnesses say (the driver's
+own counters, the block layer's, the pattern of the load), and yields a sentence
+for each violation. No violation: it holds. None of them prints or reads files.
+"""
+
+from collections import Counter
+
+from records import COMPLETE, QUEUE, unpack
+
+
+def _show(key):
+    op, sector, size, tag = unpack(key)
+    return f"{op} sector {sector} bytes {size} tag {tag}"
+
+
+def everything_decodes(log):
+    """No record is unknown and no part of the file is damaged."""
+    if log.undecoded:
+        yield f"{len(log.undecoded)} records not decoded, first {log.undecoded[0]}"
+    if log.damage:
+        yield f"{len(log.damage)} damaged parts, first {log.damage[0]}"
+
+
+def rings_account(log, still=True):
+    """For each ring: decoded + overwritten = written.
+
+    While writers run (still=False), a ring's count is read before its pages, so
+    the pages may hold more.
+    """
+    for ring in log.rings.values():
+        have = len(ring.ns) + ring.overwritten
+        if have < ring.written or still and have != ring.written:
+            yield (
+                f"{ring.name}: {len(ring.ns)} decoded + {ring.overwritten} overwritten"
+                f" is not {ring.written} written"
+            )
+
+
+def nothing_silent(log, attempted):
+    """What the driver counted = records written + losses counted, over all rings."""
+    written = sum(ring.written for ring in log.rings.values()) + log.gone
+    lost = sum(sum(ring.lost.values()) for ring in log.rings.values())
+    lost += sum(log.lost.values())
+    if written + lost != attempted:
+        yield f"{written} written + {lost} lost is not {attempted} by the driver's count"
+
+
+def softirq_rings_account(log, by_cpu):
+    """Each CPU's softirq ring has that CPU's completions, by the driver's own count."""
+    rings = {r.cpu: r for r in log.rings.values() if r.ctx == "softirq"}
+    for cpu in sorted(set(rings) | set(by_cpu)):
+        ring = rings.get(cpu)
+        have = ring.written + sum(ring.lost.values()) if ring else 0
+        if have != by_cpu.get(cpu, 0):
+            yield f"softirq of cpu {cpu}: {have} in the log, {by_cpu.get(cpu, 0)} counted"
+        if ring and ring.kind.count(COMPLETE) != len(ring.kind):
+            yield f"{ring.name}: has more than completions"
+
+
+def nothing_lost(log):
+    """There was room for all: no loss of any cause."""
+    for ring in log.rings.values():
+        lost = {cause: n for cause, n in ring.lost.items() if n}
+        if lost or ring.overwritten:
+            yield f"{ring.name}: lost {lost}, {ring.overwritten} overwritten"
+    if log.gone or any(log.lost.values()):
+        yield f"{log.gone} gone with their rings, lost without a ring: {log.lost}"
+
+
+def something_lost(log):
+    """The test meant to lose records, and did."""
+    if not log.gone and not any(log.lost.values()):
+        if not any(r.overwritten or any(r.lost.values()) for r in log.rings.values()):
+            yield "no loss at all"
+
+
+def kinds_counted(log, counters):
+    """Records of each kind, as many as the driver counted. For runs without loss."""
+    for kind, name in ((QUEUE, "queue"), (COMPLETE, "complete")):
+        if log.of_kind(kind) != counters[name]:
+            yield f"{log.of_kind(kind)} {name} records, {counters[name]} counted"
+
+
+def disk_agrees(counters, stat):
+    """The block layer finished as many I/Os as the driver queued and completed."""
+    ios = stat["reads"] + stat["writes"]
+    for name in ("queue", "complete"):
+        if counters[name] != ios:
+            yield f"the disk's stat says {ios} I/Os, the driver counted {counters[name]} ({name})"
+
+
+def sectors_agree(log, stat):
+    """Sectors read and written, in the log and in the disk's stat. Without loss."""
+    sums = Counter()
+    for ring in log.rings.values():
+        for kind, key in zip(ring.kind, ring.key):
+            if kind == COMPLETE:
+                op, _, size, _ = unpack(key)
+                sums[op] += size >> 9
+    for op, name in (("Read", "read_sectors"), ("Write", "write_sectors")):
+        if sums[op] != stat[name]:
+            yield f"{sums[op]} sectors in {op} records, {stat[name]} in the disk's stat"
+
+
+def _seen(log, kind):
+    """Requests of a kind, without tags, as a Counter of packed requests."""
+    seen = Counter()
+    for ring in log.rings.values():
+        seen.update(key >> 10 for k, key in zip(ring.kind, ring.key) if k == kind)
+    return seen
+
+
+def _strangers(log, want, comm):
+    """Requests that the load didn't issue and that another task submitted: the
+    partition scan, say. (Another task may also submit the load's: kblockd.)"""
+    seen = Counter()
+    for ring in log.rings.values():
+        if ring.ctx == "task" and ring.comm != comm:
+            requests = (key >> 10 for k, key in zip(ring.kind, ring.key) if k == QUEUE)
+            seen.update(request for request in requests if request not in want)
+    return seen
+
+
+def load_is_logged(log, expected, comm="fio", whole=True):
+    """Sector, size and operation equal what the load issued, each I/O once.
+
+    `expected`: packed requests without tags. With losses (whole=False) what is
+    there must be among them, and no more often.
+    """
+    want = Counter(expected)
+    strangers = _strangers(log, want, comm)
+    for kind, name in ((QUEUE, "queue"), (COMPLETE, "complete")):
+        seen = _seen(log, kind)
+        extra = seen - want - strangers
+        if kind == COMPLETE and not whole:
+            # The submission of a stranger's completion may be among the lost.
+            extra = Counter({key: n for key, n in extra.items() if key in want})
+        missing = want - seen if whole else Counter()
+        for what, rest in (("not issued", extra), ("missing", missing)):
+            if rest:
+                first = next(iter(rest))
+                yield f"{sum(rest.values())} {name} records {what}, first {_show(first << 10)}"
+
+
+def time_never_back(log):
+    """Within a ring time never goes back."""
+    for ring in log.rings.values():
+        last = None
+        for place, now in enumerate(ring.ns):
+            if last is not None and now < last:
+                yield f"{ring.name}: record {place} is {last - now} ns before the one before"
+                break
+            last = now
+
+
+def completions_follow(log, whole=True):
+    """Across rings: of each tag, submissions and completions take turns in time,
+    each completion with the request of its submission.
+
+    A completion with the time of its submission is fine; one before it isn't.
+    With losses (whole=False) only pairs that are both there are looked at.
+    """
+    if not whole:
+        yield from _pairs_follow(log)
+        return
+    events = {}
+    for ring in log.rings.values():
+        for ns, kind, key in zip(ring.ns, ring.kind, ring.key):
+            if kind in (QUEUE, COMPLETE):
+                # By time; of the same time, completions of the tag's last use
+                # can't be told from later ones, so the sort is by time alone
+                # and ties are settled below.
+                events.setdefault(key & 0x3FF, []).append((ns, kind, key))
+    for tag in sorted(events):
+        yield from _turns(tag, events[tag])
+
+
+def _turns(tag, events):
+    """Checks that events of one tag are submission, completion, submission, ..."""
+    events.sort()
+    open_key = None
+    pending = list(events)
+    place = 0
+    while place < len(pending):
+        ns, kind, key = pending[place]
+        if kind == (QUEUE if open_key is None else COMPLETE) and open_key in (None, key):
+            open_key = key if kind == QUEUE else None
+            place += 1
+            continue
+        # Of equal times, any order that fits is right.
+        other = place + 1
+        while other < len(pending) and pending[other][0] == ns:
+            _, k, o = pending[other]
+            if k == (QUEUE if open_key is None else COMPLETE) and open_key in (None, o):
+                break
+            other += 1
+        else:
+            name = "completion before its submission" if kind == COMPLETE else "used twice"
+            yield f"tag {tag}: {name} at {ns} ns: {_show(key)}"
+            return
+        pending[place], pending[other] = pending[other], pending[place]
+    if open_key is not None:
+        yield f"tag {tag}: never completed: {_show(open_key)}"
+
+
+def _pairs_follow(log):
+    """Completion not before submission, for requests that are logged once each."""
+    queued, done = {}, {}
+    for ring in log.rings.values():
+        for ns, kind, key in zip(ring.ns, ring.kind, ring.key):
+            if kind == QUEUE:
+                queued.setdefault(key, []).append(ns)
+            elif kind == COMPLETE:
+                done.setdefault(key, []).append(ns)
+    for key, times in done.items():
+        if len(times) == 1 and len(queued.get(key, ())) == 1 and times[0] < queued[key][0]:
+            yield f"completed {queued[key][0] - times[0]} ns before it was queued: {_show(key)}"
+
+
+def is_part_of(early, late):
+    """A snapshot during the load holds, ring by ring, the beginning of what the last
+    one holds. For runs without loss."""
+    for where, ring in early.rings.items():
+        whole = late.rings.get(where)
+        count = len(ring.ns)
+        if whole is None:
+            yield f"{ring.name}: not in the later snapshot"
+        elif ring.kind != whole.kind[:count] or ring.key != whole.key[:count]:
+            yield f"{ring.name}: other records than in the later snapshot"
+
+
+def on_cpus(log, least):
+    """Completions ran in softirq, on several CPUs."""
+    rings = [r for r in log.rings.values() if r.ctx == "softirq" and r.kind.count(COMPLETE)]
+    if len(rings) < least:
+        yield f"completions on {len(rings)} CPUs only"
+    tasks = [r for r in log.rings.values() if r.ctx == "task" and r.kind.count(COMPLETE)]
+    for ring in tasks:
+        yield f"{ring.name}: completions in a task"
+
+
+def run_all(checks):
+    """Runs (name, iterator of violations) pairs; yields (name, list of the first few)."""
+    for name, violations in checks:
+        violations = iter(violations)
+        first = [v for _, v in zip(range(5), violations)]
+        yield name, first
