@@ -10,19 +10,12 @@
 // The modules are shared with blog-decode, a library, where `pub` is what it says.
 #![allow(unreachable_pub)]
 
-#[path = "blog-fmt-sidetable/bytes.rs"]
 mod bytes;
-#[path = "blog-fmt-sidetable/descriptor.rs"]
 mod descriptor;
-#[path = "blog-fmt-sidetable/elf.rs"]
 mod elf;
-#[path = "blog-fmt-sidetable/format.rs"]
 mod format;
-#[path = "blog-fmt-sidetable/image.rs"]
 mod image;
-#[path = "blog-fmt-sidetable/source.rs"]
 mod source;
-#[path = "blog-fmt-sidetable/strip.rs"]
 mod strip;
 
 use std::{
