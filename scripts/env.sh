@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The environment that kernels are built in: which compiler, which bindgen,
+# which source of Rust's standard library. Needs lib.sh and versions.sh.
+
+TOOLS=$BLOG_CACHE/tools
+BINDGEN=$TOOLS/bindgen-$BINDGEN_VERSION/bin/bindgen
+
+# kernel_env: exports what kbuild needs
+kernel_env() {
+	export PATH="${BINDGEN%/*}:/usr/lib/llvm-$LLVM_MAJOR/bin:$PATH"
+	export LIBCLANG_PATH=/usr/lib/llvm-$LLVM_MAJOR/lib
+	RUST_LIB_SRC=$(rust_lib_src)
+	export RUST_LIB_SRC
+	# The same source gives the same build ID, wherever and whenever it is
+	# built, and nothing of this machine gets into a kernel.
+	export KBUILD_BUILD_TIMESTAMP='2026-01-01 00:00:00 UTC'
+	export KBUILD_BUILD_USER=blog KBUILD_BUILD_HOST=blog
+	unset MAKEFLAGS MFLAGS MAKELEVEL KBUILD_OUTPUT CROSS_COMPILE ARCH O V
+}
+
+# rust_version: "1.95.0"
+rust_version() { rustc --version 2>/dev/null | awk '{ print $2 }'; }
+
+# rust_lib_src: where the library source for this rustc is, if anywhere
+rust_lib_src() {
+	local v own
+	v=$(rust_version)
+	own=$(rustc --print sysroot)/lib/rustlib/src/rust/library
+	if [[ -f $own/core/src/lib.rs ]]; then
+		echo "$own"
+	elif [[ -f $TOOLS/rust-src-$v/usr/src/rustc-$v/library/core/src/lib.rs ]]; then
+		echo "$TOOLS/rust-src-$v/usr/src/rustc-$v/library"
+	fi
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The kernels that are built here: their flavours, and where trees and build
+# directories are. Sourced by scripts/build-kernel and by what boots the result.
+
+# kernel_flavours: all that there are
+kernel_flavours() { echo x86 x86-y uml uml-m uml-n; }
+
+# kernel_fragments FLAVOUR: config fragments, later ones win
+kernel_fragments() {
+	case $1 in
+	x86) echo common x86 blog-m ;;
+	x86-y) echo common x86 blog-y ;;
+	uml) echo common uml blog-y ;;
+	uml-m) echo common uml blog-m ;;
+	uml-n) echo common uml blog-n ;;
+	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
+	esac
+}
+
+kernel_arch() {
+	case $1 in
+	uml*) echo um ;;
+	*) echo x86_64 ;;
+	esac
+}
+
+# kernel_source_name: tells apart trees and builds of different sources
+kernel_source_name() {
+	if [[ -n ${KSRC-} ]]; then
+		echo "ksrc-$(hash_of "$(readlink -f "$KSRC")")"
+	else
+		echo "$KERNEL_SERIES"
+	fi
+}
+
+# kernel_pristine: the source as it came
+kernel_pristine() { echo "${KSRC:-$BLOG_CACHE/src/linux-$KERNEL_SERIES}"; }
+
+# kernel_tree: the copy of it that BLog is integrated into
+kernel_tree() { echo "$BLOG_CACHE/trees/$(kernel_source_name)"; }
+
+# kernel_build FLAVOUR: its build directory (O=)
+kernel_build() { echo "$BLOG_CACHE/build/$(kernel_source_name)/$1"; }
+
+# kernel_image FLAVOUR: what boots
+kernel_image() {
+	case $1 in
+	uml*) echo "$(kernel_build "$1")/linux" ;;
+	*) echo "$(kernel_build "$1")/arch/x86/boot/bzImage" ;;
+	esac
+}
+
+# kernel_modules FLAVOUR: root that modules are installed under (lib/modules/…)
+kernel_modules() { echo "$(kernel_build "$1")/install"; }
