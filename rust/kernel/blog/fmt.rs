@@ -18,13 +18,24 @@ use core::{
 };
 
 use super::{
-    arg::Errno,
+    arg::{
+        BlogFixed,
+        Errno, //
+    },
+    args::BlogArgs,
     wrap::{
         Hex,
         Mac,
         Ptr, //
     }, //
 };
+
+/// Compiles only if `T` can be a field of a derived type.
+pub const fn field<T: BlogFixed>() {}
+
+/// Compiles only if these arguments can be logged, for calls that are configured out.
+#[inline(always)]
+pub fn args<A: BlogArgs>(_: A) {}
 
 /// Carries the type of an argument from the place where it is evaluated to the call site's
 /// descriptor, which the expansion needs before.

@@ -346,6 +346,20 @@ impl Ring {
         self.seq.load(Relaxed) + 1 - u64::from(self.pages())
     }
 
+    /// Where the ring is: position of its current page, published end in that page, and number of
+    /// records taken in all. `None` where it has no page, or for a reader that sees the page turn.
+    pub fn position(&self) -> Option<(u64, u32, u64)> {
+        // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
+        // long as rings exist.
+        let header = unsafe { &*self.page.load(Acquire) };
+        let seq = header.seq();
+        let commit = header.commit.load(Acquire);
+        let records = header.first().wrapping_add(commit >> 32);
+        // ORDERING: As in `PageHeader::copy`: pairs with the release fence in `reset`.
+        fence(Acquire);
+        (seq != 0 && header.seq.load(Relaxed) == seq).then_some((seq, commit as u32, records))
+    }
+
     /// Returns `now`, or the latest time that this ring has seen where that is later.
     ///
     /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! BLog: binary logging.
+//!
+//! A driver declares a component and logs to it. A call stores its arguments, as they are in
+//! memory, into a ring that belongs to the running task or to this CPU's interrupt context: a few
+//! dozen instructions, no lock, no allocation, in any context but `noinstr` code. Format strings
+//! are not in memory at all: the build puts them into a side table, and `blog-decode` makes text
+//! on another machine, from a snapshot or a crash dump.
+//!
+//! # Examples
+//!
+//! ```
+//! use kernel::prelude::*;
+//!
+//! blog_component! {
+//!     /// What the disk does.
+//!     DISK, name: "disk", ring_kb: 128, level: Debug
+//! }
+//!
+//! /// Logs its own type, too.
+//! #[derive(Clone, Copy, BlogArg)]
+//! enum Op {
+//!     Read,
+//!     Write { fua: bool },
+//! }
+//!
+//! fn submit(sector: u64, bytes: u32, op: Op) -> Result {
+//!     blog_log!(DISK, "{op:?} of {bytes} bytes at {sector:#x}");
+//!     if bytes % 512 != 0 {
+//!         blog_err!(DISK, "{} bytes: {:?}", bytes, EINVAL);
+//!         return Err(EINVAL);
+//!     }
+//!     Ok(())
+//! }
+//! # submit(8, 4096, Op::Write { fua: true })?;
+//! # submit(8, 512, Op::Read)?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The format language is Rust's. Arguments are evaluated once, and only if the call logs; they
+//! can be anything that implements [`BlogArg`]. With `CONFIG_BLOG=n` the calls are still type
+//! checked, and leave no code.
+//!
+//! A component that is made at run time, for one mount or device, has rings and files of its own:
+//!
+//! ```
+//! # use kernel::prelude::*;
+//! use kernel::blog::Instance;
+//!
+//! blog_component! { FS, name: "myfs", enabled: false }
+//!
+//! struct Mount {
+//!     log: Instance,
+//! }
+//!
+//! fn mount(dev: &CStr) -> Result<Mount> {
+//!     let mount = Mount { log: FS.instance(dev)? };
+//!     blog_info!(mount.log, "mounted {dev}");
+//!     Ok(mount)
+//! }
+//! ```
+//!
+//! # Folder
+//!
+//! What needs no kernel and compiles on the host: [`record`] and [`snapshot`] (formats), [`ring`],
+//! [`types`] (codes), `arg` and `args` (storing), `wrap`, `fmt` (which type prints how). For the
+//! kernel only: `component`, `site`, `context`, `clock`, `abi` (what `blog/` exports), `arg_kernel`.
+
+pub mod abi;
+mod arg;
+mod arg_kernel;
+mod args;
+#[cfg(CONFIG_BLOG_HOOKS)]
+mod clock;
+pub mod component;
+#[cfg(CONFIG_BLOG_HOOKS)]
+mod context;
+pub mod fmt;
+pub mod record;
+pub mod ring;
+mod site;
+pub mod snapshot;
+pub mod types;
+mod wrap;
+
+pub use self::{
+    arg::{
+        BlogArg,
+        BlogFixed, //
+    },
+    args::BlogArgs,
+    component::{
+        Component,
+        Config,
+        Instance,
+        RawComponent, //
+    },
+    record::Level,
+    ring::Mode,
+    site::Site,
+    wrap::{
+        Hex,
+        Mac,
+        Ptr, //
+    }, //
+};
+pub use macros::{
+    blog_component,
+    blog_debug,
+    blog_err,
+    blog_info,
+    blog_log,
+    blog_trace,
+    blog_warn,
+    BlogArg, //
+};
+
+/// Writes a record. The macros' expansions call it, for a site that is on.
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[doc(hidden)]
+#[inline(always)]
+pub fn log<A: BlogArgs>(component: &RawComponent, site: &Site, args: A) {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    let mut ring = context::ring(component);
+    if ring.is_null() {
+        // SAFETY: The component is valid.
+        ring = unsafe { abi::blog_ring_get(component) };
+        if ring.is_null() {
+            return;
+        }
+    }
+    let bytes = (record::HEADER_SIZE + args.size()) as u32;
+    // SAFETY: `ring` is the ring of this context, as the invariants of `Tls` and `RawComponent`
+    // say, and stays so: a task does not leave its context in here, and other contexts do not
+    // change CPU.
+    let ring_ref = unsafe { &*ring };
+    // SAFETY: As above; `blog_ring_turn` returns true only if `Ring::turn` did, and `args` stores
+    // the bytes that it said.
+    unsafe {
+        ring_ref.write(
+            bytes,
+            site.id_shl8.load(Relaxed),
+            clock::read,
+            |bytes, ts| abi::blog_ring_turn(component, ring, bytes, ts),
+            |dst| args.store(dst),
+        );
+    }
+}

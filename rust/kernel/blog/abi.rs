@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What `blog/` exports to drivers, under its C names.
+//!
+//! Only code that is inlined into a driver's crate may use these: the kernel crate is always built
+//! in, and `blog/` may be a module.
+
+use core::{
+    ffi::{
+        c_char,
+        c_int, //
+    },
+    sync::atomic::AtomicU8, //
+};
+
+use super::{
+    component::RawComponent,
+    ring::Ring, //
+};
+
+unsafe extern "C" {
+    /// Registers a component made at run time. Returns 0 or a negative errno.
+    ///
+    /// # Safety
+    ///
+    /// Both must stay valid and in place until the component is unregistered.
+    pub unsafe fn blog_component_register(c: *const RawComponent, name: *const c_char) -> c_int;
+
+    /// Unregisters such a component. Its rings are gone when this returns.
+    ///
+    /// # Safety
+    ///
+    /// The component is registered, and nobody logs to it.
+    pub unsafe fn blog_component_unregister(c: *const RawComponent);
+
+    /// The ring for the calling context, made if need be; null if there is none to be had, which
+    /// has been counted then. Runs in any context.
+    ///
+    /// # Safety
+    ///
+    /// The component is valid.
+    pub unsafe fn blog_ring_get(c: *const RawComponent) -> *mut Ring;
+
+    /// Makes room for a record of `bytes` in `ring`. Returns whether there is room; if not, the
+    /// loss has been counted. Runs in any context.
+    ///
+    /// # Safety
+    ///
+    /// The caller is in [`Ring::write`] on this ring of this component.
+    pub unsafe fn blog_ring_turn(
+        c: *const RawComponent,
+        ring: *mut Ring,
+        bytes: u32,
+        ts: u64,
+    ) -> bool;
+
+    /// The time, where the clock is not the TSC.
+    pub safe fn blog_clock_read() -> u64;
+
+    /// 1 if the clock is the TSC, else 0. Constant while anything is logged.
+    pub safe static blog_clock_is_tsc: AtomicU8;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which ring is the caller's: that of the task, or of this CPU's interrupt context.
+//!
+//! Called from the fast path, in any context but `noinstr` code. It takes no lock, disables
+//! nothing, and calls nothing that can be traced.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{
+            Acquire,
+            Relaxed, //
+        }, //
+    }, //
+};
+
+use super::{
+    component::RawComponent,
+    ring::{
+        Ring,
+        Tls,
+        MAX_COMPONENTS, //
+    }, //
+};
+use crate::bindings;
+
+/// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
+/// interrupt, or while softirqs are served.
+#[cfg(target_arch = "x86_64")]
+const INTERRUPT: u32 =
+    bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
+
+/// The current task if the caller runs in one, else null.
+#[cfg(not(CONFIG_UML))]
+#[inline(always)]
+fn task() -> *mut bindings::task_struct {
+    // SAFETY: Reads this CPU's preemption count, in one instruction.
+    unsafe {
+        core::arch::asm!(
+            "testl ${mask}, %gs:__preempt_count(%rip)",
+            "jnz {interrupt}",
+            mask = const INTERRUPT as i32,
+            interrupt = label { return ptr::null_mut() },
+            options(readonly, nostack, att_syntax),
+        );
+    }
+    let task;
+    // SAFETY: Reads the pointer to the current task, which is the same on whichever CPU the task
+    // runs.
+    unsafe {
+        core::arch::asm!(
+            "movq %gs:const_current_task(%rip), {task}",
+            task = out(reg) task,
+            options(pure, nomem, nostack, preserves_flags, att_syntax),
+        );
+    }
+    task
+}
+
+#[cfg(CONFIG_UML)]
+#[inline(always)]
+fn task() -> *mut bindings::task_struct {
+    // SAFETY: Reads the preemption count and the current task.
+    unsafe { bindings::blog_task() }
+}
+
+/// The ring of `component` for the caller's context, or null where there is none yet.
+#[inline(always)]
+pub(super) fn ring(component: &RawComponent) -> *mut Ring {
+    let task = task();
+    if task.is_null() {
+        return interrupt_ring(component);
+    }
+    // SAFETY: The current task is valid. Its `blog_tls` is a pointer-sized field that others
+    // store only while the task cannot run.
+    let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
+    let tls = tls.load(Relaxed).cast::<Tls>();
+    if tls.is_null() {
+        return ptr::null_mut();
+    }
+    let slot = usize::from(component.slot.load(Relaxed)) % MAX_COMPONENTS;
+    // SAFETY: A table that the task has is valid, and `slot` is within it.
+    unsafe { (*tls).rings.get_unchecked(slot) }.load(Relaxed)
+}
+
+/// Interrupt contexts by index into [`RawComponent::percpu`], and the CPU.
+#[cfg(not(CONFIG_UML))]
+fn interrupt() -> (usize, usize) {
+    let count: u32;
+    let cpu: u32;
+    // SAFETY: Reads this CPU's preemption count and number. In interrupt context, these stay.
+    unsafe {
+        core::arch::asm!(
+            "movl %gs:__preempt_count(%rip), {count:e}",
+            "movl %gs:cpu_number(%rip), {cpu:e}",
+            count = out(reg) count,
+            cpu = out(reg) cpu,
+            options(readonly, nostack, preserves_flags, att_syntax),
+        );
+    }
+    let nmi = count & bindings::BLOG_NMI_MASK != 0;
+    let hardirq = count & bindings::BLOG_HARDIRQ_MASK != 0;
+    let context = usize::from(nmi || hardirq) + usize::from(nmi);
+    (cpu as usize, context)
+}
+
+#[cfg(CONFIG_UML)]
+fn interrupt() -> (usize, usize) {
+    // SAFETY: Reads the preemption count and the number of the CPU.
+    let place = unsafe { bindings::blog_interrupt() } as usize;
+    (place / 4, place % 4)
+}
+
+/// The ring for an interrupt context. Not inlined: interrupts are the exception at most sites.
+#[cold]
+#[inline(never)]
+pub fn interrupt_ring(component: &RawComponent) -> *mut Ring {
+    // ORDERING: Acquire pairs with the release store that made the table, whose address this is.
+    let rings = component.percpu.load(Acquire);
+    if rings.is_null() {
+        return ptr::null_mut();
+    }
+    let (cpu, context) = interrupt();
+    // SAFETY: By the invariants of `RawComponent`, the table has three entries for each CPU.
+    unsafe { (*rings.add(cpu * 3 + context)).load(Acquire) }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The macros of `kernel::blog`, as functions from tokens to tokens; `lib.rs` has their entry
+//! points. Whatever the user got wrong comes back as an error with a place, never as a panic.
+//!
+//! `format` parses format strings, `log` makes call sites, `component` makes static components,
+//! `derive` makes `BlogArg` for a user's types, and `asm` writes the data that the last two leave
+//! in non-loaded sections.
+
+mod asm;
+mod component;
+mod derive;
+mod format;
+mod log;
+
+pub(crate) use self::{
+    component::{
+        component,
+        ComponentInput, //
+    },
+    derive::derive,
+    log::{
+        log,
+        LogInput, //
+    }, //
+};
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The level of a call, by its number in `kernel::blog::Level`.
+#[derive(Clone, Copy)]
+pub(crate) enum Level {
+    Err = 1,
+    Warn = 2,
+    Info = 3,
+    Debug = 4,
+    Trace = 5,
+}
+
+/// The condition, for `cfg`, that the crate which is being compiled can reach the logger: the
+/// rule of `IS_REACHABLE(CONFIG_BLOG)`.
+fn reachable() -> TokenStream {
+    quote!(any(CONFIG_BLOG = "y", all(CONFIG_BLOG = "m", MODULE)))
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Text for the assembler: the lines of an `asm!` template.
+
+use proc_macro2::TokenStream;
+use quote::{
+    quote,
+    ToTokens, //
+};
+
+/// The magic number of a call site's descriptor: `BLFD`.
+pub(super) const SITE_MAGIC: u32 = 0x4446_4c42;
+/// The magic number of a type's descriptor: `BLFT`.
+pub(super) const TYPE_MAGIC: u32 = 0x5446_4c42;
+/// Version of the call site's descriptor.
+pub(super) const SITE_VERSION: u8 = 1;
+/// Leaves an entry of `.blog_sites` off until it is registered (`record::GATE_OFF`).
+pub(super) const GATE_OFF: u8 = 255;
+
+/// The lines of a template, each a string literal or a macro that makes one.
+#[derive(Default)]
+pub(super) struct Template(Vec<TokenStream>);
+
+impl Template {
+    /// Adds a line. `{…}` stands for an operand.
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        self.0.push(line.as_ref().to_token_stream());
+    }
+
+    /// Opens the section of the descriptors, which is not loaded.
+    pub(super) fn open_fmt(&mut self) {
+        self.line(".pushsection .blog_fmt,\"\",@progbits");
+        self.line(".balign 8");
+    }
+
+    /// Adds the bytes of a text, without a NUL. Any text is fine.
+    pub(super) fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.line(format!(".ascii \"{}\"", escape(text)));
+        }
+    }
+
+    /// Adds the bytes of a macro's literal, which must need no escapes.
+    pub(super) fn macro_text(&mut self, literal: TokenStream) {
+        self.0
+            .push(quote!(::core::concat!(".ascii \"", #literal, "\"")));
+    }
+}
+
+impl ToTokens for Template {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let lines = &self.0;
+        tokens.extend(quote!(#(#lines,)*));
+    }
+}
+
+/// Escapes for the assembler and for `asm!` at once: what is not plain becomes an octal escape of
+/// three digits.
+fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b" _.,:;-+=/()[]<>".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            out.push_str(&format!("\\{byte:03o}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `blog_component!`: a static component.
+//!
+//! It becomes a unit struct that stands for a static of its own, so that the branch in front of
+//! each call can name that static to the assembler.
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::quote;
+use syn::{
+    ext::IdentExt,
+    parse::{
+        Parse,
+        ParseStream, //
+    },
+    Attribute,
+    Error,
+    Ident,
+    LitBool,
+    LitCStr,
+    LitInt,
+    LitStr,
+    Result,
+    Token,
+    Visibility, //
+};
+
+use super::reachable;
+
+/// Longest name of a component: a file name, and room in a snapshot's header.
+const MAX_NAME: usize = 55;
+
+/// Names of files beside the components' folders.
+const RESERVED: [&str; 6] = [
+    "components",
+    "clock",
+    "control",
+    "snapshot",
+    "stats",
+    "tasks",
+];
+
+/// What a user may write between the braces.
+pub(crate) struct ComponentInput {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    ident: Ident,
+    name: LitCStr,
+    settings: Vec<TokenStream>,
+}
+
+impl Parse for ComponentInput {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let ident: Ident = input.parse()?;
+
+        let mut name = None;
+        let mut settings = Vec::new();
+        let mut seen: Vec<Ident> = Vec::new();
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            let key = input.call(Ident::parse_any)?;
+            if seen.contains(&key) {
+                return Err(Error::new(key.span(), format!("`{key}` is given twice")));
+            }
+            input.parse::<Token![:]>()?;
+            match key.to_string().as_str() {
+                "name" => name = Some(parse_name(input)?),
+                "size_kb" | "ring_kb" => {
+                    let value: LitInt = input.parse()?;
+                    let n: u32 = value.base10_parse()?;
+                    if n == 0 {
+                        return Err(Error::new(value.span(), format!("`{key}` must not be 0")));
+                    }
+                    settings.push(quote!(.#key(#n)));
+                }
+                "level" => {
+                    let levels = ["Err", "Warn", "Info", "Debug", "Trace"];
+                    let value = parse_choice(input, &levels)?;
+                    settings.push(quote!(.#key(::kernel::blog::Level::#value)));
+                }
+                "mode" => {
+                    let value = parse_choice(input, &["Overwrite", "Discard"])?;
+                    settings.push(quote!(.#key(::kernel::blog::Mode::#value)));
+                }
+                "enabled" => {
+                    let value: LitBool = input.parse()?;
+                    settings.push(quote!(.#key(#value)));
+                }
+                _ => {
+                    let message = format!(
+                        "unknown setting `{key}`; known are `name`, `size_kb`, `ring_kb`, \
+                         `level`, `mode` and `enabled`"
+                    );
+                    return Err(Error::new(key.span(), message));
+                }
+            }
+            seen.push(key);
+        }
+        let Some(name) = name else {
+            return Err(Error::new(
+                ident.span(),
+                "a component needs a name: `name: \"…\"`",
+            ));
+        };
+        Ok(Self {
+            attrs,
+            vis,
+            ident,
+            name,
+            settings,
+        })
+    }
+}
+
+/// Parses a name that can be that of a folder.
+fn parse_name(input: ParseStream<'_>) -> Result<LitCStr> {
+    let literal: LitStr = input.parse()?;
+    let name = literal.value();
+    let error = |message: String| Err(Error::new(literal.span(), message));
+    if name.is_empty() || name.len() > MAX_NAME {
+        return error(format!("a name has 1 to {MAX_NAME} characters"));
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if !name.chars().all(fits) || name.starts_with('.') {
+        return error(
+            "a name has letters, digits, `_`, `-` and `.` only, and does not start with `.`".into(),
+        );
+    }
+    if RESERVED.contains(&name.as_str()) {
+        return error(format!("`{name}` is the name of a file of BLog's own"));
+    }
+    // No NUL is among the characters that were let through.
+    let name = std::ffi::CString::new(name).unwrap_or_default();
+    Ok(LitCStr::new(&name, literal.span()))
+}
+
+fn parse_choice(input: ParseStream<'_>, choices: &[&str]) -> Result<Ident> {
+    let value: Ident = input.parse()?;
+    if choices.iter().any(|choice| value == choice) {
+        return Ok(value);
+    }
+    Err(Error::new(
+        value.span(),
+        format!("expected one of `{}`", choices.join("`, `")),
+    ))
+}
+
+/// Expands the declaration.
+pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
+    let ComponentInput {
+        attrs,
+        vis,
+        ident,
+        name,
+        settings,
+    } = input;
+    let reachable = reachable();
+    let has_doc = attrs.iter().any(|attr| attr.path().is_ident("doc"));
+    let doc = (!has_doc).then(|| {
+        let text = format!("BLog component `{}`.", name.value().to_string_lossy());
+        quote!(#[doc = #text])
+    });
+    // Unused private methods of a generated type are nobody's fault.
+    let allow = Ident::new("dead_code", Span::mixed_site());
+
+    Ok(quote! {
+        #doc
+        #(#attrs)*
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy)]
+        #vis struct #ident;
+
+        const _: () = {
+            const CONFIG: ::kernel::blog::Config = ::kernel::blog::Config::new()
+                .name(#name)
+                #(#settings)*;
+
+            static COMPONENT: ::kernel::blog::RawComponent =
+                ::kernel::blog::RawComponent::new(CONFIG);
+
+            #[cfg(#reachable)]
+            #[link_section = ".blog_components"]
+            #[used]
+            static POINTER: ::kernel::blog::component::Pointer =
+                ::kernel::blog::component::Pointer(&COMPONENT);
+
+            const LINKED: bool = ::core::cfg!(#reachable);
+
+            impl ::kernel::blog::Component for #ident {
+                #[inline(always)]
+                fn is_on(&self) -> bool {
+                    #[cfg(all(#reachable, CONFIG_JUMP_LABEL))]
+                    // SAFETY: `COMPONENT` is a valid component.
+                    let on = unsafe {
+                        ::kernel::jump_label::static_branch_unlikely!(
+                            COMPONENT,
+                            ::kernel::blog::RawComponent,
+                            key
+                        )
+                    };
+                    #[cfg(all(#reachable, not(CONFIG_JUMP_LABEL)))]
+                    let on = ::kernel::blog::component::is_on(&COMPONENT);
+                    #[cfg(not(#reachable))]
+                    let on = false;
+                    on
+                }
+
+                #[inline(always)]
+                fn raw(&self) -> &'static ::kernel::blog::RawComponent {
+                    &COMPONENT
+                }
+            }
+
+            #[allow(#allow)]
+            impl #ident {
+                /// Makes a component of this name at run time, with the settings of this one.
+                #vis fn instance(
+                    self,
+                    name: &::kernel::str::CStr,
+                ) -> ::kernel::error::Result<::kernel::blog::Instance> {
+                    ::kernel::blog::Instance::new::<LINKED>(name, CONFIG)
+                }
+
+                /// Makes a component of this name at run time, with other settings.
+                #vis fn instance_with(
+                    self,
+                    name: &::kernel::str::CStr,
+                    config: ::kernel::blog::Config,
+                ) -> ::kernel::error::Result<::kernel::blog::Instance> {
+                    ::kernel::blog::Instance::new::<LINKED>(name, config)
+                }
+            }
+        };
+    })
+}

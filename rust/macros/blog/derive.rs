@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `#[derive(BlogArg)]`: structs and enums with fields of fixed size.
+//!
+//! The type's and its fields' names go into a descriptor in `.blog_fmt`, which the trait's hidden
+//! `describe()` emits beside each call site that logs the type; so the type may be anywhere, in
+//! a function too, and each image describes what it logs. An object file has one descriptor of a
+//! type, an image may have several, which are equal.
+
+use proc_macro2::{
+    Span,
+    TokenStream, //
+};
+use quote::{
+    format_ident,
+    quote,
+    quote_spanned, //
+};
+use syn::{
+    ext::IdentExt,
+    spanned::Spanned,
+    Data,
+    DeriveInput,
+    Error,
+    Fields,
+    Ident,
+    Result,
+    Type, //
+};
+
+use super::asm::{
+    Template,
+    TYPE_MAGIC, //
+};
+
+/// The most variants that a `u8` tells apart.
+const MAX_VARIANTS: usize = 256;
+
+/// A struct, or a variant of an enum.
+struct Shape<'a> {
+    name: String,
+    path: TokenStream,
+    fields: &'a Fields,
+}
+
+impl Shape<'_> {
+    fn types(&self) -> impl Iterator<Item = &Type> {
+        self.fields.iter().map(|field| &field.ty)
+    }
+
+    /// Number of the shape in the descriptor.
+    fn number(&self) -> u8 {
+        match self.fields {
+            Fields::Unit => 0,
+            Fields::Unnamed(_) => 1,
+            Fields::Named(_) => 2,
+        }
+    }
+
+    /// The sum of the sizes of the first `n` fields.
+    fn offset(&self, n: usize) -> TokenStream {
+        let types = self.types().take(n);
+        quote!(0 #(+ <#types as ::kernel::blog::BlogArg>::FIXED)*)
+    }
+
+    fn size(&self) -> TokenStream {
+        self.offset(self.fields.len())
+    }
+
+    /// The match arm that stores the fields, behind a tag or not.
+    fn store_arm(&self, tag: Option<usize>) -> TokenStream {
+        let path = &self.path;
+        let members = self.fields.members();
+        let bindings: Vec<_> = (0..self.fields.len())
+            .map(|i| format_ident!("__f{i}"))
+            .collect();
+        let start = usize::from(tag.is_some());
+        let offsets = (0..self.fields.len()).map(|i| self.offset(i));
+        let tag = tag.map(|tag| {
+            // The number of variants was checked.
+            let tag = u8::try_from(tag).unwrap_or_default();
+            quote!(__dst.write(#tag);)
+        });
+        quote! {
+            #path { #(#members: #bindings,)* } => {
+                #tag
+                #(::kernel::blog::BlogArg::store(#bindings, __dst.add(#start + #offsets));)*
+            }
+        }
+    }
+}
+
+/// Expands the derive.
+pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
+    let ident = &input.ident;
+    if !input.generics.params.is_empty() {
+        return Err(Error::new_spanned(
+            &input.generics,
+            "`#[derive(BlogArg)]` does not support generic types: a descriptor has fixed fields",
+        ));
+    }
+
+    let (is_enum, shapes) = match &input.data {
+        Data::Struct(data) => {
+            let shape = Shape {
+                name: ident.unraw().to_string(),
+                path: quote!(Self),
+                fields: &data.fields,
+            };
+            (false, vec![shape])
+        }
+        Data::Enum(data) => {
+            let shapes: Vec<_> = data
+                .variants
+                .iter()
+                .map(|variant| {
+                    let ident = &variant.ident;
+                    Shape {
+                        name: ident.unraw().to_string(),
+                        path: quote!(Self::#ident),
+                        fields: &variant.fields,
+                    }
+                })
+                .collect();
+            (true, shapes)
+        }
+        Data::Union(data) => {
+            return Err(Error::new(
+                data.union_token.span(),
+                "`#[derive(BlogArg)]` does not support unions: nothing says which field is valid",
+            ));
+        }
+    };
+    if shapes.len() > MAX_VARIANTS {
+        return Err(Error::new_spanned(
+            ident,
+            format!("`#[derive(BlogArg)]` supports at most {MAX_VARIANTS} variants"),
+        ));
+    }
+    if shapes.is_empty() {
+        return Err(Error::new_spanned(
+            ident,
+            "`#[derive(BlogArg)]` does not support enums without variants: they have no values",
+        ));
+    }
+    for shape in &shapes {
+        if shape.fields.len() > usize::from(u16::MAX) {
+            return Err(Error::new_spanned(ident, "too many fields"));
+        }
+    }
+
+    let name = ident.unraw().to_string();
+    let sizes = shapes.iter().map(Shape::size);
+    let fixed = if is_enum {
+        quote!({
+            let sizes = [#(#sizes),*];
+            let mut max = 0;
+            let mut i = 0;
+            while i < sizes.len() {
+                if sizes[i] > max {
+                    max = sizes[i];
+                }
+                i += 1;
+            }
+            1 + max
+        })
+    } else {
+        quote!(#(#sizes)*)
+    };
+    let arms = shapes
+        .iter()
+        .enumerate()
+        .map(|(i, shape)| shape.store_arm(is_enum.then_some(i)));
+    // A variant that is shorter than the longest leaves zeros.
+    let clear = is_enum.then(|| quote!(::core::ptr::write_bytes(__dst, 0, Self::FIXED);));
+    let checks = shapes.iter().flat_map(Shape::types).map(check_field);
+    let describe = describe(&name, is_enum, &shapes);
+
+    Ok(quote! {
+        #[automatically_derived]
+        const _: () = {
+            #(#checks)*
+
+            // SAFETY: `store` writes each field in its place, and zeros for what a variant lacks.
+            unsafe impl ::kernel::blog::BlogArg for #ident {
+                const CODE: ::kernel::blog::types::TypeCode =
+                    ::kernel::blog::types::TypeCode::derived(
+                        ::kernel::blog::types::derived_hash(
+                            ::core::module_path!(),
+                            #name,
+                            ::core::line!(),
+                            ::core::column!(),
+                        ),
+                    );
+                const FIXED: usize = #fixed;
+
+                #[inline(always)]
+                unsafe fn store(&self, __dst: *mut u8) {
+                    // SAFETY: The caller gives us `FIXED` bytes, and the offsets are within.
+                    unsafe {
+                        #clear
+                        match self {
+                            #(#arms)*
+                        }
+                    }
+                }
+
+                #describe
+            }
+
+            // SAFETY: No field has a tail.
+            unsafe impl ::kernel::blog::BlogFixed for #ident {}
+
+            impl ::kernel::blog::fmt::Debug for #ident {}
+        };
+    })
+}
+
+/// Compiles only if the field can be stored.
+fn check_field(ty: &Type) -> TokenStream {
+    let span = Span::mixed_site().located_at(ty.span());
+    quote_spanned! {span=>
+        const _: fn() = ::kernel::blog::fmt::field::<#ty>;
+    }
+}
+
+/// The method that emits the descriptor.
+fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>]) -> TokenStream {
+    let types: Vec<_> = shapes.iter().flat_map(Shape::types).collect();
+    let codes: Vec<Ident> = (0..types.len()).map(|i| format_ident!("f{i}")).collect();
+    let mut codes_left = codes.iter();
+
+    let mut t = Template::default();
+    t.line(".ifndef .Lblog_type_{code}");
+    t.line(".set .Lblog_type_{code}, 1");
+    t.open_fmt();
+    t.line("772:");
+    t.line(format!(".long {TYPE_MAGIC:#x}, 779f - 772b"));
+    t.line(".quad {code}");
+    t.line(format!(
+        ".long {}, {}",
+        if is_enum { 2 } else { 1 },
+        shapes.len()
+    ));
+    t.line(format!(".short {}, 0, 0, 0", name.len()));
+    t.text(name);
+    t.line(".balign 8");
+    for shape in shapes {
+        t.line(format!(
+            ".short {}, {}",
+            shape.name.len(),
+            shape.fields.len()
+        ));
+        t.line(format!(".byte {}, 0, 0, 0", shape.number()));
+        t.text(&shape.name);
+        t.line(".balign 8");
+        for (field, code) in shape.fields.iter().zip(&mut codes_left) {
+            let name = field.ident.as_ref().map(|n| n.unraw().to_string());
+            let name = name.unwrap_or_default();
+            t.line(format!(".quad {{{code}}}"));
+            t.line(format!(".short {}, 0, 0, 0", name.len()));
+            t.text(&name);
+            t.line(".balign 8");
+        }
+    }
+    t.line("779:");
+    t.line(".popsection");
+    t.line(".endif");
+
+    quote! {
+        #[inline(always)]
+        fn describe() {
+            #(<#types as ::kernel::blog::BlogArg>::describe();)*
+            // SAFETY: Emits no code, and data into a section that is not loaded.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                ::core::arch::asm!(
+                    #t
+                    code = const Self::CODE.0,
+                    #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
+                    options(nomem, nostack, preserves_flags, att_syntax),
+                );
+            }
+        }
+    }
+}

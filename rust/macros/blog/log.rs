@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `blog_log!` and its kin: a call site.
+//!
+//! A call expands to this, in which `a` is an argument:
+//!
+//! ```ignore
+//! {
+//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> &'static Site {
+//!         asm!(…)                      // entry, descriptor; code: lea
+//!     }
+//!     match &COMPONENT {
+//!         component => if is_on(component) {                   // patched no-op
+//!             let p0 = Probe::new();
+//!             display(&p0);                                    // only checks the type
+//!             let site = __blog_site(&p0);
+//!             if site.is_on(component) {
+//!                 match (&a,) {                                // evaluates
+//!                     args => {
+//!                         p0.bind(args.0);                     // tells A0
+//!                         log(component, site, args);
+//!                     }
+//!                 }
+//!             }
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! The probes carry the arguments' types to the descriptor by type inference, before the arguments
+//! are evaluated. No closure is around the arguments, so `?`, `return` and `break` work in them.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{
+    Span,
+    TokenStream,
+    TokenTree, //
+};
+use quote::{
+    format_ident,
+    quote,
+    quote_spanned,
+    ToTokens, //
+};
+use syn::{
+    ext::IdentExt,
+    parse::{
+        Parse,
+        ParseStream, //
+    },
+    spanned::Spanned,
+    Error,
+    Expr,
+    Ident,
+    LitStr,
+    Result,
+    Token, //
+};
+
+use super::{
+    asm::{
+        Template,
+        GATE_OFF,
+        SITE_MAGIC,
+        SITE_VERSION, //
+    },
+    format::{
+        self,
+        Count,
+        Kind,
+        Piece,
+        Position, //
+    },
+    reachable,
+    Level, //
+};
+
+/// As `kernel::blog::types::MAX_ARGS`.
+const MAX_ARGS: usize = 12;
+
+/// What a user may write between the parentheses.
+pub(crate) struct LogInput {
+    component: Expr,
+    format: LitStr,
+    args: Vec<Arg>,
+}
+
+struct Arg {
+    name: Option<Ident>,
+    value: Expr,
+}
+
+impl Parse for LogInput {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        if input.is_empty() {
+            return Err(input.error("expected a component and a format string"));
+        }
+        if input.peek(LitStr) {
+            return Err(input.error("expected a component in front of the format string"));
+        }
+        let component = input.parse()?;
+        if input.is_empty() {
+            return Err(input.error("expected a format string behind the component"));
+        }
+        input.parse::<Token![,]>()?;
+        if !input.peek(LitStr) {
+            return Err(input.error("the format must be a string literal"));
+        }
+        let format: LitStr = input.parse()?;
+        if !format.suffix().is_empty() {
+            return Err(Error::new(format.span(), "a format string has no suffix"));
+        }
+
+        let mut args: Vec<Arg> = Vec::new();
+        while !input.is_empty() {
+            input.parse::<Token![,]>()?;
+            if input.is_empty() {
+                break;
+            }
+            let arg: Arg = input.parse()?;
+            match &arg.name {
+                Some(name) if args.iter().any(|a| a.name.as_ref() == Some(name)) => {
+                    let message = format!("duplicate argument named `{name}`");
+                    return Err(Error::new(name.span(), message));
+                }
+                None if args.last().is_some_and(|a| a.name.is_some()) => {
+                    return Err(Error::new_spanned(
+                        &arg.value,
+                        "positional arguments cannot follow named arguments",
+                    ));
+                }
+                _ => args.push(arg),
+            }
+        }
+        Ok(Self {
+            component,
+            format,
+            args,
+        })
+    }
+}
+
+impl Parse for Arg {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let named = input.peek(Ident::peek_any)
+            && input.peek2(Token![=])
+            && !input.peek2(Token![==])
+            && !input.peek2(Token![=>]);
+        let name = if named {
+            let name = input.call(Ident::parse_any)?;
+            input.parse::<Token![=]>()?;
+            Some(name)
+        } else {
+            None
+        };
+        Ok(Self {
+            name,
+            value: input.parse()?,
+        })
+    }
+}
+
+/// An argument as it is stored: with what the format string wants of it.
+struct Stored {
+    /// What the side table calls it.
+    name: String,
+    value: TokenStream,
+    span: Span,
+    kinds: BTreeSet<Kind>,
+    is_count: bool,
+}
+
+impl Stored {
+    fn is_used(&self) -> bool {
+        self.is_count || !self.kinds.is_empty()
+    }
+
+    /// Whether it is the address of the argument that is stored.
+    fn is_pointer(&self) -> bool {
+        self.kinds.contains(&Kind::Pointer)
+    }
+}
+
+/// The arguments of a call, and the names that its format string captures.
+struct Args {
+    stored: Vec<Stored>,
+    explicit: usize,
+    names: Vec<Option<String>>,
+    format_span: Span,
+}
+
+impl Args {
+    fn new(args: Vec<Arg>, format_span: Span) -> Self {
+        let names: Vec<_> = args
+            .iter()
+            .map(|arg| arg.name.as_ref().map(|n| n.unraw().to_string()))
+            .collect();
+        let stored: Vec<_> = args
+            .into_iter()
+            .zip(&names)
+            .map(|(arg, name)| Stored {
+                name: name.clone().unwrap_or_else(|| source_text(&arg.value)),
+                span: arg.value.span(),
+                value: arg.value.into_token_stream(),
+                kinds: BTreeSet::new(),
+                is_count: false,
+            })
+            .collect();
+        Self {
+            explicit: stored.len(),
+            stored,
+            names,
+            format_span,
+        }
+    }
+
+    fn error<T>(&self, message: impl std::fmt::Display) -> Result<T> {
+        Err(Error::new(self.format_span, message))
+    }
+
+    /// The argument that is meant; captures a name that is not among the arguments.
+    fn resolve(&mut self, position: &Position) -> Result<&mut Stored> {
+        let index = match position {
+            Position::Next(i) | Position::Index(i) if *i < self.explicit => *i,
+            // Reported by `missing`, which counts all placeholders first.
+            Position::Next(i) | Position::Index(i) => {
+                return self.error(format!(
+                    "invalid reference to positional argument {i} ({})",
+                    there_are(self.explicit)
+                ));
+            }
+            Position::Name(name) => {
+                let known = self.names.iter().position(|n| n.as_ref() == Some(name));
+                match known {
+                    Some(i) => i,
+                    None => self.capture(name)?,
+                }
+            }
+        };
+        Ok(&mut self.stored[index])
+    }
+
+    fn capture(&mut self, name: &str) -> Result<usize> {
+        // As in `format!`, keywords are taken for raw identifiers.
+        let ident = match name {
+            "self" => Ok(Ident::new("self", self.format_span)),
+            _ => syn::parse_str::<Ident>(name)
+                .or_else(|_| syn::parse_str(&format!("r#{name}")))
+                .map(|mut ident: Ident| {
+                    ident.set_span(self.format_span);
+                    ident
+                }),
+        };
+        let Ok(ident) = ident else {
+            return self.error(format!("invalid argument name `{name}` in format string"));
+        };
+        self.names.push(Some(name.into()));
+        self.stored.push(Stored {
+            name: name.into(),
+            value: ident.into_token_stream(),
+            span: self.format_span,
+            kinds: BTreeSet::new(),
+            is_count: false,
+        });
+        Ok(self.stored.len() - 1)
+    }
+
+    /// Finds out what `pieces` want of each argument.
+    fn use_in(&mut self, pieces: &[Piece]) -> Result<()> {
+        for piece in pieces {
+            let Piece::Placeholder(p) = piece else {
+                continue;
+            };
+            for count in [&p.width, &p.precision] {
+                match count {
+                    Count::Implied | Count::Is(_) => (),
+                    Count::Star(i) => self.resolve(&Position::Next(*i))?.is_count = true,
+                    Count::Arg(position) => self.resolve(position)?.is_count = true,
+                }
+            }
+            self.resolve(&p.value)?.kinds.insert(p.kind);
+        }
+        Ok(())
+    }
+
+    /// Reports a number of arguments which doesn't fit, in one sentence.
+    fn check_number(&self, pieces: &[Piece]) -> Result<()> {
+        let mut wanted = 0;
+        for piece in pieces {
+            let Piece::Placeholder(p) = piece else {
+                continue;
+            };
+            if let Position::Next(i) = p.value {
+                wanted = wanted.max(i + 1);
+            }
+            for count in [&p.width, &p.precision] {
+                if let Count::Star(i) = count {
+                    wanted = wanted.max(i + 1);
+                }
+            }
+        }
+        if wanted > self.explicit {
+            return self.error(format!(
+                "{wanted} positional argument{} in format string, but {}",
+                if wanted == 1 { "" } else { "s" },
+                there_are(self.explicit)
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reports what is wrong with single arguments, all at once.
+    fn check_each(&self) -> Result<()> {
+        let mut errors: Option<Error> = None;
+        let mut report = |span, message: String| {
+            let error = Error::new(span, message);
+            match &mut errors {
+                Some(errors) => errors.combine(error),
+                None => errors = Some(error),
+            }
+        };
+        for (i, arg) in self.stored.iter().enumerate() {
+            if i >= MAX_ARGS {
+                report(
+                    arg.span,
+                    format!("more than {MAX_ARGS} arguments cannot be logged by one call"),
+                );
+            }
+            if !arg.is_used() {
+                let named = self.names.get(i).is_some_and(Option::is_some);
+                report(
+                    arg.span,
+                    format!("{}argument never used", if named { "named " } else { "" }),
+                );
+            }
+            if arg.is_pointer() && (arg.kinds.len() > 1 || arg.is_count) {
+                report(
+                    arg.span,
+                    "an argument of `{:p}` cannot be printed in another way, too: pass it twice"
+                        .into(),
+                );
+            }
+        }
+        errors.map_or(Ok(()), Err)
+    }
+}
+
+fn there_are(n: usize) -> String {
+    match n {
+        0 => "there are no arguments".into(),
+        1 => "there is 1 argument".into(),
+        n => format!("there are {n} arguments"),
+    }
+}
+
+/// The text of an expression, without the white space that tokens do not need: `self.len()`.
+fn source_text(expr: &Expr) -> String {
+    const LIMIT: usize = 80;
+    let mut out = String::new();
+    write_tokens(expr.to_token_stream(), &mut out);
+    // What separates names in the descriptor cannot be in one.
+    let mut out = out.replace(|c: char| c.is_control(), " ");
+    if let Some((end, _)) = out.char_indices().nth(LIMIT) {
+        out.truncate(end);
+        out.push('…');
+    }
+    out
+}
+
+fn write_tokens(tokens: TokenStream, out: &mut String) {
+    for token in tokens {
+        let text = match &token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    proc_macro2::Delimiter::Parenthesis => ("(", ")"),
+                    proc_macro2::Delimiter::Brace => ("{", "}"),
+                    proc_macro2::Delimiter::Bracket => ("[", "]"),
+                    proc_macro2::Delimiter::None => ("", ""),
+                };
+                out.push_str(open);
+                write_tokens(group.stream(), out);
+                out.push_str(close);
+                continue;
+            }
+            token => token.to_string(),
+        };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '"' || c == '\'';
+        let after_comma = out.ends_with(',');
+        if after_comma || out.ends_with(is_word) && text.starts_with(is_word) {
+            out.push(' ');
+        }
+        out.push_str(&text);
+    }
+}
+
+/// Expands a call.
+pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
+    let span = input.format.span();
+    let pieces = format::parse(&input.format.value()).map_err(|e| Error::new(span, e))?;
+    let mut args = Args::new(input.args, span);
+    args.check_number(&pieces)?;
+    args.use_in(&pieces)?;
+    args.check_each()?;
+    let args = args.stored;
+
+    let format = format::normalised(&pieces);
+    let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
+    let names = names.join("\x1f");
+    if format.len() > usize::from(u16::MAX) || names.len() > usize::from(u16::MAX) {
+        return Err(Error::new(span, "this format string is too long"));
+    }
+
+    let site = site_fn(level, &format, &names, args.len());
+    let component = spanned_component(&input.component);
+    let checks = checks(&args);
+    let evaluate = evaluate(&args);
+    let (probes, binds) = probes(&args);
+    let reachable = reachable();
+
+    Ok(quote! {{
+        #[cfg(#reachable)]
+        {
+            #site
+            match #component {
+                __component => if ::kernel::blog::Component::is_on(__component) {
+                    #(let #probes = ::kernel::blog::fmt::Probe::new();)*
+                    #checks
+                    let __site = __blog_site(#(&#probes),*);
+                    let __raw = ::kernel::blog::Component::raw(__component);
+                    if __site.is_on(__raw) {
+                        match #evaluate {
+                            __args => {
+                                #binds
+                                ::kernel::blog::log(__raw, __site, __args);
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        // The same types, and no code.
+        #[cfg(not(#reachable))]
+        if false {
+            match #component {
+                __component => {
+                    let _ = ::kernel::blog::Component::raw(__component);
+                    #(let #probes = ::kernel::blog::fmt::Probe::new();)*
+                    #checks
+                    match #evaluate {
+                        __args => {
+                            #binds
+                            ::kernel::blog::fmt::args(__args);
+                        }
+                    }
+                }
+            }
+        };
+    }})
+}
+
+/// A reference to the component, with an error in its place if it is none.
+fn spanned_component(component: &Expr) -> TokenStream {
+    let span = at(component.span());
+    quote_spanned!(span=> ::kernel::blog::component::check(&(#component)))
+}
+
+/// A span in the user's code, for names of our own.
+fn at(span: Span) -> Span {
+    Span::mixed_site().located_at(span)
+}
+
+/// The probes' names, and what ties them to the arguments.
+fn probes(args: &[Stored]) -> (Vec<Ident>, TokenStream) {
+    let probes = args
+        .iter()
+        .enumerate()
+        .map(|(i, arg)| format_ident!("__p{i}", span = at(arg.span)))
+        .collect::<Vec<_>>();
+    let index = (0..args.len()).map(syn::Index::from);
+    let binds = quote!(#(#probes.bind(__args.#index);)*);
+    (probes, binds)
+}
+
+/// Calls that compile only if each argument can be logged as its placeholders say.
+fn checks(args: &[Stored]) -> TokenStream {
+    let (probes, _) = probes(args);
+    let mut out = TokenStream::new();
+    for (arg, probe) in args.iter().zip(probes) {
+        let span = at(arg.span);
+        let count = arg.is_count.then_some("count");
+        let checks: BTreeSet<_> = arg.kinds.iter().map(|k| k.check()).chain(count).collect();
+        for check in checks {
+            let check = Ident::new(check, span);
+            out.extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#probe);));
+        }
+    }
+    out
+}
+
+/// The tuple of references to the arguments.
+fn evaluate(args: &[Stored]) -> TokenStream {
+    let args = args.iter().map(|arg| {
+        let value = &arg.value;
+        let span = at(arg.span);
+        if arg.is_pointer() {
+            quote_spanned!(span=> &::kernel::blog::Ptr::of(&(#value)))
+        } else {
+            quote_spanned!(span=> &(#value))
+        }
+    });
+    quote!((#(#args,)*))
+}
+
+/// The function that emits the entry and the descriptor, and returns the entry.
+fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream {
+    let level = level as u8;
+    let types: Vec<_> = (0..argc).map(|i| format_ident!("A{i}")).collect();
+    let codes: Vec<_> = (0..argc).map(|i| format_ident!("c{i}")).collect();
+
+    let mut t = Template::default();
+    t.line(".pushsection .blog_sites,\"aw\",@progbits");
+    t.line(".balign 8");
+    t.line("771:");
+    t.line(".long 0");
+    t.line(format!(".byte {level}, {GATE_OFF}"));
+    t.line(".short 0");
+    t.line(".popsection");
+
+    t.open_fmt();
+    t.line("772:");
+    t.line(format!(".long {SITE_MAGIC:#x}, 779f - 772b"));
+    t.line(".quad 771b");
+    t.line(".long {line}");
+    t.line(format!(".byte {level}, {argc}, {SITE_VERSION}, 0"));
+    t.line(".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f");
+    for code in &codes {
+        t.line(format!(".quad {{{code}}}"));
+    }
+    t.line("773:");
+    t.text(format);
+    t.line("774:");
+    t.macro_text(quote!(::core::file!()));
+    t.line("775:");
+    t.macro_text(quote!(::core::module_path!()));
+    t.line("776:");
+    t.text(names);
+    t.line("777:");
+    t.line(".balign 8");
+    t.line("779:");
+    t.line(".popsection");
+    t.line("leaq 771b(%rip), {site}");
+
+    quote! {
+        #[cfg(not(target_arch = "x86_64"))]
+        ::core::compile_error!("BLog does not know this architecture yet");
+
+        #[inline(always)]
+        #[cfg(target_arch = "x86_64")]
+        fn __blog_site<#(#types: ::kernel::blog::BlogArg + ?Sized,)*>(
+            #(_: &::kernel::blog::fmt::Probe<#types>,)*
+        ) -> &'static ::kernel::blog::Site {
+            #(<#types as ::kernel::blog::BlogArg>::describe();)*
+            let site: *const ::kernel::blog::Site;
+            // SAFETY: The code is one `lea`, of an entry that is laid out as `Site` is.
+            unsafe {
+                ::core::arch::asm!(
+                    #t
+                    site = out(reg) site,
+                    line = const ::core::line!(),
+                    #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
+                    options(pure, nomem, nostack, preserves_flags, att_syntax),
+                );
+                &*site
+            }
+        }
+    }
+}
