@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A format string compiled for one call site, and the cutting of payloads into arguments.
+//!
+//! [`sidetable`](crate::sidetable) compiles one [`Template`] for each site, once. For each record,
+//! [`Template::cut`] finds the arguments and [`Template::print`] writes the text; neither
+//! allocates once its buffers have grown.
+
+use super::{
+    parse::{
+        self,
+        Count,
+        Flags,
+        Piece,
+        Position,
+        Trait, //
+    },
+    print::{
+        Printer,
+        Spec, //
+    },
+    types::{
+        Kind,
+        Type, //
+    },
+    value::{
+        Value,
+        View, //
+    },
+};
+use crate::wire::types::{
+    take_tail,
+    MAX_PAYLOAD,
+    MAX_TAIL, //
+};
+
+/// A compiled format string.
+#[derive(Debug)]
+pub struct Template {
+    steps: Vec<Step>,
+    types: Vec<Type>,
+    names: Vec<String>,
+    /// Bytes that tails may have in all.
+    budget: usize,
+}
+
+#[derive(Debug)]
+enum Step {
+    Literal(String),
+    Argument(Argument),
+}
+
+#[derive(Debug)]
+struct Argument {
+    index: usize,
+    flags: Flags,
+    print: Trait,
+    width: Option<Number>,
+    precision: Option<Number>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Literal(u16),
+    /// Index of the argument.
+    Argument(usize),
+}
+
+/// Where the bytes of one argument are in a payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    at: usize,
+    tail_at: usize,
+    stored: usize,
+    /// Length that the tail had, stored or not.
+    whole: usize,
+}
+
+impl Template {
+    /// Compiles `format` for stored arguments of these names and types.
+    pub fn new(format: &str, names: Vec<String>, types: Vec<Type>) -> Result<Self, String> {
+        let count = types.len().min(names.len());
+        let find = |position: &Position| match position {
+            Position::Index(i) if *i < count => Ok(*i),
+            Position::Index(i) => Err(format!("the format string asks for argument {i}")),
+            // Named arguments come after positional ones, which are known by their source text.
+            Position::Name(name) => names
+                .iter()
+                .rposition(|n| n == name)
+                .filter(|i| *i < count)
+                .ok_or_else(|| format!("the format string asks for {name:?}")),
+        };
+        let number = |count: Option<Count>| match count {
+            None => Ok(None),
+            Some(Count::Literal(n)) => Ok(Some(Number::Literal(n))),
+            Some(Count::Argument(position)) => {
+                let i = find(&position)?;
+                match types[i].kind {
+                    Kind::Uint => Ok(Some(Number::Argument(i))),
+                    _ => Err("a width or precision that is no usize".to_owned()),
+                }
+            }
+        };
+        let mut steps = Vec::new();
+        for piece in parse::parse(format)? {
+            steps.push(match piece {
+                Piece::Literal(s) => Step::Literal(s),
+                Piece::Placeholder(p) => Step::Argument(Argument {
+                    index: find(&p.argument)?,
+                    flags: p.flags,
+                    print: p.print,
+                    width: number(p.width)?,
+                    precision: number(p.precision)?,
+                }),
+            });
+        }
+        let fixed: usize = types.iter().map(|t| t.fixed).sum();
+        let budget = MAX_PAYLOAD
+            .checked_sub(fixed)
+            .ok_or("the arguments are larger than a record")?;
+        Ok(Self {
+            steps,
+            types,
+            names,
+            budget,
+        })
+    }
+
+    /// Finds the arguments in a payload. `false`: it is too short for them.
+    pub fn cut(&self, payload: &[u8], slots: &mut Vec<Slot>) -> bool {
+        slots.clear();
+        let mut budget = self.budget;
+        let mut at = 0;
+        for ty in &self.types {
+            let Some(fixed) = payload.get(at..at + ty.fixed) else {
+                return false;
+            };
+            let tail_at = at + ty.fixed;
+            let whole = Value::tail_len(ty, fixed).unwrap_or(0);
+            let stored = take_tail(&mut budget, whole);
+            if tail_at + stored > payload.len() {
+                return false;
+            }
+            slots.push(Slot {
+                at,
+                tail_at,
+                stored,
+                whole,
+            });
+            at = tail_at + stored;
+        }
+        true
+    }
+
+    /// Types of the stored arguments.
+    pub fn types(&self) -> &[Type] {
+        &self.types
+    }
+
+    /// The argument in a slot.
+    fn value<'a>(&'a self, i: usize, payload: &'a [u8], slots: &[Slot]) -> Option<Value<'a>> {
+        let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
+        Some(Value {
+            ty,
+            fixed: payload.get(slot.at..slot.at + ty.fixed)?,
+            tail: payload.get(slot.tail_at..slot.tail_at + slot.stored)?,
+        })
+    }
+
+    /// Names and values of all arguments, and how many bytes of each were not stored.
+    pub fn arguments<'a>(
+        &'a self,
+        payload: &'a [u8],
+        slots: &'a [Slot],
+    ) -> impl Iterator<Item = (&'a str, Value<'a>, usize)> {
+        slots.iter().enumerate().filter_map(move |(i, slot)| {
+            let value = self.value(i, payload, slots)?;
+            Some((self.names.get(i)?.as_str(), value, slot.whole - slot.stored))
+        })
+    }
+
+    /// Appends the text. `slots` are from [`Template::cut`] of the same payload.
+    pub fn print(&self, payload: &[u8], slots: &[Slot], out: &mut Vec<u8>) {
+        let mut p = Printer::new(out);
+        for step in &self.steps {
+            let a = match step {
+                Step::Literal(s) => {
+                    p.text(s);
+                    continue;
+                }
+                Step::Argument(a) => a,
+            };
+            let Some(value) = self.value(a.index, payload, slots) else {
+                continue;
+            };
+            let number = |n: Option<Number>| match n? {
+                Number::Literal(n) => Some(n),
+                Number::Argument(i) => match self.value(i, payload, slots)?.view() {
+                    // More than Rust's limit panics there; it cannot have been logged.
+                    View::Uint(n) => Some(n.min(u16::MAX.into()) as u16),
+                    _ => None,
+                },
+            };
+            let spec = Spec {
+                flags: a.flags,
+                width: number(a.width),
+                precision: number(a.precision),
+                print: a.print,
+            };
+            value.print(&spec, &mut p);
+            if let Some(slot) = slots.get(a.index).filter(|s| s.stored < s.whole) {
+                print_cut(slot, value, &spec, &mut p);
+            }
+        }
+    }
+}
+
+/// Shows that an argument was cut, unless its precision would have cut it even more.
+fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
+    let mut shown = slot.stored;
+    if let View::Str(bytes) = value.view() {
+        if let Err(e) = std::str::from_utf8(bytes) {
+            // A character that is not whole isn't shown.
+            if e.error_len().is_none() {
+                shown = e.valid_up_to();
+            }
+        }
+        let precision = spec.precision.filter(|_| spec.print == Trait::Display);
+        if let Some(max) = precision {
+            let text = String::from_utf8_lossy(&bytes[..shown]);
+            if text.chars().count() >= usize::from(max) {
+                return;
+            }
+        }
+    }
+    let missing = slot.whole - shown;
+    let more = if slot.whole == MAX_TAIL {
+        " or more"
+    } else {
+        ""
+    };
+    p.std(format_args!("\u{2026}[+{missing} bytes{more}]"));
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A stored argument, and how each type prints.
+//!
+//! [`template`](super::template) cuts a payload into [`Value`]s and prints each one by its spec.
+//! A combination that Rust would not have compiled prints as by `{:?}`; nothing here fails.
+
+use std::net::{
+    Ipv4Addr,
+    Ipv6Addr, //
+};
+
+use super::{
+    errno,
+    parse::Trait,
+    print::{
+        Printer,
+        Spec, //
+    },
+    types::{
+        Derived,
+        Kind,
+        Type,
+        Variant, //
+    },
+};
+use crate::blogfmt::descriptor::Shape;
+
+/// A stored argument.
+#[derive(Clone, Copy)]
+pub struct Value<'a> {
+    /// Its type.
+    pub ty: &'a Type,
+    /// Its fixed bytes: `ty.fixed` of them.
+    pub fixed: &'a [u8],
+    /// As much of its tail as is stored.
+    pub tail: &'a [u8],
+}
+
+/// What a value is, one layer deep: for printers of other forms, like JSON.
+#[allow(missing_docs)]
+pub enum View<'a> {
+    Uint(u128),
+    Int(i128),
+    Bool(bool),
+    Char(Result<char, u32>),
+    Str(&'a [u8]),
+    CStr(&'a [u8]),
+    Bytes(&'a [u8]),
+    Pointer(u64),
+    /// The number as stored, negative.
+    Error(i32),
+    Unit,
+    Option(Option<Value<'a>>),
+    Result(Result<Value<'a>, i32>),
+    Ipv4(Ipv4Addr),
+    Ipv6(Ipv6Addr),
+    Mac([u8; 6]),
+    Derived(&'a Derived, &'a Variant, Fields<'a>),
+    /// An enum's tag that no variant has.
+    BadTag(&'a Derived, u8),
+}
+
+/// The fields of a derived type, in order.
+#[derive(Clone)]
+pub struct Fields<'a> {
+    fields: std::slice::Iter<'a, (String, Type)>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, ty) = self.fields.next()?;
+        let (fixed, rest) = cut(self.bytes, ty.fixed);
+        self.bytes = rest;
+        let value = Value {
+            ty,
+            fixed,
+            tail: &[],
+        };
+        Some((name, value))
+    }
+}
+
+fn cut(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
+    bytes.split_at(at.min(bytes.len()))
+}
+
+/// The first bytes as an integer; what is missing is zero.
+fn uint(bytes: &[u8]) -> u128 {
+    let mut raw = [0; 16];
+    let n = bytes.len().min(16);
+    raw[..n].copy_from_slice(&bytes[..n]);
+    u128::from_le_bytes(raw)
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut raw = [0; N];
+    let n = bytes.len().min(N);
+    raw[..n].copy_from_slice(&bytes[..n]);
+    raw
+}
+
+fn sign_extend(value: u128, bytes: usize) -> i128 {
+    let unused = 128 - 8 * bytes.clamp(1, 16) as u32;
+    ((value << unused) as i128) >> unused
+}
+
+impl<'a> Value<'a> {
+    /// The tail's whole length as the record says it, stored or not. `None`: it has no tail.
+    pub fn tail_len(ty: &Type, fixed: &[u8]) -> Option<usize> {
+        match &ty.kind {
+            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => {
+                Some(uint(&fixed[..fixed.len().min(2)]) as usize)
+            }
+            Kind::Option(inner) => match fixed.split_first() {
+                Some((1, rest)) => Self::tail_len(inner, rest),
+                _ => None,
+            },
+            Kind::Result(inner) => match fixed.split_first() {
+                Some((0, rest)) => Self::tail_len(inner, rest),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Looks one layer deep.
+    pub fn view(self) -> View<'a> {
+        let fixed = self.fixed;
+        match &self.ty.kind {
+            Kind::Uint => View::Uint(uint(fixed)),
+            Kind::Int => View::Int(sign_extend(uint(fixed), self.ty.fixed)),
+            Kind::Bool => View::Bool(uint(fixed) != 0),
+            Kind::Char => {
+                let n = uint(fixed) as u32;
+                View::Char(char::from_u32(n).ok_or(n))
+            }
+            Kind::Str => View::Str(self.tail),
+            Kind::CStr => View::CStr(self.tail),
+            Kind::Bytes | Kind::Hex => View::Bytes(self.tail),
+            Kind::ByteArray => View::Bytes(fixed),
+            Kind::Pointer => View::Pointer(uint(fixed) as u64),
+            Kind::Error => View::Error(uint(fixed) as i32),
+            Kind::Unit => View::Unit,
+            Kind::Ipv4 => View::Ipv4(Ipv4Addr::from(array::<4>(fixed))),
+            Kind::Ipv6 => View::Ipv6(Ipv6Addr::from(array::<16>(fixed))),
+            Kind::Mac => View::Mac(array(fixed)),
+            Kind::Option(inner) => {
+                let (tag, rest) = cut(fixed, 1);
+                View::Option((uint(tag) != 0).then(|| self.inner(inner, rest)))
+            }
+            Kind::Result(inner) => {
+                let (tag, rest) = cut(fixed, 1);
+                View::Result(if uint(tag) == 0 {
+                    Ok(self.inner(inner, rest))
+                } else {
+                    Err(i32::from_le_bytes(array(rest)))
+                })
+            }
+            Kind::Derived(d) => {
+                let (tag, rest) = cut(fixed, usize::from(d.is_enum));
+                let tag = uint(tag) as u8;
+                match d.variants.get(usize::from(tag)) {
+                    Some(variant) => {
+                        let fields = Fields {
+                            fields: variant.fields.iter(),
+                            bytes: rest,
+                        };
+                        View::Derived(d, variant, fields)
+                    }
+                    None => View::BadTag(d, tag),
+                }
+            }
+        }
+    }
+
+    fn inner(self, ty: &'a Type, rest: &'a [u8]) -> Self {
+        Self {
+            ty,
+            fixed: cut(rest, ty.fixed).0,
+            tail: self.tail,
+        }
+    }
+
+    /// Prints the value by its spec.
+    pub fn print(self, spec: &Spec, p: &mut Printer<'_>) {
+        let debug = spec.print != Trait::Display;
+        match self.view() {
+            View::Uint(n) => p.integer(spec, n, 8 * self.ty.fixed as u32, false),
+            View::Int(_) => p.integer(spec, uint(self.fixed), 8 * self.ty.fixed as u32, true),
+            View::Bool(b) => p.pad(spec, if b { "true" } else { "false" }),
+            View::Char(Ok(c)) if debug => p.std(format_args!("{c:?}")),
+            View::Char(Ok(c)) => p.pad(spec, c.encode_utf8(&mut [0; 4])),
+            View::Char(Err(n)) => p.std(format_args!("<no char: {n:#x}>")),
+            View::Str(bytes) => print_str(bytes, spec, debug, p),
+            View::CStr(bytes) if debug => debug_cstr(bytes, p),
+            View::CStr(bytes) => {
+                for &b in bytes {
+                    match b {
+                        0x20..=0x7e => p.text(char::from(b).encode_utf8(&mut [0; 4])),
+                        _ => p.std(format_args!("\\x{b:02x}")),
+                    }
+                }
+            }
+            View::Bytes(bytes) if matches!(self.ty.kind, Kind::Hex) => {
+                for (i, b) in bytes.iter().enumerate() {
+                    p.text(if i == 0 { "" } else { " " });
+                    p.std(format_args!("{b:02x}"));
+                }
+            }
+            View::Bytes(bytes) => p.debug_list(spec, bytes.iter(), |p, &b| {
+                p.integer(&as_debug(spec), b.into(), 8, false);
+            }),
+            View::Pointer(address) => p.pointer(spec, address),
+            View::Error(n) => print_error(n, spec, p),
+            View::Unit => p.pad(spec, "()"),
+            View::Ipv4(a) => print_address(a, spec, p),
+            View::Ipv6(a) => print_address(a, spec, p),
+            View::Mac(bytes) => {
+                let mut text = [b':'; 17];
+                for (out, b) in text.chunks_mut(3).zip(bytes) {
+                    for (slot, digit) in out.iter_mut().zip([b >> 4, b & 15]) {
+                        *slot = b"0123456789abcdef"[usize::from(digit)];
+                    }
+                }
+                p.pad(spec, std::str::from_utf8(&text).unwrap_or_default());
+            }
+            View::Option(None) => p.text("None"),
+            View::Option(Some(v)) => print_tuple("Some", [v], spec, p),
+            View::Result(Ok(v)) => print_tuple("Ok", [v], spec, p),
+            View::Result(Err(n)) => {
+                let spec = as_debug(spec);
+                p.debug_tuple(&spec, "Err", [n].into_iter(), |p, n| {
+                    print_error(n, &spec, p);
+                });
+            }
+            View::Derived(_, variant, fields) => match variant.shape {
+                Shape::Unit => p.text(&variant.name),
+                Shape::Tuple => print_tuple(&variant.name, fields.map(|(_, v)| v), spec, p),
+                Shape::Named => {
+                    let spec = as_debug(spec);
+                    p.debug_struct(&spec, &variant.name, fields, |p, v| v.print(&spec, p));
+                }
+            },
+            View::BadTag(d, tag) => p.std(format_args!("<{}: no variant {tag}>", d.name)),
+        }
+    }
+}
+
+/// The spec for what is inside of another value.
+fn as_debug(spec: &Spec) -> Spec {
+    Spec {
+        print: Trait::Debug,
+        ..*spec
+    }
+}
+
+fn print_tuple<'a>(
+    name: &str,
+    fields: impl IntoIterator<Item = Value<'a>>,
+    spec: &Spec,
+    p: &mut Printer<'_>,
+) {
+    let spec = as_debug(spec);
+    p.debug_tuple(&spec, name, fields.into_iter(), |p, v| v.print(&spec, p));
+}
+
+/// As much of a cut string as is whole; damaged bytes become U+FFFD.
+fn print_str(bytes: &[u8], spec: &Spec, debug: bool, p: &mut Printer<'_>) {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(s) => std::borrow::Cow::Borrowed(s),
+        Err(e) if e.error_len().is_none() => String::from_utf8_lossy(&bytes[..e.valid_up_to()]),
+        Err(_) => String::from_utf8_lossy(bytes),
+    };
+    if debug {
+        p.std(format_args!("{text:?}"));
+    } else {
+        p.pad(spec, &text);
+    }
+}
+
+/// `{:?}` of a `CStr`, without the need for a NUL.
+fn debug_cstr(bytes: &[u8], p: &mut Printer<'_>) {
+    p.text("\"");
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\0' => p.text("\\0"),
+                '\x01'..='\x7f' => p.std(format_args!("{}", (c as u8).escape_ascii())),
+                _ => p.std(format_args!("{}", c.escape_debug())),
+            }
+        }
+        p.std(format_args!("{}", chunk.invalid().escape_ascii()));
+    }
+    p.text("\"");
+}
+
+/// The kernel's `Error`: its name, or `Error(n)` where it has none.
+fn print_error(stored: i32, spec: &Spec, p: &mut Printer<'_>) {
+    let n = stored.unsigned_abs();
+    match errno::name(n) {
+        Some(name) => p.text(name),
+        None => {
+            let spec = as_debug(spec);
+            p.debug_tuple(&spec, "Error", [n].into_iter(), |p, n| {
+                // The positive number is an i32, whatever was stored.
+                p.integer(&spec, n.into(), 32, true);
+            });
+        }
+    }
+}
+
+/// An IP address: `std` writes it, and pads it as a string.
+fn print_address(address: impl std::fmt::Display, spec: &Spec, p: &mut Printer<'_>) {
+    if spec.width.is_none() && spec.precision.is_none() {
+        p.std(format_args!("{address}"));
+    } else {
+        p.pad(spec, &address.to_string());
+    }
+}

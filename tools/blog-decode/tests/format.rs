@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Decoded text equals what `format!` prints, for values stored by the kernel's own code.
+
+mod common;
+
+use std::{
+    ffi::{
+        CStr,
+        CString, //
+    },
+    fmt,
+    net::{
+        Ipv4Addr,
+        Ipv6Addr, //
+    },
+};
+
+use blog_decode::{
+    blogfmt::descriptor::{
+        Field,
+        Shape,
+        Type,
+        TypeKind,
+        Variant, //
+    },
+    format::{
+        template::Template,
+        types::Types, //
+    }, //
+};
+use common::kernel::{
+    arg::{
+        BlogArg,
+        Errno, //
+    },
+    args::BlogArgs,
+    types::TypeCode,
+    wrap::{
+        Hex,
+        Mac, //
+    },
+};
+use proptest::prelude::*;
+
+/// Stores `args` as a driver would, and decodes them.
+fn decode<A: BlogArgs>(format: &str, names: &[&str], codes: &[u64], args: A) -> String {
+    decode_with(format, names, codes, args, &[])
+}
+
+fn decode_with<A: BlogArgs>(
+    format: &str,
+    names: &[&str],
+    codes: &[u64],
+    args: A,
+    descriptors: &[Type],
+) -> String {
+    let mut payload = vec![0xaa; args.size()];
+    // SAFETY: The payload has as many bytes as `size` says.
+    unsafe { args.store(payload.as_mut_ptr()) };
+    let mut types = Types::new(descriptors);
+    let types = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
+    let names = names.iter().map(|&n| n.to_owned()).collect();
+    let template = Template::new(format, names, types).unwrap();
+    let mut slots = Vec::new();
+    assert!(template.cut(&payload, &mut slots));
+    let mut out = Vec::new();
+    template.print(&payload, &slots, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+const USIZE: u64 = <usize as BlogArg>::CODE.0;
+
+fn decode1<T: BlogArg + ?Sized>(format: &str, value: &T, width: usize, precision: usize) -> String {
+    let codes = [T::CODE.0, USIZE, USIZE];
+    decode(
+        format,
+        &["v", "w", "p"],
+        &codes,
+        (value, &width, &precision),
+    )
+}
+
+/// Compares with `format!` for each of many specs; `1$` is the width and `2$` the precision.
+macro_rules! same {
+    ($v:expr, $w:expr, $p:expr; $($spec:literal)*) => {
+        same!($v => $v, $w, $p; $($spec)*)
+    };
+    // What is stored => what is printed.
+    ($v:expr => $printed:expr, $w:expr, $p:expr; $($spec:literal)*) => {{
+        let (v, printed, w, p) = ($v, $printed, $w, $p);
+        $(
+            let format = concat!("[{0:", $spec, "}]{1}{2}");
+            let expected = format!(concat!("[{0:", $spec, "}]{1}{2}"), printed, w, p);
+            assert_eq!(decode1(format, v, w, p), expected, "{format} {w} {p}");
+        )*
+    }};
+}
+
+macro_rules! same_integer {
+    ($v:expr, $w:expr, $p:expr) => {
+        same!($v, $w, $p;
+            "" "1$" "01$" "+" "+1$" "+01$" "<1$" ">1$" "^1$" "*^1$" "*<01$" "\u{1f980}^+1$"
+            "#" "#1$" "-1$" "+.2$" "0"
+            "?" "1$?" "01$?" "+?" "#?" "#01$?" "x?" "X?" "#x?" "#01$x?" "#X?" "<01$X?"
+            "x" "X" "#x" "#X" "01$x" "#01$x" "#1$X" "+x" "+#01$x" "*^#1$x" "<1$X"
+            "o" "#o" "#01$o" "b" "#b" "#01$b" "#1$b" "-^#1$b" "#010b" "08x" "#06x" ">8" "05"
+            "e" "E" ".2$e" "1$.2$e" "01$.2$e" "+e" "+01$E" "^1$e" "#e" "#.0e"
+        );
+    };
+}
+
+macro_rules! integer_tests {
+    ($($ty:ident)*) => {$(
+        proptest! {
+            #[test]
+            fn $ty(v in any::<$ty>(), shift in 0..128u32, w in 0..60usize, p in 0..45usize) {
+                // Small numbers as often as large ones.
+                let v = v >> (shift % $ty::BITS);
+                same_integer!(&v, w, p);
+                same!(&Some(v), w, p; "?" "1$?" "#?" "x?" "#01$x?" "#X?" "+01$?");
+            }
+        }
+    )*};
+}
+
+integer_tests! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
+
+#[test]
+fn extreme_integers() {
+    macro_rules! extremes {
+        ($($ty:ident)*) => {$(
+            for v in [$ty::MIN, $ty::MAX, 0, 1, 9, 10, 95, 99, 100] {
+                for w in [0, 1, 5, 40, 140] {
+                    for p in [0, 1, 2, 5, 44] {
+                        same_integer!(&v, w, p);
+                    }
+                }
+            }
+        )*};
+    }
+    extremes! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
+}
+
+macro_rules! same_text {
+    ($v:expr, $w:expr, $p:expr) => {
+        same!($v, $w, $p;
+            "" "1$" "01$" "+" "<1$" ">1$" "^1$" "*^1$" "#" "#1$" "-1$" ".2$" "1$.2$" "*>1$.2$"
+            "\u{301}^1$.2$" "?" "1$?" "#?" ".2$?" "x?" "#01$x?"
+        );
+    };
+}
+
+proptest! {
+    #[test]
+    fn strings(v in any::<String>(), w in 0..40usize, p in 0..20usize) {
+        same_text!(v.as_str(), w, p);
+        same!(&Some(v.as_str()), w, p; "?" "#?" "1$.2$?");
+        let r: Result<&str, Negative> = Ok(&v);
+        same!(&r, w, p; "?" "#?" "1$.2$?");
+    }
+
+    #[test]
+    fn characters(v in any::<char>(), w in 0..40usize, p in 0..3usize) {
+        same_text!(&v, w, p);
+    }
+
+    #[test]
+    fn booleans(v in any::<bool>(), w in 0..12usize, p in 0..8usize) {
+        same_text!(&v, w, p);
+    }
+
+    #[test]
+    fn units(w in 0..12usize, p in 0..4usize) {
+        same!(&(), w, p; "?" "1$?" "*^1$.2$?" "#?");
+    }
+
+    #[test]
+    fn byte_slices(v in any::<Vec<u8>>(), w in 0..6usize, p in 0..3usize) {
+        same!(v.as_slice(), w, p;
+            "?" "#?" "1$?" "01$?" "x?" "02x?" "#x?" "#04x?" "X?" "#X?" "*^1$?" "+?" ".2$?");
+        let o = Some(v.as_slice());
+        same!(&o, w, p; "?" "#?" "02x?" "#01$x?");
+    }
+
+    #[test]
+    fn byte_arrays(v in any::<[u8; 7]>(), w in 0..6usize, p in 0..3usize) {
+        same!(&v, w, p; "?" "#?" "1$?" "x?" "02x?" "#04X?");
+        same!(&[0u8; 0], w, p; "?" "#?");
+        same!(&Some(v), w, p; "?" "#?" "02x?");
+    }
+
+    #[test]
+    fn c_strings(v in proptest::collection::vec(1..=255u8, 0..40), w in 0..50usize) {
+        let v = CString::new(v).unwrap();
+        same!(v.as_c_str(), w, 0; "?" "1$?" "#?");
+        let o: Option<&CStr> = Some(&v);
+        same!(&o, w, 0; "?" "#?");
+    }
+
+    #[test]
+    fn addresses(a in any::<[u8; 4]>(), b in any::<[u16; 8]>(), w in 0..50usize, p in 0..40usize) {
+        same_text!(&Ipv4Addr::from(a), w, p);
+        same_text!(&Ipv6Addr::from(b), w, p);
+        let b = b.map(|n| if n % 3 == 0 { 0 } else { n });
+        same_text!(&Ipv6Addr::from(b), w, p);
+    }
+
+    #[test]
+    fn pointers(a in any::<usize>(), shift in 0..64u32, w in 0..30usize) {
+        let v = std::ptr::without_provenance::<u8>(a >> shift);
+        same!(&v => v, w, 0; "p" "1$p" "#p" "#1$p" "01$p" "#01$p" "<1$p" "*^1$p" "+p"
+            "?" "1$?" "#?" "#1$?" "<01$?");
+        same!(&Some(v), w, 0; "?" "#?" "1$?");
+    }
+
+    #[test]
+    fn results(v in any::<i32>(), e in 1..4096i32, w in 0..20usize) {
+        let ok: Result<i32, Negative> = Ok(v);
+        same!(&ok, w, 0; "?" "#?" "x?" "1$?" "#01$x?");
+        let err: Result<i64, Negative> = Err(Negative(-e));
+        same!(&err, w, 0; "?" "#?" "x?" "1$?" "#01$x?");
+        let deep: Option<Result<Option<u8>, Negative>> = Some(Ok(Some(v as u8)));
+        same!(&deep, w, 0; "?" "#?" "#x?");
+        let none: Result<Option<&str>, Negative> = Ok(None);
+        same!(&none, w, 0; "?" "#?");
+        let small: Result<(), Negative> = Ok(());
+        same!(&small, w, 0; "?" "#?");
+    }
+
+    #[test]
+    fn mac_addresses(v in any::<[u8; 6]>(), w in 0..30usize, p in 0..20usize) {
+        same_text!(&Mac(v), w, p);
+    }
+
+    #[test]
+    fn hex_dumps(v in any::<Vec<u8>>(), w in 0..30usize, p in 0..20usize) {
+        same!(&Hex(&v), w, p; "" "1$" ".2$" "01$");
+    }
+
+    #[test]
+    fn derived_types(v in any_shape(), w in 0..12usize) {
+        let types = shape_descriptors();
+        for (format, expected) in [
+            ("{:?}", format!("{v:?}")),
+            ("{:#?}", format!("{v:#?}")),
+            ("{:#x?}", format!("{v:#x?}")),
+            ("{:*^1$?}", format!("{v:*^w$?}")),
+            ("{:#01$?}", format!("{v:#0w$?}")),
+        ] {
+            let names = ["v", "w"];
+            let codes = [Shaped::CODE.0, USIZE];
+            let text = decode_with(format, &names, &codes, (&v, &w), &types);
+            assert_eq!(text, expected);
+        }
+        let o = Some(v.clone());
+        let text = decode_with("{:#?}", &["v"], &[<Option<Shaped>>::CODE.0], (&o,), &types);
+        assert_eq!(text, format!("{o:#?}"));
+    }
+
+    #[test]
+    fn anything_compiles_or_not_but_never_panics(
+        format in "[{}:#0-9$.*<^>+a-cxXeEp?w -]{0,24}",
+        a in any::<u32>(), b in 0..70000usize, s in any::<String>(),
+    ) {
+        let mut types = Types::new(&[]);
+        let codes = [<u32 as BlogArg>::CODE.0, USIZE, <str as BlogArg>::CODE.0];
+        let types = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
+        let names = ["a", "w", "b"].map(str::to_owned).to_vec();
+        if let Ok(template) = Template::new(&format, names, types) {
+            let args = (&a, &b, s.as_str());
+            let mut payload = vec![0; args.size()];
+            // SAFETY: The payload has as many bytes as `size` says.
+            unsafe { args.store(payload.as_mut_ptr()) };
+            let (mut slots, mut out) = (Vec::new(), Vec::new());
+            assert!(template.cut(&payload, &mut slots));
+            template.print(&payload, &slots, &mut out);
+            std::str::from_utf8(&out).unwrap();
+            for n in 0..payload.len() {
+                if template.cut(&payload[..n], &mut slots) {
+                    template.print(&payload[..n], &slots, &mut out);
+                }
+            }
+        }
+    }
+}
+
+/// An error as the kernel's: prints its name.
+#[derive(Clone, Copy)]
+struct Negative(i32);
+
+impl Errno for Negative {
+    fn errno(&self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Negative {
+    // As in rust/kernel/error.rs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match blog_decode::format::errno::name(self.0.unsigned_abs()) {
+            None => f.debug_tuple("Error").field(&-self.0).finish(),
+            Some(name) => f.debug_tuple(name).finish(),
+        }
+    }
+}
+
+/// What `#[derive(BlogArg)]` would make of this enum.
+#[derive(Clone, Debug)]
+enum Shaped {
+    Empty,
+    Pair(u8, Option<i16>),
+    Named { first: bool, inner: Inner },
+}
+
+#[derive(Clone, Debug)]
+struct Inner {
+    bytes: [u8; 3],
+    c: char,
+    address: Ipv4Addr,
+}
+
+const INNER: TypeCode = TypeCode::derived(7);
+
+// SAFETY: A tag and 12 bytes, as the descriptor says.
+unsafe impl BlogArg for Shaped {
+    const CODE: TypeCode = TypeCode::derived(0x1234_5678_9abc);
+    const FIXED: usize = 13;
+
+    unsafe fn store(&self, dst: *mut u8) {
+        let mut bytes = vec![0; 13];
+        match self {
+            Shaped::Empty => {}
+            Shaped::Pair(a, b) => {
+                bytes[..2].copy_from_slice(&[1, *a]);
+                // SAFETY: There is room for it.
+                unsafe { b.store(bytes.as_mut_ptr().add(2)) };
+            }
+            Shaped::Named { first, inner } => {
+                bytes[..2].copy_from_slice(&[2, u8::from(*first)]);
+                bytes[2..5].copy_from_slice(&inner.bytes);
+                bytes[5..9].copy_from_slice(&u32::from(inner.c).to_le_bytes());
+                bytes[9..13].copy_from_slice(&inner.address.octets());
+            }
+        }
+        // SAFETY: `FIXED` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), dst, 13) };
+    }
+}
+
+fn any_shape() -> impl Strategy<Value = Shaped> {
+    prop_oneof![
+        Just(Shaped::Empty),
+        (any::<u8>(), any::<Option<i16>>()).prop_map(|(a, b)| Shaped::Pair(a, b)),
+        (
+            any::<bool>(),
+            any::<[u8; 3]>(),
+            any::<char>(),
+            any::<[u8; 4]>()
+        )
+            .prop_map(|(first, bytes, c, a)| Shaped::Named {
+                first,
+                inner: Inner {
+                    bytes,
+                    c,
+                    address: a.into()
+                }
+            }),
+    ]
+}
+
+fn shape_descriptors() -> Vec<Type> {
+    let field = |name: &str, code: TypeCode| Field {
+        code: code.0,
+        name: name.into(),
+    };
+    let variant = |name: &str, shape, fields| Variant {
+        name: name.into(),
+        shape,
+        fields,
+    };
+    vec![
+        Type {
+            code: INNER.0,
+            name: "Inner".into(),
+            kind: TypeKind::Struct,
+            variants: vec![variant(
+                "Inner",
+                Shape::Named,
+                vec![
+                    field("bytes", <[u8; 3]>::CODE),
+                    field("c", char::CODE),
+                    field("address", Ipv4Addr::CODE),
+                ],
+            )],
+        },
+        Type {
+            code: Shaped::CODE.0,
+            name: "Shaped".into(),
+            kind: TypeKind::Enum,
+            variants: vec![
+                variant("Empty", Shape::Unit, vec![]),
+                variant(
+                    "Pair",
+                    Shape::Tuple,
+                    vec![field("", u8::CODE), field("", <Option<i16>>::CODE)],
+                ),
+                variant(
+                    "Named",
+                    Shape::Named,
+                    vec![field("first", bool::CODE), field("inner", INNER)],
+                ),
+            ],
+        },
+    ]
+}
+
+#[test]
+fn kernel_prints_a_cstr_with_escapes() {
+    // As the examples in rust/kernel/str.rs.
+    assert_eq!(decode1("{}", c"\u{1f427}", 0, 0), "\\xf0\\x9f\\x90\\xa7");
+    assert_eq!(decode1("{:>30}", c"so \"cool\"", 0, 0), "so \"cool\"");
+    assert_eq!(decode1("{}", c"a\nb", 0, 0), "a\\x0ab");
+}
+
+#[test]
+fn names_are_found_as_rust_finds_them() {
+    let codes = [u8::CODE.0, u8::CODE.0, USIZE];
+    // ("{} {x} {0} {1:w$}", x, x = b, w = 3): the named `x` is not the positional one.
+    let args = (&1u8, &2u8, &3usize);
+    let text = decode("{} {x} {0} {1:w$}|{:.*}", &["x", "x", "w"], &codes, args);
+    // `{}` took 0, so `.*` takes 1 and the value is 2.
+    assert_eq!(text, "1 2 1   2|3");
+    let text = decode("{{{x:>2$}}}", &["x", "y", "w"], &codes, args);
+    assert_eq!(text, "{  1}");
+}
+
+#[test]
+fn precision_from_an_argument() {
+    let codes = [USIZE, <str as BlogArg>::CODE.0];
+    let text = decode("{:.*}|{1:.0$}", &["3", "s"], &codes, (&3usize, "abcdef"));
+    assert_eq!(text, "abc|abc");
+}
+
+#[test]
+fn a_cut_string_shows_how_much_is_missing() {
+    let long = "x".repeat(2000);
+    let codes = [<str as BlogArg>::CODE.0, <str as BlogArg>::CODE.0];
+    let text = decode("{} {}", &["a", "b"], &codes, (long.as_str(), "tail"));
+    let stored = 1020 - 4;
+    let missing = 2000 - stored;
+    let x = "x".repeat(stored);
+    assert_eq!(
+        text,
+        format!("{x}\u{2026}[+{missing} bytes] \u{2026}[+4 bytes]")
+    );
+    // Whatever the precision would have dropped anyway isn't missed.
+    let text = decode("{:.5}", &["a", "b"], &codes, (long.as_str(), "tail"));
+    assert_eq!(text, "xxxxx");
+    let text = decode("{:?}", &["a"], &codes[..1], (long.as_str(),));
+    let x = "x".repeat(1018);
+    assert_eq!(text, format!("\"{x}\"\u{2026}[+982 bytes]"));
+    let text = decode(
+        "{0:?}",
+        &["a"],
+        &[<Option<&str>>::CODE.0],
+        (&Some(long.as_str()),),
+    );
+    let x = "x".repeat(1017);
+    assert_eq!(text, format!("Some(\"{x}\")\u{2026}[+983 bytes]"));
+    let huge = "y".repeat(70_000);
+    let text = decode("{}", &["a"], &codes[..1], (huge.as_str(),));
+    assert!(text.ends_with(&format!("\u{2026}[+{} bytes or more]", 65535 - 1018)));
+}
+
+#[test]
+fn a_cut_within_a_character_drops_it_whole() {
+    let crabs = "\u{1f980}".repeat(300);
+    let text = decode("{}", &["a"], &[<str as BlogArg>::CODE.0], (crabs.as_str(),));
+    let whole = 1018 / 4;
+    let missing = 1200 - whole * 4;
+    let crabs = "\u{1f980}".repeat(whole);
+    assert_eq!(text, format!("{crabs}\u{2026}[+{missing} bytes]"));
+}
+
+#[test]
+fn hostile_types_are_errors() {
+    let t = |code: u64, fields: Vec<u64>| Type {
+        code,
+        name: "T".into(),
+        kind: TypeKind::Struct,
+        variants: vec![Variant {
+            name: "T".into(),
+            shape: Shape::Tuple,
+            fields: fields
+                .into_iter()
+                .map(|code| Field {
+                    code,
+                    name: String::new(),
+                })
+                .collect(),
+        }],
+    };
+    let d = |n: u64| TypeCode::derived(n).0;
+    // In itself.
+    let types = [t(d(1), vec![d(1)])];
+    assert!(Types::new(&types).resolve(d(1)).is_err());
+    // Exponentially many nothings.
+    let unit = <() as BlogArg>::CODE.0;
+    let mut types = vec![t(d(0), vec![unit; 64])];
+    for i in 1..20 {
+        types.push(t(d(i), vec![d(i - 1); 64]));
+    }
+    assert!(Types::new(&types).resolve(d(19)).is_err());
+    // A string in a field; a type that isn't there; a code of the future.
+    let types = [t(d(1), vec![<str as BlogArg>::CODE.0])];
+    assert!(Types::new(&types).resolve(d(1)).is_err());
+    assert!(Types::new(&types).resolve(d(2)).is_err());
+    assert!(Types::new(&types).resolve(0xff).is_err());
+}
