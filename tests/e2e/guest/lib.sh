@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# What the scripts that run in a guest share: where things are, and the disk.
+# Sourced by them, with busybox's sh.
+
+BLOG=/sys/kernel/debug/blog
+RNULL=$BLOG/rnull
+CONFIG=/sys/kernel/config/rnull
+STAT=/sys/block/rnullb0/stat
+
+say() { echo "guest: $*"; }
+
+die() {
+	say "FAILED: $*"
+	exit 1
+}
+
+# set_file VALUE FILE: writes a control file, or ends the test
+set_file() {
+	echo "$1" 2>/tmp/error > "$2" || die "$1 > $2: $(cat /tmp/error)"
+}
+
+# blog_on: loads BLog (where it isn't built in) and the driver
+blog_on() {
+	[ -d "$BLOG" ] || modprobe blog || die "modprobe blog"
+	modprobe rnull_mod || die "modprobe rnull_mod"
+	[ -d "$RNULL" ] || die "no $RNULL"
+}
+
+# rings KIB-IN-ALL KIB-PER-RING MODE
+rings() {
+	set_file "$1" "$RNULL/size_kb"
+	set_file "$2" "$RNULL/ring_kb"
+	set_file "$3" "$RNULL/mode"
+	set_file debug "$RNULL/level"
+}
+
+# disk_on MIB: a disk of 512-byte blocks that completes in softirq
+disk_on() {
+	mkdir "$CONFIG/rnullb0" || die "mkdir rnullb0"
+	set_file 1 "$CONFIG/rnullb0/irqmode"
+	set_file 512 "$CONFIG/rnullb0/blocksize"
+	set_file "$1" "$CONFIG/rnullb0/size"
+	set_file 1 "$CONFIG/rnullb0/power"
+	# What is asked for is what the driver sees: no merging, no reordering.
+	set_file 2 /sys/block/rnullb0/queue/nomerges
+	set_file none /sys/block/rnullb0/queue/scheduler
+}
+
+# disk_off
+disk_off() {
+	set_file 0 "$CONFIG/rnullb0/power"
+	rmdir "$CONFIG/rnullb0" || die "rmdir rnullb0"
+}
+
+# witnesses NAME: what the driver and the block layer counted
+witnesses() {
+	cat "$CONFIG/blog_stats" > "/out/$1.counters" || die "no blog_stats"
+	[ ! -r "$STAT" ] || cat "$STAT" > "/out/$1.stat"
+}
+
+# blog_files NAME: what BLog says of itself
+blog_files() {
+	mkdir -p "/out/$1.files"
+	for file in components clock stats tasks control rnull/stats rnull/enable rnull/level \
+		rnull/mode rnull/size_kb rnull/ring_kb; do
+		[ ! -e "$BLOG/$file" ] || cat "$BLOG/$file" > "/out/$1.files/$(echo $file | tr / -)"
+	done
+}
+
+# reader KEEP: reads snapshots until /tmp/stop is there; of the last KEEP the
+# files stay in /tmp/mid.*, the number of all in /tmp/reads
+reader() {
+	count=0
+	while [ ! -e /tmp/stop ]; do
+		cat "$BLOG/snapshot" > "/tmp/mid.$((count % $1))" || die "reading snapshot"
+		count=$((count + 1))
+		# A reader that gives up half way, with odd sizes.
+		dd if="$RNULL/snapshot" of=/dev/null bs=777 count=9 2>/dev/null ||
+			die "reading $RNULL/snapshot"
+		echo $count > /tmp/reads
+	done
+}

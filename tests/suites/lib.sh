@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What test suites share. A suite is a program in this folder that prints TAP
+# lines ("ok - NAME", "not ok - NAME", "ok - NAME # SKIP WHY") and may print
+# anything else between them; scripts/test runs it and counts. A line
+# "# kernels: FLAVOUR..." in it names the kernels that it needs.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+# shellcheck source=scripts/versions.sh
+. "$BLOG_TOP/scripts/versions.sh"
+# shellcheck source=scripts/env.sh
+. "$BLOG_TOP/scripts/env.sh"
+# shellcheck source=scripts/kernel.sh
+. "$BLOG_TOP/scripts/kernel.sh"
+
+SUITE=$(basename "$0")
+WORK=$BLOG_CACHE/test/$SUITE
+rm -rf "$WORK"
+mkdir -p "$WORK"
+
+ok() { printf 'ok - %s\n' "$*"; }
+not_ok() { printf 'not ok - %s\n' "$*"; }
+skip() { printf 'ok - %s # SKIP %s\n' "$1" "$2"; }
+
+# try NAME COMMAND...: one test: does the command succeed? Its output is shown,
+# indented, if it doesn't.
+try() {
+	local name=$1 out=$WORK/try.log
+	shift
+	if "$@" >"$out" 2>&1 </dev/null; then
+		ok "$name"
+	else
+		not_ok "$name"
+		tail -n 40 "$out" | sed 's/^/  | /'
+	fi
+}
+
+# indented: passes output on so that none of it is taken for TAP
+indented() { sed -u 's/^/  | /'; }
+
+# decoder: builds blog-decode and prints its path
+decoder() {
+	local dir=$BLOG_TOP/tools/blog-decode
+	cargo build --quiet --release --locked --manifest-path "$dir/Cargo.toml" >&2
+	echo "$dir/target/release/blog-decode"
+}
