@@ -14,15 +14,9 @@ mod format;
 mod log;
 
 pub(crate) use self::{
-    component::{
-        component,
-        ComponentInput, //
-    },
+    component::component,
     derive::derive,
-    log::{
-        log,
-        LogInput, //
-    }, //
+    log::log, //
 };
 
 use proc_macro2::TokenStream;

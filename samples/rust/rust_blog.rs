@@ -201,7 +201,9 @@ impl kernel::Module for RustBlog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         blog_info!(SAMPLE, "built in: {}", !cfg!(MODULE));
         tour("näme\n", c"label", b"\x00BLog\xff");
-        two_scalars(4096, 8);
+        for sector in (0_u64..64).step_by(8) {
+            two_scalars(if sector == 0 { 512 } else { 4096 }, sector);
+        }
 
         let flight_recorder = Config::new().size_kb(256).level(Level::Debug);
         let first_things = Config::new().size_kb(64).ring_kb(16).mode(Mode::Discard);

@@ -193,7 +193,7 @@ pub(super) unsafe fn put_len(dst: *mut u8, len: usize) {
 }
 
 macro_rules! impl_tail {
-    ($($ty:ty => $kind:ident, $bytes:ident;)*) => {$(
+    ($($ty:ty => $kind:ident, |$v:ident| $bytes:expr;)*) => {$(
         // SAFETY: `store` writes the `u16` length.
         unsafe impl BlogArg for $ty {
             const CODE: TypeCode = TypeCode::plain(types::$kind);
@@ -201,13 +201,14 @@ macro_rules! impl_tail {
 
             #[inline(always)]
             fn tail(&self) -> &[u8] {
-                self.$bytes()
+                let $v = self;
+                $bytes
             }
 
             #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
                 // SAFETY: The caller gives us 2 bytes.
-                unsafe { super::arg::put_len(dst, self.$bytes().len()) }
+                unsafe { super::arg::put_len(dst, self.tail().len()) }
             }
         }
     )*};
@@ -215,9 +216,9 @@ macro_rules! impl_tail {
 pub(super) use impl_tail;
 
 impl_tail! {
-    str => STR, as_bytes;
-    CStr => CSTR, to_bytes;
-    [u8] => BYTES, as_ref;
+    str => STR, |s| s.as_bytes();
+    CStr => CSTR, |s| s.to_bytes();
+    [u8] => BYTES, |s| s;
 }
 
 // SAFETY: `store` writes N bytes.

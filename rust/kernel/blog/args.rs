@@ -59,7 +59,7 @@ unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usi
     unsafe {
         arg.store(dst);
         let dst = dst.add(T::FIXED);
-        if !T::CODE.has_tail() {
+        if !const { T::CODE.has_tail() } {
             return dst;
         }
         let tail = arg.tail();
@@ -72,7 +72,7 @@ unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usi
 /// Length of an argument's tail, for the sum of all.
 #[inline(always)]
 fn tail_len<T: BlogArg + ?Sized>(arg: &T) -> usize {
-    if T::CODE.has_tail() {
+    if const { T::CODE.has_tail() } {
         // Limited, so that a sum of `MAX_ARGS` of them cannot overflow.
         arg.tail().len().min(types::MAX_TAIL)
     } else {

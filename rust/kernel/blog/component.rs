@@ -30,7 +30,6 @@ use super::{
 };
 use crate::{
     alloc::KBox,
-    bindings,
     error::to_result,
     prelude::*,
     str::{
@@ -42,7 +41,7 @@ use crate::{
 
 /// The static key of a component: a patched branch in front of each call.
 #[cfg(CONFIG_JUMP_LABEL)]
-pub type StaticKey = bindings::static_key_false;
+pub type StaticKey = crate::bindings::static_key_false;
 
 /// Nothing, on architectures without jump labels.
 #[cfg(not(CONFIG_JUMP_LABEL))]
@@ -145,8 +144,9 @@ impl Default for Config {
 ///
 /// # Invariants
 ///
-/// - While `threshold` is not 0, `slot` is the component's index into each task's rings, and
-///   `percpu` points to three ring pointers for each possible CPU.
+/// - `slot` is less than [`MAX_COMPONENTS`](super::ring::MAX_COMPONENTS). While `threshold` is not
+///   0, it is the component's index into each task's rings, and `percpu` points to three ring
+///   pointers for each possible CPU.
 /// - All fields but `config` are stored by `blog/` only.
 #[repr(C)]
 pub struct RawComponent {

@@ -28,7 +28,7 @@ use crate::bindings;
 
 /// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
 /// interrupt, or while softirqs are served.
-#[cfg(target_arch = "x86_64")]
+#[cfg(not(CONFIG_UML))]
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
@@ -80,8 +80,10 @@ pub(super) fn ring(component: &RawComponent) -> *mut Ring {
     if tls.is_null() {
         return ptr::null_mut();
     }
-    let slot = usize::from(component.slot.load(Relaxed)) % MAX_COMPONENTS;
-    // SAFETY: A table that the task has is valid, and `slot` is within it.
+    let slot = usize::from(component.slot.load(Relaxed));
+    debug_assert!(slot < MAX_COMPONENTS);
+    // SAFETY: A table that the task has is valid, and by the invariants of `RawComponent`, `slot`
+    // is an index into it.
     unsafe { (*tls).rings.get_unchecked(slot) }.load(Relaxed)
 }
 
@@ -116,7 +118,7 @@ fn interrupt() -> (usize, usize) {
 /// The ring for an interrupt context. Not inlined: interrupts are the exception at most sites.
 #[cold]
 #[inline(never)]
-pub fn interrupt_ring(component: &RawComponent) -> *mut Ring {
+pub(crate) fn interrupt_ring(component: &RawComponent) -> *mut Ring {
     // ORDERING: Acquire pairs with the release store that made the table, whose address this is.
     let rings = component.percpu.load(Acquire);
     if rings.is_null() {

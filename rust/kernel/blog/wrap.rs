@@ -35,14 +35,8 @@ use super::{
 #[derive(Clone, Copy)]
 pub struct Hex<'a>(pub &'a [u8]);
 
-impl Hex<'_> {
-    fn bytes(&self) -> &[u8] {
-        self.0
-    }
-}
-
 super::arg::impl_tail! {
-    Hex<'_> => HEX, bytes;
+    Hex<'_> => HEX, |hex| hex.0;
 }
 
 impl fmt::Display for Hex<'_> {

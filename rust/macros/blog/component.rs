@@ -188,7 +188,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
 
             #[cfg(#reachable)]
             #[link_section = ".blog_components"]
-            #[used]
+            #[used(compiler)]
             static POINTER: ::kernel::blog::component::Pointer =
                 ::kernel::blog::component::Pointer(&COMPONENT);
 
