@@ -43,7 +43,7 @@ const TRIES: u32 = 1000;
 ///
 /// # Invariants
 ///
-/// - The low half of `head` is the top index, or [`NONE`]; the high half grows with each change.
+/// - The low half of `head` is the top index, or [`NONE`]; the high half grows with each push.
 /// - An index is in one stack (or other list) at a time; `next[index]` is the one below it.
 pub(crate) struct Stack {
     head: AtomicU64,
@@ -78,12 +78,13 @@ impl Stack {
     /// Takes the top index.
     pub(crate) fn pop(&self, next: &[AtomicU32]) -> Option<u32> {
         // ORDERING: Acquire, here and when the exchange fails, makes the link of the top index
-        // visible. The link may be stale when the index has been taken meanwhile, but then the
-        // high half of `head` has changed and the exchange fails.
+        // visible. The link may be stale when the index has been taken meanwhile. If it is on top
+        // again, then it was pushed again, so the high half of `head` has changed and the exchange
+        // fails.
         let mut head = self.head.load(Acquire);
         for _ in 0..TRIES {
             let below = next.get(head as u32 as usize)?.load(Relaxed);
-            let new = (head >> 32).wrapping_add(1) << 32 | u64::from(below);
+            let new = head >> 32 << 32 | u64::from(below);
             match self.head.compare_exchange_weak(head, new, Acquire, Acquire) {
                 Ok(_) => return Some(head as u32),
                 Err(now) => head = now,
@@ -112,11 +113,12 @@ impl Cell {
 /// A bounded first-in first-out queue of indices (Vyukov's), for many writers and readers.
 ///
 /// Not blocking in the sense that matters here: an operation that is interrupted in its middle
-/// makes others fail (full, empty), never wait.
+/// makes others fail, never wait. Behind a stuck push the queue looks empty, behind a stuck pop
+/// full, until it goes on.
 ///
 /// # Invariants
 ///
-/// - The number of cells is a power of two.
+/// - The number of cells is a power of two, and not 1.
 /// - `cells[p % n].turn` is `p` when the cell waits for the push at position `p`, and `p + 1` when
 ///   it waits for the pop at position `p`.
 pub(crate) struct Queue {
@@ -228,7 +230,8 @@ pub(crate) struct Pool {
     reserve: AtomicU32,
     rings: Stack,
     retired: Queue,
-    /// Retired rings for which there was no room in `retired`.
+    /// Retired rings that were put back while `victim` was taken, or for which `retired` had no
+    /// room.
     passed_over: Stack,
     /// The retired ring whose pages are being used up.
     victim: AtomicU32,
@@ -328,10 +331,11 @@ impl Pool {
         // visible.
         let mut id = self.victim.swap(NONE, Acquire);
         if id == NONE {
+            // What was passed over had its turn before those that still queue.
             id = self
-                .retired
-                .pop(store.cells())
-                .or_else(|| self.passed_over.pop(store.ring_links()))?;
+                .passed_over
+                .pop(store.ring_links())
+                .or_else(|| self.retired.pop(store.cells()))?;
         }
         self.retired_count.fetch_sub(1, Relaxed);
         Some(id)
@@ -352,13 +356,18 @@ impl Pool {
 
     /// Makes a retired ring without pages a free one.
     fn recycle(&self, store: &impl Store, id: u32, ring: &Ring) {
+        self.release(store, ring);
+        self.rings.push(store.ring_links(), id);
+    }
+
+    /// Ends the life of a retired ring without pages, which stays the caller's.
+    fn release(&self, store: &impl Store, ring: &Ring) {
         // SAFETY: The caller has taken the ring out of the retired ones and used up its pages.
         let (records, lost) = unsafe { ring.release(store.empty()) };
         self.gone_records.fetch_add(records, Relaxed);
         for (gone, lost) in self.gone_lost.iter().zip(lost) {
             gone.fetch_add(lost, Relaxed);
         }
-        self.rings.push(store.ring_links(), id);
     }
 
     /// Adds a ring to the free ones.
@@ -369,27 +378,21 @@ impl Pool {
     /// Takes a free ring; where there is none, the one that retired first, whose pages go to the
     /// depot.
     pub(crate) fn take_ring(&self, store: &impl Store) -> Option<u32> {
-        for _ in 0..TRIES {
-            if let Some(id) = self.rings.pop(store.ring_links()) {
-                return Some(id);
-            }
+        self.rings.pop(store.ring_links()).or_else(|| {
             let id = self.take_retired(store)?;
-            self.drain(store, id);
-        }
-        None
+            self.drain(store, store.ring(id)?);
+            Some(id)
+        })
     }
 
-    /// Gives up a retired ring, which the caller has taken out of the retired ones: its pages go
-    /// to the depot, the ring to the free ones.
-    fn drain(&self, store: &impl Store, id: u32) {
-        let Some(ring) = store.ring(id) else {
-            return;
-        };
+    /// Gives up a retired ring, which the caller has taken out of the retired ones and keeps: its
+    /// pages go to the depot.
+    fn drain(&self, store: &impl Store, ring: &Ring) {
         // SAFETY: The ring is the caller's alone.
         while let Some(page) = unsafe { ring.steal(&PagesOf(self, store)) } {
             self.put_page(store, page);
         }
-        self.recycle(store, id, ring);
+        self.release(store, ring);
     }
 
     /// Takes over a ring whose task has ended, after [`Ring::retire`].
@@ -411,7 +414,10 @@ impl Pool {
     pub(crate) fn drain_retired(&self, store: &impl Store) -> u32 {
         let mut rings = 0;
         while let Some(id) = self.take_retired(store) {
-            self.drain(store, id);
+            if let Some(ring) = store.ring(id) {
+                self.drain(store, ring);
+                self.put_ring(store, id);
+            }
             rings += 1;
         }
         rings
@@ -424,6 +430,10 @@ pub(crate) struct PagesOf<'a, S: Store>(pub(crate) &'a Pool, pub(crate) &'a S);
 impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32) -> Option<u32> {
         self.0.take_page(self.1, held)
+    }
+
+    fn put(&self, index: u32) {
+        self.0.put_page(self.1, index);
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {

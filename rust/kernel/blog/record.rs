@@ -276,6 +276,11 @@ impl Context {
 /// First word of every page.
 pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
 
+/// Bits of [`PageInfo::seq`] that hold the position. A ring never gets to 2^48 pages.
+pub const SEQ_BITS: u32 = 48;
+/// Mask of the bits of [`PageInfo::seq`] that hold the position.
+pub const SEQ_MASK: u64 = (1 << SEQ_BITS) - 1;
+
 /// Size in bytes of the header at the start of a page; records follow it.
 pub const PAGE_HEADER_SIZE: usize = 48;
 
@@ -296,6 +301,8 @@ pub struct PageInfo {
     /// Pool index of the next newer page of the ring. Means nothing to readers.
     pub next: u32,
     /// Position of this page in its ring, from 1; grows by one a page. 0: in no ring.
+    ///
+    /// In live memory, the bits above [`SEQ_BITS`] count how often the page has begun anew.
     pub seq: u64,
     /// Full clock value at the page's start.
     pub base: u64,

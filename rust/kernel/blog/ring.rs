@@ -19,11 +19,25 @@
 //! 2. It publishes both with one release store of the page's `commit` word, which holds the new
 //!    end and the number of records. On x86 that is a plain store.
 //! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
-//!    oldest one. It first stores `seq = 0`, then resets the page, then stores the new `seq`.
+//!    oldest one. Whoever takes a page from a ring stores position 0 to its `seq`; then the page is
+//!    reset, then gets its new `seq`.
 //!
 //! A reader acquires `seq`, then `commit`, copies the page up to that end, and looks at `seq`
-//! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What a
-//! reader has not published to it, it does not look at.
+//! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What is
+//! not published, a reader does not look at.
+//!
+//! Positions are counted by each ring, so two rings that hold a page one after the other may both
+//! call it their first one. The upper bits of `seq` therefore count the page's lives: a reader
+//! sees a change even if the position is the same again.
+//!
+//! # Data race by design
+//!
+//! A reader may copy bytes that the page's next life is just storing; it drops such a copy without
+//! having looked at it. Its loads are relaxed atomic ones. The writer's stores are plain: arguments
+//! are packed without padding, so no atomic type is aligned for them. In the terms of the memory
+//! model that is still a race, as it is in every seqlock; the kernel's model has it as a marked
+//! load against a plain store, of which no value is used. Everything below the published end of a
+//! page that stays is ordered by `commit`, and free of races.
 //!
 //! Plain `core` atomics are used and not `kernel::sync::atomic`: the file must compile on the
 //! host, and a release store of the latter costs a full fence on SMP UML. Both are the same plain
@@ -34,13 +48,17 @@ use super::record::{
     Control,
     Header,
     Lost,
+    PageInfo,
     CONTROL_SIZE,
     LOST_CAUSES,
     PAGE_HEADER_SIZE,
     PAGE_MAGIC,
+    SEQ_BITS,
+    SEQ_MASK,
     TS_BITS, //
 };
 use core::{
+    mem,
     ptr,
     sync::atomic::{
         compiler_fence,
@@ -67,8 +85,9 @@ pub const NO_PAGE: u32 = u32::MAX;
 ///
 /// # Invariants
 ///
-/// - While `seq` is not 0, `base`, `first`, `ring` and `size` do not change, the bytes up to
+/// - While `seq` has a position, `base`, `first`, `ring` and `size` do not change, the bytes up to
 ///   `commit`'s end do not change, and `commit` only grows.
+/// - `seq` has no position while the page is in no ring. Its upper bits grow with each life.
 /// - Only the ring's writer, or who took the ring or the page from it, stores here.
 #[repr(C, align(8))]
 pub struct PageHeader {
@@ -124,7 +143,7 @@ impl PageHeader {
     /// The load is an acquire one: it pairs with the release store at the end of a page turn, so
     /// that a reader that sees a position sees the header that belongs to it.
     pub fn seq(&self) -> u64 {
-        self.seq.load(Acquire)
+        self.seq.load(Acquire) & SEQ_MASK
     }
 
     /// Ordinal of the page's first record.
@@ -138,7 +157,10 @@ impl PageHeader {
     }
 
     /// Copies the page, as far as it is published, to `to`, and returns the number of bytes; `None`
-    /// where the page is not (or no longer) the one at position `seq`, or `to` is too small.
+    /// where the page is not (or no longer) at position `seq` of a ring, or `to` is too small.
+    ///
+    /// The copy's header tells of which ring: a caller that goes by what it saw in the page before
+    /// must look again there.
     ///
     /// # Safety
     ///
@@ -146,33 +168,66 @@ impl PageHeader {
     pub unsafe fn copy(page: *const PageHeader, seq: u64, to: &mut [u8]) -> Option<usize> {
         // SAFETY: The page is formatted, so this is a valid header, of atomics only.
         let header = unsafe { &*page };
-        if seq == 0 || header.seq() != seq {
+        // ORDERING: As in `seq`.
+        let life = header.seq.load(Acquire);
+        if seq == 0 || life & SEQ_MASK != seq {
             return None;
         }
         // ORDERING: Acquire pairs with the release store that publishes records: all bytes below
         // the end that is read here are there.
-        let end = header.commit.load(Acquire);
-        let len = end as u32 as usize;
-        if len < PAGE_HEADER_SIZE || len > header.size.load(Relaxed) as usize || len > to.len() {
+        let commit = header.commit.load(Acquire);
+        let len = commit as u32 as usize;
+        let size = header.size.load(Relaxed);
+        if len > size as usize {
             return None;
         }
-        // SAFETY: `len` is at most the page's size and at most `to`'s. A writer that takes the
-        // page away may store into it at the same time. The copy is then torn, which is harmless
-        // for bytes, and it is dropped below.
-        unsafe { ptr::copy_nonoverlapping(page.cast::<u8>(), to.as_mut_ptr(), len) };
-        // The header's copy may hold a later `commit` than the one that bounds the copy.
-        to[PAGE_HEADER_SIZE - 8..PAGE_HEADER_SIZE].copy_from_slice(&end.to_ne_bytes());
+        let (head, body) = to
+            .get_mut(..len)?
+            .split_first_chunk_mut::<PAGE_HEADER_SIZE>()?;
+        let info = PageInfo {
+            magic: header.magic.load(Relaxed),
+            size,
+            ring: header.ring.load(Relaxed),
+            next: header.next.load(Relaxed),
+            seq,
+            base: header.base.load(Relaxed),
+            first: header.first.load(Relaxed),
+            commit,
+        };
+        // SAFETY: `PageInfo` is as large as the array (asserted beside it) and has no padding.
+        *head = unsafe { mem::transmute::<PageInfo, [u8; PAGE_HEADER_SIZE]>(info) };
+        // SAFETY: The page is larger than its header.
+        let mut from = unsafe { page.add(1) }.cast::<AtomicU32>();
+        for unit in body.chunks_exact_mut(mem::size_of::<u32>()) {
+            // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
+            // may take the page away meanwhile, see "Data race by design" above.
+            let (word, next) = unsafe { ((*from).load(Relaxed), from.add(1)) };
+            unit.copy_from_slice(&word.to_ne_bytes());
+            from = next;
+        }
         // ORDERING: The fence keeps the loads of the copy before the load of `seq`, and pairs with
-        // the release fence after `seq = 0` in `reset`: if any of the bytes copied is of the
-        // page's next life, then `seq` reads as changed here.
+        // the release fence in `reset`: if any of what was loaded is of the page's next life, then
+        // `seq` reads as changed here.
         fence(Acquire);
-        (header.seq.load(Relaxed) == seq).then_some(len)
+        (header.seq.load(Relaxed) == life).then_some(len)
     }
 
-    /// Starts a new life of this page, without publishing it.
+    /// Reads position, `first` and `commit` as they belong together; `None` where the page is in no
+    /// ring, or its life ends just now.
+    fn look(&self) -> Option<(u64, u64, u64)> {
+        // ORDERING: As in `copy`.
+        let life = self.seq.load(Acquire);
+        let first = self.first.load(Relaxed);
+        let commit = self.commit.load(Acquire);
+        fence(Acquire);
+        // ORDERING: Acquire pairs with the store in `withdraw`: see `Ring::records`.
+        let same = self.seq.load(Acquire) == life && life & SEQ_MASK != 0;
+        same.then_some((life & SEQ_MASK, first, commit))
+    }
+
+    /// Starts a new life of this page, which is in no ring, without publishing it.
     fn reset(&self, ring: u32, base: u64, first: u64) {
-        self.seq.store(0, Relaxed);
-        // ORDERING: All stores into the page, from here on, come after `seq = 0` for a reader
+        // ORDERING: All stores into the page, from here on, come after the withdrawal for a reader
         // that fences between its copy and its second look at `seq`.
         fence(Release);
         self.ring.store(ring, Relaxed);
@@ -182,11 +237,20 @@ impl PageHeader {
         self.commit.store(PAGE_HEADER_SIZE as u64, Relaxed);
     }
 
+    /// Gives the page, which has been reset, its position: readers accept it from now on.
+    fn publish(&self, seq: u64) {
+        let lives = (self.seq.load(Relaxed) >> SEQ_BITS).wrapping_add(1);
+        // INVARIANT: There is one more life than at the last time, so the word has not been there
+        // before.
+        // ORDERING: Release: a reader that acquires the new position sees the reset header.
+        self.seq.store(lives << SEQ_BITS | seq & SEQ_MASK, Release);
+    }
+
     /// Takes the page out of its ring's life: readers no longer accept it.
     fn withdraw(&self) {
-        self.seq.store(0, Relaxed);
-        // ORDERING: As in `reset`: what the next owner stores comes after.
-        fence(Release);
+        let lives = self.seq.load(Relaxed) & !SEQ_MASK;
+        // ORDERING: Release: see `Ring::records`.
+        self.seq.store(lives, Release);
     }
 }
 
@@ -194,6 +258,9 @@ impl PageHeader {
 pub trait Pages {
     /// Takes a page out of the pool, for a ring that holds `held` pages. Lock-free.
     fn take(&self, held: u32) -> Option<u32>;
+
+    /// Gives a page, which is in no ring any more, to the pool. Lock-free.
+    fn put(&self, index: u32);
 
     /// The page with this index. The pointer stays valid as long as the pool.
     fn page(&self, index: u32) -> *mut PageHeader;
@@ -246,6 +313,10 @@ pub struct Info {
     pub exit_clock: u64,
     /// Pages of this owner have a position of at least this one.
     pub first_seq: u64,
+    /// Position of the current page; less than `first_seq` where this owner has had none. Pages up
+    /// to here are this owner's for sure. Later ones are its own if, once they are copied,
+    /// [`Ring::info`] tells the same `first_seq`.
+    pub last_seq: u64,
     /// Records taken in all.
     pub records: u64,
     /// Records lost, by cause.
@@ -267,6 +338,8 @@ pub struct Info {
 /// - `limit` is at most the size of the current page. It is 0 whenever the next record must take
 ///   the slow path.
 /// - `told[i] <= lost[i]`; if they differ, `limit` is 0 or the writer is in [`Ring::turn`].
+/// - `taken` is the number of records taken before the current page, once the ring is retired that
+///   of all records.
 /// - The pages `oldest`, `next` of that, … `current` are the ring's, `pages` in number, with `seq`
 ///   growing by one.
 #[repr(C, align(64))]
@@ -343,7 +416,8 @@ impl Ring {
     /// Position of the oldest page that the ring holds; 1 more than that of the current page where
     /// it holds none. Exact for the ring's writer.
     pub fn oldest_seq(&self) -> u64 {
-        self.seq.load(Relaxed) + 1 - u64::from(self.pages())
+        // Saturating: others may see the two while they change.
+        (self.seq.load(Relaxed) + 1).saturating_sub(u64::from(self.pages()))
     }
 
     /// Where the ring is: position of its current page, published end in that page, and number of
@@ -352,12 +426,8 @@ impl Ring {
         // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
         // long as rings exist.
         let header = unsafe { &*self.page.load(Acquire) };
-        let seq = header.seq();
-        let commit = header.commit.load(Acquire);
-        let records = header.first().wrapping_add(commit >> 32);
-        // ORDERING: As in `PageHeader::copy`: pairs with the release fence in `reset`.
-        fence(Acquire);
-        (seq != 0 && header.seq.load(Relaxed) == seq).then_some((seq, commit as u32, records))
+        let (seq, first, commit) = header.look()?;
+        Some((seq, commit as u32, first.wrapping_add(commit >> 32)))
     }
 
     /// Returns `now`, or the latest time that this ring has seen where that is later.
@@ -423,8 +493,8 @@ impl Ring {
         unsafe {
             let at = page.cast::<u8>().add(commit as u32 as usize);
             fill(at.add(8));
-            at.cast::<u64>()
-                .write_unaligned(Header::from_parts(ts, site_shl8, bytes).0);
+            let header = Header::from_parts(ts, site_shl8, bytes);
+            ptr::write_unaligned(at.cast::<u64>(), header.0);
             // ORDERING: Release: a reader that acquires this end sees the record whole.
             (*page)
                 .commit
@@ -469,7 +539,8 @@ impl Ring {
     /// Writes the time-extend and lost records that are due, and takes another page when the
     /// current one has no room: from `pages` while the ring holds fewer than `max_pages`, else its
     /// own oldest one where `mode` allows. Returns false, and has counted the loss, where there is
-    /// none.
+    /// none. A ring that holds more than `max_pages`, as the limit was lowered, gives one page back
+    /// each time.
     ///
     /// # Safety
     ///
@@ -495,7 +566,17 @@ impl Ring {
         };
         let room = size.saturating_sub(end);
 
+        // What an empty page must hold, whatever is due.
+        let most =
+            bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
+
         let page = if room < bytes.saturating_add(controls * CONTROL_SIZE) {
+            if size != 0 && size < most {
+                // Pages are all alike: no other one would do, and none is given up for it.
+                self.count_lost(Lost::TooLong, 1);
+                return false;
+            }
+            self.taken.store(self.records(), Relaxed);
             let Some(index) = self.next_page(pages, mode, max_pages) else {
                 // As long as the loss is untold, `limit` stays 0, so each record comes here, and
                 // goes on when there is a page again.
@@ -511,9 +592,7 @@ impl Ring {
             };
             let page = self.start_page(pages, index, ts);
             // SAFETY: `start_page` returns a valid page.
-            let size = unsafe { (*page).size.load(Relaxed) };
-            let most = (LOST_CAUSES as u32) * CONTROL_SIZE + PAGE_HEADER_SIZE as u32;
-            if size < bytes.saturating_add(most) {
+            if unsafe { (*page).size.load(Relaxed) } < most {
                 self.count_lost(Lost::TooLong, 1);
                 return false;
             }
@@ -523,10 +602,10 @@ impl Ring {
                 // SAFETY: There is room for this and for what follows.
                 unsafe { self.control(page, ts, Control::TimeExtend as u32, ts) };
             }
+            self.ts_high.store(ts >> TS_BITS, Relaxed);
             page
         };
 
-        self.ts_high.store(ts >> TS_BITS, Relaxed);
         for cause in Lost::ALL {
             let lost = self.lost[cause as usize].load(Relaxed);
             let told = self.told[cause as usize].load(Relaxed);
@@ -541,7 +620,8 @@ impl Ring {
                 }
                 // SAFETY: As above: there is room.
                 unsafe { self.control(page, ts, word, lost.wrapping_sub(told)) };
-                self.told[cause as usize].store(lost, Relaxed);
+                // ORDERING: Release: a reader that sees this sees at least as many as lost.
+                self.told[cause as usize].store(lost, Release);
             }
         }
         // SAFETY: The page is valid.
@@ -566,10 +646,10 @@ impl Ring {
         unsafe {
             let commit = (*page).commit.load(Relaxed);
             let at = page.cast::<u8>().add(commit as u32 as usize);
-            at.cast::<u64>()
-                .write_unaligned(Header::from_parts(ts, 0, CONTROL_SIZE).0);
-            at.add(8).cast::<u32>().write_unaligned(word);
-            at.add(12).cast::<u64>().write_unaligned(value);
+            let header = Header::from_parts(ts, 0, CONTROL_SIZE);
+            ptr::write_unaligned(at.cast::<u64>(), header.0);
+            ptr::write_unaligned(at.add(8).cast::<u32>(), word);
+            ptr::write_unaligned(at.add(12).cast::<u64>(), value);
             // ORDERING: As for any record.
             (*page)
                 .commit
@@ -586,7 +666,12 @@ impl Ring {
             }
         }
         match mode {
-            Mode::Overwrite => self.take_oldest(pages),
+            Mode::Overwrite => {
+                if held > max_pages.max(1) {
+                    pages.put(self.take_oldest(pages)?);
+                }
+                self.take_oldest(pages)
+            }
             Mode::Discard => None,
         }
     }
@@ -618,7 +703,7 @@ impl Ring {
         // SAFETY: `index` came from the pool, so this is a valid page; it is this ring's alone.
         let header = unsafe { &*page };
         let seq = self.seq.load(Relaxed) + 1;
-        header.reset(self.id(), ts, self.records());
+        header.reset(self.id(), ts, self.taken.load(Relaxed));
 
         let last = self.current.load(Relaxed);
         if last == NO_PAGE {
@@ -630,8 +715,8 @@ impl Ring {
         self.current.store(index, Relaxed);
         self.pages.store(self.pages() + 1, Relaxed);
         self.seq.store(seq, Relaxed);
-        // ORDERING: Release: a reader that acquires the new position sees the reset header.
-        header.seq.store(seq, Release);
+        self.ts_high.store(ts >> TS_BITS, Relaxed);
+        header.publish(seq);
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.
         self.page.store(page, Release);
         page
@@ -639,17 +724,23 @@ impl Ring {
 
     /// Records taken in all: those before the current page, and those in it.
     ///
-    /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader may see
-    /// it a moment late or early while the page turns, so it goes by the pages' own ordinals.
+    /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader sees what
+    /// was true a moment ago.
     pub fn records(&self) -> u64 {
-        if self.state.load(Relaxed) == State::Retired as u8 {
+        let look = if self.state.load(Relaxed) == State::Retired as u8 {
             // The current page may be another ring's by now.
-            return self.taken.load(Relaxed);
+            None
+        } else {
+            // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped
+            // as long as rings exist.
+            unsafe { &*self.page.load(Acquire) }.look()
+        };
+        match look {
+            Some((_, first, commit)) => first.wrapping_add(commit >> 32),
+            // ORDERING: A reader that finds the page withdrawn has acquired that, so it sees what
+            // `turn` has stored here before.
+            None => self.taken.load(Relaxed),
         }
-        // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
-        // long as rings exist.
-        let header = unsafe { &*self.page.load(Acquire) };
-        header.first() + u64::from(header.records())
     }
 
     /// Gives a free ring an owner.
@@ -662,6 +753,7 @@ impl Ring {
             ring.set_owner(owner);
             ring.exit_clock.store(0, Relaxed);
             ring.first_seq.store(ring.seq.load(Relaxed) + 1, Relaxed);
+            ring.taken.store(0, Relaxed);
             for (lost, told) in ring.lost.iter().zip(&ring.told) {
                 lost.store(0, Relaxed);
                 told.store(0, Relaxed);
@@ -752,7 +844,8 @@ impl Ring {
             _ => return None,
         };
         let comm = self.comm[0].load(Relaxed) as u128 | (self.comm[1].load(Relaxed) as u128) << 64;
-        let told = self.told.each_ref().map(|n| n.load(Relaxed));
+        // ORDERING: Acquire, and before `lost`, so that never more is told than was lost.
+        let told = self.told.each_ref().map(|n| n.load(Acquire));
         let info = Info {
             state,
             owner: Owner {
@@ -764,6 +857,7 @@ impl Ring {
             },
             exit_clock: self.exit_clock.load(Relaxed),
             first_seq: self.first_seq.load(Relaxed),
+            last_seq: self.seq.load(Relaxed),
             records: self.records(),
             told,
             lost: self.lost.each_ref().map(|n| n.load(Relaxed)),

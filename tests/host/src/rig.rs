@@ -51,6 +51,12 @@ pub struct Read {
 
 impl Rig {
     pub fn new(pages: usize, rings: usize) -> Self {
+        Self::with_page_size(pages, rings, PAGE as u32)
+    }
+
+    /// A component whose pages are smaller.
+    pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Self {
+        assert!(size as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let cells = (rings * 2).next_power_of_two() as u32;
         let rig = Rig {
@@ -70,7 +76,7 @@ impl Rig {
         };
         for index in 0..pages as u32 {
             // SAFETY: Nobody else has the page yet.
-            unsafe { PageHeader::format(rig.page(index), PAGE as u32) };
+            unsafe { PageHeader::format(rig.page(index), size) };
             rig.pool.put_page(&rig, index);
         }
         for id in 0..rings as u32 {

@@ -2,6 +2,7 @@
 
 //! Properties of the ring, with one writer and with readers beside it.
 
+use crate::pool::Store;
 use crate::rig::{cause, Rig, PAGE};
 use kernel::blog::record::{Lost, PAGE_HEADER_SIZE};
 use kernel::blog::ring::Mode;
@@ -128,6 +129,61 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     let read = rig.read(ring.id());
     assert!(read.records.iter().all(|(_, site, _)| *site == 1));
     assert_eq!(read.lost[cause(Lost::Nested)], 200);
+}
+
+#[test]
+fn a_record_that_fits_no_page_costs_no_history() {
+    let rig = Rig::with_page_size(3, 1, 512);
+    let ring = rig.adopt(1).unwrap();
+    for n in 0..100 {
+        assert!(rig.log(ring, n, 1, &payload(n, 0)));
+    }
+    let before = rig.read(ring.id()).records.len();
+    for n in 100..120 {
+        assert!(!rig.log(ring, n, 1, &payload(n, 200)));
+    }
+    assert_eq!(rig.read(ring.id()).records.len(), before);
+    assert!(rig.log(ring, 120, 1, &payload(120, 0)));
+    let read = rig.read(ring.id());
+    assert_eq!(read.lost[cause(Lost::TooLong)], 20);
+    assert_eq!(read.first + read.records.len() as u64, 101);
+}
+
+#[test]
+fn a_page_that_a_too_long_record_started_keeps_time() {
+    let rig = Rig::with_page_size(2, 1, 256);
+    let ring = rig.adopt(1).unwrap();
+    assert!(!rig.log(ring, 3 << 36, 1, &payload(0, 200)), "no page yet");
+    for ts in [3 << 36, (3 << 36) + 1, 4 << 36] {
+        assert!(rig.log(ring, ts, 1, &payload(ts, 0)));
+    }
+    let times: Vec<_> = rig.read(ring.id()).records.iter().map(|r| r.0).collect();
+    assert_eq!(times, [3 << 36, (3 << 36) + 1, 4 << 36]);
+}
+
+#[test]
+fn a_lower_limit_takes_pages_from_a_ring_one_at_a_turn() {
+    let mut rig = Rig::new(8, 1);
+    rig.max_pages = 8;
+    let id = rig.adopt(1).unwrap().id();
+    let per_page = ((PAGE - PAGE_HEADER_SIZE) / 16) as u64;
+    let mut n = 0;
+    let mut fill = |rig: &Rig, pages: u64| {
+        for _ in 0..per_page * pages {
+            assert!(rig.log(rig.ring(id).unwrap(), n, 1, &payload(n, 0)));
+            n += 1;
+        }
+        rig.ring(id).unwrap().pages()
+    };
+    assert_eq!(fill(&rig, 8), 8);
+    rig.max_pages = 3;
+    assert_eq!(fill(&rig, 1), 7);
+    assert_eq!(fill(&rig, 9), 3);
+    assert_eq!(rig.pool.free(), 5);
+    assert_eq!(rig.count_pages(), 8);
+    let read = rig.read(id);
+    assert_eq!(read.gaps, 0);
+    assert_eq!(read.first + read.records.len() as u64, 18 * per_page);
 }
 
 #[test]
