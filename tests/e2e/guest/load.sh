@@ -4,7 +4,8 @@
 # The proof, in the guest: fio loads the disk from several processes on all
 # CPUs while another process reads snapshots. Leaves in /out all that
 # tests/e2e/check needs. Parameters come in /e2e/params.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC1091
+# shellcheck source=tests/e2e/guest/lib.sh
 . /e2e/lib.sh
 . /e2e/params
 
