@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What one can do here. Each target is a script of scripts/, which says what it
+# does, how long it took, and where its log is. In a kernel tree this file has no
+# part: there it is Kbuild.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# Kernel flavours for "make kernel"
+FLAVOUR ?= x86
+export KSRC KERNEL_SERIES BLOG_CACHE BLOG_JOBS
+
+##@ The two that matter
+demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
+	@scripts/setup
+	@scripts/demo
+
+test: ## Everything that is tested: host, UML, QEMU, end to end
+	@scripts/setup
+	@scripts/test
+
+##@ Single steps
+setup: ## Install what is missing on a Debian 12 machine (needs root)
+	@scripts/setup
+
+kernel: ## Build kernels: FLAVOUR="x86 x86-y uml uml-m uml-n" (default x86)
+	@scripts/setup
+	@scripts/build-kernel $(FLAVOUR)
+
+decode: ## Build the decoder, tools/blog-decode
+	@cargo build --release --locked --manifest-path tools/blog-decode/Cargo.toml
+
+integrate: ## Put BLog into your own tree: KSRC=DIR
+	@scripts/integrate "$${KSRC:?say which tree: make integrate KSRC=DIR}"
+
+revert: ## Take BLog out of your tree again: KSRC=DIR
+	@scripts/integrate --revert "$${KSRC:?say which tree: make revert KSRC=DIR}"
+
+##@ Quality
+check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
+	@scripts/setup
+	@scripts/check
+
+docs: ## Build Documentation/blog as HTML
+	@scripts/docs
+
+##@ Tidying
+clean: ## Remove what was built in this directory
+	@scripts/clean
+
+distclean: ## Remove the cache too: kernel sources, tools, build trees
+	@scripts/clean --cache
+
+help: ## Print this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@printf '\nKSRC=DIR           build your own kernel tree (a copy of it)\n'
+	@printf 'KERNEL_SERIES=7.2  another series of Debian'"'"'s kernel source\n'
+	@printf 'BLOG_CACHE=DIR     sources, tools and build trees (now: %s)\n' \
+		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
+	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
+
+.PHONY: demo test setup kernel decode integrate revert check docs clean distclean help
