@@ -28,8 +28,17 @@ mod sidetable {
     pub mod format;
 }
 
-use blog::{args::BlogArgs, record, ring, snapshot, types};
-use sidetable::{descriptor as d, format};
+use blog::{
+    args::BlogArgs,
+    record,
+    ring,
+    snapshot,
+    types, //
+};
+use sidetable::{
+    descriptor as d,
+    format, //
+};
 
 fn say(name: &str, value: impl std::fmt::Display) {
     println!("{name} {value}");
