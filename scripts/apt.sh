@@ -55,21 +55,21 @@ deb_verify() {
 }
 
 # deb_fetch SUITE NAME_VERSION_ARCH.deb SHA256: downloads a package into
-# $DEB_DIR; in the recorded version if the suite still has it, else the newest
-# one that starts with the same upstream version prefix as in $DEB_MATCH.
+# $DEB_DIR; in the recorded version if the suite has it and it starts with
+# $DEB_MATCH, else the newest one that does.
 deb_fetch() {
-	local suite=$1 file=$2 sha=$3 name version got
+	local suite=$1 file=$2 sha=$3 name version versions got
 	name=${file%%_*}
 	version=${file#*_}
 	version=${version%_*}
 	mkdir -p "$DEB_DIR/partial"
 	apt_lists "$suite" || return 1
-	if ! apt_suite "$suite" apt-cache madison "$name" | awk '{ print $3 }' | grep -qxF "$version"; then
-		echo "$suite has no $name $version any more"
-		version=$(apt_suite "$suite" apt-cache madison "$name" | awk '{ print $3 }' |
-			grep "^${DEB_MATCH-}" | sort -V | tail -n 1)
+	versions=$(apt_suite "$suite" apt-cache madison "$name" |
+		awk -v m="${DEB_MATCH-}" 'index($3, m) == 1 { print $3 }' | sort -Vu)
+	if ! grep -qxF -- "$version" <<<"$versions"; then
+		version=$(tail -n 1 <<<"$versions")
 		[[ -n $version ]] || { warn "$suite has no $name ${DEB_MATCH-}"; return 1; }
-		echo "taking $version instead"
+		echo "$suite does not have $file; taking $version"
 	fi
 	(cd "$DEB_DIR/partial" && rm -f "$name"_*.deb && apt_suite "$suite" apt-get download "$name=$version") || return 1
 	# apt escapes the colon of an epoch in file names

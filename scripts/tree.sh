@@ -8,7 +8,7 @@
 # tree_files: prints "PATH-HERE<TAB>PATH-IN-TREE" for every file that is copied
 tree_files() {
 	(
-		cd "$BLOG_TOP"
+		cd "$BLOG_TOP" || exit
 		tree_map Kconfig blog/Kconfig
 		tree_map Kbuild blog/Kbuild
 		tree_map blog blog
@@ -44,7 +44,7 @@ tree_patches() { sed 's/#.*//; /^[[:space:]]*$/d' "$BLOG_TOP/patches/series"; }
 # tree_key: hash of everything that goes into a tree, and of how it goes there
 tree_key() {
 	(
-		cd "$BLOG_TOP"
+		cd "$BLOG_TOP" || exit
 		{
 			tree_files
 			tree_files | cut -f1
