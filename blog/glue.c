@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The C side of BLog's module: what Rust has no abstraction for.
+ *
+ * Exports for drivers, the module notifier, module parameters, the file
+ * operations of debugfs files, the lock of the task tables, and one-line
+ * wrappers of macros and inline functions. main.rs and its modules call what
+ * is here and implement the prototypes under "In Rust" of glue.h. There is no
+ * policy and no state here, and what a logging path may call (marked notrace)
+ * neither locks nor sleeps nor allocates.
+ *
+ * The files are not made with the Rust debugfs abstraction, because that one
+ * has no module owner: the file operations of a file that is still open when
+ * the module goes would be used after they are freed.
+ */
+
+#include <linux/atomic.h>
+#include <linux/blog.h>
+#include <linux/crc32.h>
+#include <linux/debugfs.h>
+#include <linux/export.h>
+#include <linux/jump_label.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/preempt.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/utsname.h>
+#include <linux/workqueue.h>
+
+#include "glue.h"
+
+/* User mode Linux has the x86 configuration symbols, but not its hardware. */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#define BLOG_TSC
+#include <linux/cpufeature.h>
+#include <asm/tsc.h>
+#endif
+
+/* Longest text that a control file takes in one write. */
+#define BLOG_WRITE_MAX	4096
+
+/* Parameters. */
+
+static char *blog_clock = "auto";
+module_param_named(clock, blog_clock, charp, 0444);
+MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
+
+static unsigned int blog_max_kb;
+module_param_named(max_kb, blog_max_kb, uint, 0644);
+MODULE_PARM_DESC(max_kb, "Limit for the pages of all components in KiB (default 0: an eighth of memory)");
+
+const char *blog_param_clock(void)
+{
+	return blog_clock;
+}
+
+u32 blog_param_max_kb(void)
+{
+	return READ_ONCE(blog_max_kb);
+}
+
+unsigned long blog_ram_kb(void)
+{
+	return totalram_pages() << (PAGE_SHIFT - 10);
+}
+
+/* Exports. */
+
+EXPORT_RUST_SYMBOL_GPL(blog_component_register);
+EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
+EXPORT_RUST_SYMBOL_GPL(blog_ring_get);
+EXPORT_RUST_SYMBOL_GPL(blog_ring_turn);
+
+/* Written once, before anything can log. */
+u8 blog_clock_is_tsc __read_mostly;
+EXPORT_SYMBOL_GPL(blog_clock_is_tsc);
+
+/**
+ * blog_clock_read - read the clock of the rings where it isn't the TSC
+ *
+ * Any context, NMI included.
+ *
+ * Return: nanoseconds of CLOCK_MONOTONIC, that may step back a little.
+ */
+notrace u64 blog_clock_read(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+EXPORT_SYMBOL_GPL(blog_clock_read);
+
+notrace u64 blog_clock_mono(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+notrace u64 blog_clock_tsc(void)
+{
+#ifdef BLOG_TSC
+	return rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/*
+ * What the TSC is worth as a clock: 0 there is none, 1 it is there but may
+ * stop, change its rate or differ between CPUs, 2 it may be used.
+ */
+u32 blog_tsc_quality(u32 *khz)
+{
+	*khz = 0;
+#ifdef BLOG_TSC
+	if (!boot_cpu_has(X86_FEATURE_TSC))
+		return 0;
+	*khz = tsc_khz;
+	if (boot_cpu_has(X86_FEATURE_CONSTANT_TSC) &&
+	    boot_cpu_has(X86_FEATURE_NONSTOP_TSC) &&
+	    tsc_khz && !check_tsc_unstable())
+		return 2;
+	return 1;
+#else
+	return 0;
+#endif
+}
+
+/*
+ * All clocks at one instant. The others are read between two reads of the
+ * ring's clock; of a few tries the closest one counts, so that an interrupt
+ * in the middle does no harm.
+ */
+void blog_clock_pair(struct blog_clock_pair *pair)
+{
+	u64 best = U64_MAX;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		u64 before, mono, real, boot, after;
+		unsigned long flags;
+
+		local_irq_save(flags);
+		before = blog_clock_is_tsc ? blog_clock_tsc() : blog_clock_mono();
+		mono = ktime_get_ns();
+		real = ktime_get_real_ns();
+		boot = ktime_get_boottime_ns();
+		after = blog_clock_is_tsc ? blog_clock_tsc() : blog_clock_mono();
+		local_irq_restore(flags);
+
+		if (after - before < best) {
+			best = after - before;
+			pair->clock = before + best / 2;
+			pair->mono = mono;
+			pair->real = real;
+			pair->boot = boot;
+		}
+	}
+}
+
+/*
+ * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the
+ * low byte, CPU above. In a task, the CPU may be another one already.
+ */
+notrace u32 blog_where(void)
+{
+	u32 context = in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+
+	return context | raw_smp_processor_id() << 8;
+}
+
+/* Who owns which task table: see task.rs. */
+static DEFINE_RAW_SPINLOCK(blog_tls_spinlock);
+
+unsigned long blog_tls_lock(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&blog_tls_spinlock, flags);
+	return flags;
+}
+
+void blog_tls_unlock(unsigned long flags)
+{
+	raw_spin_unlock_irqrestore(&blog_tls_spinlock, flags);
+}
+
+char blog_task_state(struct task_struct *tsk)
+{
+	return task_state_to_char(tsk);
+}
+
+void blog_key_set(struct static_key *key, bool on)
+{
+	if (on)
+		static_key_enable(key);
+	else
+		static_key_disable(key);
+}
+
+/*
+ * Log calls never sleep. So once each task has slept or been in user mode, and
+ * each CPU has left its interrupt handlers, none is left that began before.
+ */
+void blog_quiesce(void)
+{
+	synchronize_rcu_tasks();
+	synchronize_rcu();
+}
+
+void *blog_page_address(struct page *page)
+{
+	return page_address(page);
+}
+
+/* CRC-32 as in zlib: start with 0, go on with what the last call returned. */
+u32 blog_crc32(u32 crc, const u8 *p, size_t len)
+{
+	return ~crc32_le(~crc, p, len);
+}
+
+void blog_uts(char *release, char *machine, char *host, size_t size)
+{
+	strscpy_pad(release, init_utsname()->release, size);
+	strscpy_pad(machine, init_utsname()->machine, size);
+	strscpy_pad(host, init_utsname()->nodename, size);
+}
+
+void blog_random(u8 *buf, size_t len)
+{
+	get_random_bytes(buf, len);
+}
+
+/* Modules and vmlinux. */
+
+#ifndef MODULE
+#include <linux/buildid.h>
+#endif
+
+/*
+ * The sites and components of vmlinux; returns the number of sites. As a
+ * module, BLog leaves vmlinux alone: what is built in can't call it.
+ */
+u32 blog_vmlinux(const u8 **build_id, struct blog_site **sites,
+		 struct blog_component ***comps, u32 *num_comps)
+{
+#ifndef MODULE
+	*build_id = vmlinux_build_id;
+	*sites = __start_blog_sites;
+	*comps = __start_blog_components;
+	*num_comps = __stop_blog_components - __start_blog_components;
+	return __stop_blog_sites - __start_blog_sites;
+#else
+	*build_id = NULL;
+	*sites = NULL;
+	*comps = NULL;
+	*num_comps = 0;
+	return 0;
+#endif
+}
+
+#ifdef CONFIG_MODULES
+static int blog_module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *mod = data;
+
+	if (!mod->num_blog_sites && !mod->num_blog_components)
+		return NOTIFY_DONE;
+
+	switch (event) {
+	case MODULE_STATE_COMING:
+		blog_module_coming(mod->name, mod->build_id,
+				   mod->blog_sites, mod->num_blog_sites,
+				   mod->blog_components, mod->num_blog_components);
+		break;
+	case MODULE_STATE_GOING:
+		blog_module_going(mod->blog_sites, mod->num_blog_sites,
+				  mod->blog_components, mod->num_blog_components);
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+/*
+ * After jump labels (priority 1) know the module: its components' static keys
+ * are switched from here.
+ */
+static struct notifier_block blog_module_nb = {
+	.notifier_call = blog_module_event,
+};
+
+int blog_start_modules(void)
+{
+	return register_module_notifier(&blog_module_nb);
+}
+
+void blog_stop_modules(void)
+{
+	unregister_module_notifier(&blog_module_nb);
+}
+#else
+int blog_start_modules(void)
+{
+	return 0;
+}
+
+void blog_stop_modules(void)
+{
+}
+#endif
+
+/*
+ * Task tables are taken from a stock by log calls, which can't wake anybody;
+ * so a worker looks at the stock now and then.
+ */
+
+#define BLOG_REFILL_JIFFIES	(HZ / 20 ?: 1)
+
+static void blog_refill_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(blog_refill, blog_refill_work);
+
+static void blog_refill_work(struct work_struct *work)
+{
+	if (blog_tls_refill())
+		queue_delayed_work(system_dfl_wq, &blog_refill, BLOG_REFILL_JIFFIES);
+}
+
+void blog_start_refill(void)
+{
+	queue_delayed_work(system_dfl_wq, &blog_refill, BLOG_REFILL_JIFFIES);
+}
+
+void blog_stop_refill(void)
+{
+	cancel_delayed_work_sync(&blog_refill);
+}
+
+/* Text files: the kind is the file's aux number, the data its inode's. */
+
+static int blog_text_seq_show(struct seq_file *m, void *unused)
+{
+	blog_text_show(m, debugfs_get_aux_num(m->file), m->private);
+	return 0;
+}
+
+static int blog_text_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, blog_text_seq_show, inode->i_private);
+}
+
+static ssize_t blog_text_file_write(struct file *file, const char __user *buf,
+				    size_t count, loff_t *ppos)
+{
+	struct seq_file *m = file->private_data;
+	char *text;
+	int ret;
+
+	if (!count || count > BLOG_WRITE_MAX)
+		return -EINVAL;
+	text = memdup_user_nul(buf, count);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = blog_text_write(debugfs_get_aux_num(file), m->private, text, count);
+	kfree(text);
+	return ret ?: count;
+}
+
+static const struct file_operations blog_text_fops = {
+	.owner = THIS_MODULE,
+	.open = blog_text_open,
+	.read = seq_read,
+	.write = blog_text_file_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+void blog_create_text(const char *name, u16 mode, struct dentry *dir,
+		      void *data, u32 kind)
+{
+	debugfs_create_file_aux_num(name, mode, dir, data, kind, &blog_text_fops);
+}
+
+/* Snapshot files: each open file has a cursor of its own. */
+
+static int blog_snapshot_file_open(struct inode *inode, struct file *file)
+{
+	int ret = blog_snapshot_open(inode->i_private, &file->private_data);
+
+	return ret ?: stream_open(inode, file);
+}
+
+static ssize_t blog_snapshot_file_read(struct file *file, char __user *buf,
+				       size_t count, loff_t *ppos)
+{
+	return blog_snapshot_read(file->private_data, buf, count);
+}
+
+static int blog_snapshot_file_release(struct inode *inode, struct file *file)
+{
+	blog_snapshot_release(file->private_data);
+	return 0;
+}
+
+static const struct file_operations blog_snapshot_fops = {
+	.owner = THIS_MODULE,
+	.open = blog_snapshot_file_open,
+	.read = blog_snapshot_file_read,
+	.release = blog_snapshot_file_release,
+};
+
+void blog_create_snapshot(const char *name, struct dentry *dir, void *data)
+{
+	debugfs_create_file(name, 0400, dir, data, &blog_snapshot_fops);
+}

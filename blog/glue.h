@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the C and the Rust side of BLog's module call of each other. Included by
+ * glue.c only; glue.rs declares the same for Rust.
+ */
+
+#ifndef BLOG_GLUE_H
+#define BLOG_GLUE_H
+
+#include <linux/blog.h>
+#include <linux/export.h>
+#include <linux/types.h>
+
+struct dentry;
+struct page;
+struct seq_file;
+struct static_key;
+struct task_struct;
+
+/* For a function whose body is in registry.rs or writer.rs. */
+#define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
+
+/* One instant in all clocks; struct ClockPair of rust/kernel/blog/snapshot.rs. */
+struct blog_clock_pair {
+	u64 clock;
+	u64 mono;
+	u64 boot;
+	u64 real;
+};
+
+/* From the linker script. */
+extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
+extern struct blog_component *__start_blog_components[], *__stop_blog_components[];
+
+/* Exported to drivers; their code calls these from what is inlined. */
+int blog_component_register(const struct blog_component *comp, const char *name);
+void blog_component_unregister(const struct blog_component *comp);
+void *blog_ring_get(const struct blog_component *comp);
+bool blog_ring_turn(const struct blog_component *comp, void *ring, u32 bytes, u64 ts);
+u64 blog_clock_read(void);
+extern u8 blog_clock_is_tsc;
+
+/* In Rust, called from here. */
+void blog_module_coming(const char *name, const u8 *build_id,
+			struct blog_site *sites, u32 num_sites,
+			struct blog_component **comps, u32 num_comps);
+void blog_module_going(struct blog_site *sites, u32 num_sites,
+		       struct blog_component **comps, u32 num_comps);
+void blog_text_show(struct seq_file *m, u32 kind, void *data);
+int blog_text_write(u32 kind, void *data, const char *text, size_t len);
+bool blog_tls_refill(void);
+int blog_snapshot_open(void *data, void **cursor);
+ssize_t blog_snapshot_read(void *cursor, void __user *buf, size_t count);
+void blog_snapshot_release(void *cursor);
+
+/* In here, called from Rust. */
+u32 blog_where(void);
+unsigned long blog_tls_lock(void);
+void blog_tls_unlock(unsigned long flags);
+char blog_task_state(struct task_struct *tsk);
+void blog_key_set(struct static_key *key, bool on);
+void blog_quiesce(void);
+void *blog_page_address(struct page *page);
+u32 blog_crc32(u32 crc, const u8 *p, size_t len);
+void blog_uts(char *release, char *machine, char *host, size_t size);
+void blog_random(u8 *buf, size_t len);
+unsigned long blog_ram_kb(void);
+u32 blog_param_max_kb(void);
+const char *blog_param_clock(void);
+u32 blog_tsc_quality(u32 *khz);
+u64 blog_clock_mono(void);
+u64 blog_clock_tsc(void);
+void blog_clock_pair(struct blog_clock_pair *pair);
+u32 blog_vmlinux(const u8 **build_id, struct blog_site **sites,
+		 struct blog_component ***comps, u32 *num_comps);
+int blog_start_modules(void);
+void blog_stop_modules(void);
+void blog_start_refill(void);
+void blog_stop_refill(void);
+void blog_create_text(const char *name, u16 mode, struct dentry *dir,
+		      void *data, u32 kind);
+void blog_create_snapshot(const char *name, struct dentry *dir, void *data);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! BLog, the binary logger: what is behind `kernel::blog`.
+//!
+//! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is inlined into
+//! drivers. This module owns what it writes to, and how that is read and controlled:
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `hook.c` | built in even if all of this is a module: what `free_task()` calls |
+//! | `glue.c`, `glue.rs` | exports, parameters, file operations, module notifier; and these as Rust functions |
+//! | `registry.rs` | which components and images there are; drivers and modules come and go |
+//! | `images.rs` | site ids, by build ID |
+//! | `component.rs` | one component: settings, lifetimes, `clear` |
+//! | `memory.rs` | its pages, rings and arrays |
+//! | `pool.rs` | free pages, free rings and retired rings: lock-free |
+//! | `writer.rs` | the slow path of a log call |
+//! | `task.rs` | the tables that tasks point to, and the end of a task |
+//! | `clock.rs` | the clock of all records |
+//! | `snapshot.rs` | the reader |
+//! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
+//!
+//! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
+//! elsewhere) runs in any context and uses neither locks nor the kernel. All the rest runs in
+//! process context, may sleep, and never makes a log call wait.
+
+use kernel::prelude::*;
+
+mod clock;
+mod component;
+mod control;
+mod files;
+mod glue;
+mod images;
+mod memory;
+mod pool;
+mod registry;
+mod snapshot;
+mod stats;
+mod task;
+mod writer;
+
+module! {
+    type: Blog,
+    name: "blog",
+    authors: ["BLog developers"],
+    description: "Binary logger for Rust drivers",
+    license: "GPL",
+}
+
+/// BLog, running.
+struct Blog;
+
+impl kernel::Module for Blog {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        clock::init()?;
+        snapshot::init();
+        task::init()?;
+        if let Err(e) = registry::init() {
+            registry::stop();
+            task::stop();
+            return Err(e);
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Blog {
+    fn drop(&mut self) {
+        // Modules that log depend on this one, so nobody logs any more.
+        registry::stop();
+        task::stop();
+    }
+}

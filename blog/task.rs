@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tasks: the tables that `task_struct::blog_tls` points to, and what happens when a task ends.
+//!
+//! A task gets its table with its first record, out of a stock that a worker fills up: a log call
+//! can't allocate. When the task is freed, the hook in `free_task()` hands its rings to their
+//! components' pools as retired ones, with the task's name and the time, and the table goes back
+//! to the stock.
+//!
+//! [`get`] is for log calls: lock-free, any context. Everything else is not, and uses the lock of
+//! the task tables ([`glue::lock_tls`]): while it is held, a table that has a task keeps it, and
+//! the task is valid.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicBool,
+        AtomicPtr,
+        AtomicU32,
+        Ordering::{
+            AcqRel,
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::ring::{
+        Ring,
+        Tls,
+        MAX_COMPONENTS, //
+    },
+    prelude::*, //
+};
+
+use crate::{
+    clock,
+    component::State,
+    glue,
+    pool::Stack, //
+};
+
+/// Tables that are allocated together: about 32 KiB.
+const CHUNK: usize = 56;
+/// Most chunks, and so about 8000 tasks with rings at a time.
+const CHUNKS: usize = 146;
+/// The stock that there is from the start, and that the worker keeps up, in chunks.
+const STOCK: u32 = 4;
+
+/// All tables.
+///
+/// # Invariants
+///
+/// - `chunks[i]` is null, or points to [`CHUNK`] tables that stay until BLog is unloaded.
+/// - A table without a task is in `free`, or somebody holds its index. Its `rings` are null.
+struct Slab {
+    chunks: [AtomicPtr<Tls>; CHUNKS],
+    links: [AtomicU32; CHUNK * CHUNKS],
+    free: Stack,
+    /// Tables in `free`; may be too high for a moment.
+    stock: AtomicU32,
+    started: AtomicBool,
+}
+
+static SLAB: Slab = Slab {
+    chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
+    links: [const { AtomicU32::new(0) }; CHUNK * CHUNKS],
+    free: Stack::new(),
+    stock: AtomicU32::new(0),
+    started: AtomicBool::new(false),
+};
+
+/// Components by slot, for the task hook; changed under the lock of the task tables.
+static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
+
+impl Slab {
+    fn table(&self, index: u32) -> Option<&'static Tls> {
+        let index = index as usize;
+        // ORDERING: Acquire pairs with the store in `refill`: the tables are initialised.
+        let chunk = self.chunks.get(index / CHUNK)?.load(Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: By the type invariants, there are `CHUNK` tables, which stay.
+        Some(unsafe { &*chunk.add(index % CHUNK) })
+    }
+
+    /// All tables, used or not.
+    fn tables(&self) -> impl Iterator<Item = &'static Tls> + '_ {
+        (0..(CHUNK * CHUNKS) as u32).map_while(|index| self.table(index))
+    }
+
+    fn take(&self) -> Option<&'static Tls> {
+        let index = self.free.pop(&self.links)?;
+        self.stock.fetch_sub(1, Relaxed);
+        self.table(index)
+    }
+
+    fn put(&self, table: &Tls) {
+        self.stock.fetch_add(1, Relaxed);
+        self.free.push(&self.links, table.index.load(Relaxed));
+    }
+
+    /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
+    fn refill(&self) -> Result<bool> {
+        let Some((n, slot)) = self
+            .chunks
+            .iter()
+            .enumerate()
+            .find(|(_, chunk)| chunk.load(Relaxed).is_null())
+        else {
+            return Ok(false);
+        };
+        let first = (n * CHUNK) as u32;
+        let mut tables = KVVec::with_capacity(CHUNK, GFP_KERNEL)?;
+        for index in (first..).take(CHUNK) {
+            tables.push(Tls::new(index), GFP_KERNEL)?;
+        }
+        let (chunk, _, _) = tables.into_raw_parts();
+        // ORDERING: Release publishes the tables.
+        // INVARIANT: There are `CHUNK` tables, and only `stop` frees them.
+        slot.store(chunk, Release);
+        for index in (first..).take(CHUNK) {
+            if let Some(table) = self.table(index) {
+                self.put(table);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// `task_struct::blog_tls` of a task.
+///
+/// # Safety
+///
+/// `task` must be valid for `'a`.
+unsafe fn tls_of<'a>(task: *mut bindings::task_struct) -> &'a AtomicPtr<c_void> {
+    // SAFETY: By this function's requirement; only atomics access this field while BLog runs.
+    unsafe { AtomicPtr::from_ptr(&raw mut (*task).blog_tls) }
+}
+
+/// The current task's table, which it gets if it has none; `None` when there are none left.
+///
+/// Only in a task. For log calls.
+pub(crate) fn get() -> Option<&'static Tls> {
+    // SAFETY: Always safe to call.
+    let task = kernel::task::Task::current_raw();
+    // SAFETY: The current task is valid, and this is only used now.
+    let tls = unsafe { tls_of(task) };
+    // ORDERING: Acquire, though it was stored by this very task: costs nothing.
+    let table = tls.load(Acquire).cast::<Tls>();
+    if !table.is_null() {
+        // SAFETY: What a task points to is a table of the slab.
+        return Some(unsafe { &*table });
+    }
+    let table = SLAB.take()?;
+    // ORDERING: Release: who finds the task finds a table with null rings.
+    table.task.store(task.cast(), Release);
+    let new = ptr::from_ref(table).cast_mut().cast();
+    // A log call that interrupted this one (from a kprobe, say) may have been faster.
+    match tls.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
+        Ok(_) => Some(table),
+        Err(other) => {
+            table.task.store(ptr::null_mut(), Relaxed);
+            SLAB.put(table);
+            // SAFETY: As above.
+            Some(unsafe { &*other.cast::<Tls>() })
+        }
+    }
+}
+
+/// Makes the stock, and the worker that keeps it up, when the first component is switched on.
+pub(crate) fn start() {
+    if SLAB.started.swap(true, Relaxed) {
+        return;
+    }
+    fill_up();
+    glue::start_refill();
+}
+
+/// Fills the stock up. Only called by [`start`] before there is a worker, and by the worker.
+fn fill_up() {
+    while SLAB.stock.load(Relaxed) < STOCK * CHUNK as u32 {
+        if !matches!(SLAB.refill(), Ok(true)) {
+            // No memory now, or as many tables as may be. Losses are counted where they happen.
+            break;
+        }
+    }
+}
+
+/// The worker, from glue.c. Returns whether it shall be called again.
+#[no_mangle]
+extern "C" fn blog_tls_refill() -> bool {
+    fill_up();
+    true
+}
+
+/// Number of tables: in all, and free.
+pub(crate) fn tables() -> (u32, u32) {
+    let chunks = SLAB.chunks.iter().filter(|c| !c.load(Relaxed).is_null());
+    ((chunks.count() * CHUNK) as u32, SLAB.stock.load(Relaxed))
+}
+
+/// Makes a component known to the task hook.
+///
+/// # Safety
+///
+/// `state` stays valid until [`unpublish`] for its slot.
+pub(crate) unsafe fn publish(state: &State) {
+    let _guard = glue::lock_tls();
+    if let Some(slot) = STATES.get(usize::from(state.slot())) {
+        slot.store(ptr::from_ref(state).cast_mut(), Relaxed);
+    }
+}
+
+/// Undoes [`publish`].
+pub(crate) fn unpublish(slot: u8) {
+    forget(slot);
+    let _guard = glue::lock_tls();
+    if let Some(state) = STATES.get(usize::from(slot)) {
+        state.store(ptr::null_mut(), Relaxed);
+    }
+}
+
+/// Takes the rings of a component from all tasks. Nobody logs to it any more.
+pub(crate) fn forget(slot: u8) {
+    for table in SLAB.tables() {
+        // One at a time, so that interrupts are not off for long.
+        let _guard = glue::lock_tls();
+        if let Some(ring) = table.rings.get(usize::from(slot)) {
+            ring.store(ptr::null_mut(), Relaxed);
+        }
+    }
+}
+
+/// A task that has a ring.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer {
+    /// Id of the ring.
+    pub(crate) ring: u32,
+    /// State letter of the task.
+    pub(crate) state: u8,
+    /// Name of the task as it is now.
+    pub(crate) comm: [u8; 16],
+}
+
+/// Calls `f` for each task that has a ring of the component in `slot`.
+pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
+    for table in SLAB.tables() {
+        let guard = glue::lock_tls();
+        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
+        let ring = match table.rings.get(usize::from(slot)) {
+            Some(ring) => ring.load(Acquire),
+            None => ptr::null_mut(),
+        };
+        if task.is_null() || ring.is_null() {
+            continue;
+        }
+        // SAFETY: A ring in a table is valid, and a table's task too, while the lock is held.
+        let writer = unsafe {
+            Writer {
+                ring: (*ring).id(),
+                state: glue::task_state(task),
+                comm: comm(task),
+            }
+        };
+        drop(guard);
+        f(writer);
+    }
+}
+
+/// A task's name. It may be torn while the task changes it.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
+    // SAFETY: By this function's requirement.
+    let mut comm = unsafe { (&raw const (*task).comm).cast::<[u8; 16]>().read_volatile() };
+    comm[15] = 0;
+    comm
+}
+
+/// Called by `free_task()`, with the last reference to `task` gone: its rings retire.
+///
+/// In any context that frees a task, softirq included.
+///
+/// # Safety
+///
+/// `task` is valid, and will not run again.
+unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
+    let guard = glue::lock_tls();
+    // SAFETY: The task is valid by this function's requirement.
+    let table = unsafe { tls_of(task) }.swap(ptr::null_mut(), Acquire);
+    // SAFETY: What a task points to is a table of the slab, or null.
+    let Some(table) = (unsafe { table.cast::<Tls>().as_ref() }) else {
+        return;
+    };
+    // SAFETY: As above.
+    let comm = unsafe { comm(task) };
+    let now = clock::now();
+    for (ring, state) in table.rings.iter().zip(&STATES) {
+        let ring = ring.swap(ptr::null_mut(), Acquire);
+        if ring.is_null() {
+            continue;
+        }
+        // SAFETY: A ring in a table is valid, and so are the states and their memory, while the
+        // lock is held. The ring's task is gone, so it has no writer any more.
+        unsafe { retire(&*ring, state.load(Acquire).as_ref(), comm, now) };
+    }
+    table.task.store(ptr::null_mut(), Relaxed);
+    drop(guard);
+    SLAB.put(table);
+}
+
+/// Hands a ring to its component's pool.
+///
+/// # Safety
+///
+/// `ring` is a ring of `state`'s memory, has no writer any more, and is in no table. The lock of
+/// the task tables is held.
+unsafe fn retire(ring: &Ring, state: Option<&State>, comm: [u8; 16], now: u64) {
+    // SAFETY: The lock is held by this function's requirement.
+    let Some(memory) = state.and_then(|state| unsafe { state.live_memory() }) else {
+        return;
+    };
+    // SAFETY: By this function's requirement.
+    unsafe { ring.retire(comm, now) };
+    memory.pool.retire(&memory.store, ring.id());
+}
+
+/// Registers the task hook.
+pub(crate) fn init() -> Result {
+    // SAFETY: `stop` unregisters it before this code goes.
+    unsafe { glue::register_task_hook(free_hook) }
+}
+
+/// Takes all tables from all tasks, and frees them. Nobody logs any more.
+pub(crate) fn stop() {
+    glue::stop_refill();
+    for table in SLAB.tables() {
+        // The hook is still there, so under the lock a table's task is valid. When the hook comes
+        // for it later, it finds no table.
+        let _guard = glue::lock_tls();
+        let task = table.task.swap(ptr::null_mut(), Acquire);
+        if !task.is_null() {
+            // SAFETY: See above.
+            unsafe { tls_of(task.cast()) }.store(ptr::null_mut(), Relaxed);
+        }
+    }
+    glue::unregister_task_hook();
+    for chunk in &SLAB.chunks {
+        let chunk = chunk.swap(ptr::null_mut(), Relaxed);
+        if !chunk.is_null() {
+            // SAFETY: `refill` made it from a vector of this type with these numbers, and no task
+            // knows it any more.
+            drop(unsafe { KVVec::<Tls>::from_raw_parts(chunk, CHUNK, CHUNK) });
+        }
+    }
+}
