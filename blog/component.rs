@@ -341,7 +341,7 @@ impl State {
                 (*raw)
                     .state
                     .store(ptr::from_ref(self).cast_mut().cast(), Relaxed);
-                (*raw).slot.store(self.slot, Relaxed);
+                (*raw).slot.store(self.slot.into(), Relaxed);
             }
             if let Some((memory, _)) = inner.memory() {
                 // SAFETY: As above.
