@@ -39,10 +39,11 @@ revert: ## Take BLog out of your tree again: KSRC=DIR
 
 ##@ Quality
 check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
-	@scripts/setup
+	@scripts/setup --checks
 	@scripts/check
 
 docs: ## Build Documentation/blog as HTML
+	@scripts/setup --checks
 	@scripts/docs
 
 ##@ Tidying
