@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Compares tables of Documentation/blog with the sources: formats.rst down to
-the bit, in admin-guide.rst the files in debugfs and the keys in them.
+the bit, in admin-guide.rst the files in debugfs and the keys in them, in json.rst
+the keys that blog-decode prints; and its options.
 
 usage: check-formats.py [--self-test]
 
@@ -24,7 +25,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, "Documentation/blog", name)
-         for name in ("formats.rst", "admin-guide.rst")]
+         for name in ("formats.rst", "admin-guide.rst", "json.rst")]
 KERNEL_BLOG = os.path.join(TOP, "rust/kernel/blog")
 TASK_PATCH = os.path.join(TOP, "patches/task_struct-blog-tls.patch")
 
@@ -42,6 +43,7 @@ ALL_TABLES = {
     "struct snapshot::Ring", "struct snapshot::Page", "struct snapshot::End",
     "cstruct blog_site", "site", "type", "variant", "field", "table",
     "files GLOBAL", "files COMPONENT", "keys show_global", "keys show_component",
+    "json", "options",
 }
 
 
@@ -290,6 +292,31 @@ def compare_keys(b, facts, errors):
     need(errors, str(b), [row[0] for row in b.rows], keys)
 
 
+def compare_json(blocks, errors):
+    keys = set()
+    for file in ("output/json.rs", "stats.rs"):
+        source = read(os.path.join(TOP, "tools/blog-decode/src", file))
+        keys |= set(re.findall(r'\b\w+\.(?:text|number|maybe|key)\("(\w+)"', source))
+    # Keys of values, which the page shows in another table.
+    keys -= {"ok", "err", "errno"}
+    said = {key for b in blocks if b.kind == "json" for row in b.rows
+            for key in row[0].split(", ")}
+    need(errors, "keys of JSON", sorted(said), sorted(keys))
+
+
+def compare_options(b, errors):
+    source = read(os.path.join(TOP, "tools/blog-decode/src/cli.rs"))
+    body = re.search(r"pub struct Args \{\n(.*?)\n\}", source, re.S)[1]
+    options = []
+    for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (\w+):", body, re.S):
+        value = re.search(r'value_name = "(\w+)"', arg)
+        if "long" in arg:
+            options.append(("-" + name[0] + ", " if "short" in arg else "")
+                           + "--" + name.replace("_", "-")
+                           + (" " + value[1] if value else ""))
+    need(errors, str(b), [row[0] for row in b.rows], options)
+
+
 class Layout:
     """Reads bytes by the rows of a table."""
 
@@ -471,6 +498,8 @@ def compare(blocks, facts):
             compare_cstruct(b, errors)
         elif b.kind == "example":
             compare_example(b, facts, errors)
+        elif b.kind == "options":
+            compare_options(b, errors)
         elif b.kind == "files":
             compare_files(b, errors)
         elif b.kind == "keys":
@@ -481,6 +510,7 @@ def compare(blocks, facts):
         for value, name in literals(b) if b.kind in ("site", "type") else []:
             need(errors, f"{b}: magic", number(value).to_bytes(4, "little"), name.encode())
     compare_consts(blocks, facts, errors)
+    compare_json(blocks, errors)
     compare_page(by_name, facts, errors)
     compare_table(by_name, facts, errors)
     return errors
@@ -499,7 +529,7 @@ def self_test(text, facts):
     for b in parse_page(text):
         columns = {"const": [1], "enum": [1], "codes": [1, 2, 3],
                    "bits": [0], "files": [0, 1],
-                   "keys": [0]}.get(b.kind, [0, 1])
+                   "keys": [0], "json": [0], "options": [0]}.get(b.kind, [0, 1])
         for i, row in enumerate(b.rows):
             for column in columns if row[0] != "NAME/" else []:
                 copy = parse_page(text)
