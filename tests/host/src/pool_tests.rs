@@ -144,7 +144,7 @@ fn storms_of_tasks_lose_no_page_no_ring_and_no_record() {
             });
         }
     });
-    rig.pool.drain_retired(&rig);
+    rig.pool.drain_retired(&*rig);
     assert_eq!(rig.count_pages(), 16);
     assert_eq!(rig.pool.retired(), 0);
     assert_eq!(rig.pool.free(), 16);

@@ -4,12 +4,12 @@
 //! reader that collects what a snapshot would.
 
 use crate::pool::{Cell, PagesOf, Pool, Store};
+use core::{ptr, sync::atomic::AtomicU32};
 use kernel::blog::record::{
     Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
 };
 use kernel::blog::ring::{Mode, Owner, PageHeader, Ring};
 use std::cell::UnsafeCell;
-use std::sync::atomic::AtomicU32;
 
 pub const PAGE: usize = 4096;
 
@@ -50,16 +50,16 @@ pub struct Read {
 }
 
 impl Rig {
-    pub fn new(pages: usize, rings: usize) -> Self {
+    pub fn new(pages: usize, rings: usize) -> Box<Self> {
         Self::with_page_size(pages, rings, PAGE as u32)
     }
 
     /// A component whose pages are smaller.
-    pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Self {
+    pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
         assert!(size as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let cells = (rings * 2).next_power_of_two() as u32;
-        let rig = Rig {
+        let rig = Box::new(Rig {
             pages: (0..pages)
                 .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
                 .collect(),
@@ -73,14 +73,14 @@ impl Rig {
             pool: Pool::new(),
             mode: Mode::Overwrite,
             max_pages: u32::MAX,
-        };
+        });
         for index in 0..pages as u32 {
             // SAFETY: Nobody else has the page yet.
             unsafe { PageHeader::format(rig.page(index), size) };
-            rig.pool.put_page(&rig, index);
+            rig.pool.put_page(&*rig, index);
         }
         for id in 0..rings as u32 {
-            rig.pool.put_ring(&rig, id);
+            rig.pool.put_ring(&*rig, id);
         }
         rig
     }
@@ -107,6 +107,13 @@ impl Rig {
         self.pool.retire(self, ring.id());
     }
 
+    /// The slow path of a log call: what `blog_ring_turn` does.
+    pub fn turn(&self, ring: &Ring, bytes: u32, ts: u64) -> bool {
+        let pages = PagesOf(&self.pool, self);
+        // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
+        unsafe { ring.turn(&pages, self.mode, self.max_pages, bytes, ts) }
+    }
+
     /// Logs one record, as the macros do; `inside` runs in the middle of it.
     pub fn log_with(
         &self,
@@ -124,18 +131,13 @@ impl Rig {
                 bytes,
                 site << 8,
                 |_| ts,
-                |bytes, ts| {
-                    ring.turn(
-                        &PagesOf(&self.pool, self),
-                        self.mode,
-                        self.max_pages,
-                        bytes,
-                        ts,
-                    )
-                },
+                |bytes, ts| self.turn(ring, bytes, ts),
                 |to| {
                     inside();
-                    to.copy_from_nonoverlapping(payload.as_ptr(), payload.len())
+                    for (i, word) in payload.chunks_exact(4).enumerate() {
+                        let word = u32::from_ne_bytes(word.try_into().unwrap());
+                        ptr::write_unaligned(to.cast::<u32>().add(i), word);
+                    }
                 },
             )
         }
@@ -163,10 +165,7 @@ impl Rig {
         let mut read = Read::default();
         let mut next = None;
         for (seq, index) in found {
-            let mut copy = [0; PAGE];
-            // SAFETY: All pages are formatted and stay.
-            let Some(len) = (unsafe { PageHeader::copy(Store::page(self, index), seq, &mut copy) })
-            else {
+            let Some(copy) = self.copy(index, seq) else {
                 read.missed += 1;
                 continue;
             };
@@ -184,10 +183,19 @@ impl Rig {
                     read.gaps += info.first - next;
                 }
             }
-            read.page(&info, &copy[..len]);
+            read.page(&info, &copy);
             next = Some(info.first + u64::from(info.records()));
         }
         read
+    }
+
+    /// Copies one page, if it is at position `seq` of a ring.
+    pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
+        let mut copy = vec![0; PAGE];
+        // SAFETY: All pages are formatted and stay.
+        let len = unsafe { PageHeader::copy(Store::page(self, index), seq, &mut copy) }?;
+        copy.truncate(len);
+        Some(copy)
     }
 
     /// Sum of all pages that some list or ring has. Only at rest.
@@ -207,7 +215,7 @@ impl Rig {
 
 impl Read {
     /// Walks one page and checks it on the way.
-    fn page(&mut self, info: &PageInfo, bytes: &[u8]) {
+    pub fn page(&mut self, info: &PageInfo, bytes: &[u8]) {
         let mut at = PAGE_HEADER_SIZE;
         let mut high = info.base >> 36;
         let mut records = 0;
