@@ -1,9 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Decodes what BLog, the binary kernel logger, has recorded.
+//! Decodes what BLog, the binary kernel logger, has recorded: snapshots to text and JSON.
+//!
+//! ```text
+//! snapshot.rs   a file: sections, checksums, damage; where each page is
+//! record.rs     a page: records, in-band losses, time
+//! merge.rs      all rings of all files, in the order of time; losses between pages
+//! sidetable.rs  which call site is meant: tables and ELF images, by build ID
+//! format/       a call site's format string, applied to a record's bytes
+//! decode.rs     an event becomes an entry: site, message, filters
+//! output/       an entry becomes a line of text or a JSON object
+//! stats.rs      sums for each ring
+//! clock.rs      the ring's clock becomes a time
+//! cli.rs        options, and all of the above in a row
+//! wire/         the kernel's definitions of records and snapshots, by path
+//! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
+//! ```
+//!
+//! Input is never trusted: every length is checked, memory is bounded by the size of the input,
+//! and whatever is damaged is counted and told of. Nothing here is `unsafe`.
 
 #![forbid(unsafe_code)]
 
 pub mod blogfmt;
+pub mod cli;
+pub mod clock;
+pub mod decode;
 pub mod format;
+pub mod merge;
+pub mod output;
+pub mod record;
+pub mod sidetable;
+pub mod snapshot;
+pub mod stats;
 pub mod wire;

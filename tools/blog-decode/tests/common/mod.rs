@@ -4,4 +4,41 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod image;
 pub mod kernel;
+pub mod snapshot;
+
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::OnceLock, //
+};
+
+/// The host program of the kernel build, compiled as the kernel does it: by rustc alone.
+pub fn blog_fmt_sidetable() -> &'static PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let source = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../scripts/blog-fmt-sidetable/blog-fmt-sidetable.rs"
+        );
+        let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("blog-fmt-sidetable-{}", std::process::id()));
+        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+        let output = Command::new(rustc)
+            .args(["--edition=2021", "-O", "-Dwarnings", "-Wmissing_docs"])
+            .args([
+                "-Wrust_2018_idioms",
+                "-Wunreachable_pub",
+                "-Dnon_ascii_idents",
+            ])
+            .arg("-o")
+            .arg(&out)
+            .arg(source)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        out
+    })
+}

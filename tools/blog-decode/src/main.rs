@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `blog-decode`: see `--help`, and the library for how it works.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(blog_decode::cli::main(std::env::args_os()))
+}

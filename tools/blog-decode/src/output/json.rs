@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries as JSON, one object a line, for programs.
+//!
+//! Integers are JSON integers of any size (a `u64` in nanoseconds is more than a double can hold;
+//! read them with a parser that keeps them whole). Bytes that are no UTF-8 become U+FFFD.
+//!
+//! A record:
+//!
+//! | key | value |
+//! |---|---|
+//! | `type` | `"record"` |
+//! | `clock` | ring's clock, as stored |
+//! | `boot_ns`, `mono_ns`, `wall_ns` | the same time by CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME |
+//! | `level` | `"err"` … `"trace"`; null if the site is unknown |
+//! | `component` | name |
+//! | `context` | `"task"`, `"softirq"`, `"hardirq"`, `"nmi"`; null if unknown |
+//! | `cpu` | of a per-CPU ring, else null |
+//! | `pid`, `tgid`, `comm` | of the task, else null |
+//! | `ring` | id of the ring within the component |
+//! | `ordinal` | number of the record within the ring, from 0 |
+//! | `site` | site id |
+//! | `image`, `index` | image name and index of the site in it; null if unknown |
+//! | `module`, `file`, `line`, `format` | the call site; null if unknown |
+//! | `message` | the text |
+//! | `args` | array of `{"name", "type", "value"}`, plus `"cut"`: bytes that were not stored |
+//! | `undecoded` | only if the message is a hex dump: `"no-table"`, `"no-image"`, `"bad-site"`, `"short"` |
+//! | `build_id` | only with `"no-table"`: of the table that is needed |
+//! | `raw` | only if undecoded or asked for: the payload in hex |
+//!
+//! A `value` is: an integer; true or false; a string for `char`, `str`, `CStr`, addresses and
+//! pointers (`"0x…"`); a string of hex digits for bytes; `{"errno": -5, "name": "EIO"}` for an
+//! error; null for `()` and `None`; the inner value for `Some`; `{"ok": …}` or `{"err": …}`; for
+//! derived types an object or array of the fields, and for a variant of an enum its name, or
+//! `{"Name": fields}`.
+//!
+//! A loss has `type` `"lost"`, `clock` to `wall_ns` and `component` to `ring` as above, `cause`
+//! (`"overwritten"`, `"missing"`, `"damaged"`, or as the kernel told: `"no-page"`, `"nested"`, …)
+//! and `count`.
+//!
+//! With `--stats`, an object of `type` `"ring"` follows for each ring, and one of `type`
+//! `"summary"`; their keys are those of [`stats`](crate::stats).
+
+use std::io::Write;
+
+use super::{
+    cpu,
+    level_name, //
+};
+use crate::{
+    blogfmt::descriptor::Shape,
+    decode::{
+        Content,
+        Entry,
+        Raw,
+        Record, //
+    },
+    format::{
+        errno,
+        value::{
+            Value,
+            View, //
+        }, //
+    },
+    merge::{
+        Cause,
+        Stream, //
+    },
+    record::{
+        cause_name,
+        Task, //
+    },
+};
+
+/// Writes an object or array, key by key.
+pub struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    first: bool,
+}
+
+impl<'a> Object<'a> {
+    /// Opens an object.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    /// Starts a value: the caller appends it to the answer.
+    pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        string(key.as_bytes(), self.out);
+        self.out.push(b':');
+        self.out
+    }
+
+    /// Adds a number.
+    pub fn number(&mut self, key: &str, n: impl std::fmt::Display) {
+        let out = self.key(key);
+        put(out, format_args!("{n}"));
+    }
+
+    /// Adds a string, or null.
+    pub fn text<'t>(&mut self, key: &str, text: impl Into<Option<&'t str>>) {
+        let out = self.key(key);
+        match text.into() {
+            Some(text) => string(text.as_bytes(), out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+
+    /// Adds a number, or null.
+    pub fn maybe(&mut self, key: &str, n: Option<impl std::fmt::Display>) {
+        match n {
+            Some(n) => self.number(key, n),
+            None => self.text(key, None),
+        }
+    }
+
+    /// Closes the object.
+    pub fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Appends an entry's object and a newline.
+pub fn entry(entry: &Entry<'_>, with_raw: bool, out: &mut Vec<u8>) {
+    let mut o = Object::new(out);
+    match &entry.content {
+        Content::Record(r) => {
+            o.text("type", "record");
+            times(entry, &mut o);
+            let site = r.found.as_ref().and_then(|f| f.site);
+            o.text("level", site.map(|s| level_name(s.level)));
+            ring(entry.stream, entry.task.as_ref(), &mut o);
+            record(r, with_raw, &mut o);
+        }
+        Content::Loss { cause, count } => {
+            o.text("type", "lost");
+            times(entry, &mut o);
+            ring(entry.stream, entry.task.as_ref(), &mut o);
+            o.text("cause", loss_name(*cause));
+            o.number("count", count);
+        }
+    }
+    o.end();
+    out.push(b'\n');
+}
+
+/// Name of a cause of loss.
+pub fn loss_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Told(cause) => cause_name(cause),
+        Cause::Overwritten => "overwritten",
+        Cause::Missing => "missing",
+        Cause::Damaged => "damaged",
+    }
+}
+
+fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
+    let (clock, c) = (entry.clock, entry.calibration);
+    o.number("clock", clock);
+    o.number("boot_ns", c.boot(clock));
+    o.number("mono_ns", c.mono(clock));
+    o.number("wall_ns", c.real(clock));
+}
+
+/// Adds what identifies a ring.
+pub fn ring(stream: &Stream, task: Option<&Task>, o: &mut Object<'_>) {
+    o.text("component", stream.component.as_str());
+    o.text("context", stream.context().map(|c| c.name()));
+    o.maybe("cpu", cpu(stream));
+    o.maybe("pid", task.map(|t| t.pid));
+    o.maybe("tgid", task.map(|t| t.tgid));
+    let out = o.key("comm");
+    match task {
+        Some(t) => string(t.comm.split(|&b| b == 0).next().unwrap_or_default(), out),
+        None => out.extend_from_slice(b"null"),
+    }
+    o.number("ring", stream.id);
+}
+
+fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
+    let site = r.found.as_ref().and_then(|f| f.site);
+    o.number("ordinal", r.ordinal);
+    o.number("site", r.id);
+    o.text("image", r.found.as_ref().map(|f| f.image.name.as_str()));
+    o.maybe("index", r.found.as_ref().map(|f| f.index));
+    o.text("module", site.map(|s| s.module.as_str()));
+    o.text("file", site.map(|s| s.file.as_str()));
+    o.maybe("line", site.map(|s| s.line));
+    o.text("format", site.map(|s| s.format.as_str()));
+    string(r.message, o.key("message"));
+    let out = o.key("args");
+    out.push(b'[');
+    if let Some((site, template)) = site.and_then(|s| Some((s, s.template.as_ref().ok()?))) {
+        let arguments = template.arguments(r.payload, r.slots);
+        for (i, ((name, v, cut), ty)) in arguments.zip(&site.types).enumerate() {
+            if i != 0 {
+                out.push(b',');
+            }
+            let mut a = Object::new(out);
+            a.text("name", name);
+            a.text("type", ty.as_str());
+            value(v, a.key("value"));
+            if cut != 0 {
+                a.number("cut", cut);
+            }
+            a.end();
+        }
+    }
+    out.push(b']');
+    if let Some(raw) = r.raw {
+        let (why, image) = match raw {
+            Raw::NoTable => ("no-table", r.found.as_ref().map(|f| f.image)),
+            Raw::NoImage => ("no-image", None),
+            Raw::BadSite => ("bad-site", None),
+            Raw::Short => ("short", None),
+        };
+        o.text("undecoded", why);
+        if let Some(image) = image {
+            o.text("build_id", image.build_id.as_str());
+        }
+    }
+    if with_raw || r.raw.is_some() {
+        hex(r.payload, o.key("raw"));
+    }
+}
+
+fn value(v: Value<'_>, out: &mut Vec<u8>) {
+    match v.view() {
+        View::Uint(n) => put(out, format_args!("{n}")),
+        View::Int(n) => put(out, format_args!("{n}")),
+        View::Bool(b) => put(out, format_args!("{b}")),
+        View::Char(Ok(c)) => string(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
+        View::Char(Err(n)) => put(out, format_args!("{n}")),
+        View::Str(bytes) | View::CStr(bytes) => string(bytes, out),
+        View::Bytes(bytes) => hex(bytes, out),
+        View::Pointer(p) => put(out, format_args!("\"{p:#x}\"")),
+        View::Error(n) => error(n, out),
+        View::Unit | View::Option(None) => out.extend_from_slice(b"null"),
+        View::Ipv4(a) => put(out, format_args!("\"{a}\"")),
+        View::Ipv6(a) => put(out, format_args!("\"{a}\"")),
+        View::Mac([a, b, c, d, e, f]) => put(
+            out,
+            format_args!("\"{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}\""),
+        ),
+        View::Option(Some(v)) => value(v, out),
+        View::Result(result) => {
+            let mut o = Object::new(out);
+            match result {
+                Ok(v) => value(v, o.key("ok")),
+                Err(n) => error(n, o.key("err")),
+            }
+            o.end();
+        }
+        View::Derived(d, variant, fields) => {
+            let all = |out: &mut Vec<u8>| match variant.shape {
+                Shape::Unit => string(variant.name.as_bytes(), out),
+                Shape::Named => {
+                    let mut o = Object::new(out);
+                    for (name, v) in fields.clone() {
+                        value(v, o.key(name));
+                    }
+                    o.end();
+                }
+                Shape::Tuple => {
+                    out.push(b'[');
+                    for (i, (_, v)) in fields.clone().enumerate() {
+                        if i != 0 {
+                            out.push(b',');
+                        }
+                        value(v, out);
+                    }
+                    out.push(b']');
+                }
+            };
+            if d.is_enum && variant.shape != Shape::Unit {
+                let mut o = Object::new(out);
+                all(o.key(&variant.name));
+                o.end();
+            } else {
+                all(out);
+            }
+        }
+        View::BadTag(_, tag) => put(out, format_args!("{tag}")),
+    }
+}
+
+fn error(n: i32, out: &mut Vec<u8>) {
+    let mut o = Object::new(out);
+    o.number("errno", n);
+    o.text("name", errno::name(n.unsigned_abs()));
+    o.end();
+}
+
+fn hex(bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    for b in bytes {
+        out.push(DIGITS[usize::from(b >> 4)]);
+        out.push(DIGITS[usize::from(b & 15)]);
+    }
+    out.push(b'"');
+}
+
+fn string(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+                    put(out, format_args!("\\u{:04x}", u32::from(c)));
+                }
+                c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    out.push(b'"');
+}
+
+fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
+    // Writing to a Vec doesn't fail.
+    let _ = out.write_fmt(args);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How entries are shown: [`text`] for people, [`json`] for programs.
+
+pub mod json;
+pub mod text;
+
+use crate::{
+    clock::Calibration,
+    decode::Entry,
+    merge::Stream,
+    wire::record::{
+        Context,
+        Level, //
+    },
+};
+
+/// Which clock times are shown by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// Seconds since boot, as dmesg.
+    #[default]
+    Boot,
+    /// Date and time, UTC.
+    Wall,
+    /// Seconds of CLOCK_MONOTONIC: without the time in suspend.
+    Mono,
+    /// Ticks of the ring's clock.
+    Raw,
+    /// Seconds since the line before.
+    Delta,
+}
+
+/// Name of a level.
+pub fn level_name(level: u8) -> &'static str {
+    Level::from_u8(level).map_or("?", Level::name)
+}
+
+/// Where an entry was written, as `comm[pid]` or `softirq/3`.
+pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    let stream = entry.stream;
+    match (stream.context(), &entry.task) {
+        (Some(Context::Task) | None, Some(task)) => {
+            let comm = task.comm.split(|&b| b == 0).next().unwrap_or_default();
+            out.extend_from_slice(String::from_utf8_lossy(comm).as_bytes());
+            out.extend_from_slice(format!("[{}]", task.pid).as_bytes());
+        }
+        (Some(context), _) => {
+            out.extend_from_slice(context.name().as_bytes());
+            if let Some(cpu) = cpu(stream) {
+                out.extend_from_slice(format!("/{cpu}").as_bytes());
+            }
+        }
+        (None, None) => out.extend_from_slice(format!("ring{}", stream.id).as_bytes()),
+    }
+}
+
+/// The CPU of a per-CPU ring.
+pub fn cpu(stream: &Stream) -> Option<u32> {
+    stream.ring.map(|r| r.cpu).filter(|&cpu| cpu != u32::MAX)
+}
+
+/// Date and time of ns since 1970, UTC, in ISO 8601 with microseconds.
+pub fn iso8601(ns: i128) -> String {
+    let us = ns.div_euclid(1000);
+    let (seconds, us) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{us:06}Z")
+}
+
+/// Year, month and day of a day since 1970, by the Gregorian calendar.
+fn civil(days: i128) -> (i128, i128, i128) {
+    // Years start in March here, so that the leap day is the last of its year.
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i128::from(month <= 2);
+    (year, month, day)
+}
+
+/// The day since 1970 of a date; the inverse of `civil`.
+pub fn days_from_civil(year: i128, month: i128, day: i128) -> i128 {
+    let year = year - i128::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let month = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// The time of an entry in ns by a clock.
+pub fn time_of(time: Time, clock: u64, c: &Calibration) -> i128 {
+    match time {
+        Time::Boot | Time::Delta => c.boot(clock),
+        Time::Wall => c.real(clock),
+        Time::Mono => c.mono(clock),
+        Time::Raw => clock.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right() {
+        assert_eq!(iso8601(0), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(
+            iso8601(951_782_400_123_456_789),
+            "2000-02-29T00:00:00.123456Z"
+        );
+        assert_eq!(
+            iso8601(1_795_298_962_000_000_000),
+            "2026-11-21T22:09:22.000000Z"
+        );
+        assert_eq!(iso8601(-1), "1969-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn days_and_dates_are_inverse() {
+        for day in (-1_000_000..1_000_000).step_by(371) {
+            let (y, m, d) = civil(day);
+            assert_eq!(days_from_civil(y, m, d), day);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries as lines of text.
+//!
+//! ```text
+//! [   12.345678] info  rnull fio[1234]: read 8 sectors at 4096
+//! [   12.345901] debug rnull softirq/3 drivers/block/rnull/rnull.rs:71: done
+//! [   12.346000] ----- rnull fio[1234]: 120 records lost here (no-page)
+//! ```
+//!
+//! A message is data from a driver, which may have it from anywhere: control characters are shown
+//! as `\x1b`, and further lines are indented, so that none can pass for a line of its own.
+
+use std::io::Write;
+
+use super::{
+    context,
+    iso8601,
+    level_name,
+    time_of,
+    Time, //
+};
+use crate::{
+    decode::{
+        Content,
+        Entry, //
+    },
+    merge::Cause,
+    record::cause_name, //
+};
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// The clock.
+    pub time: Time,
+    /// Show file and line.
+    pub location: bool,
+    /// Show each payload in hex.
+    pub raw: bool,
+    /// Use colours.
+    pub color: bool,
+}
+
+/// Writes lines.
+pub struct Text {
+    style: Style,
+    previous: Option<i128>,
+}
+
+const RESET: &str = "\x1b[0m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const RED: &str = "\x1b[31m";
+const BOLD_RED: &str = "\x1b[1;31m";
+const DIM: &str = "\x1b[2m";
+
+impl Text {
+    /// Starts before the first line.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            previous: None,
+        }
+    }
+
+    /// Appends an entry's line.
+    pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        self.color(GREEN, out);
+        self.time(entry, out);
+        self.color(RESET, out);
+        let level = match &entry.content {
+            Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map_or(0, |s| s.level),
+            Content::Loss { .. } => u8::MAX,
+        };
+        let (color, word) = match level {
+            u8::MAX => (RED, "-----"),
+            0 => (RED, "?"),
+            1 => (BOLD_RED, level_name(1)),
+            2 => (YELLOW, level_name(2)),
+            3 => ("", level_name(3)),
+            n => (DIM, level_name(n)),
+        };
+        out.push(b' ');
+        self.color(color, out);
+        put(out, format_args!("{word:<5}"));
+        if !color.is_empty() {
+            self.color(RESET, out);
+        }
+        out.push(b' ');
+        let start = out.len();
+        out.extend_from_slice(entry.stream.component.as_bytes());
+        out.push(b' ');
+        context(entry, out);
+        let site = match &entry.content {
+            Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
+            Content::Loss { .. } => None,
+        };
+        if let Some(site) = site.filter(|_| self.style.location) {
+            put(out, format_args!(" {}:{}", site.file, site.line));
+        }
+        escape_from(out, start);
+        out.extend_from_slice(b": ");
+        match &entry.content {
+            Content::Record(r) => {
+                let start = out.len();
+                out.extend_from_slice(r.message);
+                while out.len() > start && out.last() == Some(&b'\n') {
+                    out.pop();
+                }
+                escape_from(out, start);
+                if self.style.raw && r.raw.is_none() {
+                    out.extend_from_slice(b" |");
+                    for b in r.payload {
+                        put(out, format_args!(" {b:02x}"));
+                    }
+                }
+            }
+            Content::Loss { cause, count } => {
+                self.color(RED, out);
+                loss(*cause, *count, out);
+                self.color(RESET, out);
+            }
+        }
+        out.push(b'\n');
+    }
+
+    fn color(&self, color: &str, out: &mut Vec<u8>) {
+        if self.style.color {
+            out.extend_from_slice(color.as_bytes());
+        }
+    }
+
+    fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let time = self.style.time;
+        let ns = time_of(time, entry.clock, entry.calibration);
+        match time {
+            Time::Wall => put(out, format_args!("{}", iso8601(ns))),
+            Time::Raw => put(out, format_args!("[{ns:>18}]")),
+            Time::Boot | Time::Mono => seconds(ns, "", out),
+            Time::Delta => {
+                let delta = ns - self.previous.replace(ns).unwrap_or(ns);
+                seconds(delta, "+", out);
+            }
+        }
+    }
+}
+
+/// `[   12.345678]`, cut to microseconds as dmesg does it.
+fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
+    let us = ns.unsigned_abs() / 1000;
+    // Most times fit, and are much faster to print.
+    let sign = if ns < 0 { "-" } else { plus };
+    match u64::try_from(us) {
+        Ok(us) if sign.is_empty() => {
+            put(
+                out,
+                format_args!("[{:>5}.{:06}]", us / 1_000_000, us % 1_000_000),
+            );
+        }
+        _ => {
+            let whole = format!("{sign}{}", us / 1_000_000);
+            put(out, format_args!("[{whole:>5}.{:06}]", us % 1_000_000));
+        }
+    }
+}
+
+/// What a loss line says.
+pub fn loss(cause: Cause, count: u64, out: &mut Vec<u8>) {
+    let records = if count == 1 { "record" } else { "records" };
+    match cause {
+        Cause::Told(cause) => {
+            let cause = cause_name(cause);
+            put(out, format_args!("{count} {records} lost here ({cause})"));
+        }
+        Cause::Overwritten => put(out, format_args!("{count} older {records} overwritten")),
+        Cause::Missing => put(
+            out,
+            format_args!("{count} {records} missing here (not in the snapshot)"),
+        ),
+        Cause::Damaged => put(out, format_args!("{count} {records} damaged here")),
+    }
+}
+
+fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
+    // Writing to a Vec doesn't fail.
+    let _ = out.write_fmt(args);
+}
+
+/// Makes what was appended since `start` safe for a terminal and for line-wise tools.
+fn escape_from(out: &mut Vec<u8>, start: usize) {
+    // C1 controls are 0xc2 0x80 to 0xc2 0x9f in UTF-8.
+    let is_control = |b: u8| b < 0x20 || b == 0x7f || b == 0xc2;
+    if !out[start..].iter().any(|&b| is_control(b)) {
+        return;
+    }
+    let raw = out.split_off(start);
+    for c in String::from_utf8_lossy(&raw).chars() {
+        match c {
+            '\n' => out.extend_from_slice(b"\n    "),
+            '\t' => out.push(b'\t'),
+            c if c.is_control() => put(out, format_args!("\\x{:02x}", u32::from(c))),
+            c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(s: &str) -> String {
+        let mut out = s.as_bytes().to_vec();
+        escape_from(&mut out, 0);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn no_message_can_pass_for_a_line_or_move_the_cursor() {
+        assert_eq!(escaped("plain \u{e9}\u{a0}"), "plain \u{e9}\u{a0}");
+        assert_eq!(escaped("a\n[    1.0] err"), "a\n    [    1.0] err");
+        assert_eq!(
+            escaped("\x1b[2J\r\x7f\u{9b}1m"),
+            "\\x1b[2J\\x0d\\x7f\\x9b1m"
+        );
+    }
+
+    #[test]
+    fn times_look_like_those_of_dmesg() {
+        let show = |ns, plus| {
+            let mut out = Vec::new();
+            seconds(ns, plus, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(show(12_345_678_999, ""), "[   12.345678]");
+        assert_eq!(show(1_234_567_000_000_000, ""), "[1234567.000000]");
+        assert_eq!(show(-1_500_000, ""), "[   -0.001500]");
+        assert_eq!(show(1_500_000, "+"), "[   +0.001500]");
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Goes through the records of one page.
+//!
+//! A page can be decoded alone: its header has the full clock and the ordinal of its first
+//! record. [`Walk::next`] yields records and in-band losses; kinds of control records that it
+//! doesn't know are skipped by their length. Whatever the bytes are, it ends, and never panics.
+
+use crate::{
+    blogfmt::bytes::{
+        array,
+        u32_at,
+        u64_at, //
+    },
+    wire::record::{
+        Control,
+        Header,
+        Lost,
+        PageInfo,
+        HEADER_SIZE,
+        PAGE_HEADER_SIZE,
+        TS_BITS,
+        TS_MASK, //
+    }, //
+};
+
+/// Who writes, as a task control record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Thread id.
+    pub pid: i32,
+    /// Process id.
+    pub tgid: i32,
+    /// Name, NUL padded.
+    pub comm: [u8; 16],
+}
+
+/// What a page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A record.
+    Record {
+        /// Full clock.
+        clock: u64,
+        /// Site id.
+        site: u32,
+        /// Ordinal in its ring, from 0.
+        ordinal: u64,
+        /// Where its payload starts in the page.
+        at: usize,
+        /// Length of its payload.
+        len: usize,
+    },
+    /// Records were lost here.
+    Lost {
+        /// Full clock.
+        clock: u64,
+        /// Cause: an index into `Lost::ALL`, or something newer.
+        cause: u8,
+        /// How many.
+        count: u64,
+    },
+    /// Another task writes from here on.
+    Task(Task),
+}
+
+/// A position in a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    at: usize,
+    end: usize,
+    /// Bits of the clock above those of a record header.
+    high: u64,
+    ordinal: u64,
+    /// Records that the page's header speaks of.
+    expected: u64,
+    seen: u64,
+}
+
+impl Walk {
+    /// Starts at the first record. `len` is how many bytes of the page there are.
+    pub fn new(info: &PageInfo, len: usize) -> Self {
+        Self {
+            at: PAGE_HEADER_SIZE,
+            end: len.min(info.end() as usize),
+            high: info.base & !TS_MASK,
+            ordinal: info.first,
+            expected: info.records().into(),
+            seen: 0,
+        }
+    }
+
+    /// Records that the page's header speaks of and that were not found.
+    pub fn missing(&self) -> u64 {
+        self.expected.saturating_sub(self.seen)
+    }
+
+    /// Records found so far.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Bytes that are left when there is no further item: not 0 is damage.
+    pub fn left(&self) -> usize {
+        self.end - self.at.min(self.end)
+    }
+
+    /// The next item. `page` holds the bytes from the page's start.
+    pub fn next(&mut self, page: &[u8]) -> Option<Item> {
+        while self.at < self.end {
+            let header = Header(u64_at(page, self.at)?);
+            let at = self.at + HEADER_SIZE;
+            let len = header.payload();
+            if at + len > self.end || at + len > page.len() {
+                return None;
+            }
+            let clock = self.high | header.ts();
+            self.at = at + len;
+            if header.site() != 0 {
+                let ordinal = self.ordinal;
+                self.ordinal = ordinal.wrapping_add(1);
+                self.seen += 1;
+                return Some(Item::Record {
+                    clock,
+                    site: header.site(),
+                    ordinal,
+                    at,
+                    len,
+                });
+            }
+            let payload = &page[at..at + len];
+            match self.control(clock, payload) {
+                Some(item) => return Some(item),
+                None => continue,
+            }
+        }
+        None
+    }
+
+    fn control(&mut self, clock: u64, payload: &[u8]) -> Option<Item> {
+        let word = u32_at(payload, 0)?;
+        match Control::from_word(word)? {
+            Control::TimeExtend => {
+                self.high = u64_at(payload, 4)? & !TS_MASK;
+                None
+            }
+            Control::Lost => Some(Item::Lost {
+                clock,
+                cause: (word >> 8) as u8,
+                count: u64_at(payload, 4)?,
+            }),
+            Control::Task => Some(Item::Task(Task {
+                pid: u32_at(payload, 4)? as i32,
+                tgid: u32_at(payload, 8)? as i32,
+                comm: array(payload, 12)?,
+            })),
+        }
+    }
+}
+
+/// Name of a cause of loss.
+pub fn cause_name(cause: u8) -> &'static str {
+    match Lost::ALL.get(usize::from(cause)) {
+        Some(cause) => cause.name(),
+        None => "unknown",
+    }
+}
+
+const _: () = assert!(TS_BITS < 64);

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Finds the side tables of a snapshot's images, and makes call sites out of them.
+//!
+//! A table counts only if its build ID is the image's: one of another build is refused, with both
+//! IDs named, and never used to decode. Tables come from files and directories that the user
+//! names (`.blogfmt`, or the ELF images themselves), then from `/lib/modules/*/blog`.
+
+use std::{
+    collections::{
+        HashMap,
+        HashSet, //
+    },
+    fs,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    sync::Arc, //
+};
+
+use crate::{
+    blogfmt::{
+        bytes::hex,
+        elf::{
+            self,
+            Elf, //
+        },
+        format::{
+            self,
+            Head,
+            Table, //
+        },
+        image,
+        source::Source, //
+    },
+    format::{
+        template::Template,
+        types::{
+            self,
+            Types, //
+        }, //
+    },
+    snapshot::text,
+    wire::snapshot::Image, //
+};
+
+/// As deep does the search go into a directory.
+const MAX_DEPTH: usize = 12;
+
+/// A call site, ready to decode.
+#[derive(Debug)]
+pub struct Site {
+    /// Level, 1 to 5.
+    pub level: u8,
+    /// Line of the call.
+    pub line: u32,
+    /// Source file.
+    pub file: String,
+    /// Module path.
+    pub module: String,
+    /// Format string.
+    pub format: String,
+    /// Names of the arguments' types.
+    pub types: Vec<String>,
+    /// How to print a record, or why that is impossible.
+    pub template: Result<Template, String>,
+}
+
+/// The sites of an image.
+#[derive(Debug)]
+pub struct Sites {
+    /// Where they come from.
+    pub origin: PathBuf,
+    /// Kernel release.
+    pub release: String,
+    /// Sites by index.
+    pub sites: Vec<Site>,
+}
+
+impl Sites {
+    /// Compiles a table.
+    pub fn new(table: Table, origin: PathBuf) -> Self {
+        let mut resolver = Types::new(&table.types);
+        let mut sites = Vec::with_capacity(table.sites.len());
+        for s in table.sites {
+            let types = s.codes.iter().map(|&c| types::name(c, &table.types));
+            let types = types.collect();
+            let template = s
+                .codes
+                .iter()
+                .map(|&c| resolver.resolve(c))
+                .collect::<Result<Vec<_>, _>>()
+                .and_then(|types| Template::new(&s.format, s.names, types));
+            sites.push(Site {
+                level: s.level,
+                line: s.line,
+                file: s.file,
+                module: s.module,
+                format: s.format,
+                types,
+                template,
+            });
+        }
+        Self {
+            origin,
+            release: table.release,
+            sites,
+        }
+    }
+}
+
+/// The build ID of an image.
+pub fn build_id(image: &Image) -> &[u8] {
+    let len = (image.build_id_len as usize).min(image.build_id.len());
+    &image.build_id[..len]
+}
+
+/// Side tables by build ID, and what was wrong with others.
+#[derive(Default)]
+pub struct Tables {
+    found: HashMap<Vec<u8>, Arc<Sites>>,
+    /// What the user should know, in the order in which it was found.
+    pub problems: Vec<Problem>,
+}
+
+/// A table that is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which, and why.
+    pub text: String,
+    /// Whether the result is the worse for it. Not so for an image that has no records.
+    pub grave: bool,
+}
+
+/// Images that a table is wanted for: build ID to (name, number of sites).
+struct Wanted {
+    by_id: HashMap<Vec<u8>, (String, u32)>,
+}
+
+impl Wanted {
+    fn new<'a>(images: impl Iterator<Item = &'a Image>) -> Self {
+        let by_id = images
+            .filter(|i| i.count > 0 && i.build_id_len > 0)
+            .map(|i| (build_id(i).to_vec(), (text(&i.name), i.count)))
+            .collect();
+        Self { by_id }
+    }
+
+    /// What to say of an explicitly given table that no image has the build ID of.
+    fn refusal(&self, name: &str, id: &[u8]) -> (String, bool) {
+        let ids: Vec<String> = self
+            .by_id
+            .iter()
+            .filter(|(_, (n, _))| n == name)
+            .map(|(id, _)| hex(id))
+            .collect();
+        let id = hex(id);
+        if ids.is_empty() {
+            let text = format!("{name} (build ID {id}) has no sites in the snapshot: not used");
+            (text, false)
+        } else {
+            let text = format!(
+                "of another build: the table's {name} has build ID {id}, the snapshot's has {}: \
+                 refused",
+                ids.join(", ")
+            );
+            (text, true)
+        }
+    }
+}
+
+impl Tables {
+    /// Loads the tables of these images: first from `paths`, then from `modules/*/blog`.
+    pub fn load<'a>(
+        images: impl Iterator<Item = &'a Image>,
+        paths: &[PathBuf],
+        modules: Option<&Path>,
+    ) -> Self {
+        let wanted = Wanted::new(images);
+        let mut this = Self::default();
+        for path in paths {
+            if path.is_dir() {
+                this.search(path, &wanted);
+            } else if let Err((e, grave)) = this.load_named(path, &wanted) {
+                this.problem(path, &e, grave);
+            }
+        }
+        if let Some(modules) = modules {
+            let mut releases: Vec<PathBuf> = match fs::read_dir(modules) {
+                Ok(dir) => dir.flatten().map(|e| e.path().join("blog")).collect(),
+                Err(_) => Vec::new(),
+            };
+            releases.sort();
+            for dir in releases {
+                if this.has_all(&wanted) {
+                    break;
+                }
+                if dir.is_dir() {
+                    this.search(&dir, &wanted);
+                }
+            }
+        }
+        this
+    }
+
+    fn problem(&mut self, path: &Path, what: &str, grave: bool) {
+        self.problems.push(Problem {
+            text: format!("{}: {what}", path.display()),
+            grave,
+        });
+    }
+
+    fn has_all(&self, wanted: &Wanted) -> bool {
+        wanted.by_id.keys().all(|id| self.found.contains_key(id))
+    }
+
+    /// The sites of the image with this build ID.
+    pub fn get(&self, build_id: &[u8]) -> Option<&Arc<Sites>> {
+        self.found.get(build_id)
+    }
+
+    /// Loads a file that the user has named: what is wrong with it is an error.
+    fn load_named(&mut self, path: &Path, wanted: &Wanted) -> Result<(), (String, bool)> {
+        let table = match read_table(path, |_| true).map_err(|e| (e, true))? {
+            Some(table) => table,
+            None => return Err(("has no call sites: not used".into(), false)),
+        };
+        if !wanted.by_id.contains_key(&table.build_id) {
+            return Err(wanted.refusal(&table.name, &table.build_id));
+        }
+        self.add(path, table, wanted).map_err(|e| (e, true))
+    }
+
+    fn add(&mut self, path: &Path, table: Table, wanted: &Wanted) -> Result<(), String> {
+        let Some((name, count)) = wanted.by_id.get(&table.build_id) else {
+            return Ok(());
+        };
+        if table.sites.len() != *count as usize {
+            return Err(format!(
+                "{} sites, but the snapshot says {count} for {name}, build ID {}: refused",
+                table.sites.len(),
+                table.build_id_hex()
+            ));
+        }
+        let id = table.build_id.clone();
+        self.found
+            .entry(id)
+            .or_insert_with(|| Arc::new(Sites::new(table, path.to_owned())));
+        Ok(())
+    }
+
+    /// Loads what is wanted from a directory and those in it.
+    fn search(&mut self, dir: &Path, wanted: &Wanted) {
+        let mut todo = vec![(dir.to_owned(), 0)];
+        let mut seen = HashSet::new();
+        while let Some((dir, depth)) = todo.pop() {
+            // Links can lead in circles.
+            if !fs::canonicalize(&dir).is_ok_and(|real| seen.insert(real)) {
+                continue;
+            }
+            let mut entries: Vec<PathBuf> = match fs::read_dir(&dir) {
+                Ok(entries) => entries.flatten().map(|e| e.path()).collect(),
+                Err(e) => {
+                    self.problem(&dir, &e.to_string(), false);
+                    continue;
+                }
+            };
+            entries.sort();
+            for path in entries {
+                if self.has_all(wanted) {
+                    return;
+                }
+                if path.is_dir() {
+                    if depth < MAX_DEPTH {
+                        todo.push((path, depth + 1));
+                    }
+                } else if may_be_table(&path) {
+                    // One of many: only what is wanted and wrong matters.
+                    let result = read_table(&path, |id| {
+                        wanted.by_id.contains_key(id) && !self.found.contains_key(id)
+                    });
+                    let result = match result {
+                        Ok(Some(table)) => self.add(&path, table, wanted),
+                        Ok(None) => Ok(()),
+                        Err(e) => Err(e),
+                    };
+                    if let Err(e) = result {
+                        self.problem(&path, &e, true);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn may_be_table(path: &Path) -> bool {
+    let by_extension = path
+        .extension()
+        .is_some_and(|e| e == format::EXTENSION || e == "ko");
+    by_extension || path.file_name().is_some_and(|n| n == "vmlinux")
+}
+
+/// Reads a table out of a side table file or an ELF image. `None`: `want` says no to its build
+/// ID, or it has no call sites.
+pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Table>, String> {
+    let source = Source::open(path).map_err(|e| e.to_string())?;
+    let mut start = [0; format::HEADER_SIZE];
+    let n = source.read_some(0, &mut start).map_err(|e| e.to_string())?;
+    let start = &start[..n];
+    if format::is_table(start) {
+        if !want(&Head::parse(start)?.build_id) {
+            return Ok(None);
+        }
+        let bytes = source
+            .read(0, source.size(), format::FILE_MAX)
+            .map_err(|e| e.to_string())?
+            .ok_or("larger than any side table")?;
+        return Table::decode(&bytes).map(Some);
+    }
+    if elf::is_elf(start) {
+        let elf = Elf::open(source)?;
+        match elf.build_id()? {
+            Some(id) if !want(&id) => return Ok(None),
+            _ => {}
+        }
+        let source = Source::open(path).map_err(|e| e.to_string())?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        return image::read(source, &stem);
+    }
+    Err(match start {
+        [] => "the file is empty",
+        [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            "compressed; uncompress it first"
+        }
+        _ => "neither a BLog side table nor an ELF image",
+    }
+    .into())
+}
+
+/// Site ids of one snapshot.
+pub struct SiteMap {
+    /// (first id, count, index into `images`), by first id.
+    ranges: Vec<(u32, u32, usize)>,
+    /// Images of the snapshot.
+    pub images: Vec<ImageSites>,
+}
+
+/// An image of a snapshot, with its sites if they are known.
+pub struct ImageSites {
+    /// `vmlinux` or the module's name.
+    pub name: String,
+    /// Build ID in hex.
+    pub build_id: String,
+    /// Sites by index.
+    pub sites: Option<Arc<Sites>>,
+}
+
+/// What a site id leads to.
+pub struct Found<'a> {
+    /// The image.
+    pub image: &'a ImageSites,
+    /// Index of the site in the image.
+    pub index: u32,
+    /// The site, if its image's table is there.
+    pub site: Option<&'a Site>,
+}
+
+impl SiteMap {
+    /// Makes the map of a snapshot's images.
+    pub fn new(images: &[Image], tables: &Tables) -> Self {
+        let mut ranges: Vec<_> = images
+            .iter()
+            .enumerate()
+            .map(|(i, image)| (image.first, image.count, i))
+            .collect();
+        ranges.sort_unstable();
+        let images = images
+            .iter()
+            .map(|image| ImageSites {
+                name: text(&image.name),
+                build_id: hex(build_id(image)),
+                sites: tables.get(build_id(image)).cloned(),
+            })
+            .collect();
+        Self { ranges, images }
+    }
+
+    /// The image and site behind an id. `None`: in no image's range.
+    pub fn find(&self, id: u32) -> Option<Found<'_>> {
+        let i = self.ranges.partition_point(|&(first, ..)| first <= id);
+        let &(first, count, image) = self.ranges.get(i.checked_sub(1)?)?;
+        let index = id - first;
+        if index >= count {
+            return None;
+        }
+        let image = self.images.get(image)?;
+        let site = image
+            .sites
+            .as_ref()
+            .and_then(|s| s.sites.get(index as usize));
+        Some(Found { image, index, site })
+    }
+}

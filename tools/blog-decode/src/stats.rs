@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sums behind `--stats`: for each ring, that nothing is missing without a trace.
+//!
+//! For a whole ring `decoded + overwritten + missing + damaged` is `taken` (plus what was written
+//! while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
+//!
+//! As JSON, an object of `type` `"ring"` has `component` to `ring` as a record has, and
+//! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `taken` (null if the ring's section
+//! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
+//! `"component"` has `component`, `gone` (records of rings that were given to other tasks) and
+//! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
+
+use std::io::Write;
+
+use crate::{
+    decode::Undecoded,
+    merge::{
+        Counts,
+        Stream, //
+    },
+    output::json::{
+        ring,
+        Object, //
+    },
+    record::cause_name,
+    snapshot::{
+        text,
+        Damage,
+        Snapshot, //
+    },
+    wire::record::LOST_CAUSES, //
+};
+
+/// What a run has seen.
+pub struct Stats<'a> {
+    /// The files.
+    pub files: &'a [Snapshot],
+    /// The rings.
+    pub streams: &'a [Stream],
+    /// What came out of each.
+    pub counts: Vec<Counts>,
+    /// Records that passed the filter.
+    pub shown: u64,
+    /// Records that could not be decoded.
+    pub undecoded: &'a Undecoded,
+}
+
+fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+    lost.iter()
+        .enumerate()
+        .filter(|(_, &n)| n != 0)
+        .map(|(i, &n)| (cause_name(i as u8), n))
+}
+
+/// Sum of all losses of a ring.
+fn lost_sum(stream: &Stream) -> u64 {
+    let lost = stream.ring.map_or([0; LOST_CAUSES], |r| r.lost);
+    lost.iter().fold(0, |sum, &n| sum.saturating_add(n))
+}
+
+fn context(stream: &Stream) -> String {
+    match (stream.owner(), stream.context()) {
+        (Some(t), _) => format!("{}[{}]", text(&t.comm).escape_default(), t.pid),
+        (None, Some(c)) => match crate::output::cpu(stream) {
+            Some(cpu) => format!("{}/{cpu}", c.name()),
+            None => c.name().to_owned(),
+        },
+        (None, None) => "?".to_owned(),
+    }
+}
+
+/// The damage of all files.
+pub fn damage_text(d: &Damage) -> String {
+    let mut parts = Vec::new();
+    let mut count = |n: u64, one: &str, many: &str| {
+        if n != 0 {
+            parts.push(format!("{n} {}", if n == 1 { one } else { many }));
+        }
+    };
+    count(d.bad_sections, "damaged section", "damaged sections");
+    count(d.lost_sections, "lost section", "lost sections");
+    count(d.skipped_bytes, "unreadable byte", "unreadable bytes");
+    if d.bad_header {
+        parts.push("a damaged file header".into());
+    }
+    if d.cut_off {
+        parts.push("no end (cut off)".into());
+    }
+    parts.join(", ")
+}
+
+impl Stats<'_> {
+    fn sum(&self, of: impl Fn(&Counts) -> u64) -> u64 {
+        self.counts
+            .iter()
+            .fold(0, |sum, c| sum.saturating_add(of(c)))
+    }
+
+    /// A table for people.
+    pub fn write_text(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
+        writeln!(
+            out,
+            "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {:>10}  lost",
+            "component", "ring", "decoded", "overwritten", "missing", "damaged", "taken"
+        )?;
+        for (s, c) in self.streams.iter().zip(&self.counts) {
+            let taken = s.ring.map_or("?".into(), |r| r.records.to_string());
+            write!(
+                out,
+                "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {taken:>10}  {}",
+                s.component.escape_default().to_string(),
+                format!("{} {}", s.id, context(s)),
+                c.decoded,
+                c.overwritten,
+                c.missing,
+                c.damaged,
+                lost_sum(s)
+            )?;
+            let lost = s.ring.map_or([0; LOST_CAUSES], |r| r.lost);
+            for (name, n) in lost_of(&lost) {
+                write!(out, " {name}={n}")?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(
+            out,
+            "{:<39} {:>10} {:>11} {:>8} {:>8}",
+            format!("sum of {} rings, {} shown", self.streams.len(), self.shown),
+            self.sum(|c| c.decoded),
+            self.sum(|c| c.overwritten),
+            self.sum(|c| c.missing),
+            self.sum(|c| c.damaged)
+        )?;
+        for file in self.files {
+            for c in file.components.values() {
+                let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
+                if c.gone_records != 0 || !lost.is_empty() {
+                    writeln!(
+                        out,
+                        "{}: {} records of ended tasks are gone, lost without a ring: {}",
+                        text(&c.name).escape_default(),
+                        c.gone_records,
+                        if lost.is_empty() {
+                            "none".into()
+                        } else {
+                            lost.join(" ")
+                        }
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects for programs.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        for (s, c) in self.streams.iter().zip(&self.counts) {
+            let mut o = Object::new(out);
+            o.text("type", "ring");
+            ring(s, s.owner().as_ref(), &mut o);
+            o.maybe("retired", s.ring.map(|r| r.retired));
+            counts(c, &mut o);
+            o.maybe("taken", s.ring.map(|r| r.records));
+            lost(&s.ring.map_or([0; LOST_CAUSES], |r| r.lost), &mut o);
+            o.end();
+            out.push(b'\n');
+        }
+        for file in self.files {
+            let mut all: Vec<_> = file.components.values().collect();
+            all.sort_by_key(|c| c.id);
+            for c in all {
+                let mut o = Object::new(out);
+                o.text("type", "component");
+                o.text("component", text(&c.name).as_str());
+                o.text("snapshot", file.name.as_str());
+                o.number("gone", c.gone_records);
+                lost(&c.lost, &mut o);
+                o.end();
+                out.push(b'\n');
+            }
+        }
+        let mut o = Object::new(out);
+        o.text("type", "summary");
+        o.number("rings", self.streams.len());
+        o.number("shown", self.shown);
+        counts(
+            &Counts {
+                decoded: self.sum(|c| c.decoded),
+                overwritten: self.sum(|c| c.overwritten),
+                missing: self.sum(|c| c.missing),
+                damaged: self.sum(|c| c.damaged),
+            },
+            &mut o,
+        );
+        let lost = self
+            .streams
+            .iter()
+            .fold(0u64, |sum, s| sum.saturating_add(lost_sum(s)));
+        o.number("lost", lost);
+        o.number("undecoded", self.undecoded.sum());
+        let damage: Vec<String> = self
+            .files
+            .iter()
+            .filter(|f| f.damage.any())
+            .map(|f| format!("{}: {}", f.name, damage_text(&f.damage)))
+            .collect();
+        let damage = damage.join("; ");
+        o.text("damage", (!damage.is_empty()).then_some(damage.as_str()));
+        o.end();
+        out.push(b'\n');
+    }
+}
+
+fn counts(c: &Counts, o: &mut Object<'_>) {
+    o.number("decoded", c.decoded);
+    o.number("overwritten", c.overwritten);
+    o.number("missing", c.missing);
+    o.number("damaged", c.damaged);
+}
+
+fn lost(lost: &[u64; LOST_CAUSES], o: &mut Object<'_>) {
+    let mut by_cause = Object::new(o.key("lost"));
+    for (name, n) in lost_of(lost) {
+        by_cause.number(name, n);
+    }
+    by_cause.end();
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Side tables: the program of the kernel build and the decoder agree, and neither falls for
+//! damaged input.
+
+mod common;
+
+use std::{
+    fs,
+    path::Path,
+    process::{
+        Command,
+        Output, //
+    },
+};
+
+use blog_decode::{
+    blogfmt::{
+        format::Table,
+        image as blog_image,
+        source::Source, //
+    },
+    sidetable::read_table, //
+};
+use common::{
+    blog_fmt_sidetable,
+    image::{
+        self,
+        CALLS,
+        FILE, //
+    }, //
+};
+use object::{
+    Object,
+    ObjectSection,
+    ObjectSymbol, //
+};
+
+fn sidetable(args: &[&str], dir: &Path) -> Output {
+    Command::new(blog_fmt_sidetable())
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+fn table_of(bytes: Vec<u8>) -> Result<Option<Table>, String> {
+    blog_image::read(Source::Memory(bytes), "some-name")
+}
+
+fn check(table: &Table) {
+    assert_eq!(table.arch, "x86_64");
+    assert_eq!(table.types.len(), 1);
+    assert_eq!(table.types[0].name, "State");
+    assert_eq!(table.sites.len(), CALLS.len());
+    for (site, call) in table.sites.iter().zip(CALLS) {
+        assert_eq!(site.line, call.line);
+        assert_eq!(site.level, call.level);
+        assert_eq!(site.format, call.format);
+        assert_eq!(site.file, FILE);
+        assert_eq!(site.module, "test::inner");
+        let args: Vec<_> = site
+            .names
+            .iter()
+            .map(String::as_str)
+            .zip(site.codes.clone())
+            .collect();
+        assert_eq!(args, call.args);
+    }
+}
+
+#[test]
+fn program_and_decoder_read_the_same_from_a_module() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "test-mod.ko", "one");
+    let output = sidetable(&["-v", "test-mod.ko"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let by_program = read_table(&dir.path().join("test_mod.blogfmt"), |_| true);
+    let by_program = by_program.unwrap().unwrap();
+    let by_decoder = read_table(&ko, |_| true).unwrap().unwrap();
+    assert_eq!(by_program, by_decoder);
+    check(&by_decoder);
+    assert_eq!(by_decoder.name, "test_mod");
+    assert_eq!(by_decoder.release, "7.3.4");
+    // The same by another reader of ELF.
+    let bytes = fs::read(&ko).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    assert_eq!(elf.build_id().unwrap().unwrap(), by_decoder.build_id);
+}
+
+#[test]
+fn program_and_decoder_read_the_same_from_vmlinux() {
+    let dir = tempfile::tempdir().unwrap();
+    let vmlinux = image::vmlinux(dir.path(), "one");
+    fs::create_dir(dir.path().join("out")).unwrap();
+    let output = sidetable(&["vmlinux", "-o", "out"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let by_program = read_table(&dir.path().join("out/vmlinux.blogfmt"), |_| true);
+    let by_program = by_program.unwrap().unwrap();
+    let by_decoder = read_table(&vmlinux, |_| true).unwrap().unwrap();
+    assert_eq!(by_program, by_decoder);
+    check(&by_decoder);
+    assert_eq!(by_decoder.name, "vmlinux");
+    assert_eq!(by_decoder.release, "7.3.4-test");
+}
+
+#[test]
+fn a_table_survives_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let table = read_table(&ko, |_| true).unwrap().unwrap();
+    assert_eq!(Table::decode(&table.encode().unwrap()), Ok(table));
+}
+
+#[test]
+fn stripping_takes_the_descriptors_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let before = fs::read(&ko).unwrap();
+    let output = sidetable(&["--strip", "a.ko"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let after = fs::read(&ko).unwrap();
+    assert!(after.len() < before.len());
+    let (before, after) = (
+        object::File::parse(&*before).unwrap(),
+        object::File::parse(&*after).unwrap(),
+    );
+    let contents = |elf: &object::File<'_>| -> Vec<_> {
+        elf.sections()
+            .filter(|s| !s.name().unwrap().contains("blog_fmt"))
+            .filter(|s| s.name() != Ok(".symtab"))
+            .map(|s| (s.name().unwrap().to_owned(), s.data().unwrap().to_vec()))
+            .collect()
+    };
+    assert_eq!(contents(&before), contents(&after));
+    assert!(after.section_by_name(".blog_fmt").is_none());
+    assert!(after.section_by_name(".blog_sites").is_some());
+    // Symbols are as many, and stand in sections of the same names.
+    let symbols = |elf: &object::File<'_>| -> Vec<_> {
+        elf.symbols()
+            .map(|s| {
+                let section = s.section_index().map(|i| {
+                    let section = elf.section_by_index(i).unwrap();
+                    section.name().unwrap().to_owned()
+                });
+                (s.name().unwrap().to_owned(), section, s.address())
+            })
+            .filter(|(_, section, _)| section.as_deref() != Some(".blog_fmt"))
+            .collect()
+    };
+    let kept = symbols(&before);
+    let now = symbols(&after);
+    assert!(kept.iter().all(|s| now.contains(s)), "{kept:?} {now:?}");
+    // The tool that a distribution may run next accepts it.
+    let readelf = Command::new("readelf")
+        .args(["-aW", "a.ko"])
+        .current_dir(dir.path())
+        .output();
+    if let Ok(readelf) = readelf {
+        let complaints = String::from_utf8_lossy(&readelf.stderr).into_owned();
+        assert!(
+            readelf.status.success() && complaints.is_empty(),
+            "{complaints}"
+        );
+    }
+    // Once more is no error, and changes nothing.
+    let bytes = fs::read(&ko).unwrap();
+    assert!(sidetable(&["--strip", "a.ko"], dir.path()).status.success());
+    assert_eq!(fs::read(&ko).unwrap(), bytes);
+}
+
+#[test]
+fn a_signed_module_is_not_stripped() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let mut bytes = fs::read(&ko).unwrap();
+    bytes.extend(b"signature~Module signature appended~\n");
+    fs::write(&ko, &bytes).unwrap();
+    let output = sidetable(&["--strip", "a.ko"], dir.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("signed"));
+    assert_eq!(fs::read(&ko).unwrap(), bytes);
+}
+
+#[test]
+fn usage_and_input_errors_have_their_exit_status() {
+    let dir = tempfile::tempdir().unwrap();
+    image::module(dir.path(), "a.ko", "one");
+    fs::write(dir.path().join("text"), "not an image").unwrap();
+    fs::write(dir.path().join("empty"), "").unwrap();
+    for (args, status, text) in [
+        (&["--help"][..], 0, ""),
+        (&[], 2, "no ELF file"),
+        (&["--nonsense"], 2, "unknown option"),
+        (&["a.ko", "-o", "nowhere"], 2, "not a directory"),
+        (&["a.ko", "-o"], 2, "needs a value"),
+        (&["absent.ko"], 1, "absent.ko"),
+        (&["."], 1, "is a directory"),
+        (&["/dev/null"], 1, "not a regular file"),
+        (&["text"], 1, "cut off"),
+        (&["empty"], 1, "cut off"),
+        // The good one is done all the same.
+        (&["text", "a.ko"], 1, "text"),
+        (&["--show", "test_mod.blogfmt"], 0, ""),
+    ] {
+        let output = sidetable(args, dir.path());
+        assert_eq!(output.status.code(), Some(status), "{args:?} {output:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(text), "{args:?}: {stderr}");
+    }
+    assert!(dir.path().join("test_mod.blogfmt").exists());
+}
+
+#[test]
+fn an_image_without_call_sites_gets_no_table() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.s"), ".text\nnop\n").unwrap();
+    let cc = Command::new("cc")
+        .args(["-c", "x.s"])
+        .current_dir(dir.path())
+        .status();
+    assert!(cc.unwrap().success());
+    fs::write(dir.path().join("old"), "of an earlier build").unwrap();
+    let output = sidetable(&["x.o", "--output", "old", "-v"], dir.path());
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("no call sites"));
+    assert!(!dir.path().join("old").exists());
+}
+
+#[test]
+fn damaged_tables_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let table = read_table(&ko, |_| true).unwrap().unwrap();
+    let good = table.encode().unwrap();
+    for n in 0..good.len() {
+        assert!(Table::decode(&good[..n]).is_err(), "cut at {n}");
+    }
+    let mut bytes = good.clone();
+    for i in 0..good.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            bytes[i] ^= flip;
+            // Only the reserved word is in the checksum and means nothing.
+            assert!(Table::decode(&bytes).is_err(), "byte {i} ^ {flip:#x}");
+            bytes[i] ^= flip;
+        }
+    }
+    let mut longer = good.clone();
+    longer.push(0);
+    assert!(Table::decode(&longer).is_err());
+    let mut newer = good;
+    newer[8] = 2;
+    let error = Table::decode(&newer).unwrap_err();
+    assert!(error.contains("version 2"), "{error}");
+}
+
+/// Whatever is wrong, the answer is a table or an error, soon.
+#[test]
+fn damaged_images_never_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in [
+        image::module(dir.path(), "a.ko", "one"),
+        image::vmlinux(dir.path(), "one"),
+    ] {
+        let good = fs::read(&path).unwrap();
+        assert!(table_of(good.clone()).unwrap().is_some());
+        for n in 0..good.len() {
+            let _ = table_of(good[..n].to_vec());
+        }
+        for i in 0..good.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bytes = good.clone();
+                bytes[i] ^= flip;
+                let _ = table_of(bytes);
+            }
+        }
+        // Every word as a huge number.
+        for i in (0..good.len() - 8).step_by(4) {
+            for word in [u64::MAX, 1 << 63, 1 << 40, u64::MAX - 7] {
+                let mut bytes = good.clone();
+                bytes[i..i + 8].copy_from_slice(&word.to_le_bytes());
+                let _ = table_of(bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_modules_are_stripped_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let good = fs::read(&ko).unwrap();
+    // The program is a process a file; so only the headers, where lengths and offsets are.
+    let headers = good.len() - object_headers(&good);
+    let step = (headers / 150).max(1);
+    for i in (0..64).chain((good.len() - headers..good.len()).step_by(step)) {
+        let mut bytes = good.clone();
+        bytes[i] ^= 0xff;
+        fs::write(&ko, &bytes).unwrap();
+        let output = sidetable(&["--strip", "a.ko"], dir.path());
+        assert!(
+            matches!(output.status.code(), Some(0 | 1)),
+            "byte {i}: {output:?}"
+        );
+        if output.status.code() == Some(1) {
+            assert_eq!(
+                fs::read(&ko).unwrap(),
+                bytes,
+                "byte {i}: changed and refused"
+            );
+        }
+    }
+}
+
+/// Offset of the section headers.
+fn object_headers(elf: &[u8]) -> usize {
+    u64::from_le_bytes(elf[40..48].try_into().unwrap()) as usize
+}
