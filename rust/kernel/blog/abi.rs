@@ -5,12 +5,9 @@
 //! Only code that is inlined into a driver's crate may use these: the kernel crate is always built
 //! in, and `blog/` may be a module.
 
-use core::{
-    ffi::{
-        c_char,
-        c_int, //
-    },
-    sync::atomic::AtomicU8, //
+use core::ffi::{
+    c_char,
+    c_int, //
 };
 
 use super::{
@@ -57,6 +54,6 @@ unsafe extern "C" {
     /// The time, where the clock is not the TSC.
     pub safe fn blog_clock_read() -> u64;
 
-    /// 1 if the clock is the TSC, else 0. Constant while anything is logged.
-    pub safe static blog_clock_is_tsc: AtomicU8;
+    /// 1 if the clock is the TSC, else 0. Constant while any component is on.
+    pub static blog_clock_is_tsc: u8;
 }

@@ -36,6 +36,11 @@ use super::types::{
     note = "structs and enums with fields of fixed size can be logged with `#[derive(BlogArg)]`"
 )]
 pub unsafe trait BlogArg {
+    /// `Self`. The macros' expansions name the type so, to have one compile error where there is no
+    /// implementation.
+    #[doc(hidden)]
+    type This: BlogArg + ?Sized;
+
     /// What is stored.
     const CODE: TypeCode;
 
@@ -86,6 +91,8 @@ macro_rules! impl_scalar {
     ($($ty:ty => $kind:ident, |$v:ident| $stored:expr;)*) => {$(
         // SAFETY: `store` writes one value of the size of `FIXED`, as the kind demands.
         unsafe impl BlogArg for $ty {
+            type This = Self;
+
             const CODE: TypeCode = TypeCode::plain(types::$kind);
             const FIXED: usize = match Self::CODE.fixed_size() {
                 Some(n) => n,
@@ -153,6 +160,8 @@ impl_scalar! {
 
 // SAFETY: `store` writes the address as 8 bytes.
 unsafe impl<T> BlogArg for *const T {
+    type This = Self;
+
     const CODE: TypeCode = TypeCode::plain(types::POINTER);
     const FIXED: usize = 8;
 
@@ -168,6 +177,8 @@ unsafe impl<T> BlogFixed for *const T {}
 
 // SAFETY: As `*const T`.
 unsafe impl<T> BlogArg for *mut T {
+    type This = Self;
+
     const CODE: TypeCode = <*const T>::CODE;
     const FIXED: usize = <*const T>::FIXED;
 
@@ -196,6 +207,8 @@ macro_rules! impl_tail {
     ($($ty:ty => $kind:ident, |$v:ident| $bytes:expr;)*) => {$(
         // SAFETY: `store` writes the `u16` length.
         unsafe impl BlogArg for $ty {
+            type This = Self;
+
             const CODE: TypeCode = TypeCode::plain(types::$kind);
             const FIXED: usize = 2;
 
@@ -223,6 +236,8 @@ impl_tail! {
 
 // SAFETY: `store` writes N bytes.
 unsafe impl<const N: usize> BlogArg for [u8; N] {
+    type This = Self;
+
     const CODE: TypeCode = match TypeCode::byte_array(N) {
         Some(code) => code,
         None => panic!("BLog: this array is larger than a record"),
@@ -243,6 +258,8 @@ macro_rules! impl_ref {
     ($($ty:ty),*) => {$(
         // SAFETY: Defers to `T` in everything.
         unsafe impl<T: BlogArg + ?Sized> BlogArg for $ty {
+            type This = Self;
+
             const CODE: TypeCode = T::CODE;
             const FIXED: usize = T::FIXED;
 
@@ -272,6 +289,8 @@ impl_ref!(&T, &mut T);
 
 // SAFETY: `store` writes the tag and then either `T`'s fixed bytes or as many zeros.
 unsafe impl<T: BlogArg> BlogArg for Option<T> {
+    type This = Self;
+
     const CODE: TypeCode = wrap(T::CODE, types::OPTION);
     const FIXED: usize = 1 + T::FIXED;
 
@@ -312,6 +331,8 @@ pub trait Errno {
 
 // SAFETY: `store` writes the tag and max(`T::FIXED`, 4) bytes, padded with zeros.
 unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
+    type This = Self;
+
     const CODE: TypeCode = wrap(T::CODE, types::RESULT);
     const FIXED: usize = 1 + if T::FIXED > 4 { T::FIXED } else { 4 };
 

@@ -54,6 +54,8 @@ macro_rules! impl_as {
     ($(($($generics:tt)*) $ty:ty => $kind:ident $stored:ty, |$v:ident| $value:expr;)*) => {$(
         // SAFETY: Stores what `$stored` does, which is what the kind demands.
         unsafe impl<$($generics)*> BlogArg for $ty {
+            type This = Self;
+
             const CODE: TypeCode = TypeCode::plain(types::$kind);
             const FIXED: usize = <$stored>::FIXED;
 
@@ -88,6 +90,8 @@ macro_rules! impl_deref {
     ($(($($generics:tt)*) $ty:ty => $target:ty;)*) => {$(
         // SAFETY: Defers to the target in everything.
         unsafe impl<$($generics)*> BlogArg for $ty {
+            type This = Self;
+
             const CODE: TypeCode = <$target>::CODE;
             const FIXED: usize = <$target>::FIXED;
 

@@ -8,18 +8,24 @@ use super::{
     abi,
     ring::Ring, //
 };
-use core::sync::atomic::Ordering::Relaxed;
 
 /// Reads the clock for a record in `ring`.
-///
-/// A clock other than the TSC may step back a little between contexts. Within a ring time never
-/// does.
 #[inline(always)]
 pub(super) fn read(ring: &Ring) -> u64 {
-    if abi::blog_clock_is_tsc.load(Relaxed) != 0 {
+    // SAFETY: `blog/` does not store to it while a component is on.
+    if unsafe { abi::blog_clock_is_tsc } != 0 {
         // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
         unsafe { core::arch::x86_64::_rdtsc() }
     } else {
-        ring.not_before_last(abi::blog_clock_read())
+        read_other::<()>(ring)
     }
+}
+
+/// Reads a clock that may step back a little between contexts; within a ring it does not.
+///
+/// Generic, so that it is compiled into the driver's crate: the kernel crate cannot call `blog/`.
+#[cold]
+#[inline(never)]
+fn read_other<T>(ring: &Ring) -> u64 {
+    ring.not_before_last(abi::blog_clock_read())
 }

@@ -15,6 +15,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
+        AtomicU32,
         AtomicU8,
         Ordering::Relaxed, //
     }, //
@@ -152,9 +153,9 @@ impl Default for Config {
 pub struct RawComponent {
     /// 0: off. Else a site logs if its gate is at most this: one more than the level.
     pub threshold: AtomicU8,
+    _pad: [u8; 3],
     /// Index into [`Tls::rings`](super::ring::Tls::rings).
-    pub slot: AtomicU8,
-    _pad: [u8; 6],
+    pub slot: AtomicU32,
     /// Rings by CPU times 3 plus context: 0 softirq, 1 hardirq, 2 NMI. Null where there is none
     /// yet.
     pub percpu: AtomicPtr<AtomicPtr<Ring>>,
@@ -178,8 +179,8 @@ impl RawComponent {
     pub const fn new(config: Config) -> Self {
         Self {
             threshold: AtomicU8::new(0),
-            slot: AtomicU8::new(0),
-            _pad: [0; 6],
+            _pad: [0; 3],
+            slot: AtomicU32::new(0),
             percpu: AtomicPtr::new(ptr::null_mut()),
             state: AtomicPtr::new(ptr::null_mut()),
             config,
@@ -221,13 +222,6 @@ macro_rules! impl_pointer {
 }
 
 impl_pointer!(&T, Arc<T>, KBox<T>);
-
-/// Compiles only if `component` is one; for the macros' expansions.
-#[doc(hidden)]
-#[inline(always)]
-pub fn check<T: Component + ?Sized>(component: &T) -> &T {
-    component
-}
 
 /// Whether the component is on, as its memory says.
 #[doc(hidden)]

@@ -32,21 +32,21 @@ use crate::bindings;
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
-/// The current task if the caller runs in one, else null.
+/// The ring of `component` for the caller's context, or null where there is none yet.
 #[cfg(not(CONFIG_UML))]
 #[inline(always)]
-fn task() -> *mut bindings::task_struct {
+pub(super) fn ring(component: &RawComponent) -> *mut Ring {
     // SAFETY: Reads this CPU's preemption count, in one instruction.
     unsafe {
         core::arch::asm!(
             "testl ${mask}, %gs:__preempt_count(%rip)",
             "jnz {interrupt}",
             mask = const INTERRUPT as i32,
-            interrupt = label { return ptr::null_mut() },
+            interrupt = label { return interrupt_ring(component) },
             options(readonly, nostack, att_syntax),
         );
     }
-    let task;
+    let task: *mut bindings::task_struct;
     // SAFETY: Reads the pointer to the current task, which is the same on whichever CPU the task
     // runs.
     unsafe {
@@ -56,23 +56,30 @@ fn task() -> *mut bindings::task_struct {
             options(pure, nomem, nostack, preserves_flags, att_syntax),
         );
     }
-    task
-}
-
-#[cfg(CONFIG_UML)]
-#[inline(always)]
-fn task() -> *mut bindings::task_struct {
-    // SAFETY: Reads the preemption count and the current task.
-    unsafe { bindings::blog_task() }
+    // SAFETY: This is the current task.
+    unsafe { task_ring(component, task) }
 }
 
 /// The ring of `component` for the caller's context, or null where there is none yet.
+#[cfg(CONFIG_UML)]
 #[inline(always)]
 pub(super) fn ring(component: &RawComponent) -> *mut Ring {
-    let task = task();
+    // SAFETY: Reads the preemption count and the current task.
+    let task = unsafe { bindings::blog_task() };
     if task.is_null() {
         return interrupt_ring(component);
     }
+    // SAFETY: This is the current task.
+    unsafe { task_ring(component, task) }
+}
+
+/// The ring of a task, or null where there is none yet.
+///
+/// # Safety
+///
+/// `task` is the current task.
+#[inline(always)]
+unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) -> *mut Ring {
     // SAFETY: The current task is valid. Its `blog_tls` is a pointer-sized field that others
     // store only while the task cannot run.
     let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
@@ -80,7 +87,7 @@ pub(super) fn ring(component: &RawComponent) -> *mut Ring {
     if tls.is_null() {
         return ptr::null_mut();
     }
-    let slot = usize::from(component.slot.load(Relaxed));
+    let slot = component.slot.load(Relaxed) as usize;
     debug_assert!(slot < MAX_COMPONENTS);
     // SAFETY: A table that the task has is valid, and by the invariants of `RawComponent`, `slot`
     // is an index into it.

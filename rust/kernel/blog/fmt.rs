@@ -19,10 +19,10 @@ use core::{
 
 use super::{
     arg::{
+        BlogArg,
         BlogFixed,
         Errno, //
     },
-    args::BlogArgs,
     wrap::{
         Hex,
         Mac,
@@ -32,10 +32,6 @@ use super::{
 
 /// Compiles only if `T` can be a field of a derived type.
 pub const fn field<T: BlogFixed>() {}
-
-/// Compiles only if these arguments can be logged, for calls that are configured out.
-#[inline(always)]
-pub fn args<A: BlogArgs>(_: A) {}
 
 /// Carries the type of an argument from the place where it is evaluated to the call site's
 /// descriptor, which the expansion needs before.
@@ -54,6 +50,19 @@ impl<T: ?Sized> Probe<T> {
     /// Ties the probe to the type of `_arg`.
     #[inline(always)]
     pub const fn bind(&self, _arg: &T) {}
+}
+
+/// Compiles only if the type can be logged. If it cannot, then that is reported here, and nothing
+/// else about the type: `This` is not known then.
+#[inline(always)]
+pub const fn known<T: BlogArg + ?Sized>(_: &Probe<T>) -> Probe<T::This> {
+    Probe::new()
+}
+
+/// The same for a value.
+#[inline(always)]
+pub fn value<T: BlogArg<This = T> + ?Sized>(value: &T) -> &T::This {
+    value
 }
 
 macro_rules! fmt_traits {

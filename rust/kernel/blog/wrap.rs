@@ -57,6 +57,8 @@ pub struct Mac(pub [u8; 6]);
 
 // SAFETY: `store` writes the six bytes.
 unsafe impl BlogArg for Mac {
+    type This = Self;
+
     const CODE: TypeCode = TypeCode::plain(types::MAC);
     const FIXED: usize = 6;
 
@@ -133,6 +135,8 @@ impl Ptr {
 
 // SAFETY: `store` writes the 8 bytes.
 unsafe impl BlogArg for Ptr {
+    type This = Self;
+
     const CODE: TypeCode = TypeCode::plain(types::POINTER);
     const FIXED: usize = 8;
 

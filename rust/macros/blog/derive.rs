@@ -59,8 +59,11 @@ impl Shape<'_> {
 
     /// The sum of the sizes of the first `n` fields.
     fn offset(&self, n: usize) -> TokenStream {
-        let types = self.types().take(n);
-        quote!(0 #(+ <#types as ::kernel::blog::BlogArg>::FIXED)*)
+        let sizes = self
+            .types()
+            .take(n)
+            .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>::FIXED));
+        quote!(0 #(+ #sizes)*)
     }
 
     fn size(&self) -> TokenStream {
@@ -76,6 +79,9 @@ impl Shape<'_> {
             .collect();
         let start = usize::from(tag.is_some());
         let offsets = (0..self.fields.len()).map(|i| self.offset(i));
+        let types = self
+            .types()
+            .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>));
         let tag = tag.map(|tag| {
             // The number of variants was checked.
             let tag = u8::try_from(tag).unwrap_or_default();
@@ -84,7 +90,7 @@ impl Shape<'_> {
         quote! {
             #path { #(#members: #bindings,)* } => {
                 #tag
-                #(::kernel::blog::BlogArg::store(#bindings, __dst.add(#start + #offsets));)*
+                #(#types::store(#bindings, __dst.add(#start + #offsets));)*
             }
         }
     }
@@ -183,6 +189,8 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
 
             // SAFETY: `store` writes each field in its place, and zeros for what a variant lacks.
             unsafe impl ::kernel::blog::BlogArg for #ident {
+                type This = Self;
+
                 const CODE: ::kernel::blog::types::TypeCode =
                     ::kernel::blog::types::TypeCode::derived(
                         ::kernel::blog::types::derived_hash(
@@ -216,17 +224,25 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
+/// A span at a field's type, for code of our own: what is wrong with the type is reported there.
+fn at(ty: &Type) -> Span {
+    Span::mixed_site().located_at(ty.span())
+}
+
 /// Compiles only if the field can be stored.
 fn check_field(ty: &Type) -> TokenStream {
-    let span = Span::mixed_site().located_at(ty.span());
-    quote_spanned! {span=>
+    quote_spanned! {at(ty)=>
         const _: fn() = ::kernel::blog::fmt::field::<#ty>;
     }
 }
 
 /// The method that emits the descriptor.
 fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>]) -> TokenStream {
-    let types: Vec<_> = shapes.iter().flat_map(Shape::types).collect();
+    let types: Vec<_> = shapes
+        .iter()
+        .flat_map(Shape::types)
+        .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>))
+        .collect();
     let codes: Vec<Ident> = (0..types.len()).map(|i| format_ident!("f{i}")).collect();
     let mut codes_left = codes.iter();
 
@@ -270,14 +286,14 @@ fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>]) -> TokenStream {
     quote! {
         #[inline(always)]
         fn describe() {
-            #(<#types as ::kernel::blog::BlogArg>::describe();)*
+            #(#types::describe();)*
             // SAFETY: Emits no code, and data into a section that is not loaded.
             #[cfg(target_arch = "x86_64")]
             unsafe {
                 ::core::arch::asm!(
                     #t
                     code = const Self::CODE.0,
-                    #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
+                    #(#codes = const #types::CODE.0,)*
                     options(nomem, nostack, preserves_flags, att_syntax),
                 );
             }

@@ -9,16 +9,17 @@
 //!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> &'static Site {
 //!         asm!(…)                      // entry, descriptor; code: lea
 //!     }
-//!     match &COMPONENT {
+//!     match &(COMPONENT) {
 //!         component => if is_on(component) {                   // patched no-op
-//!             let p0 = Probe::new();
-//!             display(&p0);                                    // only checks the type
-//!             let site = __blog_site(&p0);
+//!             let probe0 = Probe::new();
+//!             let known0 = known(&probe0);                     // only checks the type
+//!             display(&known0);                                // likewise
+//!             let site = __blog_site(&known0);
 //!             if site.is_on(component) {
 //!                 match (&a,) {                                // evaluates
-//!                     args => {
-//!                         p0.bind(args.0);                     // tells A0
-//!                         log(component, site, args);
+//!                     values => {
+//!                         probe0.bind(values.0);               // tells A0
+//!                         log(component, site, (value(values.0),));
 //!                     }
 //!                 }
 //!             }
@@ -411,28 +412,38 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
         return Err(Error::new(span, "this format string is too long"));
     }
 
-    let site = site_fn(level, &format, &names, args.len());
-    let component = spanned_component(&input.component);
-    let checks = checks(&args);
+    let site_fn = site_fn(level, &format, &names, args.len());
+    let value = &input.component;
+    // Invisible to the user's expressions; at the component, so that it is reported there, and
+    // once, if it is none.
+    let component = Ident::new("component", at(value.span()));
+    let is_on = quote_spanned!(component.span()=> ::kernel::blog::Component::is_on(#component));
+    let as_raw = quote_spanned!(component.span()=> ::kernel::blog::Component::raw(#component));
+    let [raw, site, values] = ["raw", "site", "values"].map(|s| Ident::new(s, Span::mixed_site()));
     let evaluate = evaluate(&args);
-    let (probes, binds) = probes(&args);
+    let probes = Probes::new(&args, &values);
+    let Probes {
+        declare,
+        refs,
+        binds,
+        checked,
+    } = &probes;
     let reachable = reachable();
 
     Ok(quote! {{
         #[cfg(#reachable)]
         {
-            #site
-            match #component {
-                __component => if ::kernel::blog::Component::is_on(__component) {
-                    #(let #probes = ::kernel::blog::fmt::Probe::new();)*
-                    #checks
-                    let __site = __blog_site(#(&#probes),*);
-                    let __raw = ::kernel::blog::Component::raw(__component);
-                    if __site.is_on(__raw) {
+            #site_fn
+            match &(#value) {
+                #component => if #is_on {
+                    #declare
+                    let #site = __blog_site(#(#refs),*);
+                    let #raw = #as_raw;
+                    if #site.is_on(#raw) {
                         match #evaluate {
-                            __args => {
+                            #values => {
                                 #binds
-                                ::kernel::blog::log(__raw, __site, __args);
+                                ::kernel::blog::log(#raw, #site, (#(#checked,)*));
                             }
                         }
                     }
@@ -442,15 +453,14 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
         // The same types, and no code.
         #[cfg(not(#reachable))]
         if false {
-            match #component {
-                __component => {
-                    let _ = ::kernel::blog::Component::raw(__component);
-                    #(let #probes = ::kernel::blog::fmt::Probe::new();)*
-                    #checks
+            match &(#value) {
+                #component => {
+                    let _ = #as_raw;
+                    #declare
                     match #evaluate {
-                        __args => {
+                        #values => {
                             #binds
-                            ::kernel::blog::fmt::args(__args);
+                            let _ = (#(#checked,)*);
                         }
                     }
                 }
@@ -459,43 +469,59 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     }})
 }
 
-/// A reference to the component, with an error in its place if it is none.
-fn spanned_component(component: &Expr) -> TokenStream {
-    let span = at(component.span());
-    quote_spanned!(span=> ::kernel::blog::component::check(&(#component)))
-}
-
 /// A span in the user's code, for names of our own.
 fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
-/// The probes' names, and what ties them to the arguments.
-fn probes(args: &[Stored]) -> (Vec<Ident>, TokenStream) {
-    let probes = args
-        .iter()
-        .enumerate()
-        .map(|(i, arg)| format_ident!("__p{i}", span = at(arg.span)))
-        .collect::<Vec<_>>();
-    let index = (0..args.len()).map(syn::Index::from);
-    let binds = quote!(#(#probes.bind(__args.#index);)*);
-    (probes, binds)
+/// What is done with the probes. Each token is at its argument: this is where the compiler reports
+/// what cannot be logged.
+#[derive(Default)]
+struct Probes {
+    /// Declares them, and checks what placeholders want of their types.
+    declare: TokenStream,
+    /// References to them.
+    refs: Vec<TokenStream>,
+    /// Ties them to the arguments, which are a tuple of references.
+    binds: TokenStream,
+    /// The arguments again, for who wants them to be of known types.
+    checked: Vec<TokenStream>,
 }
 
-/// Calls that compile only if each argument can be logged as its placeholders say.
-fn checks(args: &[Stored]) -> TokenStream {
-    let (probes, _) = probes(args);
-    let mut out = TokenStream::new();
-    for (arg, probe) in args.iter().zip(probes) {
-        let span = at(arg.span);
-        let count = arg.is_count.then_some("count");
-        let checks: BTreeSet<_> = arg.kinds.iter().map(|k| k.check()).chain(count).collect();
-        for check in checks {
-            let check = Ident::new(check, span);
-            out.extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#probe);));
+impl Probes {
+    fn new(args: &[Stored], values: &Ident) -> Self {
+        let mut this = Self::default();
+        for (i, arg) in args.iter().enumerate() {
+            let span = at(arg.span);
+            let probe = format_ident!("probe{i}", span = span);
+            let known = format_ident!("known{i}", span = span);
+            let mut index = syn::Index::from(i);
+            index.span = span;
+            let mut values = values.clone();
+            values.set_span(span);
+            this.declare.extend(quote_spanned! {span=>
+                let #probe = ::kernel::blog::fmt::Probe::new();
+                let #known = ::kernel::blog::fmt::known(&#probe);
+            });
+            let checks: BTreeSet<_> = arg.kinds.iter().map(|k| k.check()).collect();
+            for check in checks {
+                let check = Ident::new(check, span);
+                this.declare
+                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#known);));
+            }
+            if arg.is_count {
+                // Of the probe itself, so that an integer literal becomes a `usize`.
+                this.declare
+                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::count(&#probe);));
+            }
+            this.refs.push(quote_spanned!(span=> &#known));
+            this.binds
+                .extend(quote_spanned!(span=> #probe.bind(#values.#index);));
+            this.checked
+                .push(quote_spanned!(span=> ::kernel::blog::fmt::value(#values.#index)));
         }
+        this
     }
-    out
 }
 
 /// The tuple of references to the arguments.
@@ -560,6 +586,13 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
         fn __blog_site<#(#types: ::kernel::blog::BlogArg + ?Sized,)*>(
             #(_: &::kernel::blog::fmt::Probe<#types>,)*
         ) -> &'static ::kernel::blog::Site {
+            const {
+                ::core::assert!(
+                    0 #(+ <#types as ::kernel::blog::BlogArg>::FIXED)*
+                        <= ::kernel::blog::types::MAX_PAYLOAD,
+                    "BLog: these arguments are larger than a record (1020 bytes)"
+                );
+            }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
             let site: *const ::kernel::blog::Site;
             // SAFETY: The code is one `lea`, of an entry that is laid out as `Site` is.

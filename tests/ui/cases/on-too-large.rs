@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Arguments of fixed size that do not fit into a record.
+
+use kernel::prelude::*;
+
+blog_component! { C, name: "c" }
+
+pub fn f(bytes: &[u8; 600]) {
+    blog_log!(C, "{:?} {:?}", bytes, bytes);
+//~ ^ evaluation panicked: BLog: these arguments are larger than a record (1020 bytes): evaluation of `f::__blog_site::<&[u8; 600], &[u8; 600]>::{constant#0}` failed here
+}
