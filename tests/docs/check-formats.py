@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compares tables of Documentation/blog with the sources: formats.rst down to
 the bit, in admin-guide.rst the files in debugfs and the keys in them, in json.rst
-the keys that blog-decode prints; and its options.
+the keys that blog-decode prints; and its options; in driver-guide.rst the
+compile errors, against tests/ui/cases.
 
 usage: check-formats.py [--self-test]
 
@@ -25,7 +26,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, "Documentation/blog", name)
-         for name in ("formats.rst", "admin-guide.rst", "json.rst")]
+         for name in ("formats.rst", "admin-guide.rst", "json.rst", "driver-guide.rst")]
 KERNEL_BLOG = os.path.join(TOP, "rust/kernel/blog")
 TASK_PATCH = os.path.join(TOP, "patches/task_struct-blog-tls.patch")
 
@@ -43,7 +44,7 @@ ALL_TABLES = {
     "struct snapshot::Ring", "struct snapshot::Page", "struct snapshot::End",
     "cstruct blog_site", "site", "type", "variant", "field", "table",
     "files GLOBAL", "files COMPONENT", "keys show_global", "keys show_component",
-    "json", "options",
+    "json", "options", "messages",
 }
 
 
@@ -317,6 +318,20 @@ def compare_options(b, errors):
     need(errors, str(b), [row[0] for row in b.rows], options)
 
 
+def compare_messages(b, errors):
+    folder = os.path.join(TOP, "tests/ui/cases")
+    real = "\n".join(read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)))
+    terms = [t for line in b.text if line.startswith("``")
+             for t in re.split(r", (?=``)", line)]
+    if not terms:
+        errors.append(f"{b}: there are none")
+    for term in terms:
+        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace(
+            r"`\{\}`", r"`\{[^`]*\}`")
+        if not re.search(r"\^ [^\n]*" + pattern, real):
+            errors.append(f"{b}: no test of the compiler's messages has {term}")
+
+
 class Layout:
     """Reads bytes by the rows of a table."""
 
@@ -498,6 +513,8 @@ def compare(blocks, facts):
             compare_cstruct(b, errors)
         elif b.kind == "example":
             compare_example(b, facts, errors)
+        elif b.kind == "messages":
+            compare_messages(b, errors)
         elif b.kind == "options":
             compare_options(b, errors)
         elif b.kind == "files":
