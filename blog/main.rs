@@ -17,7 +17,7 @@
 //! | `writer.rs` | the slow path of a log call |
 //! | `task.rs` | the tables that tasks point to, and the end of a task |
 //! | `clock.rs` | the clock of all records |
-//! | `snapshot.rs` | the reader |
+//! | `snapshot.rs`, `sort.rs` | the reader |
 //! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
 //!
 //! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
@@ -36,6 +36,7 @@ mod memory;
 mod pool;
 mod registry;
 mod snapshot;
+mod sort;
 mod stats;
 mod task;
 mod writer;
@@ -70,5 +71,36 @@ impl Drop for Blog {
         // Modules that log depend on this one, so nobody logs any more.
         registry::stop();
         task::stop();
+    }
+}
+
+/// Suites that look inside; those of the API are modules of their own, in `tests/`.
+///
+/// KUnit can only be called from here if it is built in, or this is a module too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests {
+    mod rig {
+        include!("tests/core_rig.rs");
+    }
+    mod control {
+        use kernel::prelude::*;
+        include!("tests/core_control.rs");
+    }
+    mod images {
+        use kernel::prelude::*;
+        include!("tests/core_images.rs");
+    }
+    mod registry {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_registry.rs");
+    }
+    mod ring {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_ring.rs");
     }
 }

@@ -159,7 +159,7 @@ impl Registry {
 /// Removes a component and all that belongs to it.
 ///
 /// Nobody can log to it. A snapshot that is being read keeps the memory until its file is closed.
-fn remove(state: &Arc<State>) {
+pub(crate) fn remove(state: &Arc<State>) {
     files::remove(state);
     state.detach();
     task::unpublish(state.slot());
@@ -213,7 +213,7 @@ unsafe fn coming(
 ///
 /// Called by glue.c, with what `struct module` says.
 #[no_mangle]
-unsafe extern "C" fn blog_module_coming(
+pub(crate) unsafe extern "C" fn blog_module_coming(
     name: *const c_char,
     build_id: *const u8,
     sites: *const Site,
@@ -239,7 +239,7 @@ unsafe extern "C" fn blog_module_coming(
 ///
 /// As for [`blog_module_coming`].
 #[no_mangle]
-unsafe extern "C" fn blog_module_going(
+pub(crate) unsafe extern "C" fn blog_module_going(
     sites: *const Site,
     _num_sites: u32,
     components: *const *const RawComponent,
@@ -261,7 +261,7 @@ unsafe extern "C" fn blog_module_going(
 ///
 /// Both stay valid until [`blog_component_unregister`].
 #[no_mangle]
-unsafe extern "C" fn blog_component_register(
+pub(crate) unsafe extern "C" fn blog_component_register(
     raw: *const RawComponent,
     name: *const c_char,
 ) -> c_int {
@@ -278,7 +278,7 @@ unsafe extern "C" fn blog_component_register(
 ///
 /// It is registered, and nobody logs to it any more.
 #[no_mangle]
-unsafe extern "C" fn blog_component_unregister(raw: *const RawComponent) {
+pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawComponent) {
     let state = REGISTRY.lock().find(raw);
     if let Some(state) = state {
         remove(&state);

@@ -63,6 +63,7 @@ use crate::{
     memory::Memory,
     pool::Store,
     registry,
+    sort::sort_by_key,
     task::{
         self,
         Writer, //
@@ -115,8 +116,7 @@ macro_rules! plain {
 plain!(FileHeader SectionHeader System Clock ClockPair Image Component Ring Page End);
 
 /// A page that is to be copied.
-// The order of the fields is that in which pages are written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 struct Listed {
     ring: u32,
     seq: u64,
@@ -152,7 +152,7 @@ fn list_rings(state: &State, inner: &Inner, list: &mut KVVec<ListedRing>) -> Res
         }
     });
     result?;
-    writers.sort_unstable_by_key(|writer: &Writer| writer.ring);
+    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
 
     for id in 0..owned.rings() {
         let Some(mut info) = info_of(memory, id) else {
@@ -207,7 +207,7 @@ fn list_pages(inner: &Inner, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) 
             list.push(listed, GFP_KERNEL)?;
         }
     }
-    list.sort_unstable();
+    sort_by_key(list, |page| (page.ring, page.seq));
     Ok(())
 }
 

@@ -58,7 +58,7 @@ unsafe fn state_of<'a>(raw: *const RawComponent) -> Option<&'a State> {
 ///
 /// `raw` is valid, and the caller is a log call to it.
 #[no_mangle]
-unsafe extern "C" fn blog_ring_get(raw: *const RawComponent) -> *mut Ring {
+pub(crate) unsafe extern "C" fn blog_ring_get(raw: *const RawComponent) -> *mut Ring {
     // SAFETY: By this function's requirements.
     let Some(state) = (unsafe { state_of(raw) }) else {
         return ptr::null_mut();
@@ -125,7 +125,7 @@ unsafe fn ring_of(state: &State) -> Option<*mut Ring> {
 ///
 /// `raw` is valid, `ring` is one of its rings, and the caller is in [`Ring::write`] on it.
 #[no_mangle]
-unsafe extern "C" fn blog_ring_turn(
+pub(crate) unsafe extern "C" fn blog_ring_turn(
     raw: *const RawComponent,
     ring: *mut Ring,
     bytes: u32,

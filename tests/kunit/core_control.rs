@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: what may be written into control files, and what may not. And sorting.
+// All of that is pure, so it needs no component.
+
+#[kunit_tests(blog_control)]
+mod suite {
+    use crate::{
+        control::*,
+        sort::sort_by_key, //
+    };
+    use kernel::{
+        blog::{
+            record::Level,
+            ring::Mode, //
+        },
+        prelude::*, //
+    };
+
+    #[test]
+    fn switches_are_0_or_1() {
+        assert_eq!(parse_switch("0"), Ok(false));
+        assert_eq!(parse_switch("1\n"), Ok(true));
+        assert_eq!(parse_switch(" 1 \n"), Ok(true));
+        for bad in [
+            "", "\n", "2", "01", "-1", "y", "on", "1 1", "1\0", "1;", "+1",
+        ] {
+            assert_eq!(parse_switch(bad), Err(EINVAL));
+        }
+    }
+
+    #[test]
+    fn triggers_are_1() {
+        assert_eq!(parse_trigger("1\n"), Ok(()));
+        for bad in ["", "0", "2", "1 0", "yes"] {
+            assert_eq!(parse_trigger(bad), Err(EINVAL));
+        }
+    }
+
+    #[test]
+    fn numbers_are_plain_decimal() {
+        assert_eq!(parse_number("0"), Ok(0));
+        assert_eq!(parse_number("4294967295\n"), Ok(u32::MAX));
+        for bad in [
+            "",
+            " ",
+            "-1",
+            "+1",
+            "0x10",
+            "1k",
+            "4294967296",
+            "99999999999999999999",
+            "1 2",
+            "1.5",
+            "1_000",
+            "\u{661}",
+        ] {
+            assert_eq!(parse_number(bad), Err(EINVAL));
+        }
+    }
+
+    #[test]
+    fn levels_are_names_or_numbers() {
+        assert_eq!(parse_level("0"), Ok(None));
+        assert_eq!(parse_level("off\n"), Ok(None));
+        for level in Level::ALL {
+            assert_eq!(parse_level(level.name()), Ok(Some(level)));
+            assert_eq!(level_name(Some(level)), level.name());
+        }
+        assert_eq!(parse_level("1"), Ok(Some(Level::Err)));
+        assert_eq!(parse_level("5"), Ok(Some(Level::Trace)));
+        for bad in ["", "6", "-1", "Debug", "debugging", "err warn", "00", "11"] {
+            assert_eq!(parse_level(bad), Err(EINVAL));
+        }
+    }
+
+    #[test]
+    fn modes_are_names() {
+        for mode in [Mode::Overwrite, Mode::Discard] {
+            assert_eq!(parse_mode(mode_name(mode)), Ok(mode));
+        }
+        for bad in ["", "0", "over", "Overwrite", "discard overwrite"] {
+            assert_eq!(parse_mode(bad), Err(EINVAL));
+        }
+    }
+
+    #[test]
+    fn queries_have_conditions_and_flags() {
+        let mut all = queries("module rnull_mod level debug site 3-9 +p\n");
+        let query = all.next();
+        assert_eq!(
+            query,
+            Some(Ok(Query {
+                module: Some("rnull_mod"),
+                ids: Some((3, 9)),
+                level: Some(Level::Debug),
+                switch: Switch::On,
+            }))
+        );
+        assert_eq!(all.next(), None);
+
+        let none = Query {
+            module: None,
+            ids: None,
+            level: None,
+            switch: Switch::Off,
+        };
+        assert_eq!(queries("-p").next(), Some(Ok(none)));
+        let on = Query {
+            switch: Switch::On,
+            ..none
+        };
+        assert_eq!(queries("=p").next(), Some(Ok(on)));
+        let one = Query {
+            ids: Some((1048575, 1048575)),
+            switch: Switch::Follow,
+            ..none
+        };
+        assert_eq!(queries("site 1048575 =_").next(), Some(Ok(one)));
+    }
+
+    #[test]
+    fn queries_are_separated_by_newlines_and_semicolons() {
+        let text = "\n; +p ;site 1 -p\n# comment +p\n\n=_;";
+        assert_eq!(queries(text).count(), 3);
+        assert_eq!(queries(" \n;;\n# x").count(), 0);
+    }
+
+    #[test]
+    fn odd_queries_are_refused() {
+        for bad in [
+            "p",
+            "+",
+            "+q",
+            "+pp",
+            "+p +p",
+            "+p module x",
+            "module",
+            "module x",
+            "module x module y +p",
+            "site +p",
+            "site 0 +p",
+            "site 5-3 +p",
+            "site 1-1048576 +p",
+            "site 1- +p",
+            "site -3 +p",
+            "site 1-2-3 +p",
+            "site x +p",
+            "site 0x1 +p",
+            "level +p",
+            "level 0 +p",
+            "level 6 +p",
+            "level off +p",
+            "file a.rs +p",
+            "line 3 +p",
+            "format foo +p",
+            "func f +p",
+        ] {
+            assert_eq!(queries(bad).next(), Some(Err(EINVAL)));
+        }
+    }
+
+    #[test]
+    fn sorting_sorts() -> Result {
+        let mut random = 1u32;
+        for len in 0..70 {
+            let mut values = KVec::new();
+            for _ in 0..len {
+                // A linear congruence, with many equal keys.
+                random = random.wrapping_mul(1664525).wrapping_add(1013904223);
+                values.push((random >> 28, random), GFP_KERNEL)?;
+            }
+            let sum = |v: &[(u32, u32)]| v.iter().fold(0u32, |s, n| s.wrapping_add(n.1));
+            let before = sum(&values);
+            sort_by_key(&mut values, |n| n.0);
+            assert!(values.windows(2).all(|n| n[0].0 <= n[1].0));
+            assert_eq!(sum(&values), before);
+            assert_eq!(values.len(), len);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: site ids by build ID, and switching sites. It works on tables of sites of its own,
+// not on those of the running system.
+
+#[kunit_tests(blog_images)]
+mod suite {
+    use crate::{
+        control::queries,
+        images::*, //
+    };
+    use core::sync::atomic::{
+        AtomicU16,
+        AtomicU32,
+        AtomicU8,
+        Ordering::Relaxed, //
+    };
+    use kernel::{
+        blog::{
+            record::{
+                Level,
+                SITE_MAX, //
+            },
+            Site, //
+        },
+        prelude::*, //
+    };
+
+    const A: [u8; 20] = [0xaa; 20];
+    const B: [u8; 20] = [0xbb; 20];
+
+    /// A table of sites as the compiler leaves it, with the levels in turn.
+    fn table(n: usize) -> Result<KVVec<Site>> {
+        let mut sites = KVVec::with_capacity(n, GFP_KERNEL)?;
+        for i in 0..n {
+            let site = Site {
+                id_shl8: AtomicU32::new(0),
+                level: Level::ALL[i % 5] as u8,
+                gate: AtomicU8::new(255),
+                flags: AtomicU16::new(0),
+            };
+            sites.push(site, GFP_KERNEL)?;
+        }
+        Ok(sites)
+    }
+
+    fn add(images: &mut Images, name: &str, id: [u8; 20], sites: &[Site]) -> Result {
+        // SAFETY: All tables here outlive the images.
+        let sites = unsafe { Sites::new(sites.as_ptr(), sites.len() as u32) };
+        images.add(name.as_bytes(), BuildId::new(id), sites)
+    }
+
+    fn ids(sites: &[Site]) -> Option<(u32, u32)> {
+        let id = |site: &Site| site.id_shl8.load(Relaxed) >> 8;
+        Some((id(sites.first()?), id(sites.last()?)))
+    }
+
+    fn gates(sites: &[Site]) -> impl Iterator<Item = u8> + '_ {
+        sites.iter().map(|site| site.gate.load(Relaxed))
+    }
+
+    fn control(images: &Images, text: &str) -> Result<u32> {
+        let mut n = 0;
+        for query in queries(text) {
+            n += images.count(&query?);
+            images.switch(&query?);
+        }
+        Ok(n)
+    }
+
+    #[test]
+    fn first_image_starts_at_1_and_sites_follow_levels() -> Result {
+        let (a, mut images) = (table(10)?, Images::new());
+        add(&mut images, "a", A, &a)?;
+        assert_eq!(ids(&a), Some((1, 10)));
+        assert!(gates(&a).eq([2, 3, 4, 5, 6, 2, 3, 4, 5, 6]));
+        Ok(())
+    }
+
+    #[test]
+    fn same_build_again_gets_the_same_range() -> Result {
+        let (a, b, again) = (table(10)?, table(3)?, table(10)?);
+        let mut images = Images::new();
+        add(&mut images, "a", A, &a)?;
+        add(&mut images, "b", B, &b)?;
+        assert_eq!(ids(&b), Some((11, 13)));
+        images.remove(a.as_ptr());
+        assert!(images.list().first().is_some_and(|image| !image.loaded()));
+        add(&mut images, "a", A, &again)?;
+        assert_eq!(ids(&again), Some((1, 10)));
+        assert_eq!(images.list().len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn another_build_never_gets_a_range_that_was_used() -> Result {
+        let mut images = Images::new();
+        let mut next = 1;
+        for n in 0..20u8 {
+            let sites = table(5)?;
+            // The same name each time, as of a module that is built again and again.
+            add(&mut images, "driver", [n + 1; 20], &sites)?;
+            assert_eq!(ids(&sites), Some((next, next + 4)));
+            next += 5;
+            images.remove(sites.as_ptr());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_surely_the_same_build_gets_a_new_range() -> Result {
+        let mut images = Images::new();
+        let (one, two) = (table(4)?, table(4)?);
+        // Without a build ID.
+        add(&mut images, "a", [0; 20], &one)?;
+        images.remove(one.as_ptr());
+        add(&mut images, "a", [0; 20], &two)?;
+        assert_eq!(ids(&two), Some((5, 8)));
+        // Another name, another number of sites.
+        let (three, four, five) = (table(4)?, table(4)?, table(5)?);
+        add(&mut images, "a", A, &three)?;
+        images.remove(three.as_ptr());
+        add(&mut images, "b", A, &four)?;
+        assert_eq!(ids(&four), Some((13, 16)));
+        add(&mut images, "a", A, &five)?;
+        assert_eq!(ids(&five), Some((17, 21)));
+        // Twice at a time.
+        let six = table(4)?;
+        add(&mut images, "b", A, &six)?;
+        assert_eq!(ids(&six), Some((22, 25)));
+        Ok(())
+    }
+
+    #[test]
+    fn ids_run_out_and_say_so() -> Result {
+        let (most, rest, none) = (table(SITE_MAX as usize - 1)?, table(2)?, table(1)?);
+        let mut images = Images::new();
+        add(&mut images, "most", A, &most)?;
+        assert_eq!(add(&mut images, "rest", B, &rest), Err(ENOSPC));
+        assert_eq!(ids(&rest), Some((0, 0)));
+        assert!(gates(&rest).all(|gate| gate == 255));
+        add(&mut images, "last", B, &none)?;
+        assert_eq!(ids(&none), Some((SITE_MAX, SITE_MAX)));
+        assert_eq!(add(&mut images, "x", [1; 20], &rest), Err(ENOSPC));
+        Ok(())
+    }
+
+    #[test]
+    fn an_image_without_sites_is_none() -> Result {
+        let mut images = Images::new();
+        add(&mut images, "a", A, &[])?;
+        assert_eq!(images.list().len(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn build_ids_have_the_linkers_lengths() {
+        let len = |n: usize| {
+            let mut id = [0; 20];
+            id.iter_mut().take(n).for_each(|b| *b = 1);
+            BuildId::new(id).as_bytes().len()
+        };
+        assert_eq!(len(0), 0);
+        assert_eq!(len(8), 8);
+        assert_eq!(len(16), 16);
+        assert_eq!(len(20), 20);
+        // A SHA-1 that ends in a zero byte is still one.
+        assert_eq!(len(19), 20);
+    }
+
+    #[test]
+    fn control_switches_what_it_means_and_nothing_else() -> Result {
+        let (a, b) = (table(5)?, table(5)?);
+        let mut images = Images::new();
+        add(&mut images, "a", A, &a)?;
+        add(&mut images, "b", B, &b)?;
+        assert_eq!(control(&images, "module b level debug +p"), Ok(1));
+        assert!(gates(&a).eq([2, 3, 4, 5, 6]));
+        assert!(gates(&b).eq([2, 3, 4, 1, 6]));
+        assert_eq!(control(&images, "site 5-6 -p"), Ok(2));
+        assert!(gates(&a).eq([2, 3, 4, 5, 255]));
+        assert!(gates(&b).eq([255, 3, 4, 1, 6]));
+        let switched = images.list().get(1).map(|i| i.switched());
+        assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
+        assert_eq!(control(&images, "module c +p"), Ok(0));
+        assert_eq!(control(&images, "site 11-20 +p"), Ok(0));
+        assert_eq!(control(&images, "=_"), Ok(10));
+        assert!(gates(&a).eq([2, 3, 4, 5, 6]));
+        assert!(gates(&b).eq([2, 3, 4, 5, 6]));
+        Ok(())
+    }
+
+    #[test]
+    fn switches_outlive_a_reload() -> Result {
+        let (a, again) = (table(5)?, table(5)?);
+        let mut images = Images::new();
+        add(&mut images, "a", A, &a)?;
+        assert_eq!(control(&images, "site 2 +p; site 4 -p"), Ok(2));
+        images.remove(a.as_ptr());
+        let switched = images.list().first().map(|i| i.switched());
+        assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
+        // Sites that are not loaded can't be switched.
+        assert_eq!(control(&images, "module a =_"), Ok(0));
+        add(&mut images, "a", A, &again)?;
+        assert!(gates(&again).eq([2, 1, 4, 255, 6]));
+        Ok(())
+    }
+}

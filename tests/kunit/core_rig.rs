@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// What the KUnit suites of blog/ stand on: a component made for one test, a way to log numbers to
+// it, and a reader of snapshots. Included by blog/main.rs into its own crate, because the suites
+// look at what no driver sees. It never runs outside of a test.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicBool,
+        AtomicU64,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        record::{
+            Control,
+            Header,
+            Lost,
+            LOST_CAUSES,
+            PAGE_HEADER_SIZE,
+            PAGE_MAGIC, //
+        },
+        ring::Ring,
+        snapshot::{
+            Kind,
+            ENDIAN,
+            FILE_MAGIC,
+            SECTION_MAGIC,
+            VERSION, //
+        },
+        Config,
+        RawComponent, //
+    },
+    prelude::*,
+    str::CString,
+    sync::Arc,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
+};
+
+use crate::{
+    clock,
+    component::State,
+    glue,
+    registry,
+    snapshot::Progress,
+    writer::{
+        blog_ring_get,
+        blog_ring_turn, //
+    }, //
+};
+
+/// Site id of the records that the tests write.
+const SITE: u32 = 7;
+
+/// A dynamic component, removed when it is dropped.
+pub(super) struct Rig {
+    raw: KBox<RawComponent>,
+    name: CString,
+    registered: bool,
+}
+
+impl Rig {
+    /// Registers a component.
+    pub(super) fn new(name: &CStr, config: Config) -> Result<Self> {
+        let name = CString::try_from(name)?;
+        let raw = KBox::new(RawComponent::new(config), GFP_KERNEL)?;
+        let mut rig = Self {
+            raw,
+            name,
+            registered: false,
+        };
+        // SAFETY: Both stay where they are until `drop` unregisters the component.
+        let ret = unsafe { registry::blog_component_register(&*rig.raw, rig.name.as_char_ptr()) };
+        kernel::error::to_result(ret)?;
+        rig.registered = true;
+        Ok(rig)
+    }
+
+    /// The driver's side.
+    pub(super) fn raw(&self) -> &RawComponent {
+        &self.raw
+    }
+
+    /// Our side.
+    pub(super) fn state(&self) -> Result<Arc<State>> {
+        state_of(&self.name)
+    }
+
+    /// Logs a number from this task. False: it was lost.
+    pub(super) fn log(&self, n: u64) -> bool {
+        log(&self.raw, n)
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if self.registered {
+            // SAFETY: It is registered, and nobody logs to it any more.
+            unsafe { registry::blog_component_unregister(&*self.raw) };
+        }
+    }
+}
+
+/// The component of this name.
+pub(super) fn state_of(name: &CStr) -> Result<Arc<State>> {
+    let mut slot = 0;
+    loop {
+        let state = registry::component_from(slot).ok_or(ENOENT)?;
+        if state.name() == name {
+            return Ok(state);
+        }
+        slot = usize::from(state.slot()) + 1;
+    }
+}
+
+/// Logs a number as a driver's inlined code would, from this task. False: it was lost, or the
+/// component is off.
+pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
+    if raw.threshold.load(Relaxed) == 0 {
+        return false;
+    }
+    // SAFETY: This is a log call to a component that is on.
+    let ring = unsafe { blog_ring_get(raw) };
+    // SAFETY: A ring is valid while its component is.
+    match unsafe { ring.as_ref() } {
+        // SAFETY: It is the ring of this task.
+        Some(ring) => unsafe { log_to(raw, ring, n) },
+        None => false,
+    }
+}
+
+/// Logs a number to a certain ring.
+///
+/// # Safety
+///
+/// The ring is one of `raw`'s, and nobody else writes to it.
+pub(super) unsafe fn log_to(raw: &RawComponent, ring: &Ring, n: u64) -> bool {
+    let at = ptr::from_ref(ring).cast_mut();
+    // SAFETY: By this function's requirement; 16 bytes are a header and a number.
+    unsafe {
+        ring.write(
+            16,
+            SITE << 8,
+            |ring| ring.not_before_last(clock::now()),
+            |bytes, ts| blog_ring_turn(raw, at, bytes, ts),
+            |to| to.cast::<u64>().write_unaligned(n),
+        )
+    }
+}
+
+/// What a [`Thread`] does.
+struct Job {
+    raw: *const RawComponent,
+    numbers: core::ops::Range<u64>,
+    lost: AtomicU64,
+    done: AtomicBool,
+}
+
+/// A kernel thread that logs numbers to a component, and then sleeps until it is ended.
+pub(super) struct Thread {
+    task: *mut bindings::task_struct,
+    job: KBox<Job>,
+}
+
+impl Thread {
+    /// Starts it. It must be ended before the component goes.
+    pub(super) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
+        let job = KBox::new(
+            Job {
+                raw: rig.raw(),
+                numbers,
+                lost: AtomicU64::new(0),
+                done: AtomicBool::new(false),
+            },
+            GFP_KERNEL,
+        )?;
+        // SAFETY: `job` stays until `end` or `drop` has stopped the thread.
+        let task = unsafe {
+            kernel::error::from_err_ptr(bindings::kthread_create_on_node(
+                Some(run_job),
+                ptr::from_ref(&*job).cast_mut().cast(),
+                -1,
+                c"blog_test".as_char_ptr(),
+            ))
+        }?;
+        // SAFETY: The thread is there until it is stopped.
+        unsafe { bindings::wake_up_process(task) };
+        Ok(Self { task, job })
+    }
+
+    /// Waits until all is logged; returns how much was lost.
+    pub(super) fn wait(&self) -> Result<u64> {
+        until(|| self.job.done.load(Acquire))?;
+        Ok(self.job.lost.load(Relaxed))
+    }
+
+    /// Its thread id.
+    pub(super) fn pid(&self) -> i32 {
+        // SAFETY: The thread is there until it is stopped.
+        unsafe { (*self.task).pid }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        // SAFETY: The thread waits for this. On return it has left `run_job`.
+        unsafe { bindings::kthread_stop(self.task) };
+    }
+}
+
+/// # Safety
+///
+/// `job` points to a [`Job`] that stays until the thread is stopped.
+unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
+    // SAFETY: By this function's requirement.
+    let job = unsafe { &*job.cast::<Job>() };
+    for n in job.numbers.clone() {
+        // SAFETY: The component stays until the thread is stopped.
+        if !log(unsafe { &*job.raw }, n) {
+            job.lost.fetch_add(1, Relaxed);
+        }
+    }
+    job.done.store(true, Release);
+    // SAFETY: This is a kernel thread.
+    while unsafe { bindings::kthread_should_stop() } == false {
+        fsleep(Delta::from_millis(1));
+    }
+    0
+}
+
+/// Waits until `holds` does, at most a few seconds.
+pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
+    for _ in 0..5000 {
+        if holds() {
+            return Ok(());
+        }
+        fsleep(Delta::from_millis(1));
+    }
+    Err(ETIMEDOUT)
+}
+
+/// What a snapshot says of a component.
+pub(super) struct ReadComponent {
+    pub(super) name: KVec<u8>,
+    pub(super) attached: bool,
+    pub(super) gone: u64,
+    pub(super) lost: [u64; LOST_CAUSES],
+}
+
+/// What a snapshot says of a ring.
+pub(super) struct ReadRing {
+    pub(super) id: u32,
+    pub(super) context: u8,
+    pub(super) pid: i32,
+    pub(super) comm: [u8; 16],
+    pub(super) retired: bool,
+    pub(super) exit_clock: u64,
+    pub(super) records: u64,
+    pub(super) lost: [u64; LOST_CAUSES],
+    pub(super) told: [u64; LOST_CAUSES],
+    /// Ordinal of its first record in the snapshot.
+    pub(super) first: Option<u64>,
+    /// The numbers in its records.
+    pub(super) numbers: KVVec<u64>,
+    /// Losses that records tell of.
+    pub(super) in_band: [u64; LOST_CAUSES],
+    /// Pages in the snapshot.
+    pub(super) pages: u32,
+}
+
+/// What is in a snapshot.
+pub(super) struct Read {
+    pub(super) components: KVec<ReadComponent>,
+    pub(super) rings: KVec<ReadRing>,
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
+    let bytes = bytes.get(at..at + 4).ok_or(EINVAL)?;
+    Ok(u32::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
+    let bytes = bytes.get(at..at + 8).ok_or(EINVAL)?;
+    Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
+}
+
+fn counts_at(bytes: &[u8], at: usize) -> Result<[u64; LOST_CAUSES]> {
+    let mut counts = [0; LOST_CAUSES];
+    for (i, n) in counts.iter_mut().enumerate() {
+        *n = u64_at(bytes, at + 8 * i)?;
+    }
+    Ok(counts)
+}
+
+/// `EINVAL` unless it holds: for what every snapshot must satisfy.
+fn check(holds: bool, what: &str) -> Result {
+    if holds {
+        return Ok(());
+    }
+    pr_err!("snapshot: {what}\n");
+    Err(EINVAL)
+}
+
+impl Read {
+    /// Takes a snapshot of one component, or of all, in reads of `step` bytes, and parses it
+    /// strictly.
+    pub(super) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
+        let mut file = KVVec::new();
+        let mut progress = Progress::new(only)?;
+        loop {
+            let bytes = progress.peek()?;
+            let n = bytes.len().min(step);
+            if n == 0 {
+                break;
+            }
+            file.extend_from_slice(&bytes[..n], GFP_KERNEL)?;
+            progress.consume(n);
+        }
+        Self::parse(&file)
+    }
+
+    fn parse(file: &[u8]) -> Result<Self> {
+        check(file.get(..8) == Some(&FILE_MAGIC), "magic")?;
+        check(u32_at(file, 8)? == VERSION, "version")?;
+        check(u32_at(file, 12)? == ENDIAN, "endian")?;
+        check(u32_at(file, 28)? == glue::crc32(0, &file[..28]), "crc")?;
+        let mut read = Self {
+            components: KVec::new(),
+            rings: KVec::new(),
+        };
+        let (mut at, mut index, mut ended) = (32, 0, false);
+        while at < file.len() {
+            check(!ended, "something after the end")?;
+            let header = file.get(at..at + 32).ok_or(EINVAL)?;
+            check(u32_at(header, 0)? == SECTION_MAGIC, "section magic")?;
+            check(
+                u32_at(header, 28)? == glue::crc32(0, &header[..28]),
+                "section crc",
+            )?;
+            check(u32_at(header, 16)? == index, "section index")?;
+            let len = u64_at(header, 8)? as usize;
+            let payload = file.get(at + 32..at + 32 + len).ok_or(EINVAL)?;
+            check(
+                u32_at(header, 24)? == glue::crc32(0, payload),
+                "payload crc",
+            )?;
+            let kind = Kind::from_u16(u32_at(header, 4)? as u16).ok_or(EINVAL)?;
+            match kind {
+                Kind::Component => read.component(payload)?,
+                Kind::Ring => read.ring(payload)?,
+                Kind::Page => read.page(payload)?,
+                Kind::End => {
+                    check(u32_at(payload, 0)? == index, "number of sections")?;
+                    check(
+                        u32_at(payload, 4)? as usize == read.rings.len(),
+                        "number of rings",
+                    )?;
+                    ended = true;
+                }
+                _ => (),
+            }
+            at += 32 + len.next_multiple_of(8);
+            index += 1;
+        }
+        check(ended, "no end")?;
+        Ok(read)
+    }
+
+    fn component(&mut self, payload: &[u8]) -> Result {
+        check(payload.len() == 152, "size of a component")?;
+        let name = payload[96..].split(|b| *b == 0).next().unwrap_or(&[]);
+        let mut copy = KVec::new();
+        copy.extend_from_slice(name, GFP_KERNEL)?;
+        self.components.push(
+            ReadComponent {
+                name: copy,
+                attached: payload[7] != 0,
+                gone: u64_at(payload, 24)?,
+                lost: counts_at(payload, 32)?,
+            },
+            GFP_KERNEL,
+        )?;
+        Ok(())
+    }
+
+    fn ring(&mut self, payload: &[u8]) -> Result {
+        check(payload.len() == 192, "size of a ring")?;
+        self.rings.push(
+            ReadRing {
+                id: u32_at(payload, 4)?,
+                context: payload[8],
+                pid: u32_at(payload, 16)? as i32,
+                comm: payload[24..40].try_into().map_err(|_| EINVAL)?,
+                retired: payload[9] != 0,
+                exit_clock: u64_at(payload, 40)?,
+                records: u64_at(payload, 48)?,
+                lost: counts_at(payload, 56)?,
+                told: counts_at(payload, 120)?,
+                first: None,
+                numbers: KVVec::new(),
+                in_band: [0; LOST_CAUSES],
+                pages: 0,
+            },
+            GFP_KERNEL,
+        )?;
+        Ok(())
+    }
+
+    fn page(&mut self, payload: &[u8]) -> Result {
+        let ring = self.rings.last_mut().ok_or(EINVAL)?;
+        check(u32_at(payload, 4)? == ring.id, "page of another ring")?;
+        let page = &payload[8..];
+        check(u32_at(page, 0)? == PAGE_MAGIC, "page magic")?;
+        check(u32_at(page, 8)? == ring.id, "ring of a page")?;
+        let (first, commit) = (u64_at(page, 32)?, u64_at(page, 40)?);
+        check(commit as u32 as usize == page.len(), "end of a page")?;
+        match ring.first {
+            None => ring.first = Some(first),
+            Some(start) => {
+                check(first >= start + ring.numbers.len() as u64, "order of pages")?;
+            }
+        }
+        ring.pages += 1;
+        let (mut at, mut records, mut base) = (PAGE_HEADER_SIZE, 0, u64_at(page, 24)?);
+        let mut last = base;
+        while at < page.len() {
+            let header = Header(u64_at(page, at)?);
+            if header.site() == SITE {
+                records += 1;
+                ring.numbers.push(u64_at(page, at + 8)?, GFP_KERNEL)?;
+            } else {
+                check(header.site() == 0, "unknown site")?;
+                let word = u32_at(page, at + 8)?;
+                match Control::from_word(word) {
+                    Some(Control::TimeExtend) => base = u64_at(page, at + 12)?,
+                    Some(Control::Lost) => {
+                        ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
+                    }
+                    _ => check(false, "unknown control record")?,
+                }
+            }
+            let time = base >> 36 << 36 | header.ts();
+            check(time >= last, "time goes back")?;
+            last = time;
+            at += header.size();
+        }
+        check(at == page.len(), "last record is cut")?;
+        check(commit >> 32 == records, "number of records")?;
+        Ok(())
+    }
+
+    /// The only ring with records or losses.
+    pub(super) fn only_ring(&self) -> Result<&ReadRing> {
+        check(self.rings.len() == 1, "one ring was expected")?;
+        self.rings.first().ok_or(EINVAL)
+    }
+}
+
+impl ReadRing {
+    /// Losses of this cause.
+    pub(super) fn lost(&self, cause: Lost) -> u64 {
+        self.lost[cause as usize]
+    }
+
+    /// Whether the numbers are `first`, `first + 1`, … without a gap.
+    pub(super) fn counts_from(&self, first: u64) -> bool {
+        (first..).zip(&self.numbers).all(|(want, n)| want == *n)
+    }
+}

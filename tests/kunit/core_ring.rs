@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: what rings keep and lose, and what a snapshot says of it. Each case has a component
+// of its own and logs to it from its own task; the strict parser of core_rig.rs checks every
+// snapshot (checksums, order, time, counts) on the way.
+
+#[kunit_tests(blog_ring)]
+mod suite {
+    use super::rig::*;
+    use crate::{
+        component::{
+            Mark,
+            State, //
+        },
+        snapshot::cut, //
+    };
+    use core::sync::atomic::Ordering::Relaxed;
+    use kernel::{
+        blog::{
+            record::{
+                Context,
+                Control,
+                Header,
+                Level,
+                Lost,
+                PAGE_HEADER_SIZE, //
+            },
+            ring::Mode,
+            Config, //
+        },
+        page::PAGE_SIZE,
+        prelude::*, //
+    };
+
+    /// Records of `Rig::log` in one page.
+    const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
+
+    const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
+        Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
+    }
+
+    #[test]
+    fn what_was_logged_is_in_the_snapshot() -> Result {
+        let rig = Rig::new(c"blog_test_read", config(64, 64, Mode::Overwrite))?;
+        for n in 0..10 {
+            assert!(rig.log(n));
+        }
+        // In steps of one byte, and all at once.
+        for step in [1, 7, 4096, 1 << 20] {
+            let read = Read::new(Some(rig.state()?), step)?;
+            assert_eq!(read.components.len(), 1);
+            let ring = read.only_ring()?;
+            assert_eq!(ring.context, Context::Task as u8);
+            assert_eq!(ring.pid, kernel::current!().pid());
+            assert_eq!(ring.records, 10);
+            assert_eq!(ring.first, Some(0));
+            assert_eq!(ring.numbers.len(), 10);
+            assert!(ring.counts_from(0));
+            assert!(ring.lost.iter().all(|n| *n == 0));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_empty_component_has_no_rings() -> Result {
+        let rig = Rig::new(c"blog_test_empty", config(64, 64, Mode::Overwrite))?;
+        let read = Read::new(Some(rig.state()?), 4096)?;
+        assert_eq!(read.rings.len(), 0);
+        assert!(read.components.first().is_some_and(|c| c.attached));
+        Ok(())
+    }
+
+    #[test]
+    fn the_snapshot_of_all_has_all_components() -> Result {
+        let one = Rig::new(c"blog_test_one", config(64, 64, Mode::Overwrite))?;
+        let two = Rig::new(c"blog_test_two", config(64, 64, Mode::Overwrite))?;
+        assert!(one.log(1) && two.log(2) && two.log(3));
+        let read = Read::new(None, 4096);
+        // Components that the rest of the kernel has may have records of other sites.
+        let Ok(read) = read else {
+            return Ok(());
+        };
+        for name in [c"blog_test_one", c"blog_test_two"] {
+            let mut names = read.components.iter().map(|c| &*c.name);
+            assert!(names.any(|n| n == name.to_bytes()));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn overwrite_keeps_the_newest_pages() -> Result {
+        const PAGES: u64 = 4;
+        let rig = Rig::new(c"blog_test_over", config(256, 16, Mode::Overwrite))?;
+        // To every state of the last page, in the end far round.
+        for total in [
+            1,
+            PER_PAGE,
+            PER_PAGE * PAGES,
+            PER_PAGE * PAGES + 1,
+            PER_PAGE * 11 + 5,
+        ] {
+            let state = rig.state()?;
+            let before = Read::new(Some(state.clone()), 4096)?;
+            let from = before.rings.first().map_or(0, |ring| ring.records);
+            for n in from..total {
+                assert!(rig.log(n));
+            }
+            let read = Read::new(Some(state), 4096)?;
+            let ring = read.only_ring()?;
+            assert_eq!(ring.records, total);
+            let first = ring.first.unwrap_or(u64::MAX);
+            // Nothing between the first and the last one is missing.
+            assert!(ring.counts_from(first));
+            assert_eq!(first + ring.numbers.len() as u64, total);
+            // A turn wipes one page only.
+            assert!(ring.numbers.len() as u64 >= total.min(PER_PAGE * (PAGES - 1)));
+            assert!(u64::from(ring.pages) <= PAGES);
+            assert!(ring.lost.iter().all(|n| *n == 0));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn discard_keeps_the_oldest_and_counts_the_rest() -> Result {
+        let rig = Rig::new(c"blog_test_disc", config(256, 16, Mode::Discard))?;
+        let (mut kept, mut lost) = (0, 0);
+        for n in 0..PER_PAGE * 6 {
+            match rig.log(n) {
+                true => kept += 1,
+                false => lost += 1,
+            }
+        }
+        assert_eq!(kept, PER_PAGE * 4);
+        let read = Read::new(Some(rig.state()?), 4096)?;
+        let ring = read.only_ring()?;
+        assert_eq!(ring.first, Some(0));
+        assert_eq!(ring.numbers.len() as u64, kept);
+        assert!(ring.counts_from(0));
+        assert_eq!(ring.records, kept);
+        assert_eq!(ring.lost(Lost::Full), lost);
+        assert_eq!(ring.lost.iter().sum::<u64>(), lost);
+        // No record could tell of it yet.
+        assert_eq!(ring.told[Lost::Full as usize], 0);
+        Ok(())
+    }
+
+    #[test]
+    fn losses_are_told_by_the_next_record() -> Result {
+        let rig = Rig::new(c"blog_test_told", config(256, 16, Mode::Discard))?;
+        let state = rig.state()?;
+        let mut lost = 0;
+        for n in 0..PER_PAGE * 4 + 100 {
+            lost += u64::from(!rig.log(n));
+        }
+        assert_eq!(lost, 100);
+        // Room for one page more.
+        state.set_ring_kb(20)?;
+        assert!(rig.log(1_000_000));
+        let read = Read::new(Some(state), 4096)?;
+        let ring = read.only_ring()?;
+        assert_eq!(ring.lost(Lost::Full), 100);
+        assert_eq!(ring.told, ring.lost);
+        assert_eq!(ring.in_band, ring.lost);
+        assert_eq!(ring.numbers.last(), Some(&1_000_000));
+        Ok(())
+    }
+
+    #[test]
+    fn a_ring_without_a_page_counts() -> Result {
+        // Four pages, all of which this task takes.
+        let rig = Rig::new(c"blog_test_dry", config(16, 64, Mode::Overwrite))?;
+        for n in 0..PER_PAGE * 8 {
+            assert!(rig.log(n));
+        }
+        let state = rig.state()?;
+        state.with(|inner| -> Result {
+            let (memory, _) = inner.memory().ok_or(EINVAL)?;
+            let ring = memory.percpu_ring(0, Context::Nmi);
+            // SAFETY: It is valid as long as the memory, and no NMI logs here.
+            let ring = unsafe { ring.as_ref() }.ok_or(EINVAL)?;
+            for n in 0..3 {
+                // SAFETY: As above.
+                assert!(!unsafe { log_to(rig.raw(), ring, n) });
+            }
+            Ok(())
+        })?;
+        let read = Read::new(Some(state), 4096)?;
+        assert_eq!(read.rings.len(), 2);
+        let ring = read.rings.iter().find(|r| r.context == Context::Nmi as u8);
+        let ring = ring.ok_or(EINVAL)?;
+        assert_eq!(ring.lost(Lost::NoPage), 3);
+        assert_eq!(ring.records, 0);
+        assert_eq!(ring.pages, 0);
+        assert_eq!(ring.pid, -1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_component_that_is_off_logs_nothing() -> Result {
+        let config = config(64, 64, Mode::Overwrite).enabled(false);
+        let rig = Rig::new(c"blog_test_off", config)?;
+        assert!(!rig.log(1));
+        let state = rig.state()?;
+        assert_eq!(rig.raw().threshold.load(Relaxed), 0);
+        state.set_enabled(true)?;
+        assert!(rig.log(2));
+        state.set_enabled(false)?;
+        assert!(!rig.log(3));
+        state.set_enabled(true)?;
+        assert!(rig.log(4));
+        let read = Read::new(Some(state), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2, 4]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_threshold_follows_level_and_enable() -> Result {
+        let rig = Rig::new(c"blog_test_level", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        let threshold = || rig.raw().threshold.load(Relaxed);
+        assert_eq!(threshold(), Level::Info as u8 + 1);
+        state.set_level(Some(Level::Trace));
+        assert_eq!(threshold(), 6);
+        state.set_level(None);
+        assert_eq!(threshold(), 1);
+        state.set_enabled(false)?;
+        assert_eq!(threshold(), 0);
+        state.set_level(Some(Level::Err));
+        assert_eq!(threshold(), 0);
+        state.set_enabled(true)?;
+        assert_eq!(threshold(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn clear_hides_what_was_logged_before() -> Result {
+        let rig = Rig::new(c"blog_test_clear", config(256, 16, Mode::Overwrite))?;
+        let state = rig.state()?;
+        // In the middle of the first page, later pages, and after the ring went round.
+        for count in [10, PER_PAGE, PER_PAGE * 2 + 3, PER_PAGE * 9, 1, 0] {
+            for n in 0..count {
+                assert!(rig.log(n));
+            }
+            state.clear()?;
+            let read = Read::new(Some(state.clone()), 4096)?;
+            assert_eq!(read.rings.len(), 0);
+
+            for n in 0..25 {
+                assert!(rig.log(1000 + n));
+            }
+            let read = Read::new(Some(state.clone()), 4096)?;
+            let ring = read.only_ring()?;
+            assert_eq!(ring.records, 25);
+            assert_eq!(ring.first, Some(0));
+            assert_eq!(ring.numbers.len(), 25);
+            assert!(ring.counts_from(1000));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn clear_makes_a_full_ring_log_again() -> Result {
+        let rig = Rig::new(c"blog_test_again", config(64, 16, Mode::Discard))?;
+        let state = rig.state()?;
+        for round in 0..3 {
+            let mut lost = 0;
+            for n in 0..PER_PAGE * 5 {
+                lost += u64::from(!rig.log(n));
+            }
+            assert!(lost >= PER_PAGE);
+            state.clear()?;
+            assert!(rig.log(77 + round));
+            let read = Read::new(Some(state.clone()), 4096)?;
+            let ring = read.only_ring()?;
+            assert_eq!(&*ring.numbers, &[77 + round]);
+            // What was lost before counts where it is told of: in front of the first record.
+            assert_eq!(ring.in_band[Lost::Full as usize], lost);
+            assert_eq!(ring.told, ring.in_band);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn clear_of_a_component_that_is_off_frees_its_memory() -> Result {
+        let rig = Rig::new(c"blog_test_free", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        assert!(rig.log(1));
+        state.set_enabled(false)?;
+        assert!(state.with(|inner| inner.memory().is_some()));
+        state.clear()?;
+        assert!(state.with(|inner| inner.memory().is_none()));
+        assert_eq!(Read::new(Some(state.clone()), 4096)?.rings.len(), 0);
+        state.set_enabled(true)?;
+        assert!(rig.log(2));
+        let read = Read::new(Some(state), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2]);
+        assert_eq!(read.only_ring()?.first, Some(0));
+        Ok(())
+    }
+
+    #[test]
+    fn budgets_are_checked_and_kept() -> Result {
+        let rig = Rig::new(c"blog_test_size", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        let pages = || state.with(|inner| inner.memory().map(|(_, owned)| owned.pages()));
+        assert_eq!(pages(), Some(16));
+        for bad in [0, 1, 15, (1 << 20) + 1, u32::MAX] {
+            assert_eq!(state.set_size_kb(bad), Err(EINVAL));
+        }
+        for bad in [0, 7, (1 << 20) + 1, u32::MAX] {
+            assert_eq!(state.set_ring_kb(bad), Err(EINVAL));
+        }
+        assert_eq!(pages(), Some(16));
+        state.set_size_kb(256)?;
+        assert_eq!(pages(), Some(64));
+        // Beyond what it can grow to while it is on.
+        assert_eq!(state.set_size_kb(1 << 20), Err(ENOSPC));
+        assert_eq!(pages(), Some(64));
+        assert_eq!(state.with(|inner| inner.size_kb), 256);
+        // This task holds 16 pages.
+        for n in 0..PER_PAGE * 20 {
+            assert!(rig.log(n));
+        }
+        assert_eq!(state.set_size_kb(32), Err(EBUSY));
+        assert_eq!(pages(), Some(64));
+        state.set_size_kb(64)?;
+        assert_eq!(pages(), Some(16));
+        let read = Read::new(Some(state.clone()), 4096)?;
+        assert_eq!(read.only_ring()?.records, PER_PAGE * 20);
+        for n in 0..PER_PAGE * 20 {
+            assert!(rig.log(n));
+        }
+        assert_eq!(pages(), Some(16));
+        Ok(())
+    }
+
+    #[test]
+    fn a_task_that_ends_leaves_its_ring() -> Result {
+        let rig = Rig::new(c"blog_test_end", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        let thread = Thread::start(&rig, 0..5)?;
+        assert_eq!(thread.wait(), Ok(0));
+        let pid = thread.pid();
+        let read = Read::new(Some(state.clone()), 4096)?;
+        let ring = read.only_ring()?;
+        assert_eq!((ring.pid, ring.retired, ring.exit_clock), (pid, false, 0));
+        drop(thread);
+
+        until(|| retired(&state) == 1)?;
+        let read = Read::new(Some(state), 4096)?;
+        let ring = read.only_ring()?;
+        assert_eq!((ring.pid, ring.retired), (pid, true));
+        assert!(ring.exit_clock != 0);
+        assert!(ring.comm.starts_with(b"blog_test\0"));
+        assert_eq!(ring.records, 5);
+        assert!(ring.counts_from(0));
+        Ok(())
+    }
+
+    #[test]
+    fn rings_of_ended_tasks_make_room_and_are_accounted_for() -> Result {
+        const EACH: u64 = PER_PAGE * 2;
+        const TASKS: u64 = 20;
+        // 16 pages: for eight of the tasks.
+        let rig = Rig::new(c"blog_test_gone", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        for task in 0..TASKS {
+            let thread = Thread::start(&rig, task * EACH..(task + 1) * EACH)?;
+            assert_eq!(thread.wait(), Ok(0));
+            drop(thread);
+            until(|| live(&state) == 0)?;
+        }
+        let read = Read::new(Some(state), 4096)?;
+        let component = read.components.first().ok_or(EINVAL)?;
+        let records = read.rings.iter().map(|ring| ring.records).sum::<u64>();
+        assert_eq!(component.gone + records, TASKS * EACH);
+        assert!(component.gone > 0);
+        assert!(component.lost.iter().all(|n| *n == 0));
+        // The last tasks are whole.
+        for task in TASKS - 6..TASKS {
+            let mut rings = read.rings.iter();
+            let whole = rings.any(|ring| {
+                ring.retired && ring.numbers.len() as u64 == EACH && ring.counts_from(task * EACH)
+            });
+            assert!(whole);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_is_lost_silently_while_tasks_log_and_snapshots_are_read() -> Result {
+        const EACH: u64 = PER_PAGE * 40;
+        const ROUNDS: u64 = 5;
+        let rig = Rig::new(c"blog_test_busy", config(64, 16, Mode::Overwrite))?;
+        let state = rig.state()?;
+        let mut lost = 0;
+        for round in 0..ROUNDS {
+            let mut threads = KVec::new();
+            for n in round * 4..round * 4 + 4 {
+                threads.push(Thread::start(&rig, n * EACH..(n + 1) * EACH)?, GFP_KERNEL)?;
+            }
+            for _ in 0..20 {
+                // Whatever is in it, it is well-formed.
+                assert!(Read::new(Some(state.clone()), 777).is_ok());
+            }
+            for thread in &threads {
+                lost += thread.wait()?;
+            }
+            drop(threads);
+            until(|| live(&state) == 0)?;
+        }
+        let read = Read::new(Some(state), 4096)?;
+        let component = read.components.first().ok_or(EINVAL)?;
+        let mut records = component.gone;
+        let mut counted = component.lost.iter().sum::<u64>();
+        for ring in &read.rings {
+            records += ring.records;
+            counted += ring.lost.iter().sum::<u64>();
+            // What is there is the end of it.
+            let first = ring.first.unwrap_or(ring.records);
+            assert_eq!(first + ring.numbers.len() as u64, ring.records);
+        }
+        assert_eq!(counted, lost);
+        assert_eq!(records + lost, ROUNDS * 4 * EACH);
+        Ok(())
+    }
+
+    fn retired(state: &State) -> u32 {
+        state.with(|inner| {
+            inner
+                .memory()
+                .map_or(0, |(memory, _)| memory.pool.retired())
+        })
+    }
+
+    /// Tasks that have a ring.
+    fn live(state: &State) -> u32 {
+        let mut n = 0;
+        crate::task::for_each_writer(state.slot(), |_| n += 1);
+        n
+    }
+
+    /// A page with these records, as `PageHeader::copy` gives it: a number each, or a control
+    /// record of this kind and value.
+    fn page(seq: u64, base: u64, first: u64, what: &[(u64, Option<u64>)]) -> Result<KVVec<u8>> {
+        let mut page = KVVec::new();
+        let mut push = |bytes: &[u8]| page.extend_from_slice(bytes, GFP_KERNEL);
+        push(&[0; PAGE_HEADER_SIZE])?;
+        let mut records = 0u64;
+        for (ts, extend) in what {
+            match extend {
+                Some(full) => {
+                    push(&Header::new(*ts, 0, 3).0.to_ne_bytes())?;
+                    push(&u32::from(Control::TimeExtend as u8).to_ne_bytes())?;
+                    push(&full.to_ne_bytes())?;
+                }
+                None => {
+                    push(&Header::new(*ts, 7, 2).0.to_ne_bytes())?;
+                    push(&records.to_ne_bytes())?;
+                    records += 1;
+                }
+            }
+        }
+        let commit = records << 32 | page.len() as u64;
+        for (at, n) in [(16, seq), (24, base), (32, first), (40, commit)] {
+            page[at..at + 8].copy_from_slice(&n.to_ne_bytes());
+        }
+        Ok(page)
+    }
+
+    #[test]
+    fn what_clear_leaves_of_a_page_keeps_time_and_ordinals() -> Result {
+        const HIGH: u64 = 5 << 36;
+        let field = |page: &[u8], at: usize| {
+            let bytes = page.get(at..at + 8).and_then(|b| b.try_into().ok());
+            bytes.map(u64::from_ne_bytes)
+        };
+        let mark = |end| Mark {
+            ring: 0,
+            seq: 3,
+            end,
+            records: 102,
+            told: [0; 8],
+        };
+        // Two records, a time-extend, two more records: 16 + 16 + 20 + 16 + 16 bytes.
+        let what = [
+            (1, None),
+            (2, None),
+            (3, Some(HIGH | 3)),
+            (4, None),
+            (5, None),
+        ];
+
+        // Up to behind the time-extend.
+        let mut copy = page(3, 1, 100, &what)?;
+        assert!(cut(&mut copy, 0, &mark(48 + 52)));
+        assert_eq!(copy.len(), 48 + 32);
+        assert_eq!(field(&copy, 24), Some(HIGH | 3));
+        assert_eq!(field(&copy, 32), Some(0));
+        assert_eq!(field(&copy, 40), Some(2 << 32 | 80));
+        assert_eq!(field(&copy, 48), Some(Header::new(4, 7, 2).0));
+
+        // Up to in front of it.
+        let mut copy = page(3, 1, 100, &what)?;
+        assert!(cut(&mut copy, 0, &mark(48 + 32)));
+        assert_eq!(copy.len(), 48 + 52);
+        assert_eq!(field(&copy, 24), Some(1));
+        assert_eq!(field(&copy, 40), Some(2 << 32 | 100));
+
+        // Nothing, all, and what can't be.
+        let mut copy = page(3, 1, 102, &what)?;
+        assert!(cut(&mut copy, 0, &mark(48)));
+        assert_eq!(copy.len(), 48 + 84);
+        for end in [48 + 84, 48 + 85, 4096, 48 + 1, 48 + 51, u32::MAX] {
+            let mut copy = page(3, 1, 100, &what)?;
+            assert!(!cut(&mut copy, 0, &mark(end)));
+        }
+
+        // Pages before and after the one with the mark.
+        let mut copy = page(2, 1, 100, &what)?;
+        assert!(!cut(&mut copy, 0, &mark(48 + 32)));
+        let mut copy = page(4, 1, 110, &what)?;
+        assert!(cut(&mut copy, 0, &mark(48 + 32)));
+        assert_eq!(copy.len(), 48 + 84);
+        assert_eq!(field(&copy, 32), Some(8));
+
+        // Damage.
+        for len in 0..48 {
+            let mut copy = page(3, 1, 100, &what)?;
+            copy.truncate(len);
+            assert!(!cut(&mut copy, 0, &mark(48 + 32)));
+        }
+        Ok(())
+    }
+}
