@@ -19,9 +19,8 @@ def _show(key):
 def everything_decodes(log):
     """No record is unknown and no part of the file is damaged."""
     if log.undecoded:
-        yield f"{len(log.undecoded)} records not decoded, first {log.undecoded[0]}"
-    if log.damage:
-        yield f"{len(log.damage)} damaged parts, first {log.damage[0]}"
+        yield f"{log.undecoded} records not decoded"
+    yield from log.damage
 
 
 def rings_account(log, still=True):
@@ -37,6 +36,22 @@ def rings_account(log, still=True):
                 f"{ring.name}: {len(ring.ns)} decoded + {ring.overwritten} overwritten"
                 f" is not {ring.written} written"
             )
+
+
+def losses_are_shown(log):
+    """What is missing of a ring is shown where it is missing, and nothing else is."""
+    for ring in log.rings.values():
+        if ring.backwards:
+            yield f"{ring.name}: {ring.backwards} records out of order"
+        # What the writer took back last has no record after it.
+        if not ring.skipped <= ring.overwritten <= ring.skipped + max(ring.written - ring.next, 0):
+            yield f"{ring.name}: {ring.skipped} ordinals skipped, {ring.overwritten} shown as lost"
+        if ring.counted != ring.overwritten:
+            yield f"{ring.name}: {ring.overwritten} shown as lost, {ring.counted} counted"
+        for cause in set(ring.lost) | set(ring.shown_lost):
+            shown, counted = ring.shown_lost.get(cause, 0), ring.lost.get(cause, 0)
+            if shown != counted:
+                yield f"{ring.name}: {shown} shown as lost by {cause}, {counted} counted"
 
 
 def nothing_silent(log, attempted):

@@ -11,6 +11,8 @@ from array import array
 from dataclasses import dataclass, field
 
 QUEUE, COMPLETE, OTHER = 0, 1, 2
+# Losses of records that had been in their ring.
+NOT_IN_SNAPSHOT = ("overwritten", "missing", "damaged")
 OPS = ("Read", "Write", "Flush", "Discard", "WriteZeroes", "Other")
 
 
@@ -38,7 +40,12 @@ class Ring:
     comm: str = ""
     written: int = 0
     lost: dict = field(default_factory=dict)  # never got into the ring, by cause
-    overwritten: int = 0  # was in the ring, told by the decoder where it was
+    overwritten: int = 0  # was in the ring and isn't any more, as shown among the records
+    counted: int = 0  # the same, as the decoder counts at the end
+    shown_lost: dict = field(default_factory=dict)  # `lost`, as shown among the records
+    next: int = 0  # ordinal after that of the last record
+    skipped: int = 0  # ordinals that no record has
+    backwards: int = 0  # records whose ordinal isn't above that of the one before
     ns: array = field(default_factory=lambda: array("q"))
     kind: array = field(default_factory=lambda: array("B"))
     key: array = field(default_factory=lambda: array("Q"))
@@ -50,8 +57,11 @@ class Ring:
         where = f"cpu {self.cpu}" if self.ctx != "task" else f"{self.comm}[{self.pid}]"
         return f"ring {self.component}/{self.ring} ({self.ctx} {where})"
 
-    def add(self, ns, kind, key):
+    def add(self, ns, ordinal, kind, key):
         """Takes one record."""
+        self.skipped += max(ordinal - self.next, 0)
+        self.backwards += ordinal < self.next
+        self.next = ordinal + 1
         self.ns.append(ns)
         self.kind.append(kind)
         self.key.append(key)
@@ -64,8 +74,8 @@ class Log:
     rings: dict = field(default_factory=dict)
     gone: int = 0  # records of rings that were given to another task
     lost: dict = field(default_factory=dict)  # losses that belong to no ring
-    undecoded: list = field(default_factory=list)  # what the decoder couldn't make sense of
-    damage: list = field(default_factory=list)
+    undecoded: int = 0  # records that the decoder couldn't make sense of
+    damage: list = field(default_factory=list)  # what is wrong with the file
 
     def ring(self, component, number):
         """The ring with this number, made when first seen."""
@@ -77,42 +87,51 @@ class Log:
 
 
 def _request(args):
-    """(op, packed request) of a record of the request path."""
-    op = args["op"]
-    if not isinstance(op, str):
-        op = "Other"
-    return pack(op if op in OPS else "Other", args["sector"], args["bytes"], args["tag"])
+    """The request that a record of the request path is about, packed."""
+    args = {arg["name"]: arg["value"] for arg in args}
+    op = args["op"] if args["op"] in OPS else "Other"
+    return pack(op, args["sector"], args["bytes"], args["tag"])
+
+
+def _record(ring, item):
+    """Takes a record into its ring."""
+    form = item["format"] or ""
+    if form.startswith("queue "):
+        ring.add(item["mono_ns"], item["ordinal"], QUEUE, _request(item["args"]))
+    elif form.startswith("complete "):
+        ring.add(item["mono_ns"], item["ordinal"], COMPLETE, _request(item["args"]))
+    else:
+        ring.add(item["mono_ns"], item["ordinal"], OTHER, 0)
+        ring.other.append(item["message"])
 
 
 def _take(log, item):
     """Takes one JSON object into the log."""
     what = item["type"]
-    if what == "record":
-        ring = log.ring(item["component"], item["ring"])
-        fmt = item["fmt"]
-        if fmt.startswith("queue "):
-            ring.add(item["ns"], QUEUE, _request(item["args"]))
-        elif fmt.startswith("complete "):
-            ring.add(item["ns"], COMPLETE, _request(item["args"]))
-        else:
-            ring.add(item["ns"], OTHER, 0)
-            ring.other.append(item["msg"])
-    elif what == "loss":
-        if item["cause"] == "overwritten":
-            log.ring(item["component"], item["ring"]).overwritten += item["count"]
-    elif what == "ring":
-        ring = log.ring(item["component"], item["ring"])
-        ring.ctx, ring.cpu, ring.pid = item["ctx"], item.get("cpu"), item.get("pid")
-        ring.comm, ring.written = item.get("comm", ""), item["written"]
-        ring.lost = item["lost"]
-    elif what == "component":
+    if what == "summary":
+        log.undecoded = item["undecoded"]
+        if item["damage"]:
+            log.damage.append(item["damage"])
+        return
+    if what == "component":
         log.gone += item["gone"]
         for cause, count in item["lost"].items():
             log.lost[cause] = log.lost.get(cause, 0) + count
-    elif what == "undecoded":
-        log.undecoded.append(item)
-    elif what == "damage":
-        log.damage.append(item)
+        return
+    ring = log.ring(item["component"], item["ring"])
+    if what == "record":
+        _record(ring, item)
+    elif what == "lost" and item["cause"] in NOT_IN_SNAPSHOT:
+        ring.overwritten += item["count"]
+    elif what == "lost":
+        cause = item["cause"]
+        ring.shown_lost[cause] = ring.shown_lost.get(cause, 0) + item["count"]
+    elif what == "ring":
+        ring.ctx, ring.cpu, ring.pid = item["context"], item["cpu"], item["pid"]
+        ring.comm, ring.written, ring.lost = item["comm"] or "", item["taken"], item["lost"]
+        ring.counted = item["overwritten"] + item["missing"]
+        if item["damaged"]:
+            log.damage.append(f"{ring.name}: {item['damaged']} records")
 
 
 def read(lines, component="rnull"):

@@ -11,53 +11,74 @@ import checks
 import pattern
 import records
 
-FIO = {"component": "rnull", "ctx": "task", "comm": "fio"}
-
-
-def record(ring, ns, fmt, op, sector, size, tag):
+def record(ring, ns, verb, op, sector, size, tag):
     """A JSON record of the request path as blog-decode prints it."""
     args = {"op": op, "sector": sector, "bytes": size, "tag": tag}
     return {
         "type": "record",
         "component": "rnull",
         "ring": ring,
-        "ns": ns,
-        "fmt": fmt + " {op:?} sector={sector} bytes={bytes} tag={tag}",
-        "msg": "",
-        "args": args,
+        "mono_ns": ns,
+        "format": verb + " {op:?} sector={sector} bytes={bytes} tag={tag}",
+        "message": "",
+        "args": [{"name": name, "type": "", "value": value} for name, value in args.items()],
     }
 
 
-def ring(number, ctx, written, **more):
+def ring(number, context, taken, **more):
     """A JSON ring line."""
     return {
         "type": "ring",
         "component": "rnull",
         "ring": number,
-        "ctx": ctx,
-        "written": written,
+        "context": context,
+        "cpu": None,
+        "pid": None,
+        "comm": None,
+        "taken": taken,
+        "overwritten": 0,
+        "missing": 0,
+        "damaged": 0,
         "lost": {},
         **more,
     }
 
 
+def loss(number, cause, count):
+    """A JSON loss line."""
+    return {"type": "lost", "component": "rnull", "ring": number, "cause": cause, "count": count}
+
+
+def numbered(items):
+    """Gives each record its ordinal in its ring."""
+    counts = {}
+    for item in items:
+        if item["type"] == "record":
+            item.setdefault("ordinal", counts.get(item["ring"], 0))
+            counts[item["ring"]] = item["ordinal"] + 1
+    return items
+
+
 def good():
     """Two tasks and two CPUs; ring 1 is a partition scan; tag 3 is used twice."""
-    return [
-        {"type": "component", "component": "rnull", "gone": 0, "lost": {}},
-        ring(1, "task", 1, pid=1, comm="init"),
-        record(1, 5, "queue", "Read", 900, 4096, 9),
-        ring(2, "task", 3, pid=7, comm="fio"),
-        record(2, 10, "queue", "Write", 0, 512, 3),
-        record(2, 30, "queue", "Write", 1, 512, 3),
-        record(2, 40, "queue", "Read", 64, 1024, 4),
-        ring(3, "softirq", 3, cpu=0),
-        record(3, 6, "complete", "Read", 900, 4096, 9),
-        record(3, 20, "complete", "Write", 0, 512, 3),
-        record(3, 50, "complete", "Write", 1, 512, 3),
-        ring(4, "softirq", 1, cpu=1),
-        record(4, 50, "complete", "Read", 64, 1024, 4),
-    ]
+    return numbered(
+        [
+            {"type": "component", "component": "rnull", "gone": 0, "lost": {}},
+            ring(1, "task", 1, pid=1, comm="init"),
+            record(1, 5, "queue", "Read", 900, 4096, 9),
+            ring(2, "task", 3, pid=7, comm="fio"),
+            record(2, 10, "queue", "Write", 0, 512, 3),
+            record(2, 30, "queue", "Write", 1, 512, 3),
+            record(2, 40, "queue", "Read", 64, 1024, 4),
+            ring(3, "softirq", 3, cpu=0),
+            record(3, 6, "complete", "Read", 900, 4096, 9),
+            record(3, 20, "complete", "Write", 0, 512, 3),
+            record(3, 50, "complete", "Write", 1, 512, 3),
+            ring(4, "softirq", 1, cpu=1),
+            record(4, 50, "complete", "Read", 64, 1024, 4),
+            {"type": "summary", "undecoded": 0, "damage": None},
+        ]
+    )
 
 
 EXPECTED = [
@@ -80,6 +101,7 @@ def violated(items, counters=None, stat=None, by_cpu=None, early=None):
     all_checks = [
         ("decodes", checks.everything_decodes(log)),
         ("account", checks.rings_account(log)),
+        ("shown", checks.losses_are_shown(log)),
         ("silent", checks.nothing_silent(log, counters["queue"] + counters["complete"])),
         ("softirq", checks.softirq_rings_account(log, by_cpu or {0: 3, 1: 1})),
         ("lost", checks.nothing_lost(log)),
@@ -102,21 +124,26 @@ class Checks(unittest.TestCase):
     def setUp(self):
         self.items = copy.deepcopy(good())
 
-    def record(self, fmt, sector):
+    @staticmethod
+    def args(item):
+        """A record's arguments by name."""
+        return {arg["name"]: arg for arg in item["args"]}
+
+    def record(self, verb, sector):
         """The record of that kind with that sector."""
         return next(
             item
             for item in self.items
             if item["type"] == "record"
-            and item["fmt"].startswith(fmt)
-            and item["args"]["sector"] == sector
+            and item["format"].startswith(verb)
+            and self.args(item)["sector"]["value"] == sector
         )
 
     def test_good_log_passes(self):
         self.assertEqual(violated(self.items), [])
 
     def test_good_log_without_order_in_the_file_passes(self):
-        self.items.sort(key=lambda item: item.get("ns", 0))
+        self.items.sort(key=lambda item: item.get("mono_ns", 0))
         self.assertEqual(violated(self.items), [])
 
     def test_record_missing(self):
@@ -127,7 +154,7 @@ class Checks(unittest.TestCase):
 
     def test_record_missing_and_ring_in_on_it(self):
         self.items.remove(self.record("complete", 1))
-        self.items[7]["written"] -= 1
+        self.items[7]["taken"] -= 1
         found = violated(self.items)
         self.assertNotIn("account", found)
         for name in ("silent", "softirq", "kinds", "load", "sectors", "order"):
@@ -140,21 +167,21 @@ class Checks(unittest.TestCase):
             self.assertIn(name, found)
 
     def test_wrong_sector(self):
-        self.record("complete", 64)["args"]["sector"] = 65
+        self.args(self.record("complete", 64))["sector"]["value"] = 65
         found = violated(self.items)
         self.assertIn("load", found)
         self.assertIn("order", found)
 
     def test_wrong_operation(self):
         for fmt in ("queue", "complete"):
-            self.record(fmt, 64)["args"]["op"] = "Write"
+            self.args(self.record(fmt, 64))["op"]["value"] = "Write"
         found = violated(self.items)
         self.assertIn("load", found)
         self.assertIn("sectors", found)
 
     def test_wrong_size(self):
         for fmt in ("queue", "complete"):
-            self.record(fmt, 0)["args"]["bytes"] = 1024
+            self.args(self.record(fmt, 0))["bytes"]["value"] = 1024
         found = violated(self.items)
         self.assertIn("load", found)
         self.assertIn("sectors", found)
@@ -164,22 +191,22 @@ class Checks(unittest.TestCase):
         self.assertEqual(violated(self.items), ["load"])
 
     def test_time_back_within_a_ring(self):
-        self.record("queue", 1)["ns"] = 9
+        self.record("queue", 1)["mono_ns"] = 9
         self.assertIn("time", violated(self.items))
 
     def test_completion_before_submission(self):
-        self.record("queue", 64)["ns"] = 51
+        self.record("queue", 64)["mono_ns"] = 51
         found = violated(self.items)
         self.assertIn("order", found)
         self.assertIn("order-lossy", found)
 
     def test_tag_reused_before_completion(self):
-        self.record("complete", 0)["ns"] = 35
+        self.record("complete", 0)["mono_ns"] = 35
         self.assertIn("order", violated(self.items))
 
     def test_equal_times_are_in_order(self):
-        self.record("queue", 1)["ns"] = 20
-        self.record("queue", 64)["ns"] = 50
+        self.record("queue", 1)["mono_ns"] = 20
+        self.record("queue", 64)["mono_ns"] = 50
         self.assertEqual(violated(self.items), [])
 
     def test_never_completed(self):
@@ -195,14 +222,36 @@ class Checks(unittest.TestCase):
         self.assertNotIn("silent", violated(self.items, counters=more))
 
     def test_overwritten_is_counted(self):
-        self.items[3]["written"] = 5
+        self.items[3]["taken"] = 5
         self.assertIn("account", violated(self.items))
-        self.items.append(
-            {"type": "loss", "component": "rnull", "ring": 2, "cause": "overwritten", "count": 2}
-        )
+        self.items[3]["overwritten"] = 2
+        self.items.append(loss(2, "overwritten", 2))
+        for item in self.items:
+            if item["type"] == "record" and item["ring"] == 2:
+                item["ordinal"] += 2
         found = violated(self.items)
         self.assertNotIn("account", found)
+        self.assertNotIn("shown", found)
         self.assertIn("lost", found)
+
+    def test_overwritten_is_shown_at_its_place(self):
+        self.items[3]["taken"] = 4
+        self.items[3]["overwritten"] = 2
+        self.items.append(loss(2, "overwritten", 2))
+        for item in self.items:
+            if item["type"] == "record" and item["ring"] == 2:
+                item["ordinal"] += 1
+        self.assertIn("shown", violated(self.items))
+
+    def test_loss_is_not_shown(self):
+        self.items[3]["lost"] = {"nested": 2}
+        self.assertIn("shown", violated(self.items))
+        self.items.append(loss(2, "nested", 2))
+        self.assertNotIn("shown", violated(self.items))
+
+    def test_ordinals_go_up(self):
+        self.record("queue", 1)["ordinal"] = 0
+        self.assertIn("shown", violated(self.items))
 
     def test_gone_rings_count(self):
         self.items[0]["gone"] = 3
@@ -229,14 +278,19 @@ class Checks(unittest.TestCase):
         self.assertEqual(violated(self.items, by_cpu={0: 2, 1: 2}), ["softirq"])
 
     def test_undecoded_and_damage(self):
-        for kind in ("undecoded", "damage"):
-            self.assertEqual(violated(self.items + [{"type": kind}]), ["decodes"])
+        self.items[-1]["undecoded"] = 1
+        self.assertEqual(violated(self.items), ["decodes"])
+        self.items[-1].update(undecoded=0, damage="cut off")
+        self.assertEqual(violated(self.items), ["decodes"])
+        self.items[-1]["damage"] = None
+        self.items[3]["damaged"] = 1
+        self.assertEqual(violated(self.items), ["decodes"])
 
     def test_snapshot_is_the_beginning(self):
-        early = [item for item in good() if item.get("ns", 0) <= 30]
+        early = [item for item in good() if item.get("mono_ns", 0) <= 30]
         self.assertEqual(violated(self.items, early=early), [])
         records_of_it = [item for item in early if item["type"] == "record"]
-        records_of_it[-1]["args"]["sector"] += 1
+        self.args(records_of_it[-1])["sector"]["value"] += 1
         self.assertEqual(violated(self.items, early=early), ["part"])
 
     def test_completion_in_a_task(self):
@@ -257,11 +311,11 @@ class Checks(unittest.TestCase):
         self.assertTrue(list(checks.load_is_logged(log, EXPECTED, whole=False)))
 
     def test_snapshot_under_load_may_hold_more(self):
-        self.items[3]["written"] = 1
+        self.items[3]["taken"] = 1
         log = log_of(self.items)
         self.assertTrue(list(checks.rings_account(log)))
         self.assertEqual(list(checks.rings_account(log, still=False)), [])
-        self.items[3]["written"] = 4
+        self.items[3]["taken"] = 4
         self.assertTrue(list(checks.rings_account(log_of(self.items), still=False)))
 
 
