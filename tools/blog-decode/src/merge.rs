@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
                     }
                 },
                 None if self.next_page < self.stream.pages.len() => self.open_page(files),
-                None => return self.at_end(),
+                None => return self.at_end(files),
             };
             if found.is_some() {
                 return found;
@@ -442,15 +442,25 @@ impl<'a> Reader<'a> {
             self.task = None;
         }
         let cause = if first_page {
-            Cause::Overwritten
+            self.cause_at_start(files)
         } else {
             Cause::Missing
         };
         loss(info.base, cause, gap)
     }
 
+    /// Why records are missing before the first page that there is.
+    fn cause_at_start(&self, files: &[Snapshot]) -> Cause {
+        let had = self.stream.ring.as_ref().map_or(0, |r| r.pages as usize);
+        if files[self.stream.file].damage.any() && had > self.stream.pages.len() {
+            Cause::Missing
+        } else {
+            Cause::Overwritten
+        }
+    }
+
     /// What the ring's own counters know beyond its last record.
-    fn at_end(&mut self) -> Option<Current> {
+    fn at_end(&mut self, files: &[Snapshot]) -> Option<Current> {
         self.page = Vec::new();
         let ring = self.stream.ring.as_ref()?;
         while self.untold <= LOST_CAUSES {
@@ -459,7 +469,7 @@ impl<'a> Reader<'a> {
             let found = match i.checked_sub(1) {
                 None => {
                     let cause = if self.stream.pages.is_empty() {
-                        Cause::Overwritten
+                        self.cause_at_start(files)
                     } else {
                         Cause::Missing
                     };

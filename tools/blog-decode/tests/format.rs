@@ -249,12 +249,13 @@ proptest! {
             ("{:#01$?}", format!("{v:#0w$?}")),
         ] {
             let names = ["v", "w"];
-            let codes = [Shaped::CODE.0, USIZE];
-            let text = decode_with(format, &names, &codes, (&v, &w), &types);
+            let codes = [SHAPED.0, USIZE];
+            let text = decode_with(format, &names, &codes, (&v.stored(), &w), &types);
             assert_eq!(text, expected);
         }
         let o = Some(v.clone());
-        let text = decode_with("{:#?}", &["v"], &[<Option<Shaped>>::CODE.0], (&o,), &types);
+        let codes = [SHAPED.wrapped(0x30).unwrap().0];
+        let text = decode_with("{:#?}", &["v"], &codes, (&Some(v.stored()),), &types);
         assert_eq!(text, format!("{o:#?}"));
     }
 
@@ -322,19 +323,20 @@ struct Inner {
 
 const INNER: TypeCode = TypeCode::derived(7);
 
-// SAFETY: A tag and 12 bytes, as the descriptor says.
-unsafe impl BlogArg for Shaped {
-    const CODE: TypeCode = TypeCode::derived(0x1234_5678_9abc);
-    const FIXED: usize = 13;
+const SHAPED: TypeCode = TypeCode::derived(0x1234_5678_9abc);
 
-    unsafe fn store(&self, dst: *mut u8) {
-        let mut bytes = vec![0; 13];
+impl Shaped {
+    /// A tag and 12 bytes, as the descriptor says.
+    fn stored(&self) -> [u8; 13] {
+        let mut bytes = [0; 13];
         match self {
             Shaped::Empty => {}
             Shaped::Pair(a, b) => {
                 bytes[..2].copy_from_slice(&[1, *a]);
-                // SAFETY: There is room for it.
-                unsafe { b.store(bytes.as_mut_ptr().add(2)) };
+                if let Some(b) = b {
+                    bytes[2] = 1;
+                    bytes[3..5].copy_from_slice(&b.to_le_bytes());
+                }
             }
             Shaped::Named { first, inner } => {
                 bytes[..2].copy_from_slice(&[2, u8::from(*first)]);
@@ -343,8 +345,7 @@ unsafe impl BlogArg for Shaped {
                 bytes[9..13].copy_from_slice(&inner.address.octets());
             }
         }
-        // SAFETY: `FIXED` bytes.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), dst, 13) };
+        bytes
     }
 }
 
@@ -395,7 +396,7 @@ fn shape_descriptors() -> Vec<Type> {
             )],
         },
         Type {
-            code: Shaped::CODE.0,
+            code: SHAPED.0,
             name: "Shaped".into(),
             kind: TypeKind::Enum,
             variants: vec![

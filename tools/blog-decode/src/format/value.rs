@@ -57,8 +57,8 @@ pub enum View<'a> {
     Ipv6(Ipv6Addr),
     Mac([u8; 6]),
     Derived(&'a Derived, &'a Variant, Fields<'a>),
-    /// An enum's tag that no variant has.
-    BadTag(&'a Derived, u8),
+    /// A tag that this type doesn't have: the type's name, and the tag.
+    BadTag(&'a str, u8),
 }
 
 /// The fields of a derived type, in order.
@@ -133,7 +133,11 @@ impl<'a> Value<'a> {
         match &self.ty.kind {
             Kind::Uint => View::Uint(uint(fixed)),
             Kind::Int => View::Int(sign_extend(uint(fixed), self.ty.fixed)),
-            Kind::Bool => View::Bool(uint(fixed) != 0),
+            Kind::Bool => match uint(fixed) {
+                0 => View::Bool(false),
+                1 => View::Bool(true),
+                n => View::BadTag("bool", n as u8),
+            },
             Kind::Char => {
                 let n = uint(fixed) as u32;
                 View::Char(char::from_u32(n).ok_or(n))
@@ -150,15 +154,19 @@ impl<'a> Value<'a> {
             Kind::Mac => View::Mac(array(fixed)),
             Kind::Option(inner) => {
                 let (tag, rest) = cut(fixed, 1);
-                View::Option((uint(tag) != 0).then(|| self.inner(inner, rest)))
+                match uint(tag) {
+                    0 => View::Option(None),
+                    1 => View::Option(Some(self.inner(inner, rest))),
+                    n => View::BadTag("Option", n as u8),
+                }
             }
             Kind::Result(inner) => {
                 let (tag, rest) = cut(fixed, 1);
-                View::Result(if uint(tag) == 0 {
-                    Ok(self.inner(inner, rest))
-                } else {
-                    Err(i32::from_le_bytes(array(rest)))
-                })
+                match uint(tag) {
+                    0 => View::Result(Ok(self.inner(inner, rest))),
+                    1 => View::Result(Err(i32::from_le_bytes(array(rest)))),
+                    n => View::BadTag("Result", n as u8),
+                }
             }
             Kind::Derived(d) => {
                 let (tag, rest) = cut(fixed, usize::from(d.is_enum));
@@ -171,7 +179,7 @@ impl<'a> Value<'a> {
                         };
                         View::Derived(d, variant, fields)
                     }
-                    None => View::BadTag(d, tag),
+                    None => View::BadTag(&d.name, tag),
                 }
             }
         }
@@ -245,7 +253,7 @@ impl<'a> Value<'a> {
                     p.debug_struct(&spec, &variant.name, fields, |p, v| v.print(&spec, p));
                 }
             },
-            View::BadTag(d, tag) => p.std(format_args!("<{}: no variant {tag}>", d.name)),
+            View::BadTag(name, tag) => p.std(format_args!("<{name}: tag {tag}>")),
         }
     }
 }

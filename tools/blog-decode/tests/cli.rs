@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The program as a user runs it: options, output, exit status.
+
+mod common;
+
+use std::{
+    fs,
+    io::Write,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    process::{
+        Command,
+        Output,
+        Stdio, //
+    },
+};
+
+use blog_decode::sidetable::read_table;
+use common::{
+    image::{
+        self,
+        FILE, //
+    },
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    }, //
+};
+use serde_json::Value;
+
+struct Rig {
+    dir: tempfile::TempDir,
+    ko: PathBuf,
+    snapshot: PathBuf,
+    build_id: String,
+}
+
+fn snapshot(build_id: &[u8]) -> Vec<u8> {
+    let second = 1_000_000_000;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(
+            1,
+            &[
+                [0, 0, 0, 1_700_000_000 * second],
+                [
+                    100 * second,
+                    100 * second,
+                    100 * second,
+                    1_700_000_100 * second,
+                ],
+            ],
+        )
+        .images(&[(1, 4, build_id, "test_mod")])
+        .component_with_losses(1, "disk", 17, [0; 8]);
+    let mut fio = Ring::task(1, 1, 42, "fio");
+    fio.records = 5 + 3;
+    b.ring(&fio);
+    let mut p = Page::new(1, 2, second, 5);
+    p.record(second, 1, (&8u32, &0x1000u64));
+    // An error is stored as its negative number.
+    p.record(2 * second, 2, ("queue\x1b[2J", &-5i32));
+    // State::Busy { tag: 3 }
+    p.record(3 * second, 3, (&1u8, &3u32));
+    b.page(&fio, &p);
+    let softirq = Ring::softirq(1, 2, 1);
+    b.ring(&softirq);
+    let mut p = Page::new(2, 1, second, 0);
+    p.record(2 * second + 500, 4, ());
+    b.page(&softirq, &p);
+    b.component(2, "other");
+    let task = Ring::task(2, 1, 7, "kworker/0:1");
+    b.ring(&task);
+    let mut p = Page::new(1, 1, second, 0);
+    p.record(4 * second, 1, (&1u32, &2u64));
+    b.page(&task, &p);
+    b.end()
+}
+
+fn rig() -> Rig {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "test-mod.ko", "one");
+    let table = read_table(&ko, |_| true).unwrap().unwrap();
+    let path = dir.path().join("snap");
+    fs::write(&path, snapshot(&table.build_id)).unwrap();
+    Rig {
+        ko,
+        snapshot: path,
+        build_id: table.build_id_hex(),
+        dir,
+    }
+}
+
+impl Rig {
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Runs with the side table of the module.
+    fn run(&self, args: &[&str]) -> Output {
+        let ko = self.ko.to_str().unwrap();
+        self.run_bare(&[&["--sidetable", ko], args].concat())
+    }
+
+    fn run_bare(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["--modules", "nowhere"])
+            .args(args)
+            .current_dir(self.path())
+            .output()
+            .unwrap()
+    }
+
+    fn lines(&self, args: &[&str]) -> Vec<String> {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{args:?}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn json(&self, args: &[&str]) -> Vec<Value> {
+        let lines = self.lines(&[&["--json"], args].concat());
+        lines
+            .iter()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const OVERWRITTEN: &str = "[    1.000000] ----- disk fio[42]: 5 older records overwritten";
+
+#[test]
+fn a_snapshot_and_a_module_make_a_log() {
+    let rig = rig();
+    let expected = [
+        OVERWRITTEN,
+        "[    1.000000] info  disk fio[42]: read 8 sectors at 0x1000",
+        // A control character of a message never reaches the terminal.
+        "[    2.000000] err   disk fio[42]: failed: EIO in \"queue\\u{1b}[2J\"",
+        "[    2.000000] trace disk softirq/1: nothing to say",
+        "[    3.000000] debug disk fio[42]: state Busy {",
+        "        tag: 3,",
+        "    }",
+        "[    4.000000] info  other kworker/0:1[7]: read 1 sectors at 0x2",
+    ];
+    assert_eq!(rig.lines(&["snap"]), expected);
+}
+
+#[test]
+fn a_table_file_a_directory_and_an_installed_table_do_as_well() {
+    let rig = rig();
+    let expected = rig.lines(&["snap"]);
+    let modules = rig.path().join("modules/7.3.4/blog");
+    fs::create_dir_all(&modules).unwrap();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    fs::write(modules.join("test_mod.blogfmt"), table.encode().unwrap()).unwrap();
+    // One that doesn't matter, and is not even whole.
+    fs::write(modules.join("broken.blogfmt"), b"BLOGFMT\0").unwrap();
+    for args in [
+        &["-s", "modules/7.3.4/blog/test_mod.blogfmt"][..],
+        &["-s", "."],
+        &["--modules", "modules"],
+    ] {
+        let args = [&["snap", "--modules"][..1], args].concat();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
+        let output = command
+            .args(&args)
+            .current_dir(rig.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn filters_choose_records() {
+    let rig = rig();
+    let count = |args: &[&str]| {
+        let args = [&["--json", "snap"], args].concat();
+        let text = rig.lines(&args).join("\n");
+        text.matches("\"type\":\"record\"").count()
+    };
+    assert_eq!(count(&[]), 5);
+    assert_eq!(count(&["--component", "other"]), 1);
+    assert_eq!(count(&["-c", "other,disk"]), 5);
+    assert_eq!(count(&["--level", "err"]), 1);
+    assert_eq!(count(&["--level", "info"]), 3);
+    assert_eq!(count(&["--level", "4"]), 4);
+    assert_eq!(count(&["--pid", "42"]), 3);
+    assert_eq!(count(&["-p", "42", "-p", "7"]), 4);
+    assert_eq!(count(&["--since", "2"]), 4);
+    assert_eq!(count(&["--since", "2.0000001", "--until", "3"]), 2);
+    assert_eq!(count(&["--since", "-97"]), 2);
+    assert_eq!(count(&["--since", "@1700000004"]), 1);
+    assert_eq!(count(&["--until", "2023-11-14T22:13:21Z"]), 1);
+    assert_eq!(count(&["--grep", "^read [0-9]+ "]), 2);
+    assert_eq!(count(&["--grep", "nonsense"]), 0);
+}
+
+#[test]
+fn lines_look_as_asked() {
+    let rig = rig();
+    let second = |args: &[&str]| rig.lines(&[&["snap"], args].concat())[1].clone();
+    assert_eq!(
+        second(&["-l"]),
+        format!("[    1.000000] info  disk fio[42] {FILE}:11: read 8 sectors at 0x1000")
+    );
+    assert!(second(&["--time", "wall"]).starts_with("2023-11-14T22:13:21.000000Z info  disk"));
+    assert!(second(&["--time", "raw"]).starts_with("[        1000000000] info  disk"));
+    assert!(second(&["-t", "delta"]).starts_with("[   +0.000000] info  disk"));
+    assert!(second(&["--raw"]).ends_with("0x1000 | 08 00 00 00 00 10 00 00 00 00 00 00"));
+    assert!(second(&["--color", "always"]).starts_with("\x1b[32m[    1.000000]\x1b[0m info "));
+    assert!(!second(&["--color", "auto"]).contains('\x1b'));
+}
+
+#[test]
+fn json_has_the_documented_keys() {
+    let rig = rig();
+    let all = rig.json(&["snap", "--stats"]);
+    let lost = &all[0];
+    assert_eq!(lost["type"], "lost");
+    assert_eq!(lost["cause"], "overwritten");
+    assert_eq!(lost["count"], 5);
+    let r = &all[1];
+    let keys: Vec<&str> = r.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected = vec![
+        "type",
+        "clock",
+        "boot_ns",
+        "mono_ns",
+        "wall_ns",
+        "level",
+        "component",
+        "context",
+        "cpu",
+        "pid",
+        "tgid",
+        "comm",
+        "ring",
+        "ordinal",
+        "site",
+        "image",
+        "index",
+        "module",
+        "file",
+        "line",
+        "format",
+        "message",
+        "args",
+    ];
+    expected.sort_unstable();
+    assert_eq!(keys, expected);
+    assert_eq!(r["wall_ns"], 1_700_000_001_000_000_000u64);
+    assert_eq!(r["ordinal"], 5);
+    assert_eq!(r["args"][1]["name"], "sector");
+    assert_eq!(r["args"][1]["type"], "u64");
+    assert_eq!(r["args"][1]["value"], 0x1000);
+    let e = &all[2]["args"];
+    assert_eq!(e[0]["value"], "queue\x1b[2J");
+    assert_eq!(e[1]["value"]["errno"], -5);
+    assert_eq!(e[1]["value"]["name"], "EIO");
+    let softirq = &all[3];
+    assert_eq!(softirq["context"], "softirq");
+    assert_eq!(softirq["cpu"], 1);
+    assert!(softirq["pid"].is_null());
+    let state = &all[4];
+    assert_eq!(state["args"][0]["type"], "State");
+    assert_eq!(state["args"][0]["value"]["Busy"]["tag"], 3);
+    assert_eq!(state["message"], "state Busy {\n    tag: 3,\n}");
+    let ring = all
+        .iter()
+        .find(|o| o["type"] == "ring" && o["pid"] == 42)
+        .unwrap();
+    assert_eq!(ring["decoded"], 3);
+    assert_eq!(ring["taken"], 8);
+    let component = all.iter().find(|o| o["type"] == "component").unwrap();
+    assert_eq!(component["gone"], 17);
+    assert_eq!(all.last().unwrap()["type"], "summary");
+    let raw = rig.json(&["snap", "--raw"]);
+    assert_eq!(raw[1]["raw"], "080000000010000000000000");
+}
+
+#[test]
+fn a_table_of_another_build_is_refused_by_name() {
+    let rig = rig();
+    let other = image::module(rig.path(), "other.ko", "two");
+    let other_id = read_table(&other, |_| true)
+        .unwrap()
+        .unwrap()
+        .build_id_hex();
+    let output = rig.run_bare(&["-s", "other.ko", "snap"]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = stderr(&output);
+    assert!(complaint.contains(&other_id), "{complaint}");
+    assert!(complaint.contains(&rig.build_id), "{complaint}");
+    assert!(complaint.contains("refused"), "{complaint}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("sectors"), "{text}");
+    assert!(text.contains("side table of build ID"), "{text}");
+    assert!(text.contains(" 08 00 00 00 00 10"), "{text}");
+    // With the right one beside it the wrong one does no harm to the records.
+    let output = rig.run(&["-s", "other.ko", "snap"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("read 8 sectors"));
+}
+
+#[test]
+fn records_without_a_table_are_hex_with_the_build_id() {
+    let rig = rig();
+    let output = rig.run_bare(&["--json", "snap"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(&rig.build_id));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let r: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(r["undecoded"], "no-table");
+    assert_eq!(r["build_id"], rig.build_id.as_str());
+    assert_eq!(r["raw"], "080000000010000000000000");
+    assert_eq!(r["image"], "test_mod");
+    assert!(r["level"].is_null());
+}
+
+#[test]
+fn exit_status_is_0_1_or_2() {
+    let rig = rig();
+    let whole = fs::read(&rig.snapshot).unwrap();
+    fs::write(rig.path().join("cut"), &whole[..whole.len() - 60]).unwrap();
+    fs::write(rig.path().join("empty"), "").unwrap();
+    fs::write(rig.path().join("text"), "hello, world, how are you today?").unwrap();
+    fs::write(rig.path().join("head"), &whole[..32]).unwrap();
+    fs::write(rig.path().join("bad.blogfmt"), "BLOGFMT\0 nonsense").unwrap();
+    for (args, status, text) in [
+        (&["--help"][..], 0, ""),
+        (&["--version"], 0, ""),
+        (&["snap"], 0, ""),
+        (&["cut"], 1, "cut off"),
+        (&["snap", "empty"], 1, "empty"),
+        (&["-s", "bad.blogfmt", "snap"], 1, "bad.blogfmt"),
+        (&["-s", "empty", "snap"], 1, "the file is empty"),
+        (&[], 2, "Usage"),
+        (&["--nonsense", "snap"], 2, "nonsense"),
+        (&["--level", "loud", "snap"], 2, "loud"),
+        (&["--since", "yesterday", "snap"], 2, "not a time"),
+        (&["--grep", "(", "snap"], 2, "--grep"),
+        (&["--time", "tea", "snap"], 2, "tea"),
+        (&["absent"], 2, "absent"),
+        (&["."], 2, "is a directory"),
+        (&["empty"], 2, "the file is empty"),
+        (&["text"], 2, "not a BLog snapshot"),
+        (&["head"], 2, "nothing in it is whole"),
+        (&["-s", "absent", "snap"], 2, "absent"),
+    ] {
+        let output = rig.run(args);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
+        let complaint = stderr(&output);
+        assert!(complaint.contains(text), "{args:?}: {complaint}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_snapshot_too() {
+    let rig = rig();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .args(["-s", "test-mod.ko", "-"])
+        .current_dir(rig.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let bytes = fs::read(&rig.snapshot).unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().collect::<Vec<_>>(), rig.lines(&["snap"]));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let rig = rig();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .args(["-s", "test-mod.ko", "snap"])
+        .current_dir(rig.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn statistics_go_to_standard_error() {
+    let rig = rig();
+    let output = rig.run(&["--stats", "snap"]);
+    assert!(output.status.success());
+    let table = stderr(&output);
+    assert!(table.contains("1 fio[42]"), "{table}");
+    assert!(table.contains("sum of 3 rings, 5 shown"), "{table}");
+    assert!(
+        table.contains("disk: 17 records of ended tasks are gone"),
+        "{table}"
+    );
+}

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From a snapshot to lines: order, time, losses, damage.
+
+mod common;
+
+use std::time::{
+    Duration,
+    Instant, //
+};
+
+use blog_decode::{
+    blogfmt::source::Source,
+    decode::{
+        Decoder,
+        Filter, //
+    },
+    merge,
+    output::{
+        json,
+        text::{
+            Style,
+            Text, //
+        },
+        Time, //
+    },
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    stats::Stats, //
+};
+use common::snapshot::{
+    Builder,
+    Page,
+    Ring,
+    BOOT_ID, //
+};
+
+const ID: &[u8] = b"build id of 20 bytes";
+
+fn read(bytes: Vec<u8>) -> Result<Snapshot, String> {
+    Snapshot::read("test".into(), Source::Memory(bytes))
+}
+
+/// All lines, and the statistics as JSON.
+fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>, Vec<String>) {
+    let tables = Tables::default();
+    let maps: Vec<_> = files
+        .iter()
+        .map(|f| SiteMap::new(&f.images, &tables))
+        .collect();
+    let calibrations = merge::calibrations(files);
+    let streams = merge::unite(files, |c| filter.wants_component(c));
+    let mut decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let (mut text, mut out, mut ignored) = (Text::new(style), Vec::new(), Vec::new());
+    decoder
+        .run(|entry| {
+            text.entry(entry, &mut out);
+            json::entry(entry, true, &mut ignored);
+            ignored.clear();
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+    let (undecoded, shown) = (decoder.undecoded.clone(), decoder.shown);
+    let stats = Stats {
+        files,
+        streams: &streams,
+        counts: decoder.counts().copied().collect(),
+        shown,
+        undecoded: &undecoded,
+    };
+    let mut json = Vec::new();
+    stats.write_json(&mut json);
+    stats.write_text(&mut Vec::new()).unwrap();
+    let lines = |bytes: Vec<u8>| -> Vec<String> {
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    };
+    (lines(out), lines(json))
+}
+
+fn lines(bytes: Vec<u8>) -> Vec<String> {
+    let files = [read(bytes).unwrap()];
+    assert!(!files[0].damage.any(), "{:?}", files[0].damage);
+    decode_all(&files, Style::default(), &Filter::default()).0
+}
+
+fn start() -> Builder {
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0, 0, 0, 1_000], [1 << 40, 1 << 40, 1 << 40, 1 << 41]])
+        .images(&[(1, 10, ID, "test")]);
+    b
+}
+
+const HEX_ID: &str = "6275696c64206964206f66203230206279746573";
+
+/// What a record of site `n` prints as without a side table.
+fn raw(n: u32, payload: &str) -> String {
+    format!("<site {n} of test, side table of build ID {HEX_ID} needed>{payload}")
+}
+
+/// Two rings whose records interleave, with all kinds of loss.
+fn everything() -> Vec<u8> {
+    let mut b = start();
+    b.component(7, "disk");
+    let mut task = Ring::task(7, 1, 42, "fio");
+    task.records = 100 + 3 + 5 + 2 + 4;
+    task.lost[0] = 7 + 2;
+    task.told[0] = 7;
+    b.ring(&task);
+    let mut p = Page::new(1, 5, 1_000_000, 100);
+    p.record(1_000_000, 1, (&1u32,));
+    p.lost(1_500_000, 0, 7);
+    p.record(3_000_000, 2, ());
+    p.control(3_500_000, 77, &[1; 16]);
+    p.record(5_000_000, 1, (&2u32,));
+    b.page(&task, &p);
+    // Five records went missing with their page.
+    let mut p = Page::new(1, 7, 6_000_000, 108);
+    p.record(6_000_000, 1, (&3u32,));
+    // The low 36 bits wrap.
+    p.record((1 << 36) + 1_000, 1, (&4u32,));
+    b.page(&task, &p);
+    let softirq = Ring::softirq(7, 2, 3);
+    b.ring(&softirq);
+    let mut p = Page::new(2, 1, 2_000_000, 0);
+    p.record(2_000_000, 3, ());
+    p.record(4_000_000, 3, ());
+    b.page(&softirq, &p);
+    b.end()
+}
+
+#[test]
+fn all_rings_come_in_the_order_of_time_with_losses_in_place() {
+    let expected = [
+        "[    0.001000] ----- disk fio[42]: 100 older records overwritten".to_owned(),
+        format!(
+            "[    0.001000] ?     disk fio[42]: {}",
+            raw(0, " 01 00 00 00")
+        ),
+        "[    0.001500] ----- disk fio[42]: 7 records lost here (no-page)".to_owned(),
+        format!("[    0.002000] ?     disk softirq/3: {}", raw(2, "")),
+        format!("[    0.003000] ?     disk fio[42]: {}", raw(1, "")),
+        format!("[    0.004000] ?     disk softirq/3: {}", raw(2, "")),
+        format!(
+            "[    0.005000] ?     disk fio[42]: {}",
+            raw(0, " 02 00 00 00")
+        ),
+        "[    0.006000] ----- disk fio[42]: 5 records missing here (not in the snapshot)"
+            .to_owned(),
+        format!(
+            "[    0.006000] ?     disk fio[42]: {}",
+            raw(0, " 03 00 00 00")
+        ),
+        format!(
+            "[   68.719477] ?     disk fio[42]: {}",
+            raw(0, " 04 00 00 00")
+        ),
+        "[   68.719477] ----- disk fio[42]: 4 records missing here (not in the snapshot)"
+            .to_owned(),
+        "[   68.719477] ----- disk fio[42]: 2 records lost here (no-page)".to_owned(),
+    ];
+    assert_eq!(lines(everything()), expected);
+}
+
+#[test]
+fn statistics_account_for_every_record() {
+    let files = [read(everything()).unwrap()];
+    let (_, stats) = decode_all(&files, Style::default(), &Filter::default());
+    let stats: Vec<serde_json::Value> = stats
+        .iter()
+        .map(|s| serde_json::from_str(s).unwrap())
+        .collect();
+    let ring = &stats[0];
+    let n = |key: &str| ring[key].as_u64().unwrap();
+    assert_eq!(n("taken"), n("decoded") + n("overwritten") + n("missing"));
+    assert_eq!((n("decoded"), n("overwritten"), n("missing")), (5, 100, 9));
+    assert_eq!(ring["lost"]["no-page"], 9);
+    let summary = stats.last().unwrap();
+    assert_eq!(summary["type"], "summary");
+    assert_eq!(summary["decoded"], 7);
+    assert_eq!(summary["lost"], 9);
+    assert_eq!(summary["undecoded"], 7);
+    assert!(summary["damage"].is_null());
+}
+
+#[test]
+fn every_clock_can_be_shown() {
+    let mut b = start();
+    b.component(1, "c");
+    let ring = Ring::task(1, 1, 9, "t");
+    b.ring(&ring);
+    let mut p = Page::new(1, 1, 0, 0);
+    p.record(1_500_000, 1, ());
+    p.record(3_000_000, 1, ());
+    b.page(&ring, &p);
+    let files = [read(b.end()).unwrap()];
+    for (time, starts) in [
+        (Time::Boot, ["[    0.001500]", "[    0.003000]"]),
+        (Time::Mono, ["[    0.001500]", "[    0.003000]"]),
+        (Time::Raw, ["[           1500000]", "[           3000000]"]),
+        (Time::Delta, ["[   +0.000000]", "[   +0.001500]"]),
+        (
+            Time::Wall,
+            ["1970-01-01T00:18:19.513127Z", "1970-01-01T00:18:19.514627Z"],
+        ),
+    ] {
+        let style = Style {
+            time,
+            ..Style::default()
+        };
+        let (lines, _) = decode_all(&files, style, &Filter::default());
+        for (line, start) in lines.iter().zip(starts) {
+            assert!(line.starts_with(start), "{time:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_shared_ring_names_the_task_of_each_record() {
+    let mut b = start();
+    b.component(1, "c");
+    let mut ring = Ring::task(1, 1, -1, "");
+    ring.cpu = 2;
+    b.ring(&ring);
+    let mut p = Page::new(1, 1, 1000, 0);
+    p.record(1000, 1, ());
+    p.task(2000, 10, 10, "one");
+    p.record(2000, 1, ());
+    p.task(3000, 21, 20, "two");
+    p.record(3000, 1, ());
+    b.page(&ring, &p);
+    let bytes = b.end();
+    let context = |lines: &[String]| -> Vec<String> {
+        lines
+            .iter()
+            .map(|l| {
+                l.split(' ')
+                    .rfind(|w| w.ends_with(':') && !w.contains("needed"))
+            })
+            .map(|w| w.unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        context(&lines(bytes.clone())),
+        ["task/2:", "one[10]:", "two[21]:"]
+    );
+    let filter = Filter {
+        pids: vec![20],
+        ..Filter::default()
+    };
+    let files = [read(bytes).unwrap()];
+    let (lines, _) = decode_all(&files, Style::default(), &filter);
+    assert_eq!(context(&lines), ["two[21]:"]);
+}
+
+/// Pages `from..to` of a ring with three records each.
+fn part(boot_id: [u8; 16], from: u64, to: u64) -> Vec<u8> {
+    let mut b = Builder::new();
+    b.system(boot_id)
+        .clock(1, &[[0, 0, 0, 0], [1 << 40, 1 << 40, 1 << 40, 1 << 40]])
+        .images(&[(1, 10, ID, "test")])
+        .component(u32::try_from(from).unwrap(), "c");
+    let mut ring = Ring::task(u32::try_from(from).unwrap(), 1, 9, "t");
+    ring.records = 3 * to;
+    b.ring(&ring);
+    for seq in from..to {
+        let mut p = Page::new(1, seq, seq * 3000, seq * 3);
+        for i in 0..3 {
+            let n = seq * 3 + i;
+            p.record(n * 1000, 1, (&n,));
+        }
+        b.page(&ring, &p);
+    }
+    b.end()
+}
+
+#[test]
+fn snapshots_of_one_boot_are_united() {
+    let numbers = |files: &[Snapshot]| -> Vec<String> {
+        let (lines, _) = decode_all(files, Style::default(), &Filter::default());
+        lines
+            .iter()
+            .map(|l| match l.split_once("needed> ") {
+                Some((_, payload)) => payload[..2].to_owned(),
+                None => l.split_once(": ").unwrap().1.to_owned(),
+            })
+            .collect()
+    };
+    // Overlapping, in any order; what the second lost at its start the first has.
+    let files = [
+        read(part(BOOT_ID, 3, 6)).unwrap(),
+        read(part(BOOT_ID, 0, 4)).unwrap(),
+    ];
+    let all: Vec<String> = (0..18).map(|n| format!("{n:02x}")).collect();
+    assert_eq!(numbers(&files), all);
+    // With a gap between them.
+    let files = [
+        read(part(BOOT_ID, 0, 1)).unwrap(),
+        read(part(BOOT_ID, 2, 3)).unwrap(),
+    ];
+    assert_eq!(
+        numbers(&files),
+        [
+            "00",
+            "01",
+            "02",
+            "3 records missing here (not in the snapshot)",
+            "06",
+            "07",
+            "08"
+        ]
+    );
+    // Of two boots: nothing is the same, and nothing gets lost.
+    let files = [
+        read(part(BOOT_ID, 0, 1)).unwrap(),
+        read(part([3; 16], 0, 1)).unwrap(),
+    ];
+    assert_eq!(numbers(&files), ["00", "00", "01", "01", "02", "02"]);
+}
+
+#[test]
+fn a_ring_goes_forward_even_where_its_clock_does_not() {
+    let mut b = start();
+    b.component(1, "c");
+    let (one, two) = (Ring::task(1, 1, 1, "a"), Ring::task(1, 2, 2, "b"));
+    b.ring(&one);
+    let mut p = Page::new(1, 1, 0, 0);
+    for clock in [1_000_000, 9_000_000, 2_000_000] {
+        p.record(clock, 1, (&clock,));
+    }
+    b.page(&one, &p);
+    b.ring(&two);
+    let mut p = Page::new(2, 1, 0, 0);
+    p.record(5_000_000, 2, ());
+    b.page(&two, &p);
+    let lines = lines(b.end());
+    let times: Vec<&str> = lines.iter().map(|l| &l[..14]).collect();
+    assert_eq!(
+        times,
+        [
+            "[    0.001000]",
+            "[    0.005000]",
+            "[    0.009000]",
+            "[    0.002000]"
+        ]
+    );
+}
+
+/// Decodes whatever it is; the answer is the number of records, or nothing.
+fn survive(bytes: Vec<u8>) -> Option<(usize, bool)> {
+    let files = [read(bytes).ok()?];
+    let style = Style {
+        raw: true,
+        location: true,
+        ..Style::default()
+    };
+    let (lines, _) = decode_all(&files, style, &Filter::default());
+    let records = lines.iter().filter(|l| !l.contains("-----")).count();
+    Some((records, files[0].damage.any()))
+}
+
+#[test]
+fn a_cut_file_yields_all_that_is_whole() {
+    let whole = everything();
+    let (all, damage) = survive(whole.clone()).unwrap();
+    assert!(!damage);
+    let mut best = 0;
+    for n in 0..whole.len() {
+        match survive(whole[..n].to_vec()) {
+            Some((records, damage)) => {
+                assert!(damage, "cut at {n} unnoticed");
+                assert!(records >= best, "cut at {n}: fewer than before");
+                best = records;
+            }
+            None => assert_eq!(best, 0, "cut at {n}"),
+        }
+    }
+    // Only the End section was missing in the end.
+    assert_eq!(best, all);
+}
+
+#[test]
+fn a_flipped_byte_costs_one_section_and_is_told() {
+    let whole = everything();
+    let (all, _) = survive(whole.clone()).unwrap();
+    let header_ids = 12..24;
+    for i in 0..whole.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[i] ^= flip;
+            match survive(bytes) {
+                // A page at most, of the three.
+                Some((records, damage)) => {
+                    assert!(records + 3 >= all, "byte {i}: {records} of {all}");
+                    // Padding is in no checksum.
+                    assert!(damage || records == all, "byte {i} unnoticed");
+                }
+                None => panic!("byte {i} ({header_ids:?}) made it unreadable"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hole_costs_what_was_in_it() {
+    let whole = everything();
+    for (from, len) in [(40, 100), (500, 8), (700, 400), (33, 600)] {
+        let mut bytes = whole.clone();
+        bytes[from..from + len].fill(0x55);
+        assert!(survive(bytes.clone()).unwrap().1);
+        // A hole that moved what follows.
+        bytes.drain(from..from + (len & !7));
+        assert!(survive(bytes).unwrap().1);
+    }
+}
+
+#[test]
+fn huge_lengths_ask_for_no_memory() {
+    let started = Instant::now();
+    for len in [u64::MAX, 1 << 60, 16 << 20, (16 << 20) + 1] {
+        // A million headers that each promise more than there is.
+        let mut bytes = Builder::new().bytes;
+        let mut header = Vec::new();
+        header.extend(common::snapshot::SECTION_MAGIC.to_le_bytes());
+        header.extend([6, 0, 0, 0]);
+        header.extend(len.to_le_bytes());
+        header.extend([0; 12]);
+        let crc = crc32fast::hash(&header);
+        header.extend(crc.to_le_bytes());
+        for _ in 0..100_000 {
+            bytes.extend(&header);
+        }
+        assert!(survive(bytes).is_none());
+    }
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn other_files_are_refused_by_name() {
+    let error = |bytes: &[u8]| read(bytes.to_vec()).err().unwrap();
+    assert_eq!(error(b""), "the file is empty");
+    assert_eq!(error(b"\x7fELF whatever"), "not a BLog snapshot");
+    assert_eq!(error(&[0; 100_000]), "not a BLog snapshot");
+    let with = |at: usize, n: u32, swap: bool| {
+        let mut bytes = everything();
+        bytes[at..at + 4].copy_from_slice(&n.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[..28]);
+        let crc = if swap { crc.swap_bytes() } else { crc };
+        bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+        error(&bytes)
+    };
+    assert!(with(8, 2, false).contains("snapshot version 2"));
+    assert!(with(16, 9, false).contains("records of version 9"));
+    assert!(with(12, 0x0403_0201, true).contains("big-endian"));
+    assert!(with(12, 0x0403_0201, false).contains("big-endian"));
+    assert!(with(12, 5, false).contains("byte order"));
+}
+
+#[test]
+fn pages_of_hostile_content_end() {
+    // Sound checksums, senseless content.
+    let mut state = 0x1234_5678_9abc_def0u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..2000 {
+        let mut b = start();
+        b.component(1, "c");
+        let mut ring = Ring::task(1, 1, random() as i32, "t");
+        ring.context = random() as u8;
+        ring.records = random();
+        ring.lost = std::array::from_fn(|_| random());
+        ring.told = std::array::from_fn(|_| random());
+        b.ring(&ring);
+        for _ in 0..3 {
+            let mut page = Page::new(1, random() % 4, random(), random());
+            for _ in 0..round % 200 {
+                let n = random();
+                page.bytes.extend((n & 0xff00_ffff_f000_0f1f).to_le_bytes());
+            }
+            b.page(&ring, &page);
+        }
+        survive(b.end()).unwrap();
+    }
+}
