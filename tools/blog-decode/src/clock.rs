@@ -14,9 +14,67 @@ use crate::wire::snapshot::{
 /// Converts a ring's clock.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    is_mono: bool,
-    hz: u64,
     pairs: Vec<ClockPair>,
+    /// Lines from each pair on, by clock; the first also goes back from it. Never empty.
+    mono: Vec<Line>,
+    boot: Vec<Line>,
+    /// CLOCK_REALTIME - CLOCK_BOOTTIME.
+    real: i128,
+}
+
+/// A straight line through a point: `to + (clock - from) * rate / 2^64`.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    from: u64,
+    to: u64,
+    /// Nanoseconds for each tick, times 2^64, rounded up so that the next pair is met exactly.
+    rate: i128,
+}
+
+/// 2^64 as a rate: a nanosecond for each tick.
+const ONE: i128 = 1 << 64;
+
+impl Line {
+    fn through(a: (u64, u64), b: (u64, u64)) -> Self {
+        let ticks = i128::from(b.0) - i128::from(a.0);
+        let ns = i128::from(b.1) - i128::from(a.1);
+        // Both are below 2^64 and ticks is not 0; a time that goes back is a hostile file's.
+        let rate = (ns.max(0) as u128)
+            .checked_shl(64)
+            .map_or(u128::MAX, |n| n.div_ceil(ticks.max(1) as u128));
+        Self {
+            from: a.0,
+            to: a.1,
+            rate: i128::try_from(rate).unwrap_or(i128::MAX),
+        }
+    }
+
+    fn with_hz(from: u64, to: u64, hz: u64) -> Self {
+        Self {
+            from,
+            to,
+            rate: match hz {
+                0 => ONE,
+                hz => (1_000_000_000 * ONE - 1) / i128::from(hz) + 1,
+            },
+        }
+    }
+
+    fn at(&self, clock: u64) -> i128 {
+        let ticks = clock.abs_diff(self.from);
+        let ns = match u64::try_from(self.rate) {
+            Ok(rate) => ((u128::from(ticks) * u128::from(rate)) >> 64) as i128,
+            Err(_) => i128::from(ticks)
+                .checked_mul(self.rate)
+                .map_or(i128::from(u64::MAX), |n| n >> 64),
+        };
+        let to = i128::from(self.to);
+        if clock < self.from {
+            to - ns
+        } else {
+            to + ns
+        }
+    }
 }
 
 impl Calibration {
@@ -25,31 +83,51 @@ impl Calibration {
         let mut pairs = pairs.to_vec();
         pairs.sort_by_key(|p| p.clock);
         pairs.dedup_by_key(|p| p.clock);
-        let kind = clock.map_or(ClockKind::MonoFast as u32, |c| c.kind);
+        let is_mono = clock.is_none_or(|c| c.kind == ClockKind::MonoFast as u32);
+        let hz = clock.map_or(0, |c| c.hz);
+        let lines = |to: fn(&ClockPair) -> u64| -> Vec<Line> {
+            if is_mono {
+                // Ticks are nanoseconds; only the offset is to be found.
+                return match pairs.as_slice() {
+                    [] => vec![Line::with_hz(0, 0, 0)],
+                    pairs => pairs
+                        .iter()
+                        .map(|p| Line::with_hz(p.clock, to(p), 0))
+                        .collect(),
+                };
+            }
+            match pairs.as_slice() {
+                [] => vec![Line::with_hz(0, 0, hz)],
+                [p] => vec![Line::with_hz(p.clock, to(p), hz)],
+                pairs => pairs
+                    .windows(2)
+                    .map(|w| Line::through((w[0].clock, to(&w[0])), (w[1].clock, to(&w[1]))))
+                    .collect(),
+            }
+        };
         Self {
-            is_mono: kind == ClockKind::MonoFast as u32,
-            hz: clock.map_or(0, |c| c.hz),
+            mono: lines(|p| p.mono),
+            boot: lines(|p| p.boot),
+            real: pairs
+                .last()
+                .map_or(0, |p| i128::from(p.real) - i128::from(p.boot)),
             pairs,
         }
     }
 
     /// CLOCK_MONOTONIC in ns.
     pub fn mono(&self, clock: u64) -> i128 {
-        self.line(clock, |p| p.mono)
+        on_line(&self.mono, clock)
     }
 
     /// CLOCK_BOOTTIME in ns: what dmesg's times are close to.
     pub fn boot(&self, clock: u64) -> i128 {
-        self.line(clock, |p| p.boot)
+        on_line(&self.boot, clock)
     }
 
     /// CLOCK_REALTIME in ns since 1970, by the latest idea of it that the file has.
     pub fn real(&self, clock: u64) -> i128 {
-        let offset = match self.pairs.last() {
-            Some(p) => i128::from(p.real) - i128::from(p.boot),
-            None => 0,
-        };
-        self.boot(clock) + offset
+        self.boot(clock) + self.real
     }
 
     /// Whether the file says how its clock relates to others.
@@ -61,39 +139,12 @@ impl Calibration {
     pub fn taken(&self) -> Option<&ClockPair> {
         self.pairs.last()
     }
+}
 
-    fn line(&self, clock: u64, to: impl Fn(&ClockPair) -> u64) -> i128 {
-        let clock = i128::from(clock);
-        let pair = |p: &ClockPair| (i128::from(p.clock), i128::from(to(p)));
-        // The segment that the clock lies in, or the nearest.
-        let i = self.pairs.partition_point(|p| i128::from(p.clock) <= clock);
-        let i = i.clamp(1, self.pairs.len().max(2) - 1);
-        match (self.pairs.get(i - 1), self.pairs.get(i)) {
-            (None, _) if self.is_mono || self.hz == 0 => clock,
-            (None, _) => clock * 1_000_000_000 / i128::from(self.hz),
-            // Ticks of the monotonic clock are nanoseconds; only the offset is to be found.
-            (Some(a), _) if self.is_mono => {
-                let near = match self.pairs.get(i) {
-                    Some(b) if clock >= i128::from(b.clock) => b,
-                    _ => a,
-                };
-                let (from, to) = pair(near);
-                clock - from + to
-            }
-            (Some(a), Some(b)) => {
-                let ((c0, t0), (c1, t1)) = (pair(a), pair(b));
-                t0 + (clock - c0).saturating_mul(t1 - t0) / (c1 - c0)
-            }
-            (Some(a), None) => {
-                let (c0, t0) = pair(a);
-                let ticks = clock - c0;
-                t0 + match self.hz {
-                    0 => ticks,
-                    hz => ticks * 1_000_000_000 / i128::from(hz),
-                }
-            }
-        }
-    }
+fn on_line(lines: &[Line], clock: u64) -> i128 {
+    // The line that starts at or before it, or the first.
+    let i = lines.partition_point(|l| l.from <= clock).max(1);
+    lines.get(i - 1).map_or(clock.into(), |l| l.at(clock))
 }
 
 #[cfg(test)]

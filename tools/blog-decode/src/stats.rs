@@ -182,7 +182,7 @@ impl Stats<'_> {
         }
         let mut o = Object::new(out);
         o.text("type", "summary");
-        o.number("rings", self.streams.len());
+        o.number("rings", self.streams.len() as u64);
         o.number("shown", self.shown);
         counts(
             &Counts {

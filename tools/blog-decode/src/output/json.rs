@@ -45,6 +45,7 @@ use std::io::Write;
 
 use super::{
     cpu,
+    digits,
     level_name, //
 };
 use crate::{
@@ -97,9 +98,8 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a number.
-    pub fn number(&mut self, key: &str, n: impl std::fmt::Display) {
-        let out = self.key(key);
-        put(out, format_args!("{n}"));
+    pub fn number(&mut self, key: &str, n: impl Into<i128>) {
+        digits::push_signed(self.key(key), n.into());
     }
 
     /// Adds a string, or null.
@@ -112,7 +112,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a number, or null.
-    pub fn maybe(&mut self, key: &str, n: Option<impl std::fmt::Display>) {
+    pub fn maybe(&mut self, key: &str, n: Option<impl Into<i128>>) {
         match n {
             Some(n) => self.number(key, n),
             None => self.text(key, None),
@@ -142,7 +142,7 @@ pub fn entry(entry: &Entry<'_>, with_raw: bool, out: &mut Vec<u8>) {
             times(entry, &mut o);
             ring(entry.stream, entry.task.as_ref(), &mut o);
             o.text("cause", loss_name(*cause));
-            o.number("count", count);
+            o.number("count", *count);
         }
     }
     o.end();
@@ -206,7 +206,7 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
             a.text("type", ty.as_str());
             value(v, a.key("value"));
             if cut != 0 {
-                a.number("cut", cut);
+                a.number("cut", cut as u64);
             }
             a.end();
         }
@@ -231,8 +231,8 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
 
 fn value(v: Value<'_>, out: &mut Vec<u8>) {
     match v.view() {
-        View::Uint(n) => put(out, format_args!("{n}")),
-        View::Int(n) => put(out, format_args!("{n}")),
+        View::Uint(n) => digits::push_wide(out, n),
+        View::Int(n) => digits::push_signed(out, n),
         View::Bool(b) => put(out, format_args!("{b}")),
         View::Char(Ok(c)) => string(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
         View::Char(Err(n)) => put(out, format_args!("{n}")),
@@ -297,17 +297,23 @@ fn error(n: i32, out: &mut Vec<u8>) {
 }
 
 fn hex(bytes: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
-    for b in bytes {
-        out.push(DIGITS[usize::from(b >> 4)]);
-        out.push(DIGITS[usize::from(b & 15)]);
-    }
+    digits::push_hex(out, bytes, b"");
     out.push(b'"');
 }
 
 fn string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
+    let is_plain = |&b: &u8| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\';
+    if bytes.iter().all(is_plain) {
+        out.extend_from_slice(bytes);
+    } else {
+        escape(bytes, out);
+    }
+    out.push(b'"');
+}
+
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
@@ -325,7 +331,6 @@ fn string(bytes: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice("\u{fffd}".as_bytes());
         }
     }
-    out.push(b'"');
 }
 
 fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {

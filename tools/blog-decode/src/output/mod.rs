@@ -2,10 +2,12 @@
 
 //! How entries are shown: [`text`] for people, [`json`] for programs.
 
+pub mod digits;
 pub mod json;
 pub mod text;
 
 use crate::{
+    blogfmt::bytes::until_nul,
     clock::Calibration,
     decode::Entry,
     merge::Stream,
@@ -41,17 +43,23 @@ pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
     let stream = entry.stream;
     match (stream.context(), &entry.task) {
         (Some(Context::Task) | None, Some(task)) => {
-            let comm = task.comm.split(|&b| b == 0).next().unwrap_or_default();
-            out.extend_from_slice(String::from_utf8_lossy(comm).as_bytes());
-            out.extend_from_slice(format!("[{}]", task.pid).as_bytes());
+            // Whoever prints it makes it UTF-8.
+            out.extend_from_slice(until_nul(&task.comm));
+            out.push(b'[');
+            digits::push_signed(out, task.pid.into());
+            out.push(b']');
         }
         (Some(context), _) => {
             out.extend_from_slice(context.name().as_bytes());
             if let Some(cpu) = cpu(stream) {
-                out.extend_from_slice(format!("/{cpu}").as_bytes());
+                out.push(b'/');
+                digits::push(out, cpu.into());
             }
         }
-        (None, None) => out.extend_from_slice(format!("ring{}", stream.id).as_bytes()),
+        (None, None) => {
+            out.extend_from_slice(b"ring");
+            digits::push(out, stream.id.into());
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use std::io::Write;
 
 use super::{
     context,
+    digits,
     iso8601,
     level_name,
     time_of,
@@ -83,7 +84,8 @@ impl Text {
         };
         out.push(b' ');
         self.color(color, out);
-        put(out, format_args!("{word:<5}"));
+        out.extend_from_slice(word.as_bytes());
+        out.extend_from_slice(&b"     "[word.len().min(5)..]);
         if !color.is_empty() {
             self.color(RESET, out);
         }
@@ -97,7 +99,10 @@ impl Text {
             Content::Loss { .. } => None,
         };
         if let Some(site) = site.filter(|_| self.style.location) {
-            put(out, format_args!(" {}:{}", site.file, site.line));
+            out.push(b' ');
+            out.extend_from_slice(site.file.as_bytes());
+            out.push(b':');
+            digits::push(out, site.line.into());
         }
         escape_from(out, start);
         out.extend_from_slice(b": ");
@@ -111,9 +116,7 @@ impl Text {
                 escape_from(out, start);
                 if self.style.raw && r.raw.is_none() {
                     out.extend_from_slice(b" |");
-                    for b in r.payload {
-                        put(out, format_args!(" {b:02x}"));
-                    }
+                    digits::push_hex(out, r.payload, b" ");
                 }
             }
             Content::Loss { cause, count } => {
@@ -149,20 +152,22 @@ impl Text {
 /// `[   12.345678]`, cut to microseconds as dmesg does it.
 fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
     let us = ns.unsigned_abs() / 1000;
-    // Most times fit, and are much faster to print.
     let sign = if ns < 0 { "-" } else { plus };
-    match u64::try_from(us) {
-        Ok(us) if sign.is_empty() => {
-            put(
-                out,
-                format_args!("[{:>5}.{:06}]", us / 1_000_000, us % 1_000_000),
-            );
-        }
-        _ => {
-            let whole = format!("{sign}{}", us / 1_000_000);
-            put(out, format_args!("[{whole:>5}.{:06}]", us % 1_000_000));
-        }
+    out.push(b'[');
+    // No clock that there is counts beyond u64.
+    let us = u64::try_from(us).unwrap_or(u64::MAX);
+    let whole = us / 1_000_000;
+    if sign.is_empty() {
+        digits::push_padded(out, whole, 5, b' ');
+    } else {
+        let digits = whole.checked_ilog10().unwrap_or(0) as usize + 1;
+        out.extend_from_slice(&b"    "[digits.min(4)..]);
+        out.extend_from_slice(sign.as_bytes());
+        digits::push(out, whole);
     }
+    out.push(b'.');
+    digits::push_padded(out, us % 1_000_000, 6, b'0');
+    out.push(b']');
 }
 
 /// What a loss line says.

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Numbers into a buffer of bytes: most of what the output writes, so without `std::fmt`.
+
+/// Longest decimal number of 64 bits.
+const MAX: usize = 20;
+
+/// Appends a decimal number.
+pub fn push(out: &mut Vec<u8>, n: u64) {
+    push_padded(out, n, 0, b' ');
+}
+
+/// Appends a decimal number, with `fill` before it up to `width` bytes (at most 20).
+pub fn push_padded(out: &mut Vec<u8>, mut n: u64, width: usize, fill: u8) {
+    let mut buf = [fill; MAX];
+    let mut at = MAX;
+    loop {
+        at -= 1;
+        buf[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&buf[at.min(MAX - width.min(MAX))..]);
+}
+
+/// Appends a signed decimal number of any size.
+pub fn push_signed(out: &mut Vec<u8>, n: i128) {
+    if n < 0 {
+        out.push(b'-');
+    }
+    push_wide(out, n.unsigned_abs());
+}
+
+/// Appends a decimal number of any size.
+pub fn push_wide(out: &mut Vec<u8>, n: u128) {
+    const CHUNK: u128 = 10u128.pow(18);
+    match u64::try_from(n) {
+        Ok(n) => push(out, n),
+        Err(_) => {
+            push_wide(out, n / CHUNK);
+            push_padded(out, (n % CHUNK) as u64, 18, b'0');
+        }
+    }
+}
+
+/// Appends bytes as hex, with `before` in front of each.
+pub fn push_hex(out: &mut Vec<u8>, bytes: &[u8], before: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for b in bytes {
+        out.extend_from_slice(before);
+        out.push(DIGITS[usize::from(b >> 4)]);
+        out.push(DIGITS[usize::from(b & 15)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_what_std_prints() {
+        let show = |f: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            f(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for n in [0, 1, 9, 10, 99, 12_345, u64::MAX] {
+            assert_eq!(show(&|o| push(o, n)), n.to_string());
+            assert_eq!(show(&|o| push_padded(o, n, 6, b'0')), format!("{n:06}"));
+            assert_eq!(show(&|o| push_padded(o, n, 18, b' ')), format!("{n:>18}"));
+        }
+        for n in [0, -1, 10i128.pow(18), i128::MAX, i128::MIN, -(1 << 70)] {
+            assert_eq!(show(&|o| push_signed(o, n)), n.to_string());
+        }
+        assert_eq!(show(&|o| push_wide(o, u128::MAX)), u128::MAX.to_string());
+        assert_eq!(show(&|o| push_hex(o, &[0, 0xaf], b" ")), " 00 af");
+    }
+}
