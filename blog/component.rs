@@ -448,8 +448,8 @@ impl State {
 
     /// Sets the budget of all rings: adds pages, or frees those that live rings don't hold.
     ///
-    /// `ENOSPC` beyond the limit for all components, or beyond what the component can grow to
-    /// without being switched off and cleared; `EBUSY` if live rings hold more than the new budget.
+    /// `ENOSPC` beyond the limit for all components; `EBUSY` if live rings hold more than the new
+    /// budget.
     pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);

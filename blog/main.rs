@@ -12,7 +12,7 @@
 //! | `registry.rs` | which components and images there are; drivers and modules come and go |
 //! | `images.rs` | site ids, by build ID |
 //! | `component.rs` | one component: settings, lifetimes, `clear` |
-//! | `memory.rs` | its pages, rings and arrays |
+//! | `memory.rs`, `table.rs` | its pages and rings |
 //! | `pool.rs` | free pages, free rings and retired rings: lock-free |
 //! | `writer.rs` | the slow path of a log call |
 //! | `task.rs` | the tables that tasks point to, and the end of a task |
@@ -38,6 +38,7 @@ mod registry;
 mod snapshot;
 mod sort;
 mod stats;
+mod table;
 mod task;
 mod writer;
 

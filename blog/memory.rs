@@ -5,8 +5,8 @@
 //!
 //! Made in process context when a component is first switched on, or grown when its size is
 //! raised, and freed only when no log call can run that knows it. A log call reads it through
-//! [`pool::Store`] and never waits for it. Arrays are made for [`Memory::capacity`] pages at once,
-//! because their addresses may not change; pages and rings are added as the budget says.
+//! [`Store`] and never waits for it. Pages and rings are added as the budget says, and pages are
+//! freed when it is lowered; rings stay.
 
 use core::{
     ptr,
@@ -45,24 +45,29 @@ use crate::{
         Cell,
         Pool,
         Store, //
-    }, //
+    },
+    table::Table, //
 };
 
+/// Pages whose slots are allocated together.
+const PAGE_CHUNK: usize = 512;
 /// Rings that are allocated together.
-const CHUNK: usize = 16;
+const RING_CHUNK: usize = 32;
+
+/// The most pages that a component can have.
+const MAX_PAGES: u32 = kb_to_pages(1 << 20);
+/// The most rings for tasks that a component can have.
+const MAX_TASK_RINGS: u32 = 16384;
 
 /// Per-CPU contexts.
 pub(crate) const PER_CPU: u32 = 3;
 
-/// A component can grow to this many times the size with which it was switched on.
-const HEADROOM: u32 = 4;
-
-/// Arrays are at least for this many pages.
-const MIN_CAPACITY: u32 = 256;
-
 /// Bits of an end within a page, which is at most the page's size.
 const END_BITS: u32 = 16;
 const _: () = assert!(PAGE_SIZE < 1 << END_BITS);
+
+/// Cells for retired rings, at least; a component may grow later.
+const MIN_CELLS: u32 = 1024;
 
 /// Pages of all components.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -113,29 +118,40 @@ struct OwnedPage {
     _charge: Charge,
 }
 
-/// What [`Store`] offers to the pool.
+/// Place for a page.
 ///
 /// # Invariants
 ///
-/// - The arrays stay where they are.
-/// - `pages[i]` is null or a formatted page, which stays as long as it is there.
-/// - `chunks[i]` is null or points to [`CHUNK`] rings, which stay as long as the arrays.
+/// `page` is null or a formatted page, which stays as long as it is there.
+struct PageSlot {
+    page: AtomicPtr<PageHeader>,
+    link: AtomicU32,
+}
+
+/// A ring, and what else there is for each.
+struct RingSlot {
+    ring: Ring,
+    link: AtomicU32,
+    /// Up to where `clear` has hidden it: position of the page, and end in the page in the low
+    /// [`END_BITS`] bits.
+    cleared: AtomicU64,
+}
+
+/// What [`Store`] offers to the pool.
 pub(crate) struct Arrays {
-    pages: KVVec<AtomicPtr<PageHeader>>,
-    page_links: KVVec<AtomicU32>,
-    chunks: KVVec<AtomicPtr<Ring>>,
-    ring_links: KVVec<AtomicU32>,
+    pages: Table<PageSlot, PAGE_CHUNK>,
+    rings: Table<RingSlot, RING_CHUNK>,
     cells: KVVec<Cell>,
     empty: PageHeader,
 }
 
 impl Store for Arrays {
-    fn page_links(&self) -> &[AtomicU32] {
-        &self.page_links
+    fn page_link(&self, index: u32) -> Option<&AtomicU32> {
+        Some(&self.pages.get(index)?.link)
     }
 
-    fn ring_links(&self) -> &[AtomicU32] {
-        &self.ring_links
+    fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
+        Some(&self.rings.get(id)?.link)
     }
 
     fn cells(&self) -> &[Cell] {
@@ -144,21 +160,14 @@ impl Store for Arrays {
 
     fn page(&self, index: u32) -> *mut PageHeader {
         // ORDERING: Acquire pairs with the store of a new page: its header is there.
-        match self.pages.get(index as usize) {
-            Some(page) => page.load(Acquire),
+        match self.pages.get(index) {
+            Some(slot) => slot.page.load(Acquire),
             None => self.empty(),
         }
     }
 
     fn ring(&self, id: u32) -> Option<&Ring> {
-        let id = id as usize;
-        // ORDERING: Acquire pairs with the store of a new chunk: its rings are there.
-        let chunk = self.chunks.get(id / CHUNK)?.load(Acquire);
-        if chunk.is_null() {
-            return None;
-        }
-        // SAFETY: By the type invariants, there are `CHUNK` rings.
-        Some(unsafe { &*chunk.add(id % CHUNK) })
+        Some(&self.rings.get(id)?.ring)
     }
 
     fn empty(&self) -> *mut PageHeader {
@@ -167,20 +176,9 @@ impl Store for Arrays {
     }
 }
 
-impl Drop for Arrays {
-    fn drop(&mut self) {
-        for chunk in &self.chunks {
-            let chunk = chunk.load(Relaxed);
-            if !chunk.is_null() {
-                // SAFETY: `add_chunk` made it from a vector of this type with these numbers.
-                drop(unsafe { KVec::<Ring>::from_raw_parts(chunk, CHUNK, CHUNK) });
-            }
-        }
-    }
-}
-
 /// What of the memory only its manager uses, under the component's lock.
 pub(crate) struct Owned {
+    /// Pages by index; as long as there are slots.
     pages: KVVec<Option<OwnedPage>>,
     /// Pages in memory.
     count: u32,
@@ -194,7 +192,12 @@ impl Owned {
         self.count
     }
 
-    /// Rings in memory.
+    /// Indices that a page may have: from 0 to below this.
+    pub(crate) fn indices(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// Rings in memory: their ids are from 0 to below this.
     pub(crate) fn rings(&self) -> u32 {
         self.rings
     }
@@ -207,9 +210,6 @@ pub(crate) struct Memory {
     /// All pages and rings.
     pub(crate) store: Arrays,
     percpu: KVVec<AtomicPtr<Ring>>,
-    /// For each ring up to where `clear` has hidden it: position of the page, and end in the page
-    /// in the low [`END_BITS`] bits.
-    cleared: KVVec<AtomicU64>,
 }
 
 /// A vector of `n` values of `f`.
@@ -224,34 +224,28 @@ fn vec_of<T>(n: u32, f: impl Fn(u32) -> T) -> Result<KVVec<T>> {
 impl Memory {
     /// Makes memory of `pages` pages.
     pub(crate) fn new(pages: u32) -> Result<(KBox<Self>, Owned)> {
-        let capacity = pages.saturating_mul(HEADROOM).max(MIN_CAPACITY);
         let percpu = nr_cpu_ids() * PER_CPU;
-        let chunks = (capacity + percpu).div_ceil(CHUNK as u32);
-        let rings = chunks * CHUNK as u32;
-
+        let cells = (2 * pages.min(MAX_TASK_RINGS)).max(MIN_CELLS);
         let memory = KBox::new(
             Self {
                 pool: Pool::new(),
                 store: Arrays {
-                    pages: vec_of(capacity, |_| AtomicPtr::new(ptr::null_mut()))?,
-                    page_links: vec_of(capacity, |_| AtomicU32::new(0))?,
-                    chunks: vec_of(chunks, |_| AtomicPtr::new(ptr::null_mut()))?,
-                    ring_links: vec_of(rings, |_| AtomicU32::new(0))?,
-                    cells: vec_of((rings * 2).next_power_of_two(), Cell::new)?,
+                    pages: Table::new(MAX_PAGES as usize)?,
+                    rings: Table::new((MAX_TASK_RINGS + percpu) as usize)?,
+                    cells: vec_of(cells.next_power_of_two(), Cell::new)?,
                     empty: PageHeader::empty(),
                 },
                 percpu: vec_of(percpu, |_| AtomicPtr::new(ptr::null_mut()))?,
-                cleared: vec_of(rings, |_| AtomicU64::new(0))?,
             },
             GFP_KERNEL,
         )?;
         let mut owned = Owned {
-            pages: vec_of(capacity, |_| None)?,
+            pages: KVVec::new(),
             count: 0,
             rings: 0,
         };
         while owned.rings < percpu {
-            memory.add_chunk(&mut owned)?;
+            memory.add_rings(&mut owned)?;
         }
         for id in 0..percpu {
             memory.adopt_percpu(id)?;
@@ -261,11 +255,6 @@ impl Memory {
         }
         memory.grow(&mut owned, pages)?;
         Ok((memory, owned))
-    }
-
-    /// The most pages that it can grow to.
-    pub(crate) fn capacity(&self) -> u32 {
-        self.store.pages.len() as u32
     }
 
     /// The table of per-CPU rings that a component points to.
@@ -286,18 +275,19 @@ impl Memory {
 
     /// Takes down that `clear` has hidden a ring up to `end` in the page at `seq`.
     pub(crate) fn set_cleared(&self, ring: u32, seq: u64, end: u32) {
-        if let Some(cleared) = self.cleared.get(ring as usize) {
-            cleared.store(seq << END_BITS | u64::from(end), Relaxed);
+        if let Some(slot) = self.store.rings.get(ring) {
+            slot.cleared
+                .store(seq << END_BITS | u64::from(end), Relaxed);
         }
     }
 
     /// Whether `clear` has hidden all of a ring's oldest page. Only the ring's writer asks; any
     /// context.
     pub(crate) fn oldest_is_cleared(&self, ring: &Ring) -> bool {
-        let Some(cleared) = self.cleared.get(ring.id() as usize) else {
+        let Some(slot) = self.store.rings.get(ring.id()) else {
             return false;
         };
-        let cleared = cleared.load(Relaxed);
+        let cleared = slot.cleared.load(Relaxed);
         let (seq, end) = (cleared >> END_BITS, cleared & ((1 << END_BITS) - 1));
         ring.oldest_seq() < seq
             || ring
@@ -327,34 +317,48 @@ impl Memory {
         Ok(())
     }
 
-    /// Adds [`CHUNK`] rings; the caller gives them to the pool.
-    fn add_chunk(&self, owned: &mut Owned) -> Result {
-        let slot = self.store.chunks.get(owned.rings as usize / CHUNK);
-        let slot = slot.ok_or(ENOSPC)?;
-        let mut rings = KVec::with_capacity(CHUNK, GFP_KERNEL)?;
-        for id in (owned.rings..).take(CHUNK) {
-            rings.push(Ring::new(id, self.store.empty()), GFP_KERNEL)?;
+    /// Adds [`RING_CHUNK`] rings; the caller gives them to the pool.
+    fn add_rings(&self, owned: &mut Owned) -> Result {
+        self.store.rings.add_chunk(|id| RingSlot {
+            ring: Ring::new(id, self.store.empty()),
+            link: AtomicU32::new(0),
+            cleared: AtomicU64::new(0),
+        })?;
+        owned.rings += RING_CHUNK as u32;
+        Ok(())
+    }
+
+    /// Adds slots for [`PAGE_CHUNK`] pages.
+    fn add_slots(&self, owned: &mut Owned) -> Result {
+        owned.pages.reserve(PAGE_CHUNK, GFP_KERNEL)?;
+        self.store.pages.add_chunk(|_| PageSlot {
+            page: AtomicPtr::new(ptr::null_mut()),
+            link: AtomicU32::new(0),
+        })?;
+        for _ in 0..PAGE_CHUNK {
+            owned.pages.push(None, GFP_KERNEL)?;
         }
-        let (chunk, _, _) = rings.into_raw_parts();
-        // ORDERING: Release publishes the rings.
-        // INVARIANT: There are `CHUNK` rings, and only `drop` frees them.
-        slot.store(chunk, Release);
-        owned.rings += CHUNK as u32;
         Ok(())
     }
 
     /// Adds one page to the depot, at a free index from `from` on; returns the index.
     fn add_page(&self, owned: &mut Owned, from: usize) -> Result<usize> {
-        let index = (from..owned.pages.len())
-            .find(|i| matches!(owned.pages.get(*i), Some(None)))
-            .ok_or(ENOSPC)?;
+        let free = |i: &usize| matches!(owned.pages.get(*i), Some(None));
+        let index = match (from..owned.pages.len()).find(free) {
+            Some(index) => index,
+            None => {
+                let index = owned.pages.len();
+                self.add_slots(owned)?;
+                index
+            }
+        };
         let charge = Charge::new()?;
         let page = Page::alloc_page(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN)?;
         let header = glue::page_address(&page).cast::<PageHeader>();
         // SAFETY: The page is new, so it is nobody else's, and has this size.
         unsafe { PageHeader::format(header, PAGE_SIZE as u32) };
         let (slot, owner) = (
-            self.store.pages.get(index).ok_or(EINVAL)?,
+            self.store.pages.get(index as u32).ok_or(EINVAL)?,
             owned.pages.get_mut(index).ok_or(EINVAL)?,
         );
         *owner = Some(OwnedPage {
@@ -363,15 +367,15 @@ impl Memory {
         });
         owned.count += 1;
         // ORDERING: Release publishes the header.
-        slot.store(header, Release);
+        slot.page.store(header, Release);
         self.pool.put_page(&self.store, index as u32);
         Ok(index)
     }
 
     /// Frees a page that the caller has taken from the pool.
     fn free_page(&self, owned: &mut Owned, index: u32) {
-        if let Some(slot) = self.store.pages.get(index as usize) {
-            slot.store(ptr::null_mut(), Relaxed);
+        if let Some(slot) = self.store.pages.get(index) {
+            slot.page.store(ptr::null_mut(), Relaxed);
         }
         if let Some(page) = owned.pages.get_mut(index as usize) {
             if page.take().is_some() {
@@ -384,18 +388,16 @@ impl Memory {
     ///
     /// On an error, all pages that were added are gone again.
     pub(crate) fn grow(&self, owned: &mut Owned, pages: u32) -> Result {
-        if pages > self.capacity() {
-            return Err(ENOSPC);
-        }
+        let rings = pages.min(MAX_TASK_RINGS) + nr_cpu_ids() * PER_CPU;
         let before = owned.count;
         let mut from = 0;
         let mut result = Ok(());
         while owned.count < pages && result.is_ok() {
             result = self.add_page(owned, from).map(|index| from = index + 1);
         }
-        while result.is_ok() && owned.rings < pages + nr_cpu_ids() * PER_CPU {
+        while result.is_ok() && owned.rings < rings {
             let first = owned.rings;
-            result = self.add_chunk(owned);
+            result = self.add_rings(owned);
             for id in first..owned.rings {
                 self.pool.put_ring(&self.store, id);
             }

@@ -59,7 +59,12 @@ impl Stack {
 
     /// Puts `index` on top. Indices that `next` doesn't have are dropped.
     pub(crate) fn push(&self, next: &[AtomicU32], index: u32) {
-        let Some(link) = next.get(index as usize) else {
+        self.push_by(|index| next.get(index as usize), index);
+    }
+
+    /// As [`Self::push`], for links that are not in one slice.
+    pub(crate) fn push_by<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
+        let Some(link) = next(index) else {
             return;
         };
         let mut head = self.head.load(Relaxed);
@@ -77,13 +82,18 @@ impl Stack {
 
     /// Takes the top index.
     pub(crate) fn pop(&self, next: &[AtomicU32]) -> Option<u32> {
+        self.pop_by(|index| next.get(index as usize))
+    }
+
+    /// As [`Self::pop`], for links that are not in one slice.
+    pub(crate) fn pop_by<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
         // ORDERING: Acquire, here and when the exchange fails, makes the link of the top index
         // visible. The link may be stale when the index has been taken meanwhile. If it is on top
         // again, then it was pushed again, so the high half of `head` has changed and the exchange
         // fails.
         let mut head = self.head.load(Acquire);
         for _ in 0..TRIES {
-            let below = next.get(head as u32 as usize)?.load(Relaxed);
+            let below = next(head as u32)?.load(Relaxed);
             let new = head >> 32 << 32 | u64::from(below);
             match self.head.compare_exchange_weak(head, new, Acquire, Acquire) {
                 Ok(_) => return Some(head as u32),
@@ -202,13 +212,14 @@ impl Queue {
     }
 }
 
-/// The arrays that a [`Pool`] works on. They stay where they are as long as the pool.
+/// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
 pub(crate) trait Store {
-    /// A link for each page.
-    fn page_links(&self) -> &[AtomicU32];
-    /// A link for each ring.
-    fn ring_links(&self) -> &[AtomicU32];
-    /// Cells for the queue of retired rings: a power of two, at least twice as many as rings.
+    /// The link of the page with this index. It stays where it is as long as the pool.
+    fn page_link(&self, index: u32) -> Option<&AtomicU32>;
+    /// The link of the ring with this id. It stays where it is as long as the pool.
+    fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
+    /// Cells for the queue of retired rings: a power of two, better twice as many as rings. Those
+    /// that retire when all are in use lose their place in the order.
     fn cells(&self) -> &[Cell];
     /// The page with this index, which [`Pool::put_page`] has been given.
     fn page(&self, index: u32) -> *mut PageHeader;
@@ -222,7 +233,8 @@ pub(crate) trait Store {
 ///
 /// # Invariants
 ///
-/// - A ring is live, or in `rings`, or in exactly one of `retired`, `passed_over` and `victim`.
+/// - A ring is live, or in `rings`, or in exactly one of `victim`, `passed_over`, `retired` and
+///   `late`, or somebody holds its id.
 /// - A page is in a ring's chain or in `depot`, or somebody holds its index.
 pub(crate) struct Pool {
     depot: Stack,
@@ -230,9 +242,10 @@ pub(crate) struct Pool {
     reserve: AtomicU32,
     rings: Stack,
     retired: Queue,
-    /// Retired rings that were put back while `victim` was taken, or for which `retired` had no
-    /// room.
+    /// Retired rings that were put back while `victim` was taken: older than those in `retired`.
     passed_over: Stack,
+    /// Retired rings for which `retired` had no room: newer than those in it.
+    late: Stack,
     /// The retired ring whose pages are being used up.
     victim: AtomicU32,
     retired_count: AtomicU32,
@@ -250,6 +263,7 @@ impl Pool {
             rings: Stack::new(),
             retired: Queue::new(),
             passed_over: Stack::new(),
+            late: Stack::new(),
             victim: AtomicU32::new(NONE),
             retired_count: AtomicU32::new(0),
             gone_records: AtomicU64::new(0),
@@ -286,12 +300,12 @@ impl Pool {
     pub(crate) fn put_page(&self, store: &impl Store, index: u32) {
         // Counted before it can be taken, so that the count never falls below zero.
         self.free.fetch_add(1, Relaxed);
-        self.depot.push(store.page_links(), index);
+        self.depot.push_by(|i| store.page_link(i), index);
     }
 
     /// Takes a page out of the depot, without regard to the reserve.
     pub(crate) fn take_free_page(&self, store: &impl Store) -> Option<u32> {
-        let index = self.depot.pop(store.page_links())?;
+        let index = self.depot.pop_by(|i| store.page_link(i))?;
         self.free.fetch_sub(1, Relaxed);
         Some(index)
     }
@@ -331,11 +345,11 @@ impl Pool {
         // visible.
         let mut id = self.victim.swap(NONE, Acquire);
         if id == NONE {
-            // What was passed over had its turn before those that still queue.
             id = self
                 .passed_over
-                .pop(store.ring_links())
-                .or_else(|| self.retired.pop(store.cells()))?;
+                .pop_by(|i| store.ring_link(i))
+                .or_else(|| self.retired.pop(store.cells()))
+                .or_else(|| self.late.pop_by(|i| store.ring_link(i)))?;
         }
         self.retired_count.fetch_sub(1, Relaxed);
         Some(id)
@@ -350,14 +364,14 @@ impl Pool {
             .compare_exchange(NONE, id, Release, Relaxed)
             .is_err()
         {
-            self.passed_over.push(store.ring_links(), id);
+            self.passed_over.push_by(|i| store.ring_link(i), id);
         }
     }
 
     /// Makes a retired ring without pages a free one.
     fn recycle(&self, store: &impl Store, id: u32, ring: &Ring) {
         self.release(store, ring);
-        self.rings.push(store.ring_links(), id);
+        self.rings.push_by(|i| store.ring_link(i), id);
     }
 
     /// Ends the life of a retired ring without pages, which stays the caller's.
@@ -372,13 +386,13 @@ impl Pool {
 
     /// Adds a ring to the free ones.
     pub(crate) fn put_ring(&self, store: &impl Store, id: u32) {
-        self.rings.push(store.ring_links(), id);
+        self.rings.push_by(|i| store.ring_link(i), id);
     }
 
     /// Takes a free ring; where there is none, the one that retired first, whose pages go to the
     /// depot.
     pub(crate) fn take_ring(&self, store: &impl Store) -> Option<u32> {
-        self.rings.pop(store.ring_links()).or_else(|| {
+        self.rings.pop_by(|i| store.ring_link(i)).or_else(|| {
             let id = self.take_retired(store)?;
             self.drain(store, store.ring(id)?);
             Some(id)
@@ -406,7 +420,7 @@ impl Pool {
         }
         self.retired_count.fetch_add(1, Relaxed);
         if !self.retired.push(store.cells(), id) {
-            self.passed_over.push(store.ring_links(), id);
+            self.late.push_by(|i| store.ring_link(i), id);
         }
     }
 

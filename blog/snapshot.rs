@@ -189,10 +189,10 @@ fn list_rings(state: &State, inner: &Inner, list: &mut KVVec<ListedRing>) -> Res
 
 /// Lists the pages in rings for which `wanted` holds, by ring and position.
 fn list_pages(inner: &Inner, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Result {
-    let Some((memory, _)) = inner.memory() else {
+    let Some((memory, owned)) = inner.memory() else {
         return Ok(());
     };
-    for index in 0..memory.capacity() {
+    for index in 0..owned.indices() {
         // SAFETY: A page that isn't null stays while the component is locked.
         let Some(page) = (unsafe { memory.store.page(index).as_ref() }) else {
             continue;

@@ -187,15 +187,14 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             }
             Ok(())
         })?;
-        let (pages, free, rings, retired, capacity) = match inner.memory() {
+        let (pages, free, rings, retired) = match inner.memory() {
             Some((memory, owned)) => (
                 owned.pages(),
                 memory.pool.free(),
                 owned.rings(),
                 memory.pool.retired(),
-                memory.capacity(),
             ),
-            None => (0, 0, 0, 0, 0),
+            None => (0, 0, 0, 0),
         };
 
         put!(f, "attached {}\n", u8::from(inner.attached()))?;
@@ -215,7 +214,6 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         put!(f, "pages_free {free}\n")?;
         put!(f, "pages_retired {held}\n")?;
         put!(f, "bytes {}\n", pages_to_kb(pages) * 1024)?;
-        put!(f, "capacity_kb {}\n", pages_to_kb(capacity))?;
         put!(f, "rings {rings}\n")?;
         put!(f, "rings_live {live}\n")?;
         put!(f, "rings_retired {retired}\n")

@@ -54,6 +54,13 @@ impl Rig {
         Self::with_page_size(pages, rings, PAGE as u32)
     }
 
+    /// A component whose queue of retired rings is short.
+    pub fn with_cells(pages: usize, rings: usize, cells: u32) -> Box<Self> {
+        let mut rig = Self::new(pages, rings);
+        rig.cells = (0..cells).map(Cell::new).collect();
+        rig
+    }
+
     /// A component whose pages are smaller.
     pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
         assert!(size as usize <= PAGE);
@@ -266,12 +273,19 @@ pub fn cause(lost: Lost) -> usize {
     lost as usize
 }
 
-impl Store for Rig {
-    fn page_links(&self) -> &[AtomicU32] {
-        &self.page_links
-    }
-    fn ring_links(&self) -> &[AtomicU32] {
+impl Rig {
+    /// A link for each ring.
+    pub fn ring_links(&self) -> &[AtomicU32] {
         &self.ring_links
+    }
+}
+
+impl Store for Rig {
+    fn page_link(&self, index: u32) -> Option<&AtomicU32> {
+        self.page_links.get(index as usize)
+    }
+    fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
+        self.ring_links.get(id as usize)
     }
     fn cells(&self) -> &[Cell] {
         &self.cells
