@@ -754,9 +754,11 @@ impl Ring {
             ring.exit_clock.store(0, Relaxed);
             ring.first_seq.store(ring.seq.load(Relaxed) + 1, Relaxed);
             ring.taken.store(0, Relaxed);
-            for (lost, told) in ring.lost.iter().zip(&ring.told) {
-                lost.store(0, Relaxed);
-                told.store(0, Relaxed);
+            for n in ring.lost.iter().chain(&ring.told) {
+                // Most rings have lost nothing.
+                if n.load(Relaxed) != 0 {
+                    n.store(0, Relaxed);
+                }
             }
             ring.state.store(State::Live as u8, Relaxed);
         });

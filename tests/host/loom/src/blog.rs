@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Mirrors the kernel-free part of `rust/kernel/blog.rs`.
+
+#[path = "../../../../rust/kernel/blog/record.rs"]
+pub mod record;
+#[path = "../../../../rust/kernel/blog/ring.rs"]
+pub mod ring;
