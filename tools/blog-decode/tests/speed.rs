@@ -10,6 +10,7 @@ use std::{
         self,
         File, //
     },
+    path::Path,
     process::Command,
     time::Instant, //
 };
@@ -31,8 +32,9 @@ const RINGS: u32 = 16;
 #[test]
 #[ignore = "takes seconds and proves nothing"]
 fn two_million_records_of_two_fields() {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "a.ko", "one");
+    // Stays there, for profilers.
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let ko = image::module(dir, "a.ko", "one");
     let table = read_table(&ko, |_| true).unwrap().unwrap();
     let mut b = Builder::new();
     b.system(BOOT_ID)
@@ -54,7 +56,7 @@ fn two_million_records_of_two_fields() {
             seq += 1;
         }
     }
-    let path = dir.path().join("snap");
+    let path = dir.join("snap");
     fs::write(&path, b.end()).unwrap();
     for args in [&[][..], &["--json"], &["--grep", "nothing"]] {
         for _ in 0..3 {
@@ -64,7 +66,7 @@ fn two_million_records_of_two_fields() {
                 .arg(&ko)
                 .arg(&path)
                 .args(args)
-                .stdout(File::create(dir.path().join("out")).unwrap())
+                .stdout(File::create(dir.join("out")).unwrap())
                 .status()
                 .unwrap();
             let seconds = start.elapsed().as_secs_f64();

@@ -86,8 +86,18 @@ impl<'a> Object<'a> {
         Self { out, first: true }
     }
 
-    /// Starts a value: the caller appends it to the answer.
-    pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
+    /// Starts a value: the caller appends it to the answer. Keys of ours need no escapes.
+    pub fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+        self.out
+            .extend_from_slice(if self.first { b"\"" } else { b",\"" });
+        self.first = false;
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    /// Starts a value under a key that comes from the input.
+    fn foreign_key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.first {
             self.out.push(b',');
         }
@@ -98,12 +108,12 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a number.
-    pub fn number(&mut self, key: &str, n: impl Into<i128>) {
+    pub fn number(&mut self, key: &'static str, n: impl Into<i128>) {
         digits::push_signed(self.key(key), n.into());
     }
 
     /// Adds a string, or null.
-    pub fn text<'t>(&mut self, key: &str, text: impl Into<Option<&'t str>>) {
+    pub fn text<'t>(&mut self, key: &'static str, text: impl Into<Option<&'t str>>) {
         let out = self.key(key);
         match text.into() {
             Some(text) => string(text.as_bytes(), out),
@@ -112,7 +122,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a number, or null.
-    pub fn maybe(&mut self, key: &str, n: Option<impl Into<i128>>) {
+    pub fn maybe(&mut self, key: &'static str, n: Option<impl Into<i128>>) {
         match n {
             Some(n) => self.number(key, n),
             None => self.text(key, None),
@@ -262,7 +272,7 @@ fn value(v: Value<'_>, out: &mut Vec<u8>) {
                 Shape::Named => {
                     let mut o = Object::new(out);
                     for (name, v) in fields.clone() {
-                        value(v, o.key(name));
+                        value(v, o.foreign_key(name));
                     }
                     o.end();
                 }
@@ -279,7 +289,7 @@ fn value(v: Value<'_>, out: &mut Vec<u8>) {
             };
             if d.is_enum && variant.shape != Shape::Unit {
                 let mut o = Object::new(out);
-                all(o.key(&variant.name));
+                all(o.foreign_key(&variant.name));
                 o.end();
             } else {
                 all(out);
