@@ -61,6 +61,7 @@ guest_complaints='BUG: |WARNING: |Oops: |Kernel panic|Call Trace:|KASAN: |UBSAN:
 # guest_run COMMAND...: runs it under the timeout, and exits with the verdict.
 guest_run() {
 	local status=0 said pid
+	: > "$log"
 	timeout --kill-after=5 "$secs" "$@" < /dev/null > "$log" 2>&1 &
 	pid=$!
 	# timeout is in a process group of its own, where Ctrl-C doesn't reach.

@@ -29,4 +29,4 @@ mv /tmp/mid.* /tmp/reads /out/
 say "read $(cat /out/reads) snapshots meanwhile; the last has $(stat -c %s /out/end.snap) bytes"
 
 disk_off
-modprobe -r rnull_mod || die "modprobe -r rnull_mod"
+rmmod rnull_mod || die "rmmod rnull_mod"

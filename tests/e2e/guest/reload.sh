@@ -22,13 +22,16 @@ while [ "$round" -le "$rounds" ]; do
 		/e2e/load.fio > /tmp/fio.log 2>&1 &
 	load=$!
 	sleep 2
-	# In the midst of it. fio gets errors and gives up; it must have closed the
-	# disk before the module goes, whose disks pin no module (see gen_disk.rs).
+	# In the midst of it. fio gets errors and gives up, or finds the disk's end
+	# wherever it looks, and would go on. It must have closed the disk before the
+	# module goes, as a disk doesn't pin its module (see gen_disk.rs).
 	set_file 0 "$CONFIG/rnullb0/power"
+	sleep 1
+	kill $load 2>/dev/null
 	wait $load && die "fio was content though its disk went away"
 	witnesses "round$round"
 	rmdir "$CONFIG/rnullb0" || die "rmdir rnullb0"
-	modprobe -r rnull_mod || die "modprobe -r rnull_mod"
+	rmmod rnull_mod || die "rmmod rnull_mod"
 	say "round $round: $(grep ^queue /out/round$round.counters), driver unloaded"
 	if [ "$round" = 1 ]; then
 		cat "$BLOG/snapshot" > /out/away.snap || die "reading snapshot"
