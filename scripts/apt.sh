@@ -3,7 +3,8 @@
 #
 # Files out of Debian suites that the system does not use. The package lists
 # live in the cache, the system's own suites and packages stay as they are, and
-# a package is unpacked, never installed. Sourced by the scripts that download.
+# a package is unpacked, never installed. What comes is trusted for the archive's
+# signature, which apt checks, not for how it came. Sourced by what downloads.
 
 APT_DIR=$BLOG_CACHE/apt
 DEB_DIR=$BLOG_CACHE/debs
@@ -14,10 +15,9 @@ apt_suite() {
 	shift
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
 	cat >"$dir/sources.list" <<-END
-		deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] https://deb.debian.org/debian $suite main
-		deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] https://deb.debian.org/debian $suite main
+		deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main
+		deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main
 	END
-	[[ -e /etc/ssl/certs/ca-certificates.crt ]] || sed -i 's/https:/http:/' "$dir/sources.list"
 	"$1" -q -o Dir::Etc::sourcelist="$dir/sources.list" -o Dir::Etc::sourceparts=- \
 		-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
 		-o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::Retries=3 \
