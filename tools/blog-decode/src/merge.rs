@@ -135,6 +135,7 @@ pub struct Counts {
 pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
     // A boot, or for lack of its id a file.
     let boot = |i: usize, file: &Snapshot| file.boot_id().ok_or(i);
+    let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
     let mut streams: Vec<Stream> = Vec::new();
     let mut index = HashMap::new();
     for (i, file) in files.iter().enumerate() {
@@ -158,11 +159,8 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             });
             let stream = &mut streams[at];
             if let Some(new) = &ring.ring {
-                if stream
-                    .ring
-                    .as_ref()
-                    .is_none_or(|old| old.records <= new.records)
-                {
+                // The latest, not the largest: `clear` makes counts smaller.
+                if stream.ring.is_none() || taken(stream.file) <= taken(i) {
                     stream.ring = Some(*new);
                     stream.file = i;
                 }
@@ -171,18 +169,12 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
         }
     }
     for stream in &mut streams {
-        // Of the same page the copy with the most records comes first, and stays.
-        stream.pages.sort_by_key(|(_, p)| {
-            (
-                p.info.seq,
-                p.info.base,
-                p.info.first,
-                Reverse(p.info.records()),
-            )
-        });
+        // A ring's page numbers never repeat. Of the same page the copy with the most records
+        // stays: another was made earlier, or lacks what has been cleared since.
         stream
             .pages
-            .dedup_by_key(|(_, p)| (p.info.seq, p.info.base, p.info.first));
+            .sort_by_key(|(_, p)| (p.info.seq, Reverse(p.info.records())));
+        stream.pages.dedup_by_key(|(_, p)| p.info.seq);
     }
     streams
 }

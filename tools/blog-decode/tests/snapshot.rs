@@ -326,6 +326,35 @@ fn snapshots_of_one_boot_are_united() {
 }
 
 #[test]
+fn what_was_cleared_between_snapshots_counts_once() {
+    // `clear` hides what was before it and counts ordinals anew, in the middle of page 1.
+    let file = |taken: u64, records: u64, pages: &[(u64, u64, std::ops::Range<u64>)]| {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
+            .images(&[(1, 10, ID, "test")])
+            .component(1, "c");
+        let mut ring = Ring::task(1, 1, 9, "t");
+        ring.records = records;
+        b.ring(&ring);
+        for (seq, first, numbers) in pages {
+            let mut p = Page::new(1, *seq, numbers.start * 1000, *first);
+            for n in numbers.clone() {
+                p.record(n * 1000, 1, (&n,));
+            }
+            b.page(&ring, &p);
+        }
+        read(b.end()).unwrap()
+    };
+    let before = file(1 << 30, 6, &[(0, 0, 0..3), (1, 3, 3..6)]);
+    let after = file(1 << 31, 4, &[(1, 0, 5..6), (2, 1, 6..9)]);
+    let files = [before, after];
+    let (lines, _) = decode_all(&files, Style::default(), &Filter::default());
+    assert!(lines.iter().all(|l| !l.contains("-----")), "{lines:#?}");
+    assert_eq!(lines.len(), 9, "{lines:#?}");
+}
+
+#[test]
 fn a_ring_goes_forward_even_where_its_clock_does_not() {
     let mut b = start();
     b.component(1, "c");
