@@ -124,6 +124,8 @@ pub(crate) struct Inner {
     raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
     memory: Option<(KBox<Memory>, Owned)>,
+    /// How often the memory was freed: for those who keep ids or indices without the lock.
+    pub(crate) generation: u64,
     /// What `clear` has hidden, by ring id.
     marks: KVVec<Mark>,
     /// What `clear` has hidden of the counts that belong to no ring.
@@ -234,6 +236,7 @@ impl State {
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
+                generation: 0,
                 marks: KVVec::new(),
                 cleared: Loose::default(),
                 enabled,
@@ -498,6 +501,7 @@ impl State {
             self.memory.store(ptr::null_mut(), Relaxed);
         }
         inner.memory = None;
+        inner.generation = inner.generation.wrapping_add(1);
         inner.marks = KVVec::new();
         inner.cleared = Loose::default();
         for n in &self.lost {

@@ -175,6 +175,12 @@ notrace u32 blog_where(void)
 	return context | raw_smp_processor_id() << 8;
 }
 
+/* Unlike the helper that Rust has, this one can't be traced. */
+notrace struct task_struct *blog_current(void)
+{
+	return current;
+}
+
 /* Who owns which task table: see task.rs. */
 static DEFINE_RAW_SPINLOCK(blog_tls_spinlock);
 

@@ -55,6 +55,7 @@ void blog_snapshot_release(void *cursor);
 
 /* In here, called from Rust. */
 u32 blog_where(void);
+struct task_struct *blog_current(void);
 unsigned long blog_tls_lock(void);
 void blog_tls_unlock(unsigned long flags);
 char blog_task_state(struct task_struct *tsk);

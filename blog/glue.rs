@@ -36,6 +36,7 @@ struct RawPair {
 extern "C" {
     static blog_clock_is_tsc: AtomicU8;
     fn blog_where() -> u32;
+    fn blog_current() -> *mut c_void;
     fn blog_tls_lock() -> c_ulong;
     fn blog_tls_unlock(flags: c_ulong);
     fn blog_task_state(task: *mut c_void) -> c_char;
@@ -135,6 +136,12 @@ pub(crate) fn here() -> (Context, u32) {
     let here = unsafe { blog_where() };
     let context = Context::from_u8(here as u8).unwrap_or(Context::Nmi);
     (context, here >> 8)
+}
+
+/// The current task. Any context.
+pub(crate) fn current() -> *mut bindings::task_struct {
+    // SAFETY: No requirements.
+    unsafe { blog_current() }.cast()
 }
 
 /// Holds the lock of the task tables: interrupts are off until it is dropped.

@@ -326,6 +326,7 @@ pub(crate) struct Progress {
     slot: usize,
     /// The component that it is at, its rings and pages in order.
     current: Option<Arc<State>>,
+    generation: u64,
     list: KVVec<ListedRing>,
     listed: KVVec<Listed>,
     /// The next page in `listed`.
@@ -354,6 +355,7 @@ impl Progress {
             images: 0,
             slot: 0,
             current: None,
+            generation: 0,
             list: KVVec::new(),
             listed: KVVec::new(),
             next: 0,
@@ -532,7 +534,9 @@ impl Progress {
         };
         self.slot = usize::from(state.slot()) + 1;
         let (list, listed) = (&mut self.list, &mut self.listed);
+        let generation = &mut self.generation;
         let section = state.with(|inner| -> Result<_> {
+            *generation = inner.generation;
             list_rings(&state, inner, list)?;
             list_pages(inner, listed, |_| true)?;
             let loose = state.loose(inner);
@@ -652,7 +656,13 @@ impl Progress {
         let (Some(ring), Some(to)) = (self.list.get(n), self.out.get_mut(start..)) else {
             return false;
         };
-        let Some(len) = state.with(|inner| copy_page(inner, ring, page, to)) else {
+        let generation = self.generation;
+        let len = state.with(|inner| match inner.generation == generation {
+            true => copy_page(inner, ring, page, to),
+            // Ids and indices mean something else now.
+            false => None,
+        });
+        let Some(len) = len else {
             self.missed = true;
             return false;
         };

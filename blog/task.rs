@@ -146,8 +146,7 @@ unsafe fn tls_of<'a>(task: *mut bindings::task_struct) -> &'a AtomicPtr<c_void> 
 ///
 /// Only in a task. For log calls.
 pub(crate) fn get() -> Option<&'static Tls> {
-    // SAFETY: Always safe to call.
-    let task = kernel::task::Task::current_raw();
+    let task = glue::current();
     // SAFETY: The current task is valid, and this is only used now.
     let tls = unsafe { tls_of(task) };
     // ORDERING: Acquire, though it was stored by this very task: costs nothing.

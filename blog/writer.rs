@@ -27,8 +27,7 @@ use kernel::{
             Ring, //
         },
         RawComponent, //
-    },
-    task::Task, //
+    }, //
 };
 
 use crate::{
@@ -94,7 +93,7 @@ unsafe fn ring_of(state: &State) -> Option<*mut Ring> {
     let ring = memory.store.ring(id)?;
     // SAFETY: The current task is valid.
     let owner = unsafe {
-        let task = Task::current_raw();
+        let task = glue::current();
         Owner {
             context,
             cpu: u32::MAX,

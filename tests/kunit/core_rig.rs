@@ -329,7 +329,8 @@ impl Read {
         Self::parse(&file)
     }
 
-    fn parse(file: &[u8]) -> Result<Self> {
+    /// Parses a whole file.
+    pub(super) fn parse(file: &[u8]) -> Result<Self> {
         check(file.get(..8) == Some(&FILE_MAGIC), "magic")?;
         check(u32_at(file, 8)? == VERSION, "version")?;
         check(u32_at(file, 12)? == ENDIAN, "endian")?;

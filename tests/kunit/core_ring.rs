@@ -12,7 +12,10 @@ mod suite {
             Mark,
             State, //
         },
-        snapshot::cut, //
+        snapshot::{
+            cut,
+            Progress, //
+        }, //
     };
     use core::sync::atomic::Ordering::Relaxed;
     use kernel::{
@@ -26,6 +29,7 @@ mod suite {
                 PAGE_HEADER_SIZE, //
             },
             ring::Mode,
+            snapshot::Kind,
             Config, //
         },
         page::PAGE_SIZE,
@@ -540,5 +544,41 @@ mod suite {
             assert!(!cut(&mut copy, 0, &mark(48 + 32)));
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_snapshot_that_is_being_read_survives_what_happens_to_the_component() -> Result {
+        let rig = Rig::new(c"blog_test_open", config(64, 64, Mode::Overwrite))?;
+        let state = rig.state()?;
+        for n in 0..PER_PAGE * 3 {
+            assert!(rig.log(n));
+        }
+        let mut progress = Progress::new(Some(state.clone()))?;
+        // Up to behind the ring's section, which lists three pages.
+        let mut file = KVVec::new();
+        while take(&mut progress, &mut file)? != Some(Kind::Ring as u8) {}
+        // All is freed, and the same ring writes other pages, at the same places.
+        state.set_enabled(false)?;
+        state.clear()?;
+        state.set_enabled(true)?;
+        for n in 0..PER_PAGE * 3 {
+            assert!(rig.log(1_000_000 + n));
+        }
+        drop(rig);
+        while take(&mut progress, &mut file)?.is_some() {}
+        let read = Read::parse(&file)?;
+        let ring = read.only_ring()?;
+        assert_eq!(ring.records, PER_PAGE * 3);
+        assert_eq!(ring.numbers.len(), 0);
+        Ok(())
+    }
+
+    /// Moves a section of a snapshot to `file`, and returns its kind; `None` at the end.
+    fn take(progress: &mut Progress, file: &mut KVVec<u8>) -> Result<Option<u8>> {
+        let bytes = progress.peek()?;
+        let (n, kind) = (bytes.len(), bytes.get(4).copied());
+        file.extend_from_slice(bytes, GFP_KERNEL)?;
+        progress.consume(n);
+        Ok(kind)
     }
 }
