@@ -5,6 +5,8 @@
 //! [`Decoder::next`] is the library's main entry for programs that want decoded records; the CLI
 //! is a loop over it. It reuses its buffers: a record costs no allocation.
 
+use std::collections::HashMap;
+
 use regex::bytes::Regex;
 
 use crate::{
@@ -141,6 +143,10 @@ pub struct Entry<'a> {
 pub struct Undecoded {
     /// Records of each image without a table: (image name, build ID) and count.
     pub no_table: Vec<((String, String), u64)>,
+    /// Index into `no_table` by file and image.
+    images: HashMap<(usize, usize), usize>,
+    /// Index into `no_table` by its key.
+    names: HashMap<(String, String), usize>,
     /// Records of sites that no image has.
     pub no_image: u64,
     /// Records with a format string or type that cannot be understood.
@@ -161,19 +167,23 @@ impl Undecoded {
         no_table + self.no_image + self.bad_site + self.short
     }
 
-    fn count(&mut self, raw: Raw, found: Option<&Found<'_>>) {
+    fn count(&mut self, raw: Raw, file: usize, found: Option<&Found<'_>>) {
         match (raw, found) {
             (Raw::NoTable, Some(found)) => {
-                let is_it = |(name, id): &(String, String)| {
-                    *name == found.image.name && *id == found.image.build_id
-                };
-                match self.no_table.iter_mut().find(|(key, _)| is_it(key)) {
-                    Some((_, n)) => *n += 1,
-                    None => {
-                        let key = (found.image.name.clone(), found.image.build_id.clone());
-                        self.no_table.push((key, 1));
-                    }
-                }
+                let (all, names) = (&mut self.no_table, &mut self.names);
+                let index = *self
+                    .images
+                    .entry((file, found.image_index))
+                    .or_insert_with(|| {
+                        let image = found.image;
+                        let key = (image.name.clone(), image.build_id.clone());
+                        // Another file may have had the same image.
+                        *names.entry(key.clone()).or_insert_with(|| {
+                            all.push((key, 0));
+                            all.len() - 1
+                        })
+                    });
+                self.no_table[index].1 += 1;
             }
             (Raw::BadSite, _) => self.bad_site += 1,
             (Raw::Short, _) => self.short += 1,
@@ -260,7 +270,7 @@ impl<'a> Decoder<'a> {
                         continue;
                     }
                     if let Some(raw) = raw {
-                        self.undecoded.count(raw, found.as_ref());
+                        self.undecoded.count(raw, event.file, found.as_ref());
                     }
                     self.shown += 1;
                     Content::Record(Record {
@@ -300,6 +310,7 @@ fn print(
             image,
             index,
             site: None,
+            ..
         }) => {
             let (name, id) = (&image.name, &image.build_id);
             let why = match image.build_id.as_str() {

@@ -36,10 +36,7 @@ use crate::{
     },
     format::{
         template::Template,
-        types::{
-            self,
-            Types, //
-        }, //
+        types::Types, //
     },
     snapshot::text,
     wire::snapshot::Image, //
@@ -84,8 +81,7 @@ impl Sites {
         let mut resolver = Types::new(&table.types);
         let mut sites = Vec::with_capacity(table.sites.len());
         for s in table.sites {
-            let types = s.codes.iter().map(|&c| types::name(c, &table.types));
-            let types = types.collect();
+            let types = s.codes.iter().map(|&c| resolver.name(c)).collect();
             let template = s
                 .codes
                 .iter()
@@ -358,6 +354,8 @@ pub struct ImageSites {
 
 /// What a site id leads to.
 pub struct Found<'a> {
+    /// Index of the image in the snapshot.
+    pub image_index: usize,
     /// The image.
     pub image: &'a ImageSites,
     /// Index of the site in the image.
@@ -394,11 +392,17 @@ impl SiteMap {
         if index >= count {
             return None;
         }
-        let image = self.images.get(image)?;
+        let image_index = image;
+        let image = self.images.get(image_index)?;
         let site = image
             .sites
             .as_ref()
             .and_then(|s| s.sites.get(index as usize));
-        Some(Found { image, index, site })
+        Some(Found {
+            image_index,
+            image,
+            index,
+            site,
+        })
     }
 }

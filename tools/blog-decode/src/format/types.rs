@@ -101,7 +101,8 @@ impl Type {
 /// The types of one image, resolved once.
 pub struct Types<'a> {
     descriptors: HashMap<u64, &'a descriptor::Type>,
-    done: HashMap<u64, Arc<Derived>>,
+    /// Also what failed: a hostile table must not make it fail once for each site.
+    done: HashMap<u64, Result<Arc<Derived>, String>>,
     depth: usize,
 }
 
@@ -179,8 +180,14 @@ impl<'a> Types<'a> {
 
     fn derived(&mut self, code: u64) -> Result<Arc<Derived>, String> {
         if let Some(done) = self.done.get(&code) {
-            return Ok(done.clone());
+            return done.clone();
         }
+        let result = self.describe(code);
+        self.done.insert(code, result.clone());
+        result
+    }
+
+    fn describe(&mut self, code: u64) -> Result<Arc<Derived>, String> {
         let d = *self
             .descriptors
             .get(&code)
@@ -217,57 +224,55 @@ impl<'a> Types<'a> {
                 only.name.clone_from(&d.name);
             }
         }
-        let derived = Arc::new(Derived {
+        Ok(Arc::new(Derived {
             name: d.name.clone(),
             is_enum,
             variants,
             fixed: usize::from(is_enum) + widest,
             leaves,
-        });
-        self.done.insert(code, derived.clone());
-        Ok(derived)
+        }))
     }
-}
 
-/// A type code in Rust's words, for people and for JSON.
-pub fn name(code: u64, types: &[descriptor::Type]) -> String {
-    let code = TypeCode(code);
-    let plain = match code.kind() {
-        codes::U8 => "u8",
-        codes::U16 => "u16",
-        codes::U32 => "u32",
-        codes::U64 => "u64",
-        codes::U128 => "u128",
-        codes::USIZE => "usize",
-        codes::I8 => "i8",
-        codes::I16 => "i16",
-        codes::I32 => "i32",
-        codes::I64 => "i64",
-        codes::I128 => "i128",
-        codes::ISIZE => "isize",
-        codes::BOOL => "bool",
-        codes::CHAR => "char",
-        codes::STR => "str",
-        codes::CSTR => "CStr",
-        codes::BYTES => "[u8]",
-        codes::HEX => "Hex",
-        codes::POINTER => "pointer",
-        codes::ERROR => "Error",
-        codes::UNIT => "()",
-        codes::PID => "pid",
-        codes::INSTANT => "Instant",
-        codes::DELTA => "Delta",
-        codes::IPV4 => "Ipv4Addr",
-        codes::IPV6 => "Ipv6Addr",
-        codes::MAC => "Mac",
-        codes::BYTE_ARRAY => return format!("[u8; {}]", code.array_len()),
-        codes::OPTION => return format!("Option<{}>", name(code.inner().0, types)),
-        codes::RESULT => return format!("Result<{}>", name(code.inner().0, types)),
-        codes::DERIVED => match types.iter().find(|t| t.code == code.0) {
-            Some(t) => return t.name.clone(),
-            None => return format!("type {:#x}", code.0),
-        },
-        _ => return format!("type {:#x}", code.0),
-    };
-    plain.to_owned()
+    /// A type code in Rust's words, for people and for JSON.
+    pub fn name(&self, code: u64) -> String {
+        let code = TypeCode(code);
+        let plain = match code.kind() {
+            codes::U8 => "u8",
+            codes::U16 => "u16",
+            codes::U32 => "u32",
+            codes::U64 => "u64",
+            codes::U128 => "u128",
+            codes::USIZE => "usize",
+            codes::I8 => "i8",
+            codes::I16 => "i16",
+            codes::I32 => "i32",
+            codes::I64 => "i64",
+            codes::I128 => "i128",
+            codes::ISIZE => "isize",
+            codes::BOOL => "bool",
+            codes::CHAR => "char",
+            codes::STR => "str",
+            codes::CSTR => "CStr",
+            codes::BYTES => "[u8]",
+            codes::HEX => "Hex",
+            codes::POINTER => "pointer",
+            codes::ERROR => "Error",
+            codes::UNIT => "()",
+            codes::PID => "pid",
+            codes::INSTANT => "Instant",
+            codes::DELTA => "Delta",
+            codes::IPV4 => "Ipv4Addr",
+            codes::IPV6 => "Ipv6Addr",
+            codes::MAC => "Mac",
+            codes::BYTE_ARRAY => return format!("[u8; {}]", code.array_len()),
+            codes::OPTION => return format!("Option<{}>", self.name(code.inner().0)),
+            codes::RESULT => return format!("Result<{}>", self.name(code.inner().0)),
+            codes::DERIVED => match self.descriptors.get(&code.0) {
+                Some(t) => return t.name.clone(),
+                None => return format!("type {:#x}", code.0),
+            },
+            _ => return format!("type {:#x}", code.0),
+        };
+        plain.to_owned()
+    }
 }
