@@ -485,6 +485,19 @@ fn a_cut_within_a_character_drops_it_whole() {
 }
 
 #[test]
+fn no_text_is_longer_than_a_mebibyte_or_so() {
+    let bytes = [0u8; 1000];
+    let code = <[u8; 1000] as BlogArg>::CODE.0;
+    for format in ["{:65535?}", "{:#65535?}", "{0:65535?}{0:65535?}"] {
+        let text = decode(format, &["b"], &[code], (&bytes,));
+        assert!(text.len() < 2 << 20, "{}", text.len());
+        assert!(text.ends_with("\u{2026}[too long]"));
+    }
+    // One wide argument is no reason.
+    assert_eq!(decode1("{:1$}", &7u8, 65535, 0).len(), 65535);
+}
+
+#[test]
 fn hostile_types_are_errors() {
     let t = |code: u64, fields: Vec<u64>| Type {
         code,

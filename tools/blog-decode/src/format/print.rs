@@ -45,8 +45,12 @@ pub struct Printer<'a> {
     out: &'a mut Vec<u8>,
     depth: usize,
     line_start: bool,
+    /// Length of the buffer at which a text is too long.
+    limit: usize,
 }
 
+/// Longest text. Twelve arguments of the greatest width fit; only a hostile table wants more.
+const TEXT_MAX: usize = 1 << 20;
 /// Longest text of an integer: 128 binary digits.
 const DIGITS: usize = 128;
 
@@ -54,14 +58,23 @@ impl<'a> Printer<'a> {
     /// Appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self {
+            limit: out.len().saturating_add(TEXT_MAX),
             out,
             depth: 0,
             line_start: false,
         }
     }
 
+    /// Whether the text is too long, and nothing is appended any more.
+    pub fn is_full(&self) -> bool {
+        self.out.len() >= self.limit
+    }
+
     /// Appends text; within `{:#?}`, indented.
     pub fn text(&mut self, s: &str) {
+        if self.is_full() {
+            return;
+        }
         if self.depth == 0 {
             self.out.extend_from_slice(s.as_bytes());
             return;
@@ -83,6 +96,9 @@ impl<'a> Printer<'a> {
 
     fn fill(&mut self, c: char, count: usize) {
         for _ in 0..count {
+            if self.is_full() {
+                return;
+            }
             self.character(c);
         }
     }

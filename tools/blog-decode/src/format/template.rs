@@ -212,6 +212,9 @@ impl Template {
                 print_cut(slot, value, &spec, &mut p);
             }
         }
+        if p.is_full() {
+            out.extend_from_slice("\u{2026}[too long]".as_bytes());
+        }
     }
 }
 
