@@ -26,6 +26,7 @@ pub(super) fn read(ring: &Ring) -> u64 {
 /// Generic, so that it is compiled into the driver's crate: the kernel crate cannot call `blog/`.
 #[cold]
 #[inline(never)]
+#[allow(clippy::extra_unused_type_parameters)]
 fn read_other<T>(ring: &Ring) -> u64 {
     ring.not_before_last(abi::blog_clock_read())
 }

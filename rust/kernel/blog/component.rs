@@ -130,7 +130,7 @@ impl Config {
     /// Sets the name.
     #[doc(hidden)]
     pub const fn name(mut self, name: &'static CStr) -> Self {
-        self.name = name.as_ptr().cast();
+        self.name = name.to_bytes_with_nul().as_ptr().cast();
         self
     }
 }
@@ -259,7 +259,7 @@ impl Instance {
     pub fn new<const LINKED: bool>(name: &CStr, config: Config) -> Result<Self> {
         let name = CString::try_from(name)?;
         let config = Config {
-            name: (*name).as_ptr().cast(),
+            name: name.to_bytes_with_nul().as_ptr().cast(),
             ..config
         };
         let raw = KBox::new(RawComponent::new(config), GFP_KERNEL)?;
