@@ -573,6 +573,26 @@ mod suite {
         Ok(())
     }
 
+    #[test]
+    fn a_snapshot_follows_a_ring_that_went_round_meanwhile() -> Result {
+        let rig = Rig::new(c"blog_test_round", config(64, 16, Mode::Overwrite))?;
+        let mut progress = Progress::new(Some(rig.state()?))?;
+        let mut file = KVVec::new();
+        assert!(rig.log(0));
+        while take(&mut progress, &mut file)? != Some(Kind::Ring as u8) {}
+        // None of the pages that were listed is there any more.
+        for n in 1..PER_PAGE * 20 {
+            assert!(rig.log(n));
+        }
+        while take(&mut progress, &mut file)?.is_some() {}
+        let read = Read::parse(&file)?;
+        let ring = read.only_ring()?;
+        assert_eq!(ring.records, 1);
+        assert_eq!(ring.numbers.len() as u64, PER_PAGE * 4);
+        assert!(ring.counts_from(PER_PAGE * 16));
+        Ok(())
+    }
+
     /// Moves a section of a snapshot to `file`, and returns its kind; `None` at the end.
     fn take(progress: &mut Progress, file: &mut KVVec<u8>) -> Result<Option<u8>> {
         let bytes = progress.peek()?;
