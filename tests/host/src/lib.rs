@@ -10,6 +10,8 @@ mod pool;
 pub mod rig;
 
 #[cfg(test)]
+mod control;
+#[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod ring_tests;

@@ -109,6 +109,29 @@ fn the_ring_that_retired_first_gives_its_pages_first_and_its_oldest_first() {
 }
 
 #[test]
+fn rings_for_which_the_queue_has_no_room_come_last_and_are_not_lost() {
+    let rig = Rig::with_cells(5, 5, 2);
+    let rings: Vec<_> = (0..5).map(|pid| rig.adopt(pid).unwrap()).collect();
+    for ring in &rings {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+    }
+    for ring in &rings[..4] {
+        rig.retire(ring, 1);
+    }
+    let held = || rings[..4].iter().map(|r| r.pages()).collect::<Vec<_>>();
+    let fill = || while !rig.log(rings[4], 0, 1, &[0; 8]) || rings[4].pages() == 1 {};
+    fill();
+    assert_eq!(
+        held(),
+        [0, 1, 1, 1],
+        "the first, though there are newer ones"
+    );
+    assert_eq!(rig.pool.retired(), 3);
+    assert_eq!(rig.pool.drain_retired(&*rig), 3);
+    assert_eq!(rig.count_pages(), 5);
+}
+
+#[test]
 fn the_reserve_is_for_rings_that_have_no_page() {
     let rig = Rig::new(4, 3);
     rig.pool.set_reserve(2);

@@ -8,7 +8,7 @@ use core::{ptr, sync::atomic::AtomicU32};
 use kernel::blog::record::{
     Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
 };
-use kernel::blog::ring::{Mode, Owner, PageHeader, Ring};
+use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Ring};
 use std::cell::UnsafeCell;
 
 pub const PAGE: usize = 4096;
@@ -159,12 +159,28 @@ impl Rig {
         let first_seq = self.rings[ring as usize]
             .info()
             .map_or(0, |info| info.first_seq);
+        self.read_pages(ring, first_seq, u64::MAX)
+    }
+
+    /// Reads what belongs to the ring's present owner, and says who that is.
+    pub fn read_owner(&self, ring: u32) -> Option<(Info, Read)> {
+        let info = self.rings[ring as usize].info()?;
+        let read = self.read_pages(ring, info.first_seq, u64::MAX);
+        let same = |now: Info| now.first_seq == info.first_seq;
+        if self.rings[ring as usize].info().is_some_and(same) {
+            return Some((info, read));
+        }
+        // Some of that may be the next owner's.
+        Some((info, self.read_pages(ring, info.first_seq, info.last_seq)))
+    }
+
+    fn read_pages(&self, ring: u32, first_seq: u64, last_seq: u64) -> Read {
         let mut found = Vec::new();
         for index in 0..self.pages.len() as u32 {
             // SAFETY: All pages are formatted.
             let header = unsafe { &*Store::page(self, index) };
             let seq = header.seq();
-            if seq >= first_seq && seq != 0 && header.ring() == ring {
+            if seq != 0 && (first_seq..=last_seq).contains(&seq) && header.ring() == ring {
                 found.push((seq, index));
             }
         }
