@@ -232,7 +232,7 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
     }
     job.done.store(true, Release);
     // SAFETY: This is a kernel thread.
-    while unsafe { bindings::kthread_should_stop() } == false {
+    while !unsafe { bindings::kthread_should_stop() } {
         fsleep(Delta::from_millis(1));
     }
     0
