@@ -49,6 +49,8 @@ impl fmt::Debug for crate::error::Error {}
 
 // SAFETY: Stores four bytes, the negative errno, as `types::ERROR` demands.
 unsafe impl BlogArg for crate::error::Error {
+    type This = Self;
+
     const CODE: types::TypeCode = types::TypeCode::plain(types::ERROR);
     const FIXED: usize = 4;
 
