@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Control files in a running kernel: what is wrong is refused with the right
+# error and changes nothing, what is right is taken. Prints TAP for the runner.
+# shellcheck source=tests/e2e/guest/lib.sh
+# shellcheck disable=SC1091
+. /e2e/lib.sh
+
+failures=0
+ok() { say "ok - $*"; }
+not_ok() {
+	say "not ok - $*"
+	failures=$((failures + 1))
+}
+
+# state: all that a control file could change
+state() {
+	for file in enable level mode size_kb ring_kb; do
+		printf '%s=%s ' "$file" "$(cat "$RNULL/$file")"
+	done
+	cat "$BLOG/components" "$BLOG/control"
+}
+
+# refused ERROR FILE VALUE: VALUE is for printf, escapes and all
+refused() {
+	before=$(state)
+	# shellcheck disable=SC2059
+	printf "$3" 2> /tmp/error > /tmp/value
+	# One write() of exactly these bytes.
+	if dd if=/tmp/value of="$BLOG/$2" bs=8192 2> /tmp/error; then
+		not_ok "$2 takes '$3'"
+	elif ! grep -q "$1" /tmp/error; then
+		not_ok "$2 refuses '$3' with: $(head -n 1 /tmp/error)"
+	elif [ "$before" != "$(state)" ]; then
+		not_ok "$2 refuses '$3' and changes something"
+	else
+		ok "$2 refuses '$3'"
+	fi
+}
+
+# taken FILE VALUE READ-BACK
+taken() {
+	if ! echo "$2" 2> /tmp/error > "$BLOG/$1"; then
+		not_ok "$1 refuses '$2': $(cat /tmp/error)"
+	elif [ -n "$3" ] && [ "$(cat "$BLOG/$1")" != "$3" ]; then
+		not_ok "$1 after '$2' says '$(cat "$BLOG/$1")'"
+	else
+		ok "$1 takes '$2'"
+	fi
+}
+
+INVAL='Invalid argument'
+
+blog_on
+disk_on 64
+
+for value in '\n' ' ' 2 -1 01 0x1 yes on '1 1' '1;' '\001' '1\0001' '\377' "$(printf '%4097s' 1)"; do
+	refused "$INVAL" rnull/enable "$value"
+done
+for value in '\n' 6 -1 Debug verbose 'debug debug' 'debug,' '\377\376'; do
+	refused "$INVAL" rnull/level "$value"
+done
+for value in '\n' 0 1 Overwrite circular 'discard x'; do
+	refused "$INVAL" rnull/mode "$value"
+done
+for file in rnull/size_kb rnull/ring_kb; do
+	for value in '\n' 0 1 7 -1 +64 64k 64.5 0x100 '64 64' 4294967296 99999999999999999999 \
+		1048577 '６４'; do
+		refused "$INVAL" "$file" "$value"
+	done
+done
+refused 'No space left' rnull/size_kb 1048576
+for value in '\n' 0 2 yes '1 1'; do
+	refused "$INVAL" rnull/clear "$value"
+done
+for value in '\n' +p\ +p bogus 'bogus +p' module 'module +p' 'module a module b +p' 'site +p' \
+	'site x +p' 'site 2-1 +p' 'site 1-2-3 +p' 'site 1048576 +p' 'level 9 +p' 'level off +p' \
+	'level debug' 'file x.c +p' '+x' '=' '-' 'site 1 +p trailing' \
+	'site 1 +p; nonsense' 'level debug +p\nsite 1 +q' '\377 +p'; do
+	refused "$INVAL" control "$value"
+done
+refused 'No such file' control 'module nosuch +p'
+refused 'No such file' control 'site 1000000 +p'
+refused 'No such file' control 'site 1 +p; module nosuch +p'
+
+for file in components clock stats tasks snapshot rnull/stats rnull/snapshot; do
+	if echo 1 2> /dev/null > "$BLOG/$file"; then
+		not_ok "$file can be written"
+	else
+		ok "$file can't be written"
+	fi
+done
+for file in "$BLOG"/* "$RNULL"/*; do
+	[ -f "$file" ] || continue
+	case $(stat -c %a "$file") in
+	400 | 600 | 200) ok "${file#"$BLOG"/} is root's alone" ;;
+	*) not_ok "${file#"$BLOG"/} has mode $(stat -c %a "$file")" ;;
+	esac
+done
+
+for value in 0 1; do taken rnull/enable $value $value; done
+for value in err warn info debug trace off; do taken rnull/level $value $value; done
+taken rnull/level 4 debug
+for value in discard overwrite; do taken rnull/mode $value $value; done
+taken rnull/size_kb 2048 2048
+taken rnull/ring_kb 128 128
+taken rnull/clear 1 ''
+taken control 'module rnull_mod +p' ''
+taken control 'module rnull_mod =_' ''
+
+# What a switched-off component logs, and a switched-off site: nothing.
+records() { sed -n 's/^records //p' "$RNULL/stats"; }
+io() { dd if=/dev/rnullb0 of=/dev/null bs=4k count=8 iflag=direct 2> /dev/null; }
+expect() {
+	before=$(records)
+	io
+	got=$(($(records) - before))
+	if [ "$got" = "$1" ]; then ok "$2"; else not_ok "$2: $got records of 8 I/Os"; fi
+}
+taken rnull/enable 1 1
+taken rnull/level debug debug
+expect 16 "switched on: a record for each submission and completion"
+taken rnull/level info info
+expect 0 "level info: no debug records"
+taken control 'module rnull_mod level debug +p' ''
+expect 16 "sites that are forced on log below their level"
+taken control 'module rnull_mod level debug =_' ''
+taken rnull/level debug debug
+taken control 'module rnull_mod level debug -p' ''
+expect 0 "sites that are forced off log at no level"
+taken control 'module rnull_mod level debug =_' ''
+taken rnull/enable 0 0
+expect 0 "switched off: nothing"
+taken rnull/enable 1 1
+expect 16 "switched on again: as before"
+
+disk_off
+rmmod rnull_mod || not_ok "rmmod rnull_mod"
+[ -d "$RNULL" ] && ok "the history of an unloaded driver has its files"
+taken rnull/enable 0 0
+taken rnull/enable 1 1
+if rmmod blog; then ok "blog unloads"; else not_ok "blog unloads"; fi
+[ ! -d "$BLOG" ] || not_ok "blog's files stay after it"
+modprobe rnull_mod || not_ok "modprobe rnull_mod"
+expect_dir=$(cat "$RNULL/enable")
+[ "$expect_dir" = 1 ] && ok "blog loads again with its driver"
+exit $((failures != 0))
