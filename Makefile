@@ -17,7 +17,7 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/demo
 
 test: ## Everything that is tested: host, UML, QEMU, end to end
-	@scripts/setup
+	@scripts/setup --checks
 	@scripts/test
 
 ##@ Single steps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # What scripts/guest/qemu and scripts/guest/uml have in common: their options,
 # the timeout, the console log, and the verdict. Sourced, never run.
