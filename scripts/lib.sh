@@ -38,7 +38,8 @@ need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
 # its log, until it is killed. TOTAL 0: unknown.
 progress_loop() {
 	local log=$1 pattern=$2 total=$3 name=$4 t0=$5 n=0 last shown=0
-	while sleep 1 >/dev/null 2>&1; do
+	# Ends with the script, however that ends.
+	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))
 		n=$(grep -cE -- "$pattern" "$log" 2>/dev/null) || n=0
 		local what="$n"
