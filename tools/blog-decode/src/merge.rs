@@ -326,6 +326,11 @@ struct Reader<'a> {
     walk: Option<Walk>,
     /// Ordinal that the next page should start with.
     expected: u64,
+    /// Whether a gap between pages, or before the first, was met.
+    has_gap: bool,
+    /// Losses, by cause, that records told of which are in no page any more. They come with the
+    /// first gap.
+    forgotten: Vec<(u8, u64)>,
     /// Losses that no record tells of: 0 is what is missing at the end, then by cause.
     untold: usize,
     task: Option<Task>,
@@ -344,6 +349,8 @@ impl<'a> Reader<'a> {
             page: Vec::new(),
             walk: None,
             expected: 0,
+            has_gap: false,
+            forgotten: Vec::new(),
             untold: 0,
             task: None,
             clock: 0,
@@ -374,6 +381,9 @@ impl<'a> Reader<'a> {
 
     fn find_next(&mut self, files: &[Snapshot]) -> Option<Current> {
         loop {
+            if let Some((cause, count)) = self.forgotten.pop() {
+                return loss(self.clock, Cause::Told(cause), count);
+            }
             let found = match &mut self.walk {
                 Some(walk) => match walk.next(&self.page) {
                     Some(Item::Record {
@@ -432,6 +442,10 @@ impl<'a> Reader<'a> {
         self.expected = info.first.saturating_add(info.records().into());
         if gap > 0 {
             self.task = None;
+            if !self.has_gap {
+                self.has_gap = true;
+                self.forgotten = self.forgotten_losses(files);
+            }
         }
         let cause = if first_page {
             self.cause_at_start(files)
@@ -439,6 +453,33 @@ impl<'a> Reader<'a> {
             Cause::Missing
         };
         loss(info.base, cause, gap)
+    }
+
+    /// What the ring has told of less what its pages still tell of, by cause.
+    fn forgotten_losses(&self, files: &[Snapshot]) -> Vec<(u8, u64)> {
+        let Some(ring) = &self.stream.ring else {
+            return Vec::new();
+        };
+        let mut told = ring.told;
+        if told.iter().all(|n| *n == 0) {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        for (file, page) in &self.stream.pages {
+            if files[*file].read_page(page, &mut bytes).is_err() {
+                continue;
+            }
+            let mut walk = Walk::new(&page.info, bytes.len());
+            while let Some(item) = walk.next(&bytes) {
+                if let Item::Lost { cause, count, .. } = item {
+                    if let Some(n) = told.get_mut(usize::from(cause)) {
+                        *n = n.saturating_sub(count);
+                    }
+                }
+            }
+        }
+        let causes = (0u8..LOST_CAUSES as u8).zip(told);
+        causes.filter(|(_, n)| *n > 0).rev().collect()
     }
 
     /// Why records are missing before the first page that there is.
@@ -471,11 +512,18 @@ impl<'a> Reader<'a> {
                         ring.records.saturating_sub(self.expected),
                     )
                 }
-                Some(cause) => loss(
-                    self.clock,
-                    Cause::Told(cause as u8),
-                    ring.lost[cause].saturating_sub(ring.told[cause]),
-                ),
+                Some(cause) => {
+                    // Without any page, nothing has been told yet.
+                    let told = match self.stream.pages.is_empty() {
+                        true => 0,
+                        false => ring.told[cause],
+                    };
+                    loss(
+                        self.clock,
+                        Cause::Told(cause as u8),
+                        ring.lost[cause].saturating_sub(told),
+                    )
+                }
             };
             if found.is_some() {
                 return found;

@@ -170,6 +170,44 @@ fn all_rings_come_in_the_order_of_time_with_losses_in_place() {
 }
 
 #[test]
+fn losses_whose_records_are_overwritten_are_still_shown() {
+    let mut b = start();
+    b.component(7, "disk");
+    let mut task = Ring::task(7, 1, 42, "fio");
+    task.records = 101;
+    task.lost[0] = 7;
+    task.told[0] = 7;
+    task.lost[5] = 100;
+    task.told[5] = 90;
+    b.ring(&task);
+    let mut p = Page::new(1, 5, 1_000_000, 100);
+    p.lost(1_000_000, 5, 30);
+    p.record(1_000_000, 1, ());
+    b.page(&task, &p);
+    let none = Ring {
+        ring: 2,
+        pid: 43,
+        ..task
+    };
+    b.ring(&none);
+    let got: Vec<_> = lines(b.end())
+        .into_iter()
+        .filter(|l| l.contains("-----"))
+        .collect();
+    let expected = [
+        "[    0.000000] ----- disk fio[43]: 101 older records overwritten",
+        "[    0.000000] ----- disk fio[43]: 7 records lost here (no-page)",
+        "[    0.000000] ----- disk fio[43]: 100 records lost here (full)",
+        "[    0.001000] ----- disk fio[42]: 100 older records overwritten",
+        "[    0.001000] ----- disk fio[42]: 7 records lost here (no-page)",
+        "[    0.001000] ----- disk fio[42]: 60 records lost here (full)",
+        "[    0.001000] ----- disk fio[42]: 30 records lost here (full)",
+        "[    0.001000] ----- disk fio[42]: 10 records lost here (full)",
+    ];
+    assert_eq!(got, expected);
+}
+
+#[test]
 fn statistics_account_for_every_record() {
     let files = [read(everything()).unwrap()];
     let (_, stats) = decode_all(&files, Style::default(), &Filter::default());
