@@ -9,14 +9,27 @@
 APT_DIR=$BLOG_CACHE/apt
 DEB_DIR=$BLOG_CACHE/debs
 
+# apt_mirror: the archive that the system itself uses; every suite is there
+apt_mirror() {
+	local uris
+	# shellcheck disable=SC2016 # apt's own variable
+	uris=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++')
+	grep -m 1 -E '/debian/?$' <<<"$uris" || {
+		warn "no Debian archive among apt's sources (URIs that end in /debian)"
+		return 1
+	}
+}
+
 # apt_suite SUITE APT-COMMAND...: runs apt with that suite only
 apt_suite() {
-	local suite=$1 dir=$APT_DIR/$1
+	local suite=$1 dir=$APT_DIR/$1 mirror
+	local key=/usr/share/keyrings/debian-archive-keyring.gpg
 	shift
+	mirror=$(apt_mirror) || return 1
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
 	cat >"$dir/sources.list" <<-END
-		deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main
-		deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main
+		deb [signed-by=$key] $mirror $suite main
+		deb-src [signed-by=$key] $mirror $suite main
 	END
 	"$1" -q -o Dir::Etc::sourcelist="$dir/sources.list" -o Dir::Etc::sourceparts=- \
 		-o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
