@@ -13,7 +13,7 @@ DEB_DIR=$BLOG_CACHE/debs
 apt_mirror() {
 	local uris
 	# shellcheck disable=SC2016 # apt's own variable
-	uris=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++')
+	uris=$(apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' | awk '!seen[$0]++')
 	grep -m 1 -E '/debian/?$' <<<"$uris" || {
 		warn "no Debian archive among apt's sources (URIs that end in /debian)"
 		return 1
