@@ -6,6 +6,7 @@
 use kernel::prelude::*;
 
 mod api_calls;
+mod api_contexts;
 mod api_encoding;
 
 module! {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which ring a call logs to: that of the task, of the softirq or of the hard interrupt which it
+//! runs in. Timers bring the calls into interrupts; what they saw is judged in the test's task.
+
+use kernel::prelude::*;
+
+#[kunit_tests(blog_api_contexts)]
+mod tests {
+    use kernel::{
+        alloc::flags::GFP_KERNEL,
+        blog::{
+            abi,
+            record::Context,
+            Component, //
+        },
+        impl_has_hr_timer,
+        prelude::*,
+        sync::{
+            atomic::{
+                ordering::Relaxed,
+                Atomic, //
+            },
+            completion::Completion,
+            Arc, //
+        },
+        time::{
+            hrtimer::{
+                HrTimer,
+                HrTimerCallback,
+                HrTimerCallbackContext,
+                HrTimerPointer,
+                HrTimerRestart,
+                RelativeHardMode,
+                RelativeSoftMode, //
+            },
+            Delta,
+            Monotonic, //
+        }, //
+    };
+
+    blog_component! { PLACES, name: "kunit_places", size_kb: 64, ring_kb: 16, level: Trace }
+
+    /// How often a timer fires in a test.
+    const SHOTS: u64 = 20;
+
+    /// What the callbacks saw.
+    #[pin_data]
+    struct Seen {
+        shots: Atomic<u64>,
+        /// Records that went into a ring of another context, or into none.
+        strays: Atomic<u64>,
+        /// After the last shot.
+        #[pin]
+        done: Completion,
+    }
+
+    impl Seen {
+        fn new() -> Result<Arc<Self>> {
+            Arc::pin_init(
+                pin_init!(Self {
+                    shots: Atomic::new(0),
+                    strays: Atomic::new(0),
+                    done <- Completion::new(),
+                }),
+                GFP_KERNEL,
+            )
+        }
+    }
+
+    /// Logs one record; whether it went into the calling context's ring, and that is `context`'s.
+    fn log_in(context: Context, n: u64) -> bool {
+        // SAFETY: The component is valid, and the ring stays while it is.
+        let Some(ring) = (unsafe { abi::blog_ring_get(PLACES.raw()).as_ref() }) else {
+            return false;
+        };
+        let before = ring.records();
+        blog_log!(PLACES, "shot {n}");
+        ring.records() == before + 1
+            && ring.info().is_some_and(|info| {
+                info.owner.context == context && (context == Context::Task) == (info.owner.pid >= 0)
+            })
+    }
+
+    macro_rules! timer {
+        ($name:ident, $mode:ident, $context:ident) => {
+            #[pin_data]
+            struct $name {
+                #[pin]
+                timer: HrTimer<Self>,
+                seen: Arc<Seen>,
+            }
+
+            impl $name {
+                fn new(seen: Arc<Seen>) -> impl PinInit<Self, Error> {
+                    try_pin_init!(Self {
+                        timer <- HrTimer::new(),
+                        seen,
+                    })
+                }
+            }
+
+            impl HrTimerCallback for $name {
+                type Pointer<'a> = Pin<KBox<Self>>;
+
+                fn run(
+                    this: Pin<&mut Self>,
+                    mut ctx: HrTimerCallbackContext<'_, Self>,
+                ) -> HrTimerRestart {
+                    let n = this.seen.shots.load(Relaxed);
+                    if !log_in(Context::$context, n) {
+                        let strays = this.seen.strays.load(Relaxed);
+                        this.seen.strays.store(strays + 1, Relaxed);
+                    }
+                    this.seen.shots.store(n + 1, Relaxed);
+                    if n + 1 == SHOTS {
+                        this.seen.done.complete_all();
+                        return HrTimerRestart::NoRestart;
+                    }
+                    ctx.forward_now(Delta::from_micros(200));
+                    HrTimerRestart::Restart
+                }
+            }
+
+            impl_has_hr_timer! {
+                impl HasHrTimer<Self> for $name {
+                    mode: $mode<Monotonic>, field: self.timer
+                }
+            }
+        };
+    }
+
+    timer!(Hard, RelativeHardMode, Hardirq);
+    timer!(Soft, RelativeSoftMode, Softirq);
+
+    #[test]
+    fn a_task_logs_to_its_own_ring() {
+        assert!(log_in(Context::Task, 0));
+    }
+
+    #[test]
+    fn a_hard_interrupt_logs_to_its_cpu_s_ring() -> Result {
+        let seen = Seen::new()?;
+        let timer = KBox::pin_init(Hard::new(seen.clone()), GFP_KERNEL)?;
+        let handle = timer.start(Delta::from_micros(200));
+        seen.done.wait_for_completion();
+        drop(handle);
+        assert_eq!(seen.shots.load(Relaxed), SHOTS);
+        assert_eq!(seen.strays.load(Relaxed), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_softirq_logs_to_its_cpu_s_ring() -> Result {
+        let seen = Seen::new()?;
+        let timer = KBox::pin_init(Soft::new(seen.clone()), GFP_KERNEL)?;
+        let handle = timer.start(Delta::from_micros(200));
+        seen.done.wait_for_completion();
+        drop(handle);
+        assert_eq!(seen.shots.load(Relaxed), SHOTS);
+        assert_eq!(seen.strays.load(Relaxed), 0);
+        Ok(())
+    }
+}
