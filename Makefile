@@ -42,6 +42,10 @@ check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
 	@scripts/setup --checks
 	@scripts/check
 
+prove: ## Slow proofs: sanitizers, and models that must notice weakened orderings
+	@scripts/setup
+	@scripts/prove
+
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks
 	@scripts/docs
@@ -63,4 +67,4 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode integrate revert check docs clean distclean help
+.PHONY: demo test setup kernel decode integrate revert check prove docs clean distclean help
