@@ -103,8 +103,9 @@ impl Header {
 
 /// What a control record (site 0) says: the low byte of its first payload word.
 ///
-/// The second byte of that word is the [`Lost`] cause for [`Control::Lost`], else 0; the upper
-/// half is 0. A decoder skips a kind that it doesn't know by the record's length.
+/// The second byte of that word is the [`Lost`] cause for [`Control::Lost`] and the [`Context`] for
+/// [`Control::Task`], else 0. The upper half is the CPU for [`Control::Task`], else 0. A decoder
+/// skips a kind that it doesn't know by the record's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Control {
@@ -113,8 +114,9 @@ pub enum Control {
     TimeExtend = 1,
     /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
     Lost = 2,
-    /// Payload: word, pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes from here on, in a
-    /// ring that several tasks share.
+    /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes
+    /// from here on in this page of a [`Context::Shared`] ring. Pid and tgid are -1 and comm is
+    /// empty where an interrupt does.
     Task = 3,
 }
 
@@ -132,6 +134,8 @@ impl Control {
 
 /// Size in bytes of a whole time-extend or lost record.
 pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
+/// Size in bytes of a whole task record.
+pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;
 
 /// Why records were lost. The discriminant is the second byte of a lost record's first payload
 /// word, and the index of a ring's counter.
@@ -236,7 +240,7 @@ pub const GATE_OFF: u8 = 255;
 /// The `gate` of a site that logs at any level of its component.
 pub const GATE_ON: u8 = 1;
 
-/// Where a ring's writer runs.
+/// Where a ring's writers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Context {
@@ -248,6 +252,8 @@ pub enum Context {
     Hardirq = 2,
     /// A non-maskable interrupt: one ring for each CPU.
     Nmi = 3,
+    /// Whoever got no ring of its own: [`Control::Task`] records say who writes.
+    Shared = 4,
 }
 
 impl Context {
@@ -258,6 +264,7 @@ impl Context {
             1 => Some(Self::Softirq),
             2 => Some(Self::Hardirq),
             3 => Some(Self::Nmi),
+            4 => Some(Self::Shared),
             _ => None,
         }
     }
@@ -269,6 +276,7 @@ impl Context {
             Self::Softirq => "softirq",
             Self::Hardirq => "hardirq",
             Self::Nmi => "nmi",
+            Self::Shared => "shared",
         }
     }
 }
