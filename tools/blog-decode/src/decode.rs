@@ -20,7 +20,7 @@ use crate::{
         Stream,
         What, //
     },
-    record::Task,
+    record::Writer,
     sidetable::{
         Found,
         SiteMap, //
@@ -62,9 +62,15 @@ impl Filter {
         self.components.is_empty() || self.components.iter().any(|c| c == name)
     }
 
-    fn wants_task(&self, task: Option<&Task>) -> bool {
-        self.pids.is_empty()
-            || task.is_some_and(|t| self.pids.contains(&t.pid) || self.pids.contains(&t.tgid))
+    fn wants_writer(&self, event: &Event<'_>) -> bool {
+        if self.pids.is_empty() {
+            return true;
+        }
+        match event.writer.task {
+            Some(t) => self.pids.contains(&t.pid) || self.pids.contains(&t.tgid),
+            // They may have been anyone's.
+            None => matches!(event.what, What::Loss { .. }) && event.stream.shared().is_some(),
+        }
     }
 
     fn wants_time(&self, clock: u64, c: &Calibration) -> bool {
@@ -132,8 +138,8 @@ pub struct Entry<'a> {
     pub clock: u64,
     /// Converts the clock.
     pub calibration: &'a Calibration,
-    /// The task that wrote it.
-    pub task: Option<Task>,
+    /// Who wrote it.
+    pub writer: Writer,
     /// Record or loss.
     pub content: Content<'a>,
 }
@@ -235,12 +241,11 @@ impl<'a> Decoder<'a> {
             let Event {
                 stream,
                 clock,
-                task,
+                writer,
                 ..
             } = event;
             let calibration = &self.calibrations[stream.file];
-            if !self.filter.wants_task(task.as_ref()) || !self.filter.wants_time(clock, calibration)
-            {
+            if !self.filter.wants_writer(&event) || !self.filter.wants_time(clock, calibration) {
                 continue;
             }
             let content = match event.what {
@@ -288,7 +293,7 @@ impl<'a> Decoder<'a> {
                 stream,
                 clock,
                 calibration,
-                task,
+                writer,
                 content,
             })?;
         }

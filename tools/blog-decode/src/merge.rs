@@ -24,20 +24,26 @@ use crate::{
     record::{
         Item,
         Task,
-        Walk, //
+        Walk,
+        Writer, //
     },
     snapshot::{
+        text,
         PageRef,
         Snapshot, //
     },
     wire::{
         record::{
             Context,
-            LOST_CAUSES, //
+            Lost,
+            LOST_CAUSES,
+            SEQ_MASK, //
         },
         snapshot::Ring, //
     },
 };
+
+const LAG: u8 = Lost::ReaderLag as u8;
 
 /// A ring, united over all files of one boot.
 pub struct Stream {
@@ -67,6 +73,30 @@ impl Stream {
             tgid: ring.tgid,
             comm: ring.comm,
         })
+    }
+
+    /// Number of a ring that is shared by whoever got none of its own.
+    pub fn shared(&self) -> Option<u32> {
+        let ring = self.ring.as_ref()?;
+        (self.context() == Some(Context::Shared)).then_some(ring.cpu)
+    }
+
+    /// The CPU of a per-CPU ring.
+    pub fn cpu(&self) -> Option<u32> {
+        let cpu = self.ring.as_ref()?.cpu;
+        (cpu != u32::MAX && self.shared().is_none()).then_some(cpu)
+    }
+
+    /// Who writes to it, as far as that is the same for all its records.
+    pub fn writer(&self) -> Writer {
+        match self.shared() {
+            Some(_) => Writer::default(),
+            None => Writer {
+                context: self.context(),
+                cpu: self.cpu(),
+                task: self.owner(),
+            },
+        }
     }
 }
 
@@ -112,8 +142,8 @@ pub struct Event<'a> {
     pub stream: &'a Stream,
     /// Full clock.
     pub clock: u64,
-    /// The task that wrote it, where there is one and it is known.
-    pub task: Option<Task>,
+    /// Who wrote it. In a shared ring, nobody knows whose records were lost.
+    pub writer: Writer,
     /// What happened.
     pub what: What<'a>,
 }
@@ -129,6 +159,8 @@ pub struct Counts {
     pub missing: u64,
     /// See [`Cause::Damaged`].
     pub damaged: u64,
+    /// Overwritten before the reader of a stream came to them.
+    pub lagged: u64,
 }
 
 /// Unites the rings of all files. `want` chooses components by name.
@@ -146,7 +178,12 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             }
             // A ring that was given to another task is another ring.
             let who = ring.ring.as_ref().map(|r| (r.context, r.cpu, r.pid));
-            let key = (boot(i, file), component.clone(), ring.id.1, who);
+            // A component that was made again is another one: the capture of a stream can have both.
+            let newer = file.components.values();
+            let newer = newer
+                .filter(|c| c.id > ring.id.0 && text(&c.name) == component)
+                .count();
+            let key = (boot(i, file), component.clone(), newer, ring.id.1, who);
             let at = *index.entry(key).or_insert_with(|| {
                 streams.push(Stream {
                     component,
@@ -169,14 +206,62 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
         }
     }
     for stream in &mut streams {
-        // A ring's page numbers never repeat. Of the same page the copy with the most records
-        // stays: another was made earlier, or lacks what has been cleared since.
-        stream
-            .pages
-            .sort_by_key(|(_, p)| (p.info.seq, Reverse(p.info.records())));
-        stream.pages.dedup_by_key(|(_, p)| p.info.seq);
+        unite_pages(&mut stream.pages);
     }
     streams
+}
+
+/// Ordinal after the last record of a page.
+fn end_of(page: &PageRef) -> u64 {
+    page.info.first.saturating_add(page.info.records().into())
+}
+
+/// Puts a ring's pages in order, and takes out what is there twice.
+///
+/// A ring's page numbers never repeat. A capture of a stream has a page in pieces, which go on
+/// where the one before has ended. Of the same page, the file that has the most of its records
+/// counts: another was made earlier, or lacks what has been cleared since. What others have before
+/// and after that is used too, unless `clear` has come between: it counts records anew, so that
+/// ordinals and time disagree.
+fn unite_pages(pages: &mut Vec<(usize, PageRef)>) {
+    // Stable: pieces stay in the order of their file.
+    pages.sort_by_key(|(file, p)| (p.info.seq & SEQ_MASK, *file));
+    let mut united = Vec::with_capacity(pages.len());
+    for page in pages.chunk_by(|(_, a), (_, b)| (a.info.seq ^ b.info.seq) & SEQ_MASK == 0) {
+        if let [one] = page {
+            united.push(*one);
+            continue;
+        }
+        let records = |pieces: &[(usize, PageRef)]| -> u64 {
+            pieces
+                .iter()
+                .map(|(_, p)| u64::from(p.info.records()))
+                .sum()
+        };
+        let mut best: &[(usize, PageRef)] = &[];
+        for pieces in page.chunk_by(|(a, _), (b, _)| a == b) {
+            if best.is_empty() || records(pieces) > records(best) {
+                best = pieces;
+            }
+        }
+        let fits = |(file, p): &&(usize, PageRef)| {
+            best.iter().all(|(best_file, b)| {
+                file == best_file
+                    || p.info.first.cmp(&b.info.first) == p.info.base.cmp(&b.info.base)
+            })
+        };
+        let mut pieces: Vec<_> = page.iter().filter(fits).copied().collect();
+        pieces.sort_by_key(|(_, p)| (p.info.first, p.info.base, Reverse(p.info.records())));
+        let mut end = None;
+        pieces.retain(|(_, p)| {
+            // A piece without records may still tell of losses or of its writer.
+            let is_new = end.is_none_or(|end| end_of(p) > end);
+            end = end.max(Some(end_of(p)));
+            is_new
+        });
+        united.extend(pieces);
+    }
+    *pages = united;
 }
 
 /// The calibration of each file. Files of one boot share the latest.
@@ -278,7 +363,10 @@ impl<'a> Merge<'a> {
             file: reader.file,
             stream,
             clock: current.clock,
-            task: reader.task.or_else(|| stream.owner()),
+            writer: match current.what {
+                Next::Loss(..) if stream.shared().is_some() => Writer::default(),
+                _ => reader.writer.unwrap_or_else(|| stream.writer()),
+            },
             what: match current.what {
                 Next::Loss(cause, count) => What::Loss { cause, count },
                 Next::Record {
@@ -333,7 +421,13 @@ struct Reader<'a> {
     forgotten: Vec<(u8, u64)>,
     /// Losses that no record tells of: 0 is what is missing at the end, then by cause.
     untold: usize,
-    task: Option<Task>,
+    /// What the ring's last task record says.
+    writer: Option<Writer>,
+    /// Records of the page that another copy of it had already.
+    had: u64,
+    /// Of the records that are missing before this page, how many lost records of the stream's
+    /// reader, at the start of the page, tell of.
+    lag: u64,
     clock: u64,
     order: u64,
     current: Option<Current>,
@@ -352,7 +446,9 @@ impl<'a> Reader<'a> {
             has_gap: false,
             forgotten: Vec::new(),
             untold: 0,
-            task: None,
+            writer: None,
+            had: 0,
+            lag: 0,
             clock: 0,
             order: 0,
             current: None,
@@ -368,6 +464,7 @@ impl<'a> Reader<'a> {
                 Next::Record { .. } => self.counts.decoded += 1,
                 Next::Loss(cause, n) => {
                     let counter = match cause {
+                        Cause::Told(LAG) => &mut self.counts.lagged,
                         Cause::Told(_) => return,
                         Cause::Overwritten => &mut self.counts.overwritten,
                         Cause::Missing => &mut self.counts.missing,
@@ -386,6 +483,8 @@ impl<'a> Reader<'a> {
             }
             let found = match &mut self.walk {
                 Some(walk) => match walk.next(&self.page) {
+                    Some(Item::Record { .. }) if walk.seen() <= self.had => None,
+                    Some(Item::Lost { .. }) if walk.seen() < self.had => None,
                     Some(Item::Record {
                         clock,
                         site,
@@ -405,9 +504,17 @@ impl<'a> Reader<'a> {
                         clock,
                         cause,
                         count,
-                    }) => loss(clock, Cause::Told(cause), count),
-                    Some(Item::Task(task)) => {
-                        self.task = Some(task);
+                    }) => {
+                        let mut count = count;
+                        if cause == LAG {
+                            // Another file may have what this reader was too slow for.
+                            count = count.min(self.lag);
+                            self.lag -= count;
+                        }
+                        loss(clock, Cause::Told(cause), count)
+                    }
+                    Some(Item::Writer(writer)) => {
+                        self.writer = Some(writer);
                         None
                     }
                     None => {
@@ -428,26 +535,38 @@ impl<'a> Reader<'a> {
     /// Goes to the next page; the answer is what lies between it and the one before.
     fn open_page(&mut self, files: &[Snapshot]) -> Option<Current> {
         let (file, page) = &self.stream.pages[self.next_page];
-        let first_page = self.next_page == 0;
+        let before = self
+            .next_page
+            .checked_sub(1)
+            .map(|i| &self.stream.pages[i].1);
+        let info = &page.info;
+        let is_same_page = before.is_some_and(|b| (b.info.seq ^ info.seq) & SEQ_MASK == 0);
         self.next_page += 1;
         self.file = *file;
-        let info = &page.info;
         self.clock = info.base;
         // What can't be read any more counts as damaged by the walk.
         if files[*file].read_page(page, &mut self.page).is_err() {
             self.page.clear();
         }
-        self.walk = Some(Walk::new(info, self.page.len()));
-        let gap = info.first.saturating_sub(self.expected);
-        self.expected = info.first.saturating_add(info.records().into());
-        if gap > 0 {
-            self.task = None;
-            if !self.has_gap {
-                self.has_gap = true;
-                self.forgotten = self.forgotten_losses(files);
-            }
+        let walk = Walk::new(info, self.page.len());
+        let mut gap = info.first.saturating_sub(self.expected);
+        self.had = match is_same_page {
+            true => self.expected.saturating_sub(info.first),
+            false => 0,
+        };
+        if !is_same_page || gap > 0 {
+            // A page of a shared ring says at its start who writes.
+            self.writer = None;
         }
-        let cause = if first_page {
+        self.expected = end_of(page);
+        self.lag = lag_at(walk, &self.page).min(gap);
+        gap -= self.lag;
+        self.walk = Some(walk);
+        if gap > 0 && !self.has_gap {
+            self.has_gap = true;
+            self.forgotten = self.forgotten_losses(files);
+        }
+        let cause = if before.is_none() {
             self.cause_at_start(files)
         } else {
             Cause::Missing
@@ -531,6 +650,18 @@ impl<'a> Reader<'a> {
         }
         None
     }
+}
+
+/// How many records the reader of a stream has missed before a piece of a page.
+fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
+    let mut sum = 0u64;
+    while let Some(Item::Lost {
+        cause: LAG, count, ..
+    }) = walk.next(page)
+    {
+        sum = sum.saturating_add(count);
+    }
+    sum
 }
 
 fn loss(clock: u64, cause: Cause, count: u64) -> Option<Current> {

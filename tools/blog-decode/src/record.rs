@@ -13,6 +13,7 @@ use crate::{
         u64_at, //
     },
     wire::record::{
+        Context,
         Control,
         Header,
         Lost,
@@ -24,7 +25,7 @@ use crate::{
     }, //
 };
 
-/// Who writes, as a task control record says.
+/// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Thread id.
@@ -33,6 +34,17 @@ pub struct Task {
     pub tgid: i32,
     /// Name, NUL padded.
     pub comm: [u8; 16],
+}
+
+/// Who wrote a record. The default is that nothing is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writer {
+    /// Where it ran.
+    pub context: Option<Context>,
+    /// The CPU of an interrupt's ring, or where the writer of a shared ring was when it began.
+    pub cpu: Option<u32>,
+    /// The task; none in an interrupt.
+    pub task: Option<Task>,
 }
 
 /// What a page holds.
@@ -60,8 +72,8 @@ pub enum Item {
         /// How many.
         count: u64,
     },
-    /// Another task writes from here on.
-    Task(Task),
+    /// Another one writes from here on, in a ring that is shared.
+    Writer(Writer),
 }
 
 /// A position in a page.
@@ -149,11 +161,16 @@ impl Walk {
                 cause: (word >> 8) as u8,
                 count: u64_at(payload, 4)?,
             }),
-            Control::Task => Some(Item::Task(Task {
-                pid: u32_at(payload, 4)? as i32,
-                tgid: u32_at(payload, 8)? as i32,
-                comm: array(payload, 12)?,
-            })),
+            Control::Task => {
+                let pid = u32_at(payload, 4)? as i32;
+                let tgid = u32_at(payload, 8)? as i32;
+                let comm = array(payload, 12)?;
+                Some(Item::Writer(Writer {
+                    context: Context::from_u8((word >> 8) as u8),
+                    cpu: Some(word >> 16),
+                    task: (pid >= 0).then_some(Task { pid, tgid, comm }),
+                }))
+            }
         }
     }
 }

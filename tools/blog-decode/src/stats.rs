@@ -2,11 +2,11 @@
 
 //! The sums behind `--stats`: for each ring, that nothing is missing without a trace.
 //!
-//! For a whole ring `decoded + overwritten + missing + damaged` is `taken` (plus what was written
+//! For a whole ring `decoded + overwritten + missing + damaged + lagged` is `taken` (plus what was written
 //! while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
 //!
 //! As JSON, an object of `type` `"ring"` has `component` to `ring` as a record has, and
-//! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `taken` (null if the ring's section
+//! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `lagged`, `taken` (null if the ring's section
 //! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
 //! `"component"` has `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
@@ -62,7 +62,7 @@ fn lost_sum(stream: &Stream) -> u64 {
 fn context(stream: &Stream) -> String {
     match (stream.owner(), stream.context()) {
         (Some(t), _) => format!("{}[{}]", text(&t.comm).escape_default(), t.pid),
-        (None, Some(c)) => match crate::output::cpu(stream) {
+        (None, Some(c)) => match stream.shared().or(stream.cpu()) {
             Some(cpu) => format!("{}/{cpu}", c.name()),
             None => c.name().to_owned(),
         },
@@ -158,7 +158,7 @@ impl Stats<'_> {
         for (s, c) in self.streams.iter().zip(&self.counts) {
             let mut o = Object::new(out);
             o.text("type", "ring");
-            ring(s, s.owner().as_ref(), &mut o);
+            ring(s, &s.writer(), &mut o);
             o.maybe("retired", s.ring.map(|r| r.retired));
             counts(c, &mut o);
             o.maybe("taken", s.ring.map(|r| r.records));
@@ -190,6 +190,7 @@ impl Stats<'_> {
                 overwritten: self.sum(|c| c.overwritten),
                 missing: self.sum(|c| c.missing),
                 damaged: self.sum(|c| c.damaged),
+                lagged: self.sum(|c| c.lagged),
             },
             &mut o,
         );
@@ -217,6 +218,7 @@ fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("overwritten", c.overwritten);
     o.number("missing", c.missing);
     o.number("damaged", c.damaged);
+    o.number("lagged", c.lagged);
 }
 
 fn lost(lost: &[u64; LOST_CAUSES], o: &mut Object<'_>) {

@@ -260,44 +260,6 @@ fn every_clock_can_be_shown() {
     }
 }
 
-#[test]
-fn a_shared_ring_names_the_task_of_each_record() {
-    let mut b = start();
-    b.component(1, "c");
-    let mut ring = Ring::task(1, 1, -1, "");
-    ring.cpu = 2;
-    b.ring(&ring);
-    let mut p = Page::new(1, 1, 1000, 0);
-    p.record(1000, 1, ());
-    p.task(2000, 10, 10, "one");
-    p.record(2000, 1, ());
-    p.task(3000, 21, 20, "two");
-    p.record(3000, 1, ());
-    b.page(&ring, &p);
-    let bytes = b.end();
-    let context = |lines: &[String]| -> Vec<String> {
-        lines
-            .iter()
-            .map(|l| {
-                l.split(' ')
-                    .rfind(|w| w.ends_with(':') && !w.contains("needed"))
-            })
-            .map(|w| w.unwrap().to_owned())
-            .collect()
-    };
-    assert_eq!(
-        context(&lines(bytes.clone())),
-        ["task/2:", "one[10]:", "two[21]:"]
-    );
-    let filter = Filter {
-        pids: vec![20],
-        ..Filter::default()
-    };
-    let files = [read(bytes).unwrap()];
-    let (lines, _) = decode_all(&files, Style::default(), &filter);
-    assert_eq!(context(&lines), ["two[21]:"]);
-}
-
 /// Pages `from..to` of a ring with three records each.
 fn part(boot_id: [u8; 16], from: u64, to: u64) -> Vec<u8> {
     let mut b = Builder::new();

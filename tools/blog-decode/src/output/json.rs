@@ -15,9 +15,10 @@
 //! | `level` | `"err"` … `"trace"`; null if the site is unknown |
 //! | `component` | name |
 //! | `context` | `"task"`, `"softirq"`, `"hardirq"`, `"nmi"`; null if unknown |
-//! | `cpu` | of a per-CPU ring, else null |
+//! | `cpu` | of a per-CPU ring, or of a writer of a shared one; else null |
 //! | `pid`, `tgid`, `comm` | of the task, else null |
 //! | `ring` | id of the ring within the component |
+//! | `shared` | only in a ring that is shared by many writers: its number |
 //! | `ordinal` | number of the record within the ring, from 0 |
 //! | `site` | site id |
 //! | `image`, `index` | image name and index of the site in it; null if unknown |
@@ -44,12 +45,14 @@
 use std::io::Write;
 
 use super::{
-    cpu,
     digits,
     level_name, //
 };
 use crate::{
-    blogfmt::descriptor::Shape,
+    blogfmt::{
+        bytes::until_nul,
+        descriptor::Shape, //
+    },
     decode::{
         Content,
         Entry,
@@ -69,7 +72,7 @@ use crate::{
     },
     record::{
         cause_name,
-        Task, //
+        Writer, //
     },
 };
 
@@ -144,13 +147,13 @@ pub fn entry(entry: &Entry<'_>, with_raw: bool, out: &mut Vec<u8>) {
             times(entry, &mut o);
             let site = r.found.as_ref().and_then(|f| f.site);
             o.text("level", site.map(|s| level_name(s.level)));
-            ring(entry.stream, entry.task.as_ref(), &mut o);
+            ring(entry.stream, &entry.writer, &mut o);
             record(r, with_raw, &mut o);
         }
         Content::Loss { cause, count } => {
             o.text("type", "lost");
             times(entry, &mut o);
-            ring(entry.stream, entry.task.as_ref(), &mut o);
+            ring(entry.stream, &entry.writer, &mut o);
             o.text("cause", loss_name(*cause));
             o.number("count", *count);
         }
@@ -177,19 +180,23 @@ fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
     o.number("wall_ns", c.real(clock));
 }
 
-/// Adds what identifies a ring.
-pub fn ring(stream: &Stream, task: Option<&Task>, o: &mut Object<'_>) {
+/// Adds what identifies a ring and who wrote to it.
+pub fn ring(stream: &Stream, writer: &Writer, o: &mut Object<'_>) {
+    let task = writer.task.as_ref();
     o.text("component", stream.component.as_str());
-    o.text("context", stream.context().map(|c| c.name()));
-    o.maybe("cpu", cpu(stream));
+    o.text("context", writer.context.map(|c| c.name()));
+    o.maybe("cpu", writer.cpu);
     o.maybe("pid", task.map(|t| t.pid));
     o.maybe("tgid", task.map(|t| t.tgid));
     let out = o.key("comm");
     match task {
-        Some(t) => string(t.comm.split(|&b| b == 0).next().unwrap_or_default(), out),
+        Some(t) => string(until_nul(&t.comm), out),
         None => out.extend_from_slice(b"null"),
     }
     o.number("ring", stream.id);
+    if let Some(number) = stream.shared() {
+        o.number("shared", number);
+    }
 }
 
 fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {

@@ -9,8 +9,11 @@ pub mod text;
 use crate::{
     blogfmt::bytes::until_nul,
     clock::Calibration,
-    decode::Entry,
-    merge::Stream,
+    decode::{
+        Content,
+        Entry, //
+    },
+    record::Writer,
     wire::record::{
         Context,
         Level, //
@@ -40,32 +43,35 @@ pub fn level_name(level: u8) -> &'static str {
 
 /// Where an entry was written, as `comm[pid]` or `softirq/3`.
 pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let stream = entry.stream;
-    match (stream.context(), &entry.task) {
-        (Some(Context::Task) | None, Some(task)) => {
+    let Writer { context, cpu, task } = entry.writer;
+    match (context, task, entry.stream.shared()) {
+        (Some(Context::Task) | None, Some(task), _) => {
             // Whoever prints it makes it UTF-8.
             out.extend_from_slice(until_nul(&task.comm));
             out.push(b'[');
             digits::push_signed(out, task.pid.into());
             out.push(b']');
         }
-        (Some(context), _) => {
-            out.extend_from_slice(context.name().as_bytes());
-            if let Some(cpu) = cpu(stream) {
-                out.push(b'/');
-                digits::push(out, cpu.into());
-            }
-        }
-        (None, None) => {
+        (Some(context), ..) => numbered(context.name(), cpu, out),
+        (None, None, Some(number)) => match entry.content {
+            // All of its writers.
+            Content::Loss { .. } => numbered(Context::Shared.name(), Some(number), out),
+            // The record that said who it is is missing.
+            Content::Record(_) => numbered("unknown@shared", Some(number), out),
+        },
+        (None, None, None) => {
             out.extend_from_slice(b"ring");
-            digits::push(out, stream.id.into());
+            digits::push(out, entry.stream.id.into());
         }
     }
 }
 
-/// The CPU of a per-CPU ring.
-pub fn cpu(stream: &Stream) -> Option<u32> {
-    stream.ring.map(|r| r.cpu).filter(|&cpu| cpu != u32::MAX)
+fn numbered(name: &str, number: Option<u32>, out: &mut Vec<u8>) {
+    out.extend_from_slice(name.as_bytes());
+    if let Some(number) = number {
+        out.push(b'/');
+        digits::push(out, number.into());
+    }
 }
 
 /// Date and time of ns since 1970, UTC, in ISO 8601 with microseconds.

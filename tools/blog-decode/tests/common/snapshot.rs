@@ -7,8 +7,10 @@ use super::kernel::{
     record::{
         Control,
         Header,
+        HEADER_SIZE,
         PAGE_HEADER_SIZE,
         PAGE_MAGIC,
+        TASK_SIZE,
         TS_BITS,
         WIRE_VERSION, //
     },
@@ -29,8 +31,13 @@ pub struct Page {
 
 impl Page {
     pub fn new(ring: u32, seq: u64, base: u64, first: u64) -> Self {
+        Self::of_size(PAGE_SIZE, ring, seq, base, first)
+    }
+
+    /// A page or chunk of `size` bytes.
+    pub fn of_size(size: usize, ring: u32, seq: u64, base: u64, first: u64) -> Self {
         let mut bytes = Vec::new();
-        for n in [PAGE_MAGIC, PAGE_SIZE as u32, ring, 0] {
+        for n in [PAGE_MAGIC, size as u32, ring, 0] {
             bytes.extend(n.to_le_bytes());
         }
         for n in [seq, base, first, 0] {
@@ -69,10 +76,13 @@ impl Page {
         self.control(clock, word, &count.to_le_bytes());
     }
 
-    pub fn task(&mut self, clock: u64, pid: i32, tgid: i32, comm: &str) {
+    pub fn writer(&mut self, clock: u64, context: u8, cpu: u16, task: (i32, i32, &str)) {
+        let (pid, tgid, comm) = task;
         let mut rest = [pid.to_le_bytes(), tgid.to_le_bytes()].concat();
         rest.extend(padded::<16>(comm));
-        self.control(clock, Control::Task as u32, &rest);
+        let word = Control::Task as u32 | u32::from(context) << 8 | u32::from(cpu) << 16;
+        self.control(clock, word, &rest);
+        assert_eq!(HEADER_SIZE + 4 + rest.len(), TASK_SIZE as usize);
     }
 
     pub fn record<A: BlogArgs>(&mut self, clock: u64, site: u32, args: A) {
@@ -141,6 +151,14 @@ impl Ring {
             pid: -1,
             comm: "",
             ..Self::task(component, ring, -1, "")
+        }
+    }
+
+    /// An overflow ring.
+    pub fn shared(component: u32, ring: u32, number: u32) -> Self {
+        Self {
+            context: 4,
+            ..Self::softirq(component, ring, number)
         }
     }
 }
