@@ -195,8 +195,10 @@ pub(crate) struct State {
     memory: AtomicPtr<Memory>,
     /// 0: overwrite.
     discard: AtomicU8,
-    max_pages: AtomicU32,
+    max_bytes: AtomicU32,
     lost: [AtomicU64; LOST_CAUSES],
+    /// Records that went into a shared ring.
+    shared: AtomicU64,
     /// The directory; an error pointer or null where there is none.
     dir: AtomicPtr<bindings::dentry>,
     #[pin]
@@ -230,8 +232,9 @@ impl State {
             dynamic,
             memory: AtomicPtr::new(ptr::null_mut()),
             discard: AtomicU8::new(discard),
-            max_pages: AtomicU32::new(kb_to_pages(ring_kb)),
+            max_bytes: AtomicU32::new(ring_kb * 1024),
             lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            shared: AtomicU64::new(0),
             dir: AtomicPtr::new(ptr::null_mut()),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
@@ -276,9 +279,9 @@ impl State {
         }
     }
 
-    /// How many pages a ring may hold. Any context.
-    pub(crate) fn max_pages(&self) -> u32 {
-        self.max_pages.load(Relaxed)
+    /// How many bytes a ring may hold. Any context.
+    pub(crate) fn max_bytes(&self) -> u32 {
+        self.max_bytes.load(Relaxed)
     }
 
     /// The memory, for log calls and, under the lock of the task tables, the task hook.
@@ -298,6 +301,16 @@ impl State {
         if let Some(n) = self.lost.get(cause as usize) {
             n.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Counts a record that goes into a shared ring. Any context.
+    pub(crate) fn count_shared(&self) {
+        self.shared.fetch_add(1, Relaxed);
+    }
+
+    /// Records that went into a shared ring, in all.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared.load(Relaxed)
     }
 
     /// Calls `f` with the component locked.
@@ -444,7 +457,7 @@ impl State {
         }
         self.with(|inner| {
             inner.ring_kb = kb;
-            self.max_pages.store(kb_to_pages(kb), Relaxed);
+            self.max_bytes.store(kb * 1024, Relaxed);
         });
         Ok(())
     }

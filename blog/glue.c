@@ -77,8 +77,7 @@ unsigned long blog_ram_kb(void)
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
-EXPORT_RUST_SYMBOL_GPL(blog_ring_get);
-EXPORT_RUST_SYMBOL_GPL(blog_ring_turn);
+EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 
 /* Written once, before anything can log. */
 u8 blog_clock_is_tsc __read_mostly;
@@ -167,12 +166,14 @@ void blog_clock_pair(struct blog_clock_pair *pair)
 /*
  * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the
  * low byte, CPU above. In a task, the CPU may be another one already.
+ *
+ * By the same bits as the inlined fast path. With PREEMPT_RT, softirqs are not
+ * among them: they run in tasks there, may be preempted by other softirqs on
+ * their CPU, and so log to their tasks' rings.
  */
 notrace u32 blog_where(void)
 {
-	u32 context = in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
-
-	return context | raw_smp_processor_id() << 8;
+	return interrupt_context_level() | raw_smp_processor_id() << 8;
 }
 
 /* Unlike the helper that Rust has, this one can't be traced. */

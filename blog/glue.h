@@ -28,6 +28,12 @@ struct blog_clock_pair {
 	u64 real;
 };
 
+/* Where a record goes; struct Place of rust/kernel/blog/ring.rs. */
+struct blog_place {
+	const void *ring;
+	u64 ts;
+};
+
 /* From the linker script. */
 extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
 extern struct blog_component *__start_blog_components[], *__stop_blog_components[];
@@ -35,8 +41,8 @@ extern struct blog_component *__start_blog_components[], *__stop_blog_components
 /* Exported to drivers; their code calls these from what is inlined. */
 int blog_component_register(const struct blog_component *comp, const char *name);
 void blog_component_unregister(const struct blog_component *comp);
-void *blog_ring_get(const struct blog_component *comp);
-bool blog_ring_turn(const struct blog_component *comp, void *ring, u32 bytes, u64 ts);
+struct blog_place blog_reserve(const struct blog_component *comp, const void *ring,
+			       u32 bytes, u64 ts, bool begun);
 u64 blog_clock_read(void);
 extern u8 blog_clock_is_tsc;
 

@@ -59,6 +59,10 @@ const MAX_PAGES: u32 = kb_to_pages(1 << 20);
 /// The most rings for tasks that a component can have.
 const MAX_TASK_RINGS: u32 = 16384;
 
+/// A component has a shared ring for each so many pages of its budget, but one at least and no more
+/// than CPUs.
+const PAGES_PER_SHARED: u32 = 32;
+
 /// Per-CPU contexts.
 pub(crate) const PER_CPU: u32 = 3;
 
@@ -170,6 +174,10 @@ impl Store for Arrays {
         Some(&self.rings.get(id)?.ring)
     }
 
+    fn page_size(&self) -> u32 {
+        PAGE_SIZE as u32
+    }
+
     fn empty(&self) -> *mut PageHeader {
         // Only its atomics are accessed through this pointer.
         ptr::from_ref(&self.empty).cast_mut()
@@ -210,6 +218,7 @@ pub(crate) struct Memory {
     /// All pages and rings.
     pub(crate) store: Arrays,
     percpu: KVVec<AtomicPtr<Ring>>,
+    shared: KVVec<AtomicPtr<Ring>>,
 }
 
 /// A vector of `n` values of `f`.
@@ -225,17 +234,19 @@ impl Memory {
     /// Makes memory of `pages` pages.
     pub(crate) fn new(pages: u32) -> Result<(KBox<Self>, Owned)> {
         let percpu = nr_cpu_ids() * PER_CPU;
+        let shared = (pages / PAGES_PER_SHARED).clamp(1, nr_cpu_ids());
         let cells = (2 * pages.min(MAX_TASK_RINGS)).max(MIN_CELLS);
         let memory = KBox::new(
             Self {
                 pool: Pool::new(),
                 store: Arrays {
                     pages: Table::new(MAX_PAGES as usize)?,
-                    rings: Table::new((MAX_TASK_RINGS + percpu) as usize)?,
+                    rings: Table::new((MAX_TASK_RINGS + percpu + shared) as usize)?,
                     cells: vec_of(cells.next_power_of_two(), Cell::new)?,
                     empty: PageHeader::empty(),
                 },
                 percpu: vec_of(percpu, |_| AtomicPtr::new(ptr::null_mut()))?,
+                shared: vec_of(shared, |_| AtomicPtr::new(ptr::null_mut()))?,
             },
             GFP_KERNEL,
         )?;
@@ -244,13 +255,16 @@ impl Memory {
             count: 0,
             rings: 0,
         };
-        while owned.rings < percpu {
+        while owned.rings < percpu + shared {
             memory.add_rings(&mut owned)?;
         }
         for id in 0..percpu {
             memory.adopt_percpu(id)?;
         }
-        for id in percpu..owned.rings {
+        for number in 0..shared {
+            memory.adopt_shared(percpu + number, number)?;
+        }
+        for id in percpu + shared..owned.rings {
             memory.pool.put_ring(&memory.store, id);
         }
         memory.grow(&mut owned, pages)?;
@@ -261,6 +275,11 @@ impl Memory {
     pub(crate) fn percpu(&self) -> *mut AtomicPtr<Ring> {
         // Only the atomics are accessed through this pointer.
         self.percpu.as_slice().as_ptr().cast_mut()
+    }
+
+    /// The rings for those who get none of their own. Any context.
+    pub(crate) fn shared_rings(&self) -> &[AtomicPtr<Ring>] {
+        &self.shared
     }
 
     /// The ring for an interrupt context on a CPU.
@@ -314,6 +333,24 @@ impl Memory {
         };
         let slot = self.percpu.get(id as usize).ok_or(EINVAL)?;
         slot.store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        Ok(())
+    }
+
+    /// Makes a new ring the shared one of this number.
+    fn adopt_shared(&self, id: u32, number: u32) -> Result {
+        let ring = self.store.ring(id).ok_or(EINVAL)?;
+        // SAFETY: The ring is new, and nobody else knows it.
+        unsafe {
+            ring.adopt(&Owner {
+                context: Context::Shared,
+                cpu: number,
+                pid: -1,
+                tgid: -1,
+                comm: [0; 16],
+            })
+        };
+        let slot = self.shared.get(number as usize).ok_or(EINVAL)?;
+        slot.store(ptr::from_ref(ring).cast_mut(), Release);
         Ok(())
     }
 
@@ -388,7 +425,7 @@ impl Memory {
     ///
     /// On an error, all pages that were added are gone again.
     pub(crate) fn grow(&self, owned: &mut Owned, pages: u32) -> Result {
-        let rings = pages.min(MAX_TASK_RINGS) + nr_cpu_ids() * PER_CPU;
+        let rings = pages.min(MAX_TASK_RINGS) + nr_cpu_ids() * PER_CPU + self.shared.len() as u32;
         let before = owned.count;
         let mut from = 0;
         let mut result = Ok(());

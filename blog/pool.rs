@@ -225,6 +225,8 @@ pub(crate) trait Store {
     fn page(&self, index: u32) -> *mut PageHeader;
     /// The ring with this id.
     fn ring(&self, id: u32) -> Option<&Ring>;
+    /// The size of a page in bytes.
+    fn page_size(&self) -> u32;
     /// A header for rings without pages: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
 }
@@ -326,7 +328,7 @@ impl Pool {
             let id = self.take_retired(store)?;
             let ring = store.ring(id)?;
             // SAFETY: The ring was taken out of the retired ones, so it is ours alone.
-            let page = unsafe { ring.steal(&PagesOf(self, store)) };
+            let page = unsafe { ring.steal_last(&PagesOf(self, store)) };
             if ring.pages() == 0 {
                 self.recycle(store, id, ring);
             } else {
@@ -403,7 +405,7 @@ impl Pool {
     /// pages go to the depot.
     fn drain(&self, store: &impl Store, ring: &Ring) {
         // SAFETY: The ring is the caller's alone.
-        while let Some(page) = unsafe { ring.steal(&PagesOf(self, store)) } {
+        while let Some(page) = unsafe { ring.steal_last(&PagesOf(self, store)) } {
             self.put_page(store, page);
         }
         self.release(store, ring);
@@ -442,7 +444,11 @@ impl Pool {
 pub(crate) struct PagesOf<'a, S: Store>(pub(crate) &'a Pool, pub(crate) &'a S);
 
 impl<S: Store> Pages for PagesOf<'_, S> {
-    fn take(&self, held: u32) -> Option<u32> {
+    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
+        let size = self.largest();
+        if room > size || most < size {
+            return None;
+        }
         self.0.take_page(self.1, held)
     }
 
@@ -452,5 +458,9 @@ impl<S: Store> Pages for PagesOf<'_, S> {
 
     fn page(&self, index: u32) -> *mut PageHeader {
         self.1.page(index)
+    }
+
+    fn largest(&self) -> u32 {
+        self.1.page_size()
     }
 }

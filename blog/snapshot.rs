@@ -219,7 +219,7 @@ fn copy_page(inner: &Inner, ring: &ListedRing, page: &Listed, to: &mut [u8]) -> 
         return None;
     }
     // SAFETY: A page that isn't null is formatted, and stays while the component is locked.
-    let len = unsafe { PageHeader::copy(from, page.seq, to) }?;
+    let len = unsafe { PageHeader::copy(from, PAGE_SIZE as u32, page.seq, to) }?;
     // The position is unique within a ring, but the page may have gone to another ring, or the ring
     // to another task, since it was listed.
     let owner = u32::from_ne_bytes(to.get(8..12)?.try_into().ok()?);

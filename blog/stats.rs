@@ -210,6 +210,7 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
                 put!(f, "lost_{} {}\n", Key(cause.name()), lost[cause as usize])?;
             }
         }
+        put!(f, "records_shared {}\n", state.shared())?;
         put!(f, "pages {pages}\n")?;
         put!(f, "pages_free {free}\n")?;
         put!(f, "pages_retired {held}\n")?;

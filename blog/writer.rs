@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The slow path of a log call: what a driver's inlined code calls when it has no ring yet, or no
-//! room in its page.
+//! room in its page, or interrupts itself.
 //!
 //! Runs wherever drivers log: in tasks, softirqs, hard interrupts and NMIs, with any locks held,
 //! inside the allocator or the scheduler. So nothing here locks, waits, wakes, allocates or calls
 //! anything of the kernel that can be traced; all it uses is the pool, and tables that were made
-//! before. Whatever can't be had is counted as a loss.
+//! before. A context that can't have what it needs for a ring of its own, or that is in the middle
+//! of a record already, writes into one of the component's shared rings. Only what can't be had
+//! there either is counted as a loss.
 
 use core::{
     ptr,
@@ -24,6 +26,7 @@ use kernel::{
         ring::{
             Mode,
             Owner,
+            Place,
             Ring, //
         },
         RawComponent, //
@@ -33,6 +36,7 @@ use kernel::{
 use crate::{
     component::State,
     glue,
+    memory::Memory,
     pool::{
         PagesOf,
         Store, //
@@ -40,110 +44,186 @@ use crate::{
     task, //
 };
 
-/// The state of a component that somebody logs to.
-///
-/// # Safety
-///
-/// `raw` is valid, and the caller is a log call to it.
-unsafe fn state_of<'a>(raw: *const RawComponent) -> Option<&'a State> {
-    // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
-    // while anybody can log to it.
-    unsafe { (*raw).state.load(Acquire).cast::<State>().as_ref() }
-}
+/// How many shared rings a log call tries before it gives up. They are only taken while somebody
+/// is writing into them, so this is for those who were preempted in there.
+const SHARED_TRIES: usize = 4;
 
-/// Finds or makes the ring for the calling context: see `kernel::blog::abi`.
+/// Finds a place for a record: see `kernel::blog::abi`.
 ///
 /// # Safety
 ///
-/// `raw` is valid, and the caller is a log call to it.
+/// `raw` is valid, `ring` is null or the calling context's ring in it, and the caller is in
+/// [`Ring::write`] on that.
 #[no_mangle]
-pub(crate) unsafe extern "C" fn blog_ring_get(raw: *const RawComponent) -> *mut Ring {
-    // SAFETY: By this function's requirements.
-    let Some(state) = (unsafe { state_of(raw) }) else {
-        return ptr::null_mut();
-    };
-    // SAFETY: This is a log call.
-    let ring = unsafe { ring_of(state) };
-    if ring.is_none() {
-        state.count_lost(Lost::NoRing);
-    }
-    ring.unwrap_or(ptr::null_mut())
-}
-
-/// The ring for the calling context.
-///
-/// # Safety
-///
-/// The caller is a log call to `state`.
-unsafe fn ring_of(state: &State) -> Option<*mut Ring> {
-    // SAFETY: By this function's requirement.
-    let memory = unsafe { state.live_memory() }?;
-    let (context, cpu) = glue::here();
-    if context != Context::Task {
-        let ring = memory.percpu_ring(cpu, context);
-        return (!ring.is_null()).then_some(ring);
-    }
-    let slot = task::get()?.rings.get(usize::from(state.slot()))?;
-    // ORDERING: Acquire, though it was stored by this very task: costs nothing.
-    let known = slot.load(Acquire);
-    if !known.is_null() {
-        return Some(known);
-    }
-    let id = memory.pool.take_ring(&memory.store)?;
-    let ring = memory.store.ring(id)?;
-    // SAFETY: The current task is valid.
-    let owner = unsafe {
-        let task = glue::current();
-        Owner {
-            context,
-            cpu: u32::MAX,
-            pid: (*task).pid,
-            tgid: (*task).tgid,
-            comm: task::comm(task),
-        }
-    };
-    // SAFETY: The ring was just taken out of the free ones.
-    unsafe { ring.adopt(&owner) };
-    let new = ptr::from_ref(ring).cast_mut();
-    // ORDERING: Release: who finds the ring in the table finds it adopted.
-    match slot.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
-        Ok(_) => Some(new),
-        Err(faster) => {
-            // A log call that interrupted this one was faster; nobody has seen this ring.
-            // SAFETY: The ring has no writer.
-            unsafe { ring.retire(owner.comm, 0) };
-            memory.pool.retire(&memory.store, id);
-            Some(faster)
-        }
-    }
-}
-
-/// Makes room in a ring: see `kernel::blog::abi`.
-///
-/// # Safety
-///
-/// `raw` is valid, `ring` is one of its rings, and the caller is in [`Ring::write`] on it.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_ring_turn(
+pub(crate) unsafe extern "C" fn blog_reserve(
     raw: *const RawComponent,
-    ring: *mut Ring,
+    ring: *const Ring,
     bytes: u32,
     ts: u64,
-) -> bool {
+    begun: bool,
+) -> Place {
     // SAFETY: A ring that somebody writes to is valid.
-    let ring = unsafe { &*ring };
-    // SAFETY: By this function's requirements; the caller is a log call.
-    let memory = unsafe { state_of(raw).and_then(|state| Some((state, state.live_memory()?))) };
-    let Some((state, memory)) = memory else {
-        ring.count_lost(Lost::NoPage, 1);
-        return false;
+    let own = unsafe { ring.as_ref() };
+    // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
+    // while anybody can log to it.
+    let state = unsafe { (*raw).state.load(Acquire).cast::<State>().as_ref() };
+    // SAFETY: The caller is a log call.
+    let call = state.and_then(|state| unsafe {
+        Some(Call {
+            state,
+            memory: state.live_memory()?,
+            bytes,
+        })
+    });
+    let Some(call) = call else {
+        if let Some(state) = state {
+            state.count_lost(Lost::Disabled);
+        }
+        if let (Some(own), true) = (own, begun) {
+            own.end();
+        }
+        return Place::LOST;
     };
-    let mode = match state.mode() {
-        // What `clear` has hidden need not be kept.
-        Mode::Discard if memory.oldest_is_cleared(ring) => Mode::Overwrite,
-        mode => mode,
+
+    // SAFETY: By this function's requirements.
+    let cause = match unsafe { call.own_place(own, begun.then_some(ts)) } {
+        Ok(place) => return place,
+        Err(cause) => cause,
     };
-    let pages = PagesOf(&memory.pool, &memory.store);
-    // SAFETY: By this function's requirements; the pool is the one of all of the ring's pages.
-    unsafe { ring.turn(&pages, mode, state.max_pages(), bytes, ts) }
+    // A ring that is full in discard mode has what it is meant to have.
+    if cause != Lost::Full {
+        if let Some(place) = call.shared_place() {
+            return place;
+        }
+    }
+    match own {
+        Some(own) => own.count_lost(cause, 1),
+        None => call.state.count_lost(cause),
+    }
+    Place::LOST
+}
+
+/// A log call that needs a place.
+struct Call<'a> {
+    state: &'a State,
+    memory: &'a Memory,
+    bytes: u32,
+}
+
+impl Call<'_> {
+    /// A place in the calling context's own ring, where a record was begun if there is a `ts`.
+    ///
+    /// On an error, the record has not been begun any more, and is not counted.
+    ///
+    /// # Safety
+    ///
+    /// `own` is the calling context's ring if it has one; see [`blog_reserve`].
+    unsafe fn own_place(&self, own: Option<&Ring>, ts: Option<u64>) -> Result<Place, Lost> {
+        let ring = match own {
+            Some(ring) => ring,
+            None => self.ring().ok_or(Lost::NoRing)?,
+        };
+        let ts = match ts {
+            Some(ts) => ts,
+            None if ring.begin() => ring.not_before_last(glue::clock()),
+            None => return Err(Lost::Nested),
+        };
+        let mode = match self.state.mode() {
+            // What `clear` has hidden need not be kept.
+            Mode::Discard if self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
+            mode => mode,
+        };
+        // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
+        // marked as busy; the pool is the one of all of the ring's pages.
+        match unsafe { ring.turn(&self.pages(), mode, self.state.max_bytes(), self.bytes, ts) } {
+            Ok(()) => Ok(Place { ring, ts }),
+            Err(cause) => {
+                ring.end();
+                Err(cause)
+            }
+        }
+    }
+
+    /// A place in one of the component's shared rings.
+    fn shared_place(&self) -> Option<Place> {
+        let rings = self.memory.shared_rings();
+        let who = caller();
+        let first = who.cpu as usize;
+        (0..rings.len().min(SHARED_TRIES)).find_map(|i| {
+            // ORDERING: Relaxed would do: they are all there since the memory is known to anybody.
+            let ring = rings.get((first + i) % rings.len())?.load(Acquire);
+            // SAFETY: It is a live shared ring of this memory, or null.
+            let ring = unsafe { ring.as_ref() }?;
+            let (mode, max) = (self.state.mode(), self.state.max_bytes());
+            // SAFETY: As above; the pool is the one of all of the ring's pages.
+            let ts = unsafe {
+                ring.begin_shared(&self.pages(), mode, max, self.bytes, glue::clock, &who)
+            }?;
+            self.state.count_shared();
+            Some(Place { ring, ts })
+        })
+    }
+
+    fn pages(&self) -> PagesOf<'_, impl Store> {
+        PagesOf(&self.memory.pool, &self.memory.store)
+    }
+
+    /// Finds or makes the ring for the calling context.
+    fn ring(&self) -> Option<&Ring> {
+        let (context, cpu) = glue::here();
+        if context != Context::Task {
+            // SAFETY: The rings of a memory are valid as long as that.
+            return unsafe { self.memory.percpu_ring(cpu, context).as_ref() };
+        }
+        let slot = task::get()?.rings.get(usize::from(self.state.slot()))?;
+        // ORDERING: Acquire, though it was stored by this very task: costs nothing.
+        // SAFETY: A ring in a table is valid.
+        if let Some(known) = unsafe { slot.load(Acquire).as_ref() } {
+            return Some(known);
+        }
+        let (pool, store) = (&self.memory.pool, &self.memory.store);
+        let id = pool.take_ring(store)?;
+        let ring = store.ring(id)?;
+        let owner = Owner {
+            cpu: u32::MAX,
+            ..caller()
+        };
+        // SAFETY: The ring was just taken out of the free ones.
+        unsafe { ring.adopt(&owner) };
+        // ORDERING: Release: who finds the ring in the table finds it adopted.
+        let new = ptr::from_ref(ring).cast_mut();
+        match slot.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
+            Ok(_) => Some(ring),
+            Err(faster) => {
+                // A log call that interrupted this one was faster; nobody has seen this ring.
+                // SAFETY: The ring has no writer.
+                unsafe { ring.retire(owner.comm, 0) };
+                pool.retire(store, id);
+                // SAFETY: As above.
+                unsafe { faster.as_ref() }
+            }
+        }
+    }
+}
+
+/// Who is logging.
+fn caller() -> Owner {
+    let (context, cpu) = glue::here();
+    let (mut pid, mut tgid, mut comm) = (-1, -1, [0; 16]);
+    if context == Context::Task {
+        let task = glue::current();
+        // SAFETY: The current task is valid.
+        unsafe {
+            pid = (*task).pid;
+            tgid = (*task).tgid;
+            comm = task::comm(task);
+        }
+    }
+    Owner {
+        context,
+        cpu,
+        pid,
+        tgid,
+        comm,
+    }
 }

@@ -123,28 +123,27 @@ pub use macros::{
 pub fn log<A: BlogArgs>(component: &RawComponent, site: &Site, args: A) {
     use core::sync::atomic::Ordering::Relaxed;
 
-    let mut ring = context::ring(component);
-    if ring.is_null() {
-        // SAFETY: The component is valid.
-        ring = unsafe { abi::blog_ring_get(component) };
-        if ring.is_null() {
-            return;
-        }
-    }
+    let ring = context::ring(component);
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    // SAFETY: `ring` is the ring of this context, as the invariants of `Tls` and `RawComponent`
-    // say, and stays so: a task does not leave its context in here, and other contexts do not
-    // change CPU.
-    let ring_ref = unsafe { &*ring };
-    // SAFETY: As above; `blog_ring_turn` returns true only if `Ring::turn` did, and `args` stores
-    // the bytes that it said.
+    // SAFETY: `ring` is the ring of this context or null, as the invariants of `Tls` and
+    // `RawComponent` say, and stays so: a task does not leave its context in here, and other
+    // contexts do not change CPU. What `blog_reserve` returns is as `write` demands, and `args`
+    // stores the bytes that it said.
     unsafe {
-        ring_ref.write(
+        ring::Ring::write(
+            ring,
             bytes,
             site.id_shl8.load(Relaxed),
             clock::read,
-            |bytes, ts| abi::blog_ring_turn(component, ring, bytes, ts),
+            |ts, begun| abi::blog_reserve(component, ring, bytes, ts, begun),
             |dst| args.store(dst),
         );
     }
+}
+
+/// The ring of `component` for the calling context, or null where it has none yet. For tests.
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[doc(hidden)]
+pub fn ring_of(component: &RawComponent) -> *const ring::Ring {
+    context::ring(component)
 }

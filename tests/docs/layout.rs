@@ -62,7 +62,7 @@ mod facts {
 struct OnePage(Box<[u64; 64]>);
 
 impl ring::Pages for OnePage {
-    fn take(&self, held: u32) -> Option<u32> {
+    fn take(&self, held: u32, _: u32, _: u32) -> Option<u32> {
         (held == 0).then_some(0)
     }
 
@@ -71,6 +71,10 @@ impl ring::Pages for OnePage {
     fn page(&self, _: u32) -> *mut ring::PageHeader {
         self.0.as_ptr().cast_mut().cast()
     }
+
+    fn largest(&self) -> u32 {
+        512
+    }
 }
 
 const EXAMPLE: (u64, u32) = (0x12_3456_789a, 0x123);
@@ -78,13 +82,20 @@ const EXAMPLE: (u64, u32) = (0x12_3456_789a, 0x123);
 /// Logs `args` at site 0x123.
 fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    // SAFETY: One thread, and `turn` returns what the ring's own one did.
+    let reserve = |ts, _| {
+        // SAFETY: One thread, in the middle of a record.
+        let turned = unsafe { ring.turn(pages, ring::Mode::Overwrite, 512, bytes, ts) };
+        turned.unwrap();
+        ring::Place { ring, ts }
+    };
+    // SAFETY: One thread, and the ring has the place that `reserve` returns.
     let written = unsafe {
-        ring.write(
+        ring::Ring::write(
+            ring,
             bytes,
             EXAMPLE.1 << 8,
             |_| clock,
-            |bytes, ts| ring.turn(pages, ring::Mode::Overwrite, 1, bytes, ts),
+            reserve,
             |at| args.store(at),
         )
     };

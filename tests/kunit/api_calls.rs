@@ -9,7 +9,7 @@ use kernel::prelude::*;
 mod tests {
     use kernel::{
         blog::{
-            abi,
+            ring_of,
             Component,
             Config,
             Instance,
@@ -24,8 +24,8 @@ mod tests {
 
     /// How many records the current task has logged to a component.
     fn records(component: &impl Component) -> u64 {
-        // SAFETY: The component is valid, and the ring stays while it is.
-        unsafe { abi::blog_ring_get(component.raw()).as_ref() }.map_or(0, |ring| ring.records())
+        // SAFETY: The ring stays while the component is on.
+        unsafe { ring_of(component.raw()).as_ref() }.map_or(0, |ring| ring.records())
     }
 
     /// The records that `f` adds.

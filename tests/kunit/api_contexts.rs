@@ -10,8 +10,8 @@ mod tests {
     use kernel::{
         alloc::flags::GFP_KERNEL,
         blog::{
-            abi,
             record::Context,
+            ring_of,
             Component, //
         },
         impl_has_hr_timer,
@@ -70,12 +70,13 @@ mod tests {
 
     /// Logs one record; whether it went into the calling context's ring, and that is `context`'s.
     fn log_in(context: Context, n: u64) -> bool {
-        // SAFETY: The component is valid, and the ring stays while it is.
-        let Some(ring) = (unsafe { abi::blog_ring_get(PLACES.raw()).as_ref() }) else {
+        // SAFETY: The ring stays while the component is on.
+        let ring = || unsafe { ring_of(PLACES.raw()).as_ref() };
+        let before = ring().map_or(0, |ring| ring.records());
+        blog_log!(PLACES, "shot {n}");
+        let Some(ring) = ring() else {
             return false;
         };
-        let before = ring.records();
-        blog_log!(PLACES, "shot {n}");
         ring.records() == before + 1
             && ring.info().is_some_and(|info| {
                 info.owner.context == context && (context == Context::Task) == (info.owner.pid >= 0)

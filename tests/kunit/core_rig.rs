@@ -53,10 +53,7 @@ use crate::{
     glue,
     registry,
     snapshot::Progress,
-    writer::{
-        blog_ring_get,
-        blog_ring_turn, //
-    }, //
+    writer::blog_reserve, //
 };
 
 /// Site id of the records that the tests write.
@@ -129,30 +126,24 @@ pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
     if raw.threshold.load(Relaxed) == 0 {
         return false;
     }
-    // SAFETY: This is a log call to a component that is on.
-    let ring = unsafe { blog_ring_get(raw) };
-    // SAFETY: A ring is valid while its component is.
-    match unsafe { ring.as_ref() } {
-        // SAFETY: It is the ring of this task.
-        Some(ring) => unsafe { log_to(raw, ring, n) },
-        None => false,
-    }
+    // SAFETY: It is the ring of this task, or null.
+    unsafe { log_to(raw, kernel::blog::ring_of(raw), n) }
 }
 
-/// Logs a number to a certain ring.
+/// Logs a number to a certain ring, or where it is null to a new one for this task.
 ///
 /// # Safety
 ///
-/// The ring is one of `raw`'s, and nobody else writes to it.
-pub(super) unsafe fn log_to(raw: &RawComponent, ring: &Ring, n: u64) -> bool {
-    let at = ptr::from_ref(ring).cast_mut();
+/// The ring is null or one of `raw`'s, which is on, and nobody else writes to it.
+pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bool {
     // SAFETY: By this function's requirement; 16 bytes are a header and a number.
     unsafe {
-        ring.write(
+        Ring::write(
+            ring,
             16,
             SITE << 8,
             |ring| ring.not_before_last(clock::now()),
-            |bytes, ts| blog_ring_turn(raw, at, bytes, ts),
+            |ts, begun| blog_reserve(raw, ring, 16, ts, begun),
             |to| to.cast::<u64>().write_unaligned(n),
         )
     }

@@ -12,7 +12,10 @@ use core::ffi::{
 
 use super::{
     component::RawComponent,
-    ring::Ring, //
+    ring::{
+        Place,
+        Ring, //
+    }, //
 };
 
 unsafe extern "C" {
@@ -30,26 +33,20 @@ unsafe extern "C" {
     /// The component is registered, and nobody logs to it.
     pub unsafe fn blog_component_unregister(c: *const RawComponent);
 
-    /// The ring for the calling context, made if need be; null if there is none to be had, which
-    /// has been counted then. Runs in any context.
+    /// Finds a place for a record of `bytes`, when the fast path could not: see [`Ring::write`],
+    /// whose `reserve` this is. Runs in any context.
     ///
     /// # Safety
     ///
-    /// The component is valid.
-    pub unsafe fn blog_ring_get(c: *const RawComponent) -> *mut Ring;
-
-    /// Makes room for a record of `bytes` in `ring`. Returns whether there is room; if not, the
-    /// loss has been counted. Runs in any context.
-    ///
-    /// # Safety
-    ///
-    /// The caller is in [`Ring::write`] on this ring of this component.
-    pub unsafe fn blog_ring_turn(
+    /// The component is valid. The caller is in [`Ring::write`] on `ring`, which is null, or of the
+    /// calling context and of this component.
+    pub unsafe fn blog_reserve(
         c: *const RawComponent,
-        ring: *mut Ring,
+        ring: *const Ring,
         bytes: u32,
         ts: u64,
-    ) -> bool;
+        begun: bool,
+    ) -> Place;
 
     /// The time, where the clock is not the TSC.
     pub safe fn blog_clock_read() -> u64;

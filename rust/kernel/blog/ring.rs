@@ -2,18 +2,20 @@
 
 //! The ring: one writer, a chain of pages, readers that never block it.
 //!
-//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Ring::turn`] is the
-//! slow path, called by `blog/`, which moves the ring to its next page. This file needs nothing
-//! but `core` and compiles on the host unchanged, so that tests, loom and sanitizers run the real
-//! code. It never allocates, locks, waits or wakes: pages come from a [`Pages`], which is
-//! lock-free.
+//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Ring::turn`] and
+//! [`Ring::begin_shared`] are the slow path, called by `blog/`: they move a ring to its next page,
+//! and write into a ring that has several writers. This file needs nothing but `core` and compiles
+//! on the host unchanged, so that tests, loom and sanitizers run the real code. It never allocates,
+//! locks, waits or wakes: pages come from a [`Pages`], which is lock-free.
 //!
 //! # Protocol
 //!
 //! A ring belongs to one context (a task, or one CPU's softirq, hardirq or NMI context), so it has
 //! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
-//! exception in the middle of a record may log again. `busy` catches that, and the inner record
-//! is counted as lost ([`Lost::Nested`]).
+//! exception in the middle of a record may log again. `busy` catches that. The inner record, like
+//! that of a context which can get no ring or no page, goes into a *shared* ring: whoever changes
+//! its `busy` from 0 to 1 is its only writer until the record is there, and says who it is in a
+//! task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
 //!
 //! 1. The writer stores the arguments, then the header, beyond the published end of its page.
 //! 2. It publishes both with one release store of the page's `commit` word, which holds the new
@@ -21,6 +23,10 @@
 //! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
 //!    oldest one. Whoever takes a page from a ring stores position 0 to its `seq`; then the page is
 //!    reset, then gets its new `seq`.
+//!
+//! A ring that holds more than its share may lose its oldest page to anybody ([`Ring::steal`]).
+//! So the old end of the chain is one word, an index and a tag, which the ring's own writer changes
+//! by compare-and-swap like everybody else. The other end, the current page, is the writer's alone.
 //!
 //! A reader acquires `seq`, then `commit`, copies the page up to that end, and looks at `seq`
 //! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What is
@@ -55,6 +61,7 @@ use super::record::{
     PAGE_MAGIC,
     SEQ_BITS,
     SEQ_MASK,
+    TASK_SIZE,
     TS_BITS, //
 };
 use core::{
@@ -69,6 +76,7 @@ use core::{
         AtomicU64,
         AtomicU8,
         Ordering::{
+            AcqRel,
             Acquire,
             Relaxed,
             Release,
@@ -79,6 +87,10 @@ use core::{
 
 /// No page: the end of a chain.
 pub const NO_PAGE: u32 = u32::MAX;
+
+/// How often [`Ring::steal`] tries again before it gives up, and how many of its pages a ring gives
+/// up in one turn after its limit was lowered: time in an NMI is bounded.
+const TRIES: u32 = 16;
 
 /// The live header at the start of a page; [`super::record::PageInfo`] has its layout at rest and
 /// says what the fields mean.
@@ -121,16 +133,27 @@ impl PageHeader {
 
     /// Makes the memory of a page that is in no ring a page of `size` bytes.
     ///
+    /// Readers may still be looking at it, as a page that it was before: they must find out.
+    ///
     /// # Safety
     ///
-    /// `page` must be valid for `size` bytes, aligned to 8, and nobody else's.
+    /// `page` must be valid for `size` bytes, initialised and aligned to 8. Nobody else stores there.
     pub unsafe fn format(page: *mut PageHeader, size: u32) {
-        // SAFETY: The caller owns the memory, and it is large enough and aligned.
-        unsafe {
-            page.write(Self::empty());
-            (*page).magic.store(PAGE_MAGIC, Relaxed);
-            (*page).size.store(size, Relaxed);
-        }
+        // SAFETY: The memory is large enough, initialised and aligned.
+        let header = unsafe { &*page };
+        header.magic.store(PAGE_MAGIC, Relaxed);
+        header.size.store(size, Relaxed);
+        header.ring.store(0, Relaxed);
+        header.next.store(NO_PAGE, Relaxed);
+        header.seq.store(0, Relaxed);
+        header.base.store(0, Relaxed);
+        header.first.store(0, Relaxed);
+        header.commit.store(0, Relaxed);
+    }
+
+    /// Size in bytes, this header included.
+    pub fn size(&self) -> u32 {
+        self.size.load(Relaxed)
     }
 
     /// Id of the ring that holds the page, or last held it. Only meaningful with [`Self::seq`].
@@ -157,16 +180,23 @@ impl PageHeader {
     }
 
     /// Copies the page, as far as it is published, to `to`, and returns the number of bytes; `None`
-    /// where the page is not (or no longer) at position `seq` of a ring, or `to` is too small.
+    /// where the page is not (or no longer) one of `size` bytes at position `seq` of a ring, or
+    /// `to` is too small.
     ///
     /// The copy's header tells of which ring: a caller that goes by what it saw in the page before
     /// must look again there.
     ///
     /// # Safety
     ///
-    /// `page` must be a formatted page, of memory that stays mapped during the call.
-    pub unsafe fn copy(page: *const PageHeader, seq: u64, to: &mut [u8]) -> Option<usize> {
-        // SAFETY: The page is formatted, so this is a valid header, of atomics only.
+    /// `page` must be valid for `size` bytes, initialised, and stay mapped during the call. Where
+    /// it may cease to be a page of its own meanwhile, the caller must find that out afterwards.
+    pub unsafe fn copy(
+        page: *const PageHeader,
+        size: u32,
+        seq: u64,
+        to: &mut [u8],
+    ) -> Option<usize> {
+        // SAFETY: There is memory of this size, of which a header is atomics only.
         let header = unsafe { &*page };
         // ORDERING: As in `seq`.
         let life = header.seq.load(Acquire);
@@ -177,8 +207,7 @@ impl PageHeader {
         // the end that is read here are there.
         let commit = header.commit.load(Acquire);
         let len = commit as u32 as usize;
-        let size = header.size.load(Relaxed);
-        if len > size as usize {
+        if header.size() != size || len > size as usize {
             return None;
         }
         let (head, body) = to
@@ -212,16 +241,17 @@ impl PageHeader {
         (header.seq.load(Relaxed) == life).then_some(len)
     }
 
-    /// Reads position, `first` and `commit` as they belong together; `None` where the page is in no
-    /// ring, or its life ends just now.
-    fn look(&self) -> Option<(u64, u64, u64)> {
+    /// Reads position, `first` and `commit` as they belong together; `None` where the page is not in
+    /// `ring`, or its life ends just now.
+    fn look(&self, ring: u32) -> Option<(u64, u64, u64)> {
         // ORDERING: As in `copy`.
         let life = self.seq.load(Acquire);
         let first = self.first.load(Relaxed);
         let commit = self.commit.load(Acquire);
+        let ours = self.ring.load(Relaxed) == ring;
         fence(Acquire);
         // ORDERING: Acquire pairs with the store in `withdraw`: see `Ring::records`.
-        let same = self.seq.load(Acquire) == life && life & SEQ_MASK != 0;
+        let same = self.seq.load(Acquire) == life && life & SEQ_MASK != 0 && ours;
         same.then_some((life & SEQ_MASK, first, commit))
     }
 
@@ -255,15 +285,41 @@ impl PageHeader {
 }
 
 /// Where a ring gets pages. Implemented by the component's pool, and by tests.
+///
+/// Pages may differ in size. All sizes are in bytes.
 pub trait Pages {
-    /// Takes a page out of the pool, for a ring that holds `held` pages. Lock-free.
-    fn take(&self, held: u32) -> Option<u32>;
+    /// Takes a page of at least `room` and at most `most` out of the pool, for a ring that holds
+    /// `held`: a small one for its first, later a large one if there is any. Lock-free.
+    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32>;
 
     /// Gives a page, which is in no ring any more, to the pool. Lock-free.
     fn put(&self, index: u32);
 
-    /// The page with this index. The pointer stays valid as long as the pool.
+    /// The page with this index. The pointer stays valid as long as anybody may have the index from
+    /// a ring: during a call of any function of [`Ring`].
     fn page(&self, index: u32) -> *mut PageHeader;
+
+    /// The size of the largest pages there are.
+    fn largest(&self) -> u32;
+}
+
+/// Where a record goes: what `write`'s slow path has found.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// A ring that is busy for the caller and has room for the record; null where there is none,
+    /// and the loss has been counted.
+    pub ring: *const Ring,
+    /// The record's time.
+    pub ts: u64,
+}
+
+impl Place {
+    /// There is none.
+    pub const LOST: Self = Self {
+        ring: ptr::null(),
+        ts: 0,
+    };
 }
 
 /// What a full ring does: [`Ring::turn`].
@@ -292,7 +348,8 @@ pub enum State {
 pub struct Owner {
     /// The kind of context.
     pub context: Context,
-    /// CPU of a per-CPU ring, else `u32::MAX`.
+    /// CPU of a per-CPU ring, number of a shared one, else `u32::MAX`. Of who writes into a shared
+    /// ring, the CPU that it runs on.
     pub cpu: u32,
     /// Thread id, or -1.
     pub pid: i32,
@@ -300,6 +357,13 @@ pub struct Owner {
     pub tgid: i32,
     /// Name of the task, NUL padded.
     pub comm: [u8; 16],
+}
+
+impl Owner {
+    /// A number that tells the writers of a shared ring apart, never 0.
+    fn key(&self) -> u64 {
+        (self.context as u64 + 1) << 48 | u64::from(self.cpu as u16) << 32 | self.pid as u32 as u64
+    }
 }
 
 /// A copy of what readers want to know of a ring: [`Ring::info`].
@@ -323,8 +387,10 @@ pub struct Info {
     pub lost: [u64; LOST_CAUSES],
     /// Of these, those that records in the ring tell of.
     pub told: [u64; LOST_CAUSES],
-    /// Pages held.
+    /// Pages held; a moment old.
     pub pages: u32,
+    /// Their size in bytes; a moment old.
+    pub held: u32,
 }
 
 /// A ring.
@@ -332,16 +398,19 @@ pub struct Info {
 /// # Invariants
 ///
 /// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
-/// - All fields but `lost` and `limit` are stored by the owner of the ring only: its writer while
-///   it is `Live` and `busy` (or before it is live), whoever took it out of the retired queue
-///   after that.
+/// - All fields but `lost`, `limit`, `oldest`, `pages` and `held` are stored by the owner of the
+///   ring only: its writer while it is `Live` and `busy` (or before it is live), whoever took it
+///   out of the retired queue after that.
 /// - `limit` is at most the size of the current page. It is 0 whenever the next record must take
 ///   the slow path.
 /// - `told[i] <= lost[i]`; if they differ, `limit` is 0 or the writer is in [`Ring::turn`].
 /// - `taken` is the number of records taken before the current page, once the ring is retired that
 ///   of all records.
-/// - The pages `oldest`, `next` of that, … `current` are the ring's, `pages` in number, with `seq`
-///   growing by one.
+/// - The pages in the low half of `oldest`, `next` of that, … up to `page` are the ring's, with
+///   `seq` growing by one. The high half of `oldest` grows with each change of the low half.
+/// - Only the owner takes the last page of the chain.
+/// - `pages` and `held` are the number and the size of those pages, or more while one is being
+///   added or taken.
 #[repr(C, align(64))]
 pub struct Ring {
     // The line that each record touches.
@@ -353,14 +422,16 @@ pub struct Ring {
 
     // What a page turn touches.
     seq: AtomicU64,
-    oldest: AtomicU32,
-    current: AtomicU32,
+    oldest: AtomicU64,
     pages: AtomicU32,
-    id: AtomicU32,
+    held: AtomicU32,
+    /// Of a shared ring: [`Owner::key`] of who wrote last, or 0 at the start of a page.
+    writer: AtomicU64,
     lost: [AtomicU64; LOST_CAUSES],
     told: [AtomicU64; LOST_CAUSES],
 
     // Who it belongs to; `version` is odd while this is being changed.
+    id: AtomicU32,
     version: AtomicU32,
     state: AtomicU8,
     context: AtomicU8,
@@ -384,12 +455,13 @@ impl Ring {
             page: AtomicPtr::new(empty),
             last: AtomicU64::new(0),
             seq: AtomicU64::new(0),
-            oldest: AtomicU32::new(NO_PAGE),
-            current: AtomicU32::new(NO_PAGE),
+            oldest: AtomicU64::new(NO_PAGE as u64),
             pages: AtomicU32::new(0),
-            id: AtomicU32::new(id),
+            held: AtomicU32::new(0),
+            writer: AtomicU64::new(0),
             lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             told: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            id: AtomicU32::new(id),
             version: AtomicU32::new(0),
             state: AtomicU8::new(State::Free as u8),
             context: AtomicU8::new(0),
@@ -408,16 +480,28 @@ impl Ring {
         self.id.load(Relaxed)
     }
 
-    /// Pages that the ring holds.
+    /// Pages that the ring holds; a moment old.
     pub fn pages(&self) -> u32 {
         self.pages.load(Relaxed)
     }
 
+    /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
+    pub fn held(&self) -> u32 {
+        self.held.load(Relaxed)
+    }
+
     /// Position of the oldest page that the ring holds; 1 more than that of the current page where
-    /// it holds none. Exact for the ring's writer.
+    /// it holds none. A moment old.
     pub fn oldest_seq(&self) -> u64 {
         // Saturating: others may see the two while they change.
         (self.seq.load(Relaxed) + 1).saturating_sub(u64::from(self.pages()))
+    }
+
+    /// Index of the oldest page that the ring holds, for who reads it; it may be gone by now.
+    pub fn oldest_page(&self) -> Option<u32> {
+        // ORDERING: Acquire: the header of the page that this names has been reset for this ring.
+        let index = self.oldest.load(Acquire) as u32;
+        (index != NO_PAGE).then_some(index)
     }
 
     /// Where the ring is: position of its current page, published end in that page, and number of
@@ -426,7 +510,7 @@ impl Ring {
         // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
         // long as rings exist.
         let header = unsafe { &*self.page.load(Acquire) };
-        let (seq, first, commit) = header.look()?;
+        let (seq, first, commit) = header.look(self.id())?;
         Some((seq, commit as u32, first.wrapping_add(commit >> 32)))
     }
 
@@ -443,74 +527,154 @@ impl Ring {
 
     /// Writes one record: the fast path.
     ///
-    /// `bytes` is the size of the record with its header, a multiple of 4. `clock` reads the time.
-    /// `turn` is called when the record can't simply go behind the last one, with the size and the
-    /// time; it calls [`Ring::turn`]. `fill` is given the place of the arguments and stores
-    /// exactly `bytes - 8` bytes there. Returns whether the record was written; if not, it was
-    /// counted as lost.
+    /// `ring` is the ring of the calling context, or null where it has none yet. `bytes` is the
+    /// size of the record with its header, a multiple of 4. `clock` reads the time. `reserve` is
+    /// called when the record can't simply go behind the last one, with the time, and whether the
+    /// record has been begun (the ring is marked as busy, and the time has been read); it finds a
+    /// place. `fill` is given the place of the arguments and stores exactly `bytes - 8` bytes
+    /// there. Returns whether the record was written; if not, it was counted as lost.
     ///
     /// # Safety
     ///
-    /// - The caller runs in the context that the ring belongs to.
-    /// - `turn` returns true only if [`Ring::turn`] did.
+    /// - `ring` is null, or valid and of the context that the caller runs in.
+    /// - What `reserve` returns has a ring that is busy for this record, with room for `bytes` at
+    ///   that time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
     #[inline(always)]
     pub unsafe fn write(
-        &self,
+        ring: *const Ring,
         bytes: u32,
         site_shl8: u32,
         clock: impl FnOnce(&Self) -> u64,
-        turn: impl FnOnce(u32, u64) -> bool,
+        reserve: impl FnOnce(u64, bool) -> Place,
         fill: impl FnOnce(*mut u8),
     ) -> bool {
-        if self.busy.load(Relaxed) != 0 {
-            return self.nested();
-        }
-        self.busy.store(1, Relaxed);
-        // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
-        // is enough that the compiler keeps what follows behind the store.
-        compiler_fence(SeqCst);
-
-        let ts = clock(self);
-        let mut page = self.page.load(Relaxed);
-        // SAFETY: By the type invariants, `page` points to a valid header.
-        let mut commit = unsafe { (*page).commit.load(Relaxed) };
-        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-        if (commit as u32).wrapping_add(bytes) > self.limit.load(Relaxed)
-            || ts >> TS_BITS != self.ts_high.load(Relaxed)
-        {
-            if !turn(bytes, ts) {
-                self.busy.store(0, Release);
-                return false;
+        let mut place = Place { ring, ts: 0 };
+        let mut begun = false;
+        let mut page = ptr::null_mut();
+        let mut commit = 0;
+        let fits = 'fits: {
+            // SAFETY: By this function's requirement.
+            let Some(own) = (unsafe { ring.as_ref() }) else {
+                break 'fits false;
+            };
+            if !own.begin() {
+                break 'fits false;
             }
-            page = self.page.load(Relaxed);
+            begun = true;
+            place.ts = clock(own);
+            page = own.page.load(Relaxed);
+            // SAFETY: By the type invariants, `page` points to a valid header.
+            commit = unsafe { (*page).commit.load(Relaxed) };
+            // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+            (commit as u32).wrapping_add(bytes) <= own.limit.load(Relaxed)
+                && place.ts >> TS_BITS == own.ts_high.load(Relaxed)
+        };
+        if !fits {
+            place = reserve(place.ts, begun);
+            // SAFETY: By this function's requirement on `reserve`.
+            let Some(other) = (unsafe { place.ring.as_ref() }) else {
+                return false;
+            };
+            page = other.page.load(Relaxed);
             // SAFETY: As above.
             commit = unsafe { (*page).commit.load(Relaxed) };
         }
 
         // SAFETY: The end is within the page, and there are `bytes` more up to `limit`, which is
-        // at most the size of the page: either that was tested above, or `turn` made it so. They
+        // at most the size of the page: either that was tested above, or `reserve` made it so. They
         // are not published, so nobody reads them, and this is the only writer.
         unsafe {
             let at = page.cast::<u8>().add(commit as u32 as usize);
             fill(at.add(8));
-            let header = Header::from_parts(ts, site_shl8, bytes);
+            let header = Header::from_parts(place.ts, site_shl8, bytes);
             ptr::write_unaligned(at.cast::<u64>(), header.0);
             // ORDERING: Release: a reader that acquires this end sees the record whole.
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
+            (*place.ring).end();
         }
-        // ORDERING: Release keeps the compiler from moving this store before the ones above, for
-        // nested writers on this CPU.
-        self.busy.store(0, Release);
         true
     }
 
-    /// Counts a record that came in the middle of another one of this ring.
-    #[cold]
-    fn nested(&self) -> bool {
-        self.count_lost(Lost::Nested, 1);
-        false
+    /// Marks the ring as busy; false where it is already: a record is being written into it.
+    ///
+    /// For the ring's own context. It need not be one atomic step: who comes between the load and
+    /// the store has gone again when the store happens.
+    #[inline(always)]
+    pub fn begin(&self) -> bool {
+        if self.busy.load(Relaxed) != 0 {
+            return false;
+        }
+        self.busy.store(1, Relaxed);
+        // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
+        // is enough that the compiler keeps what follows behind the store.
+        compiler_fence(SeqCst);
+        true
+    }
+
+    /// Ends what [`Self::begin`] or [`Self::claim`] began.
+    #[inline(always)]
+    pub fn end(&self) {
+        // ORDERING: Release keeps the stores of the record before this one, for nested writers on
+        // this CPU, and for the next writer of a shared ring: it pairs with `claim`.
+        self.busy.store(0, Release);
+    }
+
+    /// Marks a shared ring as busy for the caller; false where it is already.
+    pub fn claim(&self) -> bool {
+        // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
+        self.busy.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
+    /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.
+    ///
+    /// `None` where somebody else is writing, or there is no room. Otherwise the ring is busy for
+    /// the caller, and has room. A task record is written where `who` was not the last to write
+    /// into this page. The other arguments are those of [`Self::turn`] and [`Self::write`].
+    ///
+    /// # Safety
+    ///
+    /// The ring is live and shared: all its writers come through here. `pages` is the pool of all
+    /// pages of this ring.
+    pub unsafe fn begin_shared(
+        &self,
+        pages: &impl Pages,
+        mode: Mode,
+        max: u32,
+        bytes: u32,
+        clock: impl FnOnce() -> u64,
+        who: &Owner,
+    ) -> Option<u64> {
+        if !self.claim() {
+            return None;
+        }
+        // Whatever the clock is, it may be a little behind that of the last writer's CPU.
+        let ts = self.not_before_last(clock());
+        let need = bytes.saturating_add(TASK_SIZE);
+        // SAFETY: By the type invariants, `page` is valid.
+        let end = unsafe { (*self.page.load(Relaxed)).commit.load(Relaxed) } as u32;
+        if end.saturating_add(need) > self.limit.load(Relaxed)
+            || ts >> TS_BITS != self.ts_high.load(Relaxed)
+        {
+            // SAFETY: The ring is claimed; `pages` by this function's requirement.
+            if unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
+                self.end();
+                return None;
+            }
+        }
+        if self.writer.load(Relaxed) != who.key() {
+            self.writer.store(who.key(), Relaxed);
+            let mut payload = [0; TASK_SIZE as usize - 8];
+            let word = Control::Task as u32 | (who.context as u32) << 8 | who.cpu << 16;
+            payload[..4].copy_from_slice(&word.to_ne_bytes());
+            payload[4..8].copy_from_slice(&who.pid.to_ne_bytes());
+            payload[8..12].copy_from_slice(&who.tgid.to_ne_bytes());
+            payload[12..].copy_from_slice(&who.comm);
+            // SAFETY: The ring is claimed, and there is room for this and for the record.
+            unsafe { self.control(self.page.load(Relaxed), ts, &payload) };
+        }
+        Some(ts)
     }
 
     /// Counts lost records; the next record that gets through tells of them.
@@ -533,74 +697,48 @@ impl Ring {
         n
     }
 
-    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path. To be called from
-    /// `turn` of [`Ring::write`] only.
+    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path of [`Self::write`].
     ///
     /// Writes the time-extend and lost records that are due, and takes another page when the
-    /// current one has no room: from `pages` while the ring holds fewer than `max_pages`, else its
-    /// own oldest one where `mode` allows. Returns false, and has counted the loss, where there is
-    /// none. A ring that holds more than `max_pages`, as the limit was lowered, gives one page back
-    /// each time.
+    /// current one has no room: from `pages` while the ring holds less than `max` bytes, else its
+    /// own oldest one where `mode` allows. A ring that holds more than `max`, as the limit was
+    /// lowered, gives pages back.
+    ///
+    /// On an error, the record is not counted as lost yet: it may go elsewhere.
     ///
     /// # Safety
     ///
-    /// The caller is the ring's writer and has set `busy`. `pages` is the pool of all pages of
-    /// this ring.
+    /// The caller is the ring's writer and has marked it as busy. `pages` is the pool of all pages
+    /// of this ring.
     pub unsafe fn turn(
         &self,
         pages: &impl Pages,
         mode: Mode,
-        max_pages: u32,
+        max: u32,
         bytes: u32,
         ts: u64,
-    ) -> bool {
+    ) -> Result<(), Lost> {
         let extend = ts >> TS_BITS != self.ts_high.load(Relaxed);
         let controls = self.untold() + u32::from(extend);
         let page = self.page.load(Relaxed);
         // SAFETY: By the type invariants, `page` is valid.
-        let (end, size) = unsafe {
-            (
-                (*page).commit.load(Relaxed) as u32,
-                (*page).size.load(Relaxed),
-            )
-        };
+        let (end, size) = unsafe { ((*page).commit.load(Relaxed) as u32, (*page).size()) };
         let room = size.saturating_sub(end);
 
-        // What an empty page must hold, whatever is due.
-        let most =
-            bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
-
         let page = if room < bytes.saturating_add(controls * CONTROL_SIZE) {
-            if size != 0 && size < most {
-                // Pages are all alike: no other one would do, and none is given up for it.
-                self.count_lost(Lost::TooLong, 1);
-                return false;
+            // What an empty page must hold, whatever is due.
+            let most =
+                bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
+            if most > pages.largest() {
+                return Err(Lost::TooLong);
             }
             self.taken.store(self.records(), Relaxed);
-            let Some(index) = self.next_page(pages, mode, max_pages) else {
-                // As long as the loss is untold, `limit` stays 0, so each record comes here, and
-                // goes on when there is a page again.
-                self.count_lost(
-                    if mode == Mode::Discard && self.pages() >= max_pages {
-                        Lost::Full
-                    } else {
-                        Lost::NoPage
-                    },
-                    1,
-                );
-                return false;
-            };
-            let page = self.start_page(pages, index, ts);
-            // SAFETY: `start_page` returns a valid page.
-            if unsafe { (*page).size.load(Relaxed) } < most {
-                self.count_lost(Lost::TooLong, 1);
-                return false;
-            }
-            page
+            let index = self.next_page(pages, mode, max, most)?;
+            self.start_page(pages, index, ts)
         } else {
             if extend {
                 // SAFETY: There is room for this and for what follows.
-                unsafe { self.control(page, ts, Control::TimeExtend as u32, ts) };
+                unsafe { self.counter(page, ts, Control::TimeExtend as u32, ts) };
             }
             self.ts_high.store(ts >> TS_BITS, Relaxed);
             page
@@ -613,87 +751,160 @@ impl Ring {
                 let word = Control::Lost as u32 | (cause as u32) << 8;
                 // SAFETY: There is room for all that were untold at the start. A cause that only
                 // a nested writer counted since then may need more: it waits.
-                let room =
-                    unsafe { (*page).size.load(Relaxed) - (*page).commit.load(Relaxed) as u32 };
+                let room = unsafe { (*page).size() - (*page).commit.load(Relaxed) as u32 };
                 if room < CONTROL_SIZE + bytes {
                     continue;
                 }
                 // SAFETY: As above: there is room.
-                unsafe { self.control(page, ts, word, lost.wrapping_sub(told)) };
+                unsafe { self.counter(page, ts, word, lost.wrapping_sub(told)) };
                 // ORDERING: Release: a reader that sees this sees at least as many as lost.
                 self.told[cause as usize].store(lost, Release);
             }
         }
         // SAFETY: The page is valid.
-        self.limit
-            .store(unsafe { (*page).size.load(Relaxed) }, Relaxed);
+        self.limit.store(unsafe { (*page).size() }, Relaxed);
         // ORDERING: See `count_lost`.
         compiler_fence(SeqCst);
         if self.untold() != 0 {
             self.limit.store(0, Relaxed);
         }
-        true
+        Ok(())
     }
 
-    /// Writes a time-extend or lost record. It doesn't count as a record.
+    /// Writes a time-extend or lost record.
     ///
     /// # Safety
     ///
-    /// As for [`Ring::turn`], and the page has room.
-    unsafe fn control(&self, page: *mut PageHeader, ts: u64, word: u32, value: u64) {
+    /// As for [`Ring::control`].
+    unsafe fn counter(&self, page: *mut PageHeader, ts: u64, word: u32, value: u64) {
+        let mut payload = [0; CONTROL_SIZE as usize - 8];
+        payload[..4].copy_from_slice(&word.to_ne_bytes());
+        payload[4..].copy_from_slice(&value.to_ne_bytes());
+        // SAFETY: By this function's requirement.
+        unsafe { self.control(page, ts, &payload) };
+    }
+
+    /// Writes a control record. It doesn't count as a record.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::turn`]; `page` is the ring's current one and has room.
+    unsafe fn control<const N: usize>(&self, page: *mut PageHeader, ts: u64, payload: &[u8; N]) {
+        let bytes = (N + 8) as u32;
         // SAFETY: The page is this ring's current one, and has room by this function's
         // requirement.
         unsafe {
             let commit = (*page).commit.load(Relaxed);
             let at = page.cast::<u8>().add(commit as u32 as usize);
-            let header = Header::from_parts(ts, 0, CONTROL_SIZE);
-            ptr::write_unaligned(at.cast::<u64>(), header.0);
-            ptr::write_unaligned(at.add(8).cast::<u32>(), word);
-            ptr::write_unaligned(at.add(12).cast::<u64>(), value);
+            ptr::write_unaligned(at.cast::<u64>(), Header::from_parts(ts, 0, bytes).0);
+            ptr::copy_nonoverlapping(payload.as_ptr(), at.add(8), N);
             // ORDERING: As for any record.
             (*page)
                 .commit
-                .store(commit.wrapping_add(CONTROL_SIZE as u64), Release);
+                .store(commit.wrapping_add(bytes.into()), Release);
         }
     }
 
-    /// Finds the page that comes next, without changing the chain but for its oldest end.
-    fn next_page(&self, pages: &impl Pages, mode: Mode, max_pages: u32) -> Option<u32> {
-        let held = self.pages();
-        if held < max_pages {
-            if let Some(index) = pages.take(held) {
-                return Some(index);
+    /// Finds a page of at least `room` that comes next, without changing the chain but for its
+    /// oldest end. The ring may hold `max` bytes with it.
+    fn next_page(&self, pages: &impl Pages, mode: Mode, max: u32, room: u32) -> Result<u32, Lost> {
+        let largest = pages.largest();
+        let held = self.held();
+        let left = if held == 0 {
+            // Each ring may have one page.
+            largest
+        } else {
+            max.saturating_sub(held)
+        };
+        // A ring that overwrites takes whole pages, or it would keep small ones for good.
+        let wanted = match mode {
+            Mode::Overwrite => largest,
+            Mode::Discard => room,
+        };
+        if left >= wanted {
+            if let Some(index) = pages.take(held, room, left) {
+                return Ok(index);
             }
         }
         match mode {
-            Mode::Overwrite => {
-                if held > max_pages.max(1) {
-                    pages.put(self.take_oldest(pages)?);
-                }
-                self.take_oldest(pages)
-            }
-            Mode::Discard => None,
+            Mode::Overwrite => self.reuse(pages, max, room).ok_or(Lost::NoPage),
+            Mode::Discard if left < wanted => Err(Lost::Full),
+            Mode::Discard => Err(Lost::NoPage),
         }
     }
 
-    /// Takes the oldest page out of the chain.
-    fn take_oldest(&self, pages: &impl Pages) -> Option<u32> {
-        let index = self.oldest.load(Relaxed);
+    /// Takes the ring's own oldest page, if it has at least `room`.
+    fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
+        for tries in 1..=TRIES {
+            let seen = self.oldest.load(Relaxed);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
+            // SAFETY: What `oldest` names is a page, by the requirements of `Pages` even if it was
+            // taken since then.
+            let header = unsafe { &*pages.page(seen as u32) };
+            let size = header.size();
+            let last = header.next.load(Relaxed) == NO_PAGE;
+            if last && size < room {
+                if self.oldest.load(Relaxed) != seen {
+                    // A thief was faster, and the header was that of another ring's page.
+                    continue;
+                }
+                // It would be lost for nothing.
+                return None;
+            }
+            let Some(index) = self.cut(pages, seen, last) else {
+                continue;
+            };
+            let left = max.saturating_sub(self.held());
+            if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
+                return Some(index);
+            }
+            // Rather a whole page instead of a small one.
+            if size < pages.largest() && left >= pages.largest() {
+                if let Some(larger) = pages.take(self.held(), room, left) {
+                    pages.put(index);
+                    return Some(larger);
+                }
+            }
+            if size >= room && size <= left {
+                return Some(index);
+            }
+            // Too small, or the ring's limit was lowered.
+            pages.put(index);
+        }
+        None
+    }
+
+    /// Takes the page that `seen`, a value of `oldest`, tells of out of the chain; `None` where
+    /// `oldest` has changed, or that is the last page and `last` is false.
+    fn cut(&self, pages: &impl Pages, seen: u64, last: bool) -> Option<u32> {
+        let index = seen as u32;
         if index == NO_PAGE {
             return None;
         }
-        let page = pages.page(index);
-        // SAFETY: A page of the chain is a valid page of the pool.
-        let header = unsafe { &*page };
-        let next = header.next.load(Relaxed);
-        header.withdraw();
-        // INVARIANT: The chain starts at the next page now; when that was the only one, there is
-        // none, and the current page is the one which the caller is about to replace.
-        self.oldest.store(next, Relaxed);
-        self.pages.store(self.pages() - 1, Relaxed);
-        if next == NO_PAGE {
-            self.current.store(NO_PAGE, Relaxed);
+        // SAFETY: The page was in the chain when `oldest` was read, and is valid by the
+        // requirements of `Pages`, even if it was taken since then.
+        let header = unsafe { &*pages.page(index) };
+        // ORDERING: Acquire pairs with the store in `start_page`: with `next` comes what the
+        // writer has stored before, `taken` in particular, which `withdraw` passes on to readers.
+        let next = header.next.load(Acquire);
+        if next == NO_PAGE && !last {
+            return None;
         }
+        let new = ((seen >> 32).wrapping_add(1) << 32) | u64::from(next);
+        // INVARIANT: The chain starts at the next page now. If `oldest` is what it was, with its
+        // tag, then the page has been the oldest one all the time since that was read; so `next`
+        // belongs to its life in this chain, and did not change after it was set.
+        // ORDERING: Release: who finds `next` in `oldest` finds that page's header reset, as the
+        // load of `next` above found it. Acquire is for what follows here: the page is ours.
+        self.oldest
+            .compare_exchange(seen, new, AcqRel, Relaxed)
+            .ok()?;
+        let size = header.size();
+        header.withdraw();
+        self.held.fetch_sub(size, Relaxed);
+        self.pages.fetch_sub(1, Relaxed);
         Some(index)
     }
 
@@ -705,18 +916,25 @@ impl Ring {
         let seq = self.seq.load(Relaxed) + 1;
         header.reset(self.id(), ts, self.taken.load(Relaxed));
 
-        let last = self.current.load(Relaxed);
-        if last == NO_PAGE {
-            self.oldest.store(index, Relaxed);
-        } else {
-            // SAFETY: `current` is a page of the chain.
-            unsafe { (*pages.page(last)).next.store(index, Relaxed) };
-        }
-        self.current.store(index, Relaxed);
-        self.pages.store(self.pages() + 1, Relaxed);
+        // Counted before anybody can take it, so that neither falls below zero.
+        self.held.fetch_add(header.size(), Relaxed);
+        self.pages.fetch_add(1, Relaxed);
         self.seq.store(seq, Relaxed);
         self.ts_high.store(ts >> TS_BITS, Relaxed);
+        self.writer.store(0, Relaxed);
         header.publish(seq);
+        let seen = self.oldest.load(Relaxed);
+        if seen as u32 == NO_PAGE {
+            let tag = (seen >> 32).wrapping_add(1) << 32;
+            // ORDERING: Release: who finds the page in `oldest` finds its header reset.
+            self.oldest.store(tag | u64::from(index), Release);
+        } else {
+            // SAFETY: As the chain is not empty, `page` is its last page.
+            let last = unsafe { &*self.page.load(Relaxed) };
+            // ORDERING: Release: see `cut`. From here on, the last page may be taken away; all its
+            // records are there.
+            last.next.store(index, Release);
+        }
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.
         self.page.store(page, Release);
         page
@@ -733,7 +951,7 @@ impl Ring {
         } else {
             // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped
             // as long as rings exist.
-            unsafe { &*self.page.load(Acquire) }.look()
+            unsafe { &*self.page.load(Acquire) }.look(self.id())
         };
         match look {
             Some((_, first, commit)) => first.wrapping_add(commit >> 32),
@@ -780,13 +998,36 @@ impl Ring {
         });
     }
 
-    /// Takes the oldest page of a retired ring.
+    /// Takes the oldest page out of the ring, unless it is the current one: of any ring, by anybody,
+    /// in any context. The ring's writer notices nothing.
+    ///
+    /// What it costs is that page's records; who decides on it sees to it that the ring can spare
+    /// them.
+    pub fn steal(&self, pages: &impl Pages) -> Option<u32> {
+        (0..TRIES).find_map(|_| {
+            // ORDERING: Acquire: the header of the page that this names has been reset for this
+            // ring. It pairs with the stores in `cut` and `start_page`.
+            self.cut(pages, self.oldest.load(Acquire), false)
+        })
+    }
+
+    /// Takes the oldest page of a retired ring, be it the last one.
     ///
     /// # Safety
     ///
     /// The caller has taken the ring out of the queue of retired rings, so it is nobody else's.
-    pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
-        self.take_oldest(pages)
+    pub unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
+        // Nobody adds to the chain, and where `cut` fails, another thief has made it shorter.
+        loop {
+            // ORDERING: As in `steal`.
+            let seen = self.oldest.load(Acquire);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
+            if let Some(index) = self.cut(pages, seen, true) {
+                return Some(index);
+            }
+        }
     }
 
     /// Makes a retired ring that has no pages left a free one. Returns the number of records that
@@ -794,7 +1035,7 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// As for [`Ring::steal`], and the ring holds no pages. `empty` as for [`Ring::new`].
+    /// As for [`Ring::steal_last`], and that has returned `None`. `empty` as for [`Ring::new`].
     pub unsafe fn release(&self, empty: *mut PageHeader) -> (u64, [u64; LOST_CAUSES]) {
         let records = self.records();
         let lost = self.lost.each_ref().map(|n| n.load(Relaxed));
@@ -864,6 +1105,7 @@ impl Ring {
             told,
             lost: self.lost.each_ref().map(|n| n.load(Relaxed)),
             pages: self.pages(),
+            held: self.held(),
         };
         // ORDERING: Pairs with the fence in `change_owner`.
         fence(Acquire);
@@ -890,6 +1132,8 @@ pub struct Tls {
     pub task: AtomicPtr<core::ffi::c_void>,
     /// Position of this table in the slab of tables.
     pub index: AtomicU32,
+    /// What links free tables.
+    pub link: AtomicU32,
 }
 
 impl Tls {
@@ -899,6 +1143,7 @@ impl Tls {
             rings: [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS],
             task: AtomicPtr::new(ptr::null_mut()),
             index: AtomicU32::new(index),
+            link: AtomicU32::new(0),
         }
     }
 }

@@ -8,7 +8,7 @@ use core::{ptr, sync::atomic::AtomicU32};
 use kernel::blog::record::{
     Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
 };
-use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Ring};
+use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
 use std::cell::UnsafeCell;
 
 pub const PAGE: usize = 4096;
@@ -27,6 +27,7 @@ pub struct Rig {
     pub(crate) pool: Pool,
     pub mode: Mode,
     pub max_pages: u32,
+    size: u32,
 }
 
 // SAFETY: Pages are handed out to one ring at a time by the pool, which is what is under test.
@@ -80,6 +81,7 @@ impl Rig {
             pool: Pool::new(),
             mode: Mode::Overwrite,
             max_pages: u32::MAX,
+            size,
         });
         for index in 0..pages as u32 {
             // SAFETY: Nobody else has the page yet.
@@ -114,11 +116,24 @@ impl Rig {
         self.pool.retire(self, ring.id());
     }
 
-    /// The slow path of a log call: what `blog_ring_turn` does.
-    pub fn turn(&self, ring: &Ring, bytes: u32, ts: u64) -> bool {
-        let pages = PagesOf(&self.pool, self);
-        // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
-        unsafe { ring.turn(&pages, self.mode, self.max_pages, bytes, ts) }
+    /// The slow path of a log call: what `blog_reserve` does, without shared rings.
+    pub fn reserve(&self, ring: &Ring, bytes: u32, ts: u64, begun: bool) -> Place {
+        let max = self.max_pages.saturating_mul(self.size);
+        let cause = if begun {
+            let pages = PagesOf(&self.pool, self);
+            // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
+            match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
+                Ok(()) => return Place { ring, ts },
+                Err(cause) => cause,
+            }
+        } else {
+            Lost::Nested
+        };
+        if begun {
+            ring.end();
+        }
+        ring.count_lost(cause, 1);
+        Place::LOST
     }
 
     /// Logs one record, as the macros do; `inside` runs in the middle of it.
@@ -134,11 +149,12 @@ impl Rig {
         let bytes = payload.len() as u32 + 8;
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
-            ring.write(
+            Ring::write(
+                ring,
                 bytes,
                 site << 8,
                 |_| ts,
-                |bytes, ts| self.turn(ring, bytes, ts),
+                |ts, begun| self.reserve(ring, bytes, ts, begun),
                 |to| {
                     inside();
                     for (i, word) in payload.chunks_exact(4).enumerate() {
@@ -216,7 +232,7 @@ impl Rig {
     pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
         let mut copy = vec![0; PAGE];
         // SAFETY: All pages are formatted and stay.
-        let len = unsafe { PageHeader::copy(Store::page(self, index), seq, &mut copy) }?;
+        let len = unsafe { PageHeader::copy(Store::page(self, index), self.size, seq, &mut copy) }?;
         copy.truncate(len);
         Some(copy)
     }
@@ -311,6 +327,9 @@ impl Store for Rig {
     }
     fn ring(&self, id: u32) -> Option<&Ring> {
         self.rings.get(id as usize)
+    }
+    fn page_size(&self) -> u32 {
+        self.size
     }
     fn empty(&self) -> *mut PageHeader {
         self.empty.get()

@@ -162,7 +162,7 @@ fn a_page_that_a_too_long_record_started_keeps_time() {
 }
 
 #[test]
-fn a_lower_limit_takes_pages_from_a_ring_one_at_a_turn() {
+fn a_lower_limit_takes_pages_from_a_ring_at_its_next_turn() {
     let mut rig = Rig::new(8, 1);
     rig.max_pages = 8;
     let id = rig.adopt(1).unwrap().id();
@@ -177,7 +177,7 @@ fn a_lower_limit_takes_pages_from_a_ring_one_at_a_turn() {
     };
     assert_eq!(fill(&rig, 8), 8);
     rig.max_pages = 3;
-    assert_eq!(fill(&rig, 1), 7);
+    assert_eq!(fill(&rig, 1), 3);
     assert_eq!(fill(&rig, 9), 3);
     assert_eq!(rig.pool.free(), 5);
     assert_eq!(rig.count_pages(), 8);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A component on the host: one ring, with a clock and a page turn that the test gives it.
+//! A component on the host: one ring, with a clock and a slow path that the test gives it.
 
-use super::{args::BlogArgs, record, ring::Ring, site::Site};
+use super::{
+    args::BlogArgs,
+    record,
+    ring::{Place, Ring},
+    site::Site,
+};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A component with one ring.
@@ -13,8 +18,8 @@ pub struct RawComponent {
     pub ring: &'static Ring,
     /// The clock.
     pub clock: fn() -> u64,
-    /// What `blog_ring_turn` does.
-    pub turn: fn(&Ring, u32, u64) -> bool,
+    /// What `blog_reserve` does.
+    pub reserve: fn(&Ring, u32, u64, bool) -> Place,
 }
 
 /// As in the kernel.
@@ -53,13 +58,14 @@ pub fn check<T: Component + ?Sized>(component: &T) -> &T {
 /// As in the kernel, to the component's one ring. One thread at a time may log.
 pub fn log<A: BlogArgs>(component: &RawComponent, site: &Site, args: A) {
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    // SAFETY: The test logs from one thread at a time; `turn` and `args` as in the kernel.
+    // SAFETY: The test logs from one thread at a time; `reserve` and `args` as in the kernel.
     unsafe {
-        component.ring.write(
+        Ring::write(
+            component.ring,
             bytes,
             site.id_shl8.load(Relaxed),
             |_| (component.clock)(),
-            |bytes, ts| (component.turn)(component.ring, bytes, ts),
+            |ts, begun| (component.reserve)(component.ring, bytes, ts, begun),
             |dst| args.store(dst),
         );
     }

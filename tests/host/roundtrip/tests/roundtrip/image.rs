@@ -44,7 +44,7 @@ impl Host {
                 threshold: AtomicU8::new(Level::Trace as u8 + 1),
                 ring,
                 clock: || CLOCK.fetch_add(1, Relaxed),
-                turn: |ring, bytes, ts| RIG.turn(ring, bytes, ts),
+                reserve: |ring, bytes, ts, begun| RIG.reserve(ring, bytes, ts, begun),
             },
             sites: Sites::new(table, exe),
         }
