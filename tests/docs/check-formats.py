@@ -26,7 +26,8 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, "Documentation/blog", name)
-         for name in ("formats.rst", "admin-guide.rst", "json.rst", "driver-guide.rst")]
+         for name in ("formats.rst", "admin-guide.rst", "decode.rst", "json.rst",
+                      "driver-guide.rst")]
 KERNEL_BLOG = os.path.join(TOP, "rust/kernel/blog")
 TASK_PATCH = os.path.join(TOP, "patches/task_struct-blog-tls.patch")
 
@@ -295,7 +296,7 @@ def compare_keys(b, facts, errors):
 
 def compare_json(blocks, errors):
     keys = set()
-    for file in ("output/json.rs", "stats.rs"):
+    for file in ("output/json.rs", "stats.rs", "cli/tables.rs"):
         source = read(os.path.join(TOP, "tools/blog-decode/src", file))
         keys |= set(re.findall(r'\b\w+\.(?:text|number|maybe|key)\("(\w+)"', source))
     # Keys of values, which the page shows in another table.
@@ -306,15 +307,18 @@ def compare_json(blocks, errors):
 
 
 def compare_options(b, errors):
-    source = read(os.path.join(TOP, "tools/blog-decode/src/cli.rs"))
-    body = re.search(r"pub struct Args \{\n(.*?)\n\}", source, re.S)[1]
+    source = read(os.path.join(TOP, "tools/blog-decode/src/cli/args.rs"))
     options = []
-    for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (\w+):", body, re.S):
-        value = re.search(r'value_name = "(\w+)"', arg)
-        if "long" in arg:
-            options.append(("-" + name[0] + ", " if "short" in arg else "")
-                           + "--" + name.replace("_", "-")
-                           + (" " + value[1] if value else ""))
+    for struct in ("TablePaths", "Filters", "Output", "Show"):
+        body = re.search(r"pub struct %s \{\n(.*?)\n\}" % struct, source, re.S)[1]
+        for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
+            value = re.search(r'value_name = "(\w+)"', arg)
+            short = re.search(r"\bshort(?: = '(.)')?", arg)
+            long = re.search(r'\blong(?: = "(.*?)")?', arg)
+            if long:
+                long = long[1] or name.replace("_", "-")
+                options.append(("-" + (short[1] or long[0]) + ", " if short else "")
+                               + "--" + long + (" " + value[1] if value else ""))
     need(errors, str(b), [row[0] for row in b.rows], options)
 
 

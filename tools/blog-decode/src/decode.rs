@@ -7,10 +7,9 @@
 
 use std::collections::HashMap;
 
-use regex::bytes::Regex;
-
 use crate::{
     clock::Calibration,
+    field::Subject,
     format::template::Slot,
     merge::{
         Cause,
@@ -28,63 +27,7 @@ use crate::{
     snapshot::Snapshot, //
 };
 
-/// Which records are wanted. The default is all.
-#[derive(Default)]
-pub struct Filter {
-    /// Names of components; empty is all.
-    pub components: Vec<String>,
-    /// The least important level that is shown.
-    pub level: Option<u8>,
-    /// Thread or process ids; empty is all.
-    pub pids: Vec<i32>,
-    /// Earliest time.
-    pub since: Option<Instant>,
-    /// Latest time.
-    pub until: Option<Instant>,
-    /// What the message must match.
-    pub grep: Option<Regex>,
-}
-
-/// A time that a user has named, in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instant {
-    /// Since boot.
-    Boot(i128),
-    /// Since 1970.
-    Real(i128),
-    /// Before the snapshot was taken.
-    BeforeEnd(i128),
-}
-
-impl Filter {
-    /// Whether a component is wanted.
-    pub fn wants_component(&self, name: &str) -> bool {
-        self.components.is_empty() || self.components.iter().any(|c| c == name)
-    }
-
-    fn wants_writer(&self, event: &Event<'_>) -> bool {
-        if self.pids.is_empty() {
-            return true;
-        }
-        match event.writer.task {
-            Some(t) => self.pids.contains(&t.pid) || self.pids.contains(&t.tgid),
-            // They may have been anyone's.
-            None => matches!(event.what, What::Loss { .. }) && event.stream.shared().is_some(),
-        }
-    }
-
-    fn wants_time(&self, clock: u64, c: &Calibration) -> bool {
-        let cmp = |limit: Instant| match limit {
-            Instant::Boot(ns) => c.boot(clock).cmp(&ns),
-            Instant::Real(ns) => c.real(clock).cmp(&ns),
-            Instant::BeforeEnd(ns) => {
-                let end = c.taken().map_or(0, |p| i128::from(p.boot));
-                c.boot(clock).cmp(&(end - ns))
-            }
-        };
-        self.since.is_none_or(|t| cmp(t).is_ge()) && self.until.is_none_or(|t| cmp(t).is_le())
-    }
-}
+pub use crate::filter::Filter;
 
 /// Why a record has no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +85,8 @@ pub struct Entry<'a> {
     pub writer: Writer,
     /// Record or loss.
     pub content: Content<'a>,
+    /// `false`: a record that is only there as the context of others. Losses are.
+    pub is_match: bool,
 }
 
 /// What could not be decoded, for the summary.
@@ -245,9 +190,10 @@ impl<'a> Decoder<'a> {
                 ..
             } = event;
             let calibration = &self.calibrations[stream.file];
-            if !self.filter.wants_writer(&event) || !self.filter.wants_time(clock, calibration) {
+            if !self.filter.wants_event(&event, calibration) {
                 continue;
             }
+            let mut is_match = false;
             let content = match event.what {
                 // A loss has no text and no level to be filtered by.
                 What::Loss { cause, count } => Content::Loss { cause, count },
@@ -257,27 +203,35 @@ impl<'a> Decoder<'a> {
                     payload,
                 } => {
                     let found = self.maps[event.file].find(id);
-                    let level = found.as_ref().and_then(|f| f.site).map(|s| s.level);
-                    if let (Some(level), Some(max)) = (level, self.filter.level) {
-                        if level > max {
-                            continue;
-                        }
+                    if !self.filter.wants_site(id, found.as_ref()) {
+                        continue;
                     }
+                    let raw = cut(found.as_ref(), payload, &mut slots);
                     message.clear();
-                    slots.clear();
-                    let raw = print(found.as_ref(), id, payload, &mut slots, &mut message);
-                    if self
-                        .filter
-                        .grep
-                        .as_ref()
-                        .is_some_and(|g| !g.is_match(&message))
-                    {
+                    let subject = |message| Subject {
+                        stream,
+                        writer: &writer,
+                        id,
+                        found: found.as_ref(),
+                        payload,
+                        slots: &slots,
+                        message,
+                    };
+                    is_match = self.filter.wants_values(&subject(&[]), false);
+                    if !is_match && !self.filter.with_context {
+                        continue;
+                    }
+                    print(found.as_ref(), id, payload, &slots, raw, &mut message);
+                    is_match = is_match
+                        && self.filter.wants_message(&message)
+                        && self.filter.wants_values(&subject(&message), true);
+                    if !is_match && !self.filter.with_context {
                         continue;
                     }
                     if let Some(raw) = raw {
                         self.undecoded.count(raw, event.file, found.as_ref());
                     }
-                    self.shown += 1;
+                    self.shown += u64::from(is_match);
                     Content::Record(Record {
                         id,
                         ordinal,
@@ -295,10 +249,29 @@ impl<'a> Decoder<'a> {
                 calibration,
                 writer,
                 content,
+                is_match,
             })?;
         }
         Ok(())
     }
+}
+
+/// Finds a record's arguments; the answer is why there are none.
+fn cut(found: Option<&Found<'_>>, payload: &[u8], slots: &mut Vec<Slot>) -> Option<Raw> {
+    slots.clear();
+    let raw = match found {
+        None => Raw::NoImage,
+        Some(Found { site: None, .. }) => Raw::NoTable,
+        Some(Found {
+            site: Some(site), ..
+        }) => match &site.template {
+            Ok(template) if template.cut(payload, slots) => return None,
+            Ok(_) => Raw::Short,
+            Err(_) => Raw::BadSite,
+        },
+    };
+    slots.clear();
+    Some(raw)
 }
 
 /// Prints a record's message; where that is impossible, a hex dump that says why.
@@ -306,11 +279,12 @@ fn print(
     found: Option<&Found<'_>>,
     id: u32,
     payload: &[u8],
-    slots: &mut Vec<Slot>,
+    slots: &[Slot],
+    raw: Option<Raw>,
     out: &mut Vec<u8>,
-) -> Option<Raw> {
-    let (raw, why) = match found {
-        None => (Raw::NoImage, format!("site {id} is in no image")),
+) {
+    let why = match found {
+        None => format!("site {id} is in no image"),
         Some(Found {
             image,
             index,
@@ -318,27 +292,21 @@ fn print(
             ..
         }) => {
             let (name, id) = (&image.name, &image.build_id);
-            let why = match image.build_id.as_str() {
+            match image.build_id.as_str() {
                 "" => format!("site {index} of {name}, which has no build ID"),
                 _ => format!("site {index} of {name}, side table of build ID {id} needed"),
-            };
-            (Raw::NoTable, why)
+            }
         }
         Some(Found {
             site: Some(site), ..
         }) => match &site.template {
-            Ok(template) if template.cut(payload, slots) => {
-                template.print(payload, slots, out);
-                return None;
-            }
-            Ok(_) => (Raw::Short, format!("{:?}: payload too short", site.format)),
-            Err(e) => (Raw::BadSite, format!("{:?}: {e}", site.format)),
+            Ok(template) if raw.is_none() => return template.print(payload, slots, out),
+            Ok(_) => format!("{:?}: payload too short", site.format),
+            Err(e) => format!("{:?}: {e}", site.format),
         },
     };
-    slots.clear();
     out.extend_from_slice(format!("<{why}>").as_bytes());
     for b in payload {
         out.extend_from_slice(format!(" {b:02x}").as_bytes());
     }
-    Some(raw)
 }

@@ -8,11 +8,15 @@
 //! merge.rs      all rings of all files, in the order of time; losses between pages
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
-//! decode.rs     an event becomes an entry: site, message, filters
-//! output/       an entry becomes a line of text or a JSON object
-//! stats.rs      sums for each ring
+//! decode.rs     an event becomes an entry: site, message
+//! filter.rs     which entries are wanted
+//! expr.rs       conditions on entries
+//! field.rs      the fields of an entry by name
+//! output/       an entry becomes a line of text, a JSON object, ...
+//! stats.rs      accounts for every record of each ring
+//! sums.rs       records, bytes and time by component, ring and site
 //! clock.rs      the ring's clock becomes a time
-//! cli.rs        options, and all of the above in a row
+//! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
 //! ```
@@ -26,6 +30,9 @@ pub mod blogfmt;
 pub mod cli;
 pub mod clock;
 pub mod decode;
+pub mod expr;
+pub mod field;
+pub mod filter;
 pub mod format;
 pub mod merge;
 pub mod output;
@@ -33,4 +40,5 @@ pub mod record;
 pub mod sidetable;
 pub mod snapshot;
 pub mod stats;
+pub mod sums;
 pub mod wire;

@@ -30,6 +30,7 @@ use crate::{
     snapshot::{
         text,
         PageRef,
+        RingPages,
         Snapshot, //
     },
     wire::{
@@ -57,6 +58,8 @@ pub struct Stream {
     pub file: usize,
     /// Its pages with their files, oldest first.
     pub pages: Vec<(usize, PageRef)>,
+    /// Ordinal of the first record that counts.
+    pub from: u64,
 }
 
 impl Stream {
@@ -163,10 +166,30 @@ pub struct Counts {
     pub lagged: u64,
 }
 
+/// What tells rings apart: boot, component, which of those of the same name, ring id, owner.
+type Key = (
+    Result<[u8; 16], usize>,
+    String,
+    usize,
+    u32,
+    Option<(u8, u32, i32)>,
+);
+
+fn key(i: usize, file: &Snapshot, ring: &RingPages) -> Key {
+    let component = file.component_name(ring.id.0);
+    // A component that was made again is another one: the capture of a stream can have both.
+    let newer = file.components.values();
+    let newer = newer
+        .filter(|c| c.id > ring.id.0 && text(&c.name) == component)
+        .count();
+    // A ring that was given to another task is another ring.
+    let who = ring.ring.as_ref().map(|r| (r.context, r.cpu, r.pid));
+    // A boot, or for lack of its id a file.
+    (file.boot_id().ok_or(i), component, newer, ring.id.1, who)
+}
+
 /// Unites the rings of all files. `want` chooses components by name.
 pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
-    // A boot, or for lack of its id a file.
-    let boot = |i: usize, file: &Snapshot| file.boot_id().ok_or(i);
     let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
     let mut streams: Vec<Stream> = Vec::new();
     let mut index = HashMap::new();
@@ -176,14 +199,7 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             if !want(&component) {
                 continue;
             }
-            // A ring that was given to another task is another ring.
-            let who = ring.ring.as_ref().map(|r| (r.context, r.cpu, r.pid));
-            // A component that was made again is another one: the capture of a stream can have both.
-            let newer = file.components.values();
-            let newer = newer
-                .filter(|c| c.id > ring.id.0 && text(&c.name) == component)
-                .count();
-            let key = (boot(i, file), component.clone(), newer, ring.id.1, who);
+            let key = key(i, file, ring);
             let at = *index.entry(key).or_insert_with(|| {
                 streams.push(Stream {
                     component,
@@ -191,6 +207,7 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
                     ring: None,
                     file: i,
                     pages: Vec::new(),
+                    from: 0,
                 });
                 streams.len() - 1
             });
@@ -209,6 +226,68 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
         unite_pages(&mut stream.pages);
     }
     streams
+}
+
+/// The rings of the second of two files of one boot, with what the first doesn't have.
+pub fn newer(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
+    let [old, new] = files else {
+        return Vec::new();
+    };
+    let before: HashMap<Key, &RingPages> = old
+        .rings
+        .iter()
+        .map(|ring| (key(0, old, ring), ring))
+        .collect();
+    let mut streams = Vec::new();
+    for ring in &new.rings {
+        let component = new.component_name(ring.id.0);
+        if !want(&component) {
+            continue;
+        }
+        let mut stream = Stream {
+            component,
+            id: ring.id.1,
+            ring: ring.ring,
+            file: 1,
+            pages: ring.pages.iter().map(|p| (1, *p)).collect(),
+            from: 0,
+        };
+        unite_pages(&mut stream.pages);
+        if let Some(old) = before.get(&key(1, new, ring)) {
+            stream.leave_out(old);
+        }
+        streams.push(stream);
+    }
+    streams
+}
+
+impl Stream {
+    /// Leaves out what an earlier file has.
+    fn leave_out(&mut self, old: &RingPages) {
+        let seq = |p: &PageRef| p.info.seq & SEQ_MASK;
+        let last = old.pages.iter().max_by_key(|p| seq(p));
+        let from = last.map_or(0, end_of);
+        let now = self
+            .pages
+            .iter()
+            .find(|(_, p)| last.is_some_and(|l| seq(p) == seq(l)));
+        // `clear` counts records anew: then all that is here is new.
+        let is_cleared = self.ring.is_some_and(|r| r.records < from)
+            || last
+                .zip(now)
+                .is_some_and(|(l, (_, n))| l.info.first != n.info.first);
+        if is_cleared {
+            return;
+        }
+        self.from = from;
+        self.pages.retain(|(_, p)| end_of(p) > from);
+        if let (Some(ring), Some(old)) = (&mut self.ring, &old.ring) {
+            for i in 0..LOST_CAUSES {
+                ring.lost[i] = ring.lost[i].saturating_sub(old.lost[i]);
+                ring.told[i] = ring.told[i].saturating_sub(old.told[i]);
+            }
+        }
+    }
 }
 
 /// Ordinal after the last record of a page.
@@ -404,6 +483,27 @@ enum Next {
     Loss(Cause, u64),
 }
 
+/// Goes through one ring without the others, which is faster where the order is of no matter.
+/// `record` gets file, clock, site and length of the payload.
+pub fn each_record(
+    files: &[Snapshot],
+    stream: &Stream,
+    mut record: impl FnMut(usize, u64, u32, usize),
+) -> Counts {
+    let mut reader = Reader::new(stream);
+    loop {
+        reader.advance(files);
+        match &reader.current {
+            Some(Current {
+                clock,
+                what: Next::Record { site, len, .. },
+            }) => record(reader.file, *clock, *site, *len),
+            Some(_) => {}
+            None => return reader.counts,
+        }
+    }
+}
+
 /// Goes through one ring.
 struct Reader<'a> {
     stream: &'a Stream,
@@ -442,7 +542,7 @@ impl<'a> Reader<'a> {
             next_page: 0,
             page: Vec::new(),
             walk: None,
-            expected: 0,
+            expected: stream.from,
             has_gap: false,
             forgotten: Vec::new(),
             untold: 0,
@@ -550,7 +650,7 @@ impl<'a> Reader<'a> {
         }
         let walk = Walk::new(info, self.page.len());
         let mut gap = info.first.saturating_sub(self.expected);
-        self.had = match is_same_page {
+        self.had = match is_same_page || before.is_none() {
             true => self.expected.saturating_sub(info.first),
             false => 0,
         };
@@ -590,7 +690,8 @@ impl<'a> Reader<'a> {
             }
             let mut walk = Walk::new(&page.info, bytes.len());
             while let Some(item) = walk.next(&bytes) {
-                if let Item::Lost { cause, count, .. } = item {
+                let is_old = page.info.first.saturating_add(walk.seen()) < self.stream.from;
+                if let (Item::Lost { cause, count, .. }, false) = (item, is_old) {
                     if let Some(n) = told.get_mut(usize::from(cause)) {
                         *n = n.saturating_sub(count);
                     }

@@ -384,6 +384,15 @@ impl SiteMap {
         Self { ranges, images }
     }
 
+    /// The sites of a table that belongs to no snapshot.
+    pub fn image(table: Table, path: &Path) -> ImageSites {
+        ImageSites {
+            name: table.name.clone(),
+            build_id: table.build_id_hex(),
+            sites: Some(Arc::new(Sites::new(table, path.to_owned()))),
+        }
+    }
+
     /// The image and site behind an id. `None`: in no image's range.
     pub fn find(&self, id: u32) -> Option<Found<'_>> {
         let i = self.ranges.partition_point(|&(first, ..)| first <= id);

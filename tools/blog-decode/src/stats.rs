@@ -59,6 +59,11 @@ fn lost_sum(stream: &Stream) -> u64 {
     lost.iter().fold(0, |sum, &n| sum.saturating_add(n))
 }
 
+/// Id of a ring, and whose it is.
+pub fn ring_name(stream: &Stream) -> String {
+    format!("{} {}", stream.id, context(stream))
+}
+
 fn context(stream: &Stream) -> String {
     match (stream.owner(), stream.context()) {
         (Some(t), _) => format!("{}[{}]", text(&t.comm).escape_default(), t.pid),
@@ -110,7 +115,7 @@ impl Stats<'_> {
                 out,
                 "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {taken:>10}  {}",
                 s.component.escape_default().to_string(),
-                format!("{} {}", s.id, context(s)),
+                ring_name(s),
                 c.decoded,
                 c.overwritten,
                 c.missing,
@@ -213,7 +218,8 @@ impl Stats<'_> {
     }
 }
 
-fn counts(c: &Counts, o: &mut Object<'_>) {
+/// Adds what came out of a ring.
+pub fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("decoded", c.decoded);
     o.number("overwritten", c.overwritten);
     o.number("missing", c.missing);

@@ -104,12 +104,27 @@ impl Rig {
     /// Runs with the side table of the module.
     fn run(&self, args: &[&str]) -> Output {
         let ko = self.ko.to_str().unwrap();
-        self.run_bare(&[&["--sidetable", ko], args].concat())
+        match args.split_first() {
+            Some((command, rest)) if ["stats", "sites", "diff"].contains(command) => {
+                self.run_bare(&[&[*command, "--sidetable", ko], rest].concat())
+            }
+            _ => self.run_bare(&[&["--sidetable", ko], args].concat()),
+        }
     }
 
     fn run_bare(&self, args: &[&str]) -> Output {
+        // Options go behind the command.
+        let modules = ["--modules", "nowhere"];
+        match args.split_first() {
+            Some((command, rest)) if ["stats", "sites", "diff"].contains(command) => {
+                self.run_exactly(&[&[*command], &modules[..], rest].concat())
+            }
+            _ => self.run_exactly(&[&modules[..], args].concat()),
+        }
+    }
+
+    fn run_exactly(&self, args: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["--modules", "nowhere"])
             .args(args)
             .current_dir(self.path())
             .output()
@@ -206,6 +221,259 @@ fn filters_choose_records() {
     assert_eq!(count(&["--until", "2023-11-14T22:13:21Z"]), 1);
     assert_eq!(count(&["--grep", "^read [0-9]+ "]), 2);
     assert_eq!(count(&["--grep", "nonsense"]), 0);
+    assert_eq!(count(&["--site", "test.rs:11"]), 2);
+    assert_eq!(count(&["--site", "block/test.rs:20-33", "--site", "4"]), 3);
+    assert_eq!(count(&["--site", "est.rs"]), 0);
+    assert_eq!(count(&["--comm", "fio"]), 3);
+    assert_eq!(count(&["--comm", "kworker/*,nobody"]), 1);
+    assert_eq!(count(&["--cpu", "0-1"]), 1);
+    assert_eq!(count(&["--cpu", "2"]), 0);
+    assert_eq!(count(&["--context", "softirq"]), 1);
+    assert_eq!(count(&["--context", "task,softirq"]), 5);
+    assert_eq!(count(&["--where", "arg.sector < 4k"]), 1);
+    assert_eq!(count(&["-w", "arg.count == 8 || arg.e == EIO"]), 2);
+    assert_eq!(count(&["-w", "arg.s == Busy && arg.s.tag == 3"]), 1);
+    assert_eq!(count(&["-w", "message =~ '^read' && level == info"]), 2);
+    assert_eq!(count(&["-w", "arg.sector < 4k", "--comm", "fio"]), 0);
+}
+
+#[test]
+fn records_around_those_that_match_are_shown_as_by_grep() {
+    let rig = rig();
+    let all = rig.lines(&["snap", "--json"]);
+    let [lost, one, two, three, four, five] = &all[..] else {
+        panic!("{all:#?}");
+    };
+    let around = |args: &[&str]| rig.lines(&[&["snap", "--json", "-g", "nothing"], args].concat());
+    // The third matches; losses are always shown.
+    for (args, expected) in [
+        (&[][..], vec![lost, three]),
+        (&["-B", "1"], vec![lost, two, three]),
+        (&["-A", "1"], vec![lost, three, four]),
+        (&["-C", "1"], vec![lost, two, three, four]),
+        (&["-C", "1", "-A", "0"], vec![lost, two, three]),
+        (&["-C", "9"], vec![lost, one, two, three, four, five]),
+    ] {
+        assert_eq!(
+            around(args).iter().collect::<Vec<_>>(),
+            expected,
+            "{args:?}"
+        );
+    }
+    // Between groups there is a line, in text.
+    let lines = rig.lines(&["snap", "-w", "arg.sector", "-A", "1", "--format", "{level}"]);
+    assert_eq!(lines, ["lost", "info", "err", "--", "info"]);
+}
+
+#[test]
+fn csv_and_templates_have_what_a_record_has() {
+    let rig = rig();
+    let lines = rig.lines(&["--csv", "snap"]);
+    assert_eq!(
+        lines[..4],
+        [
+            "boot_ns,wall_ns,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,\
+             message",
+            "1000000000,1700000001000000000,lost,disk,task,,42,42,fio,1,,,,5 older records \
+             overwritten",
+            "1000000000,1700000001000000000,info,disk,task,,42,42,fio,1,test::inner,\
+             drivers/block/test.rs,11,read 8 sectors at 0x1000",
+            "2000000000,1700000002000000000,err,disk,task,,42,42,fio,1,test::inner,\
+             drivers/block/test.rs,22,\"failed: EIO in \"\"queue\\u{1b}[2J\"\"\"",
+        ]
+    );
+    let template =
+        "{time} {level:>5}|{comm:<5}|{pid}|{arg.sector}|{arg.1}|{args}|{message:3}{{\\t}}";
+    assert_eq!(
+        rig.lines(&["snap", "--format", template])[..4],
+        [
+            "1.000000000  lost|fio  |42|-|-||5 older records overwritten{\t}",
+            "1.000000000  info|fio  |42|4096|4096|count=8 sector=4096|read 8 sectors at 0x1000{\t}",
+            "2.000000000   err|fio  |42|-|EIO|name=queue\\x1b[2J e=EIO|failed: EIO in \
+             \"queue\\u{1b}[2J\"{\t}",
+            "2.000000500 trace|-    |-|-|-||nothing to say{\t}",
+        ]
+    );
+    assert!(rig.lines(&["snap", "--format", "{wall}"])[0].starts_with("2023-11-14T22:13:21"));
+    let field = |name: &str| rig.lines(&["snap", "--format", &format!("{{{name}}}")])[1].clone();
+    assert_eq!(field("component"), "disk");
+    assert_eq!(field("context"), "task");
+    assert_eq!(field("file"), FILE);
+    assert_eq!(field("clock"), "1000000000");
+}
+
+#[test]
+fn stats_count_by_component_ring_and_site() {
+    let rig = rig();
+    let text = rig.lines(&["stats", "snap"]).join("\n");
+    for part in [
+        "disk                 2           4",
+        "1 fio[42]                        3",
+        "drivers/block/test.rs:11 \"read {} sectors at {sector:#x}\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let output = rig.run(&["stats", "--json", "snap"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let all: Vec<Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let of = |kind: &str| all.iter().filter(|o| o["type"] == kind).collect::<Vec<_>>();
+    let disk = of("component-sum")[0];
+    assert_eq!(disk["component"], "disk");
+    assert_eq!(disk["records"], 4);
+    assert_eq!(disk["gone"], 5);
+    assert_eq!(disk["complete_from_boot_ns"], 1_000_000_000);
+    assert_eq!(disk["last_boot_ns"], 3_000_000_000u64);
+    // 8 bytes of header, and 12, 2 + 9 + 4 rounded up, 8 or none.
+    assert_eq!(disk["bytes"], 4 * 8 + 12 + 16 + 8);
+    let fio = of("ring-sum")[0];
+    assert_eq!(
+        (&fio["decoded"], &fio["overwritten"]),
+        (&3.into(), &5.into())
+    );
+    let site = of("site-sum")[0];
+    assert_eq!((&site["records"], &site["line"]), (&2.into(), &11.into()));
+    assert_eq!(of("site-sum").len(), 4);
+    let other = rig.lines(&["stats", "--component", "other", "snap"]);
+    assert!(other.iter().all(|l| !l.contains("disk ")), "{other:#?}");
+}
+
+#[test]
+fn sites_are_listed_from_snapshots_and_images() {
+    let rig = rig();
+    let lines = rig.lines(&["sites", "snap"]);
+    assert_eq!(
+        lines,
+        [
+            "     id     records level site",
+            "      1           2 info  test_mod drivers/block/test.rs:11 \
+             \"read {} sectors at {sector:#x}\"",
+            "      2           1 err   test_mod drivers/block/test.rs:22 \
+             \"failed: {e:?} in {:?}\"",
+            "      3           1 debug test_mod drivers/block/test.rs:33 \"state {:#?}\"",
+            "      4           1 trace test_mod drivers/block/test.rs:44 \"nothing to say\"",
+        ]
+    );
+    let some = rig.lines(&["sites", "snap", "--level", "warn"]);
+    assert_eq!(some[1..], [lines[2].clone()]);
+    let some = rig.lines(&["sites", "snap", "-g", "^read", "--used"]);
+    assert_eq!(some[1..], [lines[1].clone()]);
+    // Indices, as there are no ids without a snapshot.
+    let some = rig.run_bare(&["sites", "--site", "test.rs:44", "test-mod.ko"]);
+    let text = String::from_utf8(some.stdout).unwrap();
+    assert!(
+        text.contains("      3           - trace test_mod drivers"),
+        "{text}"
+    );
+    let output = rig.run(&["sites", "--json", "snap"]);
+    let first = String::from_utf8(output.stdout).unwrap();
+    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!(first["records"], 2);
+    assert_eq!(first["build_id"], rig.build_id.as_str());
+}
+
+#[test]
+fn diff_shows_what_is_new() {
+    let rig = rig();
+    let id = read_table(&rig.ko, |_| true).unwrap().unwrap().build_id;
+    // The ring of task 1 goes on in its last page and a new one; that of task 2 was cleared.
+    let file = |taken: u64, rings: &[(u32, u64, &[(u64, u64, std::ops::Range<u64>)])]| {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
+            .images(&[(1, 4, &id, "test_mod")])
+            .component(1, "disk");
+        for (id, records, pages) in rings {
+            let mut ring = Ring::task(1, *id, *id as i32, "t");
+            ring.records = *records;
+            b.ring(&ring);
+            for (seq, first, numbers) in *pages {
+                let mut p = Page::new(*id, *seq, numbers.start * 1000, *first);
+                for n in numbers.clone() {
+                    p.record(n * 1000, 1, (&(n as u32), &0u64));
+                }
+                b.page(&ring, &p);
+            }
+        }
+        b.end()
+    };
+    let old = file(
+        1 << 30,
+        &[
+            (1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]),
+            (2, 2, &[(1, 0, 1..3)]),
+        ],
+    );
+    let new = file(
+        1 << 31,
+        &[
+            (1, 9, &[(2, 3, 3..7), (4, 8, 8..9)]),
+            (2, 1, &[(1, 0, 5..6)]),
+            (3, 1, &[(1, 0, 20..21)]),
+        ],
+    );
+    fs::write(rig.path().join("old"), old).unwrap();
+    fs::write(rig.path().join("new"), new).unwrap();
+    let lines = rig.lines(&[
+        "diff",
+        "old",
+        "new",
+        "--format",
+        "{pid} {level} {arg.count} {message:1}",
+    ]);
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|l| l.split(" read").next().unwrap())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "1 info 5",
+            "2 info 5",
+            "1 info 6",
+            "1 lost - 1 record missing here (not in the snapshot)",
+            "1 info 8",
+            "3 info 20",
+        ]
+    );
+    // The same again is no news.
+    assert!(rig.lines(&["diff", "new", "new"]).is_empty());
+    let output = rig.run(&["diff", "snap", "absent"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_program_describes_itself() {
+    let rig = rig();
+    let text = |args: &[&str]| {
+        let output = rig.run_exactly(args);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(text(&["versions"]).lines().count(), 3);
+    let man = text(&["man"]);
+    for part in [
+        ".TH blog-decode 1",
+        "\\-\\-where",
+        "COMMAND SITES",
+        "Exit status",
+    ] {
+        assert!(man.contains(part), "{part}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            text(&["completions", shell]).contains("sidetable"),
+            "{shell}"
+        );
+    }
+    for command in ["show", "stats", "sites", "diff"] {
+        assert!(
+            text(&[command, "--help"]).contains("--sidetable"),
+            "{command}"
+        );
+    }
 }
 
 #[test]
@@ -352,6 +620,11 @@ fn exit_status_is_0_1_or_2() {
         (&["--level", "loud", "snap"], 2, "loud"),
         (&["--since", "yesterday", "snap"], 2, "not a time"),
         (&["--grep", "(", "snap"], 2, "--grep"),
+        (&["--where", "compnent == 'x'", "snap"], 2, "neither side"),
+        (&["--format", "{mesage}", "snap"], 2, "mesage"),
+        (&["--cpu", "3-1", "snap"], 2, "3-1"),
+        (&["--context", "irq", "snap"], 2, "softirq"),
+        (&["--json", "--csv", "snap"], 2, "--csv"),
         (&["--time", "tea", "snap"], 2, "tea"),
         (&["absent"], 2, "absent"),
         (&["."], 2, "is a directory"),

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How entries are shown: [`text`] for people, [`json`] for programs.
+//! How entries are shown: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] as
+//! the user wants it.
 
+pub mod csv;
 pub mod digits;
 pub mod json;
+pub mod template;
 pub mod text;
 
 use crate::{

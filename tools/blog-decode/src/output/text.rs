@@ -193,7 +193,7 @@ fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
 }
 
 /// Makes what was appended since `start` safe for a terminal and for line-wise tools.
-fn escape_from(out: &mut Vec<u8>, start: usize) {
+pub fn escape_from(out: &mut Vec<u8>, start: usize) {
     // C1 controls are 0xc2 0x80 to 0xc2 0x9f in UTF-8.
     let is_control = |b: u8| b < 0x20 || b == 0x7f || b == 0xc2;
     if !out[start..].iter().any(|&b| is_control(b)) {

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All commands and options, each defined once, with its help. The man page and the shells'
+//! completions are made from here too.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args,
+    Parser,
+    Subcommand,
+    ValueEnum, //
+};
+use regex::bytes::RegexBuilder;
+
+use super::time::parse_time;
+use crate::{
+    expr::Expr,
+    filter::{
+        parse_range,
+        Filter,
+        Instant,
+        SitePattern, //
+    },
+    output::{
+        template::Template,
+        Time, //
+    },
+    wire::record::{
+        Context,
+        Level, //
+    },
+};
+
+const AFTER_HELP: &str = "\
+Side tables are found by the build ID of vmlinux and each module: first in what
+--sidetable names (.blogfmt files, vmlinux, .ko files, or directories of them),
+then in /lib/modules/*/blog. A table of another build is refused. Records without
+a table are printed in hex, with the build ID that is needed.
+
+All filters must agree. TIME of --since and --until is one of:
+  12.5                   seconds since boot, as in dmesg
+  -30                    30 seconds before the snapshot was taken
+  2026-11-21T10:13:09    date and time, UTC (fractions and a final Z are allowed)
+  @1795255989            seconds since 1970
+
+CONDITION of --where compares fields (component level context cpu pid tgid comm site
+image module file line format message, and arguments as arg.NAME or arg.0) by
+== != < <= > >= =~ !~, combined by && || ! and parentheses:
+  arg.bytes >= 64k && level <= warn
+  arg.e == EIO || message =~ 'time(d )?out'
+A comparison with what a record doesn't have is false.
+
+Lost records are shown where they are missing, as lines with '-----' (with --json:
+objects of type \"lost\"). That the oldest records were overwritten is no error.
+
+Examples:
+  blog-decode snapshot.bin
+  blog-decode --component rnull --level warn -l snapshot.bin
+  blog-decode --sidetable vmlinux --sidetable rnull.ko snapshot.bin
+  blog-decode --time wall --since -10 --grep 'errno|timeout' snapshot.bin
+  blog-decode --where 'arg.bytes > 64k' -C 3 snapshot.bin
+  blog-decode --format '{wall} {comm}[{pid}] {arg.sector}' snapshot.bin
+  blog-decode --json --stats snapshot.bin | jq 'select(.type == \"ring\")'
+  ssh box cat /sys/kernel/debug/blog/snapshot | blog-decode -
+
+Exit status:
+  0  everything was decoded
+  1  a partial result: damage, records without a side table, or a side table that
+     was named and cannot be used; what it was is on standard error
+  2  nothing could be decoded, or wrong usage";
+
+/// Decode BLog snapshots to text, in the order of time.
+#[derive(Parser, Debug)]
+#[command(
+    name = "blog-decode",
+    version,
+    about,
+    after_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    /// What to do; without it, the records are shown.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of `show`.
+    #[command(flatten)]
+    pub show: Show,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Print records in the order of time: what is done without a command
+    Show(Box<Show>),
+    /// Count records, bytes and losses: by component, ring and call site, with rates
+    Stats(Stats),
+    /// List call sites, and how many records each has
+    Sites(Sites),
+    /// Print what a snapshot has that an earlier one had not
+    Diff(Box<Diff>),
+    /// Print a shell's completions
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+    /// Print which versions of each format this program reads
+    Versions,
+}
+
+/// Files to read.
+#[derive(Args, Debug)]
+pub struct Input {
+    /// Snapshot files; - is standard input. Several are merged.
+    #[arg(required = true, value_name = "SNAPSHOT")]
+    pub snapshots: Vec<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+}
+
+/// Where side tables are.
+#[derive(Args, Debug)]
+pub struct TablePaths {
+    /// Side table, ELF image, or directory of them (repeatable)
+    #[arg(short, long, value_name = "PATH")]
+    pub sidetable: Vec<PathBuf>,
+
+    /// Where installed side tables are searched, as DIR/*/blog
+    #[arg(long, value_name = "DIR", default_value = "/lib/modules")]
+    pub modules: PathBuf,
+}
+
+/// Which records.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Filters")]
+pub struct Filters {
+    /// Only these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    component: Vec<String>,
+
+    /// Only this level and more important ones: err, warn, info, debug, trace, or 1 to 5
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    level: Option<u8>,
+
+    /// Only these call sites: FILE, FILE:LINE, FILE:FIRST-LAST or a site id (repeatable)
+    #[arg(long, value_name = "SITE", value_parser = SitePattern::parse)]
+    site: Vec<SitePattern>,
+
+    /// Only these threads or processes (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    pid: Vec<i32>,
+
+    /// Only tasks of these names; * stands for anything (repeatable, or comma-separated)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    comm: Vec<String>,
+
+    /// Only interrupts on these CPUs: 3 or 0-3 (repeatable, or comma-separated)
+    #[arg(long, value_name = "CPU", value_delimiter = ',', value_parser = parse_range)]
+    cpu: Vec<(u32, u32)>,
+
+    /// Only these contexts: task, softirq, hardirq, nmi (repeatable, or comma-separated)
+    #[arg(long, value_name = "CONTEXT", value_delimiter = ',', value_parser = parse_context)]
+    context: Vec<Context>,
+
+    /// Only from this time on
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    since: Option<Instant>,
+
+    /// Only up to this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    until: Option<Instant>,
+
+    /// Only messages that match this regular expression
+    #[arg(short, long, value_name = "REGEX")]
+    grep: Option<String>,
+
+    /// Only records for which this is true
+    #[arg(short = 'w', long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+}
+
+/// How lines look.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long, conflicts_with_all = ["csv", "format"])]
+    pub json: bool,
+
+    /// Print comma-separated values, with a header line
+    #[arg(long, conflicts_with = "format")]
+    pub csv: bool,
+
+    /// Print each record by this template: fields of --where, and {time} {boot} {mono} {wall}
+    /// {clock} {args}, all in braces, with widths as {level:<5}; \\n and \\t
+    #[arg(long, value_name = "TEMPLATE", value_parser = Template::parse)]
+    pub format: Option<Template>,
+
+    /// Also print each record's payload in hex
+    #[arg(long)]
+    pub raw: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// Options of `show`.
+#[derive(Args, Debug)]
+pub struct Show {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    /// Also print this many records after each that --grep and --where choose
+    #[arg(short = 'A', long, value_name = "N", help_heading = "Filters")]
+    pub after: Option<usize>,
+
+    /// Also print this many records before each that --grep and --where choose
+    #[arg(short = 'B', long, value_name = "N", help_heading = "Filters")]
+    pub before: Option<usize>,
+
+    /// Also print this many records around each that --grep and --where choose
+    #[arg(short = 'C', long, value_name = "N", help_heading = "Filters")]
+    pub around: Option<usize>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
+
+    /// At the end, print what was decoded and lost for each ring (to standard error; with --json
+    /// as objects)
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// Options of `stats`.
+#[derive(Args, Debug)]
+pub struct Stats {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// Only these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub component: Vec<String>,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+}
+
+/// Options of `sites`.
+#[derive(Args, Debug)]
+pub struct Sites {
+    /// Snapshots, side tables or ELF images; those in a snapshot are listed with their records
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    /// Only sites of this level and more important ones
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    pub level: Option<u8>,
+
+    /// Only these call sites: FILE, FILE:LINE, FILE:FIRST-LAST or a site id (repeatable)
+    #[arg(long, value_name = "SITE", value_parser = SitePattern::parse)]
+    pub site: Vec<SitePattern>,
+
+    /// Only format strings that match this regular expression
+    #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
+    pub grep: Option<regex::bytes::Regex>,
+
+    /// Only sites that have records in a snapshot
+    #[arg(long)]
+    pub used: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+}
+
+/// Options of `diff`.
+#[derive(Args, Debug)]
+pub struct Diff {
+    /// The earlier snapshot
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+
+    /// The later snapshot
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
+}
+
+/// See [`Time`].
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum TimeArg {
+    /// Seconds since boot, as dmesg
+    Boot,
+    /// Date and time, UTC
+    Wall,
+    /// Seconds since boot without suspend
+    Mono,
+    /// Ticks of the ring's clock
+    Raw,
+    /// Seconds since the line before
+    Delta,
+}
+
+impl From<TimeArg> for Time {
+    fn from(t: TimeArg) -> Self {
+        match t {
+            TimeArg::Boot => Self::Boot,
+            TimeArg::Wall => Self::Wall,
+            TimeArg::Mono => Self::Mono,
+            TimeArg::Raw => Self::Raw,
+            TimeArg::Delta => Self::Delta,
+        }
+    }
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+fn parse_level(s: &str) -> Result<u8, String> {
+    let by_number = s.parse().ok().and_then(Level::from_u8);
+    let by_name = Level::ALL.into_iter().find(|l| l.name() == s);
+    by_number
+        .or(by_name)
+        .map(|l| l as u8)
+        .ok_or_else(|| "not err, warn, info, debug, trace, or 1 to 5".into())
+}
+
+fn parse_context(s: &str) -> Result<Context, String> {
+    (0..=3)
+        .filter_map(Context::from_u8)
+        .find(|c| c.name() == s)
+        .ok_or_else(|| "not task, softirq, hardirq or nmi".into())
+}
+
+fn parse_regex(s: &str) -> Result<regex::bytes::Regex, String> {
+    RegexBuilder::new(s).build().map_err(|e| e.to_string())
+}
+
+impl Filters {
+    /// The filter that they make.
+    pub fn build(&self) -> Result<Filter, String> {
+        let expr = self.condition.as_deref().map(Expr::parse).transpose();
+        let grep = self.grep.as_deref().map(parse_regex).transpose();
+        Ok(Filter {
+            components: self.component.clone(),
+            level: self.level,
+            sites: self.site.clone(),
+            pids: self.pid.clone(),
+            comms: self.comm.clone(),
+            cpus: self.cpu.clone(),
+            contexts: self.context.clone(),
+            since: self.since,
+            until: self.until,
+            expr: expr.map_err(|e| format!("--where: {e}"))?,
+            grep: grep.map_err(|e| format!("--grep: {e}"))?,
+            with_context: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn options_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Opens what the command line names, and tells what is wrong with it.
+
+use std::path::{
+    Path,
+    PathBuf, //
+};
+
+use super::{
+    args::TablePaths,
+    complain,
+    FAILED,
+    OK,
+    PARTIAL, //
+};
+use crate::{
+    clock::Calibration,
+    decode::Undecoded,
+    merge::{
+        self,
+        Stream, //
+    },
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    stats::damage_text, //
+};
+
+/// Snapshots with their side tables.
+pub struct Input {
+    /// The files.
+    pub files: Vec<Snapshot>,
+    /// The side tables.
+    pub tables: Tables,
+    /// Call sites of each file.
+    pub maps: Vec<SiteMap>,
+    /// Clock of each file.
+    pub calibrations: Vec<Calibration>,
+    /// Exit status so far.
+    pub status: u8,
+}
+
+impl Input {
+    /// Opens all of them; an error if none can be read.
+    pub fn open(snapshots: &[PathBuf], paths: &TablePaths) -> Result<Self, u8> {
+        let (mut files, mut status) = (Vec::new(), OK);
+        check_paths(&paths.sidetable)?;
+        for path in snapshots {
+            match Snapshot::open(path) {
+                Ok(file) => files.push(file),
+                Err(e) => {
+                    complain(&e);
+                    status = PARTIAL;
+                }
+            }
+        }
+        if files.is_empty() {
+            return Err(FAILED);
+        }
+        Ok(Self::new(files, paths, status))
+    }
+
+    /// Finds the side tables of snapshots.
+    pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
+        for file in &files {
+            if file.damage.any() {
+                complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
+                status = PARTIAL;
+            }
+            if file.clock.is_none() || file.pairs.is_empty() {
+                complain(&format!(
+                    "{}: without clock calibration; times are ticks",
+                    file.name
+                ));
+            }
+        }
+        let images = files.iter().flat_map(|f| &f.images);
+        let tables = Tables::load(images, &paths.sidetable, Some(&paths.modules));
+        for problem in &tables.problems {
+            complain(&problem.text);
+            if problem.grave {
+                status = PARTIAL;
+            }
+        }
+        let maps = files
+            .iter()
+            .map(|f| SiteMap::new(&f.images, &tables))
+            .collect();
+        Self {
+            calibrations: merge::calibrations(&files),
+            maps,
+            tables,
+            files,
+            status,
+        }
+    }
+
+    /// The rings of the components that are wanted.
+    pub fn streams(&self, components: &[String]) -> Vec<Stream> {
+        let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
+        let streams = merge::unite(&self.files, wanted);
+        if !components.is_empty() && streams.is_empty() {
+            complain("no ring of that component in the snapshot");
+        }
+        streams
+    }
+
+    /// The exit status, where there is nothing else to complain of.
+    pub fn status(&self) -> u8 {
+        let is_bad = |f: &Snapshot| f.rings.is_empty() && f.damage.any();
+        if self.files.iter().all(is_bad) {
+            FAILED
+        } else {
+            self.status
+        }
+    }
+}
+
+/// Tells of side tables that are not there, before anything else is done.
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), u8> {
+    for path in paths {
+        check_path(path)?;
+    }
+    Ok(())
+}
+
+fn check_path(path: &Path) -> Result<(), u8> {
+    std::fs::metadata(path).map(|_| ()).map_err(|e| {
+        complain(&format!("{}: {e}", path.display()));
+        FAILED
+    })
+}
+
+/// Tells which records have no text.
+pub fn tell_undecoded(u: &Undecoded) {
+    for ((name, id), n) in &u.no_table {
+        let id = match id.as_str() {
+            "" => "it has no build ID",
+            id => &format!("no side table with build ID {id}"),
+        };
+        complain(&format!("{n} records of {name} not decoded: {id}"));
+    }
+    for (n, why) in [
+        (u.no_image, "their sites are in no image of the snapshot"),
+        (
+            u.bad_site,
+            "their format string or types are not understood",
+        ),
+        (u.short, "they are shorter than their arguments"),
+    ] {
+        if n != 0 {
+            complain(&format!("{n} records not decoded: {why}"));
+        }
+    }
+}

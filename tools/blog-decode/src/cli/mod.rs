@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The command line: from arguments to output, and the exit status.
+//!
+//! `main.rs` calls [`main`]; everything that decodes is in the other modules of the crate.
+//!
+//! ```text
+//! args.rs    commands and options
+//! time.rs    forms of TIME
+//! input.rs   opens snapshots and side tables, and says what is wrong with them
+//! show.rs    show, diff: records to standard output
+//! tables.rs  stats, sites: sums to standard output
+//! ```
+
+pub mod args;
+pub mod input;
+pub mod show;
+pub mod tables;
+pub mod time;
+
+use std::io::Write;
+
+use clap::{
+    CommandFactory,
+    Parser, //
+};
+
+use self::args::{
+    Cli,
+    Command, //
+};
+use crate::{
+    blogfmt::format,
+    wire::{
+        record::WIRE_VERSION,
+        snapshot, //
+    },
+};
+
+/// Everything was decoded.
+pub const OK: u8 = 0;
+/// Something is damaged, missing or could not be decoded; the rest was printed.
+pub const PARTIAL: u8 = 1;
+/// Nothing could be decoded, or wrong usage.
+pub const FAILED: u8 = 2;
+
+/// Runs the program; the answer is its exit status.
+pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Also --help and --version, to standard output and with status 0. A closed pipe
+            // there is nobody's problem.
+            let _ = e.print();
+            return if e.use_stderr() { FAILED } else { OK };
+        }
+    };
+    let result = match &cli.command {
+        None => show::show(&cli.show),
+        Some(Command::Show(args)) => show::show(args),
+        Some(Command::Diff(args)) => show::diff(args),
+        Some(Command::Stats(args)) => tables::stats(args),
+        Some(Command::Sites(args)) => tables::sites(args),
+        Some(Command::Completions { shell }) => print_all(|out| {
+            clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
+            Ok(())
+        }),
+        Some(Command::Man) => print_all(man),
+        Some(Command::Versions) => print_all(|out| {
+            writeln!(out, "snapshot and stream files: {}", snapshot::VERSION)?;
+            writeln!(out, "records and pages: {WIRE_VERSION}")?;
+            writeln!(out, "side tables: {}", format::VERSION)
+        }),
+    };
+    result.unwrap_or_else(|e| {
+        complain(&e);
+        FAILED
+    })
+}
+
+/// The man page: the program's, with those of its commands behind it.
+fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut command = Cli::command();
+    command.build();
+    let page = clap_mangen::Man::new(command.clone());
+    page.render(out)?;
+    for sub in command.get_subcommands() {
+        let page = clap_mangen::Man::new(sub.clone());
+        let name = sub.get_name().to_uppercase();
+        writeln!(out, ".SH \"COMMAND {name}\"")?;
+        page.render_description_section(out)?;
+        if sub.get_name() != "show" {
+            page.render_options_section(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells the user something that is no result.
+pub(crate) fn complain(what: &str) {
+    // Names in it can come from a hostile file.
+    let what: String = what
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
+    let _ = writeln!(std::io::stderr(), "blog-decode: {what}");
+}
+
+/// Prints what `fill` makes to standard output.
+fn print_all(fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<u8, String> {
+    let mut out = Vec::new();
+    fill(&mut out).map_err(|e| e.to_string())?;
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
+        // Whoever reads has enough.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {e}"))
+        }
+        _ => Ok(OK),
+    }
+}

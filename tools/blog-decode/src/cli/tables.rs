@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `stats` and `sites`: sums and call sites to standard output.
+
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::Path, //
+};
+
+use super::{
+    args::{
+        Sites,
+        Stats, //
+    },
+    complain,
+    input::{
+        check_paths,
+        Input, //
+    },
+    print_all,
+    FAILED,
+    OK,
+    PARTIAL, //
+};
+use crate::{
+    filter::Filter,
+    output::{
+        json::{
+            ring,
+            Object, //
+        },
+        level_name, //
+    },
+    sidetable::{
+        read_table,
+        Found,
+        ImageSites,
+        Site,
+        SiteMap, //
+    },
+    snapshot::Snapshot,
+    stats::ring_name,
+    sums::{
+        Span,
+        Sum,
+        Sums, //
+    }, //
+};
+
+/// Prints sums.
+pub fn stats(args: &Stats) -> Result<u8, String> {
+    let input = match Input::open(&args.input.snapshots, &args.input.tables) {
+        Ok(input) => input,
+        Err(status) => return Ok(status),
+    };
+    let streams = input.streams(&args.component);
+    let sums = Sums::new(&input.files, &streams, &input.calibrations);
+    let sites = sites_of(&input, &sums);
+    print_all(|out| {
+        if args.json {
+            stats_json(&sums, &streams, &sites, out);
+            Ok(())
+        } else {
+            stats_text(&sums, &streams, &sites, out)
+        }
+    })?;
+    if sums.rings.iter().any(|r| r.counts.damaged != 0) {
+        complain("some records are damaged");
+        return Ok(input.status().max(PARTIAL));
+    }
+    Ok(input.status())
+}
+
+/// A call site with its records.
+struct Used<'a> {
+    file: usize,
+    id: u32,
+    found: Option<Found<'a>>,
+    sum: Sum,
+}
+
+/// Sites with records, those with the most first. A site that several files have counts once.
+fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
+    let mut all: Vec<Used<'a>> = Vec::new();
+    let mut index = BTreeMap::new();
+    for (file, sites) in sums.sites.iter().enumerate() {
+        for (&id, &sum) in sites {
+            let found = input.maps[file].find(id);
+            let key = match &found {
+                Some(f) if !f.image.build_id.is_empty() => {
+                    (f.image.build_id.clone(), f.index, usize::MAX)
+                }
+                _ => (String::new(), id, file),
+            };
+            let at = *index.entry(key).or_insert(all.len());
+            match all.get_mut(at) {
+                Some(site) => {
+                    site.sum.records += sum.records;
+                    site.sum.bytes += sum.bytes;
+                }
+                None => all.push(Used {
+                    file,
+                    id,
+                    found,
+                    sum,
+                }),
+            }
+        }
+    }
+    all.sort_by_key(|s| (std::cmp::Reverse(s.sum.records), s.file, s.id));
+    all
+}
+
+/// `12.3k` and the like: at most five characters.
+fn short(n: f64) -> String {
+    let mut n = n;
+    for unit in ["", "k", "M", "G", "T"] {
+        if n < 999.5 || unit == "T" {
+            return match n {
+                n if unit.is_empty() && n == n.trunc() => format!("{n}"),
+                n if n < 9.995 => format!("{n:.2}{unit}"),
+                n if n < 99.95 => format!("{n:.1}{unit}"),
+                n => format!("{n:.0}{unit}"),
+            };
+        }
+        n /= 1000.0;
+    }
+    String::new()
+}
+
+fn rate(sum: &Sum, span: Option<Span>) -> Option<f64> {
+    let seconds = span?.seconds();
+    (seconds > 0.0).then(|| sum.records as f64 / seconds)
+}
+
+fn seconds(s: Option<f64>) -> String {
+    s.map_or("-".into(), |s| format!("{s:.3}"))
+}
+
+fn stats_text(
+    sums: &Sums,
+    streams: &[crate::merge::Stream],
+    sites: &[Used<'_>],
+    out: &mut Vec<u8>,
+) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
+        "component", "rings", "records", "bytes", "rate/s", "span s", "complete s", "gone", "lost"
+    )?;
+    for (name, c) in &sums.components {
+        writeln!(
+            out,
+            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
+            name.escape_default().to_string(),
+            c.rings,
+            c.sum.records,
+            short(c.sum.bytes as f64),
+            rate(&c.sum, c.span).map_or("-".into(), short),
+            seconds(c.span.map(|s| s.seconds())),
+            seconds(c.complete()),
+            c.gone,
+            c.lost
+        )?;
+    }
+    writeln!(
+        out,
+        "\n{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
+        "component",
+        "ring",
+        "records",
+        "bytes",
+        "rate/s",
+        "span s",
+        "overwritten",
+        "missing",
+        "lost"
+    )?;
+    for (stream, r) in streams.iter().zip(&sums.rings) {
+        let lost = stream.ring.map_or(0, |r| {
+            r.lost.iter().fold(0u64, |sum, &n| sum.saturating_add(n))
+        });
+        let n = &r.counts;
+        writeln!(
+            out,
+            "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
+            stream.component.escape_default().to_string(),
+            ring_name(stream),
+            r.sum.records,
+            short(r.sum.bytes as f64),
+            rate(&r.sum, r.span).map_or("-".into(), short),
+            seconds(r.span.map(|s| s.seconds())),
+            n.overwritten,
+            n.missing.saturating_add(n.damaged).saturating_add(n.lagged),
+            lost
+        )?;
+    }
+    let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);
+    writeln!(
+        out,
+        "\n{:>11} {:>6} {:>8}  {:<5} site",
+        "records", "%", "bytes", "level"
+    )?;
+    for s in sites {
+        let percent = s.sum.records as f64 * 100.0 / all.max(1) as f64;
+        let (level, text) = describe(s.id, s.found.as_ref());
+        writeln!(
+            out,
+            "{:>11} {percent:>6.1} {:>8}  {level:<5} {text}",
+            s.sum.records,
+            short(s.sum.bytes as f64)
+        )?;
+    }
+    Ok(())
+}
+
+/// Level, and place and format of a site.
+fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, String) {
+    match found {
+        Some(Found {
+            site: Some(site), ..
+        }) => {
+            let text = format!(
+                "{}:{} {:?}",
+                site.file.escape_default(),
+                site.line,
+                site.format
+            );
+            (level_name(site.level), text)
+        }
+        Some(Found { image, index, .. }) => {
+            let text = format!("site {index} of {}", image.name.escape_default());
+            ("?", text)
+        }
+        None => ("?", format!("site {id}, in no image")),
+    }
+}
+
+fn span_json(sum: &Sum, span: Option<Span>, o: &mut Object<'_>) {
+    o.number("records", sum.records);
+    o.number("bytes", sum.bytes);
+    o.maybe("first_boot_ns", span.map(|s| s.first));
+    o.maybe("last_boot_ns", span.map(|s| s.last));
+}
+
+fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
+    let site = found.and_then(|f| f.site);
+    o.number("site", id);
+    o.text("image", found.map(|f| f.image.name.as_str()));
+    o.maybe("index", found.map(|f| f.index));
+    o.text("level", site.map(|s| level_name(s.level)));
+    o.text("module", site.map(|s| s.module.as_str()));
+    o.text("file", site.map(|s| s.file.as_str()));
+    o.maybe("line", site.map(|s| s.line));
+    o.text("format", site.map(|s| s.format.as_str()));
+}
+
+fn stats_json(
+    sums: &Sums,
+    streams: &[crate::merge::Stream],
+    sites: &[Used<'_>],
+    out: &mut Vec<u8>,
+) {
+    for (name, c) in &sums.components {
+        let mut o = Object::new(out);
+        o.text("type", "component-sum");
+        o.text("component", name.as_str());
+        o.number("rings", c.rings);
+        span_json(&c.sum, c.span, &mut o);
+        o.maybe("complete_from_boot_ns", c.complete_from);
+        o.number("gone", c.gone);
+        o.number("lost", c.lost);
+        o.end();
+        out.push(b'\n');
+    }
+    for (stream, r) in streams.iter().zip(&sums.rings) {
+        let mut o = Object::new(out);
+        o.text("type", "ring-sum");
+        ring(stream, &stream.writer(), &mut o);
+        span_json(&r.sum, r.span, &mut o);
+        crate::stats::counts(&r.counts, &mut o);
+        o.end();
+        out.push(b'\n');
+    }
+    for s in sites {
+        let mut o = Object::new(out);
+        o.text("type", "site-sum");
+        site_json(s.id, s.found.as_ref(), &mut o);
+        o.number("records", s.sum.records);
+        o.number("bytes", s.sum.bytes);
+        o.end();
+        out.push(b'\n');
+    }
+}
+
+/// Lists call sites.
+pub fn sites(args: &Sites) -> Result<u8, String> {
+    if let Err(status) = check_paths(&args.tables.sidetable) {
+        return Ok(status);
+    }
+    let filter = Filter {
+        level: args.level,
+        sites: args.site.clone(),
+        ..Filter::default()
+    };
+    let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
+    for path in &args.files {
+        match open(path) {
+            Ok(Opened::Snapshot(file)) => snapshots.push(*file),
+            Ok(Opened::Image(image)) => images.push(image),
+            Err(e) => {
+                complain(&e);
+                status = PARTIAL;
+            }
+        }
+    }
+    if snapshots.is_empty() && images.is_empty() {
+        return Ok(FAILED);
+    }
+    let mut list = Vec::new();
+    let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
+        let format = found.site.map_or("", |s| s.format.as_str());
+        let wanted = filter.wants_site(id, Some(&found))
+            && args
+                .grep
+                .as_ref()
+                .is_none_or(|g| g.is_match(format.as_bytes()))
+            && (!args.used || records.is_some_and(|n| n > 0));
+        if wanted && args.json {
+            let mut o = Object::new(&mut list);
+            o.text("type", "site");
+            site_json(id, Some(&found), &mut o);
+            o.text("build_id", found.image.build_id.as_str());
+            o.maybe("records", records);
+            o.end();
+            list.push(b'\n');
+        } else if wanted {
+            let (level, text) = describe(id, Some(&found));
+            let records = records.map_or("-".into(), |n| n.to_string());
+            // Writing to a Vec doesn't fail.
+            let _ = writeln!(
+                list,
+                "{id:>7} {records:>11} {level:<5} {} {text}",
+                found.image.name.escape_default()
+            );
+        }
+    };
+    if !snapshots.is_empty() {
+        let input = Input::new(snapshots, &args.tables, status);
+        status = input.status();
+        let streams = input.streams(&[]);
+        let sums = Sums::new(&input.files, &streams, &input.calibrations);
+        for (file, (snapshot, map)) in input.files.iter().zip(&input.maps).enumerate() {
+            for image in &snapshot.images {
+                // Ids have 20 bits; a hostile file says what it likes.
+                let ids = image.first..image.first.saturating_add(image.count);
+                for id in ids.take(1 << 20) {
+                    let records = sums.sites[file].get(&id).map_or(0, |s| s.records);
+                    if let Some(found) = map.find(id) {
+                        row(id, found, Some(records));
+                    }
+                }
+            }
+        }
+    }
+    for image in &images {
+        let all: &[Site] = image.sites.as_ref().map_or(&[], |s| &s.sites);
+        for (index, site) in (0u32..).zip(all) {
+            let found = Found {
+                image_index: 0,
+                image,
+                index,
+                site: Some(site),
+            };
+            row(index, found, None);
+        }
+    }
+    print_all(|out| {
+        if !args.json {
+            writeln!(out, "{:>7} {:>11} {:<5} site", "id", "records", "level")?;
+        }
+        out.append(&mut list);
+        Ok(())
+    })?;
+    Ok(status)
+}
+
+enum Opened {
+    Snapshot(Box<Snapshot>),
+    Image(ImageSites),
+}
+
+fn open(path: &Path) -> Result<Opened, String> {
+    let error = match Snapshot::open(path) {
+        Ok(file) => return Ok(Opened::Snapshot(Box::new(file))),
+        Err(e) => e,
+    };
+    match read_table(path, |_| true) {
+        Ok(Some(table)) => Ok(Opened::Image(SiteMap::image(table, path))),
+        Ok(None) => Err(format!("{}: has no call sites", path.display())),
+        Err(e) if e.starts_with("neither") => Err(error),
+        Err(e) => Err(format!("{}: {e}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (n, text) in [
+            (0.0, "0"),
+            (7.0, "7"),
+            (1.5, "1.50"),
+            (999.0, "999"),
+            (1000.0, "1.00k"),
+            (12_345.0, "12.3k"),
+            (999_499.0, "999k"),
+            (999_600.0, "1.00M"),
+            (4e9, "4.00G"),
+            (1e20, "100000000T"),
+        ] {
+            assert_eq!(short(n), text);
+        }
+    }
+}

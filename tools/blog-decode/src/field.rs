@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The fields of a record by name, for conditions ([`expr`](crate::expr)) and for templates
+//! ([`output::template`](crate::output::template)).
+
+use std::borrow::Cow;
+
+use crate::{
+    blogfmt::bytes::until_nul,
+    format::{
+        errno,
+        print::{
+            Printer,
+            Spec, //
+        },
+        template::Slot,
+        value::{
+            Value,
+            View, //
+        }, //
+    },
+    merge::Stream,
+    output::digits,
+    record::Writer,
+    sidetable::{
+        Found,
+        Site, //
+    },
+    wire::record::Level, //
+};
+
+/// A record of which fields are asked for.
+pub struct Subject<'a> {
+    /// The ring.
+    pub stream: &'a Stream,
+    /// Who wrote it.
+    pub writer: &'a Writer,
+    /// Site id.
+    pub id: u32,
+    /// Image and site.
+    pub found: Option<&'a Found<'a>>,
+    /// The bytes of its arguments.
+    pub payload: &'a [u8],
+    /// Where they are.
+    pub slots: &'a [Slot],
+    /// The message, if [`Selector::needs_message`].
+    pub message: &'a [u8],
+}
+
+impl Subject<'_> {
+    fn site(&self) -> Option<&Site> {
+        self.found?.site
+    }
+}
+
+/// A field that each record has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Field {
+    Component,
+    Level,
+    Context,
+    Cpu,
+    Pid,
+    Tgid,
+    Comm,
+    Site,
+    Image,
+    Module,
+    File,
+    Line,
+    Format,
+    Message,
+}
+
+const FIELDS: [(&str, Field); 14] = [
+    ("component", Field::Component),
+    ("level", Field::Level),
+    ("context", Field::Context),
+    ("cpu", Field::Cpu),
+    ("pid", Field::Pid),
+    ("tgid", Field::Tgid),
+    ("comm", Field::Comm),
+    ("site", Field::Site),
+    ("image", Field::Image),
+    ("module", Field::Module),
+    ("file", Field::File),
+    ("line", Field::Line),
+    ("format", Field::Format),
+    ("message", Field::Message),
+];
+
+/// Which field: `component`, …, `arg.NAME`, `arg.0`, `arg.NAME.FIELD`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// What each record has.
+    Field(Field),
+    /// An argument, and the steps into it.
+    Argument(Vec<String>),
+}
+
+/// A value of a record, or of the condition.
+#[allow(missing_docs)]
+pub enum Val<'a> {
+    Number(i128),
+    Text(Cow<'a, [u8]>),
+    Bool(bool),
+    Errno(i32),
+    Level(u8),
+}
+
+impl Val<'_> {
+    /// Appends it as text.
+    pub fn print(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Number(n) => digits::push_signed(out, *n),
+            Self::Text(t) => out.extend_from_slice(t),
+            Self::Bool(b) => out.extend_from_slice(if *b { b"true" } else { b"false" }),
+            Self::Errno(n) => match errno::name(n.unsigned_abs()) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None => digits::push_signed(out, (*n).into()),
+            },
+            Self::Level(n) => {
+                let name = Level::from_u8(*n).map_or("?", Level::name);
+                out.extend_from_slice(name.as_bytes());
+            }
+        }
+    }
+}
+
+fn text(s: &str) -> Val<'_> {
+    Val::Text(Cow::Borrowed(s.as_bytes()))
+}
+
+impl Selector {
+    /// The field of this name; `None` if there is none, an error if it can't be one.
+    pub fn parse(word: &str) -> Result<Option<Self>, String> {
+        if let Some(path) = word.strip_prefix("arg.") {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            if path.iter().any(String::is_empty) {
+                return Err("the name of an argument is expected".into());
+            }
+            return Ok(Some(Self::Argument(path)));
+        }
+        let found = FIELDS.iter().find(|(name, _)| *name == word);
+        Ok(found.map(|(_, field)| Self::Field(*field)))
+    }
+
+    /// All names but those of arguments.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FIELDS.iter().map(|(name, _)| *name)
+    }
+
+    /// Whether [`Subject::message`] is looked at.
+    pub fn needs_message(&self) -> bool {
+        *self == Self::Field(Field::Message)
+    }
+
+    /// The field's value, if the record has it.
+    pub fn value<'a>(&self, s: &'a Subject<'a>) -> Option<Val<'a>> {
+        let field = match self {
+            Self::Argument(path) => {
+                let (value, path) = argument(path, s)?;
+                return inner(value, path);
+            }
+            Self::Field(field) => field,
+        };
+        Some(match field {
+            Field::Component => text(&s.stream.component),
+            Field::Level => Val::Level(s.site()?.level),
+            Field::Context => text(s.writer.context?.name()),
+            Field::Cpu => Val::Number(s.writer.cpu?.into()),
+            Field::Pid => Val::Number(s.writer.task?.pid.into()),
+            Field::Tgid => Val::Number(s.writer.task?.tgid.into()),
+            Field::Comm => Val::Text(Cow::Borrowed(until_nul(&s.writer.task.as_ref()?.comm))),
+            Field::Site => Val::Number(s.id.into()),
+            Field::Image => text(&s.found?.image.name),
+            Field::Module => text(&s.site()?.module),
+            Field::File => text(&s.site()?.file),
+            Field::Line => Val::Number(s.site()?.line.into()),
+            Field::Format => text(&s.site()?.format),
+            Field::Message => Val::Text(Cow::Borrowed(s.message)),
+        })
+    }
+
+    /// Appends the field as text; an argument as `{}`, or else `{:?}`, prints it. `false`: the
+    /// record doesn't have it.
+    pub fn print(&self, s: &Subject<'_>, out: &mut Vec<u8>) -> bool {
+        if let Self::Argument(path) = self {
+            if let Some((value, [])) = argument(path, s) {
+                value.print(&Spec::DISPLAY, &mut Printer::new(out));
+                return true;
+            }
+        }
+        match self.value(s) {
+            Some(v) => v.print(out),
+            None => return false,
+        }
+        true
+    }
+}
+
+/// An argument, and what is left of the path to a part of it.
+fn argument<'a, 'p>(path: &'p [String], s: &'a Subject<'a>) -> Option<(Value<'a>, &'p [String])> {
+    let template = s.site()?.template.as_ref().ok()?;
+    let (first, rest) = path.split_first()?;
+    let mut arguments = template.arguments(s.payload, s.slots);
+    let value = match first.parse::<usize>() {
+        Ok(i) => arguments.nth(i)?.1,
+        // Named arguments come after positional ones, which are known by their source text.
+        Err(_) => arguments.filter(|(name, ..)| name == first).last()?.1,
+    };
+    Some((value, rest))
+}
+
+/// What a value is to a condition, after as many steps into it as `path` has.
+fn inner<'a>(value: Value<'a>, path: &[String]) -> Option<Val<'a>> {
+    let view = value.view();
+    match view {
+        View::Option(v) => return inner(v?, path),
+        View::Result(Ok(v)) => return inner(v, path),
+        View::Derived(_, variant, mut fields) => {
+            return match path.split_first() {
+                None => Some(text(&variant.name)),
+                Some((step, rest)) => {
+                    let field = match step.parse::<usize>() {
+                        Ok(i) => fields.nth(i)?,
+                        Err(_) => fields.find(|(name, _)| name == step)?,
+                    };
+                    inner(field.1, rest)
+                }
+            }
+        }
+        _ if !path.is_empty() => return None,
+        _ => {}
+    }
+    let owned = |s: String| Val::Text(Cow::Owned(s.into_bytes()));
+    Some(match view {
+        View::Uint(n) => Val::Number(i128::try_from(n).unwrap_or(i128::MAX)),
+        View::Int(n) => Val::Number(n),
+        View::Bool(b) => Val::Bool(b),
+        View::Char(Ok(c)) => owned(c.to_string()),
+        View::Char(Err(n)) => Val::Number(n.into()),
+        View::Str(b) | View::CStr(b) | View::Bytes(b) => Val::Text(Cow::Borrowed(b)),
+        View::Pointer(p) => Val::Number(p.into()),
+        View::Error(n) | View::Result(Err(n)) => Val::Errno(n),
+        View::Ipv4(a) => owned(a.to_string()),
+        View::Ipv6(a) => owned(a.to_string()),
+        View::Mac(m) => owned(m.map(|b| format!("{b:02x}")).join(":")),
+        View::BadTag(_, tag) => Val::Number(tag.into()),
+        View::Unit | View::Option(_) | View::Result(_) | View::Derived(..) => return None,
+    })
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which records are wanted: the filters of the command line, all of which must agree.
+//!
+//! Those that need no message are asked first. Losses have no level, site or message: they pass
+//! wherever the lost records may have been of those that are wanted.
+
+use regex::bytes::Regex;
+
+use crate::{
+    clock::Calibration,
+    expr::Expr,
+    field::Subject,
+    merge::{
+        Event,
+        What, //
+    },
+    record::Writer,
+    sidetable::Found,
+    wire::record::Context, //
+};
+
+/// Which records are wanted. The default is all.
+#[derive(Default)]
+pub struct Filter {
+    /// Names of components; empty is all.
+    pub components: Vec<String>,
+    /// The least important level that is shown.
+    pub level: Option<u8>,
+    /// Call sites; empty is all.
+    pub sites: Vec<SitePattern>,
+    /// Thread or process ids; empty is all.
+    pub pids: Vec<i32>,
+    /// Names of tasks, `*` matches anything; empty is all.
+    pub comms: Vec<String>,
+    /// CPUs of interrupts, first and last; empty is all.
+    pub cpus: Vec<(u32, u32)>,
+    /// Contexts; empty is all.
+    pub contexts: Vec<Context>,
+    /// Earliest time.
+    pub since: Option<Instant>,
+    /// Latest time.
+    pub until: Option<Instant>,
+    /// What must be true of the record.
+    pub expr: Option<Expr>,
+    /// What the message must match.
+    pub grep: Option<Regex>,
+    /// Whether records that `expr` or `grep` refuse are wanted too, as context of others.
+    pub with_context: bool,
+}
+
+/// A time that a user has named, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instant {
+    /// Since boot.
+    Boot(i128),
+    /// Since 1970.
+    Real(i128),
+    /// Before the snapshot was taken.
+    BeforeEnd(i128),
+}
+
+/// A call site that a user has named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SitePattern {
+    /// By its id.
+    Id(u32),
+    /// By the end of its file's path, and first and last line.
+    File(String, (u32, u32)),
+}
+
+impl SitePattern {
+    /// Reads `12`, `rnull.rs`, `block/rnull.rs:71` or `rnull.rs:70-80`.
+    pub fn parse(s: &str) -> Result<Self, String> {
+        if let Ok(id) = s.parse() {
+            return Ok(Self::Id(id));
+        }
+        let (file, lines) = match s.rsplit_once(':') {
+            Some((file, lines)) => (file, parse_range(lines)?),
+            None => (s, (0, u32::MAX)),
+        };
+        match file.trim_start_matches("./") {
+            "" => Err("not a site id, FILE, FILE:LINE or FILE:FIRST-LAST".into()),
+            file => Ok(Self::File(file.to_owned(), lines)),
+        }
+    }
+
+    fn matches(&self, id: u32, found: Option<&Found<'_>>) -> bool {
+        match self {
+            Self::Id(n) => *n == id,
+            Self::File(end, (first, last)) => {
+                found.and_then(|f| f.site).is_some_and(|site| {
+                    let before = site.file.strip_suffix(end.as_str());
+                    // A whole name, not the end of one.
+                    before.is_some_and(|b| b.is_empty() || b.ends_with('/') || end.starts_with('/'))
+                        && (*first..=*last).contains(&site.line)
+                })
+            }
+        }
+    }
+}
+
+/// Reads `3` or `3-5`.
+pub fn parse_range(s: &str) -> Result<(u32, u32), String> {
+    let (first, last) = s.split_once('-').unwrap_or((s, s));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
+        _ => Err(format!("{s:?} is neither a number nor FIRST-LAST")),
+    }
+}
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches_glob(name: &[u8], pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default().as_bytes()) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts.filter(|p| !p.is_empty()) {
+        match rest.windows(part.len()).position(|w| w == part.as_bytes()) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last.as_bytes())
+}
+
+impl Filter {
+    /// Whether a component is wanted.
+    pub fn wants_component(&self, name: &str) -> bool {
+        self.components.is_empty() || self.components.iter().any(|c| c == name)
+    }
+
+    /// Whether anything but the component matters.
+    pub fn is_by_record(&self) -> bool {
+        let Self {
+            components: _,
+            level,
+            sites,
+            pids,
+            comms,
+            cpus,
+            contexts,
+            since,
+            until,
+            expr,
+            grep,
+            with_context: _,
+        } = self;
+        level.is_some()
+            || !sites.is_empty()
+            || !pids.is_empty()
+            || !comms.is_empty()
+            || !cpus.is_empty()
+            || !contexts.is_empty()
+            || since.is_some()
+            || until.is_some()
+            || expr.is_some()
+            || grep.is_some()
+    }
+
+    /// By what is known of every event.
+    pub fn wants_event(&self, event: &Event<'_>, c: &Calibration) -> bool {
+        self.wants_writer(event) && self.wants_time(event.clock, c)
+    }
+
+    fn wants_writer(&self, event: &Event<'_>) -> bool {
+        if self.pids.is_empty()
+            && self.comms.is_empty()
+            && self.cpus.is_empty()
+            && self.contexts.is_empty()
+        {
+            return true;
+        }
+        let Writer { context, cpu, task } = event.writer;
+        if matches!(event.what, What::Loss { .. }) && event.stream.shared().is_some() {
+            // They may have been anyone's.
+            return true;
+        }
+        (self.pids.is_empty()
+            || task.is_some_and(|t| self.pids.contains(&t.pid) || self.pids.contains(&t.tgid)))
+            && (self.comms.is_empty()
+                || task.is_some_and(|t| {
+                    let name = crate::blogfmt::bytes::until_nul(&t.comm);
+                    self.comms.iter().any(|c| matches_glob(name, c))
+                }))
+            && (self.cpus.is_empty()
+                || cpu.is_some_and(|n| self.cpus.iter().any(|(a, b)| (*a..=*b).contains(&n))))
+            && (self.contexts.is_empty() || context.is_some_and(|c| self.contexts.contains(&c)))
+    }
+
+    fn wants_time(&self, clock: u64, c: &Calibration) -> bool {
+        let cmp = |limit: Instant| match limit {
+            Instant::Boot(ns) => c.boot(clock).cmp(&ns),
+            Instant::Real(ns) => c.real(clock).cmp(&ns),
+            Instant::BeforeEnd(ns) => {
+                let end = c.taken().map_or(0, |p| i128::from(p.boot));
+                c.boot(clock).cmp(&(end - ns))
+            }
+        };
+        self.since.is_none_or(|t| cmp(t).is_ge()) && self.until.is_none_or(|t| cmp(t).is_le())
+    }
+
+    /// By its call site. A record of which the site isn't known passes the level.
+    pub fn wants_site(&self, id: u32, found: Option<&Found<'_>>) -> bool {
+        let level = found.and_then(|f| f.site).map(|s| s.level);
+        if let (Some(level), Some(max)) = (level, self.level) {
+            if level > max {
+                return false;
+            }
+        }
+        self.sites.is_empty() || self.sites.iter().any(|s| s.matches(id, found))
+    }
+
+    /// By `expr`, without or with the message.
+    pub fn wants_values(&self, subject: &Subject<'_>, has_message: bool) -> bool {
+        match &self.expr {
+            Some(e) if e.needs_message() == has_message => e.is_true(subject),
+            _ => true,
+        }
+    }
+
+    /// By the message.
+    pub fn wants_message(&self, message: &[u8]) -> bool {
+        self.grep.as_ref().is_none_or(|g| g.is_match(message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_patterns() {
+        for (name, pattern, matches) in [
+            ("fio", "fio", true),
+            ("fio", "fi", false),
+            ("fio", "f*", true),
+            ("fio", "*", true),
+            ("fio", "*o", true),
+            ("fio", "f*i*o", true),
+            ("fio", "fio*o", false),
+            ("kworker/0:1", "kworker/*:1", true),
+            ("kworker/0:2", "kworker/*:1", false),
+            ("aXbXc", "a*X*X*c", true),
+            ("ab", "ab*ab", false),
+            ("", "*", true),
+            ("", "", true),
+        ] {
+            assert_eq!(
+                matches_glob(name.as_bytes(), pattern),
+                matches,
+                "{name} {pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn sites_are_read_in_all_forms() {
+        let file = |s: &str, lines| Ok(SitePattern::File(s.to_owned(), lines));
+        assert_eq!(SitePattern::parse("12"), Ok(SitePattern::Id(12)));
+        assert_eq!(SitePattern::parse("a.rs"), file("a.rs", (0, u32::MAX)));
+        assert_eq!(SitePattern::parse("x/a.rs:7"), file("x/a.rs", (7, 7)));
+        assert_eq!(SitePattern::parse("./a.rs:7-9"), file("a.rs", (7, 9)));
+        for bad in ["", ":7", "a.rs:x", "a.rs:9-7", "a.rs:"] {
+            assert!(SitePattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

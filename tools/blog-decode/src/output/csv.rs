@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries as comma-separated values (RFC 4180, lines end with LF), for spreadsheets and databases.
+//!
+//! The columns are those of [`HEADER`]; what isn't known is empty. Losses have `lost` as their
+//! level. Bytes that are no UTF-8 become U+FFFD.
+
+use super::{
+    digits,
+    level_name,
+    text::loss, //
+};
+use crate::{
+    blogfmt::bytes::until_nul,
+    decode::{
+        Content,
+        Entry, //
+    },
+};
+
+/// The columns.
+pub const HEADER: &str =
+    "boot_ns,wall_ns,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
+
+/// Appends the header line.
+pub fn header(out: &mut Vec<u8>) {
+    out.extend_from_slice(HEADER.as_bytes());
+    out.push(b'\n');
+}
+
+/// Appends an entry's line.
+pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    let (clock, c, writer) = (entry.clock, entry.calibration, &entry.writer);
+    let site = match &entry.content {
+        Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
+        Content::Loss { .. } => None,
+    };
+    digits::push_signed(out, c.boot(clock));
+    out.push(b',');
+    digits::push_signed(out, c.real(clock));
+    out.push(b',');
+    match &entry.content {
+        Content::Record(_) => field(site.map_or("", |s| level_name(s.level)).as_bytes(), out),
+        Content::Loss { .. } => field(b"lost", out),
+    }
+    out.push(b',');
+    field(entry.stream.component.as_bytes(), out);
+    out.push(b',');
+    field(writer.context.map_or("", |c| c.name()).as_bytes(), out);
+    out.push(b',');
+    let task = writer.task.as_ref();
+    let numbers = [
+        writer.cpu.map(i128::from),
+        task.map(|t| t.pid.into()),
+        task.map(|t| t.tgid.into()),
+    ];
+    for n in numbers {
+        if let Some(n) = n {
+            digits::push_signed(out, n);
+        }
+        out.push(b',');
+    }
+    field(task.map_or(&[][..], |t| until_nul(&t.comm)), out);
+    out.push(b',');
+    digits::push(out, entry.stream.id.into());
+    out.push(b',');
+    field(site.map_or("", |s| s.module.as_str()).as_bytes(), out);
+    out.push(b',');
+    field(site.map_or("", |s| s.file.as_str()).as_bytes(), out);
+    out.push(b',');
+    if let Some(site) = site {
+        digits::push(out, site.line.into());
+    }
+    out.push(b',');
+    match &entry.content {
+        Content::Record(r) => field(r.message, out),
+        Content::Loss { cause, count } => {
+            let mut text = Vec::new();
+            loss(*cause, *count, &mut text);
+            field(&text, out);
+        }
+    }
+    out.push(b'\n');
+}
+
+fn field(bytes: &[u8], out: &mut Vec<u8>) {
+    let is_plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'"' && *b != b',';
+    if bytes.iter().all(is_plain) {
+        return out.extend_from_slice(bytes);
+    }
+    out.push(b'"');
+    for chunk in bytes.utf8_chunks() {
+        for (i, part) in chunk.valid().split('"').enumerate() {
+            out.extend_from_slice(if i == 0 { b"" } else { b"\"\"" });
+            out.extend_from_slice(part.as_bytes());
+        }
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        for (bytes, expected) in [
+            (&b"plain text"[..], "plain text"),
+            (b"a,b", "\"a,b\""),
+            (b"say \"x\"", "\"say \"\"x\"\"\""),
+            (b"two\nlines", "\"two\nlines\""),
+            (b"\xff", "\"\u{fffd}\""),
+            (b"", ""),
+        ] {
+            let mut out = Vec::new();
+            field(bytes, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+}

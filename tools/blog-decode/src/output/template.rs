@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries by a template that the user gives: what `--format` takes.
+//!
+//! Text, and fields in braces: those of [`field`](crate::field), `time` and `boot` (seconds since
+//! boot), `mono`, `wall`, `clock`, and `args` (all arguments as `name=value`). A width pads as in
+//! Rust: `{level:<5}`, `{pid:>6}`, `{comm:^16}`. `{{` and `}}` are braces, `\n` and `\t` as usual.
+//! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
+
+use super::{
+    digits, iso8601,
+    text::{
+        escape_from,
+        loss, //
+    },
+};
+use crate::{
+    decode::{
+        Content,
+        Entry, //
+    },
+    field::{
+        Field,
+        Selector,
+        Subject, //
+    },
+    format::print::{
+        Printer,
+        Spec, //
+    },
+};
+
+/// A compiled template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Literal(String),
+    Value(What, Option<(Align, usize)>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Boot,
+    Mono,
+    Wall,
+    Clock,
+    Arguments,
+    Field(Selector),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Align {
+    Left,
+    Center,
+    Right,
+}
+
+/// Widest field.
+const MAX_WIDTH: usize = 1000;
+
+impl Template {
+    /// Reads a template.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        let (mut pieces, mut literal) = (Vec::new(), String::new());
+        let mut chars = source.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '{' | '}' if chars.peek() == Some(&c) => {
+                    chars.next();
+                    literal.push(c);
+                }
+                '{' => {
+                    let mut inner = String::new();
+                    loop {
+                        match chars.next() {
+                            Some('}') => break,
+                            Some(c) => inner.push(c),
+                            None => return Err("a \"{\" without \"}\"".into()),
+                        }
+                    }
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(value(&inner)?);
+                }
+                '}' => return Err("a \"}\" without \"{\"; write \"}}\" for a brace".into()),
+                '\\' => match chars.next() {
+                    Some('n') => literal.push('\n'),
+                    Some('t') => literal.push('\t'),
+                    Some('\\') => literal.push('\\'),
+                    _ => return Err("a \"\\\" without n, t or \\ behind it".into()),
+                },
+                c => literal.push(c),
+            }
+        }
+        literal.push('\n');
+        pieces.push(Piece::Literal(literal));
+        Ok(Self(pieces))
+    }
+
+    /// Appends an entry.
+    pub fn entry(&self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let mut lost = Vec::new();
+        let (id, found, payload, slots, message) = match &entry.content {
+            Content::Record(r) => (r.id, r.found.as_ref(), r.payload, r.slots, r.message),
+            Content::Loss { cause, count } => {
+                loss(*cause, *count, &mut lost);
+                (0, None, &[][..], &[][..], lost.as_slice())
+            }
+        };
+        let subject = Subject {
+            stream: entry.stream,
+            writer: &entry.writer,
+            id,
+            found,
+            payload,
+            slots,
+            message,
+        };
+        for piece in &self.0 {
+            match piece {
+                Piece::Literal(s) => out.extend_from_slice(s.as_bytes()),
+                Piece::Value(what, pad) => {
+                    let start = out.len();
+                    print(what, entry, &subject, out);
+                    escape_from(out, start);
+                    if let Some((align, width)) = pad {
+                        pad_from(out, start, *align, *width);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn value(inner: &str) -> Result<Piece, String> {
+    let (name, pad) = inner.split_once(':').unwrap_or((inner, ""));
+    let what = match name {
+        "time" | "boot" => What::Boot,
+        "mono" => What::Mono,
+        "wall" => What::Wall,
+        "clock" => What::Clock,
+        "args" => What::Arguments,
+        name => match Selector::parse(name)? {
+            Some(selector) => What::Field(selector),
+            None => {
+                let names: Vec<&str> = Selector::names().collect();
+                return Err(format!(
+                    "no field {name:?}; there are: time boot mono wall clock args arg.NAME {}",
+                    names.join(" ")
+                ));
+            }
+        },
+    };
+    let (align, width) = match pad.chars().next() {
+        Some('<') => (Align::Left, &pad[1..]),
+        Some('^') => (Align::Center, &pad[1..]),
+        Some('>') => (Align::Right, &pad[1..]),
+        _ => (Align::Left, pad),
+    };
+    let width = match (pad, width.parse::<usize>()) {
+        ("", _) => return Ok(Piece::Value(what, None)),
+        (_, Ok(n)) if n <= MAX_WIDTH => n,
+        _ => return Err(format!("{pad:?} is no width")),
+    };
+    Ok(Piece::Value(what, Some((align, width))))
+}
+
+fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8>) {
+    let (clock, c) = (entry.clock, entry.calibration);
+    match what {
+        What::Boot => seconds(c.boot(clock), out),
+        What::Mono => seconds(c.mono(clock), out),
+        What::Wall => out.extend_from_slice(iso8601(c.real(clock)).as_bytes()),
+        What::Clock => digits::push(out, clock),
+        What::Arguments => arguments(subject, out),
+        What::Field(Selector::Field(Field::Level)) if subject.id == 0 => {
+            out.extend_from_slice(b"lost");
+        }
+        What::Field(Selector::Field(Field::Site)) if subject.id == 0 => out.push(b'-'),
+        What::Field(selector) => {
+            if !selector.print(subject, out) {
+                out.push(b'-');
+            }
+        }
+    }
+}
+
+fn arguments(subject: &Subject<'_>, out: &mut Vec<u8>) {
+    let site = subject.found.and_then(|f| f.site);
+    let Some(Ok(template)) = site.map(|s| s.template.as_ref()) else {
+        return;
+    };
+    let all = template.arguments(subject.payload, subject.slots);
+    for (i, (name, value, _)) in all.enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b" " });
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'=');
+        value.print(&Spec::DISPLAY, &mut Printer::new(out));
+    }
+}
+
+/// Seconds with all nine digits.
+fn seconds(ns: i128, out: &mut Vec<u8>) {
+    if ns < 0 {
+        out.push(b'-');
+    }
+    let ns = ns.unsigned_abs();
+    digits::push_wide(out, ns / 1_000_000_000);
+    out.push(b'.');
+    digits::push_padded(out, (ns % 1_000_000_000) as u64, 9, b'0');
+}
+
+fn pad_from(out: &mut Vec<u8>, start: usize, align: Align, width: usize) {
+    let has = String::from_utf8_lossy(&out[start..]).chars().count();
+    let missing = width.saturating_sub(has);
+    let before = match align {
+        Align::Left => 0,
+        Align::Center => missing / 2,
+        Align::Right => missing,
+    };
+    out.resize(out.len() + missing, b' ');
+    out[start..].rotate_right(before);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_templates_are_refused() {
+        for (source, what) in [
+            ("{", "without"),
+            ("}", "without"),
+            ("{mesage}", "no field \"mesage\""),
+            ("{pid:x}", "no width"),
+            ("{pid:>99999}", "no width"),
+            ("{arg.}", "name of an argument"),
+            ("\\q", "without n, t"),
+        ] {
+            let e = Template::parse(source).unwrap_err();
+            assert!(e.contains(what), "{source}: {e}");
+        }
+    }
+
+    #[test]
+    fn padding_counts_characters() {
+        for (align, expected) in [
+            (Align::Left, "x\u{e9}\u{e9}   |"),
+            (Align::Center, "x \u{e9}\u{e9}  |"),
+            (Align::Right, "x   \u{e9}\u{e9}|"),
+        ] {
+            let mut out = "x\u{e9}\u{e9}".as_bytes().to_vec();
+            pad_from(&mut out, 1, align, 5);
+            out.push(b'|');
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the command `stats` counts: records, bytes and time by ring, component and call site.
+//!
+//! It goes through one ring after the other and prints no message, so it is several times as fast
+//! as [`decode`](crate::decode).
+
+use std::collections::BTreeMap;
+
+use crate::{
+    clock::Calibration,
+    merge::{
+        each_record,
+        Counts,
+        Stream, //
+    },
+    snapshot::Snapshot,
+    wire::record::{
+        HEADER_SIZE,
+        LOST_CAUSES,
+        SITE_MAX, //
+    }, //
+};
+
+/// Records and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Records.
+    pub records: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+    }
+}
+
+/// From when to when, in ns since boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first record.
+    pub first: i128,
+    /// The last one.
+    pub last: i128,
+}
+
+impl Span {
+    /// Its length in seconds.
+    pub fn seconds(&self) -> f64 {
+        (self.last - self.first).max(0) as f64 / 1e9
+    }
+
+    fn unite(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(Self {
+                first: a.first.min(b.first),
+                last: a.last.max(b.last),
+            }),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// What a ring holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingSum {
+    /// What came out of it, and what did not.
+    pub counts: Counts,
+    /// Its records.
+    pub sum: Sum,
+    /// When they were written.
+    pub span: Option<Span>,
+}
+
+/// What a component holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComponentSum {
+    /// Rings.
+    pub rings: u64,
+    /// Records of all rings.
+    pub sum: Sum,
+    /// When they were written.
+    pub span: Option<Span>,
+    /// From when on nothing is gone from any ring; `None` if nothing ever was.
+    pub complete_from: Option<i128>,
+    /// Records that are gone: overwritten, or not in the file.
+    pub gone: u64,
+    /// Records that were never written.
+    pub lost: u64,
+}
+
+impl ComponentSum {
+    /// For how many seconds before its last record everything is there.
+    pub fn complete(&self) -> Option<f64> {
+        let Span { first, last } = self.span?;
+        let first = self.complete_from.unwrap_or(first);
+        Some(Span { first, last }.seconds())
+    }
+}
+
+/// All sums.
+#[derive(Default)]
+pub struct Sums {
+    /// By ring.
+    pub rings: Vec<RingSum>,
+    /// By component.
+    pub components: BTreeMap<String, ComponentSum>,
+    /// By file and site id; ids without records are left out.
+    pub sites: Vec<BTreeMap<u32, Sum>>,
+}
+
+impl Sums {
+    /// Counts everything.
+    pub fn new(files: &[Snapshot], streams: &[Stream], calibrations: &[Calibration]) -> Self {
+        let mut this = Self::default();
+        // Indexed by site id, and as long as the highest one that was seen.
+        let mut sites: Vec<Vec<Sum>> = vec![Vec::new(); files.len()];
+        for stream in streams {
+            let mut ring = RingSum::default();
+            let mut clocks: Option<(u64, u64)> = None;
+            ring.counts = each_record(files, stream, |file, clock, site, len| {
+                let one = Sum {
+                    records: 1,
+                    bytes: (len + HEADER_SIZE) as u64,
+                };
+                ring.sum.add(one);
+                let (first, last) = clocks.get_or_insert((clock, clock));
+                *first = clock.min(*first);
+                *last = clock.max(*last);
+                let all = &mut sites[file];
+                let at = (site & SITE_MAX) as usize;
+                if at >= all.len() {
+                    all.resize(at + 1, Sum::default());
+                }
+                all[at].add(one);
+            });
+            let c = &calibrations[stream.file];
+            ring.span = clocks.map(|(first, last)| Span {
+                first: c.boot(first),
+                last: c.boot(last),
+            });
+            this.component(stream, &ring);
+            this.rings.push(ring);
+        }
+        this.sites = sites
+            .into_iter()
+            .map(|all| {
+                let all = (0u32..).zip(all);
+                all.filter(|(_, sum)| sum.records != 0).collect()
+            })
+            .collect();
+        this
+    }
+
+    fn component(&mut self, stream: &Stream, ring: &RingSum) {
+        let c = self.components.entry(stream.component.clone()).or_default();
+        c.rings += 1;
+        c.sum.add(ring.sum);
+        c.span = Span::unite(c.span, ring.span);
+        let n = &ring.counts;
+        let gone = n
+            .overwritten
+            .saturating_add(n.missing)
+            .saturating_add(n.damaged)
+            .saturating_add(n.lagged);
+        c.gone = c.gone.saturating_add(gone);
+        let lost = stream.ring.map_or([0; LOST_CAUSES], |r| r.lost);
+        c.lost = lost.iter().fold(c.lost, |sum, &n| sum.saturating_add(n));
+        if gone > 0 {
+            c.complete_from = c.complete_from.max(ring.span.map(|s| s.first));
+        }
+    }
+}
