@@ -129,7 +129,7 @@ fn sample_page() {
     );
     let mut copy = [0; 512];
     // SAFETY: The page was formatted, and lives.
-    let len = unsafe { ring::PageHeader::copy(page, 1, &mut copy) }.expect("a page");
+    let len = unsafe { ring::PageHeader::copy(page, 512, 1, &mut copy) }.expect("a page");
     say("sample.page", hex(&copy[..len]));
 }
 
