@@ -470,7 +470,7 @@ impl Progress {
             endian: format::ENDIAN,
             wire_version: WIRE_VERSION,
             header_size: size_of::<format::FileHeader>() as u32,
-            reserved: 0,
+            flags: 0,
             crc: 0,
         };
         let bytes = header.as_bytes();

@@ -34,6 +34,9 @@ use super::record::LOST_CAUSES;
 pub const VERSION: u32 = 1;
 /// First 8 bytes of the file.
 pub const FILE_MAGIC: [u8; 8] = *b"BLOGSNAP";
+/// In [`FileHeader::flags`]: written by a file `stream`. Sections repeat as things change, Page
+/// sections are pieces, and there is no [`Kind::End`] as long as the stream has not ended.
+pub const FLAG_STREAM: u32 = 1;
 /// First 4 bytes of each section, read as a native integer.
 pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");
 /// Value of [`FileHeader::endian`] as the writer's machine sees it.
@@ -61,8 +64,8 @@ pub struct FileHeader {
     pub wire_version: u32,
     /// Size of this header in bytes.
     pub header_size: u32,
-    /// 0.
-    pub reserved: u32,
+    /// [`FLAG_STREAM`], or 0.
+    pub flags: u32,
     /// CRC-32 of the 28 bytes before.
     pub crc: u32,
 }

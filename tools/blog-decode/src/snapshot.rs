@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reads a snapshot file, whole or damaged.
+//! Reads a snapshot file or the capture of a stream, whole or damaged.
 //!
 //! [`Snapshot::open`] goes through all sections once, checks every checksum, and keeps what
 //! describes the file plus *where* each page is; [`merge`](crate::merge) reads pages when it needs
@@ -8,6 +8,9 @@
 //!
 //! Where a section is damaged, it goes to the next one whose header has the right checksum. What
 //! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
+//!
+//! The capture of a stream has the same sections. They come again when they change, a ring may go
+//! to another task in the middle, and pages are in pieces. It may stop anywhere: that is no damage.
 
 use std::{
     collections::HashMap,
@@ -68,7 +71,7 @@ pub struct Damage {
     pub lost_sections: u64,
     /// Bytes that belong to no section.
     pub skipped_bytes: u64,
-    /// The file ends before its End section.
+    /// The file ends before its End section, and is no capture of a stream.
     pub cut_off: bool,
     /// The file's own header is damaged.
     pub bad_header: bool,
@@ -95,9 +98,10 @@ pub struct PageRef {
 /// A ring and where its pages are.
 #[derive(Clone, Debug)]
 pub struct RingPages {
-    /// Its section; `None` if that is lost.
+    /// Its section, the last one if there are several; `None` if that is lost.
     pub ring: Option<Ring>,
-    /// Component and ring id.
+    /// Component and ring id. In the capture of a stream, a ring that went to another task is there
+    /// once for each.
     pub id: (u32, u32),
     /// Pages in the order of the file.
     pub pages: Vec<PageRef>,
@@ -109,6 +113,8 @@ pub struct Snapshot {
     pub name: String,
     /// The file.
     pub source: Source,
+    /// Whether it is the capture of a stream.
+    pub stream: bool,
     /// The machine; `None` if that section is lost.
     pub system: Option<System>,
     /// Clock kind and rate; `None` if that section is lost.
@@ -138,6 +144,7 @@ impl Snapshot {
         let mut this = Self {
             name,
             source,
+            stream: false,
             system: None,
             clock: None,
             pairs: Vec::new(),
@@ -192,6 +199,7 @@ impl Snapshot {
                     h.wire_version
                 ));
             }
+            self.stream = h.flags & wire::FLAG_STREAM != 0;
             return Ok(u64::from(h.header_size).max(FILE_HEADER as u64));
         }
         // Big-endian files have another checksum only if they say so consistently.
@@ -333,6 +341,9 @@ impl Scan<'_> {
             let Some(header) = self.file.section_at(at)? else {
                 // Damage, or the end.
                 let next = self.file.find_section(at + 1, size)?;
+                if next.is_none() && self.stopped_in_header(at)? {
+                    break;
+                }
                 self.file.damage.skipped_bytes += next.unwrap_or(size) - at;
                 match next {
                     Some(next) => at = next,
@@ -342,9 +353,12 @@ impl Scan<'_> {
             };
             let body = at + SECTION_HEADER as u64;
             if header.len > size - body.min(size) {
-                self.file.damage.bad_sections += 1;
                 // Believe the length only if nothing sound follows.
-                match self.file.find_section(at + ALIGN, size)? {
+                let next = self.file.find_section(at + ALIGN, size)?;
+                if next.is_some() || !self.file.stream {
+                    self.file.damage.bad_sections += 1;
+                }
+                match next {
                     Some(next) => at = next,
                     None => break,
                 }
@@ -361,11 +375,20 @@ impl Scan<'_> {
             }
             at = body + header.len.next_multiple_of(ALIGN);
         }
-        self.file.damage.cut_off = !self.ended;
+        self.file.damage.cut_off = !self.ended && !self.file.stream;
         if self.sections == 0 {
             return Err("damaged: nothing in it is whole".into());
         }
         Ok(())
+    }
+
+    /// Whether the capture of a stream stops in the middle of the section header at `at`.
+    fn stopped_in_header(&self, at: u64) -> Result<bool, String> {
+        let mut raw = [0; SECTION_HEADER];
+        let n = self.file.read_some(at, &mut raw)?;
+        let magic = wire::SECTION_MAGIC.to_le_bytes();
+        let n_magic = n.min(magic.len());
+        Ok(self.file.stream && n < SECTION_HEADER && raw[..n_magic] == magic[..n_magic])
     }
 
     /// Notices sections that are missing before this one.
@@ -412,7 +435,7 @@ impl Scan<'_> {
                 None => return false,
             },
             Some(Kind::Ring) => match f.ring() {
-                Some(ring) => self.ring_mut((ring.component, ring.ring)).ring = Some(ring),
+                Some(ring) => self.ring(ring),
                 None => return false,
             },
             Some(Kind::Page) => return self.page(at, payload),
@@ -428,6 +451,21 @@ impl Scan<'_> {
         true
     }
 
+    /// Takes what is said of a ring, which may be said again when it has changed.
+    fn ring(&mut self, new: Ring) {
+        let id = (new.component, new.ring);
+        let known = self.ring_mut(id);
+        if let Some(known) = &known.ring {
+            let who = |r: &Ring| (r.context, r.cpu, r.pid, r.tgid);
+            // A task that has ended doesn't come back.
+            if who(known) != who(&new) || known.retired > new.retired {
+                self.rings.remove(&id);
+            }
+        }
+        self.ring_mut(id).ring = Some(new);
+    }
+
+    /// Who has the ring with this id now.
     fn ring_mut(&mut self, id: (u32, u32)) -> &mut RingPages {
         let rings = &mut self.file.rings;
         let index = *self.rings.entry(id).or_insert_with(|| {
@@ -508,7 +546,7 @@ impl Fields<'_> {
             endian: self.u32()?,
             wire_version: self.u32()?,
             header_size: self.u32()?,
-            reserved: self.u32()?,
+            flags: self.u32()?,
             crc: self.u32()?,
         })
     }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Captures of streams: they stop anywhere, their sections come again, and their rings change hands.
+
+mod common;
+
+use blog_decode::{
+    blogfmt::source::Source,
+    snapshot::Snapshot, //
+};
+use common::snapshot::{
+    Builder,
+    Page,
+    Ring,
+    BOOT_ID, //
+};
+
+/// Marks what was built as the capture of a stream.
+fn as_stream(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes[24..28].copy_from_slice(&1u32.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[..28]);
+    bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Result<Snapshot, String> {
+    Snapshot::read("test".into(), Source::Memory(bytes.to_vec()))
+}
+
+fn piece(ring: u32, seq: u64, first: u64, records: u64) -> Page {
+    let mut page = Page::new(ring, seq, 1000, first);
+    for n in first..first + records {
+        page.record(1000 + n, 1, (&(n as u32),));
+    }
+    page
+}
+
+/// A ring in three pieces of two pages, and the offsets at which its sections end.
+fn capture() -> (Vec<u8>, Vec<usize>) {
+    let mut b = Builder::new();
+    let ring = Ring::task(1, 3, 7, "dd");
+    let mut ends = Vec::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [1 << 40; 4]])
+        .images(&[(1, 10, b"id", "test")])
+        .component(1, "c")
+        .ring(&ring);
+    ends.push(b.bytes.len());
+    for page in [piece(3, 1, 0, 4), piece(3, 1, 4, 1), piece(3, 2, 5, 9)] {
+        b.page(&ring, &page);
+        ends.push(b.bytes.len());
+    }
+    (as_stream(b.bytes), ends)
+}
+
+#[test]
+fn a_capture_may_stop_anywhere() {
+    let (bytes, ends) = capture();
+    for len in ends[0]..=bytes.len() {
+        let file = read(&bytes[..len]).unwrap();
+        assert!(file.stream);
+        assert!(!file.damage.any(), "{len}: {:?}", file.damage);
+        // What is whole is there. Padding may be missing.
+        let whole = ends[1..].iter().filter(|end| **end <= len + 7).count();
+        let pieces = &file.rings[0].pages;
+        assert!(pieces.len() <= whole);
+        assert!(pieces.len() >= ends[1..].iter().filter(|end| **end <= len).count());
+    }
+    // In a snapshot, that is damage.
+    let mut snapshot = bytes;
+    snapshot[24..28].fill(0);
+    let crc = crc32fast::hash(&snapshot[..28]);
+    snapshot[28..32].copy_from_slice(&crc.to_le_bytes());
+    let file = read(&snapshot).unwrap();
+    assert!(!file.stream && file.damage.cut_off);
+}
+
+#[test]
+fn damage_in_the_middle_of_a_capture_is_damage() {
+    let (bytes, ends) = capture();
+    for at in ends[0]..ends[2] {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x20;
+        let file = read(&bytes).unwrap();
+        let padding = file.rings[0].pages.len() == 3;
+        assert_eq!(file.damage.any(), !padding, "{at}");
+    }
+    // So are bytes at its end that no section starts with.
+    let mut bytes = bytes;
+    bytes.extend([0xff; 9]);
+    assert_eq!(read(&bytes).unwrap().damage.skipped_bytes, 9);
+}
+
+#[test]
+fn the_last_section_of_a_ring_counts() {
+    let mut b = Builder::new();
+    let mut ring = Ring::task(1, 3, 7, "dd");
+    b.system(BOOT_ID).component(1, "c").ring(&ring);
+    b.page(&ring, &piece(3, 1, 0, 4));
+    ring.lost[0] = 5;
+    ring.records = 4;
+    b.ring(&ring).page(&ring, &piece(3, 1, 4, 2));
+    let file = read(&as_stream(b.bytes)).unwrap();
+    assert_eq!(file.rings.len(), 1);
+    assert_eq!(file.rings[0].ring.unwrap().lost[0], 5);
+    assert_eq!(file.rings[0].pages.len(), 2);
+}
+
+#[test]
+fn a_ring_that_changes_hands_is_another_ring() {
+    let mut b = Builder::new();
+    b.system(BOOT_ID).component(1, "c");
+    let mut owners = Vec::new();
+    for (pid, records) in [(7, 2), (8, 3), (9, 1)] {
+        let ring = Ring::task(1, 3, pid, "task");
+        b.ring(&ring);
+        b.page(&ring, &piece(3, 1 + owners.len() as u64, 0, records));
+        owners.push((pid, records));
+    }
+    let file = read(&as_stream(b.bytes)).unwrap();
+    let found: Vec<_> = file
+        .rings
+        .iter()
+        .map(|r| (r.ring.unwrap().pid, u64::from(r.pages[0].info.records())))
+        .collect();
+    assert_eq!(found, owners);
+    assert!(file
+        .rings
+        .iter()
+        .all(|r| r.id == (1, 3) && r.pages.len() == 1));
+}
