@@ -17,7 +17,8 @@
 //! | `writer.rs` | the slow path of a log call |
 //! | `task.rs` | the tables that tasks point to, and the end of a task |
 //! | `clock.rs` | the clock of all records |
-//! | `snapshot.rs`, `sort.rs` | the reader |
+//! | `snapshot.rs`, `sort.rs` | the reader of all that there is |
+//! | `sections.rs`, `piece.rs` | what readers write: sections, and parts of pages |
 //! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
 //!
 //! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
@@ -33,8 +34,10 @@ mod files;
 mod glue;
 mod images;
 mod memory;
+mod piece;
 mod pool;
 mod registry;
+mod sections;
 mod snapshot;
 mod sort;
 mod stats;
@@ -56,7 +59,7 @@ struct Blog;
 impl kernel::Module for Blog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         clock::init()?;
-        snapshot::init();
+        sections::init();
         task::init()?;
         if let Err(e) = registry::init() {
             registry::stop();

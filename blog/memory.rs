@@ -292,6 +292,17 @@ impl Memory {
         }
     }
 
+    /// Copies a page to `to`, as far as it is published; `None` where it is not at position `seq` of
+    /// a ring. The component must be locked.
+    pub(crate) fn copy(&self, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
+        let from = self.store.page(index);
+        if from.is_null() {
+            return None;
+        }
+        // SAFETY: A page that isn't null is formatted, and stays while the component is locked.
+        unsafe { PageHeader::copy(from, PAGE_SIZE as u32, seq, to) }
+    }
+
     /// Takes down that `clear` has hidden a ring up to `end` in the page at `seq`.
     pub(crate) fn set_cleared(&self, ring: u32, seq: u64, end: u32) {
         if let Some(slot) = self.store.rings.get(ring) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The snapshot file: everything there is in the rings, as one self-contained stream.
+//! The snapshot file: everything there is in the rings, as one self-contained file.
 //!
 //! `files.rs` makes a file `snapshot` for each component and one for all; glue.c opens, reads and
 //! closes them. The format is that of `rust/kernel/blog/snapshot.rs`. An open file has a
@@ -12,57 +12,47 @@
 //! that case, the ring's newer pages are looked for, a few times, so that a busy ring doesn't come
 //! out empty. What is missing at the end shows in the counts.
 
-use core::mem::size_of;
 use kernel::{
     blog::{
-        record::{
-            Context,
-            Control,
-            Header,
-            PAGE_HEADER_SIZE,
-            WIRE_VERSION, //
-        },
+        record::Context,
         ring::{
             Info,
-            PageHeader,
             State as RingState, //
         },
-        snapshot::{
-            self as format,
-            Kind, //
-        }, //
+        snapshot as format, //
     },
-    cpu::nr_cpu_ids,
     error::from_result,
     new_mutex,
-    page::PAGE_SIZE,
     prelude::*,
     sync::{
         Arc,
         ArcBorrow,
-        Mutex,
-        SetOnce, //
+        Mutex, //
     },
     types::ForeignOwnable,
     uaccess::{
         UserPtr,
-        UserSlice,
-        UserSliceWriter, //
+        UserSlice, //
     }, //
 };
 
 use crate::{
-    clock,
     component::{
         Inner,
         Mark,
         State, //
     },
-    glue,
     images::name_field,
     memory::Memory,
+    piece,
     pool::Store,
     registry,
+    sections::{
+        copy_out,
+        ring_section,
+        Sections,
+        Source, //
+    },
     sort::sort_by_key,
     task::{
         self,
@@ -72,48 +62,6 @@ use crate::{
 
 /// How often the newer pages of a ring are looked for, after its writer has taken some away.
 const RESCANS: u32 = 8;
-/// Images in one section.
-const IMAGES: usize = 64;
-/// Room for the largest section: its header, a page and what stands before it; or images.
-const ROOM: usize = {
-    let page = size_of::<format::SectionHeader>() + size_of::<format::Page>() + PAGE_SIZE + 8;
-    let images = size_of::<format::SectionHeader>() + IMAGES * size_of::<format::Image>() + 8;
-    if page > images {
-        page
-    } else {
-        images
-    }
-};
-
-/// Random id of this run of BLog, within which site ids are unique.
-static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
-
-/// Called once, when BLog starts.
-pub(crate) fn init() {
-    BOOT_ID.populate(glue::random());
-}
-
-/// Structures of the file format: `repr(C)`, integers only, without padding.
-///
-/// # Safety
-///
-/// Implementers have no padding bytes.
-unsafe trait Plain: Sized {
-    fn as_bytes(&self) -> &[u8] {
-        // SAFETY: All bytes are initialised, as there is no padding.
-        unsafe { core::slice::from_raw_parts(core::ptr::from_ref(self).cast(), size_of::<Self>()) }
-    }
-}
-
-macro_rules! plain {
-    ($($ty:ident)*) => {$(
-        // SAFETY: All fields are integers that follow each other without gaps: their sizes add up
-        // to the size that the format's own assertions demand.
-        unsafe impl Plain for format::$ty {}
-    )*};
-}
-
-plain!(FileHeader SectionHeader System Clock ClockPair Image Component Ring Page End);
 
 /// A page that is to be copied.
 #[derive(Clone, Copy)]
@@ -134,7 +82,7 @@ struct ListedRing {
 }
 
 /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
-fn info_of(memory: &Memory, id: u32) -> Option<Info> {
+pub(crate) fn info_of(memory: &Memory, id: u32) -> Option<Info> {
     let ring = memory.store.ring(id)?;
     (0..100).find_map(|_| ring.info())
 }
@@ -211,86 +159,36 @@ fn list_pages(inner: &Inner, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) 
     Ok(())
 }
 
-/// Copies a page of a ring to `to`; `None` where it is not there any more.
-fn copy_page(inner: &Inner, ring: &ListedRing, page: &Listed, to: &mut [u8]) -> Option<usize> {
-    let (memory, _) = inner.memory()?;
-    let from = memory.store.page(page.index);
-    if from.is_null() {
-        return None;
-    }
-    // SAFETY: A page that isn't null is formatted, and stays while the component is locked.
-    let len = unsafe { PageHeader::copy(from, PAGE_SIZE as u32, page.seq, to) }?;
+/// Copies a page of a ring to `to`, and takes out what `clear` has hidden; returns what is left.
+/// `Err`: it is not there any more.
+fn copy_page(
+    inner: &Inner,
+    ring: &ListedRing,
+    page: &Listed,
+    to: &mut [u8],
+) -> Result<Option<usize>, Gone> {
+    let (memory, _) = inner.memory().ok_or(Gone)?;
+    let len = memory.copy(page.index, page.seq, to).ok_or(Gone)?;
     // The position is unique within a ring, but the page may have gone to another ring, or the ring
     // to another task, since it was listed.
-    let owner = u32::from_ne_bytes(to.get(8..12)?.try_into().ok()?);
-    let info = info_of(memory, ring.id)?;
-    (owner == ring.id && info.first_seq == ring.info.first_seq).then_some(len)
+    let info = info_of(memory, ring.id).ok_or(Gone)?;
+    if piece::ring_of(to) != Some(ring.id) || info.first_seq != ring.info.first_seq {
+        return Err(Gone);
+    }
+    let Some(mark) = &ring.mark else {
+        return Ok(Some(len));
+    };
+    let from = piece::From {
+        seq: mark.seq,
+        end: mark.end,
+        hidden: mark.records,
+        next: None,
+    };
+    Ok(piece::cut(to, &from).map(|piece| piece.len))
 }
 
-/// Takes out of a copy of a page what `clear` has hidden. False: nothing is left of it.
-///
-/// The copy is one of `PageHeader::copy`, and so well-formed; where it isn't, nothing is left.
-pub(crate) fn cut(page: &mut KVVec<u8>, start: usize, mark: &Mark) -> bool {
-    let Some(copy) = page.get_mut(start..) else {
-        return false;
-    };
-    let get = |copy: &[u8], at: usize| -> Option<u64> {
-        let bytes = copy.get(at..at.checked_add(8)?)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
-    };
-    let put = |copy: &mut [u8], at: usize, n: u64| {
-        if let Some(to) = copy.get_mut(at..at + 8) {
-            to.copy_from_slice(&n.to_ne_bytes());
-        }
-    };
-    let done = (|| {
-        // Offsets in `PageInfo`.
-        let (seq, mut base) = (get(copy, 16)?, get(copy, 24)?);
-        let (first, commit) = (get(copy, 32)?, get(copy, 40)?);
-        let end = commit as u32 as usize;
-        if seq > mark.seq {
-            put(copy, 32, first.saturating_sub(mark.records));
-            return Some(end);
-        }
-        let hidden = mark.end as usize;
-        if seq < mark.seq || end <= hidden || end > copy.len() {
-            return None;
-        }
-        let mut at = PAGE_HEADER_SIZE;
-        let mut records = 0;
-        while at < hidden {
-            let header = Header(get(copy, at)?);
-            if header.site() != 0 {
-                records += 1;
-            } else {
-                let word = get(copy, at + 8)? as u32;
-                if Control::from_word(word) == Some(Control::TimeExtend) {
-                    // The time from which what follows counts.
-                    base = get(copy, at + 12)?;
-                }
-            }
-            at = at.checked_add(header.size())?;
-        }
-        if at != hidden {
-            return None;
-        }
-        copy.copy_within(hidden..end, PAGE_HEADER_SIZE);
-        let end = PAGE_HEADER_SIZE + (end - hidden);
-        put(copy, 24, base);
-        let before = first.wrapping_add(records);
-        put(copy, 32, before.saturating_sub(mark.records));
-        let left = (commit >> 32).saturating_sub(records);
-        put(copy, 40, left << 32 | end as u64);
-        Some(end)
-    })();
-    match done {
-        Some(end) => {
-            page.truncate(start + end);
-            true
-        }
-        None => false,
-    }
-}
+/// A page went away before it was copied.
+struct Gone;
 
 /// What comes next.
 #[derive(Clone, Copy)]
@@ -313,15 +211,7 @@ pub(crate) struct Progress {
     /// The only component, or all of them.
     only: Option<Arc<State>>,
     step: Step,
-    /// The section that is being read, and how much of it has been.
-    out: KVVec<u8>,
-    read: usize,
-    /// Sections, rings and pages so far.
-    sections: u32,
-    rings: u32,
-    pages: u32,
-    /// Images so far.
-    images: usize,
+    out: Sections,
     /// Where to look for the next component.
     slot: usize,
     /// The component that it is at, its rings and pages in order.
@@ -347,12 +237,7 @@ impl Progress {
         Ok(Self {
             only,
             step: Step::File,
-            out: KVVec::with_capacity(ROOM, GFP_KERNEL)?,
-            read: 0,
-            sections: 0,
-            rings: 0,
-            pages: 0,
-            images: 0,
+            out: Sections::new()?,
             slot: 0,
             current: None,
             generation: 0,
@@ -367,76 +252,22 @@ impl Progress {
         })
     }
 
-    /// The bytes that come next; empty at the end.
-    pub(crate) fn peek(&mut self) -> Result<&[u8]> {
-        while self.read >= self.out.len() && !matches!(self.step, Step::Done) {
-            self.out.clear();
-            self.read = 0;
-            self.advance()?;
-        }
-        Ok(self.out.get(self.read..).unwrap_or(&[]))
-    }
-
-    /// Goes on by `n` bytes.
-    pub(crate) fn consume(&mut self, n: usize) {
-        self.read = self.read.saturating_add(n);
-    }
-
-    fn push(&mut self, bytes: &[u8]) -> Result {
-        Ok(self.out.extend_from_slice(bytes, GFP_KERNEL)?)
-    }
-
-    /// Starts a section; what is pushed from here on is its payload.
-    fn begin(&mut self) -> Result {
-        self.push(&[0; size_of::<format::SectionHeader>()])
-    }
-
-    /// Ends the section.
-    fn end(&mut self, kind: Kind) -> Result {
-        const SIZE: usize = size_of::<format::SectionHeader>();
-        let payload = self.out.get(SIZE..).unwrap_or(&[]);
-        let mut header = format::SectionHeader {
-            magic: format::SECTION_MAGIC,
-            kind: kind as u16,
-            flags: 0,
-            len: payload.len() as u64,
-            index: self.sections,
-            reserved: 0,
-            payload_crc: glue::crc32(0, payload),
-            crc: 0,
-        };
-        let pad = payload.len().next_multiple_of(8) - payload.len();
-        header.crc = glue::crc32(0, header.as_bytes().get(..SIZE - 4).unwrap_or(&[]));
-        if let Some(place) = self.out.get_mut(..SIZE) {
-            place.copy_from_slice(header.as_bytes());
-        }
-        self.push([0; 8].get(..pad).unwrap_or(&[]))?;
-        self.sections += 1;
-        Ok(())
-    }
-
-    fn section(&mut self, kind: Kind, payload: &impl Plain) -> Result {
-        self.begin()?;
-        self.push(payload.as_bytes())?;
-        self.end(kind)
-    }
-
     /// Makes the next section, or none where there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
             Step::File => {
-                self.file()?;
+                self.out.file(0)?;
                 Step::System
             }
             Step::System => {
-                self.system()?;
+                self.out.system()?;
                 Step::Clock
             }
             Step::Clock => {
-                self.clock()?;
+                self.out.clock()?;
                 Step::Images
             }
-            Step::Images => match self.images()? {
+            Step::Images => match self.out.images()? {
                 true => Step::Images,
                 false => Step::Component,
             },
@@ -444,80 +275,17 @@ impl Progress {
             Step::Ring(n) => self.ring(n)?,
             Step::Pages(n) => self.page(n)?,
             // Modules that were loaded meanwhile.
-            Step::LateImages => match self.images()? {
+            Step::LateImages => match self.out.images()? {
                 true => Step::LateImages,
                 false => Step::End,
             },
             Step::End => {
-                let end = format::End {
-                    sections: self.sections,
-                    rings: self.rings,
-                    pages: self.pages,
-                    reserved: 0,
-                };
-                self.section(Kind::End, &end)?;
+                self.out.end_of_file()?;
                 Step::Done
             }
             Step::Done => Step::Done,
         };
         Ok(())
-    }
-
-    fn file(&mut self) -> Result {
-        let mut header = format::FileHeader {
-            magic: format::FILE_MAGIC,
-            version: format::VERSION,
-            endian: format::ENDIAN,
-            wire_version: WIRE_VERSION,
-            header_size: size_of::<format::FileHeader>() as u32,
-            flags: 0,
-            crc: 0,
-        };
-        let bytes = header.as_bytes();
-        header.crc = glue::crc32(0, bytes.get(..bytes.len() - 4).unwrap_or(&[]));
-        self.push(header.as_bytes())
-    }
-
-    fn system(&mut self) -> Result {
-        let [release, machine, host] = glue::uts();
-        let system = format::System {
-            page_size: PAGE_SIZE as u32,
-            cpus: nr_cpu_ids(),
-            pointer_size: size_of::<usize>() as u32,
-            reserved: 0,
-            release,
-            machine,
-            host,
-            boot_id: BOOT_ID.as_ref().copied().unwrap_or_default(),
-        };
-        self.section(Kind::System, &system)
-    }
-
-    fn clock(&mut self) -> Result {
-        self.begin()?;
-        self.push(clock::section().as_bytes())?;
-        for pair in clock::pairs() {
-            self.push(pair.as_bytes())?;
-        }
-        self.end(Kind::Clock)
-    }
-
-    /// Writes the images that were not written yet, as far as they fit; false: there are none.
-    fn images(&mut self) -> Result<bool> {
-        let (from, total) = (self.images, registry::with_images(|i| i.list().len()));
-        if from >= total {
-            return Ok(false);
-        }
-        self.begin()?;
-        for at in from..total.min(from + IMAGES) {
-            let entry = registry::with_images(|i| i.list().get(at).map(|image| image.entry()));
-            if let Some(entry) = entry {
-                self.push(entry.as_bytes())?;
-            }
-            self.images = at + 1;
-        }
-        self.end(Kind::Images)?;
-        Ok(true)
     }
 
     /// Goes to the next component, makes its lists and writes its section.
@@ -556,7 +324,7 @@ impl Progress {
             })
         })?;
         self.next = 0;
-        self.section(Kind::Component, &section)?;
+        self.out.component(&section)?;
         Ok(Step::Ring(0))
     }
 
@@ -565,27 +333,9 @@ impl Progress {
         let (Some(ring), Some(state)) = (self.list.get(n), &self.current) else {
             return Ok(Step::Component);
         };
-        let info = &ring.info;
-        let section = format::Ring {
-            component: u32::from(state.slot()),
-            ring: ring.id,
-            context: info.owner.context as u8,
-            retired: u8::from(info.state == RingState::Retired),
-            task_state: ring.task_state,
-            reserved: 0,
-            cpu: info.owner.cpu,
-            pid: info.owner.pid,
-            tgid: info.owner.tgid,
-            comm: info.owner.comm,
-            exit_clock: info.exit_clock,
-            records: info.records,
-            lost: info.lost,
-            told: info.told,
-            pages: info.pages,
-            reserved2: 0,
-        };
-        self.section(Kind::Ring, &section)?;
-        self.rings += 1;
+        let mut section = ring_section(state.slot().into(), ring.id, &ring.info);
+        section.task_state = ring.task_state;
+        self.out.ring(&section)?;
         self.newer.clear();
         self.next_newer = 0;
         self.last = 0;
@@ -634,43 +384,35 @@ impl Progress {
             return Ok(Step::Pages(n));
         }
         self.last = page.seq;
-        self.begin()?;
-        let section = format::Page {
-            component: u32::from(state.slot()),
-            ring: id,
-        };
-        self.push(section.as_bytes())?;
-        let start = self.out.len();
-        self.out.resize(start + PAGE_SIZE, 0, GFP_KERNEL)?;
-        if self.copy(&state, n, &page, start) {
-            self.end(Kind::Page)?;
-            self.pages += 1;
-        } else {
-            self.out.clear();
-        }
+        let (list, generation, missed) = (&self.list, self.generation, &mut self.missed);
+        self.out.page(state.slot().into(), id, |to| {
+            let copied = state.with(|inner| match list.get(n) {
+                Some(ring) if inner.generation == generation => copy_page(inner, ring, &page, to),
+                // Ids and indices mean something else now.
+                _ => Err(Gone),
+            });
+            match copied {
+                Ok(len) => Some((len?, ())),
+                Err(Gone) => {
+                    *missed = true;
+                    None
+                }
+            }
+        })?;
         Ok(Step::Pages(n))
     }
+}
 
-    /// Copies a page behind what `out` has up to `start`. False: there is nothing to write.
-    fn copy(&mut self, state: &State, n: usize, page: &Listed, start: usize) -> bool {
-        let (Some(ring), Some(to)) = (self.list.get(n), self.out.get_mut(start..)) else {
-            return false;
-        };
-        let generation = self.generation;
-        let len = state.with(|inner| match inner.generation == generation {
-            true => copy_page(inner, ring, page, to),
-            // Ids and indices mean something else now.
-            false => None,
-        });
-        let Some(len) = len else {
-            self.missed = true;
-            return false;
-        };
-        self.out.truncate(start + len);
-        match &ring.mark {
-            Some(mark) => cut(&mut self.out, start, mark),
-            None => true,
+impl Source for Progress {
+    fn peek(&mut self) -> Result<&[u8]> {
+        while self.out.pending().is_empty() && !matches!(self.step, Step::Done) {
+            self.advance()?;
         }
+        Ok(self.out.pending())
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.out.consume(n);
     }
 }
 
@@ -724,26 +466,13 @@ unsafe extern "C" fn blog_snapshot_read(
     // SAFETY: By this function's requirement.
     let cursor = unsafe { &*cursor.cast::<Cursor>() };
     let mut to = UserSlice::new(UserPtr::from_ptr(buf), count).writer();
-    let result = copy_out(&mut cursor.progress.lock(), &mut to);
+    let result = copy_out(&mut *cursor.progress.lock(), &mut to, || false);
     let done = count - to.len();
     match result {
         Err(e) if done == 0 => e.to_errno() as isize,
         // An error comes back with the next read.
         _ => done as isize,
     }
-}
-
-fn copy_out(progress: &mut Progress, to: &mut UserSliceWriter) -> Result {
-    while !to.is_empty() {
-        let from = progress.peek()?;
-        let n = from.len().min(to.len());
-        if n == 0 {
-            break;
-        }
-        to.write_slice(from.get(..n).unwrap_or(&[]))?;
-        progress.consume(n);
-    }
-    Ok(())
 }
 
 /// Closes it.

@@ -52,6 +52,7 @@ use crate::{
     component::State,
     glue,
     registry,
+    sections::Source,
     snapshot::Progress,
     writer::blog_reserve, //
 };

@@ -12,10 +12,9 @@ mod suite {
             Mark,
             State, //
         },
-        snapshot::{
-            cut,
-            Progress, //
-        }, //
+        piece,
+        sections::Source,
+        snapshot::Progress, //
     };
     use core::sync::atomic::Ordering::Relaxed;
     use kernel::{
@@ -479,6 +478,21 @@ mod suite {
             page[at..at + 8].copy_from_slice(&n.to_ne_bytes());
         }
         Ok(page)
+    }
+
+    /// Cuts what a mark hides; false: nothing is left.
+    fn cut(copy: &mut KVVec<u8>, start: usize, mark: &Mark) -> bool {
+        let from = piece::From {
+            seq: mark.seq,
+            end: mark.end,
+            hidden: mark.records,
+            next: None,
+        };
+        let Some(piece) = piece::cut(&mut copy[start..], &from) else {
+            return false;
+        };
+        copy.truncate(start + piece.len);
+        true
     }
 
     #[test]
