@@ -99,14 +99,14 @@ pub(crate) struct Loose {
 }
 
 impl Loose {
-    fn add(&mut self, records: u64, lost: &[u64; LOST_CAUSES]) {
+    pub(crate) fn add(&mut self, records: u64, lost: &[u64; LOST_CAUSES]) {
         self.records = self.records.wrapping_add(records);
         for (to, n) in self.lost.iter_mut().zip(lost) {
             *to = to.wrapping_add(*n);
         }
     }
 
-    fn sub(&self, other: &Self) -> Self {
+    pub(crate) fn sub(&self, other: &Self) -> Self {
         let mut lost = self.lost;
         for (to, n) in lost.iter_mut().zip(other.lost) {
             *to = to.saturating_sub(n);
@@ -154,6 +154,11 @@ impl Inner {
         self.memory
             .as_ref()
             .map(|(memory, owned)| (&**memory, owned))
+    }
+
+    /// Whether `clear` has hidden anything.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// What `clear` has hidden of a ring, of which `info` tells.
@@ -324,7 +329,8 @@ impl State {
         self.all_loose(inner).sub(&inner.cleared)
     }
 
-    fn all_loose(&self, inner: &Inner) -> Loose {
+    /// The counts that belong to no ring, whatever `clear` has hidden.
+    pub(crate) fn all_loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
         if let Some((memory, _)) = inner.memory() {
             loose.add(memory.pool.gone_records(), &memory.pool.gone_lost());

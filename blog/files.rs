@@ -130,8 +130,9 @@ const COMPONENT: [ComponentFile; 7] = [
     },
 ];
 
-/// Name of the binary file, in both places.
+/// Names of the binary files, in both places.
 const SNAPSHOT: &CStr = c"snapshot";
+const STREAM: &CStr = c"stream";
 
 /// Kinds from here on are files of components.
 const FIRST_COMPONENT_KIND: u32 = 256;
@@ -141,7 +142,10 @@ static ROOT: AtomicPtr<bindings::dentry> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether `name` is that of a file of ours, which no component can have.
 pub(crate) fn is_global(name: &[u8]) -> bool {
-    GLOBAL.iter().any(|file| file.name.to_bytes() == name) || name == SNAPSHOT.to_bytes()
+    let binary = [SNAPSHOT, STREAM]
+        .iter()
+        .any(|file| file.to_bytes() == name);
+    binary || GLOBAL.iter().any(|file| file.name.to_bytes() == name)
 }
 
 fn mode(read: bool, write: bool) -> u16 {
@@ -159,7 +163,10 @@ pub(crate) fn init() {
         unsafe { glue::create_text(file.name, mode, root, ptr::null_mut(), kind) };
     }
     // SAFETY: As above; null data means all components.
-    unsafe { glue::create_snapshot(SNAPSHOT, root, ptr::null_mut()) };
+    unsafe {
+        glue::create_snapshot(SNAPSHOT, root, ptr::null_mut());
+        glue::create_stream(STREAM, root, ptr::null_mut());
+    }
 }
 
 /// Removes all that is there, and waits for those who read or write it.
@@ -182,7 +189,10 @@ pub(crate) fn create(state: &Arc<State>) {
         unsafe { glue::create_text(file.name, mode, dir, data, kind) };
     }
     // SAFETY: As above.
-    unsafe { glue::create_snapshot(SNAPSHOT, dir, data) };
+    unsafe {
+        glue::create_snapshot(SNAPSHOT, dir, data);
+        glue::create_stream(STREAM, dir, data);
+    }
 }
 
 /// Removes the directory of a component, and waits for those who use a file of it.

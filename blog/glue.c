@@ -23,10 +23,12 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/poll.h>
 #include <linux/preempt.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -34,6 +36,7 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/utsname.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
@@ -445,4 +448,123 @@ static const struct file_operations blog_snapshot_fops = {
 void blog_create_snapshot(const char *name, struct dentry *dir, void *data)
 {
 	debugfs_create_file(name, 0400, dir, data, &blog_snapshot_fops);
+}
+
+/*
+ * Stream files. A log call wakes nobody, so while somebody waits, a work item
+ * looks at the rings now and then, and wakes all who wait if there is anything
+ * new. Who wakes up looks whether it is new to him. Nobody waits: no work.
+ */
+
+/* Often enough for data to be seen in 50 ms, on a busy machine too. */
+#define BLOG_STREAM_TICK_MS	20
+
+static DECLARE_WAIT_QUEUE_HEAD(blog_stream_wq);
+
+static void blog_stream_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(blog_stream_ticker, blog_stream_work);
+
+bool blog_signal_pending(void)
+{
+	return signal_pending(current);
+}
+
+void blog_wake_streams(void)
+{
+	wake_up_interruptible_poll(&blog_stream_wq, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
+/*
+ * Starts the work item if need be; returns whether it was. The caller is in the
+ * wait queue already: either the work item finds him there and goes on, or it
+ * has ended and is queued here.
+ */
+static bool blog_stream_arm(void)
+{
+	return queue_delayed_work(system_dfl_wq, &blog_stream_ticker,
+				  msecs_to_jiffies(BLOG_STREAM_TICK_MS));
+}
+
+static void blog_stream_work(struct work_struct *work)
+{
+	u64 start = ktime_get_ns();
+	unsigned long ms;
+
+	if (blog_stream_tick())
+		blog_wake_streams();
+	/* With very many rings, a look takes long: no more than an eighth of a CPU. */
+	ms = min(div_u64(ktime_get_ns() - start, NSEC_PER_MSEC / 8), MSEC_PER_SEC);
+	if (wq_has_sleeper(&blog_stream_wq))
+		queue_delayed_work(system_dfl_wq, &blog_stream_ticker,
+				   msecs_to_jiffies(max(ms, BLOG_STREAM_TICK_MS)));
+}
+
+void blog_stop_streams(void)
+{
+	cancel_delayed_work_sync(&blog_stream_ticker);
+}
+
+static int blog_stream_file_open(struct inode *inode, struct file *file)
+{
+	int ret = blog_stream_open(inode->i_private, &file->private_data);
+
+	return ret ?: stream_open(inode, file);
+}
+
+static ssize_t blog_stream_file_read(struct file *file, char __user *buf,
+				     size_t count, loff_t *ppos)
+{
+	const bool now = file->f_flags & O_NONBLOCK;
+	void *reader = file->private_data;
+	ssize_t ret;
+
+	for (;;) {
+		ret = blog_stream_read(reader, buf, count, now);
+		if (ret != -EAGAIN || now)
+			return ret;
+		ret = wait_event_interruptible(blog_stream_wq,
+					       (blog_stream_arm(), blog_stream_news(reader)));
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t blog_stream_file_poll(struct file *file, poll_table *wait)
+{
+	poll_wait(file, &blog_stream_wq, wait);
+	/* While the work item is at it, it knows best whether there is news. */
+	switch (blog_stream_poll(file->private_data, blog_stream_arm())) {
+	case 0:
+		return 0;
+	case 1:
+		return EPOLLIN | EPOLLRDNORM;
+	case 2:
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	default:
+		return EPOLLERR;
+	}
+}
+
+static int blog_stream_file_release(struct inode *inode, struct file *file)
+{
+	blog_stream_release(file->private_data);
+	return 0;
+}
+
+static const struct file_operations blog_stream_fops = {
+	.owner = THIS_MODULE,
+	.open = blog_stream_file_open,
+	.read = blog_stream_file_read,
+	.poll = blog_stream_file_poll,
+	.release = blog_stream_file_release,
+};
+
+/*
+ * Without debugfs' own guard around each operation: removing the file would
+ * wait for a reader that waits for data. Instead, an open file keeps what it
+ * reads, and the module.
+ */
+void blog_create_stream(const char *name, struct dentry *dir, void *data)
+{
+	debugfs_create_file_unsafe(name, 0400, dir, data, &blog_stream_fops);
 }

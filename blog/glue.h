@@ -58,6 +58,12 @@ bool blog_tls_refill(void);
 int blog_snapshot_open(void *data, void **cursor);
 ssize_t blog_snapshot_read(void *cursor, void __user *buf, size_t count);
 void blog_snapshot_release(void *cursor);
+int blog_stream_open(void *data, void **reader);
+ssize_t blog_stream_read(void *reader, void __user *buf, size_t count, bool now);
+u32 blog_stream_poll(void *reader, bool now);
+bool blog_stream_news(void *reader);
+bool blog_stream_tick(void);
+void blog_stream_release(void *reader);
 
 /* In here, called from Rust. */
 u32 blog_where(void);
@@ -87,5 +93,9 @@ void blog_stop_refill(void);
 void blog_create_text(const char *name, u16 mode, struct dentry *dir,
 		      void *data, u32 kind);
 void blog_create_snapshot(const char *name, struct dentry *dir, void *data);
+void blog_create_stream(const char *name, struct dentry *dir, void *data);
+bool blog_signal_pending(void);
+void blog_wake_streams(void);
+void blog_stop_streams(void);
 
 #endif

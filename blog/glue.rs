@@ -72,6 +72,10 @@ extern "C" {
         kind: u32,
     );
     fn blog_create_snapshot(name: *const c_char, dir: *mut c_void, data: *mut c_void);
+    fn blog_create_stream(name: *const c_char, dir: *mut c_void, data: *mut c_void);
+    fn blog_signal_pending() -> bool;
+    fn blog_wake_streams();
+    fn blog_stop_streams();
 }
 
 // From the task_struct patch's hook.c.
@@ -352,4 +356,32 @@ pub(crate) unsafe fn create_text(
 pub(crate) unsafe fn create_snapshot(name: &CStr, dir: *mut bindings::dentry, data: *mut c_void) {
     // SAFETY: By this function's requirements.
     unsafe { blog_create_snapshot(name.as_char_ptr(), dir.cast(), data) };
+}
+
+/// Makes a stream file: `data` goes to `blog_stream_open`.
+///
+/// # Safety
+///
+/// As for [`create_text`].
+pub(crate) unsafe fn create_stream(name: &CStr, dir: *mut bindings::dentry, data: *mut c_void) {
+    // SAFETY: By this function's requirements.
+    unsafe { blog_create_stream(name.as_char_ptr(), dir.cast(), data) };
+}
+
+/// Whether the current task should return to user mode soon. Process context.
+pub(crate) fn signal_pending() -> bool {
+    // SAFETY: No requirements.
+    unsafe { blog_signal_pending() }
+}
+
+/// Lets who waits for a stream look again. Process context.
+pub(crate) fn wake_streams() {
+    // SAFETY: No requirements.
+    unsafe { blog_wake_streams() };
+}
+
+/// Ends the calls of `blog_stream_tick`; none runs any more on return. No stream is open.
+pub(crate) fn stop_streams() {
+    // SAFETY: No requirements but the context.
+    unsafe { blog_stop_streams() };
 }

@@ -18,7 +18,8 @@
 //! | `task.rs` | the tables that tasks point to, and the end of a task |
 //! | `clock.rs` | the clock of all records |
 //! | `snapshot.rs`, `sort.rs` | the reader of all that there is |
-//! | `sections.rs`, `piece.rs` | what readers write: sections, and parts of pages |
+//! | `stream.rs` | the reader of what comes |
+//! | `sections.rs`, `piece.rs` | what both write: sections, and parts of pages |
 //! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
 //!
 //! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
@@ -41,6 +42,7 @@ mod sections;
 mod snapshot;
 mod sort;
 mod stats;
+mod stream;
 mod table;
 mod task;
 mod writer;
@@ -73,6 +75,7 @@ impl kernel::Module for Blog {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
+        stream::stop();
         registry::stop();
         task::stop();
     }
@@ -106,5 +109,10 @@ mod tests {
         use super::rig;
         use kernel::prelude::*;
         include!("tests/core_ring.rs");
+    }
+    mod stream {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_stream.rs");
     }
 }

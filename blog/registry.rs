@@ -45,6 +45,7 @@ use crate::{
         Images,
         Sites, //
     },
+    stream,
     task, //
 };
 
@@ -77,6 +78,17 @@ pub(crate) fn component_from(slot: usize) -> Option<Arc<State>> {
         .flatten()
         .next()
         .cloned()
+}
+
+/// Whether a component is still there.
+pub(crate) fn has(state: &Arc<State>) -> bool {
+    let registry = REGISTRY.lock();
+    let place = registry.components.get(usize::from(state.slot()));
+    place.is_some_and(|there| {
+        there
+            .as_ref()
+            .is_some_and(|there| Arc::ptr_eq(there, state))
+    })
 }
 
 /// Whether a component may have this name: it becomes a directory beside our files.
@@ -158,7 +170,8 @@ impl Registry {
 
 /// Removes a component and all that belongs to it.
 ///
-/// Nobody can log to it. A snapshot that is being read keeps the memory until its file is closed.
+/// Nobody can log to it. A snapshot or stream that is being read keeps the memory until its file is
+/// closed.
 pub(crate) fn remove(state: &Arc<State>) {
     files::remove(state);
     state.detach();
@@ -170,6 +183,7 @@ pub(crate) fn remove(state: &Arc<State>) {
     {
         *place = None;
     }
+    stream::changed(state.slot());
 }
 
 /// A slice out of what C gives.

@@ -275,7 +275,8 @@ def compare_files(b, errors):
         name = re.search(r'name: c"(\w+)"', entry)[1]
         access = "" if "show: None" in entry else "r"
         files.append((name, access + ("" if "write: None" in entry else "w")))
-    files.append((re.search(r'SNAPSHOT: &CStr = c"(\w+)"', source)[1], "r"))
+    for binary in ("SNAPSHOT", "STREAM"):
+        files.append((re.search(binary + r': &CStr = c"(\w+)"', source)[1], "r"))
     said = [(row[0], row[1]) for row in b.rows if row[0] != "NAME/"]
     need(errors, str(b), sorted(said), sorted(files))
 
