@@ -38,7 +38,7 @@ proptest! {
             Op::Flush,
             Op::Read(start, len),
             Op::Write { at: extent, fua: hole },
-            Op::Failed(Error(-22)),
+            Op::Failed(Error::from_errno(-22)),
         ];
         with_host(|host| {
             same!(host, "{:?}|{:x?}|{:04?}", extent, extent, extent);

@@ -1,32 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The test's own executable as an image: its call sites in memory get ids, and its `.blog_fmt`
-//! becomes a side table, as `blog/` and the decoder do for a module.
+//! becomes a side table, as `blog/` and the decoder do for a module. The calls go through the real
+//! `kernel::blog::log`, as a task whose ring is there; what it wants of `blog/` is here, too.
 
 use blog_decode::sidetable::{read_table, Sites};
 use blog_host_tests::rig::Rig;
-use kernel::blog::{record::Level, ring::Ring, RawComponent, Site};
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed};
+use kernel::{
+    bindings::{task_struct, TASK},
+    blog::{
+        record::Level,
+        ring::{Place, Ring, Tls},
+        Config, Instance, RawComponent, Site,
+    },
+};
+use std::ffi::{c_char, c_int};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex};
-
-static CLOCK: AtomicU64 = AtomicU64::new(1);
 
 /// The component that the tests log to, one at a time.
 pub struct Host {
     rig: &'static Rig,
     ring: &'static Ring,
-    pub component: RawComponent,
+    pub component: Instance,
     sites: Sites,
 }
 
 static HOST: LazyLock<Mutex<Host>> = LazyLock::new(|| Mutex::new(Host::new()));
 static RIG: LazyLock<Box<Rig>> = LazyLock::new(|| Rig::new(2, 1));
+/// The rings of the task that logs. The component has slot 0.
+static TLS: Tls = Tls::new(0);
 
-/// Runs `test` with the component, alone.
+/// Runs `test` with the component, alone, as the task whose ring it has.
 pub fn with_host<R>(test: impl FnOnce(&Host) -> R) -> R {
     // A test that failed leaves nothing half done that another one would see.
-    test(&HOST.lock().unwrap_or_else(|e| e.into_inner()))
+    let host = HOST.lock().unwrap_or_else(|e| e.into_inner());
+    let mut task = task_struct {
+        blog_tls: (&raw const TLS).cast_mut().cast(),
+    };
+    TASK.set(&mut task);
+    let result = test(&host);
+    TASK.set(ptr::null_mut());
+    result
 }
+
+/// Switches a component on.
+#[no_mangle]
+unsafe extern "C" fn blog_component_register(c: *const RawComponent, _: *const c_char) -> c_int {
+    // SAFETY: The caller's is valid.
+    unsafe { (*c).threshold.store(Level::Trace as u8 + 1, Relaxed) };
+    0
+}
+
+/// Nothing to undo.
+#[no_mangle]
+extern "C" fn blog_component_unregister(_: *const RawComponent) {}
+
+/// Finds a place for a record when its page is full.
+#[no_mangle]
+unsafe extern "C" fn blog_reserve(
+    _: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+    begun: bool,
+) -> Place {
+    // SAFETY: The caller has it from `TLS`.
+    let ring = unsafe { ring.as_ref() }.expect("the task's ring was not found");
+    RIG.reserve(ring, bytes, ts, begun)
+}
+
+/// A clock that is later each time.
+#[no_mangle]
+extern "C" fn blog_clock_read() -> u64 {
+    static CLOCK: AtomicU64 = AtomicU64::new(1);
+    CLOCK.fetch_add(1, Relaxed)
+}
+
+/// The clock is the one above.
+#[no_mangle]
+static blog_clock_is_tsc: u8 = 0;
 
 impl Host {
     fn new() -> Self {
@@ -37,15 +91,11 @@ impl Host {
         register_sites(table.sites.len());
         let rig = &*RIG;
         let ring = rig.adopt(1).unwrap();
+        TLS.rings[0].store(ptr::from_ref(ring).cast_mut(), Relaxed);
         Self {
             rig,
             ring,
-            component: RawComponent {
-                threshold: AtomicU8::new(Level::Trace as u8 + 1),
-                ring,
-                clock: || CLOCK.fetch_add(1, Relaxed),
-                reserve: |ring, bytes, ts, begun| RIG.reserve(ring, bytes, ts, begun),
-            },
+            component: Instance::new::<true>(c"roundtrip", Config::new()).unwrap(),
             sites: Sites::new(table, exe),
         }
     }

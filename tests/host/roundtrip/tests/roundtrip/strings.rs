@@ -38,9 +38,9 @@ proptest! {
 #[test]
 fn errors_print_their_names() {
     with_host(|host| {
-        let bad: Result<(), Error> = Err(Error(-22));
-        same!(host, "{:?} {:?} {:#?}", Error(-5), bad, bad);
-        let worse: Result<u64, Error> = Err(Error(-12));
+        let bad: Result<(), Error> = Err(Error::from_errno(-22));
+        same!(host, "{:?} {:?} {:#?}", Error::from_errno(-5), bad, bad);
+        let worse: Result<u64, Error> = Err(Error::from_errno(-12));
         same!(host, "{:?}", worse);
     });
 }
