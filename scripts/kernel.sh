@@ -5,13 +5,15 @@
 # directories are. Sourced by scripts/build-kernel and by what boots the result.
 
 # kernel_flavours: all that there are
-kernel_flavours() { echo x86 x86-y uml uml-m uml-n; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-m uml-n; }
 
 # kernel_fragments FLAVOUR: config fragments, later ones win
 kernel_fragments() {
 	case $1 in
 	x86) echo common x86 blog-m ;;
 	x86-y) echo common x86 blog-y ;;
+	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
+	x86-rt) echo common x86 blog-m debug-locks rt ;;
 	uml) echo common uml blog-y ;;
 	uml-m) echo common uml blog-m ;;
 	uml-n) echo common uml blog-n ;;

@@ -75,6 +75,17 @@ def softirq_rings_account(log, by_cpu):
             yield f"{ring.name}: has more than completions"
 
 
+def softirqs_are_tasks(log, by_cpu):
+    """PREEMPT_RT: completions are in the rings of tasks, and no ring is a softirq's."""
+    for ring in log.rings.values():
+        if ring.ctx == "softirq":
+            yield f"{ring.name}: there is none on PREEMPT_RT"
+        elif ring.ctx != "task" and ring.kind.count(COMPLETE):
+            yield f"{ring.name}: has completions"
+    if not sum(by_cpu.values()):
+        yield "no completions"
+
+
 def nothing_lost(log):
     """There was room for all: no loss of any cause."""
     for ring in log.rings.values():

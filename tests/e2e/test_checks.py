@@ -146,6 +146,16 @@ class Checks(unittest.TestCase):
         self.items.sort(key=lambda item: item.get("mono_ns", 0))
         self.assertEqual(violated(self.items), [])
 
+    def test_softirqs_that_are_tasks(self):
+        log = log_of(self.items)
+        self.assertEqual(len(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1}))), 2)
+        for item in self.items:
+            if item.get("context") == "softirq":
+                item.update(context="task", pid=16 + item["cpu"], comm="ksoftirqd")
+        log = log_of(self.items)
+        self.assertEqual(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1})), [])
+        self.assertEqual(len(list(checks.softirqs_are_tasks(log, {}))), 1)
+
     def test_record_missing(self):
         self.items.remove(self.record("queue", 1))
         found = violated(self.items)

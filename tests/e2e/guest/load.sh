@@ -9,16 +9,43 @@
 . /e2e/lib.sh
 . /e2e/params
 
+# resizer: grows and shrinks the component, as long as the load goes on
+resizer() {
+	while [ ! -e /tmp/stop ]; do
+		for kb in 4096 8192 "$size_kb"; do
+			# A failed allocation, or pages that are in use, may forbid it.
+			echo "$kb" > "$RNULL/size_kb"
+			sleep 0.1
+		done
+	done 2> /tmp/resizer
+}
+
 blog_on
 rings "$size_kb" "$ring_kb" "$mode"
 disk_on "$disk_mib"
 
+if [ "$faults" != 0 ]; then
+	# shellcheck source=tests/e2e/guest/fault-lib.sh
+	. /e2e/fault-lib.sh
+	faults_ready
+	within_blog
+	faults probability "$faults"
+	resizer &
+	resizer=$!
+fi
 reader 2 &
 reader=$!
 say "fio: $ios I/Os from $(grep -c '^rw=' /e2e/load.fio) processes on $(nproc) CPUs"
 fio --output-format=json --output=/out/fio.json /e2e/load.fio || die "fio: $?"
 touch /tmp/stop
 wait $reader || die "the reader of snapshots failed"
+if [ "$faults" != 0 ]; then
+	wait "$resizer"
+	faults probability 0
+	injected
+	say "$injected allocations failed"
+	[ "$injected" -gt 0 ] || die "no allocation failed"
+fi
 
 # The last completions may still be on their way through softirq.
 sleep 1
