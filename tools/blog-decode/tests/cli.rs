@@ -379,7 +379,8 @@ fn diff_shows_what_is_new() {
     let rig = rig();
     let id = read_table(&rig.ko, |_| true).unwrap().unwrap().build_id;
     // The ring of task 1 goes on in its last page and a new one; that of task 2 was cleared.
-    let file = |taken: u64, rings: &[(u32, u64, &[(u64, u64, std::ops::Range<u64>)])]| {
+    type Pages<'a> = &'a [(u64, u64, std::ops::Range<u64>)];
+    let file = |taken: u64, rings: &[(u32, u64, Pages<'_>)]| {
         let mut b = Builder::new();
         b.system(BOOT_ID)
             .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])

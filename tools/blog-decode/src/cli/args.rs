@@ -101,6 +101,8 @@ pub enum Command {
     Sites(Sites),
     /// Print what a snapshot has that an earlier one had not
     Diff(Box<Diff>),
+    /// Write records into a trace for another program
+    Convert(Box<Convert>),
     /// Print a shell's completions
     Completions {
         /// The shell
@@ -323,6 +325,35 @@ pub struct Diff {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: Output,
+}
+
+/// Options of `convert`.
+#[derive(Args, Debug)]
+pub struct Convert {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// The format
+    #[arg(long, value_name = "FORM")]
+    pub to: Form,
+
+    /// The file or directory to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+}
+
+/// Formats of other programs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Form {
+    /// A directory in the Common Trace Format 1.8: babeltrace2, Trace Compass
+    Ctf,
+    /// A file for ui.perfetto.dev and Perfetto's trace processor
+    Perfetto,
 }
 
 /// See [`Time`].

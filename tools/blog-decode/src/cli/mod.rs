@@ -9,10 +9,12 @@
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
 //! show.rs    show, diff: records to standard output
+//! convert.rs convert: files for other programs
 //! tables.rs  stats, sites: sums to standard output
 //! ```
 
 pub mod args;
+pub mod convert;
 pub mod input;
 pub mod show;
 pub mod tables;
@@ -61,6 +63,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Some(Command::Diff(args)) => show::diff(args),
         Some(Command::Stats(args)) => tables::stats(args),
         Some(Command::Sites(args)) => tables::sites(args),
+        Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Completions { shell }) => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())

@@ -157,6 +157,11 @@ impl Template {
         &self.types
     }
 
+    /// Names of the stored arguments.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The argument in a slot.
     fn value<'a>(&'a self, i: usize, payload: &'a [u8], slots: &[Slot]) -> Option<Value<'a>> {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);

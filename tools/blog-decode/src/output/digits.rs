@@ -14,16 +14,31 @@ pub fn push(out: &mut Vec<u8>, n: u64) {
 pub fn push_padded(out: &mut Vec<u8>, mut n: u64, width: usize, fill: u8) {
     let mut buf = [fill; MAX];
     let mut at = MAX;
-    loop {
+    while n >= 100 {
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
+        n /= 100;
+    }
+    if n >= 10 {
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[n as usize]);
+    } else {
         at -= 1;
-        buf[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            break;
-        }
+        buf[at] = b'0' + n as u8;
     }
     out.extend_from_slice(&buf[at.min(MAX - width.min(MAX))..]);
 }
+
+/// `00` to `99`.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut n = 0;
+    while n < 100 {
+        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+        n += 1;
+    }
+    pairs
+};
 
 /// Appends a signed decimal number of any size.
 pub fn push_signed(out: &mut Vec<u8>, n: i128) {
@@ -66,7 +81,7 @@ mod tests {
             f(&mut out);
             String::from_utf8(out).unwrap()
         };
-        for n in [0, 1, 9, 10, 99, 12_345, u64::MAX] {
+        for n in [0, 1, 9, 10, 99, 100, 101, 999, 1000, 12_345, u64::MAX] {
             assert_eq!(show(&|o| push(o, n)), n.to_string());
             assert_eq!(show(&|o| push_padded(o, n, 6, b'0')), format!("{n:06}"));
             assert_eq!(show(&|o| push_padded(o, n, 18, b' ')), format!("{n:>18}"));

@@ -27,7 +27,10 @@ use crate::{
         Entry, //
     },
     merge::Cause,
-    record::cause_name, //
+    record::{
+        cause_name,
+        Writer, //
+    }, //
 };
 
 /// How lines look.
@@ -47,7 +50,21 @@ pub struct Style {
 pub struct Text {
     style: Style,
     previous: Option<i128>,
+    /// Component and context of the last entries, by ring.
+    contexts: Vec<Context>,
 }
+
+/// What stands before a message, ready to be copied.
+#[derive(Clone, Default)]
+struct Context {
+    component: String,
+    ring: u32,
+    writer: Writer,
+    text: Vec<u8>,
+}
+
+/// Rings of which the context is kept.
+const CONTEXTS: usize = 64;
 
 const RESET: &str = "\x1b[0m";
 const GREEN: &str = "\x1b[32m";
@@ -62,6 +79,7 @@ impl Text {
         Self {
             style,
             previous: None,
+            contexts: vec![Context::default(); CONTEXTS],
         }
     }
 
@@ -90,10 +108,8 @@ impl Text {
             self.color(RESET, out);
         }
         out.push(b' ');
+        self.context(entry, out);
         let start = out.len();
-        out.extend_from_slice(entry.stream.component.as_bytes());
-        out.push(b' ');
-        context(entry, out);
         let site = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
             Content::Loss { .. } => None,
@@ -128,6 +144,25 @@ impl Text {
         out.push(b'\n');
     }
 
+    fn context(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let stream = entry.stream;
+        let kept = &mut self.contexts[stream.id as usize % CONTEXTS];
+        let is_same = kept.ring == stream.id
+            && kept.writer == entry.writer
+            && kept.component == stream.component
+            && !kept.text.is_empty();
+        if !is_same || entry.writer == Writer::default() {
+            kept.component.clone_from(&stream.component);
+            (kept.ring, kept.writer) = (stream.id, entry.writer);
+            kept.text.clear();
+            kept.text.extend_from_slice(stream.component.as_bytes());
+            kept.text.push(b' ');
+            context(entry, &mut kept.text);
+            escape_from(&mut kept.text, 0);
+        }
+        out.extend_from_slice(&kept.text);
+    }
+
     fn color(&self, color: &str, out: &mut Vec<u8>) {
         if self.style.color {
             out.extend_from_slice(color.as_bytes());
@@ -151,11 +186,10 @@ impl Text {
 
 /// `[   12.345678]`, cut to microseconds as dmesg does it.
 fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
-    let us = ns.unsigned_abs() / 1000;
     let sign = if ns < 0 { "-" } else { plus };
     out.push(b'[');
     // No clock that there is counts beyond u64.
-    let us = u64::try_from(us).unwrap_or(u64::MAX);
+    let us = u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX) / 1000;
     let whole = us / 1_000_000;
     if sign.is_empty() {
         digits::push_padded(out, whole, 5, b' ');
@@ -196,7 +230,11 @@ fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
 pub fn escape_from(out: &mut Vec<u8>, start: usize) {
     // C1 controls are 0xc2 0x80 to 0xc2 0x9f in UTF-8.
     let is_control = |b: u8| b < 0x20 || b == 0x7f || b == 0xc2;
-    if !out[start..].iter().any(|&b| is_control(b)) {
+    // All of it, as that is done for many bytes at once.
+    if !out[start..]
+        .iter()
+        .fold(false, |any, &b| any | is_control(b))
+    {
         return;
     }
     let raw = out.split_off(start);

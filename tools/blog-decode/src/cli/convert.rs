@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `convert`: records into a file of another program's format.
+
+use std::{
+    fs::{
+        self,
+        File, //
+    },
+    io::{
+        self,
+        BufWriter,
+        Write, //
+    },
+    path::Path,
+};
+
+use super::{
+    args::{
+        Convert,
+        Form, //
+    },
+    complain,
+    input::{
+        tell_undecoded,
+        Input, //
+    },
+    PARTIAL, //
+};
+use crate::{
+    decode::Decoder,
+    output::{
+        ctf::Ctf,
+        perfetto::Perfetto, //
+    },
+    snapshot::text, //
+};
+
+/// Converts.
+pub fn convert(args: &Convert) -> Result<u8, String> {
+    let filter = args.filters.build()?;
+    if args.output.exists() {
+        return Err(format!("{}: exists already", args.output.display()));
+    }
+    let input = match Input::open(&args.input.snapshots, &args.input.tables) {
+        Ok(input) => input,
+        Err(status) => return Ok(status),
+    };
+    let streams = input.streams(&filter.components);
+    let mut decoder = Decoder::new(
+        &input.files,
+        &streams,
+        &input.calibrations,
+        &input.maps,
+        &filter,
+    );
+    let written = match args.to {
+        Form::Ctf => ctf(&input, &mut decoder, &args.output),
+        Form::Perfetto => perfetto(&mut decoder, &args.output),
+    };
+    written.map_err(|e| format!("{}: {e}", args.output.display()))?;
+    let mut status = input.status();
+    if decoder.counts().any(|c| c.damaged != 0) {
+        complain("some records are damaged");
+        status = status.max(PARTIAL);
+    }
+    if decoder.undecoded.any() {
+        tell_undecoded(&decoder.undecoded);
+        status = status.max(PARTIAL);
+    }
+    Ok(status)
+}
+
+fn ctf(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+    fs::create_dir(path)?;
+    let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
+    decoder.run(|entry| trace.entry(entry))?;
+    let system = input.files.iter().find_map(|f| f.system);
+    let (host, release) = match &system {
+        Some(s) => (text(&s.host), text(&s.release)),
+        None => Default::default(),
+    };
+    fs::write(path.join("metadata"), trace.end(&host, &release)?)
+}
+
+fn perfetto(decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+    const BUFFER: usize = 64 << 10;
+    let mut file = File::create(path)?;
+    let (mut trace, mut out) = (Perfetto::default(), Vec::new());
+    decoder.run(|entry| {
+        trace.entry(entry, &mut out);
+        if out.len() >= BUFFER {
+            file.write_all(&out)?;
+            out.clear();
+        }
+        Ok::<_, io::Error>(())
+    })?;
+    file.write_all(&out)
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Traces for other programs: read back by babeltrace2 where it is installed, and as Perfetto's
+//! published definitions say.
+
+mod common;
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{
+        Command,
+        Output, //
+    },
+};
+
+use blog_decode::sidetable::read_table;
+use common::{
+    image,
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    }, //
+};
+
+struct Rig {
+    dir: tempfile::TempDir,
+    ko: PathBuf,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+fn rig() -> Rig {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "test-mod.ko", "one");
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    let mut b = Builder::new();
+    let start = 1_700_000_000 * SECOND;
+    b.system(BOOT_ID)
+        .clock(
+            1,
+            &[[0, 0, 0, start], [SECOND, SECOND, SECOND, start + SECOND]],
+        )
+        .images(&[(1, 4, &id, "test_mod")])
+        .component(1, "disk");
+    let mut fio = Ring::task(1, 1, 42, "fio");
+    fio.records = 8;
+    b.ring(&fio);
+    let mut p = Page::new(1, 2, SECOND, 5);
+    p.record(SECOND, 1, (&8u32, &0x1000u64));
+    p.record(2 * SECOND, 2, ("sda \"quoted\"", &-5i32));
+    p.record(3 * SECOND, 3, (&1u8, &3u32));
+    b.page(&fio, &p);
+    let softirq = Ring::softirq(1, 2, 1);
+    b.ring(&softirq);
+    let mut p = Page::new(2, 1, SECOND, 0);
+    p.record(2 * SECOND + 500, 4, ());
+    b.page(&softirq, &p);
+    fs::write(dir.path().join("snap"), b.end()).unwrap();
+    Rig { dir, ko }
+}
+
+impl Rig {
+    fn convert(&self, form: &str, output: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["convert", "--to", form, "--output", output, "--sidetable"])
+            .arg(&self.ko)
+            .arg("snap")
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+#[test]
+fn what_exists_is_not_overwritten() {
+    let rig = rig();
+    let output = rig.convert("perfetto", "snap");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(fs::read(rig.path("snap")).unwrap().starts_with(b"BLOGSNAP"));
+}
+
+#[test]
+fn babeltrace2_reads_what_was_logged() {
+    let rig = rig();
+    let output = rig.convert("ctf", "trace");
+    assert!(output.status.success(), "{output:?}");
+    let metadata = fs::read_to_string(rig.path("trace/metadata")).unwrap();
+    for part in [
+        "name = \"test::inner:11\";",
+        "size = 64; align = 8; signed = false; base = 10; } _sector;",
+        "string { encoding = UTF8; } _e;",
+        "hostname = \"tests\";",
+        "offset_s = 1700000000;",
+    ] {
+        assert!(metadata.contains(part), "{part}: {metadata}");
+    }
+    let output = Command::new("babeltrace2")
+        .args(["--clock-seconds", "--no-delta"])
+        .arg(rig.path("trace"))
+        .output();
+    let Ok(output) = output else {
+        eprintln!("SKIP: babeltrace2 is not installed; the trace was written, but not read back");
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let context = |kind: &str, n: u8, cpu: i32, pid: i32, comm: &str| {
+        format!(
+            "{{ component = \"disk\", context = ( \"{kind}\" : container = {n} ), cpu = {cpu}, \
+             pid = {pid}, tid = {pid}, comm = \"{comm}\" }}"
+        )
+    };
+    let fio = context("task", 0, -1, 42, "fio");
+    let softirq = context("softirq", 1, 1, -1, "");
+    let expected = [
+        format!(
+            "[1700000001.000000000] tests lost: {fio}, {{ cause = \"overwritten\", count = 5 }}"
+        ),
+        format!(
+            "[1700000001.000000000] tests test::inner:11: {fio}, {{ msg = \"read 8 sectors at \
+             0x1000\", count = 8, sector = 4096 }}"
+        ),
+        format!(
+            "[1700000002.000000000] tests test::inner:22: {fio}, {{ msg = \"failed: EIO in \
+             \\\"sda \\\\\\\"quoted\\\\\\\"\\\"\", name = \"sda \\\"quoted\\\"\", e = \"EIO\" }}"
+        ),
+        format!(
+            "[1700000002.000000500] tests test::inner:44: {softirq}, {{ msg = \"nothing to say\" }}"
+        ),
+        format!(
+            "[1700000003.000000000] tests test::inner:33: {fio}, {{ msg = \"state Busy {{\\n    \
+             tag: 3,\\n}}\", s = \"Busy {{ tag: 3 }}\" }}"
+        ),
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+}
+
+/// A field of a protobuf message.
+#[derive(Debug, PartialEq)]
+enum Proto {
+    Number(u64),
+    Bytes(Vec<u8>),
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut n = 0;
+    for shift in (0..).step_by(7) {
+        let (byte, rest) = bytes.split_first().unwrap();
+        *bytes = rest;
+        n |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    n
+}
+
+/// All fields of a message, in their order.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Proto)> {
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let value = match key & 7 {
+            0 => Proto::Number(varint(&mut bytes)),
+            2 => {
+                let len = varint(&mut bytes) as usize;
+                let (value, rest) = bytes.split_at(len);
+                bytes = rest;
+                Proto::Bytes(value.to_vec())
+            }
+            n => panic!("wire type {n}"),
+        };
+        all.push((key >> 3, value));
+    }
+    all
+}
+
+/// The messages in fields of this number.
+fn messages(all: &[(u64, Proto)], number: u64) -> Vec<Vec<(u64, Proto)>> {
+    let of = all.iter().filter(|(n, _)| *n == number);
+    of.map(|(_, v)| match v {
+        Proto::Bytes(b) => fields(b),
+        Proto::Number(_) => panic!("field {number} is a number"),
+    })
+    .collect()
+}
+
+fn texts(all: &[(u64, Proto)], number: u64) -> Vec<String> {
+    let of = all.iter().filter(|(n, _)| *n == number);
+    of.map(|(_, v)| match v {
+        Proto::Bytes(b) => String::from_utf8(b.clone()).unwrap(),
+        Proto::Number(n) => n.to_string(),
+    })
+    .collect()
+}
+
+#[test]
+fn perfetto_gets_a_track_for_each_thread_and_component() {
+    let rig = rig();
+    let output = rig.convert("perfetto", "trace");
+    assert!(output.status.success(), "{output:?}");
+    let trace = fields(&fs::read(rig.path("trace")).unwrap());
+    assert!(trace.iter().all(|(n, _)| *n == 1));
+    let packets = messages(&trace, 1);
+    // TracePacket.trusted_packet_sequence_id
+    assert!(packets.iter().all(|p| texts(p, 10) == ["1"]));
+    // TracePacket.track_descriptor: uuid, name or that of process or thread, parent
+    let tracks: Vec<_> = packets
+        .iter()
+        .flat_map(|p| messages(p, 60))
+        .map(|d| {
+            let mut name = texts(&d, 2);
+            name.extend(messages(&d, 3).iter().map(|p| texts(p, 1).join("/")));
+            name.extend(messages(&d, 4).iter().map(|t| texts(t, 5).join("/")));
+            (texts(&d, 1).concat(), name.concat(), texts(&d, 5).concat())
+        })
+        .collect();
+    let tracks: Vec<_> = tracks
+        .iter()
+        .map(|(uuid, name, parent)| (uuid.as_str(), name.as_str(), parent.as_str()))
+        .collect();
+    assert_eq!(
+        tracks,
+        [
+            ("1", "42", ""),
+            ("2", "fio", "1"),
+            ("3", "disk", "2"),
+            ("4", "softirq/1", ""),
+            ("5", "disk", "4"),
+        ]
+    );
+    // TracePacket.track_event: timestamp, track, categories, name
+    let events: Vec<String> = packets
+        .iter()
+        .flat_map(|p| {
+            let time = texts(p, 8);
+            messages(p, 11).into_iter().map(move |e| {
+                // TYPE_INSTANT
+                assert_eq!(texts(&e, 9), ["3"]);
+                let parts = [&time, &texts(&e, 11), &texts(&e, 22), &texts(&e, 23)];
+                parts.map(|p| p.join(",")).join(" | ")
+            })
+        })
+        .collect();
+    assert_eq!(
+        events,
+        [
+            "1000000000 | 3 | lost | 5 older records overwritten",
+            "1000000000 | 3 | info,disk | read 8 sectors at 0x1000",
+            "2000000000 | 3 | err,disk | failed: EIO in \"sda \\\"quoted\\\"\"",
+            "2000000500 | 5 | trace,disk | nothing to say",
+            "3000000000 | 3 | debug,disk | state Busy {\n    tag: 3,\n}",
+        ]
+    );
+    // DebugAnnotation: name and uint_value
+    let read = packets.iter().flat_map(|p| messages(p, 11)).nth(1).unwrap();
+    let arguments: Vec<_> = messages(&read, 4)
+        .iter()
+        .map(|a| (texts(a, 10).concat(), texts(a, 3).concat()))
+        .collect();
+    let expected = [("count", "8"), ("sector", "4096")];
+    assert_eq!(arguments, expected.map(|(a, b)| (a.into(), b.into())));
+}
