@@ -19,6 +19,12 @@ pub mod rig;
 mod lists;
 #[cfg(test)]
 mod rings;
+#[cfg(test)]
+mod shared;
+#[cfg(test)]
+mod shelf;
+#[cfg(test)]
+mod thieves;
 
 /// Runs `body` in all executions that differ by what threads see, with up to two preemptions.
 ///

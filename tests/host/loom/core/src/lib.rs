@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `core` as the models see it: the real one, but for atomics and for `ptr::write_unaligned`, which
-//! go to loom.
+//! `core` as the models see it: the real one, but for atomics and for what stores to pages by
+//! pointer (`ptr::write_unaligned`, `ptr::copy_nonoverlapping`), which go to loom.
 //!
 //! The crate with the models says `extern crate model_core as core`, so that the kernel's files,
 //! which name `core` by path, get this one without a change. An atomic here has the size of the
 //! real one, as it lies in pages and in `repr(C)` structures; loom's object for it is found by its
-//! address, so it must not move once it is used. Plain stores of records are relaxed atomic ones for loom, word by word: it then shows
-//! a reader every value that no ordering forbids.
+//! address, so it must not move once it is used. Plain stores of records are relaxed atomic ones
+//! for loom, word by word: it then shows a reader every value that no ordering forbids.
 //!
 //! What this can't show: a load that is delayed behind a later store (loom runs a load at once),
 //! and nested writers (these run as calls in the middle of a record, in the ordinary tests).
@@ -15,7 +15,7 @@
 pub use ::core::*;
 
 pub mod ptr {
-    //! `core::ptr`, with a `write_unaligned` that loom sees.
+    //! `core::ptr`, with stores that loom sees.
 
     pub use ::core::ptr::*;
 
@@ -27,11 +27,22 @@ pub mod ptr {
     ///
     /// As for the real one; `to` is aligned to 4 and stays valid to the end of the execution.
     pub unsafe fn write_unaligned<T: Copy>(to: *mut T, value: T) {
-        assert!(to.cast::<u32>().is_aligned() && size_of::<T>().is_multiple_of(4));
-        for i in 0..size_of::<T>() / 4 {
+        // SAFETY: By this function's requirement.
+        unsafe { copy_nonoverlapping(&raw const value, to, 1) };
+    }
+
+    /// Copies `n` values, which are made of 4-byte words without padding, as words.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write_unaligned`], and `from` is no memory that loom knows as atomics.
+    pub unsafe fn copy_nonoverlapping<T: Copy>(from: *const T, to: *mut T, n: usize) {
+        let bytes = n * size_of::<T>();
+        assert!(to.cast::<u32>().is_aligned() && bytes.is_multiple_of(4));
+        for i in 0..bytes / 4 {
             // SAFETY: Both are valid for that many words.
             unsafe {
-                let word = (&raw const value).cast::<u32>().add(i).read_unaligned();
+                let word = from.cast::<u32>().add(i).read_unaligned();
                 (*to.cast::<AtomicU32>().add(i)).store(word, Relaxed);
             }
         }
@@ -193,6 +204,13 @@ pub mod sync {
                         let old = self.outward(self.object().value.fetch_sub(n as u64, order));
                         assert!(old >= n);
                         old
+                    }
+
+                    /// Only for what was made as 0: otherwise the bits are not those of loom's
+                    /// object.
+                    pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
+                        assert_eq!(self.inward(0), 0);
+                        self.object().value.fetch_or(bits as u64, order) as $value
                     }
                 }
             };

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The least that a ring needs around it: pages that lie on a shelf, in an order that the model
+//! chooses. What the models of rings alone are made of; those of rings and pool together use the
+//! rig.
+
+use crate::blog::record::{
+    Context, Control, Header, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE, TASK_SIZE,
+};
+use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE};
+use crate::pool::Stack;
+use crate::rig::page_info;
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+/// Bytes of a record: its header, who wrote it, and its number.
+const RECORD: u32 = 16;
+/// The same, with more bytes behind it that nobody looks at: few of these fill a page.
+const FILLER: u32 = RECORD + TASK_SIZE;
+/// A page that takes one of these whatever control records are due, and not many of them.
+pub const PAGE: u32 = PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + FILLER;
+
+/// Pages, and rings that take them from the shelf.
+pub struct Shelf {
+    pages: Vec<UnsafeCell<[u64; PAGE.div_ceil(8) as usize]>>,
+    links: Vec<AtomicU32>,
+    stack: Stack,
+    empty: Box<UnsafeCell<PageHeader>>,
+    pub rings: Vec<Ring>,
+    /// What a ring may hold, in pages.
+    max: u32,
+}
+
+// SAFETY: Whose a page is, is what the models are about; loom runs one thread at a time.
+unsafe impl Sync for Shelf {}
+// SAFETY: As above.
+unsafe impl Send for Shelf {}
+
+impl Shelf {
+    /// Pages that lie nowhere yet, and rings that belong to nobody and may hold `max` pages each.
+    pub fn new(pages: u32, rings: u32, max: u32) -> Arc<Self> {
+        let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
+        // It does not move any more: loom knows atomics by address.
+        let shelf = Arc::new(Shelf {
+            pages: (0..pages).map(|_| UnsafeCell::new([0; _])).collect(),
+            links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
+            stack: Stack::new(),
+            rings: (0..rings).map(|id| Ring::new(id, empty.get())).collect(),
+            empty,
+            max,
+        });
+        for index in 0..pages {
+            // SAFETY: Nobody else has the page yet.
+            unsafe { PageHeader::format(shelf.page(index), PAGE) };
+        }
+        shelf
+    }
+
+    /// Puts these pages on the shelf, the first one on top.
+    pub fn lay(&self, pages: &[u32]) {
+        for index in pages.iter().rev() {
+            self.put(*index);
+        }
+    }
+
+    /// Gives a ring to a task.
+    pub fn adopt(&self, ring: usize, pid: i32) {
+        // SAFETY: Models call it for rings that are nobody's.
+        unsafe { self.rings[ring].adopt(&task(pid)) };
+    }
+
+    /// Makes a ring one that several write into.
+    pub fn share(&self, ring: usize) {
+        let owner = Owner {
+            context: Context::Shared,
+            ..task(-1)
+        };
+        // SAFETY: As above.
+        unsafe { self.rings[ring].adopt(&owner) };
+    }
+
+    /// Logs a record into a ring, as the macros do: who it is from, and its number.
+    pub fn log(&self, ring: usize, pid: u32, n: u32) -> bool {
+        self.log_bytes(ring, pid, n, RECORD)
+    }
+
+    fn log_bytes(&self, ring: usize, pid: u32, n: u32, bytes: u32) -> bool {
+        let ring = &self.rings[ring];
+        // SAFETY: A model writes into a ring from one thread at a time.
+        unsafe {
+            Ring::write(
+                ring,
+                bytes,
+                pid << 8,
+                |_| u64::from(n),
+                |ts, begun| {
+                    assert!(begun, "two writers");
+                    let room = self.max * PAGE;
+                    if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
+                        return Place { ring, ts };
+                    }
+                    ring.end();
+                    Place::LOST
+                },
+                |to| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]),
+            )
+        }
+    }
+
+    /// Logs a record into a shared ring, as the slow path does when there is no other.
+    pub fn log_shared(&self, ring: usize, pid: u32, n: u32) -> bool {
+        let ring = &self.rings[ring];
+        // SAFETY: The models' shared rings are written to in this way only.
+        unsafe {
+            Ring::write(
+                ptr::null(),
+                RECORD,
+                pid << 8,
+                |_| unreachable!(),
+                |_, _| {
+                    let room = self.max * PAGE;
+                    let clock = || u64::from(n);
+                    let who = task(pid as i32);
+                    ring.begin_shared(self, Mode::Overwrite, room, RECORD, clock, &who)
+                        .map_or(Place::LOST, |ts| Place { ring, ts })
+                },
+                |to| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]),
+            )
+        }
+    }
+
+    /// Logs until the ring holds so many pages, and, if `full`, the last one has no room. Returns
+    /// the number of records.
+    pub fn fill(&self, ring: usize, pid: u32, pages: u32, full: bool) -> u32 {
+        for n in 0.. {
+            let end = self.rings[ring].position().map_or(PAGE, |(_, end, _)| end);
+            let is_full = end + RECORD > PAGE;
+            if self.rings[ring].pages() == pages && (is_full || !full) {
+                return n;
+            }
+            assert!(self.log_bytes(ring, pid, n, FILLER));
+        }
+        unreachable!()
+    }
+
+    /// The pages of a ring, oldest first, as its chain tells. Only at rest.
+    pub fn chain(&self, ring: usize) -> Vec<u32> {
+        let mut chain = Vec::new();
+        let mut next = self.rings[ring].oldest_page();
+        while let Some(index) = next.filter(|index| *index != NO_PAGE) {
+            assert!(!chain.contains(&index), "the chain is a circle: {chain:?}");
+            chain.push(index);
+            let info = page_info(&self.copy(index, self.header(index).seq()).unwrap());
+            assert_eq!(info.ring, self.rings[ring].id(), "a page of another ring");
+            next = Some(info.next);
+        }
+        let ring = &self.rings[ring];
+        assert_eq!(
+            (ring.pages(), ring.held()),
+            (chain.len() as u32, chain.len() as u32 * PAGE),
+            "the counts are not those of the chain {chain:?}"
+        );
+        chain
+    }
+
+    /// Takes all pages off the shelf. Only at rest.
+    pub fn clear(&self) -> Vec<u32> {
+        std::iter::from_fn(|| self.stack.pop(&self.links)).collect()
+    }
+
+    /// Fails unless each page is there once: in a ring, on the shelf, or among `held`. Only at rest.
+    pub fn check(&self, held: impl IntoIterator<Item = u32>) {
+        let mut all: Vec<_> = held.into_iter().collect();
+        for ring in 0..self.rings.len() {
+            all.extend(self.chain(ring));
+        }
+        all.extend(self.clear());
+        all.sort_unstable();
+        let every: Vec<_> = (0..self.pages.len() as u32).collect();
+        assert_eq!(all, every, "a page was lost, or is there twice");
+    }
+
+    /// Who wrote each record of a page at this position, and its number, as a reader sees it. In a
+    /// shared ring, a task record must have said who it is.
+    pub fn read(&self, index: u32, seq: u64) -> Option<Vec<(u32, u32)>> {
+        let copy = self.copy(index, seq)?;
+        let word = |at: usize| u32::from_ne_bytes(copy[at..at + 4].try_into().unwrap());
+        let ring = &self.rings[page_info(&copy).ring as usize];
+        let shared = ring.info()?.owner.context == Context::Shared;
+        let (mut at, mut writer) = (PAGE_HEADER_SIZE, None);
+        let mut records = Vec::new();
+        while at < copy.len() {
+            let header = Header(u64::from(word(at)) | u64::from(word(at + 4)) << 32);
+            if header.site() != 0 {
+                assert_eq!(header.site(), word(at + 8), "torn record");
+                assert!(!shared || writer == Some(word(at + 8)), "not told whose");
+                records.push((word(at + 8), word(at + 12)));
+            } else if Control::from_word(word(at + 8)) == Some(Control::Task) {
+                writer = Some(word(at + 12));
+            }
+            at += header.size();
+        }
+        assert_eq!(at, copy.len());
+        Some(records)
+    }
+
+    /// A copy of a page at this position.
+    pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
+        let mut copy = vec![0; PAGE as usize];
+        // SAFETY: All pages are formatted and stay.
+        let len = unsafe { PageHeader::copy(self.page(index), PAGE, seq, &mut copy) }?;
+        copy.truncate(len);
+        Some(copy)
+    }
+
+    pub fn header(&self, index: u32) -> &PageHeader {
+        // SAFETY: All pages are formatted and stay.
+        unsafe { &*self.page(index) }
+    }
+
+    /// Ends a retired ring's life, as the pool does, and returns its pages.
+    pub fn drain(&self, ring: usize) -> Vec<u32> {
+        let ring = &self.rings[ring];
+        // SAFETY: Models call it for retired rings, which are nobody else's.
+        let pages = std::iter::from_fn(|| unsafe { ring.steal_last(self) }).collect();
+        // SAFETY: As above, and it has no pages left.
+        unsafe { ring.release(self.empty.get()) };
+        pages
+    }
+}
+
+/// A task.
+fn task(pid: i32) -> Owner {
+    Owner {
+        context: Context::Task,
+        cpu: 0,
+        pid,
+        tgid: pid,
+        comm: [0; 16],
+    }
+}
+
+impl Pages for Shelf {
+    fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
+        self.stack.pop(&self.links)
+    }
+
+    fn put(&self, index: u32) {
+        self.stack.push(&self.links, index);
+    }
+
+    fn page(&self, index: u32) -> *mut PageHeader {
+        self.pages[index as usize].get().cast()
+    }
+
+    fn largest(&self) -> u32 {
+        PAGE
+    }
+}
