@@ -62,11 +62,13 @@ use crate::{
     glue,
     memory::{
         kb_to_pages,
+        Doomed,
         Memory,
         Owned, //
     },
     pool::Store,
-    task, //
+    task,
+    worker, //
 };
 
 /// Limits of `size_kb`.
@@ -424,7 +426,7 @@ impl State {
                 raw.percpu.store(memory.percpu(), Release);
             }
             inner.memory = Some((memory, owned));
-            task::start();
+            worker::start();
         }
         inner.enabled = true;
         self.apply(inner);
@@ -456,7 +458,7 @@ impl State {
         self.discard.store(u8::from(mode == Mode::Discard), Relaxed);
     }
 
-    /// Sets the budget of one ring. A ring that holds more keeps its pages, and gets no more.
+    /// Sets the budget of one ring. A ring that holds more gives its oldest pages back.
     pub(crate) fn set_ring_kb(&self, kb: u32) -> Result {
         if !RING_KB.contains(&kb) {
             return Err(EINVAL);
@@ -464,29 +466,69 @@ impl State {
         self.with(|inner| {
             inner.ring_kb = kb;
             self.max_bytes.store(kb * 1024, Relaxed);
+            if let Some((memory, owned)) = &inner.memory {
+                memory.cut_to(owned, kb * 1024);
+            }
         });
         Ok(())
     }
 
-    /// Sets the budget of all rings: adds pages, or frees those that live rings don't hold.
+    /// Sets the budget of all rings: adds pages, or takes them from those that hold the most.
     ///
-    /// `ENOSPC` beyond the limit for all components; `EBUSY` if live rings hold more than the new
-    /// budget.
+    /// `ENOSPC` beyond the limit for all components; `EBUSY` if what live rings write to just now is
+    /// more than the new budget.
     pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);
         }
-        self.with(|inner| {
+        // Pages are freed when the lock is no longer held.
+        let (result, _doomed) = self.with(|inner| {
+            let mut doomed = Doomed::none();
+            let mut result = Ok(());
             if let Some((memory, owned)) = &mut inner.memory {
                 let pages = kb_to_pages(kb);
                 if pages < owned.pages() {
-                    memory.shrink(owned, pages)?;
+                    match memory.shrink(owned, pages) {
+                        Ok(pages) => doomed = pages,
+                        Err(e) => result = Err(e),
+                    }
                 } else {
-                    memory.grow(owned, pages)?;
+                    (result, doomed) = memory.raise(owned, pages);
                 }
             }
-            inner.size_kb = kb;
-            Ok(())
+            if result.is_ok() {
+                inner.size_kb = kb;
+            }
+            (result, doomed)
+        });
+        result
+    }
+
+    /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for all
+    /// components is lowered. Takes as much as can be had.
+    pub(crate) fn shrink(&self, part: usize, whole: usize) -> Doomed {
+        self.with(|inner| {
+            let Some((memory, owned)) = &mut inner.memory else {
+                return Doomed::none();
+            };
+            let pages = owned.pages() as usize * part / whole.max(1);
+            // What the current pages of live rings need stays.
+            let pages = (pages as u32).max(memory.least_pages(owned));
+            memory.shrink(owned, pages).unwrap_or(Doomed::none())
+        })
+    }
+
+    /// Looks after the memory, now and then. True: much is being used.
+    pub(crate) fn tend(&self) -> bool {
+        self.with(|inner| {
+            let budget = kb_to_pages(inner.size_kb);
+            if !inner.enabled || !inner.attached() {
+                return false;
+            }
+            match &mut inner.memory {
+                Some((memory, owned)) => memory.tend(owned, budget),
+                None => false,
+            }
         })
     }
 

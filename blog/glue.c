@@ -58,7 +58,29 @@ module_param_named(clock, blog_clock, charp, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
 
 static unsigned int blog_max_kb;
-module_param_named(max_kb, blog_max_kb, uint, 0644);
+
+/* It is set when it holds: see worker.rs. */
+static int blog_set_max_kb(const char *val, const struct kernel_param *kp)
+{
+	unsigned int kb;
+	int ret;
+
+	ret = kstrtouint(val, 0, &kb);
+	if (ret)
+		return ret;
+	ret = blog_max_kb_setting(kb ?: min(blog_ram_kb() / 8, U32_MAX));
+	if (!ret)
+		WRITE_ONCE(blog_max_kb, kb);
+	blog_max_kb_set();
+	return ret;
+}
+
+static const struct kernel_param_ops blog_max_kb_ops = {
+	.set = blog_set_max_kb,
+	.get = param_get_uint,
+};
+
+module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
 MODULE_PARM_DESC(max_kb, "Limit for the pages of all components in KiB (default 0: an eighth of memory)");
 
 const char *blog_param_clock(void)
@@ -347,29 +369,38 @@ void blog_stop_modules(void)
 #endif
 
 /*
- * Task tables are taken from a stock by log calls, which can't wake anybody;
- * so a worker looks at the stock now and then.
+ * The worker: see worker.rs. It arms itself again, as log calls can't wake it.
+ * In a queue of its own it comes when it should, also on a busy machine; the
+ * system's does, if there is no memory for one.
  */
 
-#define BLOG_REFILL_JIFFIES	(HZ / 20 ?: 1)
+static void blog_work_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(blog_delayed_work, blog_work_fn);
+static struct workqueue_struct *blog_wq;
 
-static void blog_refill_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(blog_refill, blog_refill_work);
-
-static void blog_refill_work(struct work_struct *work)
+static void blog_queue_work(u32 ms)
 {
-	if (blog_tls_refill())
-		queue_delayed_work(system_dfl_wq, &blog_refill, BLOG_REFILL_JIFFIES);
+	queue_delayed_work(blog_wq ?: system_dfl_wq, &blog_delayed_work,
+			   msecs_to_jiffies(ms));
 }
 
-void blog_start_refill(void)
+static void blog_work_fn(struct work_struct *work)
 {
-	queue_delayed_work(system_dfl_wq, &blog_refill, BLOG_REFILL_JIFFIES);
+	blog_queue_work(blog_work());
 }
 
-void blog_stop_refill(void)
+void blog_start_worker(void)
 {
-	cancel_delayed_work_sync(&blog_refill);
+	blog_wq = alloc_workqueue("blog", WQ_UNBOUND | WQ_HIGHPRI, 1);
+	blog_queue_work(1);
+}
+
+void blog_stop_worker(void)
+{
+	cancel_delayed_work_sync(&blog_delayed_work);
+	if (blog_wq)
+		destroy_workqueue(blog_wq);
+	blog_wq = NULL;
 }
 
 /* Text files: the kind is the file's aux number, the data its inode's. */

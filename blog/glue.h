@@ -54,7 +54,9 @@ void blog_module_going(struct blog_site *sites, u32 num_sites,
 		       struct blog_component **comps, u32 num_comps);
 void blog_text_show(struct seq_file *m, u32 kind, void *data);
 int blog_text_write(u32 kind, void *data, const char *text, size_t len);
-bool blog_tls_refill(void);
+u32 blog_work(void);
+int blog_max_kb_setting(u32 kb);
+void blog_max_kb_set(void);
 int blog_snapshot_open(void *data, void **cursor);
 ssize_t blog_snapshot_read(void *cursor, void __user *buf, size_t count);
 void blog_snapshot_release(void *cursor);
@@ -88,8 +90,8 @@ u32 blog_vmlinux(const u8 **build_id, struct blog_site **sites,
 		 struct blog_component ***comps, u32 *num_comps);
 int blog_start_modules(void);
 void blog_stop_modules(void);
-void blog_start_refill(void);
-void blog_stop_refill(void);
+void blog_start_worker(void);
+void blog_stop_worker(void);
 void blog_create_text(const char *name, u16 mode, struct dentry *dir,
 		      void *data, u32 kind);
 void blog_create_snapshot(const char *name, struct dentry *dir, void *data);

@@ -62,8 +62,8 @@ extern "C" {
     ) -> u32;
     fn blog_start_modules() -> c_int;
     fn blog_stop_modules();
-    fn blog_start_refill();
-    fn blog_stop_refill();
+    fn blog_start_worker();
+    fn blog_stop_worker();
     fn blog_create_text(
         name: *const c_char,
         mode: u16,
@@ -301,16 +301,16 @@ pub(crate) fn stop_modules() {
     unsafe { blog_stop_modules() };
 }
 
-/// Starts to call `blog_tls_refill` now and then.
-pub(crate) fn start_refill() {
+/// Starts to call `blog_work` now and then.
+pub(crate) fn start_worker() {
     // SAFETY: What it calls is ready.
-    unsafe { blog_start_refill() };
+    unsafe { blog_start_worker() };
 }
 
 /// Ends that; no call runs any more on return.
-pub(crate) fn stop_refill() {
+pub(crate) fn stop_worker() {
     // SAFETY: No requirements but the context.
-    unsafe { blog_stop_refill() };
+    unsafe { blog_stop_worker() };
 }
 
 /// Has `f` called for each task that is freed and has a table.

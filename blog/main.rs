@@ -13,7 +13,8 @@
 //! | `images.rs` | site ids, by build ID |
 //! | `component.rs` | one component: settings, lifetimes, `clear` |
 //! | `memory.rs`, `table.rs` | its pages and rings |
-//! | `pool.rs` | free pages, free rings and retired rings: lock-free |
+//! | `pool.rs`, `pool/` | the levels of memory that a log call can reach: lock-free |
+//! | `worker.rs` | adds memory in the background |
 //! | `writer.rs` | the slow path of a log call |
 //! | `task.rs` | the tables that tasks point to, and the end of a task |
 //! | `clock.rs` | the clock of all records |
@@ -45,6 +46,7 @@ mod stats;
 mod stream;
 mod table;
 mod task;
+mod worker;
 mod writer;
 
 module! {
@@ -64,6 +66,7 @@ impl kernel::Module for Blog {
         sections::init();
         task::init()?;
         if let Err(e) = registry::init() {
+            worker::stop();
             registry::stop();
             task::stop();
             return Err(e);
@@ -75,6 +78,7 @@ impl kernel::Module for Blog {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
+        worker::stop();
         stream::stop();
         registry::stop();
         task::stop();
@@ -99,6 +103,11 @@ mod tests {
     mod images {
         use kernel::prelude::*;
         include!("tests/core_images.rs");
+    }
+    mod memory {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_memory.rs");
     }
     mod registry {
         use super::rig;

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The pool behind a component's rings: free pages, free rings, and rings whose task has ended.
+//! The pool behind a component's rings: the levels of memory that a log call can reach.
 //!
 //! Called from the slow path of a log call, in any context up to NMI, so nothing here locks,
-//! waits, or calls the kernel: all of it is compare-and-swap on indices into arrays that stay
-//! where they are as long as the pool. This file needs nothing but `core`, `record.rs` and
-//! `ring.rs`, and compiles on the host unchanged.
+//! waits, or calls the kernel: all of it is compare-and-swap on indices of slots that stay where
+//! they are as long as the pool, and each loop is bounded. An operation that is interrupted
+//! anywhere holds what it has taken in its hand, and goes on with it; meanwhile others go on
+//! without. This folder needs nothing but `core`, `record.rs` and `ring.rs`, and compiles on the
+//! host unchanged.
 //!
-//! Levels, in the order in which [`Pool::take_page`] tries them:
+//! | file | level |
+//! |---|---|
+//! | `slab.rs` | chunks of split pages: for a ring's first page |
+//! | `magazine.rs` | free pages that this CPU has at hand |
+//! | `depot.rs` | free pages of the component, in batches |
+//! | `retired.rs` | rings of tasks that have ended, the oldest page first |
+//! | `share.rs` | live rings that hold more than their share |
+//! | `slot.rs` | what all of that is about: the place of a page, whole or split |
+//! | `stack.rs`, `queue.rs` | what it is built of |
 //!
-//! 1. the depot, a stack of free pages. The last [`Pool::reserve`] pages in it are for rings that
-//!    have none yet, so that a few busy rings can't keep newcomers silent;
-//! 2. retired rings, the one that ended first before the others, its oldest page first.
+//! Pages come from the kernel, and go back to it, in `memory.rs`.
 
 use core::sync::atomic::{
     AtomicU32,
     AtomicU64,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::Relaxed, //
 };
 use kernel::blog::{
     record::LOST_CAUSES,
@@ -31,6 +35,47 @@ use kernel::blog::{
     }, //
 };
 
+// Paths, because host tests include this file by path.
+#[path = "pool/depot.rs"]
+mod depot;
+#[path = "pool/magazine.rs"]
+mod magazine;
+#[path = "pool/queue.rs"]
+mod queue;
+#[path = "pool/retired.rs"]
+mod retired;
+#[path = "pool/share.rs"]
+mod share;
+#[path = "pool/slab.rs"]
+mod slab;
+#[path = "pool/slot.rs"]
+mod slot;
+#[path = "pool/stack.rs"]
+mod stack;
+
+#[cfg(test)]
+pub(crate) use self::queue::Queue;
+pub(crate) use self::{
+    depot::Batch,
+    magazine::{
+        Magazine,
+        ROUNDS, //
+    },
+    queue::Cell,
+    slot::{
+        Index,
+        Sizes,
+        Slot, //
+    },
+    stack::Stack, //
+};
+use self::{
+    depot::Depot,
+    retired::Rings,
+    share::Shares,
+    slab::Slab, //
+};
+
 /// No index: the end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -39,258 +84,143 @@ const NONE: u32 = u32::MAX;
 /// time in an NMI bounded.
 const TRIES: u32 = 1000;
 
-/// A lock-free stack of indices (Treiber's), safe against ABA.
-///
-/// # Invariants
-///
-/// - The low half of `head` is the top index, or [`NONE`]; the high half grows with each push.
-/// - An index is in one stack (or other list) at a time; `next[index]` is the one below it.
-pub(crate) struct Stack {
-    head: AtomicU64,
-}
+/// How many chunks of retired rings are given up in the hope that they make a page.
+const PIECES: u32 = 32;
 
-impl Stack {
-    /// Makes an empty stack.
-    pub(crate) const fn new() -> Self {
-        Self {
-            head: AtomicU64::new(NONE as u64),
-        }
-    }
-
-    /// Puts `index` on top. Indices that `next` doesn't have are dropped.
-    pub(crate) fn push(&self, next: &[AtomicU32], index: u32) {
-        self.push_by(|index| next.get(index as usize), index);
-    }
-
-    /// As [`Self::push`], for links that are not in one slice.
-    pub(crate) fn push_by<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
-        let Some(link) = next(index) else {
-            return;
-        };
-        let mut head = self.head.load(Relaxed);
-        loop {
-            link.store(head as u32, Relaxed);
-            let new = (head >> 32).wrapping_add(1) << 32 | u64::from(index);
-            // ORDERING: Release publishes the link, and all that the caller did to what the index
-            // names, to the `pop` that takes it.
-            match self.head.compare_exchange_weak(head, new, Release, Relaxed) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
-        }
-    }
-
-    /// Takes the top index.
-    pub(crate) fn pop(&self, next: &[AtomicU32]) -> Option<u32> {
-        self.pop_by(|index| next.get(index as usize))
-    }
-
-    /// As [`Self::pop`], for links that are not in one slice.
-    pub(crate) fn pop_by<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
-        // ORDERING: Acquire, here and when the exchange fails, makes the link of the top index
-        // visible. The link may be stale when the index has been taken meanwhile. If it is on top
-        // again, then it was pushed again, so the high half of `head` has changed and the exchange
-        // fails.
-        let mut head = self.head.load(Acquire);
-        for _ in 0..TRIES {
-            let below = next(head as u32)?.load(Relaxed);
-            let new = head >> 32 << 32 | u64::from(below);
-            match self.head.compare_exchange_weak(head, new, Acquire, Acquire) {
-                Ok(_) => return Some(head as u32),
-                Err(now) => head = now,
-            }
-        }
-        None
-    }
-}
-
-/// A cell of a [`Queue`].
-pub(crate) struct Cell {
-    turn: AtomicU32,
-    index: AtomicU32,
-}
-
-impl Cell {
-    /// Makes the cell at `position` of an empty queue.
-    pub(crate) const fn new(position: u32) -> Self {
-        Self {
-            turn: AtomicU32::new(position),
-            index: AtomicU32::new(NONE),
-        }
-    }
-}
-
-/// A bounded first-in first-out queue of indices (Vyukov's), for many writers and readers.
-///
-/// Not blocking in the sense that matters here: an operation that is interrupted in its middle
-/// makes others fail, never wait. Behind a stuck push the queue looks empty, behind a stuck pop
-/// full, until it goes on.
-///
-/// # Invariants
-///
-/// - The number of cells is a power of two, and not 1.
-/// - `cells[p % n].turn` is `p` when the cell waits for the push at position `p`, and `p + 1` when
-///   it waits for the pop at position `p`.
-pub(crate) struct Queue {
-    head: AtomicU32,
-    tail: AtomicU32,
-}
-
-impl Queue {
-    /// Makes an empty queue.
-    pub(crate) const fn new() -> Self {
-        Self {
-            head: AtomicU32::new(0),
-            tail: AtomicU32::new(0),
-        }
-    }
-
-    fn cell(cells: &[Cell], position: u32) -> Option<&Cell> {
-        let mask = (cells.len() as u32).checked_sub(1)?;
-        cells.get((position & mask) as usize)
-    }
-
-    /// Puts `index` behind the others. False: it is full, or a pop is stuck in its middle.
-    pub(crate) fn push(&self, cells: &[Cell], index: u32) -> bool {
-        let mut tail = self.tail.load(Relaxed);
-        for _ in 0..TRIES {
-            let Some(cell) = Self::cell(cells, tail) else {
-                return false;
-            };
-            // ORDERING: Acquire pairs with the release in `pop`, which gives the cell back.
-            match cell.turn.load(Acquire).wrapping_sub(tail) as i32 {
-                0 => match self.tail.compare_exchange_weak(
-                    tail,
-                    tail.wrapping_add(1),
-                    Relaxed,
-                    Relaxed,
-                ) {
-                    Ok(_) => {
-                        cell.index.store(index, Relaxed);
-                        // ORDERING: Release publishes the index, and all that the caller did to
-                        // what it names, to the `pop` that takes it.
-                        cell.turn.store(tail.wrapping_add(1), Release);
-                        return true;
-                    }
-                    Err(now) => tail = now,
-                },
-                behind if behind < 0 => return false,
-                _ => tail = self.tail.load(Relaxed),
-            }
-        }
-        false
-    }
-
-    /// Takes the oldest index.
-    pub(crate) fn pop(&self, cells: &[Cell]) -> Option<u32> {
-        let mut head = self.head.load(Relaxed);
-        for _ in 0..TRIES {
-            let cell = Self::cell(cells, head)?;
-            // ORDERING: Acquire pairs with the release in `push`.
-            match cell.turn.load(Acquire).wrapping_sub(head.wrapping_add(1)) as i32 {
-                0 => match self.head.compare_exchange_weak(
-                    head,
-                    head.wrapping_add(1),
-                    Relaxed,
-                    Relaxed,
-                ) {
-                    Ok(_) => {
-                        let index = cell.index.load(Relaxed);
-                        // ORDERING: Release gives the cell, with its index read, to the push of
-                        // the next round.
-                        cell.turn
-                            .store(head.wrapping_add(cells.len() as u32), Release);
-                        return Some(index);
-                    }
-                    Err(now) => head = now,
-                },
-                behind if behind < 0 => return None,
-                _ => head = self.head.load(Relaxed),
-            }
-        }
-        None
-    }
-}
+/// One of how many pages is kept for rings that have none, and one of how many may be in all
+/// magazines together.
+const PART: u32 = 8;
 
 /// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
 pub(crate) trait Store {
-    /// The link of the page with this index. It stays where it is as long as the pool.
-    fn page_link(&self, index: u32) -> Option<&AtomicU32>;
-    /// The link of the ring with this id. It stays where it is as long as the pool.
+    /// Sizes of pages and chunks; constant.
+    fn sizes(&self) -> Sizes;
+    /// The slot with this number.
+    fn slot(&self, page: u32) -> Option<&Slot>;
+    /// The magazines of all CPUs.
+    fn magazines(&self) -> &[Magazine];
+    /// The link of the ring with this id.
     fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
     /// Cells for the queue of retired rings: a power of two, better twice as many as rings. Those
     /// that retire when all are in use lose their place in the order.
     fn cells(&self) -> &[Cell];
-    /// The page with this index, which [`Pool::put_page`] has been given.
-    fn page(&self, index: u32) -> *mut PageHeader;
     /// The ring with this id.
     fn ring(&self, id: u32) -> Option<&Ring>;
-    /// The size of a page in bytes.
-    fn page_size(&self) -> u32;
-    /// A header for rings without pages: [`PageHeader::empty`].
+    /// Number of rings; their ids are below this.
+    fn rings(&self) -> u32;
+    /// A header for rings without pages, and where there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
+}
+
+/// How often each level has served a ring, and what it has now; a moment old.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Levels {
+    /// Chunks taken out of the slab.
+    pub(crate) chunk_hits: u64,
+    /// Pages taken out of a CPU's own magazine.
+    pub(crate) magazine_hits: u64,
+    /// Pages taken out of the depot.
+    pub(crate) depot_hits: u64,
+    /// Pages taken out of another CPU's magazine.
+    pub(crate) other_hits: u64,
+    /// Pages or chunks of tasks that have ended.
+    pub(crate) retired_hits: u64,
+    /// Pages or chunks of live rings.
+    pub(crate) stolen: u64,
+    /// Requests that no level could serve.
+    pub(crate) dry: u64,
+    /// Free chunks.
+    pub(crate) chunks_free: u32,
+    /// Pages that are split into chunks.
+    pub(crate) pages_split: u32,
+    /// Pages in magazines.
+    pub(crate) pages_magazines: u32,
+    /// Pages in the depot.
+    pub(crate) pages_depot: u32,
+}
+
+/// Counters of [`Levels`].
+struct Counters {
+    chunk: AtomicU64,
+    depot: AtomicU64,
+    other: AtomicU64,
+    retired: AtomicU64,
+    stolen: AtomicU64,
+    dry: AtomicU64,
+}
+
+fn count(n: &AtomicU64) {
+    n.fetch_add(1, Relaxed);
+}
+
+/// What a ring asks for.
+#[derive(Clone, Copy)]
+struct Request {
+    /// Bytes that it holds.
+    held: u32,
+    /// CPU whose magazine is near.
+    cpu: u32,
+    /// Whether other live rings may be made to give up pages for it.
+    steal: bool,
+    /// Whether a page would do.
+    page: bool,
+    /// Whether a chunk would do.
+    chunk: bool,
+}
+
+impl Request {
+    /// Whether a chunk is better than a page: a ring's first page is small.
+    fn small(&self) -> bool {
+        self.chunk && (self.held == 0 || !self.page)
+    }
 }
 
 /// Free pages, free rings and retired rings of one component.
 ///
 /// # Invariants
 ///
-/// - A ring is live, or in `rings`, or in exactly one of `victim`, `passed_over`, `retired` and
-///   `late`, or somebody holds its id.
-/// - A page is in a ring's chain or in `depot`, or somebody holds its index.
+/// A page or chunk is in a ring's chain or in one of the levels, or somebody holds its index.
 pub(crate) struct Pool {
-    depot: Stack,
-    free: AtomicU32,
+    slab: Slab,
+    depot: Depot,
+    rings: Rings,
+    shares: Shares,
+    /// Pages in the depot that are for rings that hold nothing.
     reserve: AtomicU32,
-    rings: Stack,
-    retired: Queue,
-    /// Retired rings that were put back while `victim` was taken: older than those in `retired`.
-    passed_over: Stack,
-    /// Retired rings for which `retired` had no room: newer than those in it.
-    late: Stack,
-    /// The retired ring whose pages are being used up.
-    victim: AtomicU32,
-    retired_count: AtomicU32,
-    gone_records: AtomicU64,
-    gone_lost: [AtomicU64; LOST_CAUSES],
+    /// Most pages in a magazine, and so in a batch; 0: they are not used.
+    rounds: AtomicU32,
+    counters: Counters,
 }
 
 impl Pool {
     /// Makes a pool with nothing in it.
     pub(crate) const fn new() -> Self {
         Self {
-            depot: Stack::new(),
-            free: AtomicU32::new(0),
+            slab: Slab::new(),
+            depot: Depot::new(),
+            rings: Rings::new(),
+            shares: Shares::new(),
             reserve: AtomicU32::new(0),
-            rings: Stack::new(),
-            retired: Queue::new(),
-            passed_over: Stack::new(),
-            late: Stack::new(),
-            victim: AtomicU32::new(NONE),
-            retired_count: AtomicU32::new(0),
-            gone_records: AtomicU64::new(0),
-            gone_lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            rounds: AtomicU32::new(0),
+            counters: Counters {
+                chunk: AtomicU64::new(0),
+                depot: AtomicU64::new(0),
+                other: AtomicU64::new(0),
+                retired: AtomicU64::new(0),
+                stolen: AtomicU64::new(0),
+                dry: AtomicU64::new(0),
+            },
         }
     }
 
-    /// Pages in the depot; a moment old.
-    pub(crate) fn free(&self) -> u32 {
-        self.free.load(Relaxed)
-    }
-
-    /// Retired rings; a moment old.
-    pub(crate) fn retired(&self) -> u32 {
-        self.retired_count.load(Relaxed)
-    }
-
-    /// Records of rings that were given to another task, in all.
-    pub(crate) fn gone_records(&self) -> u64 {
-        self.gone_records.load(Relaxed)
-    }
-
-    /// Losses of rings that were given to another task, by cause.
-    pub(crate) fn gone_lost(&self) -> [u64; LOST_CAUSES] {
-        self.gone_lost.each_ref().map(|n| n.load(Relaxed))
+    /// Says that there are `pages` pages in all: what follows from that is set.
+    pub(crate) fn set_pages(&self, store: &impl Store, pages: u32) {
+        let magazines = (store.magazines().len() as u32).max(1);
+        let rounds = (pages / PART / magazines).min(ROUNDS as u32);
+        self.reserve.store(pages / PART, Relaxed);
+        self.rounds.store(rounds, Relaxed);
+        self.shares
+            .set_bytes(pages.saturating_mul(store.sizes().page));
     }
 
     /// Keeps the last `pages` pages of the depot for rings that have none.
@@ -298,169 +228,372 @@ impl Pool {
         self.reserve.store(pages, Relaxed);
     }
 
-    /// Gives a page, which is in no ring, to the depot.
-    pub(crate) fn put_page(&self, store: &impl Store, index: u32) {
-        // Counted before it can be taken, so that the count never falls below zero.
-        self.free.fetch_add(1, Relaxed);
-        self.depot.push_by(|i| store.page_link(i), index);
+    /// What is behind fair shares.
+    pub(crate) fn shares(&self) -> &Shares {
+        &self.shares
     }
 
-    /// Takes a page out of the depot, without regard to the reserve.
-    pub(crate) fn take_free_page(&self, store: &impl Store) -> Option<u32> {
-        let index = self.depot.pop_by(|i| store.page_link(i))?;
-        self.free.fetch_sub(1, Relaxed);
-        Some(index)
+    /// Pages that make a full batch.
+    pub(crate) fn rounds(&self) -> u32 {
+        self.rounds.load(Relaxed)
     }
 
-    /// Takes a page for a ring that holds `held`.
-    pub(crate) fn take_page(&self, store: &impl Store, held: u32) -> Option<u32> {
-        if held == 0 || self.free() > self.reserve.load(Relaxed) {
-            if let Some(index) = self.take_free_page(store) {
+    /// Pages in the depot; a moment old.
+    pub(crate) fn depot_pages(&self) -> u32 {
+        self.depot.pages()
+    }
+
+    /// Free pages, in the depot and in magazines; a moment old.
+    pub(crate) fn free(&self, store: &impl Store) -> u32 {
+        let magazines = store.magazines().iter().map(Magazine::pages);
+        self.depot.pages().saturating_add(magazines.sum())
+    }
+
+    /// Free rings; a moment old.
+    pub(crate) fn rings_free(&self) -> u32 {
+        self.rings.free()
+    }
+
+    /// A ring's fair share in bytes; a moment old.
+    pub(crate) fn fair(&self) -> u32 {
+        self.shares.fair(self.rings.live())
+    }
+
+    /// Rings that were taken or wanted, in all.
+    pub(crate) fn rings_taken(&self) -> u64 {
+        self.rings.taken()
+    }
+
+    /// Sets whether a new task may have the ring of one that has ended, with the loss of all that
+    /// it holds, where there is no free one. It may, unless somebody says that more rings will come.
+    pub(crate) fn set_recycling(&self, on: bool) {
+        self.rings.set_recycling(on);
+    }
+
+    /// Retired rings; a moment old.
+    pub(crate) fn retired(&self) -> u32 {
+        self.rings.retired()
+    }
+
+    /// Records of rings that were given to another task, in all.
+    pub(crate) fn gone_records(&self) -> u64 {
+        self.rings.gone_records()
+    }
+
+    /// Losses of rings that were given to another task, by cause.
+    pub(crate) fn gone_lost(&self) -> [u64; LOST_CAUSES] {
+        self.rings.gone_lost()
+    }
+
+    /// How often each level has served a ring, and what it has now.
+    pub(crate) fn levels(&self, store: &impl Store) -> Levels {
+        let hits = |m: &Magazine| u64::from(m.hits());
+        Levels {
+            chunk_hits: self.counters.chunk.load(Relaxed),
+            magazine_hits: store.magazines().iter().map(hits).sum(),
+            depot_hits: self.counters.depot.load(Relaxed),
+            other_hits: self.counters.other.load(Relaxed),
+            retired_hits: self.counters.retired.load(Relaxed),
+            stolen: self.counters.stolen.load(Relaxed),
+            dry: self.counters.dry.load(Relaxed),
+            chunks_free: self.slab.free(),
+            pages_split: self.slab.split(),
+            pages_magazines: store.magazines().iter().map(Magazine::pages).sum(),
+            pages_depot: self.depot.pages(),
+        }
+    }
+
+    // Giving.
+
+    /// Gives free pages, which are in no ring, to the depot.
+    pub(crate) fn give(&self, store: &impl Store, batch: Batch) {
+        self.depot.give(store, batch);
+    }
+
+    /// Gives a page to the depot.
+    pub(crate) fn give_page(&self, store: &impl Store, page: u32) {
+        let mut batch = Batch::EMPTY;
+        batch.push(store, page);
+        self.depot.give(store, batch);
+    }
+
+    /// Gives a page to the magazine of a CPU; a full one is flushed.
+    fn load_page(&self, store: &impl Store, cpu: u32, page: u32) {
+        let Some(magazine) = store.magazines().get(cpu as usize) else {
+            return self.give_page(store, page);
+        };
+        if magazine.give(self.rounds(), page) {
+            return;
+        }
+        let mut batch = Batch::EMPTY;
+        batch.push(store, page);
+        while batch.len() < self.rounds() {
+            let Some(page) = magazine.take() else {
+                break;
+            };
+            batch.push(store, page);
+        }
+        self.depot.give(store, batch);
+    }
+
+    /// Gives a page or chunk, which is in no ring any more, to the level that it belongs to.
+    pub(crate) fn put(&self, store: &impl Store, cpu: u32, index: u32) {
+        let index = Index(index);
+        match index.part() {
+            None => self.load_page(store, cpu, index.slot()),
+            Some(chunk) => {
+                if let Some(page) = self.slab.put(store, index.slot(), chunk) {
+                    self.load_page(store, cpu, page);
+                }
+            }
+        }
+    }
+
+    // Taking.
+
+    /// Takes a page or chunk, as `Pages::take` says.
+    fn take(&self, store: &impl Store, request: Request) -> Option<u32> {
+        let index = self.find(store, request);
+        if index.is_none() {
+            count(&self.counters.dry);
+        }
+        Some(index?.0)
+    }
+
+    fn find(&self, store: &impl Store, request: Request) -> Option<Index> {
+        if !request.page && !request.chunk {
+            return None;
+        }
+        let small = request.small();
+        if small {
+            if let Some(chunk) = self.take_chunk(store) {
+                return Some(chunk);
+            }
+        }
+        if let Some(index) = self.find_page(store, request) {
+            return Some(index);
+        }
+        for _ in 0..PIECES {
+            if !small && request.chunk && self.slab.free() >= PIECES {
+                // There is room in small pieces: no need to give up so many more.
+                break;
+            }
+            let pages = self.pages(store, request.cpu, false);
+            let Some(index) = self.rings.take_page(store, &pages) else {
+                break;
+            };
+            count(&self.counters.retired);
+            if let Some(index) = self.suit(store, request, Index(index)) {
                 return Some(index);
             }
         }
-        self.take_retired_page(store)
-    }
-
-    /// Takes the oldest page of the ring that retired first.
-    fn take_retired_page(&self, store: &impl Store) -> Option<u32> {
-        for _ in 0..TRIES {
-            let id = self.take_retired(store)?;
-            let ring = store.ring(id)?;
-            // SAFETY: The ring was taken out of the retired ones, so it is ours alone.
-            let page = unsafe { ring.steal_last(&PagesOf(self, store)) };
-            if ring.pages() == 0 {
-                self.recycle(store, id, ring);
-            } else {
-                self.put_back(store, id);
+        if request.chunk {
+            if let Some(chunk) = self.take_chunk(store) {
+                return Some(chunk);
             }
-            if page.is_some() {
-                return page;
+        }
+        if !request.steal {
+            return None;
+        }
+        for _ in 0..PIECES {
+            let pages = self.pages(store, request.cpu, false);
+            let index =
+                self.shares
+                    .steal(store, &pages, self.rings.live(), request.held, !small)?;
+            count(&self.counters.stolen);
+            if let Some(index) = self.suit(store, request, Index(index)) {
+                return Some(index);
             }
         }
         None
     }
 
-    /// Takes a retired ring, the oldest as far as that can be had without waiting.
-    fn take_retired(&self, store: &impl Store) -> Option<u32> {
-        // ORDERING: Acquire pairs with the release in `put_back`: what was done to the ring is
-        // visible.
-        let mut id = self.victim.swap(NONE, Acquire);
-        if id == NONE {
-            id = self
-                .passed_over
-                .pop_by(|i| store.ring_link(i))
-                .or_else(|| self.retired.pop(store.cells()))
-                .or_else(|| self.late.pop_by(|i| store.ring_link(i)))?;
-        }
-        self.retired_count.fetch_sub(1, Relaxed);
-        Some(id)
+    fn take_chunk(&self, store: &impl Store) -> Option<Index> {
+        let chunk = self.slab.take(store)?;
+        count(&self.counters.chunk);
+        Some(chunk)
     }
 
-    /// Gives a retired ring back that still has pages: it goes first next time.
-    fn put_back(&self, store: &impl Store, id: u32) {
-        self.retired_count.fetch_add(1, Relaxed);
-        // ORDERING: Release: see `take_retired`.
-        if self
-            .victim
-            .compare_exchange(NONE, id, Release, Relaxed)
-            .is_err()
-        {
-            self.passed_over.push_by(|i| store.ring_link(i), id);
+    /// Finds a free page, and splits it where a chunk is wanted.
+    fn find_page(&self, store: &impl Store, request: Request) -> Option<Index> {
+        let page = self.take_page(store, request)?;
+        if request.small() {
+            return self.slab.split_page(store, page);
+        }
+        Some(Index::whole(page))
+    }
+
+    /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.
+    fn suit(&self, store: &impl Store, request: Request, index: Index) -> Option<Index> {
+        match (index.part(), request.small()) {
+            (None, false) | (Some(_), true) => Some(index),
+            (None, true) => self.slab.split_page(store, index.slot()),
+            (Some(chunk), false) => {
+                // Perhaps it makes a page with others.
+                let page = self.slab.put(store, index.slot(), chunk)?;
+                Some(Index::whole(page))
+            }
         }
     }
 
-    /// Makes a retired ring without pages a free one.
-    fn recycle(&self, store: &impl Store, id: u32, ring: &Ring) {
-        self.release(store, ring);
-        self.rings.push_by(|i| store.ring_link(i), id);
+    /// Takes a free page.
+    fn take_page(&self, store: &impl Store, request: Request) -> Option<u32> {
+        let magazine = store.magazines().get(request.cpu as usize);
+        if let Some(magazine) = magazine {
+            if let Some(page) = magazine.take() {
+                magazine.hit();
+                return Some(page);
+            }
+        }
+        let poor = request.held == 0;
+        let spare = self.depot.pages() > self.reserve.load(Relaxed);
+        if poor || spare {
+            if let Some(mut batch) = self.depot.take(store) {
+                let page = batch.pop(store);
+                // What is in the reserve stays there: others on this CPU may hold enough.
+                if let (Some(magazine), true) = (magazine, spare) {
+                    self.fill(store, magazine, &mut batch);
+                }
+                self.depot.give(store, batch);
+                count(&self.counters.depot);
+                return page;
+            }
+        }
+        if poor || self.shares.is_poor(store, self.rings.live(), request.held) {
+            let page = store.magazines().iter().find_map(Magazine::take);
+            if page.is_some() {
+                count(&self.counters.other);
+            }
+            return page;
+        }
+        None
     }
 
-    /// Ends the life of a retired ring without pages, which stays the caller's.
-    fn release(&self, store: &impl Store, ring: &Ring) {
-        // SAFETY: The caller has taken the ring out of the retired ones and used up its pages.
-        let (records, lost) = unsafe { ring.release(store.empty()) };
-        self.gone_records.fetch_add(records, Relaxed);
-        for (gone, lost) in self.gone_lost.iter().zip(lost) {
-            gone.fetch_add(lost, Relaxed);
+    /// Fills a magazine from a batch.
+    fn fill(&self, store: &impl Store, magazine: &Magazine, batch: &mut Batch) {
+        while let Some(page) = batch.pop(store) {
+            if !magazine.give(self.rounds(), page) {
+                batch.push(store, page);
+                break;
+            }
         }
     }
+
+    // For who gives pages back to the kernel, or looks after the pool. Process context.
+
+    /// Takes a free page from wherever there is one.
+    pub(crate) fn take_free(&self, store: &impl Store) -> Option<u32> {
+        if let Some(mut batch) = self.depot.take(store) {
+            let page = batch.pop(store);
+            self.depot.give(store, batch);
+            return page;
+        }
+        store.magazines().iter().find_map(Magazine::take)
+    }
+
+    /// As [`Self::take_free`], or from a ring whose task has ended.
+    pub(crate) fn take_back(&self, store: &impl Store) -> Option<u32> {
+        loop {
+            if let Some(page) = self.take_free(store) {
+                return Some(page);
+            }
+            let pages = self.pages(store, NONE, false);
+            let index = self.rings.take_page(store, &pages)?;
+            self.put(store, NONE, index);
+        }
+    }
+
+    /// Empties the magazines into the depot.
+    pub(crate) fn flush(&self, store: &impl Store) {
+        for magazine in store.magazines() {
+            let mut batch = Batch::EMPTY;
+            for _ in 0..ROUNDS {
+                let Some(page) = magazine.take() else {
+                    break;
+                };
+                batch.push(store, page);
+            }
+            self.depot.give(store, batch);
+        }
+    }
+
+    // Rings.
 
     /// Adds a ring to the free ones.
     pub(crate) fn put_ring(&self, store: &impl Store, id: u32) {
-        self.rings.push_by(|i| store.ring_link(i), id);
+        self.rings.put(store, id);
     }
 
-    /// Takes a free ring; where there is none, the one that retired first, whose pages go to the
-    /// depot.
+    /// Takes a free ring; where there is none, the one that retired first, whose pages become free.
     pub(crate) fn take_ring(&self, store: &impl Store) -> Option<u32> {
-        self.rings.pop_by(|i| store.ring_link(i)).or_else(|| {
-            let id = self.take_retired(store)?;
-            self.drain(store, store.ring(id)?);
-            Some(id)
-        })
-    }
-
-    /// Gives up a retired ring, which the caller has taken out of the retired ones and keeps: its
-    /// pages go to the depot.
-    fn drain(&self, store: &impl Store, ring: &Ring) {
-        // SAFETY: The ring is the caller's alone.
-        while let Some(page) = unsafe { ring.steal_last(&PagesOf(self, store)) } {
-            self.put_page(store, page);
-        }
-        self.release(store, ring);
+        self.rings.take(store, &self.pages(store, NONE, false))
     }
 
     /// Takes over a ring whose task has ended, after [`Ring::retire`].
     pub(crate) fn retire(&self, store: &impl Store, id: u32) {
-        let Some(ring) = store.ring(id) else {
-            return;
-        };
-        if ring.pages() == 0 {
-            self.recycle(store, id, ring);
-            return;
-        }
-        self.retired_count.fetch_add(1, Relaxed);
-        if !self.retired.push(store.cells(), id) {
-            self.late.push_by(|i| store.ring_link(i), id);
-        }
+        self.rings.retire(store, id);
     }
 
-    /// Gives up all retired rings: their pages become free. Returns how many there were.
+    /// Gives up all retired rings: their pages become free. Returns how many there were. Process
+    /// context.
     pub(crate) fn drain_retired(&self, store: &impl Store) -> u32 {
-        let mut rings = 0;
-        while let Some(id) = self.take_retired(store) {
-            if let Some(ring) = store.ring(id) {
-                self.drain(store, ring);
-                self.put_ring(store, id);
-            }
-            rings += 1;
+        self.rings.drain_all(store, &self.pages(store, NONE, false))
+    }
+
+    /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made
+    /// to give up pages.
+    pub(crate) fn pages<'a, S: Store>(
+        &'a self,
+        store: &'a S,
+        cpu: u32,
+        steal: bool,
+    ) -> PagesOf<'a, S> {
+        PagesOf {
+            pool: self,
+            store,
+            cpu,
+            steal,
         }
-        rings
     }
 }
 
 /// A pool and its store, as a ring sees them.
-pub(crate) struct PagesOf<'a, S: Store>(pub(crate) &'a Pool, pub(crate) &'a S);
+pub(crate) struct PagesOf<'a, S: Store> {
+    pool: &'a Pool,
+    store: &'a S,
+    cpu: u32,
+    steal: bool,
+}
 
 impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
-        let size = self.largest();
-        if room > size || most < size {
-            return None;
-        }
-        self.0.take_page(self.1, held)
+        let sizes = self.store.sizes();
+        let fits = |size: u32| size != 0 && room <= size && size <= most;
+        self.pool.take(
+            self.store,
+            Request {
+                held,
+                cpu: self.cpu,
+                steal: self.steal,
+                page: fits(sizes.page),
+                chunk: fits(sizes.chunk),
+            },
+        )
     }
 
     fn put(&self, index: u32) {
-        self.0.put_page(self.1, index);
+        self.pool.put(self.store, self.cpu, index);
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {
-        self.1.page(index)
+        let index = Index(index);
+        self.store
+            .slot(index.slot())
+            .and_then(|slot| slot.header(index, self.store.sizes()))
+            .unwrap_or(self.store.empty())
     }
 
     fn largest(&self) -> u32 {
-        self.1.page_size()
+        self.store.sizes().page
     }
 }

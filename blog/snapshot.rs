@@ -137,24 +137,22 @@ fn list_rings(state: &State, inner: &Inner, list: &mut KVVec<ListedRing>) -> Res
 
 /// Lists the pages in rings for which `wanted` holds, by ring and position.
 fn list_pages(inner: &Inner, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Result {
-    let Some((memory, owned)) = inner.memory() else {
+    let Some((memory, _)) = inner.memory() else {
         return Ok(());
     };
-    for index in 0..owned.indices() {
-        // SAFETY: A page that isn't null stays while the component is locked.
-        let Some(page) = (unsafe { memory.store.page(index).as_ref() }) else {
-            continue;
-        };
+    let mut result = Ok(());
+    memory.for_each_page(|index, page| {
         let seq = page.seq();
         let listed = Listed {
             ring: page.ring(),
             index,
             seq,
         };
-        if seq != 0 && wanted(&listed) {
-            list.push(listed, GFP_KERNEL)?;
+        if seq != 0 && result.is_ok() && wanted(&listed) {
+            result = list.push(listed, GFP_KERNEL);
         }
-    }
+    });
+    result?;
     sort_by_key(list, |page| (page.ring, page.seq));
     Ok(())
 }

@@ -34,9 +34,13 @@ use crate::{
     images::name_bytes,
     memory::{
         pages_to_kb,
-        used_kb, //
+        used_kb,
+        SIZES, //
     },
-    pool::Store,
+    pool::{
+        Levels,
+        Store, //
+    },
     registry,
     task, //
 };
@@ -95,6 +99,7 @@ pub(crate) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     put!(f, "max_kb {}\n", glue::max_kb())?;
     put!(f, "task_tables {tables}\n")?;
     put!(f, "task_tables_free {free_tables}\n")?;
+    put!(f, "task_table_bytes {}\n", task::table_bytes())?;
     put!(f, "images {images}\n")?;
     put!(f, "site_ids {ids}\n")
 }
@@ -172,7 +177,7 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         let loose = state.loose(inner);
         let mut records = loose.records;
         let mut lost: [u64; LOST_CAUSES] = loose.lost;
-        let (mut live, mut held) = (0, 0);
+        let (mut live, mut held) = (0, 0u64);
         for_each_ring(inner, |id, info| {
             let mark = inner.mark(id, &info);
             let hidden = mark.map_or(0, |mark| mark.records);
@@ -182,20 +187,16 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
                 *lost = lost.wrapping_add(info.lost[i].saturating_sub(told));
             }
             match info.state {
-                RingState::Retired => held += info.pages,
+                RingState::Retired => held += u64::from(info.held),
                 _ => live += 1,
             }
             Ok(())
         })?;
-        let (pages, free, rings, retired) = match inner.memory() {
-            Some((memory, owned)) => (
-                owned.pages(),
-                memory.pool.free(),
-                owned.rings(),
-                memory.pool.retired(),
-            ),
-            None => (0, 0, 0, 0),
-        };
+        let memory = inner.memory();
+        let levels = memory.map_or(Levels::default(), |(memory, _)| memory.levels());
+        let (pages, rings) = memory.map_or((0, 0), |(_, owned)| (owned.pages(), owned.rings()));
+        let rings_free = memory.map_or(0, |(memory, _)| memory.pool.rings_free());
+        let retired = memory.map_or(0, |(memory, _)| memory.pool.retired());
 
         put!(f, "attached {}\n", u8::from(inner.attached()))?;
         put!(f, "enabled {}\n", u8::from(inner.enabled))?;
@@ -212,12 +213,47 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         }
         put!(f, "records_shared {}\n", state.shared())?;
         put!(f, "pages {pages}\n")?;
-        put!(f, "pages_free {free}\n")?;
-        put!(f, "pages_retired {held}\n")?;
+        put!(
+            f,
+            "pages_free {}\n",
+            levels.pages_depot + levels.pages_magazines
+        )?;
+        put!(f, "pages_magazines {}\n", levels.pages_magazines)?;
+        put!(f, "pages_split {}\n", levels.pages_split)?;
+        put!(f, "chunks_free {}\n", levels.chunks_free)?;
+        put!(f, "pages_retired {}\n", held.div_ceil(SIZES.page.into()))?;
         put!(f, "bytes {}\n", pages_to_kb(pages) * 1024)?;
         put!(f, "rings {rings}\n")?;
         put!(f, "rings_live {live}\n")?;
-        put!(f, "rings_retired {retired}\n")
+        put!(f, "rings_retired {retired}\n")?;
+        put!(f, "rings_free {rings_free}\n")?;
+        put!(
+            f,
+            "table_bytes {}\n",
+            memory.map_or(0, |(_, owned)| owned.table_bytes())
+        )?;
+        put!(
+            f,
+            "fair_share {}\n",
+            memory.map_or(0, |(memory, _)| memory.pool.fair())
+        )?;
+        put!(f, "from_chunks {}\n", levels.chunk_hits)?;
+        put!(f, "from_magazine {}\n", levels.magazine_hits)?;
+        put!(f, "from_depot {}\n", levels.depot_hits)?;
+        put!(f, "from_other_cpus {}\n", levels.other_hits)?;
+        put!(f, "from_retired {}\n", levels.retired_hits)?;
+        put!(f, "from_live {}\n", levels.stolen)?;
+        put!(f, "from_nowhere {}\n", levels.dry)?;
+        put!(
+            f,
+            "grown {}\n",
+            memory.map_or(0, |(_, owned)| owned.grown())
+        )?;
+        put!(
+            f,
+            "grow_failed {}\n",
+            memory.map_or(0, |(_, owned)| owned.grow_failed())
+        )
     })
 }
 

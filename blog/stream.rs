@@ -453,7 +453,6 @@ impl At<'_> {
 
     /// Copies the next page with something new, and cuts what was read.
     fn find(&self, ring: &Ring, seen: &Seen, to: &mut [u8]) -> Option<Found> {
-        let store = &self.memory.store;
         // Index and position, where they are known.
         let mut at = self.known(seen);
         let mut tries = TRIES;
@@ -465,8 +464,8 @@ impl At<'_> {
                 None => {
                     tries = tries.checked_sub(1)?;
                     let index = ring.oldest_page()?;
-                    // SAFETY: A page that isn't null stays while the component is locked.
-                    (index, unsafe { store.page(index).as_ref() }?.seq())
+                    // SAFETY: A header stays until who has found it sleeps.
+                    (index, unsafe { &*self.memory.page(index) }.seq())
                 }
             };
             let copied = self.memory.copy(index, seq, to).is_some();
@@ -520,12 +519,10 @@ impl At<'_> {
         }
         // The link was there when the page was copied, so its end is the last one by now. That the
         // page is gone does no harm: then so is what was not read of it.
-        // SAFETY: A page that isn't null stays while the component is locked.
-        let page = unsafe { self.memory.store.page(seen.page).as_ref() };
-        let more = page.is_some_and(|page| {
-            page.seq() == seen.seq
-                && page.first().wrapping_add(page.records().into()) != seen.ordinal
-        });
+        // SAFETY: A header stays until who has found it sleeps.
+        let page = unsafe { &*self.memory.page(seen.page) };
+        let more = page.seq() == seen.seq
+            && page.first().wrapping_add(page.records().into()) != seen.ordinal;
         Some(match more {
             true => (seen.page, seen.seq),
             false => (seen.next, seen.seq + 1),

@@ -2,7 +2,7 @@
 
 //! Tasks: the tables that `task_struct::blog_tls` points to, and what happens when a task ends.
 //!
-//! A task gets its table with its first record, out of a stock that a worker fills up: a log call
+//! A task gets its table with its first record, out of a stock that the worker fills up: a log call
 //! can't allocate. When the task is freed, the hook in `free_task()` hands its rings to their
 //! components' pools as retired ones, with the task's name and the time, and the table goes back
 //! to the stock.
@@ -14,7 +14,6 @@
 use core::{
     ptr,
     sync::atomic::{
-        AtomicBool,
         AtomicPtr,
         AtomicU32,
         Ordering::{
@@ -44,10 +43,14 @@ use crate::{
 
 /// Tables that are allocated together: about 32 KiB.
 const CHUNK: usize = 56;
-/// Most chunks, and so about 8000 tasks with rings at a time.
-const CHUNKS: usize = 146;
-/// The stock that there is from the start, and that the worker keeps up, in chunks.
-const STOCK: u32 = 4;
+/// Most chunks: 66304 tasks with rings at a time.
+const CHUNKS: usize = 1184;
+/// The stock that there is from the start, and that the worker keeps up at least.
+const STOCK: u32 = 512;
+/// Tables take at most this part of `blog.max_kb`; but there may be [`LEAST`] of them.
+const PART: u32 = 8;
+/// See [`PART`].
+const LEAST: u32 = 2048;
 
 /// All tables.
 ///
@@ -57,19 +60,21 @@ const STOCK: u32 = 4;
 /// - A table without a task is in `free`, or somebody holds its index. Its `rings` are null.
 struct Slab {
     chunks: [AtomicPtr<Tls>; CHUNKS],
-    links: [AtomicU32; CHUNK * CHUNKS],
     free: Stack,
     /// Tables in `free`; may be too high for a moment.
     stock: AtomicU32,
-    started: AtomicBool,
+    /// Tables taken or wanted, in all.
+    taken: AtomicU32,
+    /// The same when the worker last came.
+    seen: AtomicU32,
 }
 
 static SLAB: Slab = Slab {
     chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
-    links: [const { AtomicU32::new(0) }; CHUNK * CHUNKS],
     free: Stack::new(),
     stock: AtomicU32::new(0),
-    started: AtomicBool::new(false),
+    taken: AtomicU32::new(0),
+    seen: AtomicU32::new(0),
 };
 
 /// Components by slot, for the task hook; changed under the lock of the task tables.
@@ -94,14 +99,18 @@ impl Slab {
     }
 
     fn take(&self) -> Option<&'static Tls> {
-        let index = self.free.pop(&self.links)?;
+        self.taken.fetch_add(1, Relaxed);
+        let index = self.free.pop(|index| Some(&self.table(index)?.link))?;
         self.stock.fetch_sub(1, Relaxed);
         self.table(index)
     }
 
     fn put(&self, table: &Tls) {
         self.stock.fetch_add(1, Relaxed);
-        self.free.push(&self.links, table.index.load(Relaxed));
+        self.free.push(
+            |index| Some(&self.table(index)?.link),
+            table.index.load(Relaxed),
+        );
     }
 
     /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
@@ -171,36 +180,36 @@ pub(crate) fn get() -> Option<&'static Tls> {
     }
 }
 
-/// Makes the stock, and the worker that keeps it up, when the first component is switched on.
-pub(crate) fn start() {
-    if SLAB.started.swap(true, Relaxed) {
-        return;
-    }
-    fill_up();
-    glue::start_refill();
-}
-
-/// Fills the stock up. Only called by [`start`] before there is a worker, and by the worker.
-fn fill_up() {
-    while SLAB.stock.load(Relaxed) < STOCK * CHUNK as u32 {
+/// Fills the stock up: the worker's part. True: many tables are being taken.
+///
+/// As many are kept as were taken in the last two rounds together, should they be taken that fast
+/// again. Only called by one at a time.
+pub(crate) fn tend() -> bool {
+    let taken = SLAB.taken.load(Relaxed);
+    let recent = taken.wrapping_sub(SLAB.seen.swap(taken, Relaxed));
+    let wanted = STOCK.max(recent.saturating_mul(2));
+    let most = (glue::max_kb() / PART)
+        .saturating_mul(1024)
+        .checked_div(size_of::<Tls>() as u32)
+        .map_or(LEAST, |n| n.max(LEAST));
+    while SLAB.stock.load(Relaxed) < wanted && tables().0 < most {
         if !matches!(SLAB.refill(), Ok(true)) {
-            // No memory now, or as many tables as may be. Losses are counted where they happen.
+            // No memory now, or as many tables as may be. Who gets none writes to a shared ring.
             break;
         }
     }
-}
-
-/// The worker, from glue.c. Returns whether it shall be called again.
-#[no_mangle]
-extern "C" fn blog_tls_refill() -> bool {
-    fill_up();
-    true
+    recent > 0
 }
 
 /// Number of tables: in all, and free.
 pub(crate) fn tables() -> (u32, u32) {
     let chunks = SLAB.chunks.iter().filter(|c| !c.load(Relaxed).is_null());
     ((chunks.count() * CHUNK) as u32, SLAB.stock.load(Relaxed))
+}
+
+/// Bytes of all tables.
+pub(crate) fn table_bytes() -> usize {
+    tables().0 as usize * size_of::<Tls>()
 }
 
 /// Makes a component known to the task hook.
@@ -339,7 +348,6 @@ pub(crate) fn init() -> Result {
 
 /// Takes all tables from all tasks, and frees them. Nobody logs any more.
 pub(crate) fn stop() {
-    glue::stop_refill();
     for table in SLAB.tables() {
         // The hook is still there, so under the lock a table's task is valid. When the hook comes
         // for it later, it finds no table.

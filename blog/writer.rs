@@ -154,7 +154,8 @@ impl Call<'_> {
             let ring = rings.get((first + i) % rings.len())?.load(Acquire);
             // SAFETY: It is a live shared ring of this memory, or null.
             let ring = unsafe { ring.as_ref() }?;
-            let (mode, max) = (self.state.mode(), self.state.max_bytes());
+            let mode = self.state.mode();
+            let max = self.memory.max_shared(self.state.max_bytes());
             // SAFETY: As above; the pool is the one of all of the ring's pages.
             let ts = unsafe {
                 ring.begin_shared(&self.pages(), mode, max, self.bytes, glue::clock, &who)
@@ -165,7 +166,10 @@ impl Call<'_> {
     }
 
     fn pages(&self) -> PagesOf<'_, impl Store> {
-        PagesOf(&self.memory.pool, &self.memory.store)
+        let (_, cpu) = glue::here();
+        // What a component keeps that discards is kept from its other rings, too.
+        let steal = self.state.mode() == Mode::Overwrite;
+        self.memory.pages(cpu, steal)
     }
 
     /// Finds or makes the ring for the calling context.

@@ -439,6 +439,7 @@ impl Read {
                     Some(Control::Lost) => {
                         ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
                     }
+                    Some(Control::Task) => (),
                     _ => check(false, "unknown control record")?,
                 }
             }

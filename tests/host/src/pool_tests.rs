@@ -2,8 +2,9 @@
 
 //! Properties of the pool: nothing is lost, nothing is handed out twice, the oldest goes first.
 
-use crate::pool::{Cell, Queue, Stack};
-use crate::rig::Rig;
+use crate::pool::{Batch, Cell, Queue, Stack, Store};
+use crate::rig::{page_info, set_cpu, Read, Rig, PAGE};
+use kernel::blog::ring::{Pages, Ring};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 #[test]
@@ -13,21 +14,23 @@ fn a_stack_hands_each_index_to_one_taker() {
     let held: Vec<_> = (0..N).map(|_| AtomicU32::new(0)).collect();
     let stack = Stack::new();
     for i in 0..N as u32 {
-        stack.push(&next, i);
+        stack.push(|i| next.get(i as usize), i);
     }
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..100_000 {
-                    let Some(i) = stack.pop(&next) else { continue };
+                    let Some(i) = stack.pop(|i| next.get(i as usize)) else {
+                        continue;
+                    };
                     assert_eq!(held[i as usize].swap(1, Relaxed), 0, "handed out twice");
                     held[i as usize].store(0, Relaxed);
-                    stack.push(&next, i);
+                    stack.push(|i| next.get(i as usize), i);
                 }
             });
         }
     });
-    let mut all: Vec<_> = std::iter::from_fn(|| stack.pop(&next)).collect();
+    let mut all: Vec<_> = std::iter::from_fn(|| stack.pop(|i| next.get(i as usize))).collect();
     all.sort_unstable();
     assert_eq!(all, (0..N as u32).collect::<Vec<_>>());
 }
@@ -36,10 +39,16 @@ fn a_stack_hands_each_index_to_one_taker() {
 fn a_stack_drops_foreign_indices_and_says_when_it_is_empty() {
     let next = [AtomicU32::new(0)];
     let stack = Stack::new();
-    stack.push(&next, 7);
-    assert_eq!(stack.pop(&next), None);
-    stack.push(&next, 0);
-    assert_eq!((stack.pop(&next), stack.pop(&next)), (Some(0), None));
+    stack.push(|i| next.get(i as usize), 7);
+    assert_eq!(stack.pop(|i| next.get(i as usize)), None);
+    stack.push(|i| next.get(i as usize), 0);
+    assert_eq!(
+        (
+            stack.pop(|i| next.get(i as usize)),
+            stack.pop(|i| next.get(i as usize))
+        ),
+        (Some(0), None)
+    );
 }
 
 #[test]
@@ -175,11 +184,332 @@ fn storms_of_tasks_lose_no_page_no_ring_and_no_record() {
     rig.pool.drain_retired(&*rig);
     assert_eq!(rig.count_pages(), 16);
     assert_eq!(rig.pool.retired(), 0);
-    assert_eq!(rig.pool.free(), 16);
+    assert_eq!(rig.pool.free(&*rig), 16);
     let lost: u64 = rig.pool.gone_lost().iter().sum();
     assert_eq!(lost, u64::from(failed.into_inner()));
     assert_eq!(
         rig.pool.gone_records() + lost,
         u64::from(tried.into_inner())
     );
+}
+
+/// Bytes of a chunk.
+const CHUNK: u32 = PAGE as u32 / 8;
+
+/// Logs records of 16 bytes until the ring holds `bytes`.
+fn fill(rig: &Rig, ring: &Ring, bytes: u32) {
+    for n in 0..1_000_000u64 {
+        if ring.held() >= bytes {
+            return;
+        }
+        rig.log(ring, n, 1, &n.to_ne_bytes());
+    }
+    panic!("the ring holds {} bytes only", ring.held());
+}
+
+#[test]
+fn first_pages_are_chunks_and_eight_rings_share_a_page() {
+    let rig = Rig::with_chunks(8, 16, 0);
+    let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
+    for ring in &rings {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+        assert_eq!(ring.held(), CHUNK);
+    }
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
+    assert_eq!((levels.depot_hits, levels.chunk_hits), (1, 7));
+    assert_eq!(rig.pool.free(&*rig), 7);
+    // The next page of a ring is a whole one.
+    for n in 0..40u64 {
+        assert!(rig.log(rings[0], n, 1, &n.to_ne_bytes()));
+    }
+    assert_eq!(rings[0].held(), CHUNK + PAGE as u32);
+    // Chunks of tasks that have ended come back as a page as soon as there are all of them.
+    for ring in &rings {
+        rig.retire(ring, 1);
+    }
+    assert_eq!(rig.pool.drain_retired(&*rig), 8);
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!((levels.pages_split, levels.chunks_free), (0, 0));
+    assert_eq!(rig.pool.free(&*rig), 8);
+}
+
+#[test]
+fn a_page_that_is_split_whole_and_split_again_is_listed_once() {
+    let rig = Rig::with_chunks(1, 8, 0);
+    for round in 0..20u64 {
+        let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
+        for ring in &rings {
+            assert!(rig.log(ring, round, 1, &round.to_ne_bytes()));
+        }
+        for ring in &rings {
+            rig.retire(ring, round);
+        }
+        assert_eq!(rig.pool.drain_retired(&*rig), 8);
+        assert_eq!(rig.count_pages(), 1);
+    }
+}
+
+#[test]
+fn ten_thousand_tasks_with_ten_records_each_fit_in_8_mib() {
+    const TASKS: u64 = 10_000;
+    let rig = Rig::with_chunks(2048, TASKS as usize, 8);
+    for task in 0..TASKS {
+        set_cpu(task as u32 % 8);
+        let ring = rig.adopt(task as i32).unwrap();
+        for n in 0..10u64 {
+            let mut payload = [0; 12];
+            payload[..8].copy_from_slice(&(task << 8 | n).to_ne_bytes());
+            assert!(rig.log(ring, task * 10 + n, 1, &payload));
+        }
+    }
+    set_cpu(0);
+    let held: u64 = (0..TASKS as u32)
+        .map(|id| u64::from(Store::ring(&*rig, id).unwrap().held()))
+        .sum();
+    assert_eq!(held, TASKS * u64::from(CHUNK));
+    let mut seen = vec![0u16; TASKS as usize];
+    for (page, slot) in (0..).zip(rig.slots()) {
+        slot.for_each_part(page, rig.sizes(), |index, header| {
+            if header.seq() == 0 {
+                return;
+            }
+            let copy = rig.copy(index, header.seq()).unwrap();
+            let mut read = Read::default();
+            read.page(&page_info(&copy), &copy);
+            for (_, _, payload) in read.records {
+                let n = u64::from_ne_bytes(payload[..8].try_into().unwrap());
+                seen[(n >> 8) as usize] |= 1 << (n & 0xff);
+            }
+        });
+    }
+    assert!(seen.iter().all(|records| *records == 0x3ff));
+}
+
+#[test]
+fn a_magazine_is_filled_and_flushed_by_batches() {
+    // 256 pages, 4 CPUs: eight in a magazine.
+    let rig = Rig::with_chunks(256, 4, 4);
+    assert_eq!(rig.pool.rounds(), 8);
+    let all: Vec<_> = std::iter::from_fn(|| rig.pool.take_free(&*rig)).collect();
+    for pages in all.chunks(8) {
+        let mut batch = Batch::EMPTY;
+        pages.iter().for_each(|page| batch.push(&*rig, *page));
+        rig.pool.give(&*rig, batch);
+    }
+    let pages = rig.pool.pages(&*rig, 2, false);
+    let page = PAGE as u32;
+    let held: Vec<_> = (0..9)
+        .map(|_| pages.take(page, page, page).unwrap())
+        .collect();
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!((levels.depot_hits, levels.magazine_hits), (2, 7));
+    assert_eq!((levels.pages_magazines, levels.pages_depot), (7, 240));
+    for index in &held[..2] {
+        pages.put(*index);
+    }
+    // One has filled the magazine, the other has flushed it.
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!((levels.pages_magazines, levels.pages_depot), (1, 248));
+    for index in &held[2..] {
+        pages.put(*index);
+    }
+    rig.pool.flush(&*rig);
+    assert_eq!(rig.pool.levels(&*rig).pages_depot, 256);
+    assert_eq!(rig.count_pages(), 256);
+}
+
+#[test]
+fn magazines_hold_no_more_than_an_eighth_and_nothing_of_a_small_budget() {
+    for (pages, cpus, rounds) in [
+        (4, 1, 0),
+        (8, 1, 1),
+        (256, 32, 1),
+        (2048, 32, 8),
+        (2048, 64, 4),
+    ] {
+        let rig = Rig::with_chunks(pages, 1, cpus);
+        assert_eq!(rig.pool.rounds(), rounds, "{pages} pages, {cpus} CPUs");
+        for cpu in 0..cpus as u32 {
+            let pages = rig.pool.pages(&*rig, cpu, false);
+            let page = PAGE as u32;
+            for _ in 0..3 {
+                if let Some(index) = pages.take(page, page, page) {
+                    pages.put(index);
+                }
+            }
+        }
+        assert!(rig.pool.levels(&*rig).pages_magazines as usize <= pages / 8);
+        assert_eq!(rig.count_pages(), pages);
+    }
+}
+
+#[test]
+fn what_lies_in_other_magazines_is_found_by_those_who_have_nothing() {
+    let rig = Rig::with_chunks(16, 4, 2);
+    let page = PAGE as u32;
+    // All that isn't in CPU 1's magazine is taken.
+    let other = rig.pool.pages(&*rig, 1, false);
+    let index = other.take(0, page, page).unwrap();
+    let rest: Vec<_> = std::iter::from_fn(|| rig.pool.take_free(&*rig)).collect();
+    other.put(index);
+    assert_eq!(rig.pool.levels(&*rig).pages_magazines, 1);
+    let here = rig.pool.pages(&*rig, 0, false);
+    assert_eq!(here.take(16 * page, page, page), None, "it holds enough");
+    assert_eq!(here.take(0, page, page), Some(index));
+    assert_eq!(rig.pool.levels(&*rig).other_hits, 1);
+    drop(rest);
+}
+
+#[test]
+fn a_newcomer_is_served_although_others_hold_all() {
+    let mut rig = Rig::with_chunks(64, 8, 1);
+    rig.pool.set_reserve(0);
+    let hog = rig.adopt(1).unwrap();
+    fill(&rig, hog, 63 * PAGE as u32);
+    while let Some(page) = rig.pool.take_free(&*rig) {
+        // Nothing is free.
+        let _ = page;
+    }
+    while rig.pool.levels(&*rig).chunks_free > 0 {
+        let pages = rig.pool.pages(&*rig, 0, false);
+        pages.take(0, CHUNK, CHUNK).unwrap();
+    }
+    let before = hog.held();
+    let new = rig.adopt(2).unwrap();
+    for n in 0..10u64 {
+        assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
+    }
+    assert_eq!(new.held(), CHUNK);
+    assert!(hog.held() < before && hog.held() + 2 * PAGE as u32 >= before);
+    assert!(rig.pool.levels(&*rig).stolen > 0);
+    // It gets as much as the other one has, but not more.
+    for n in 10..20_000u64 {
+        assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
+    }
+    let (a, b) = (hog.held(), new.held());
+    assert!(a.abs_diff(b) <= 2 * PAGE as u32, "{a} and {b}");
+    // Neither takes the other's from then on.
+    let stolen = rig.pool.levels(&*rig).stolen;
+    for n in 20_000..40_000u64 {
+        assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
+        assert!(rig.log(hog, n + 100_000, 1, &n.to_ne_bytes()));
+    }
+    assert_eq!(rig.pool.levels(&*rig).stolen, stolen);
+    assert!(new.held().abs_diff(hog.held()) <= 2 * PAGE as u32);
+
+    // Where nothing may be stolen, a newcomer gets nothing.
+    rig.steal = false;
+    let late = rig.adopt(3).unwrap();
+    while rig.pool.levels(&*rig).chunks_free > 0 {
+        rig.pool
+            .pages(&*rig, 0, false)
+            .take(0, CHUNK, CHUNK)
+            .unwrap();
+    }
+    assert!(!rig.log(late, 0, 1, &[0; 8]));
+}
+
+#[test]
+fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
+    let rig = Rig::with_chunks(64, 300, 1);
+    rig.pool.set_reserve(0);
+    let small: Vec<_> = (0..280).map(|pid| rig.adopt(pid).unwrap()).collect();
+    let hog = rig.adopt(1000).unwrap();
+    for ring in &small[..200] {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+    }
+    for n in 0..20_000u64 {
+        assert!(rig.log(hog, n, 1, &n.to_ne_bytes()));
+    }
+    // Each look is bounded, so it may take a few until one gets to the ring that has enough; from
+    // then on it is the first that is asked.
+    let served = small[200..]
+        .iter()
+        .filter(|ring| rig.log(ring, 0, 1, &[0; 8]))
+        .count();
+    assert!(served >= 75, "{served} of 80");
+    assert!(small[..200].iter().all(|ring| ring.held() == CHUNK));
+}
+
+#[test]
+fn chunks_of_ended_tasks_become_a_page_for_who_needs_one() {
+    let rig = Rig::with_chunks(4, 40, 0);
+    rig.pool.set_reserve(0);
+    let rings: Vec<_> = (0..32).map(|pid| rig.adopt(pid).unwrap()).collect();
+    for ring in &rings {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+    }
+    assert_eq!(rig.pool.free(&*rig), 0);
+    for ring in &rings {
+        rig.retire(ring, 1);
+    }
+    let new = rig.adopt(100).unwrap();
+    // Longer than a chunk.
+    assert!(rig.log(new, 0, 1, &[0; 1000]));
+    assert_eq!(new.held(), PAGE as u32);
+    let left = rings.iter().filter(|ring| ring.held() > 0).count();
+    assert_eq!(left, 24, "no more than needed has gone");
+    assert_eq!(rig.count_pages(), 4);
+}
+
+#[test]
+fn all_levels_under_storms_lose_nothing_and_readers_see_whole_records() {
+    let rig = Rig::with_chunks(48, 64, 4);
+    let stop = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut copies = 0u64;
+            while stop.load(Relaxed) == 0 {
+                for (page, slot) in (0..).zip(rig.slots()) {
+                    slot.for_each_part(page, rig.sizes(), |index, header| {
+                        let Some(copy) = rig.copy(index, header.seq()) else {
+                            return;
+                        };
+                        let info = page_info(&copy);
+                        let mut read = Read::default();
+                        read.page(&info, &copy);
+                        for (i, (_, ring, payload)) in (info.first..).zip(read.records) {
+                            let n = u64::from_ne_bytes(payload[..8].try_into().unwrap());
+                            assert_eq!((ring - 1, n), (info.ring, i), "a foreign record");
+                        }
+                        copies += 1;
+                    });
+                }
+            }
+            copies
+        });
+        let writers: Vec<_> = (0..4)
+            .map(|t| {
+                let rig = &rig;
+                scope.spawn(move || {
+                    set_cpu(t);
+                    for i in 0..3000u64 {
+                        let Some(ring) = rig.adopt(t as i32) else {
+                            std::thread::yield_now();
+                            continue;
+                        };
+                        // Many are small, some are large.
+                        let records = if i % 7 == 0 { i % 3000 } else { i % 11 };
+                        let mut n = 0u64;
+                        for _ in 0..records {
+                            n += u64::from(rig.log(ring, n, ring.id() + 1, &n.to_ne_bytes()));
+                        }
+                        rig.retire(ring, i);
+                    }
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        stop.store(1, Relaxed);
+        assert!(reader.join().unwrap() > 100);
+    });
+    assert_eq!(rig.pool.fair(), 48 * PAGE as u32, "no ring is live");
+    rig.pool.drain_retired(&*rig);
+    assert_eq!(rig.pool.rings_free(), 64);
+    assert_eq!(rig.count_pages(), 48);
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!((levels.chunks_free, levels.pages_split), (0, 0));
 }

@@ -3,7 +3,7 @@
 //! A component in plain memory: pages, rings and a pool, as `blog/` has them in the kernel, and a
 //! reader that collects what a snapshot would.
 
-use crate::pool::{Cell, PagesOf, Pool, Store};
+use crate::pool::{Batch, Cell, Index, Magazine, Pool, Sizes, Slot, Store};
 use core::{ptr, sync::atomic::AtomicU32};
 use kernel::blog::record::{
     Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
@@ -19,15 +19,18 @@ struct PageMem(UnsafeCell<[u8; PAGE]>);
 /// A component in plain memory.
 pub struct Rig {
     pages: Vec<PageMem>,
+    slots: Vec<Slot>,
+    magazines: Vec<Magazine>,
     empty: Box<UnsafeCell<PageHeader>>,
-    page_links: Vec<AtomicU32>,
     ring_links: Vec<AtomicU32>,
     cells: Vec<Cell>,
     rings: Vec<Ring>,
     pub(crate) pool: Pool,
     pub mode: Mode,
     pub max_pages: u32,
-    size: u32,
+    /// Whether rings that hold too much give up pages.
+    pub steal: bool,
+    sizes: Sizes,
 }
 
 // SAFETY: Pages are handed out to one ring at a time by the pool, which is what is under test.
@@ -64,14 +67,37 @@ impl Rig {
 
     /// A component whose pages are smaller.
     pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
-        assert!(size as usize <= PAGE);
+        let sizes = Sizes {
+            page: size,
+            chunk: 0,
+        };
+        Self::with_sizes(pages, rings, sizes, 0)
+    }
+
+    /// A component with chunks and magazines, as in the kernel. All levels do what they do there,
+    /// with the same reserves.
+    pub fn with_chunks(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
+        let sizes = Sizes {
+            page: PAGE as u32,
+            chunk: PAGE as u32 / 8,
+        };
+        let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
+        rig.pool.set_pages(&*rig, pages as u32);
+        rig.steal = true;
+        rig
+    }
+
+    /// A component with these sizes.
+    pub(crate) fn with_sizes(pages: usize, rings: usize, sizes: Sizes, cpus: usize) -> Box<Self> {
+        assert!(sizes.page as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let cells = (rings * 2).next_power_of_two() as u32;
         let rig = Box::new(Rig {
             pages: (0..pages)
                 .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
                 .collect(),
-            page_links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
+            slots: (0..pages).map(|_| Slot::new()).collect(),
+            magazines: (0..cpus).map(|_| Magazine::new()).collect(),
             ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
             cells: (0..cells).map(Cell::new).collect(),
             rings: (0..rings as u32)
@@ -81,12 +107,13 @@ impl Rig {
             pool: Pool::new(),
             mode: Mode::Overwrite,
             max_pages: u32::MAX,
-            size,
+            steal: false,
+            sizes,
         });
-        for index in 0..pages as u32 {
+        for (page, slot) in (0..).zip(&rig.slots) {
             // SAFETY: Nobody else has the page yet.
-            unsafe { PageHeader::format(rig.page(index), size) };
-            rig.pool.put_page(&*rig, index);
+            unsafe { slot.fill(rig.pages[page as usize].0.get().cast(), sizes) };
+            rig.pool.give_page(&*rig, page);
         }
         for id in 0..rings as u32 {
             rig.pool.put_ring(&*rig, id);
@@ -118,9 +145,9 @@ impl Rig {
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
     pub fn reserve(&self, ring: &Ring, bytes: u32, ts: u64, begun: bool) -> Place {
-        let max = self.max_pages.saturating_mul(self.size);
+        let max = self.max_pages.saturating_mul(self.sizes.page);
         let cause = if begun {
-            let pages = PagesOf(&self.pool, self);
+            let pages = self.pool.pages(self, cpu(), self.steal);
             // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
             match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
                 Ok(()) => return Place { ring, ts },
@@ -192,13 +219,13 @@ impl Rig {
 
     fn read_pages(&self, ring: u32, first_seq: u64, last_seq: u64) -> Read {
         let mut found = Vec::new();
-        for index in 0..self.pages.len() as u32 {
-            // SAFETY: All pages are formatted.
-            let header = unsafe { &*Store::page(self, index) };
-            let seq = header.seq();
-            if seq != 0 && (first_seq..=last_seq).contains(&seq) && header.ring() == ring {
-                found.push((seq, index));
-            }
+        for (page, slot) in (0..).zip(&self.slots) {
+            slot.for_each_part(page, self.sizes, |index, header| {
+                let seq = header.seq();
+                if seq != 0 && (first_seq..=last_seq).contains(&seq) && header.ring() == ring {
+                    found.push((seq, index));
+                }
+            });
         }
         found.sort_unstable();
         let mut read = Read::default();
@@ -231,25 +258,45 @@ impl Rig {
     /// Copies one page, if it is at position `seq` of a ring.
     pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
         let mut copy = vec![0; PAGE];
-        // SAFETY: All pages are formatted and stay.
-        let len = unsafe { PageHeader::copy(Store::page(self, index), self.size, seq, &mut copy) }?;
+        let index = Index(index);
+        let len = self.slots[index.slot() as usize].copy(index, self.sizes, seq, &mut copy)?;
         copy.truncate(len);
         Some(copy)
     }
 
-    /// Sum of all pages that some list or ring has. Only at rest.
-    pub fn count_pages(&self) -> usize {
-        let mut n = self.rings.iter().map(|r| r.pages() as usize).sum();
-        let mut free = Vec::new();
-        while let Some(index) = self.pool.take_free_page(self) {
-            free.push(index);
+    /// Pages that the pool has free, chunks included. Only at rest.
+    pub fn count_free(&self) -> usize {
+        let mut free = Batch::EMPTY;
+        while let Some(page) = self.pool.take_free(self) {
+            free.push(self, page);
         }
-        n += free.len();
-        for index in free {
-            self.pool.put_page(self, index);
-        }
+        let n = free.len() as usize;
+        self.pool.give(self, free);
         n
     }
+
+    /// Sum of all pages that some list or ring has. Only at rest.
+    pub fn count_pages(&self) -> usize {
+        let held = self.rings.iter().map(|r| r.held() as usize).sum::<usize>();
+        let chunks = self.pool.levels(self).chunks_free * self.sizes.chunk;
+        let bytes = held + chunks as usize;
+        assert_eq!(bytes % self.sizes.page as usize, 0);
+        bytes / self.sizes.page as usize + self.count_free()
+    }
+}
+
+/// The CPU that a thread of a test says it is on.
+pub fn cpu() -> u32 {
+    CPU.with(|cpu| cpu.get())
+}
+
+/// Says on which CPU this thread is.
+pub fn set_cpu(n: u32) {
+    CPU.with(|cpu| cpu.set(n));
+}
+
+std::thread_local! {
+    static CPU: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 impl Read {
@@ -306,6 +353,16 @@ pub fn cause(lost: Lost) -> usize {
 }
 
 impl Rig {
+    /// The places of all pages.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// What the pages are cut into.
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
     /// A link for each ring.
     pub fn ring_links(&self) -> &[AtomicU32] {
         &self.ring_links
@@ -313,8 +370,14 @@ impl Rig {
 }
 
 impl Store for Rig {
-    fn page_link(&self, index: u32) -> Option<&AtomicU32> {
-        self.page_links.get(index as usize)
+    fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+    fn slot(&self, page: u32) -> Option<&Slot> {
+        self.slots.get(page as usize)
+    }
+    fn magazines(&self) -> &[Magazine] {
+        &self.magazines
     }
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
         self.ring_links.get(id as usize)
@@ -322,14 +385,11 @@ impl Store for Rig {
     fn cells(&self) -> &[Cell] {
         &self.cells
     }
-    fn page(&self, index: u32) -> *mut PageHeader {
-        self.pages[index as usize].0.get().cast()
-    }
     fn ring(&self, id: u32) -> Option<&Ring> {
         self.rings.get(id as usize)
     }
-    fn page_size(&self) -> u32 {
-        self.size
+    fn rings(&self) -> u32 {
+        self.rings.len() as u32
     }
     fn empty(&self) -> *mut PageHeader {
         self.empty.get()

@@ -179,7 +179,7 @@ fn a_lower_limit_takes_pages_from_a_ring_at_its_next_turn() {
     rig.max_pages = 3;
     assert_eq!(fill(&rig, 1), 3);
     assert_eq!(fill(&rig, 9), 3);
-    assert_eq!(rig.pool.free(), 5);
+    assert_eq!(rig.pool.free(&*rig), 5);
     assert_eq!(rig.count_pages(), 8);
     let read = rig.read(id);
     assert_eq!(read.gaps, 0);

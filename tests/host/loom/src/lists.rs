@@ -57,14 +57,14 @@ fn stack_hands_each_index_to_one_taker() {
     model(ATOMICS, || {
         let shared = Arc::new((Stack::new(), Things::new(2)));
         for i in 0..2 {
-            shared.0.push(&shared.1.links, i);
+            shared.0.push(|i| shared.1.links.get(i as usize), i);
         }
         let turn = |shared: &(Stack, Things)| {
             let (stack, things) = shared;
-            if let Some(i) = stack.pop(&things.links) {
+            if let Some(i) = stack.pop(|i| things.links.get(i as usize)) {
                 things.hold(i);
                 things.leave(i);
-                stack.push(&things.links, i);
+                stack.push(|i| things.links.get(i as usize), i);
             }
         };
         let other = shared.clone();
@@ -72,7 +72,8 @@ fn stack_hands_each_index_to_one_taker() {
         turn(&shared);
         other.join().unwrap();
         let (stack, things) = &*shared;
-        let mut left: Vec<_> = std::iter::from_fn(|| stack.pop(&things.links)).collect();
+        let mut left: Vec<_> =
+            std::iter::from_fn(|| stack.pop(|i| things.links.get(i as usize))).collect();
         left.sort_unstable();
         assert_eq!(left, [0, 1], "lost");
     });
@@ -84,23 +85,26 @@ fn stack_is_safe_against_aba() {
     model(ATOMICS, || {
         let shared = Arc::new((Stack::new(), Things::new(3)));
         for i in 0..3 {
-            shared.0.push(&shared.1.links, i);
+            shared.0.push(|i| shared.1.links.get(i as usize), i);
         }
         let other = shared.clone();
         let other = thread::spawn(move || {
             let (stack, things) = &*other;
-            let (a, b) = (stack.pop(&things.links), stack.pop(&things.links));
+            let (a, b) = (
+                stack.pop(|i| things.links.get(i as usize)),
+                stack.pop(|i| things.links.get(i as usize)),
+            );
             for i in [a, b].into_iter().flatten() {
                 things.hold(i);
             }
             if let Some(a) = a {
                 things.leave(a);
-                stack.push(&things.links, a);
+                stack.push(|i| things.links.get(i as usize), a);
             }
         });
         let (stack, things) = &*shared;
         for _ in 0..2 {
-            if let Some(i) = stack.pop(&things.links) {
+            if let Some(i) = stack.pop(|i| things.links.get(i as usize)) {
                 things.hold(i);
             }
         }
