@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Traces for other programs: read back by babeltrace2 where it is installed, and as Perfetto's
-//! published definitions say.
+//! Traces for other programs: read back by babeltrace2 and Chromium where they are installed, and as
+//! Perfetto's published definitions say.
 
 mod common;
 
 use std::{
     fs,
+    io::Read,
     path::PathBuf,
     process::{
         Command,
@@ -268,4 +269,90 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
         .collect();
     let expected = [("count", "8"), ("sector", "4096")];
     assert_eq!(arguments, expected.map(|(a, b)| (a.into(), b.into())));
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        c => panic!("{c}"),
+    };
+    let mut out = Vec::new();
+    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let n =
+            group.iter().fold(0, |n, &c| n << 6 | u32::from(digit(c))) << (6 * (4 - group.len()));
+        out.extend(&n.to_be_bytes()[1..group.len()]);
+    }
+    out
+}
+
+#[test]
+fn a_report_has_all_records_and_any_browser_can_show_it() {
+    let rig = rig();
+    let output = rig.convert("html", "report.html");
+    assert!(output.status.success(), "{output:?}");
+    let page = fs::read_to_string(rig.path("report.html")).unwrap();
+    let script = |id: &str| {
+        let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap();
+        rest.split_once("</script>").unwrap().0
+    };
+    let about: serde_json::Value = serde_json::from_str(script("about-data")).unwrap();
+    assert_eq!(about["records"], 5);
+    assert_eq!(about["lost"], 5);
+    assert_eq!(about["start_ns"], SECOND);
+    let mut raw = Vec::new();
+    flate2::read::GzDecoder::new(&from_base64(script("data"))[..])
+        .read_to_end(&mut raw)
+        .unwrap();
+    let (times, rest) = raw.split_at(5 * 8);
+    let times: Vec<f64> = times
+        .chunks(8)
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert_eq!(times, [0.0, 0.0, 1e9, 1e9 + 500.0, 2e9]);
+    let numbers: Vec<usize> = rest[..3 * 5 * 4]
+        .chunks(4)
+        .map(|b| u32::from_le_bytes(b.try_into().unwrap()) as usize)
+        .collect();
+    let (lanes, sites, ends) = (&numbers[..5], &numbers[5..10], &numbers[10..]);
+    let (text, mut start) = (&rest[3 * 5 * 4..], 0);
+    let mut got = Vec::new();
+    for i in 0..5 {
+        let lane = &about["lanes"][lanes[i]];
+        let site = &about["sites"][sites[i]];
+        let message = String::from_utf8_lossy(&text[start..ends[i]]).into_owned();
+        let context = lane["context"].as_str().unwrap();
+        got.push(format!(
+            "{} {context} {}: {message}",
+            site["level"], site["line"]
+        ));
+        start = ends[i];
+    }
+    assert_eq!(
+        got,
+        [
+            "-1 fio[42] 0: 5 older records overwritten",
+            "3 fio[42] 11: read 8 sectors at 0x1000",
+            "1 fio[42] 22: failed: EIO in \"sda \\\"quoted\\\"\"",
+            "5 softirq/1 44: nothing to say",
+            "4 fio[42] 33: state Busy {\n    tag: 3,\n}",
+        ]
+    );
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg("--virtual-time-budget=10000")
+        .arg(format!("--user-data-dir={}", rig.path("profile").display()))
+        .arg(format!("file://{}", rig.path("report.html").display()))
+        .output();
+    let Ok(output) = output else {
+        eprintln!("SKIP: chromium is not installed; the report was written, but not shown");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("data-ready=\"5\""), "{shown}");
+    assert!(shown.contains("failed: EIO in"), "{shown}");
+    assert!(shown.contains("5 of 5 shown"), "{shown}");
 }

@@ -354,6 +354,8 @@ pub enum Form {
     Ctf,
     /// A file for ui.perfetto.dev and Perfetto's trace processor
     Perfetto,
+    /// A report in one HTML file, for any browser
+    Html,
 }
 
 /// See [`Time`].

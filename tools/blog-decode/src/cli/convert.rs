@@ -31,6 +31,7 @@ use crate::{
     decode::Decoder,
     output::{
         ctf::Ctf,
+        html::Html,
         perfetto::Perfetto, //
     },
     snapshot::text, //
@@ -57,6 +58,7 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     let written = match args.to {
         Form::Ctf => ctf(&input, &mut decoder, &args.output),
         Form::Perfetto => perfetto(&mut decoder, &args.output),
+        Form::Html => html(&input, &mut decoder, &args.output),
     };
     written.map_err(|e| format!("{}: {e}", args.output.display()))?;
     let mut status = input.status();
@@ -75,12 +77,23 @@ fn ctf(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> 
     fs::create_dir(path)?;
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     decoder.run(|entry| trace.entry(entry))?;
-    let system = input.files.iter().find_map(|f| f.system);
-    let (host, release) = match &system {
+    let (host, release) = machine(input);
+    fs::write(path.join("metadata"), trace.end(&host, &release)?)
+}
+
+/// Host name and kernel release.
+fn machine(input: &Input) -> (String, String) {
+    match input.files.iter().find_map(|f| f.system) {
         Some(s) => (text(&s.host), text(&s.release)),
         None => Default::default(),
-    };
-    fs::write(path.join("metadata"), trace.end(&host, &release)?)
+    }
+}
+
+fn html(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+    let mut report = Html::default();
+    decoder.run(|entry| report.entry(entry))?;
+    let (host, release) = machine(input);
+    report.end(&host, &release, &mut BufWriter::new(File::create(path)?))
 }
 
 fn perfetto(decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! How entries are shown: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] as
-//! the user wants it, [`ctf`] and [`perfetto`] for viewers of traces.
+//! the user wants it, [`ctf`] and [`perfetto`] for viewers of traces,
+//! [`html`] for a browser.
 
 pub mod csv;
 pub mod ctf;
 pub mod digits;
+pub mod html;
 pub mod json;
 pub mod perfetto;
 pub mod template;
