@@ -46,6 +46,10 @@ prove: ## Slow proofs: sanitizers, and models that must notice weakened ordering
 	@scripts/setup
 	@scripts/prove
 
+fuzz: ## Fuzz the decoder's parsers: SECONDS=60 for each
+	@BLOG_FUZZ_SECONDS=$(or $(SECONDS),60) cargo test --locked --manifest-path \
+		tools/blog-decode/Cargo.toml --test fuzz -- --nocapture --test-threads 1
+
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks
 	@scripts/docs
@@ -67,4 +71,4 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode integrate revert check prove docs clean distclean help
+.PHONY: demo test setup kernel decode integrate revert check prove fuzz docs clean distclean help
