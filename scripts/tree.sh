@@ -18,6 +18,7 @@ tree_files() {
 		tree_map rust/macros/blog rust/macros/blog
 		tree_map rust/helpers/blog.c rust/helpers/blog.c
 		tree_map tests/kunit blog/tests
+		tree_map tests/torture/module blog/torture
 		tree_map samples/rust samples/rust
 		tree_map scripts/blog-fmt-sidetable scripts/blog-fmt-sidetable
 		tree_map Documentation/blog Documentation/blog

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Torture test of BLog.
+ *
+ * Logs self-checking records from every context that this kernel has, for some
+ * seconds, while components come and go, CPUs go down and up, and whoever likes
+ * turns the knobs in debugfs. Then it prints one line that ends with SUCCESS or
+ * FAILURE. That verdict is about the run: every context that was asked for did
+ * log, and nothing failed. Whether each record is where it should be is for
+ * tests/torture/verify, which compares snapshots with what is in debugfs under
+ * blog_torture/truth.
+ *
+ * This file has the parameters and the order of things; tasks.c, contexts.c
+ * and probes.c bring calls into their contexts; torture.rs logs; truth.c says
+ * who logged how much.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
+
+#include "blog_torture.h"
+
+/* Built in, it must be asked for. */
+unsigned int blog_torture_seconds = IS_MODULE(CONFIG_BLOG_TORTURE_TEST) ? 10 : 0;
+module_param_named(seconds, blog_torture_seconds, uint, 0444);
+MODULE_PARM_DESC(seconds, "How long to run; 0: not at all (default 10, 0 where built in)");
+
+unsigned int blog_torture_workers = 2;
+module_param_named(workers, blog_torture_workers, uint, 0444);
+MODULE_PARM_DESC(workers, "Tasks that log all the time, for each CPU (default 2)");
+
+unsigned int blog_torture_burst = 16;
+module_param_named(burst, blog_torture_burst, uint, 0444);
+MODULE_PARM_DESC(burst, "Most records that are logged in a row (default 16)");
+
+unsigned int blog_torture_pause_us;
+module_param_named(pause_us, blog_torture_pause_us, uint, 0444);
+MODULE_PARM_DESC(pause_us, "Sleep of a worker between bursts (default 0)");
+
+unsigned int blog_torture_payload = 200;
+module_param_named(payload, blog_torture_payload, uint, 0444);
+MODULE_PARM_DESC(payload, "Most bytes in a record's payload (default 200)");
+
+unsigned int blog_torture_storm = 1;
+module_param_named(storm, blog_torture_storm, uint, 0444);
+MODULE_PARM_DESC(storm, "Tasks that start short-lived ones (default 1)");
+
+unsigned int blog_torture_storm_max = 200000;
+module_param_named(storm_max, blog_torture_storm_max, uint, 0444);
+MODULE_PARM_DESC(storm_max, "Most short-lived tasks, and user tasks, in all (default 200000)");
+
+unsigned int blog_torture_crowd;
+module_param_named(crowd, blog_torture_crowd, uint, 0444);
+MODULE_PARM_DESC(crowd, "Tasks that log a little and stay (default 0)");
+
+unsigned int blog_torture_crowd_records = 10;
+module_param_named(crowd_records, blog_torture_crowd_records, uint, 0444);
+MODULE_PARM_DESC(crowd_records, "Records of each of these (default 10)");
+
+unsigned int blog_torture_instances = 4;
+module_param_named(instances, blog_torture_instances, uint, 0444);
+MODULE_PARM_DESC(instances, "Components that are made and dropped (default 4)");
+
+unsigned int blog_torture_renew_ms = 200;
+module_param_named(renew_ms, blog_torture_renew_ms, uint, 0444);
+MODULE_PARM_DESC(renew_ms, "Time between two of these; 0: they stay (default 200)");
+
+unsigned int blog_torture_history_us;
+module_param_named(history_us, blog_torture_history_us, uint, 0444);
+MODULE_PARM_DESC(history_us, "Time between two records of a slow writer; 0: none (default 0)");
+
+unsigned int blog_torture_irq_us = 2000;
+module_param_named(irq_us, blog_torture_irq_us, uint, 0444);
+MODULE_PARM_DESC(irq_us, "Time between two timer interrupts on a CPU; 0: none (default 2000)");
+
+unsigned int blog_torture_ipi_us = 5000;
+module_param_named(ipi_us, blog_torture_ipi_us, uint, 0444);
+MODULE_PARM_DESC(ipi_us, "Time between two calls of all CPUs; 0: none (default 5000)");
+
+unsigned int blog_torture_onoff_ms;
+module_param_named(onoff_ms, blog_torture_onoff_ms, uint, 0444);
+MODULE_PARM_DESC(onoff_ms, "Time between two changes of CPUs; 0: none (default 0)");
+
+unsigned int blog_torture_probes;
+module_param_named(probes, blog_torture_probes, uint, 0444);
+MODULE_PARM_DESC(probes, "Kprobes in the middle of log calls (default 0)");
+
+unsigned int blog_torture_places = ~0;
+module_param_named(places, blog_torture_places, uint, 0444);
+MODULE_PARM_DESC(places, "Kinds of kprobes outside of log calls, one bit each (default all)");
+
+unsigned int blog_torture_run;
+module_param_named(run, blog_torture_run, uint, 0444);
+MODULE_PARM_DESC(run, "Number of this run, 0 to 255; writers of each have their own numbers (default 0)");
+
+unsigned int blog_torture_seed = 1;
+module_param_named(seed, blog_torture_seed, uint, 0444);
+MODULE_PARM_DESC(seed, "Where random choices start (default 1)");
+
+static DEFINE_MUTEX(torture_lock);
+static enum torture_state torture_now = TORTURE_DONE;
+static atomic_t torture_errors;
+static struct task_struct *torture_conductor;
+
+enum torture_state torture_state(void)
+{
+	return READ_ONCE(torture_now);
+}
+
+/* Something that must not happen has happened: no SUCCESS any more. */
+void torture_error(const char *fmt, ...)
+{
+	struct va_format vaf;
+	va_list args;
+
+	/* The first few say it all. */
+	if (atomic_inc_return(&torture_errors) > 10)
+		return;
+	va_start(args, fmt);
+	vaf.fmt = fmt;
+	vaf.va = &args;
+	pr_err("blog_torture: %pV\n", &vaf);
+	va_end(args);
+}
+
+/* SplitMix64: good enough, and it needs no lock. */
+u32 torture_random(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (z ^ (z >> 31)) >> 32;
+}
+
+/* A context that was asked for and that never logged was not tested. */
+static void torture_check_kinds(void)
+{
+	static const struct {
+		enum torture_kind kind;
+		unsigned int *wanted;
+	} demands[] = {
+		{ TORTURE_WORKER, &blog_torture_workers },
+		{ TORTURE_STORM, &blog_torture_storm },
+		{ TORTURE_CROWD, &blog_torture_crowd },
+		{ TORTURE_HISTORY, &blog_torture_history_us },
+		{ TORTURE_TIMER, &blog_torture_irq_us },
+		{ TORTURE_TASKLET, &blog_torture_irq_us },
+		{ TORTURE_HRTIMER, &blog_torture_irq_us },
+		{ TORTURE_IRQWORK, &blog_torture_irq_us },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(demands); i++)
+		if (*demands[i].wanted && !torture_kind_total(demands[i].kind))
+			torture_error("no %s has logged", torture_kind_name(demands[i].kind));
+	if (blog_torture_onoff_ms && num_possible_cpus() > 1 && !torture_onoffs())
+		torture_error("no CPU went down");
+	if (blog_torture_instances && blog_torture_renew_ms && !torture_renewals())
+		torture_error("no component was dropped");
+	if (blog_torture_probes && IS_ENABLED(CONFIG_KPROBES) &&
+	    !torture_probe_hits(TORTURE_NESTED))
+		torture_error("no probe in a log call was hit");
+}
+
+static void torture_verdict(void)
+{
+	char name[64];
+	u64 records = 0;
+	u32 target;
+	int kind;
+
+	torture_check_kinds();
+	for (kind = 0; kind < TORTURE_KINDS; kind++) {
+		u64 n = torture_kind_total(kind);
+
+		records += n;
+		if (n)
+			pr_info("blog_torture: %s logged %llu\n", torture_kind_name(kind), n);
+	}
+	for (target = 0; target < blog_torture_targets(); target++) {
+		u64 n = torture_target_total(target);
+
+		if (n && blog_torture_name(target, name, sizeof(name)))
+			pr_info("blog_torture: run %u total %s %llu\n", blog_torture_run, name, n);
+	}
+	pr_info("blog_torture: run %u: %llu records, %llu short-lived tasks, %llu components dropped, %llu CPUs down or up, %llu NMIs in log calls, %llu nested calls, %d errors: %s\n",
+		blog_torture_run, records, torture_storm_tasks(), torture_renewals(),
+		torture_onoffs(), torture_nmi_in_blog(), torture_probe_hits(TORTURE_NESTED),
+		atomic_read(&torture_errors), atomic_read(&torture_errors) ? "FAILURE" : "SUCCESS");
+}
+
+static void torture_start_all(void)
+{
+	int ret = torture_probes_start();
+
+	if (!ret)
+		ret = torture_contexts_start();
+	if (!ret)
+		ret = torture_tasks_start();
+	if (ret)
+		torture_error("start failed: %d", ret);
+}
+
+/* Ends the run, once. Whoever logs is gone when it returns, but for user tasks. */
+void torture_stop_now(void)
+{
+	mutex_lock(&torture_lock);
+	if (torture_now != TORTURE_DONE) {
+		WRITE_ONCE(torture_now, TORTURE_STOPPING);
+		torture_tasks_stop();
+		torture_contexts_stop();
+		torture_probes_stop();
+		torture_verdict();
+		WRITE_ONCE(torture_now, TORTURE_DONE);
+	}
+	mutex_unlock(&torture_lock);
+}
+
+static int torture_conduct(void *unused)
+{
+	unsigned long end = jiffies + blog_torture_seconds * HZ;
+
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		schedule_timeout_interruptible(min(end - jiffies, (unsigned long)HZ / 10));
+	torture_stop_now();
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ / 10);
+	return 0;
+}
+
+static int __init torture_init(void)
+{
+	int ret;
+
+	if (!blog_torture_seconds)
+		return 0;
+	blog_torture_run &= 0xff;
+	ret = torture_writers_init();
+	if (ret)
+		return ret;
+	ret = torture_truth_init();
+	if (ret)
+		goto writers;
+	WRITE_ONCE(torture_now, TORTURE_RUNNING);
+	torture_start_all();
+	torture_conductor = kthread_run(torture_conduct, NULL, "blog_torture");
+	if (IS_ERR(torture_conductor)) {
+		ret = PTR_ERR(torture_conductor);
+		torture_stop_now();
+		torture_crowd_stop();
+		goto truth;
+	}
+	return 0;
+truth:
+	torture_truth_exit();
+writers:
+	torture_writers_exit();
+	return ret;
+}
+
+static void __exit torture_exit(void)
+{
+	if (!torture_conductor)
+		return;
+	kthread_stop(torture_conductor);
+	torture_crowd_stop();
+	torture_truth_exit();
+	torture_writers_exit();
+}
+
+module_init(torture_init);
+module_exit(torture_exit);
+
+MODULE_AUTHOR("BLog developers");
+MODULE_DESCRIPTION("Torture test of BLog");
+MODULE_LICENSE("GPL");

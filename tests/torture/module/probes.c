@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Log calls in the middle of log calls, and in places that no other context
+ * reaches: kprobes.
+ *
+ * Those of kind "nested" are on instructions of blog_torture_fast(), which has
+ * a whole log call inlined, and of the slow path. So a handler's records come
+ * between any two steps of another record of the same ring. The others are in
+ * functions that the idle task, a CPU that starts or dies, and a task that ends
+ * go through.
+ *
+ * All of them are set before anybody logs, and stay to the end. Handlers of a
+ * CPU don't nest: a kprobe in a kprobe's handler is skipped by the kernel.
+ */
+
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "blog_torture.h"
+
+#ifdef CONFIG_KPROBES
+
+static const struct {
+	const char *symbol;
+	enum torture_kind kind;
+} torture_places[] = {
+	{ "tick_nohz_idle_enter", TORTURE_IDLE },
+	{ "tick_nohz_idle_exit", TORTURE_IDLE },
+	{ "notify_cpu_starting", TORTURE_STARTING },
+	{ "take_cpu_down", TORTURE_DYING },
+	{ "exit_files", TORTURE_EXITING },
+	{ "exit_task_namespaces", TORTURE_EXITING },
+};
+
+/* What a log call goes through. */
+static const char * const torture_steps[] = {
+	"blog_torture_fast",
+	"blog_reserve",
+	"blog_ring_turn",
+	"blog_ring_get",
+};
+
+struct torture_probe {
+	struct kprobe kp;
+	enum torture_kind kind;
+};
+
+static struct torture_probe *torture_probes;
+static u32 torture_probe_count;
+static atomic64_t torture_hits[TORTURE_KINDS];
+static DEFINE_PER_CPU(bool, torture_hitting);
+
+u64 torture_probe_hits(enum torture_kind kind)
+{
+	return atomic64_read(&torture_hits[kind]);
+}
+
+/* Any context. Preemption is off, so the CPU stays. */
+static int torture_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	enum torture_kind kind = container_of(kp, struct torture_probe, kp)->kind;
+
+	atomic64_inc(&torture_hits[kind]);
+	__this_cpu_write(torture_hitting, true);
+	blog_torture_nested(torture_cpu_writer(kind, raw_smp_processor_id()));
+	__this_cpu_write(torture_hitting, false);
+	return 0;
+}
+
+/*
+ * Whether this CPU is in a probe's handler. An NMI must not run into a probe
+ * then: the handler may be stepping over another one, and kprobes can't nest
+ * three deep ("Unrecoverable kprobe detected").
+ */
+bool torture_in_probe(void)
+{
+	return __this_cpu_read(torture_hitting);
+}
+
+static int torture_probe(const char *symbol, unsigned int offset, enum torture_kind kind)
+{
+	struct torture_probe *probe = &torture_probes[torture_probe_count];
+	int ret;
+
+	probe->kp = (struct kprobe) {
+		.symbol_name = symbol,
+		.offset = offset,
+		.pre_handler = torture_hit,
+	};
+	probe->kind = kind;
+	ret = register_kprobe(&probe->kp);
+	if (!ret)
+		torture_probe_count++;
+	return ret;
+}
+
+/* The size of the function that a probe is set on, from "name+0x0/0x123". */
+static unsigned int torture_size(const struct torture_probe *probe)
+{
+	char text[KSYM_SYMBOL_LEN];
+	unsigned int size = 0;
+	const char *slash;
+
+	sprint_symbol(text, (unsigned long)probe->kp.addr);
+	slash = strchr(text, '/');
+	if (!slash || sscanf(slash, "/0x%x", &size) != 1)
+		return 0;
+	return size;
+}
+
+int torture_probes_start(void)
+{
+	u64 random = ((u64)blog_torture_seed << 32) + 3;
+	u32 max = ARRAY_SIZE(torture_places) + ARRAY_SIZE(torture_steps) + blog_torture_probes;
+	unsigned int sizes[ARRAY_SIZE(torture_steps)] = {};
+	u32 tries = 100 * blog_torture_probes;
+	u32 i, nested = 0;
+
+	if (!blog_torture_probes)
+		return 0;
+	torture_probes = kvcalloc(max, sizeof(*torture_probes), GFP_KERNEL);
+	if (!torture_probes)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(torture_places); i++)
+		if (blog_torture_places & BIT(i) &&
+		    torture_probe(torture_places[i].symbol, 0, torture_places[i].kind))
+			pr_info("blog_torture: no probe in %s\n", torture_places[i].symbol);
+	for (i = 0; i < ARRAY_SIZE(torture_steps); i++) {
+		/* The slow path has other names in other versions. */
+		if (torture_probe(torture_steps[i], 0, TORTURE_NESTED))
+			continue;
+		sizes[i] = torture_size(&torture_probes[torture_probe_count - 1]);
+		nested++;
+	}
+	/* An offset that is in the middle of an instruction is refused. */
+	while (tries-- && nested < blog_torture_probes) {
+		i = torture_random(&random) % ARRAY_SIZE(torture_steps);
+		if (sizes[i] && !torture_probe(torture_steps[i], torture_random(&random) % sizes[i],
+					       TORTURE_NESTED))
+			nested++;
+	}
+	pr_info("blog_torture: %u probes, %u of them in log calls\n", torture_probe_count, nested);
+	return nested ? 0 : -ENOENT;
+}
+
+void torture_probes_stop(void)
+{
+	while (torture_probe_count)
+		unregister_kprobe(&torture_probes[--torture_probe_count].kp);
+	kvfree(torture_probes);
+	torture_probes = NULL;
+}
+
+#else
+
+bool torture_in_probe(void)
+{
+	return false;
+}
+
+u64 torture_probe_hits(enum torture_kind kind)
+{
+	return 0;
+}
+
+int torture_probes_start(void)
+{
+	return 0;
+}
+
+void torture_probes_stop(void)
+{
+}
+
+#endif
