@@ -13,6 +13,7 @@ guest_usage() {
 	  -c CPUS    number of CPUs (default 4)
 	  -m MIB     memory (default 1024)
 	  -a ARGS    more for the kernel command line
+	  -q SOCKET  QEMU listens there for QMP commands
 	  -w         let kernel warnings pass
 	Lines that the guest starts with "guest: " are shown, without that prefix.
 	Exit status: that of the guest's /run; 121 the kernel complained (BUG, WARNING,
@@ -22,11 +23,11 @@ guest_usage() {
 	exit "$1"
 }
 
-# Sets kernel, initrd, log, dir, secs, cpus, mem, args, warn_ok.
+# Sets kernel, initrd, log, dir, secs, cpus, mem, args, qmp, warn_ok.
 guest_options() {
-	kernel='' initrd='' log='' dir='' secs=120 cpus=4 mem=1024 args='' warn_ok=''
+	kernel='' initrd='' log='' dir='' secs=120 cpus=4 mem=1024 args='' qmp='' warn_ok=''
 	local opt
-	while getopts 'k:i:l:d:t:c:m:a:wh' opt; do
+	while getopts 'k:i:l:d:t:c:m:a:q:wh' opt; do
 		case $opt in
 		k) kernel=$OPTARG ;;
 		i) initrd=$OPTARG ;;
@@ -36,6 +37,7 @@ guest_options() {
 		c) cpus=$OPTARG ;;
 		m) mem=$OPTARG ;;
 		a) args=$OPTARG ;;
+		q) qmp=$OPTARG ;;
 		w) warn_ok=1 ;;
 		h) guest_usage 0 ;;
 		*) guest_usage 2 >&2 ;;
