@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the verifier must find: each test plants one fault into a sound run.
+
+// Snapshots are built by what tests of the decoder build them with.
+#[path = "../../../../tools/blog-decode/tests/common/mod.rs"]
+mod common;
+
+use blog_decode::{
+    blogfmt::source::Source,
+    snapshot::Snapshot, //
+};
+use blog_torture_verify::{
+    account::{
+        verify,
+        Options,
+        Totals, //
+    },
+    expected,
+    report::Report,
+    truth::Truth,
+    walk::{
+        Form,
+        Forms, //
+    },
+};
+use common::snapshot::{
+    Builder,
+    Page,
+    Ring,
+    BOOT_ID, //
+};
+
+const NAME: &str = "torture";
+/// Most bytes of a payload.
+const MAX: u32 = 200;
+const WORKER: u32 = 7;
+const OTHER: u32 = 8;
+const TIMER: u32 = 1;
+const PID: i32 = 100;
+const OTHER_PID: i32 = 101;
+
+/// Which site makes a record.
+fn site(form: Form) -> u32 {
+    match form {
+        Form::Short => 1,
+        Form::Bytes => 2,
+        Form::Text => 3,
+    }
+}
+
+fn forms() -> Forms {
+    Forms::known(vec![
+        None,
+        Some(Form::Short),
+        Some(Form::Bytes),
+        Some(Form::Text),
+    ])
+}
+
+/// A ring under construction.
+#[derive(Clone)]
+struct Plan {
+    ring: Ring,
+    pages: Vec<Page>,
+    clock: u64,
+}
+
+impl Plan {
+    fn new(ring: Ring, first: u64) -> Self {
+        let page = Page::new(ring.ring, 1, 1000, first);
+        Self {
+            ring,
+            pages: vec![page],
+            clock: 1000,
+        }
+    }
+
+    fn page(&mut self) -> &mut Page {
+        self.pages.last_mut().unwrap()
+    }
+
+    fn log(&mut self, writer: u32, seq: u32) -> &mut Self {
+        let (form, bytes) = expected::record(NAME, writer, seq, MAX);
+        self.raw(form, &bytes)
+    }
+
+    fn raw(&mut self, form: Form, bytes: &[u8]) -> &mut Self {
+        self.clock += 10;
+        let clock = self.clock;
+        self.page().raw_record(clock, site(form), bytes);
+        self.ring.records = self.page().first + u64::from(self.page().records());
+        self
+    }
+
+    fn lost(&mut self, cause: usize, count: u64) -> &mut Self {
+        let clock = self.clock;
+        self.page().lost(clock, cause as u8, count);
+        self.ring.lost[cause] += count;
+        self.ring.told[cause] += count;
+        self
+    }
+
+    fn turn(&mut self) -> &mut Self {
+        let (first, clock, ring) = (self.ring.records, self.clock, self.ring.ring);
+        let seq = self.pages.len() as u64 + 1;
+        self.pages.push(Page::new(ring, seq, clock, first));
+        self
+    }
+}
+
+/// A whole run: rings of two workers and of a timer.
+#[derive(Clone)]
+struct Case {
+    worker: Plan,
+    other: Plan,
+    timer: Plan,
+    shared: Option<Plan>,
+    gone: u64,
+    loose: [u64; 8],
+    truth: String,
+    options: Options,
+}
+
+impl Case {
+    /// 30 records of a worker over two pages, 20 of another, 10 of a timer: all there.
+    fn sound() -> Self {
+        let mut worker = Plan::new(Ring::task(1, 1, PID, "worker"), 0);
+        for seq in 0..30 {
+            if seq == 15 {
+                worker.turn();
+            }
+            worker.log(WORKER, seq);
+        }
+        let mut other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
+        for seq in 0..20 {
+            other.log(OTHER, seq);
+        }
+        let mut timer = Plan::new(Ring::softirq(1, 3, 0), 0);
+        for seq in 0..10 {
+            timer.log(TIMER, seq);
+        }
+        Self {
+            worker,
+            other,
+            timer,
+            shared: None,
+            gone: 0,
+            loose: [0; 8],
+            truth: truth(30, 20, 10),
+            options: Options::default(),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let mut b = Builder::new();
+        b.system(BOOT_ID);
+        b.component_with_losses(1, NAME, self.gone, self.loose);
+        for plan in [&self.worker, &self.other, &self.timer]
+            .into_iter()
+            .chain(&self.shared)
+        {
+            b.ring(&plan.ring);
+            for page in &plan.pages {
+                b.page(&plan.ring, page);
+            }
+        }
+        Snapshot::read("test".into(), Source::Memory(b.end())).unwrap()
+    }
+
+    fn verify_with(&self, before: &[&Case]) -> (Totals, Report) {
+        let mut files: Vec<Snapshot> = before.iter().map(|case| case.snapshot()).collect();
+        files.push(self.snapshot());
+        let forms: Vec<Forms> = files.iter().map(|_| forms()).collect();
+        let mut truth = Truth::default();
+        truth.add(&self.truth).unwrap();
+        let mut report = Report::default();
+        let totals = verify(&files, &forms, &truth, &self.options, &mut report);
+        (totals, report)
+    }
+
+    fn verify(&self) -> (Totals, Report) {
+        self.verify_with(&[])
+    }
+
+    /// Asserts that a kind of failure is found, and that its text names the place.
+    fn fails(&self, kind: &str, place: &str) {
+        let (_, report) = self.verify();
+        let failures = report.failures().join("\n");
+        assert!(report.has(kind), "no {kind:?} in {failures:?}");
+        assert!(failures.contains(place), "no {place:?} in {failures:?}");
+    }
+
+    fn passes(&self) -> Totals {
+        let (totals, report) = self.verify();
+        assert_eq!(report.failures(), Vec::<String>::new());
+        totals
+    }
+}
+
+fn truth(worker: u32, other: u32, timer: u32) -> String {
+    format!(
+        "state done\nrun 0\npayload {MAX}\nrt 0\ncomponent {NAME}\n\
+         {WORKER} worker 0 {PID} {worker}\n{OTHER} worker 0 {OTHER_PID} {other}\n\
+         {TIMER} timer 0 -1 {timer}\n"
+    )
+}
+
+#[test]
+fn a_sound_run_passes() {
+    let totals = Case::sound().passes();
+    let expected = Totals {
+        attempted: 60,
+        decoded: 60,
+        overwritten: 0,
+        lost: 0,
+    };
+    assert_eq!(totals, expected);
+}
+
+#[test]
+fn all_shapes_of_records_are_tried() {
+    let seen: Vec<Form> = (0..30)
+        .map(|seq| expected::record(NAME, WORKER, seq, MAX).0)
+        .collect();
+    for form in [Form::Short, Form::Bytes, Form::Text] {
+        assert!(seen.contains(&form), "no {form:?}");
+    }
+}
+
+#[test]
+fn overwritten_and_lost_records_are_accounted_for() {
+    let mut case = Case::sound();
+    // The first page is gone, and of what came then some was lost.
+    case.worker.pages.remove(0);
+    case.other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
+    for seq in (0..10).chain(14..20) {
+        if seq == 14 {
+            case.other.lost(0, 4);
+        }
+        case.other.log(OTHER, seq);
+    }
+    let totals = case.passes();
+    let expected = Totals {
+        attempted: 60,
+        decoded: 41,
+        overwritten: 15,
+        lost: 4,
+    };
+    assert_eq!(totals, expected);
+}
+
+#[test]
+fn a_record_that_is_missing_at_the_end_is_a_silent_loss() {
+    let mut case = Case::sound();
+    case.truth = truth(31, 20, 10);
+    case.fails("silent loss", "31 attempted, 30 decoded here");
+}
+
+#[test]
+fn a_record_that_is_missing_in_the_middle_is_a_gap() {
+    let mut case = Case::sound();
+    case.other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
+    for seq in (0..10).chain(11..20) {
+        case.other.log(OTHER, seq);
+    }
+    case.fails(
+        "gap",
+        "torture ring 2 (task 101), page 1: writer 8 has no 10 to 10",
+    );
+    case.fails("silent loss", "60 attempted, 59 taken");
+}
+
+#[test]
+fn one_ring_s_surplus_does_not_hide_another_s_loss() {
+    let mut case = Case::sound();
+    case.truth = truth(31, 20, 10);
+    // As many losses too many as there are records too few.
+    case.other.ring.lost[0] = 1;
+    case.fails("silent loss", "torture ring 1");
+    case.fails("counted twice", "torture ring 2");
+}
+
+#[test]
+fn a_duplicate_within_a_ring_is_found() {
+    let mut case = Case::sound();
+    case.other.log(OTHER, 19);
+    case.fails(
+        "out of order",
+        "torture ring 2 (task 101), page 1: record 20: writer 8 has 19",
+    );
+    case.fails("duplicate", "writer 8 has 19 to 19");
+}
+
+#[test]
+fn a_duplicate_in_another_ring_is_found() {
+    let mut case = Case::sound();
+    case.timer.log(TIMER, 9);
+    let mut second = Plan::new(
+        Ring {
+            ring: 4,
+            cpu: 1,
+            ..case.timer.ring.clone()
+        },
+        0,
+    );
+    second.log(TIMER, 4);
+    case.timer = Case::sound().timer;
+    case.shared = Some(second);
+    case.fails("duplicate", "writer 1 has 4 to 4");
+}
+
+#[test]
+fn records_out_of_order_are_found() {
+    let mut case = Case::sound();
+    case.other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
+    for seq in (0..10).chain([11, 10]).chain(12..20) {
+        case.other.log(OTHER, seq);
+    }
+    case.fails("out of order", "record 11: writer 8 has 10 after 11");
+}
+
+#[test]
+fn each_flipped_bit_of_a_record_is_found() {
+    let (form, good) = expected::record(NAME, OTHER, 20, MAX);
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let mut case = Case::sound();
+        case.truth = truth(30, 21, 10);
+        case.other.raw(form, &bytes);
+        let (_, report) = case.verify();
+        assert!(report.has("corrupt record"), "bit {bit} of {form:?}");
+    }
+}
+
+#[test]
+fn each_flipped_bit_of_each_shape_is_found() {
+    for wanted in [Form::Short, Form::Bytes, Form::Text] {
+        let seq = (20..)
+            .find(|seq| expected::record(NAME, OTHER, *seq, MAX).0 == wanted)
+            .unwrap();
+        let (form, good) = expected::record(NAME, OTHER, seq, MAX);
+        for bit in 0..good.len() * 8 {
+            let mut bytes = good.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let mut case = Case::sound();
+            case.other.raw(form, &bytes);
+            let (_, report) = case.verify();
+            assert!(report.has("corrupt record"), "bit {bit} of {form:?}");
+        }
+    }
+}
+
+#[test]
+fn a_record_of_another_component_is_found() {
+    let mut case = Case::sound();
+    let (form, bytes) = expected::record("torture_keep", OTHER, 20, MAX);
+    case.other.raw(form, &bytes);
+    case.fails("corrupt record", "torture ring 2");
+}
+
+#[test]
+fn a_record_that_was_never_logged_is_found() {
+    let mut case = Case::sound();
+    case.other.log(OTHER, 20);
+    case.fails("more than was logged", "writer 8 has 20, of 20 records");
+    case.fails("counted twice", "60 attempted, 61 taken");
+}
+
+#[test]
+fn a_record_in_the_ring_of_another_task_is_found() {
+    let mut case = Case::sound();
+    case.truth = truth(31, 20, 10);
+    case.other.log(WORKER, 30);
+    case.fails(
+        "in another's ring",
+        "torture ring 2 (task 101), page 1: writer 7",
+    );
+}
+
+#[test]
+fn an_interrupt_s_record_in_the_ring_of_a_task_is_found() {
+    let mut case = Case::sound();
+    case.truth = truth(30, 20, 11);
+    case.other.log(TIMER, 10);
+    case.fails("in another's ring", "writer 1 (timer");
+}
+
+#[test]
+fn a_page_that_is_missing_in_the_middle_is_a_hole() {
+    let mut case = Case::sound();
+    case.worker.turn().log(WORKER, 30);
+    case.worker.pages.remove(1);
+    case.truth = truth(31, 20, 10);
+    case.fails(
+        "hole",
+        "torture ring 1 (task 100): 15 records between its pages",
+    );
+}
+
+#[test]
+fn a_newest_page_that_is_missing_is_found() {
+    let mut case = Case::sound();
+    case.worker.pages.pop();
+    case.fails("end is missing", "30 records, pages end at 15");
+}
+
+#[test]
+fn a_clock_that_goes_back_is_found() {
+    let mut case = Case::sound();
+    case.truth = truth(30, 22, 10);
+    case.other.log(OTHER, 20);
+    case.other.clock -= 100;
+    case.other.log(OTHER, 21);
+    case.fails(
+        "time goes back",
+        "torture ring 2 (task 101), page 1: record 21",
+    );
+}
+
+#[test]
+fn losses_that_are_told_twice_are_found() {
+    let mut case = Case::sound();
+    let clock = case.worker.clock;
+    case.worker.page().lost(clock, 0, 1);
+    case.fails("loss told twice", "torture ring 1");
+}
+
+#[test]
+fn a_counted_loss_that_did_not_happen_is_found() {
+    let mut case = Case::sound();
+    case.loose[6] = 1;
+    case.fails("counted twice", "60 attempted, 60 taken + 1 lost");
+}
+
+#[test]
+fn a_shared_ring_must_name_who_writes() {
+    let shared = Ring::shared(1, 4, 0);
+    let mut case = Case::sound();
+    case.truth = truth(30, 22, 10);
+    let mut plan = Plan::new(shared, 0);
+    plan.log(OTHER, 20).log(OTHER, 21);
+    case.shared = Some(plan.clone());
+    case.fails("nobody named", "writer 8, number 20");
+
+    let mut right = Plan::new(plan.ring.clone(), 0);
+    let clock = right.clock;
+    right
+        .page()
+        .writer(clock, 0, 0, (OTHER_PID, OTHER_PID, "other"));
+    right.log(OTHER, 20).log(OTHER, 21);
+    case.shared = Some(right);
+    assert_eq!(case.passes().decoded, 62);
+
+    let mut wrong = Plan::new(plan.ring, 0);
+    wrong.page().writer(clock, 0, 0, (PID, PID, "worker"));
+    wrong.log(OTHER, 20).log(OTHER, 21);
+    case.shared = Some(wrong);
+    case.fails(
+        "in another's ring",
+        "writer 8 (worker, task 101), number 20",
+    );
+}
+
+#[test]
+fn what_was_overwritten_later_is_decoded_from_earlier_files() {
+    let early = Case::sound();
+    let mut late = Case::sound();
+    late.worker.pages.remove(0);
+    let (totals, report) = late.verify_with(&[&early]);
+    assert_eq!(report.failures(), Vec::<String>::new());
+    assert_eq!(totals.decoded, 60);
+    assert_eq!(totals.overwritten, 15);
+}
+
+#[test]
+fn a_corrupt_record_in_an_earlier_file_is_found() {
+    let mut early = Case::sound();
+    let (form, mut bytes) = expected::record(NAME, OTHER, 20, MAX);
+    bytes[0] ^= 1;
+    early.other.raw(form, &bytes);
+    let (_, report) = Case::sound().verify_with(&[&early]);
+    assert!(report.has("corrupt record"));
+}
+
+#[test]
+fn a_cleared_component_is_still_checked_record_by_record() {
+    let mut case = Case::sound();
+    case.options.cleared = vec![NAME.into()];
+    case.worker.pages.remove(0);
+    case.worker.ring.records = 15;
+    case.worker.pages[0].first = 0;
+    assert!(!case.verify().1.has("silent loss"));
+    case.other.log(OTHER, 19);
+    case.fails("duplicate", "writer 8 has 19 to 19");
+}
+
+#[test]
+fn a_component_that_must_be_whole_is() {
+    let mut case = Case::sound();
+    case.options.whole = vec![NAME.into()];
+    case.passes();
+    case.worker.pages.remove(0);
+    case.fails("not whole", "torture: 45 of 60 records");
+}
+
+#[test]
+fn a_ring_beyond_its_budget_is_found() {
+    let mut case = Case::sound();
+    // 256 KiB, says the component.
+    for _ in 0..64 {
+        case.timer.turn();
+    }
+    case.fails(
+        "over budget",
+        "torture ring 3 (softirq 0): 266240 bytes of 256 KiB",
+    );
+}
+
+#[test]
+fn a_full_ring_that_has_lost_more_than_a_page_is_found() {
+    let mut case = Case::sound();
+    case.options.history = vec![(NAME.into(), 3)];
+    for seq in 30..60 {
+        if seq % 15 == 0 {
+            case.worker.turn();
+        }
+        case.worker.log(WORKER, seq);
+    }
+    case.truth = truth(60, 20, 10);
+    // Of 4 pages the newest 3 are there: a full ring. With 2 it is within the promise.
+    case.worker.pages.remove(0);
+    case.passes();
+    case.worker.pages.remove(0);
+    case.passes();
+    case.worker.pages.remove(0);
+    case.fails("history", "1 of 3 pages");
+}
+
+#[test]
+fn a_run_in_which_no_ring_was_full_proves_no_history() {
+    let mut case = Case::sound();
+    case.options.history = vec![(NAME.into(), 3)];
+    case.fails("history", "no ring was ever full");
+}
+
+#[test]
+fn a_kind_of_writer_that_is_not_there_is_missed() {
+    let mut case = Case::sound();
+    case.options.kinds = vec!["worker".into(), "timer".into()];
+    case.passes();
+    case.options.kinds.push("nmi".into());
+    case.fails("kind of writer", "no record of nmi");
+    // Turned knobs are no excuse for what never logged.
+    case.options.flipped = true;
+    case.fails("kind of writer", "no record of nmi");
+}
+
+#[test]
+fn a_run_that_was_not_over_is_no_proof() {
+    let mut case = Case::sound();
+    case.truth = case.truth.replace("state done", "state running");
+    case.fails("run", "not over");
+}
+
+#[test]
+fn a_component_that_is_not_in_the_snapshot_is_missed() {
+    let mut case = Case::sound();
+    case.truth += "component torture_keep\n7 worker 0 100 5\n";
+    case.fails("component is missing", "torture_keep");
+}
+
+#[test]
+fn a_truth_that_makes_no_sense_is_refused() {
+    for bad in [
+        "payload 1\n7 worker 0 100 5\n",
+        "payload x\n",
+        "state done\n",
+        "what is this\n",
+    ] {
+        assert!(Truth::default().add(bad).is_err(), "{bad:?}");
+    }
+}
