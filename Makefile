@@ -50,6 +50,10 @@ fuzz: ## Fuzz the decoder's parsers: SECONDS=60 for each
 	@BLOG_FUZZ_SECONDS=$(or $(SECONDS),60) cargo test --locked --manifest-path \
 		tools/blog-decode/Cargo.toml --test fuzz -- --nocapture --test-threads 1
 
+torture: ## Long torture runs: 64 CPUs, NMIs, hotplug, 100 million records
+	@scripts/setup
+	@scripts/torture
+
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks
 	@scripts/docs
@@ -71,4 +75,5 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode integrate revert check prove fuzz docs clean distclean help
+.PHONY: demo test setup kernel decode integrate revert check prove fuzz torture docs clean
+.PHONY: distclean help

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Many tasks that log ten short records each and stay: how much memory that takes,
+# and whether all of them are there. Parameters come in /torture/params.
+# shellcheck disable=SC2154,SC1091
+# shellcheck source=tests/torture/guest/lib.sh
+. /torture/lib.sh
+. /torture/params
+
+set_file 65536 /proc/sys/kernel/pid_max
+set_file 60000 /proc/sys/kernel/threads-max
+prepare torture_crowd/size_kb=8192 torture_crowd/ring_kb=16 torture_crowd/enable=1
+only="workers=0 storm=0 irq_us=0 ipi_us=0 instances=0 payload=0"
+# The worker that makes tables for tasks may be behind at first.
+sleep 1
+# shellcheck disable=SC2086
+modprobe blog_torture seconds=1 $only crowd="$crowd" crowd_records=10 || die "modprobe blog_torture"
+torture_wait
+truth end
+verdict
+say "$(cat $TORTURE/state | tail -n 1), $(get bytes $BLOG/torture_crowd/stats) bytes of pages"
+[ "$(get bytes $BLOG/torture_crowd/stats)" -le 8388608 ] || die "more than 8 MiB"
+rmmod blog_torture || die "rmmod blog_torture"

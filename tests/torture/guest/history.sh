@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# A writer that fills a ring of 16 pages over and over, while snapshots are read:
+# each must have the newest 15 pages at least. Parameters come in /torture/params.
+# shellcheck disable=SC2154,SC1091
+# shellcheck source=tests/torture/guest/lib.sh
+. /torture/lib.sh
+. /torture/params
+
+prepare torture_history/size_kb=512 torture_history/ring_kb=64 torture_history/enable=1
+only="workers=0 storm=0 irq_us=0 ipi_us=0 instances=0 payload=200"
+# shellcheck disable=SC2086
+modprobe blog_torture seconds="$seconds" $only history_us="$history_us" || die "modprobe blog_torture"
+count=0
+while read -r state < $TORTURE/state; [ "$state" != "done" ]; do
+	cat $BLOG/torture_history/snapshot > "/out/mid.$((count % 40)).snap" || die "reading snapshot"
+	count=$((count + 1))
+done
+truth end
+verdict
+say "$count snapshots"
+rmmod blog_torture || die "rmmod blog_torture"

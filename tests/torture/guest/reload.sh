@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Modules go and come back under load: the torture module is unloaded while all
+# of its contexts log, another build of it is loaded, and then blog itself is
+# unloaded while tasks that have logged still live and end. Parameters come in
+# /torture/params.
+# shellcheck disable=SC2154,SC1091,SC2086,SC3028
+# shellcheck source=tests/torture/guest/lib.sh
+. /torture/lib.sh
+. /torture/params
+
+# lingerers: tasks that have logged, and live a little longer
+lingerers() {
+	while [ ! -e /tmp/stop ]; do
+		(
+			echo 5 > $TORTURE/log || exit
+			exec sleep 0.$((RANDOM % 10))
+		) 2>/dev/null
+	done
+}
+
+round=1
+while [ "$round" -le "$rounds" ]; do
+	modprobe blog || die "modprobe blog"
+	# Short runs of two builds, ended by rmmod in their midst. Each run has
+	# writers of its own, and its sums are in the kernel's log.
+	dmesg -c > /dev/null
+	rm -f /tmp/stop
+	lingerers &
+	one=$!
+	lingerers &
+	two=$!
+	run=1
+	for ko in "$(find /lib/modules -name blog_torture.ko)" /torture/other.ko \
+		"$(find /lib/modules -name blog_torture.ko)"; do
+		insmod "$ko" seconds=60 run=$run $module || die "insmod $ko"
+		sleep 2
+		# Somebody may be just writing to the module's file.
+		tries=0
+		until rmmod blog_torture 2>/dev/null; do
+			tries=$((tries + 1))
+			[ $tries -lt 200 ] || die "rmmod blog_torture"
+		done
+		run=$((run + 1))
+	done
+	# What is left in the rings of modules that are gone, and another run on top.
+	insmod /torture/other.ko seconds=2 run=$run $module || die "insmod other.ko"
+	torture_wait
+	touch /tmp/stop
+	wait $one $two
+	sleep 1
+	truth end
+	verdict
+	while ! rmmod blog_torture; do sleep 0.1; done
+	# Tasks that have logged, ending while blog goes.
+	modprobe blog_torture seconds=60 workers=0 storm=0 irq_us=0 ipi_us=0 instances=0 ||
+		die "modprobe blog_torture"
+	i=0
+	while [ $i -lt 40 ]; do
+		(
+			echo 5 > $TORTURE/log || exit
+			exec sleep 0.$((i / 4))
+		) 2>/dev/null &
+		i=$((i + 1))
+	done
+	sleep 0.3
+	while ! rmmod blog_torture; do sleep 0.1; done
+	rmmod blog || die "rmmod blog"
+	wait
+	say "round $round: blog unloaded and loaded again"
+	round=$((round + 1))
+done

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# One run in the guest: the module tortures, helpers disturb and look, and at the
+# end /out has what the verifier needs. Parameters come in /torture/params.
+# shellcheck disable=SC2154,SC1091,SC2086
+# shellcheck source=tests/torture/guest/lib.sh
+. /torture/lib.sh
+. /torture/params
+
+prepare $settings
+modprobe blog_torture seconds="$seconds" $module || die "modprobe blog_torture $module"
+say "torture for $seconds s on $(nproc) CPUs"
+helpers $helpers
+torture_wait
+helpers_end
+# What was in an interrupt at the end is done now.
+sleep 1
+truth end
+verdict
+for file in reads samples flips; do
+	[ ! -e /out/$file ] || say "$file: $(cat /out/$file)"
+done
+rmmod blog_torture || die "rmmod blog_torture"
