@@ -744,7 +744,8 @@ impl Source for Stream {
         while self.out.pending().is_empty() && !matches!(self.step, Step::Done) {
             let passed = !matches!(self.step, Step::Idle);
             self.advance()?;
-            if passed && matches!(self.step, Step::Idle) {
+            // Where no news will come, nobody shall wait for it between two passes.
+            if passed && matches!(self.step, Step::Idle) && !self.ending() {
                 break;
             }
         }
