@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader of stream files, for tests in a guest. It knows nothing of what is
+ * in a stream: it checks what read(), poll() and signals do, how soon data is
+ * there, and copies streams to files, which are decoded on the host.
+ *
+ * usage: streams copy STREAM OUT STOP [BYTES [PAUSE-MS]]
+ *		copies until STOP exists and nothing comes any more, in reads of
+ *		BYTES, with a pause after each
+ *	  streams cat STREAM OUT STOP
+ *		the same with blocking reads, which a signal ends
+ *	  streams rest STREAM OUT READY
+ *		opens the stream, makes READY, and copies it to its end
+ *	  streams calls STREAM DISK
+ *		checks system calls; reading from DISK makes records
+ *	  streams latency STREAM DISK
+ *		how long after a record is logged is poll() woken?
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int failures;
+
+static void die(const char *what)
+{
+	printf("guest: streams: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static bool check(bool holds, const char *name, ...)
+{
+	va_list args;
+
+	va_start(args, name);
+	printf("guest: %s - ", holds ? "ok" : "not ok");
+	vprintf(name, args);
+	printf("\n");
+	fflush(stdout);
+	va_end(args);
+	failures += !holds;
+	return holds;
+}
+
+static int open_or_die(const char *path, int flags)
+{
+	int fd = open(path, flags, 0600);
+
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+static void sleep_ms(int ms)
+{
+	usleep(ms * 1000);
+}
+
+static bool exists(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+static void write_all(int fd, const char *buf, ssize_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(fd, buf, n);
+
+		if (done < 0)
+			die("write");
+		buf += done;
+		n -= done;
+	}
+}
+
+/* Logs: two records, one from this task, one from an interrupt. */
+static void log_some(const char *disk)
+{
+	static void *buf;
+	int fd = open_or_die(disk, O_RDONLY | O_DIRECT);
+
+	if (!buf && posix_memalign(&buf, 4096, 4096))
+		die("memory");
+	if (pread(fd, buf, 4096, 0) != 4096)
+		die("disk");
+	close(fd);
+}
+
+static int copy(const char *stream, const char *out, const char *stop, size_t step, int pause)
+{
+	int from = open_or_die(stream, O_RDONLY | O_NONBLOCK);
+	int to = open_or_die(out, O_WRONLY | O_CREAT | O_TRUNC);
+	char *buf = malloc(step);
+	int quiet = 0;
+
+	while (quiet < 3) {
+		struct pollfd poll_fd = { .fd = from, .events = POLLIN };
+		bool stopping = exists(stop);
+		ssize_t n;
+
+		if (poll(&poll_fd, 1, 200) < 0)
+			die("poll");
+		n = read(from, buf, step);
+		if (n < 0 && errno != EAGAIN)
+			die(stream);
+		if (!n)
+			break;
+		if (n > 0)
+			write_all(to, buf, n);
+		quiet = n > 0 || !stopping ? 0 : quiet + 1;
+		if (pause && !stopping)
+			sleep_ms(pause);
+	}
+	return 0;
+}
+
+static void nothing(int sig)
+{
+}
+
+/* A handler that makes system calls return, or start again. */
+static void handle(int sig, int flags)
+{
+	struct sigaction action = { .sa_handler = nothing, .sa_flags = flags };
+
+	if (sigaction(sig, &action, NULL))
+		die("sigaction");
+}
+
+/* An alarm from when there is nothing to do any more, again and again. */
+static void alarm_ms(int ms)
+{
+	struct itimerval timer = {
+		.it_value = { ms / 1000, ms % 1000 * 1000 },
+		.it_interval = { ms / 1000, ms % 1000 * 1000 },
+	};
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int cat(const char *stream, const char *out, const char *stop)
+{
+	int from = open_or_die(stream, O_RDONLY);
+	int to = open_or_die(out, O_WRONLY | O_CREAT | O_TRUNC);
+	static char buf[65536];
+
+	handle(SIGALRM, 0);
+	alarm_ms(500);
+	for (;;) {
+		bool stopping = exists(stop);
+		ssize_t n = read(from, buf, sizeof(buf));
+
+		if (n < 0 && errno != EINTR)
+			die(stream);
+		if (n < 0 && stopping)
+			return 0;
+		if (!n)
+			return 0;
+		if (n > 0)
+			write_all(to, buf, n);
+	}
+}
+
+static int rest(const char *stream, const char *out, const char *ready)
+{
+	int from = open_or_die(stream, O_RDONLY);
+	int to = open_or_die(out, O_WRONLY | O_CREAT | O_TRUNC);
+	struct pollfd poll_fd = { .fd = from, .events = POLLIN };
+	char buf[512];
+	ssize_t n;
+
+	close(open_or_die(ready, O_WRONLY | O_CREAT));
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		write_all(to, buf, n);
+	check(!n, "the stream of a removed component ends");
+	check(!read(from, buf, sizeof(buf)), "and has ended for good");
+	check(poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLHUP, "poll says so");
+	return failures;
+}
+
+/* Reads until there is nothing; returns how many bytes there were. */
+static size_t drain(int fd, size_t step)
+{
+	static char buf[65536];
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, step)) > 0)
+		sum += n;
+	check(n < 0 && errno == EAGAIN, "reads of %zu end with EAGAIN after %zu bytes", step, sum);
+	return sum;
+}
+
+/* A read to an address that isn't there; the compiler doesn't look through it. */
+static ssize_t read_nowhere(int fd)
+{
+	return syscall(SYS_read, fd, 16L, 100L);
+}
+
+static int calls(const char *stream, const char *disk)
+{
+	int fd = open_or_die(stream, O_RDONLY | O_NONBLOCK);
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	static char a[65536];
+	double start;
+	pid_t child;
+	int epoll;
+	ssize_t n;
+
+	check(drain(fd, 65536) > 0, "a stream begins with what there is");
+	check(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "a stream can't be sought in");
+	check(write(fd, "x", 1) < 0, "nothing can be written to it");
+	check(!read(fd, a, 0), "nothing is read into no space");
+	check(read_nowhere(fd) < 0 && errno == EAGAIN, "a bad address alone is no error");
+	check(poll(&poll_fd, 1, 100) == 0, "poll waits while nothing is logged");
+
+	log_some(disk);
+	check(read_nowhere(fd) < 0 && errno == EFAULT, "a bad address is");
+	check(poll(&poll_fd, 1, 0) == 1, "and loses nothing");
+	check(drain(fd, 1) > 0, "a stream can be read byte by byte");
+
+	epoll = epoll_create1(0);
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		die("epoll_ctl");
+	while (epoll_wait(epoll, &event, 1, 100) > 0)
+		drain(fd, 65536);
+	log_some(disk);
+	check(epoll_wait(epoll, &event, 1, 5000) == 1, "epoll is woken, edge-triggered");
+	check(drain(fd, 65536) > 0, "and finds data");
+	close(epoll);
+
+	/* Blocking reads. */
+	fcntl(fd, F_SETFL, 0);
+	handle(SIGALRM, 0);
+	start = now_ms();
+	alarm_ms(200);
+	n = read(fd, a, sizeof(a));
+	check(n < 0 && errno == EINTR, "a signal ends a read that waits, after %.0f ms",
+	      now_ms() - start);
+	handle(SIGALRM, SA_RESTART);
+	child = fork();
+	if (!child) {
+		sleep_ms(700);
+		log_some(disk);
+		_exit(0);
+	}
+	start = now_ms();
+	n = read(fd, a, sizeof(a));
+	check(n > 0 && now_ms() - start > 500, "or starts it again: %zd bytes after %.0f ms", n,
+	      now_ms() - start);
+	alarm_ms(0);
+	waitpid(child, NULL, 0);
+
+	/* A task that waits can be killed. */
+	child = fork();
+	if (!child) {
+		int mine = open_or_die(stream, O_RDONLY);
+
+		for (;;)
+			read(mine, a, sizeof(a));
+	}
+	sleep_ms(300);
+	kill(child, SIGKILL);
+	check(waitpid(child, NULL, 0) == child, "a reader can be killed");
+
+	return failures;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+#define ROUNDS	31
+
+static int latency(const char *stream, const char *disk)
+{
+	int fd = open_or_die(stream, O_RDONLY | O_NONBLOCK), go[2], done[2];
+	static char buf[65536];
+	double took[ROUNDS], logged, seen;
+	pid_t child;
+	int i;
+
+	if (pipe(go) || pipe(done))
+		die("pipe");
+	child = fork();
+	if (!child) {
+		close(go[1]);
+		for (i = 0; read(go[0], buf, 1) == 1; i++) {
+			/* At any time between two looks at the rings. */
+			usleep(50000 + i * 1700);
+			logged = now_ms();
+			log_some(disk);
+			write_all(done[1], (char *)&logged, sizeof(logged));
+		}
+		_exit(0);
+	}
+	/* The first one is not counted: it has a section of its ring. */
+	for (i = -1; i < ROUNDS; i++) {
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+		/* The task's record and the interrupt's may come one by one. */
+		do {
+			sleep_ms(50);
+		} while (read(fd, buf, sizeof(buf)) > 0);
+		write_all(go[1], "", 1);
+		do {
+			if (poll(&poll_fd, 1, 5000) != 1)
+				die("poll: nothing in 5 s");
+			seen = now_ms();
+		} while (read(fd, buf, sizeof(buf)) <= 0);
+		if (read(done[0], &logged, sizeof(logged)) != sizeof(logged))
+			die("pipe");
+		if (i >= 0)
+			took[i] = seen - logged;
+	}
+	close(go[1]);
+	waitpid(child, NULL, 0);
+	qsort(took, ROUNDS, sizeof(*took), by_size);
+	/* The guest's CPUs are threads of a busy machine. */
+	check(took[ROUNDS / 2] <= 50, "poll is woken %.1f ms after a record (median; %.1f to %.1f)",
+	      took[ROUNDS / 2], took[0], took[ROUNDS - 1]);
+	return failures;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!strcmp(what, "copy") && argc >= 5)
+		return copy(argv[2], argv[3], argv[4], argc > 5 ? atoi(argv[5]) : 65536,
+			    argc > 6 ? atoi(argv[6]) : 0);
+	if (!strcmp(what, "cat") && argc == 5)
+		return cat(argv[2], argv[3], argv[4]);
+	if (!strcmp(what, "rest") && argc == 5)
+		return rest(argv[2], argv[3], argv[4]);
+	if (!strcmp(what, "calls") && argc == 4)
+		return calls(argv[2], argv[3]);
+	if (!strcmp(what, "latency") && argc == 4)
+		return latency(argv[2], argv[3]);
+	fprintf(stderr, "usage: see the source\n");
+	return 2;
+}
