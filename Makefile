@@ -24,7 +24,7 @@ test: ## Everything that is tested: host, UML, QEMU, end to end
 setup: ## Install what is missing on a Debian 12 machine (needs root)
 	@scripts/setup
 
-kernel: ## Build kernels: FLAVOUR="x86 x86-y uml uml-m uml-n" (default x86)
+kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug x86-rt uml..." (default x86)
 	@scripts/setup
 	@scripts/build-kernel $(FLAVOUR)
 
@@ -54,6 +54,15 @@ torture: ## Long torture runs: 64 CPUs, NMIs, hotplug, 100 million records
 	@scripts/setup
 	@scripts/torture
 
+debug: ## The debug kernel's tests in full: every allocation fails once, more load
+	@scripts/setup
+	@scripts/build-kernel x86-debug
+	@tests/suites/debug deep
+
+preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
+	@scripts/setup
+	@scripts/preempt-models
+
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks
 	@scripts/docs
@@ -68,12 +77,12 @@ distclean: ## Remove the cache too: kernel sources, tools, build trees
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+		/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 	@printf '\nKSRC=DIR           build your own kernel tree (a copy of it)\n'
 	@printf 'KERNEL_SERIES=7.2  another series of Debian'"'"'s kernel source\n'
 	@printf 'BLOG_CACHE=DIR     sources, tools and build trees (now: %s)\n' \
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode integrate revert check prove fuzz torture docs clean
-.PHONY: distclean help
+.PHONY: demo test setup kernel decode integrate revert check prove fuzz torture debug
+.PHONY: preempt-models docs clean distclean help

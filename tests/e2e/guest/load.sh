@@ -12,7 +12,7 @@
 # resizer: grows and shrinks the component, as long as the load goes on
 resizer() {
 	while [ ! -e /tmp/stop ]; do
-		for kb in 4096 8192 "$size_kb"; do
+		for kb in $((2 * size_kb)) $((4 * size_kb)) "$size_kb"; do
 			# A failed allocation, or pages that are in use, may forbid it.
 			echo "$kb" > "$RNULL/size_kb"
 			sleep 0.1
