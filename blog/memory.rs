@@ -324,13 +324,6 @@ impl Owned {
     pub(crate) fn grow_failed(&self) -> u64 {
         self.grow_failed
     }
-
-    /// Bytes of what isn't pages: rings, and slots for pages.
-    pub(crate) fn table_bytes(&self) -> u64 {
-        let ring = mem::size_of::<Ring>() + mem::size_of::<RingNote>();
-        let slot = mem::size_of::<Slot>() + mem::size_of::<Option<OwnedPage>>();
-        (self.rings as usize * ring + self.pages.len() * slot) as u64
-    }
 }
 
 /// The memory of a component. It stays in one place: rings and tasks point into it.
@@ -464,6 +457,19 @@ impl Memory {
     pub(crate) fn copy(&self, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
         let index = Index(index);
         self.store.slot(index.slot())?.copy(index, SIZES, seq, to)
+    }
+
+    /// Bytes of what isn't pages: rings, places for pages, and the tables of these.
+    pub(crate) fn table_bytes(&self, owned: &Owned) -> usize {
+        let ring = mem::size_of::<Ring>() + mem::size_of::<RingNote>();
+        let slot = mem::size_of::<Slot>() + mem::size_of::<Option<OwnedPage>>();
+        let store = &self.store;
+        let tables = store.slots.bytes() + store.rings.bytes() + store.notes.bytes();
+        owned.rings as usize * ring
+            + owned.pages.len() * slot
+            + tables
+            + mem::size_of_val(&*store.cells)
+            + mem::size_of_val(&*store.magazines)
     }
 
     /// How often each level of the pool has served a ring, and what it has.

@@ -230,7 +230,7 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         put!(
             f,
             "table_bytes {}\n",
-            memory.map_or(0, |(_, owned)| owned.table_bytes())
+            memory.map_or(0, |(memory, owned)| memory.table_bytes(owned))
         )?;
         put!(
             f,

@@ -44,6 +44,11 @@ impl<T, const N: usize> Table<T, N> {
         })
     }
 
+    /// Bytes of the table without its values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.chunks.len() * size_of::<AtomicPtr<T>>()
+    }
+
     /// The value at `index`. Any context.
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
         let index = index as usize;

@@ -128,6 +128,48 @@ mod memory_suite {
     }
 
     #[test]
+    fn budgets_hold_at_every_instant_while_tasks_log_and_readers_read() -> Result {
+        const THREADS: u64 = 4;
+        const EACH: u64 = 200_000;
+        let rig = Rig::new(c"blog_test_load", config(256, 128))?;
+        let state = rig.state()?;
+        let others = used_kb() - 256;
+        let mut threads = KVec::new();
+        for thread in 0..THREADS {
+            let numbers = thread * EACH..(thread + 1) * EACH;
+            threads.push(Thread::start(&rig, numbers)?, GFP_KERNEL)?;
+        }
+        for round in 0..4 {
+            for kb in [64, 512, 96, 256] {
+                let before = pages(&rig)? as usize * 4;
+                state.set_size_kb(kb)?;
+                let most = before.max(kb as usize);
+                assert!(used_kb() <= others + most);
+                assert!(pages(&rig)? <= kb / 4);
+                state.set_ring_kb(kb / 2)?;
+                let read = Read::new(Some(state.clone()), 4096)?;
+                for ring in read.rings.iter().filter(|ring| ring.pid != -1) {
+                    // Records of a task come in order; what is missing was overwritten.
+                    assert!(ring.numbers.windows(2).all(|pair| pair[0] < pair[1]));
+                }
+                let limit = (others + kb as usize * 3 / 4) as u32;
+                if round == 3 && worker::blog_max_kb_setting(limit) == 0 {
+                    assert!(used_kb() <= limit as usize);
+                }
+                worker::blog_max_kb_set();
+            }
+        }
+        for thread in &threads {
+            thread.wait()?;
+        }
+        drop(threads);
+        state.set_size_kb(64)?;
+        let read = Read::new(Some(state), 4096)?;
+        assert!(read.rings.len() as u64 >= THREADS);
+        Ok(())
+    }
+
+    #[test]
     fn the_limit_for_all_goes_down_and_the_worker_makes_up_for_it_later() -> Result {
         let rig = Rig::new(c"blog_test_max", config(1024, 1024))?;
         for n in 0..100_000 {

@@ -150,6 +150,9 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
     }
 }
 
+/// How long a [`Thread`] sleeps at most until it looks whether it is to end, in ticks.
+const MAX_SLEEP: c_long = 1000;
+
 /// What a [`Thread`] does.
 struct Job {
     raw: *const RawComponent,
@@ -223,9 +226,11 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
         }
     }
     job.done.store(true, Release);
-    // SAFETY: This is a kernel thread.
-    while !unsafe { bindings::kthread_should_stop() } {
-        fsleep(Delta::from_millis(1));
+    // SAFETY: This is a kernel thread, which `kthread_stop` wakes.
+    unsafe {
+        while !bindings::kthread_should_stop() {
+            bindings::schedule_timeout_interruptible(MAX_SLEEP);
+        }
     }
     0
 }
