@@ -414,7 +414,7 @@ impl Memory {
     /// How many bytes a shared ring may hold, where others may hold `max`: it stands in for many, so
     /// all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
-        max.max(self.pool.shares().bytes() / 4 / self.shared.len().max(1) as u32)
+        max.max(self.pool.shares().bytes() / 4 / (self.shared.len() as u32).max(1))
     }
 
     /// The pool, as rings that are used on `cpu` see it; `steal`: whether other rings may be made to
