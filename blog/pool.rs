@@ -51,10 +51,8 @@ mod slab;
 #[path = "pool/slot.rs"]
 mod slot;
 #[path = "pool/stack.rs"]
-mod stack;
+pub(crate) mod stack;
 
-#[cfg(test)]
-pub(crate) use self::queue::Queue;
 pub(crate) use self::{
     depot::Batch,
     magazine::{
@@ -66,14 +64,18 @@ pub(crate) use self::{
         Index,
         Sizes,
         Slot, //
-    },
-    stack::Stack, //
+    }, //
 };
 use self::{
     depot::Depot,
     retired::Rings,
     share::Shares,
     slab::Slab, //
+};
+#[cfg(test)]
+pub(crate) use self::{
+    queue::Queue,
+    stack::Stack, //
 };
 
 /// No index: the end of a list.

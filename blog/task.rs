@@ -38,7 +38,7 @@ use crate::{
     clock,
     component::State,
     glue,
-    pool::Stack, //
+    pool::stack::Stack, //
 };
 
 /// Tables that are allocated together: about 32 KiB.
