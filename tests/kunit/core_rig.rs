@@ -161,7 +161,11 @@ struct Job {
     done: AtomicBool,
 }
 
-/// A kernel thread that logs numbers to a component, and then sleeps until it is ended.
+/// After how many records a [`Thread`] lets others run.
+const REST: u64 = 1 << 14;
+
+/// A kernel thread that logs numbers to a component, and then sleeps until it is ended, which may
+/// also be in the middle.
 pub(super) struct Thread {
     task: *mut bindings::task_struct,
     job: KBox<Job>,
@@ -223,6 +227,13 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
         // SAFETY: The component stays until the thread is stopped.
         if !log(unsafe { &*job.raw }, n) {
             job.lost.fetch_add(1, Relaxed);
+        }
+        if n % REST == REST - 1 {
+            fsleep(Delta::from_millis(1));
+            // SAFETY: This is a kernel thread.
+            if unsafe { bindings::kthread_should_stop() } {
+                break;
+            }
         }
     }
     job.done.store(true, Release);
