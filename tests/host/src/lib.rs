@@ -3,7 +3,7 @@
 //! The kernel-free files of `blog/`, and what the tests in `tests/` need around them: a component
 //! in plain memory ([`rig`]).
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../../../blog/pool.rs"]
 mod pool;
@@ -11,6 +11,8 @@ pub mod rig;
 
 #[cfg(test)]
 mod control;
+#[cfg(test)]
+mod history_tests;
 #[cfg(test)]
 mod pool_tests;
 #[cfg(test)]

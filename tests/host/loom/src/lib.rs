@@ -3,7 +3,7 @@
 //! The kernel-free files of `kernel::blog` and `blog/`, compiled over loom's atomics, and the
 //! models that run them.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 // What the kernel's files call `core` and `kernel`.
 extern crate model_core as core;
@@ -15,6 +15,8 @@ mod pool;
 #[path = "../../src/rig.rs"]
 pub mod rig;
 
+#[cfg(test)]
+mod levels;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
@@ -31,8 +33,14 @@ mod thieves;
 /// `atomics` is how many it uses, at most.
 #[cfg(test)]
 fn model(atomics: usize, body: impl Fn() + Sync + Send + 'static) {
+    model_with(2, atomics, body);
+}
+
+/// As [`model`], with up to so many preemptions: for models that are large.
+#[cfg(test)]
+fn model_with(preemptions: usize, atomics: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(preemptions);
     builder.max_branches = 100_000;
     let executions = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let count = executions.clone();

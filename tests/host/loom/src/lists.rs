@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Models of the stack and the queue: who takes an index has it alone, and sees what was done to
+//! Models of stack, queue and magazine: who takes an index has it alone, and sees what was done to
 //! what it names.
 
 use crate::model;
-use crate::pool::{Cell, Queue, Stack};
+use crate::pool::{Cell, Magazine, Queue, Stack};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 const ATOMICS: usize = 32;
 
 /// Things that go from hand to hand: only who holds one touches it.
-struct Things {
+pub struct Things {
     links: Vec<AtomicU32>,
     held: Vec<AtomicU32>,
     /// How often each has been taken, stored as plain data.
@@ -23,7 +23,7 @@ struct Things {
 }
 
 impl Things {
-    fn new(n: u32) -> Self {
+    pub fn new(n: u32) -> Self {
         let zeros = || (0..n).map(|_| AtomicU32::new(0)).collect();
         Things {
             links: zeros(),
@@ -34,7 +34,7 @@ impl Things {
     }
 
     /// Uses a thing that was just taken.
-    fn hold(&self, index: u32) {
+    pub fn hold(&self, index: u32) {
         let i = index as usize;
         assert_eq!(self.held[i].swap(1, Relaxed), 0, "handed out twice");
         let taken = self.taken[i].load(Relaxed);
@@ -46,8 +46,13 @@ impl Things {
         self.taken[i].store(taken + 1, Relaxed);
     }
 
+    /// What a stack needs to link them.
+    pub fn link<'a>(&'a self) -> impl Fn(u32) -> Option<&'a AtomicU32> {
+        |index| self.links.get(index as usize)
+    }
+
     /// Gives a thing up, before it is put back.
-    fn leave(&self, index: u32) {
+    pub fn leave(&self, index: u32) {
         self.held[index as usize].store(0, Relaxed);
     }
 }
@@ -57,14 +62,14 @@ fn stack_hands_each_index_to_one_taker() {
     model(ATOMICS, || {
         let shared = Arc::new((Stack::new(), Things::new(2)));
         for i in 0..2 {
-            shared.0.push(|i| shared.1.links.get(i as usize), i);
+            shared.0.push(shared.1.link(), i);
         }
         let turn = |shared: &(Stack, Things)| {
             let (stack, things) = shared;
-            if let Some(i) = stack.pop(|i| things.links.get(i as usize)) {
+            if let Some(i) = stack.pop(things.link()) {
                 things.hold(i);
                 things.leave(i);
-                stack.push(|i| things.links.get(i as usize), i);
+                stack.push(things.link(), i);
             }
         };
         let other = shared.clone();
@@ -72,8 +77,7 @@ fn stack_hands_each_index_to_one_taker() {
         turn(&shared);
         other.join().unwrap();
         let (stack, things) = &*shared;
-        let mut left: Vec<_> =
-            std::iter::from_fn(|| stack.pop(|i| things.links.get(i as usize))).collect();
+        let mut left: Vec<_> = std::iter::from_fn(|| stack.pop(things.link())).collect();
         left.sort_unstable();
         assert_eq!(left, [0, 1], "lost");
     });
@@ -85,26 +89,23 @@ fn stack_is_safe_against_aba() {
     model(ATOMICS, || {
         let shared = Arc::new((Stack::new(), Things::new(3)));
         for i in 0..3 {
-            shared.0.push(|i| shared.1.links.get(i as usize), i);
+            shared.0.push(shared.1.link(), i);
         }
         let other = shared.clone();
         let other = thread::spawn(move || {
             let (stack, things) = &*other;
-            let (a, b) = (
-                stack.pop(|i| things.links.get(i as usize)),
-                stack.pop(|i| things.links.get(i as usize)),
-            );
+            let (a, b) = (stack.pop(things.link()), stack.pop(things.link()));
             for i in [a, b].into_iter().flatten() {
                 things.hold(i);
             }
             if let Some(a) = a {
                 things.leave(a);
-                stack.push(|i| things.links.get(i as usize), a);
+                stack.push(things.link(), a);
             }
         });
         let (stack, things) = &*shared;
         for _ in 0..2 {
-            if let Some(i) = stack.pop(|i| things.links.get(i as usize)) {
+            if let Some(i) = stack.pop(things.link()) {
                 things.hold(i);
             }
         }
@@ -176,5 +177,29 @@ fn queue_keeps_the_order_of_each_pusher() {
         let of = |first: u32| seen.iter().copied().filter(move |i| i / 10 * 10 == first);
         assert_eq!(of(10).collect::<Vec<_>>(), [10, 11]);
         assert_eq!(of(20).collect::<Vec<_>>(), [20]);
+    });
+}
+
+#[test]
+fn magazine_hands_each_page_to_one_taker() {
+    model(ATOMICS, || {
+        let shared = Arc::new((Magazine::new(), Things::new(2)));
+        assert!(shared.0.give(2, 0) && shared.0.give(2, 1) && !shared.0.give(2, 2));
+        let turn = |shared: &(Magazine, Things)| {
+            let (magazine, things) = shared;
+            let page = magazine.take()?;
+            things.hold(page);
+            things.leave(page);
+            // Full, for who has not seen yet that a place is free.
+            (!magazine.give(2, page)).then_some(page)
+        };
+        let other = shared.clone();
+        let other = thread::spawn(move || turn(&other));
+        let here = turn(&shared);
+        let there = other.join().unwrap();
+        let mut left: Vec<_> = std::iter::from_fn(|| shared.0.take()).collect();
+        left.extend(here.into_iter().chain(there));
+        left.sort_unstable();
+        assert_eq!(left, [0, 1], "lost");
     });
 }

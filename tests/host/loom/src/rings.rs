@@ -5,7 +5,7 @@
 use crate::blog::record::{Lost, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE};
 use crate::blog::ring::{Owner, State};
 use crate::model;
-use crate::pool::Store;
+use crate::pool::{Index, Store};
 use crate::rig::{cause, page_info, Read, Rig};
 use loom::thread;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const PAYLOAD: usize = 8;
 /// A page that takes such a record whatever control records are due, and not many of them.
 const PAGE: u32 =
     PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + (PAYLOAD as u32 + 8);
+
+/// The first page.
+const FIRST: u32 = Index::whole(0).0;
 
 /// A component that threads share. It stays in its box: loom knows atomics by address.
 struct Shared(Box<Rig>);
@@ -100,12 +103,12 @@ fn reader_sees_whole_records_only() {
         });
         let mut last = 0;
         for _ in 0..2 {
-            let (_, numbers) = walk(&rig.copy(0, 1).expect("nobody takes the page"));
+            let (_, numbers) = walk(&rig.copy(FIRST, 1).expect("nobody takes the page"));
             assert!(numbers.len() >= 1.max(last), "an older end than before");
             last = numbers.len();
         }
         writer.join().unwrap();
-        assert_eq!(walk(&rig.copy(0, 1).unwrap()).1, [0, 1, 2]);
+        assert_eq!(walk(&rig.copy(FIRST, 1).unwrap()).1, [0, 1, 2]);
     });
 }
 
@@ -119,7 +122,7 @@ fn reader_sees_whole_control_records_only() {
             writer.ring(0).unwrap().count_lost(Lost::Nested, 7);
             assert!(log_at(&writer, 1, 1, 1 << 36));
         });
-        let copy = rig.copy(0, 1).expect("nobody takes the page");
+        let copy = rig.copy(FIRST, 1).expect("nobody takes the page");
         let mut read = Read::default();
         // Asserts that each control record is one.
         read.page(&page_info(&copy), &copy);
@@ -138,7 +141,7 @@ fn reader_sees_no_page_before_its_header() {
         let writer = thread::spawn(move || {
             assert!(log_at(&writer, 1, 0, 5 << 36));
         });
-        if let Some(copy) = rig.copy(0, 1) {
+        if let Some(copy) = rig.copy(FIRST, 1) {
             let info = page_info(&copy);
             assert_eq!((info.ring, info.seq, info.base), (0, 1, 5 << 36));
             assert!(walk(&copy).1.len() <= 1);
@@ -162,7 +165,7 @@ fn copy_is_of_one_life_of_the_page() {
             writer.retire(writer.ring(ring_of(&writer, 1)).unwrap(), 9);
             assert!(log(&writer, 2, 0));
         });
-        if let Some(copy) = rig.copy(0, 1) {
+        if let Some(copy) = rig.copy(FIRST, 1) {
             let (pid, numbers) = walk(&copy);
             if pid == 0 {
                 assert_eq!(page_info(&copy).ring, ring_of(&rig, 2), "started, empty");
@@ -172,7 +175,7 @@ fn copy_is_of_one_life_of_the_page() {
             }
         }
         writer.join().unwrap();
-        assert_eq!(walk(&rig.copy(0, 1).unwrap()), (2, vec![0]));
+        assert_eq!(walk(&rig.copy(FIRST, 1).unwrap()), (2, vec![0]));
     });
 }
 
@@ -186,7 +189,7 @@ fn full_page() -> (Arc<Shared>, u32) {
     loop {
         assert!(log(&rig, 1, n));
         n += 1;
-        if rig.copy(0, 1).unwrap().len() + PAYLOAD + 8 > PAGE as usize {
+        if rig.copy(FIRST, 1).unwrap().len() + PAYLOAD + 8 > PAGE as usize {
             return (rig, n);
         }
     }
@@ -199,11 +202,11 @@ fn copy_is_of_one_position() {
         let (rig, n) = full_page();
         let writer = rig.clone();
         let writer = thread::spawn(move || assert!(log(&writer, 1, n)));
-        if let Some(copy) = rig.copy(0, 1) {
+        if let Some(copy) = rig.copy(FIRST, 1) {
             assert_eq!(walk(&copy), (1, (0..n).collect()));
         }
         writer.join().unwrap();
-        assert_eq!(walk(&rig.copy(0, 2).unwrap()), (1, vec![n]));
+        assert_eq!(walk(&rig.copy(FIRST, 2).unwrap()), (1, vec![n]));
     });
 }
 

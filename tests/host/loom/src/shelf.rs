@@ -167,7 +167,7 @@ impl Shelf {
 
     /// Takes all pages off the shelf. Only at rest.
     pub fn clear(&self) -> Vec<u32> {
-        std::iter::from_fn(|| self.stack.pop(|i| self.links.get(i as usize))).collect()
+        std::iter::from_fn(|| self.stack.pop(|index| self.links.get(index as usize))).collect()
     }
 
     /// Fails unless each page is there once: in a ring, on the shelf, or among `held`. Only at rest.
@@ -244,11 +244,12 @@ fn task(pid: i32) -> Owner {
 
 impl Pages for Shelf {
     fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
-        self.stack.pop(|i| self.links.get(i as usize))
+        self.stack.pop(|index| self.links.get(index as usize))
     }
 
     fn put(&self, index: u32) {
-        self.stack.push(|i| self.links.get(i as usize), index);
+        self.stack
+            .push(|index| self.links.get(index as usize), index);
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Models of the pool's levels below a ring. What holds, whoever is faster:
+//!
+//! - *Once*: a page, or a chunk of it, is in one hand or in one level.
+//! - *Seen*: who takes one sees what was done to it before, be it as a part of a page or as one.
+//! - *Whole*: when all chunks of a page are free, they are a page again.
+//! - *Shape*: what a reader copies is of a time at which the page was what the reader takes it for.
+
+use crate::blog::record::{Context, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE};
+use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
+use crate::lists::Things;
+use crate::pool::{Index, Sizes, Store};
+use crate::rig::{page_info, Rig};
+use crate::{model, model_with};
+use loom::thread;
+use std::sync::Arc;
+
+/// What a model may use.
+const ATOMICS: usize = 400;
+
+/// Pages of two chunks; nobody puts records there.
+const TINY: Sizes = Sizes {
+    page: 2 * PAGE_HEADER_SIZE as u32,
+    chunk: PAGE_HEADER_SIZE as u32,
+};
+
+/// A component whose pages are handed about as such.
+struct Shared {
+    rig: Box<Rig>,
+    things: Things,
+}
+
+impl std::ops::Deref for Shared {
+    type Target = Rig;
+
+    fn deref(&self) -> &Rig {
+        &self.rig
+    }
+}
+
+impl Shared {
+    fn new(rig: Box<Rig>, things: u32) -> Arc<Self> {
+        let things = Things::new(things);
+        Arc::new(Self { rig, things })
+    }
+
+    /// Takes a chunk, or with `whole` a page, and uses all of it.
+    fn take(&self, whole: bool) -> Option<Index> {
+        let pages = self.pool.pages(&**self, 0, false);
+        let size = if whole { self.sizes().page } else { 1 };
+        let index = Index(pages.take(u32::from(whole), size, self.sizes().page)?);
+        self.parts(index, |part| self.things.hold(part));
+        Some(index)
+    }
+
+    /// Does something more with it.
+    fn touch(&self, index: Index) {
+        self.parts(index, |part| {
+            self.things.leave(part);
+            self.things.hold(part);
+        });
+    }
+
+    fn put(&self, index: Index) {
+        self.parts(index, |part| self.things.leave(part));
+        self.pool.pages(&**self, 0, false).put(index.0);
+    }
+
+    fn parts(&self, index: Index, f: impl FnMut(u32)) {
+        let chunks = self.sizes().chunks().max(1);
+        let first = index.slot() * chunks;
+        match index.part() {
+            Some(part) => [first + part].into_iter().for_each(f),
+            None => (first..first + chunks).for_each(f),
+        }
+    }
+}
+
+/// One magazine, which two use: it is filled from the depot, and flushed into it.
+#[test]
+fn a_magazine_is_filled_while_it_is_flushed() {
+    model(ATOMICS, || {
+        let sizes = Sizes { chunk: 0, ..TINY };
+        let shared = Shared::new(Rig::with_sizes(3, 1, sizes, 1), 3);
+        // As if there were enough pages for magazines of one.
+        shared.pool.set_pages(&**shared, 8);
+        shared.pool.set_reserve(0);
+        let other = shared.clone();
+        let other = thread::spawn(move || {
+            if let Some(page) = other.take(true) {
+                other.put(page);
+            }
+        });
+        let held = [(); 2].map(|()| shared.take(true));
+        for page in held.into_iter().flatten() {
+            shared.put(page);
+        }
+        other.join().unwrap();
+        assert_eq!(
+            shared.count_pages(),
+            3,
+            "a page was lost, or is there twice"
+        );
+    });
+}
+
+/// A page with one free chunk; the other one is the caller's.
+fn half_a_page() -> (Arc<Shared>, Index) {
+    let shared = Shared::new(Rig::with_sizes(1, 1, TINY, 0), 2);
+    let chunk = shared.take(false).unwrap();
+    (shared, chunk)
+}
+
+/// Fails unless the page, with all chunks free, is whole again and can be split again.
+fn check_whole(shared: &Shared) {
+    assert_eq!(shared.count_free(), 1, "the page is not whole");
+    let chunks = [(); 3].map(|()| shared.take(false).is_some());
+    assert_eq!(chunks, [true, true, false]);
+}
+
+/// The last two chunks of a page come back at the same time: one makes the page, with all that was
+/// done to the other one's chunk.
+#[test]
+fn two_chunks_become_a_page() {
+    model(ATOMICS, || {
+        let (shared, a) = half_a_page();
+        let b = shared.take(false).unwrap();
+        let other = shared.clone();
+        let other = thread::spawn(move || {
+            other.touch(b);
+            other.put(b);
+        });
+        shared.touch(a);
+        shared.put(a);
+        if let Some(page) = shared.take(true) {
+            shared.put(page);
+        }
+        other.join().unwrap();
+        check_whole(&shared);
+    });
+}
+
+/// A chunk goes from hand to hand while the other one comes back.
+#[test]
+fn a_chunk_is_taken_while_the_page_becomes_whole() {
+    model(ATOMICS, || {
+        let (shared, a) = half_a_page();
+        let other = shared.clone();
+        let other = thread::spawn(move || {
+            if let Some(b) = other.take(false) {
+                other.put(b);
+            }
+        });
+        shared.touch(a);
+        shared.put(a);
+        if let Some(page) = shared.take(true) {
+            shared.put(page);
+        }
+        other.join().unwrap();
+        check_whole(&shared);
+    });
+}
+
+/// One takes the page off the list, as it has no free chunk, while one comes back.
+#[test]
+fn a_chunk_that_comes_back_is_found() {
+    model(ATOMICS, || {
+        let (shared, a) = half_a_page();
+        let b = shared.take(false).unwrap();
+        let other = shared.clone();
+        let other = thread::spawn(move || other.take(false));
+        shared.put(a);
+        match other.join().unwrap() {
+            Some(again) => assert_eq!(again, a),
+            None => assert_eq!(shared.take(false), Some(a), "lost"),
+        }
+        shared.put(a);
+        shared.put(b);
+        check_whole(&shared);
+    });
+}
+
+/// Pages of two chunks, for a few records.
+const SMALL: Sizes = Sizes {
+    page: 2 * (PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + 16),
+    chunk: PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + 16,
+};
+
+/// Bytes of a record that does not fit into a chunk with all that may have to be told before it.
+const LARGE: u32 = 52;
+
+/// A page that is in a ring as a whole, without a record, becomes chunks, the first of which is in
+/// another ring at once: at the same position, and in as many lives. `copy` runs meanwhile, and is
+/// given the rings' ids. Only the shape tells that the page is another one.
+fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
+    model(ATOMICS, move || {
+        let rig = Shared::new(Rig::with_sizes(1, 2, SMALL, 0), 0);
+        let old = rig.adopt(1).unwrap().id();
+        let new = rig.adopt(2).unwrap().id();
+        let turn = |rig: &Shared, id, bytes, ts| {
+            let pages = rig.pool.pages(&**rig, 0, false);
+            let ring = rig.ring(id).unwrap();
+            // SAFETY: The ring has no other writer.
+            assert!(unsafe { ring.turn(&pages, Mode::Overwrite, SMALL.page, bytes, ts) }.is_ok());
+        };
+        turn(&rig, old, LARGE, 5);
+        // SAFETY: The ring has no writer any more.
+        unsafe { rig.ring(old).unwrap().retire([0; 16], 9) };
+        let thief = rig.clone();
+        let thief = thread::spawn(move || {
+            let pages = thief.pool.pages(&**thief, 0, false);
+            // SAFETY: The ring has retired, and is this thread's.
+            let page = unsafe { thief.ring(old).unwrap().steal_last(&pages) };
+            pages.put(page.unwrap());
+            turn(&thief, new, 16, 6);
+        });
+        copy(&rig, old, new);
+        thief.join().unwrap();
+        let seq = |index: Index| rig.copy(index.0, 1).is_some();
+        assert!(!seq(Index::whole(0)) && seq(Index::chunk(0, 0)) && !seq(Index::chunk(0, 1)));
+    });
+}
+
+#[test]
+fn a_copy_of_a_page_is_of_no_chunk() {
+    split_beside(|rig, old, _| {
+        if let Some(copy) = rig.copy(Index::whole(0).0, 1) {
+            let info = page_info(&copy);
+            assert_eq!((info.size, info.ring, info.base), (SMALL.page, old, 5));
+        }
+    });
+}
+
+#[test]
+fn a_copy_of_a_chunk_is_of_no_page() {
+    split_beside(|rig, _, new| {
+        if let Some(copy) = rig.copy(Index::chunk(0, 0).0, 1) {
+            let info = page_info(&copy);
+            assert_eq!((info.size, info.ring, info.base), (SMALL.chunk, new, 6));
+        }
+    });
+}
+
+/// A chunk that is the only one there is.
+struct Ghost(*mut PageHeader);
+
+impl Pages for Ghost {
+    fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
+        Some(0)
+    }
+    fn put(&self, _: u32) {}
+    fn page(&self, _: u32) -> *mut PageHeader {
+        self.0
+    }
+    fn largest(&self) -> u32 {
+        SMALL.chunk
+    }
+}
+
+/// Somebody logs bytes that look like a page of a ring, where the second chunk will be when the
+/// page is split: nobody takes them for one.
+#[test]
+fn a_payload_is_no_header() {
+    model_with(1, ATOMICS, || {
+        let rig = Shared::new(Rig::with_sizes(1, 1, SMALL, 0), 2);
+        let chunk = Index::chunk(0, 1);
+        // The bytes are those that a ring makes. (Loom knows each word by one size.)
+        let bytes = rig.slots()[0].header(chunk, SMALL).unwrap();
+        // SAFETY: They are in a page of which nobody has more than the header.
+        unsafe { PageHeader::format(bytes, SMALL.chunk) };
+        let forger = Box::new(Ring::new(7, rig.empty()));
+        // SAFETY: As above, and the ring is nobody else's.
+        unsafe {
+            forger.adopt(&OWNER);
+            assert!(forger
+                .turn(&Ghost(bytes), Mode::Overwrite, SMALL.chunk, 16, 0)
+                .is_ok());
+            assert!(PageHeader::copy(bytes, SMALL.chunk, 1, &mut [0; PAGE_HEADER_SIZE]).is_some());
+        }
+        let other = rig.clone();
+        let other = thread::spawn(move || assert!(other.take(false).is_some()));
+        assert!(rig.copy(chunk.0, 1).is_none(), "a forged page");
+        other.join().unwrap();
+    });
+}
+
+/// Somebody.
+const OWNER: Owner = Owner {
+    context: Context::Task,
+    cpu: 0,
+    pid: 7,
+    tgid: 7,
+    comm: [0; 16],
+};

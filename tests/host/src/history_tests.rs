@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is kept, and that all the rest is counted: whoever else reads, steals, ends or begins.
+
+use crate::rig::{Rig, PAGE};
+use kernel::blog::record::PAGE_HEADER_SIZE;
+use kernel::blog::ring::{Pages, Ring};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Records of 16 bytes in a page.
+const PER_PAGE: u64 = ((PAGE - PAGE_HEADER_SIZE) / 16) as u64;
+
+fn number(payload: &[u8]) -> u64 {
+    u64::from_ne_bytes(payload.try_into().unwrap())
+}
+
+/// Takes the oldest page from a ring, for the pool.
+fn rob(rig: &Rig, ring: &Ring) -> bool {
+    let pages = rig.pool.pages(rig, 0, false);
+    let Some(index) = ring.steal(&pages) else {
+        return false;
+    };
+    pages.put(index);
+    true
+}
+
+/// A ring of `n` whole pages that is full, and the ordinal of a page's first record.
+fn full_ring(rig: &Rig, n: u32) -> (&Ring, u64, u64) {
+    let ring = rig.adopt(1).unwrap();
+    let mut next = 0u64;
+    let mut log = || {
+        assert!(rig.log(ring, next, 1, &next.to_ne_bytes()));
+        next += 1;
+    };
+    // Its first page is a chunk, which it gives up for a page when it is full.
+    while ring.held() != n * PAGE as u32 {
+        log();
+    }
+    for _ in 0..PER_PAGE {
+        log();
+    }
+    let (_, end, records) = ring.position().unwrap();
+    let start = records - u64::from(end - PAGE_HEADER_SIZE as u32) / 16;
+    (ring, start, next)
+}
+
+/// A ring of N pages, while its writer turns page after page: whoever reads it finds, of what was
+/// there before, all but what does not belong to the newest N - 1 pages by the time it is done.
+/// Meanwhile thieves rob other rings, and what they put back goes to others yet.
+#[test]
+fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {
+    for pages in 2..6 {
+        let mut rig = Rig::with_chunks(64, 32, 4);
+        rig.max_pages = pages;
+        // All robbing here is by `rob`.
+        rig.steal = false;
+        let (ring, start, mut next) = full_ring(&rig, pages);
+        let others: Vec<_> = (2..5).map(|pid| rig.adopt(pid).unwrap()).collect();
+        let stop = AtomicBool::new(false);
+        let (robbed, reads) = (AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Until the others have been there, too, unless they never come.
+                let (least, most) = (next + PER_PAGE * 150, next + PER_PAGE * 50_000);
+                let idle = || robbed.load(Relaxed) == 0 || reads.load(Relaxed) == 0;
+                while next < least || next < most && idle() {
+                    assert!(rig.log(ring, next, 1, &next.to_ne_bytes()));
+                    next += 1;
+                }
+                stop.store(true, Relaxed);
+            });
+            let stopped = &stop;
+            for (t, other) in others.iter().copied().enumerate() {
+                let rig = &rig;
+                scope.spawn(move || {
+                    crate::rig::set_cpu(t as u32 + 1);
+                    let mut n = 0u64;
+                    while !stopped.load(Relaxed) {
+                        rig.log(other, n, 2, &n.to_ne_bytes());
+                        n += 1;
+                    }
+                });
+            }
+            scope.spawn(|| {
+                while !stopped.load(Relaxed) {
+                    let n = others.iter().filter(|ring| rob(&rig, ring)).count();
+                    robbed.fetch_add(n as u64, Relaxed);
+                    std::thread::yield_now();
+                }
+            });
+            while !stop.load(Relaxed) {
+                let before = ring.records();
+                let read = rig.read(ring.id());
+                let after = ring.records();
+                // The page that is being written, or that is about to begin, and the full ones.
+                let turned = (after - start) / PER_PAGE;
+                let kept = start + turned.saturating_sub(u64::from(pages) - 1) * PER_PAGE;
+                let mut found = read.records.iter().map(|(.., payload)| number(payload));
+                let first = found.find(|n| *n >= kept);
+                // What is left of the range then must follow without a gap.
+                if before > kept {
+                    assert_eq!(first, Some(kept), "{before} to {after}");
+                    let rest = (kept + 1..before).zip(found.by_ref()).all(|(a, b)| a == b);
+                    assert!(rest, "a gap in what is kept");
+                    reads.fetch_add(1, Relaxed);
+                }
+            }
+        });
+        assert!(robbed.into_inner() > 0, "the thieves stole nothing");
+        assert!(reads.into_inner() > 0, "the reader was always too slow");
+    }
+}
+
+/// What a schedule does next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A task logs a record of so many words, and within it another one.
+    Log {
+        task: usize,
+        words: usize,
+        nested: bool,
+    },
+    /// A task ends, and another one begins.
+    Next { task: usize },
+    /// Somebody takes a task's oldest page.
+    Rob { task: usize },
+    /// The limit of each ring changes.
+    Limit { pages: u32 },
+    /// Somebody reads.
+    Read { task: usize },
+}
+
+const TASKS: usize = 4;
+
+fn step() -> impl Strategy<Value = Step> {
+    let task = 0..TASKS;
+    prop_oneof![
+        40 => (task.clone(), 0usize..200, 0u8..16).prop_map(|(task, words, n)| Step::Log {
+            task,
+            words: 2 + words,
+            nested: n == 0,
+        }),
+        1 => task.clone().prop_map(|task| Step::Next { task }),
+        4 => task.clone().prop_map(|task| Step::Rob { task }),
+        1 => (1u32..6).prop_map(|pages| Step::Limit { pages }),
+        1 => task.prop_map(|task| Step::Read { task }),
+    ]
+}
+
+/// What a ring still has, and what it has counted: all that was taken.
+fn account(rig: &Rig, ring: &Ring) -> (u64, u64) {
+    let info = ring.info().unwrap();
+    let read = rig.read(ring.id());
+    let overwritten = read.first;
+    assert_eq!(read.gaps, 0, "pages went from the middle");
+    let decoded = read.records.len() as u64;
+    if decoded > 0 {
+        assert_eq!(decoded + overwritten, info.records);
+    }
+    let mut last = None;
+    for (.., payload) in &read.records {
+        let n = number(&payload[..8]);
+        assert!(
+            last.is_none_or(|last| last < n),
+            "records of one ring changed places"
+        );
+        last = Some(n);
+    }
+    (info.records, info.lost.iter().sum())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn decoded_overwritten_and_lost_are_all_that_was_taken(
+        pages in 2usize..20,
+        steps in prop::collection::vec(step(), 1..600),
+    ) {
+        let mut rig = Rig::with_chunks(pages, 2 * TASKS, 2);
+        let mut ids: Vec<u32> = (0..TASKS).map(|t| rig.adopt(t as i32).unwrap().id()).collect();
+        let mut tried = 0u64;
+        for step in steps {
+            let ring = |task: usize| crate::pool::Store::ring(&*rig, ids[task]).unwrap();
+            match step {
+                Step::Log { task, words, nested } => {
+                    let mut payload = tried.to_ne_bytes().to_vec();
+                    payload.resize(words * 4, 0);
+                    tried += 1;
+                    rig.log_with(ring(task), tried, 1, &payload, || if nested {
+                        tried += 1;
+                        rig.log(ring(task), tried, 2, &[0; 8]);
+                    });
+                }
+                Step::Next { task } => {
+                    rig.retire(ring(task), tried);
+                    ids[task] = rig.adopt(task as i32).unwrap().id();
+                }
+                Step::Rob { task } => {
+                    rob(&rig, ring(task));
+                }
+                Step::Limit { pages } => rig.max_pages = pages,
+                Step::Read { task } => {
+                    account(&rig, ring(task));
+                }
+            }
+        }
+        for id in ids {
+            let ring = crate::pool::Store::ring(&*rig, id).unwrap();
+            account(&rig, ring);
+            rig.retire(ring, tried);
+        }
+        rig.pool.drain_retired(&*rig);
+        let lost: u64 = rig.pool.gone_lost().iter().sum();
+        prop_assert_eq!(rig.pool.gone_records() + lost, tried);
+        prop_assert_eq!(rig.count_pages(), pages);
+    }
+}
