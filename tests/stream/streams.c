@@ -344,7 +344,7 @@ static int latency(const char *stream, const char *disk)
 	waitpid(child, NULL, 0);
 	qsort(took, ROUNDS, sizeof(*took), by_size);
 	/* The guest's CPUs are threads of a busy machine. */
-	check(took[ROUNDS / 2] <= 50, "poll is woken %.1f ms after a record (median; %.1f to %.1f)",
+	check(took[ROUNDS / 2] <= 200, "poll is woken %.1f ms after a record (median; %.1f to %.1f)",
 	      took[ROUNDS / 2], took[0], took[ROUNDS - 1]);
 	return failures;
 }
