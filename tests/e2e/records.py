@@ -8,6 +8,7 @@ rnull's messages; knows nothing of what should hold (see checks.py).
 
 import json
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 
 QUEUE, COMPLETE, OTHER = 0, 1, 2
@@ -50,11 +51,12 @@ class Ring:
     kind: array = field(default_factory=lambda: array("B"))
     key: array = field(default_factory=lambda: array("Q"))
     other: list = field(default_factory=list)  # messages of the records of kind OTHER
+    softirqs: Counter = field(default_factory=Counter)  # in a shared ring: records by CPU
 
     @property
     def name(self):
         """For messages."""
-        where = f"cpu {self.cpu}" if self.ctx != "task" else f"{self.comm}[{self.pid}]"
+        where = f"{self.comm}[{self.pid}]" if self.ctx == "task" else f"cpu {self.cpu}"
         return f"ring {self.component}/{self.ring} ({self.ctx} {where})"
 
     def add(self, ns, ordinal, kind, key):
@@ -103,6 +105,8 @@ def _record(ring, item):
     else:
         ring.add(item["mono_ns"], item["ordinal"], OTHER, 0)
         ring.other.append(item["message"])
+    if "shared" in item and item["context"] == "softirq":
+        ring.softirqs[item["cpu"]] += 1
 
 
 def _take(log, item):
@@ -128,6 +132,8 @@ def _take(log, item):
         ring.shown_lost[cause] = ring.shown_lost.get(cause, 0) + item["count"]
     elif what == "ring":
         ring.ctx, ring.cpu, ring.pid = item["context"], item["cpu"], item["pid"]
+        if "shared" in item:
+            ring.ctx, ring.cpu = "shared", item["shared"]
         ring.comm, ring.written, ring.lost = item["comm"] or "", item["taken"], item["lost"]
         ring.counted = item["overwritten"] + item["missing"]
         if item["damaged"]:

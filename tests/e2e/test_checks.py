@@ -156,6 +156,23 @@ class Checks(unittest.TestCase):
         self.assertEqual(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1})), [])
         self.assertEqual(len(list(checks.softirqs_are_tasks(log, {}))), 1)
 
+    def test_softirqs_in_a_shared_ring(self):
+        for item in self.items:
+            if item.get("ring") != 4:
+                continue
+            if item["type"] == "ring":
+                item.update(context=None, cpu=None, shared=0)
+            else:
+                item.update(context="softirq", cpu=1, shared=0)
+        self.assertEqual(violated(self.items), ["cpus"])
+        self.assertIn("softirq", violated(self.items, by_cpu={0: 2, 1: 2}))
+        # What the shared ring has lost may be any CPU's, but only once.
+        log = log_of(self.items)
+        log.rings["rnull", 4].lost = {"no-page": 2}
+        self.assertEqual(list(checks.softirq_rings_account(log, {0: 4, 1: 2})), [])
+        self.assertEqual(len(list(checks.softirq_rings_account(log, {0: 5, 1: 2}))), 1)
+        self.assertEqual(len(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1}))), 2)
+
     def test_record_missing(self):
         self.items.remove(self.record("queue", 1))
         found = violated(self.items)
