@@ -57,7 +57,7 @@ mod memory_suite {
     fn tasks_that_log_little_share_pages_and_more_than_there_are_rings_lose_nothing() -> Result {
         const TASKS: u64 = 100;
         const EACH: u64 = 10;
-        // 16 pages, 128 chunks, 32 rings or a few more.
+        // 16 pages, 128 chunks; at first, rings for as many tasks as pages, or a few more.
         let rig = Rig::new(c"blog_test_many", config(64, 64))?;
         let before = held(&rig)?;
         let mut threads = KVec::new();
@@ -80,9 +80,9 @@ mod memory_suite {
             seen += ring.records;
         }
         assert_eq!(seen, TASKS * EACH);
-        // A ring that came in time has a chunk.
+        // Each ring has a chunk. How many the worker has added in time, the machine decides.
         let rings = read.rings.iter().filter(|ring| ring.pid != -1).count() as u32;
-        assert!(rings >= 32);
+        assert!(rings >= 16);
         assert!(held(&rig)? >= before + rings * SIZES.chunk);
         // The worker has seen that rings were short.
         until(|| {

@@ -42,7 +42,9 @@ static DEFINE_PER_CPU(struct torture_cpu, torture_cpus);
 static struct task_struct *torture_caller;
 static atomic64_t torture_nmis_in_blog;
 static int torture_cpuhp;
+#ifdef TORTURE_NMI_WORKS
 static bool torture_nmi_on;
+#endif
 
 u64 torture_nmi_in_blog(void)
 {
