@@ -519,6 +519,18 @@ fn a_ring_beyond_its_budget_is_found() {
 }
 
 #[test]
+fn a_shared_ring_beyond_its_part_is_found() {
+    let mut case = Case::sound();
+    let mut plan = Plan::new(Ring::shared(1, 4, 0), 0);
+    for _ in 0..64 {
+        plan.turn();
+    }
+    case.shared = Some(plan);
+    // A quarter of 1 MiB.
+    case.fails("over budget", "266240 bytes of 256 KiB");
+}
+
+#[test]
 fn a_full_ring_that_has_lost_more_than_a_page_is_found() {
     let mut case = Case::sound();
     case.options.history = vec![(NAME.into(), 3)];
