@@ -12,6 +12,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 
@@ -96,7 +97,8 @@ static int torture_work(void *data)
 		if (blog_torture_pause_us)
 			usleep_range(blog_torture_pause_us, 2 * blog_torture_pause_us);
 		else
-			cond_resched();
+			/* Dropped instances wait for tasks that don't sleep. */
+			cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
@@ -262,7 +264,7 @@ static int torture_crowd_start(void)
 		if (IS_ERR(task))
 			return PTR_ERR(task);
 		torture_crowd[i] = task;
-		cond_resched();
+		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
