@@ -9,6 +9,10 @@
 //! What rings know as the index of a page is the number of a slot and a part: [`Index`].
 
 use core::{
+    mem::{
+        offset_of,
+        size_of, //
+    },
     ptr,
     sync::atomic::{
         fence,
@@ -21,7 +25,10 @@ use core::{
         }, //
     }, //
 };
-use kernel::blog::ring::PageHeader;
+use kernel::blog::{
+    ring::PageHeader,
+    root::SlotLayout, //
+};
 
 use super::NONE;
 
@@ -103,6 +110,14 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// Where crash tools find what they need: see `rust/kernel/blog/root.rs`.
+    pub(crate) const LAYOUT: SlotLayout = SlotLayout {
+        size: size_of::<Self>() as u32,
+        page: offset_of!(Self, page) as u32,
+        shape: offset_of!(Self, shape) as u32,
+        reserved: 0,
+    };
+
     /// Makes a slot without a page.
     pub(crate) const fn new() -> Self {
         Self {

@@ -63,9 +63,10 @@
 //!
 //! # Folder
 //!
-//! What needs no kernel and compiles on the host: [`record`] and [`snapshot`] (formats), [`ring`],
-//! [`types`] (codes), `arg` and `args` (storing), `wrap`, `fmt` (which type prints how). For the
-//! kernel only: `component`, `site`, `context`, `clock`, `abi` (what `blog/` exports), `arg_kernel`.
+//! What needs no kernel and compiles on the host: [`record`] and [`snapshot`] (formats), [`root`]
+//! (where crash tools start) and [`live`] (that in memory), [`ring`], [`types`] (codes), `arg` and
+//! `args` (storing), `wrap`, `fmt` (which type prints how). For the kernel only: `component`,
+//! `site`, `context`, `clock`, `abi` (what `blog/` exports), `arg_kernel`.
 
 pub mod abi;
 mod arg;
@@ -77,8 +78,10 @@ pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 mod context;
 pub mod fmt;
+pub mod live;
 pub mod record;
 pub mod ring;
+pub mod root;
 mod site;
 pub mod snapshot;
 pub mod types;

@@ -16,6 +16,7 @@ mod blog {
     pub mod fmt;
     pub mod record;
     pub mod ring;
+    pub mod root;
     pub mod snapshot;
     pub mod types;
     pub mod wrap;

@@ -49,23 +49,32 @@
 //! host, and a release store of the latter costs a full fence on SMP UML. Both are the same plain
 //! store on x86.
 
-use super::record::{
-    Context,
-    Control,
-    Header,
-    Lost,
-    PageInfo,
-    CONTROL_SIZE,
-    LOST_CAUSES,
-    PAGE_HEADER_SIZE,
-    PAGE_MAGIC,
-    SEQ_BITS,
-    SEQ_MASK,
-    TASK_SIZE,
-    TS_BITS, //
+use super::{
+    record::{
+        Context,
+        Control,
+        Header,
+        Lost,
+        PageInfo,
+        CONTROL_SIZE,
+        LOST_CAUSES,
+        PAGE_HEADER_SIZE,
+        PAGE_MAGIC,
+        SEQ_BITS,
+        SEQ_MASK,
+        TASK_SIZE,
+        TS_BITS, //
+    },
+    root::{
+        RingLayout,
+        TlsLayout, //
+    }, //
 };
 use core::{
-    mem,
+    mem::{
+        self,
+        offset_of, //
+    },
     ptr,
     sync::atomic::{
         compiler_fence,
@@ -445,6 +454,30 @@ pub struct Ring {
 }
 
 impl Ring {
+    /// Where crash tools find what they need: see `root.rs`.
+    pub const LAYOUT: RingLayout = RingLayout {
+        size: mem::size_of::<Self>() as u32,
+        busy: offset_of!(Self, busy) as u32,
+        page: offset_of!(Self, page) as u32,
+        seq: offset_of!(Self, seq) as u32,
+        pages: offset_of!(Self, pages) as u32,
+        held: offset_of!(Self, held) as u32,
+        lost: offset_of!(Self, lost) as u32,
+        told: offset_of!(Self, told) as u32,
+        id: offset_of!(Self, id) as u32,
+        version: offset_of!(Self, version) as u32,
+        state: offset_of!(Self, state) as u32,
+        context: offset_of!(Self, context) as u32,
+        cpu: offset_of!(Self, cpu) as u32,
+        pid: offset_of!(Self, pid) as u32,
+        tgid: offset_of!(Self, tgid) as u32,
+        comm: offset_of!(Self, comm) as u32,
+        exit_clock: offset_of!(Self, exit_clock) as u32,
+        first_seq: offset_of!(Self, first_seq) as u32,
+        taken: offset_of!(Self, taken) as u32,
+        reserved: 0,
+    };
+
     /// Makes a free ring. `empty` is a [`PageHeader::empty`] that outlives the ring.
     pub fn new(id: u32, empty: *mut PageHeader) -> Self {
         // INVARIANT: The empty header is a valid one, and its limit is 0.
@@ -1114,7 +1147,7 @@ impl Ring {
 }
 
 /// Number of components that can be attached at a time, and of rings that a task can have.
-pub const MAX_COMPONENTS: usize = 64;
+pub const MAX_COMPONENTS: usize = super::root::COMPONENTS;
 
 /// What `task_struct::blog_tls` points to: a task's rings, by [`slot`](super::component) of the
 /// component.
@@ -1137,6 +1170,14 @@ pub struct Tls {
 }
 
 impl Tls {
+    /// Where crash tools find what they need: see `root.rs`.
+    pub const LAYOUT: TlsLayout = TlsLayout {
+        size: mem::size_of::<Self>() as u32,
+        rings: offset_of!(Self, rings) as u32,
+        task: offset_of!(Self, task) as u32,
+        reserved: 0,
+    };
+
     /// Makes a free table.
     pub const fn new(index: u32) -> Self {
         Self {

@@ -6,3 +6,7 @@
 pub mod record;
 #[path = "../../../../rust/kernel/blog/ring.rs"]
 pub mod ring;
+#[path = "../../../../rust/kernel/blog/root.rs"]
+pub mod root;
+#[path = "../../../../rust/kernel/blog/snapshot.rs"]
+pub mod snapshot;

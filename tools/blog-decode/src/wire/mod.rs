@@ -7,6 +7,9 @@
 #[path = "../../../../rust/kernel/blog/record.rs"]
 pub mod record;
 
+#[path = "../../../../rust/kernel/blog/root.rs"]
+pub mod root;
+
 #[path = "../../../../rust/kernel/blog/snapshot.rs"]
 pub mod snapshot;
 
