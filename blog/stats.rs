@@ -207,9 +207,7 @@ pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             lost.iter().fold(0u64, |sum, n| sum.wrapping_add(*n))
         )?;
         for cause in Lost::ALL {
-            if cause != Lost::Reserved {
-                put!(f, "lost_{} {}\n", Key(cause.name()), lost[cause as usize])?;
-            }
+            put!(f, "lost_{} {}\n", Key(cause.name()), lost[cause as usize])?;
         }
         put!(f, "records_shared {}\n", state.shared())?;
         put!(f, "pages {pages}\n")?;

@@ -156,8 +156,8 @@ pub enum Lost {
     Full = 5,
     /// There was no ring to be had: no ring or task table was free.
     NoRing = 6,
-    /// Kept free, so that the table is a power of two.
-    Reserved = 7,
+    /// The machine had crashed, and nothing was to be overwritten any more.
+    Frozen = 7,
 }
 
 /// Number of [`Lost`] causes, and of counters that a ring has.
@@ -173,7 +173,7 @@ impl Lost {
         Self::ReaderLag,
         Self::Full,
         Self::NoRing,
-        Self::Reserved,
+        Self::Frozen,
     ];
 
     /// The cause's name, as files and tools print it.
@@ -186,7 +186,7 @@ impl Lost {
             Self::ReaderLag => "reader-lag",
             Self::Full => "full",
             Self::NoRing => "no-ring",
-            Self::Reserved => "reserved",
+            Self::Frozen => "frozen",
         }
     }
 }

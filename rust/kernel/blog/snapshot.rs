@@ -11,6 +11,7 @@
 //! SectionHeader, payload, pad    kind System
 //! SectionHeader, payload, pad    kind Clock
 //! SectionHeader, payload, pad    kind Images
+//! SectionHeader, payload, pad    kind Tasks
 //! SectionHeader, payload, pad    kind Component           for each component:
 //!   SectionHeader, payload, pad    kind Ring                for each ring of it:
 //!     SectionHeader, payload, pad    kind Page                for each page, oldest first
@@ -89,6 +90,8 @@ pub enum Kind {
     Page = 6,
     /// Payload [`End`].
     End = 7,
+    /// Payload: any number of [`Task`].
+    Tasks = 8,
 }
 
 impl Kind {
@@ -102,6 +105,7 @@ impl Kind {
             5 => Some(Self::Ring),
             6 => Some(Self::Page),
             7 => Some(Self::End),
+            8 => Some(Self::Tasks),
             _ => None,
         }
     }
@@ -207,6 +211,36 @@ pub struct Image {
     pub reserved: u32,
     /// `vmlinux` or the module's name, NUL padded.
     pub name: [u8; NAME_MAX],
+}
+
+/// In [`Task::flags`]: it is running on [`Task::cpu`].
+pub const TASK_RUNNING: u8 = 1;
+/// In [`Task::flags`]: it is a kernel thread.
+pub const TASK_KERNEL: u8 = 2;
+/// In [`Task::flags`]: the machine crashed on its CPU while it was running there.
+pub const TASK_CRASHED: u8 = 4;
+
+/// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
+///
+/// Each such task is there once, whatever number of rings it has in how many components. Tasks that
+/// have ended are not.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Task {
+    /// Thread id.
+    pub pid: i32,
+    /// Process id.
+    pub tgid: i32,
+    /// Name, NUL padded.
+    pub comm: [u8; COMM_LEN],
+    /// State letter as in ps (`R`, `S`, `D`, …).
+    pub state: u8,
+    /// [`TASK_RUNNING`], [`TASK_KERNEL`], [`TASK_CRASHED`].
+    pub flags: u8,
+    /// 0.
+    pub reserved: u16,
+    /// CPU that it runs on, or ran on last; `u32::MAX` where it isn't known.
+    pub cpu: u32,
 }
 
 /// Payload of [`Kind::Component`].
@@ -315,6 +349,7 @@ const _: () = {
     assert!(size_of::<Clock>() == 16);
     assert!(size_of::<ClockPair>() == 32);
     assert!(size_of::<Image>() == 96);
+    assert!(size_of::<Task>() == 32);
     assert!(size_of::<Component>() == 152);
     assert!(size_of::<Ring>() == 192);
     assert!(size_of::<Page>() == 8);

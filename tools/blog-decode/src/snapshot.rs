@@ -445,8 +445,8 @@ impl Scan<'_> {
                 }
                 self.ended = true;
             }
-            // A newer writer's section.
-            None => {}
+            // Facts of tasks; or a newer writer's section.
+            Some(Kind::Tasks) | None => {}
         }
         true
     }
