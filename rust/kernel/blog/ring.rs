@@ -540,11 +540,21 @@ impl Ring {
     /// Where the ring is: position of its current page, published end in that page, and number of
     /// records taken in all. `None` where it has no page, or for a reader that sees the page turn.
     pub fn position(&self) -> Option<(u64, u32, u64)> {
+        let (seq, first, commit) = self.latest()?;
+        Some((seq, commit as u32, first.wrapping_add(commit >> 32)))
+    }
+
+    /// [`PageHeader::look`] at the current page.
+    fn latest(&self) -> Option<(u64, u64, u64)> {
+        let page = self.page.load(Acquire);
         // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped as
         // long as rings exist.
-        let header = unsafe { &*self.page.load(Acquire) };
-        let (seq, first, commit) = header.look(self.id())?;
-        Some((seq, commit as u32, first.wrapping_add(commit >> 32)))
+        let seen = unsafe { &*page }.look(self.id())?;
+        // What was a page may have become chunks, and bytes of a record may look like a header.
+        // ORDERING: Behind the loads of `look`, the last of which is an acquire one. If the page
+        // was taken from this ring before they happened, then the ring has another one by now.
+        // Acquire: who finds that one sees what `turn` has stored before, see `records`.
+        (self.page.load(Acquire) == page).then_some(seen)
     }
 
     /// Returns `now`, or the latest time that this ring has seen where that is later.
@@ -978,18 +988,17 @@ impl Ring {
     /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader sees what
     /// was true a moment ago.
     pub fn records(&self) -> u64 {
-        let look = if self.state.load(Relaxed) == State::Retired as u8 {
+        // ORDERING: Acquire pairs with the store in `retire`: `taken` is that of the ring's end.
+        let look = if self.state.load(Acquire) == State::Retired as u8 {
             // The current page may be another ring's by now.
             None
         } else {
-            // SAFETY: By the type invariants, `page` is valid, as the memory of pages stays mapped
-            // as long as rings exist.
-            unsafe { &*self.page.load(Acquire) }.look(self.id())
+            self.latest()
         };
         match look {
             Some((_, first, commit)) => first.wrapping_add(commit >> 32),
-            // ORDERING: A reader that finds the page withdrawn has acquired that, so it sees what
-            // `turn` has stored here before.
+            // ORDERING: A reader that finds the page withdrawn, or another one in its place, has
+            // acquired that, so it sees what `turn` has stored here before.
             None => self.taken.load(Relaxed),
         }
     }
@@ -1027,7 +1036,8 @@ impl Ring {
             ring.taken.store(taken, Relaxed);
             ring.set_comm(comm);
             ring.exit_clock.store(clock, Relaxed);
-            ring.state.store(State::Retired as u8, Relaxed);
+            // ORDERING: Release: see `records`.
+            ring.state.store(State::Retired as u8, Release);
         });
     }
 

@@ -162,6 +162,32 @@ fn counts_are_right_while_the_page_is_stolen() {
     });
 }
 
+/// The same of a ring that retires, whose page goes on in another ring and is still the one that
+/// it names.
+#[test]
+fn counts_are_right_while_the_ring_is_plundered() {
+    model(ATOMICS, || {
+        let shelf = Shelf::new(1, 2, 2);
+        shelf.adopt(0, 1);
+        shelf.adopt(1, 2);
+        shelf.lay(&[0]);
+        let n = shelf.fill(0, 1, 1, true);
+        let other = shelf.clone();
+        let other = thread::spawn(move || {
+            // SAFETY: Nobody writes into it any more, and it is nobody else's.
+            let page = unsafe {
+                other.rings[0].retire([0; 16], 9);
+                other.rings[0].steal_last(&*other).unwrap()
+            };
+            other.lay(&[page]);
+            assert!(other.log(1, 2, 0));
+        });
+        let records = shelf.rings[0].records();
+        assert_eq!(records, u64::from(n));
+        other.join().unwrap();
+    });
+}
+
 /// A stolen page, copied while it is in the thief's ring: a reader sees the one life or the other.
 #[test]
 fn a_stolen_page_is_read_as_one_ring_s() {
