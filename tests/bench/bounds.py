@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the cost of a record must not exceed, and whether it does: each within one run."""
+
+from dataclasses import dataclass
+
+from samples import Missing
+
+MET, MISSED, UNKNOWN = "met", "MISSED", "not measured"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One bound, and what became of it."""
+
+    bound: str
+    setup: str
+    measured: str
+    state: str
+
+
+class Bounds:
+    """Collects verdicts."""
+
+    def __init__(self):
+        self.verdicts = []
+
+    def check(self, bound, setup, measure, holds, show="{:.2f}"):
+        """`measure` returns the number that `holds` tells about."""
+        try:
+            number = measure()
+        except (Missing, ZeroDivisionError) as why:
+            self.verdicts.append(Verdict(bound, setup, str(why), UNKNOWN))
+            return
+        state = MET if holds(number) else MISSED
+        self.verdicts.append(Verdict(bound, setup, show.format(number), state))
+
+    @property
+    def missed(self):
+        return [v for v in self.verdicts if v.state == MISSED]
+
+
+def native(bounds, run):
+    """UML with one CPU: times, and the ratios of times."""
+    on = lambda: run.cost("blog_on", "2")
+    floor = "floor_tsc" if run.clock == "tsc" else "floor_mono"
+    bounds.check(
+        f"2 scalars: at most 1.25 x (clock + the same bytes stored), by {run.clock}",
+        run.setup, lambda: on() / run.cost(floor, "2"), lambda r: r <= 1.25,
+    )
+    for peer, what in (("trace_printk", "trace_printk"), ("event_on", "TRACE_EVENT")):
+        bounds.check(
+            f"2 scalars: at least 8 x cheaper than {what}",
+            run.setup, lambda p=peer: run.cost(p, "2") / on(), lambda r: r >= 8,
+        )
+
+
+def instructions(bounds, run):
+    """QEMU counting instructions."""
+    on = lambda context="task": run.cost("blog_on", "2", context)
+    bounds.check(
+        "2 scalars, task, with page turns: at most 45 instructions",
+        run.setup, lambda: on().median, lambda n: n <= 45, "{:.1f}",
+    )
+    for context in ("softirq", "hardirq"):
+        bounds.check(
+            f"2 scalars, {context}: at most 70 instructions",
+            run.setup, lambda c=context: on(c).median, lambda n: n <= 70, "{:.1f}",
+        )
+    bounds.check(
+        "site off: at most 6 instructions",
+        run.setup, lambda: run.cost("blog_site_off", "2").median, lambda n: n < 6.5, "{:.1f}",
+    )
+    bounds.check(
+        "component off: at most 1 instruction",
+        run.setup, lambda: run.cost("blog_component_off", "2").median, lambda n: n < 1.5, "{:.1f}",
+    )
+    bounds.check(
+        "CONFIG_BLOG=n: no instruction",
+        run.setup, lambda: run.cost("none", "2").median, lambda n: n < 0.5, "{:.1f}",
+    )
+
+
+def instruction_ratios(bounds, run):
+    """The same beside the peers, where the kernel has them."""
+    for peer, what, least in (
+        ("trace_printk", "trace_printk", 20),
+        ("event_on", "TRACE_EVENT", 12),
+        ("lttng", "LTTng", 10),
+    ):
+        bounds.check(
+            f"2 scalars: at least {least} x fewer instructions than {what}",
+            run.setup,
+            lambda p=peer: run.cost(p, "2") / run.cost("blog_on", "2"),
+            lambda r, n=least: r >= n,
+        )
+
+
+def scaling(bounds, run):
+    """Two CPUs against one."""
+    def speedup():
+        if not run.cpus:
+            raise Missing("two CPUs were not measured")
+        return speedups(run).median
+
+    bounds.check(
+        "two CPUs: at least 1.9 x one CPU", run.setup, speedup, lambda r: r >= 1.9
+    )
+
+
+def speedups(run):
+    """How much more is logged on several CPUs than on one in the same time, for each round."""
+    samples = [cpus * one / together for _, cpus, _, one, together in run.cpus]
+    cpus = run.cpus[0][1]
+    return run.make(f"speedup_on_{cpus}_cpus.2/task", samples, "x")
+
+
+def check_run(bounds, run):
+    """All bounds that this setup can tell of."""
+    if run.unit == "instructions":
+        instructions(bounds, run)
+        if run.has("trace_printk", "2"):
+            instruction_ratios(bounds, run)
+    elif run.has("trace_printk", "2"):
+        native(bounds, run)
+    if run.cpus:
+        scaling(bounds, run)

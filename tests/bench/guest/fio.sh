@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2154
+#
+# fio on rnull, each way to log by turns. Sourced by scripts in the guest.
+
+DISK=/sys/kernel/config/rnull/rnullb0
+
+# disk_on: a disk that completes in softirq
+disk_on() {
+	mkdir $DISK || die "mkdir rnullb0"
+	set_file 1 $DISK/irqmode
+	set_file 512 $DISK/blocksize
+	set_file 1024 $DISK/size
+	set_file 1 $DISK/power
+	set_file 2 /sys/block/rnullb0/queue/nomerges
+	set_file none /sys/block/rnullb0/queue/scheduler
+}
+
+disk_off() {
+	set_file 0 $DISK/power
+	rmdir $DISK || die "rmdir rnullb0"
+}
+
+# fio_once NAME ROUND ENGINE: one line with what fio has measured
+fio_once() {
+	FIO_BYTES="$fio_bytes" fio --output-format=json --output="/out/fio/$3.$1.$2.json" "/bench/$3.fio" || die "fio: $?"
+}
+
+# fio_way NAME ROUND: all engines, logging in one way
+fio_way() {
+	case $1 in
+	blog_off | blog_on)
+		module=rnull_mod
+		load $module
+		set_file 1024 $BLOG/rnull/size_kb
+		set_file 256 $BLOG/rnull/ring_kb
+		set_file debug $BLOG/rnull/level
+		if [ "$1" = blog_on ]; then set_file 1 $BLOG/rnull/enable; else set_file 0 $BLOG/rnull/enable; fi
+		;;
+	event)
+		module=rnull_event
+		load $module
+		set_file 1 $TRACING/events/rnull/enable
+		;;
+	*)
+		module=rnull_$1
+		load $module
+		;;
+	esac
+	disk_on
+	for engine in $fio_engines; do fio_once "$1" "$2" "$engine"; done
+	if [ "$1" = event ]; then set_file 0 $TRACING/events/rnull/enable; fi
+	disk_off
+	rmmod $module || die "rmmod $module"
+}
+
+# fio_rounds: the first round warms up, and is not counted
+fio_rounds() {
+	mkdir -p /out/fio
+	round=0
+	while [ $round -le "$fio_rounds" ]; do
+		for way in plain blog_off blog_on printk event; do fio_way $way $round; done
+		round=$((round + 1))
+	done
+	say "fio has run"
+}

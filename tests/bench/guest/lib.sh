@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2154
+#
+# What the benchmark's scripts in the guest share. Sourced by them. Parameters
+# come in /bench/params.
+
+# shellcheck disable=SC1091
+. /bench/params
+BLOG=/sys/kernel/debug/blog
+BENCH=/sys/kernel/debug/blog_bench
+TRACING=/sys/kernel/tracing
+CONTROL=/sys/kernel/debug/dynamic_debug/control
+
+say() { echo "guest: $*"; }
+
+die() {
+	say "FAILED: $*"
+	exit 1
+}
+
+# set_file VALUE FILE
+set_file() { echo "$1" >"$2" || die "$1 > $2"; }
+
+# load MODULE [PARAMETER...]: from /lib/modules, or what stands in /
+load() {
+	if [ -e "/$1.ko" ]; then insmod "/$1.ko" "${2-}"; else modprobe "$@"; fi ||
+		die "loading $1"
+}
+
+# load_blog: BLog and the module that measures. QEMU's TSC is the clock that BLog
+# has on a real machine, but the kernel doesn't know that.
+load_blog() {
+	[ -d $BLOG ] || load blog "${clock:+clock=$clock}"
+	load blog_bench
+}
+
+# run LINE: see module/main.c
+run() { echo "$1" >$BENCH/run || die "run $1"; }
+
+# facts: what this boot is
+facts() {
+	{
+		echo "setup $setup"
+		echo "boot $(cat /proc/sys/kernel/random/boot_id)"
+		echo "icount $icount"
+		echo "clock $(sed -n 's/^clock //p' $BLOG/clock)"
+		echo "release $(uname -r)"
+		echo "cpus $(nproc)"
+		[ ! -d $TRACING/events ] || echo "tracing yes"
+		[ ! -e $CONTROL ] || echo "dynamic_debug yes"
+	} >/out/facts
+}
+
+# keep_results: all samples, to the host
+keep_results() {
+	cat $BENCH/results >/out/results || die "no results"
+	cat $BLOG/stats >/out/blog-stats
+}

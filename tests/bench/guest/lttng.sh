@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2154
+#
+# LTTng in the guest: a session that overwrites, with the events that are meant for
+# it. Sourced by scripts in the guest.
+
+# Why there is no LTTng, or that there is
+lttng_running=no
+
+lttng_case() { [ $lttng_running = no ] || echo lttng.; }
+
+# lttng_fails WHY: goes on without it, and says so
+lttng_fails() {
+	say "no LTTng: $1"
+	echo "lttng no: $1" >>/out/facts
+	tail -n 20 /tmp/lttng.log >/out/lttng.log
+}
+
+# lttng_start SIZE: a session with four sub-buffers of that size
+lttng_start() {
+	export HOME=/tmp LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu
+	ifconfig lo up 2>/dev/null
+	mkdir -p /var/run
+	for module in $lttng_modules; do
+		modprobe "$module" || { lttng_fails "modprobe $module" && return; }
+	done
+	/usr/bin/lttng-sessiond --daemonize --kmod-probes=blog_bench >/tmp/lttng.log 2>&1 ||
+		{ lttng_fails "lttng-sessiond" && return; }
+	lttng_session "$1" || { lttng_fails "the session" && return; }
+	lttng_running=yes
+	echo "lttng yes" >>/out/facts
+}
+
+# A snapshot session overwrites: the flight recorder that BLog is, too.
+lttng_session() {
+	{
+		lttng create bench --snapshot --output=/out/lttng &&
+			lttng enable-channel --kernel --overwrite --subbuf-size="$1" --num-subbuf=4 bench &&
+			lttng enable-event --kernel --channel=bench 'lttng_*' &&
+			lttng start
+	} >>/tmp/lttng.log 2>&1
+}
+
+# lttng_bytes NAME: what its buffers hold now
+lttng_bytes() {
+	lttng snapshot record --name="$1" >>/tmp/lttng.log 2>&1 || die "lttng snapshot record"
+}
+
+lttng_stop() {
+	[ $lttng_running = yes ] || return 0
+	lttng destroy bench >>/tmp/lttng.log 2>&1
+	killall lttng-sessiond
+	lttng_running=no
+}

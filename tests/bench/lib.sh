@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scripts of the benchmark share: the modules that measure and that are
+# compared with, and the guest's initrd.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+# shellcheck source=scripts/versions.sh
+. "$BLOG_TOP/scripts/versions.sh"
+# shellcheck source=scripts/env.sh
+. "$BLOG_TOP/scripts/env.sh"
+# shellcheck source=scripts/kernel.sh
+. "$BLOG_TOP/scripts/kernel.sh"
+
+BENCH=$BLOG_TOP/tests/bench
+
+# module_build BUILD ARCH SOURCE DIR [VARIABLE=VALUE]...: builds the modules of a
+# folder against a kernel that is built; DIR gets the result
+module_build() (
+	kernel_env
+	mkdir -p "$4"
+	make -C "$1" ARCH="$2" LLVM=1 -j"${BLOG_JOBS:-$(nproc)}" M="$3" MO="$4" "${@:5}" modules
+)
+
+# bench_module BUILD ARCH DIR: the module that measures
+bench_module() { module_build "$1" "$2" "$BENCH/module" "$3"; }
+
+# rnull_module BUILD ARCH DIR PEER: rnull without BLog, see rnull/Kbuild
+rnull_module() {
+	local source=$3/source rnull
+	rnull=$(kernel_pristine)/drivers/block/rnull
+	rm -rf "$3"
+	mkdir -p "$source"
+	cp "$BENCH"/rnull/{Kbuild,*.c,*.h} "$rnull"/{rnull,configfs}.rs "$source/"
+	[[ $4 == plain ]] || patch -d "$source" -p1 --no-backup-if-mismatch <"$BENCH/rnull/peer.patch"
+	module_build "$1" "$2" "$source" "$3/out" PEER="$4"
+}
+
+# lttng_modules BUILD ARCH DIR: lttng-modules with the probes of the benchmark and
+# no others
+lttng_modules() {
+	local source=$3/source lttng
+	lttng=$("$BLOG_TOP/scripts/fetch-lttng" 2>/dev/null | tail -n 1)
+	rm -rf "$3"
+	mkdir -p "$3"
+	cp -a "$lttng"/usr/src/lttng-modules-* "$source"
+	cp "$BENCH/lttng/blog_bench.h" "$source/include/instrumentation/events/"
+	cp "$BENCH/lttng/lttng-probe-blog_bench.c" "$source/src/probes/"
+	cat >"$source/src/probes/Kbuild" <<-'END'
+		include $(src)/../Kbuild.common
+		ccflags-y += -I$(src)/../../include -I$(BENCH_MODULE)
+		obj-$(CONFIG_LTTNG) += lttng-probe-blog_bench.o
+	END
+	(
+		kernel_env
+		make -C "$1" ARCH="$2" LLVM=1 -j"${BLOG_JOBS:-$(nproc)}" M="$source/src" \
+			CONFIG_LTTNG=m BENCH_MODULE="$BENCH/module" modules
+	)
+}
+
+# blog_ko BUILD: where blog.ko is
+blog_ko() { echo "$1/blog/blog.ko"; }
+
+# write_params FILE NAME=VALUE...: for the guest's shell
+write_params() {
+	local word
+	for word in "${@:2}"; do printf "%s='%s'\n" "${word%%=*}" "${word#*=}"; done >"$1"
+}
+
+# bench_initrd WORK SCRIPT OPTION...: packs $WORK/initrd, with $WORK/params
+bench_initrd() {
+	local f options=()
+	for f in "$BENCH"/guest/*.sh "$BENCH"/guest/*.fio; do
+		options+=(-f "$f=bench/${f##*/}")
+	done
+	"$BLOG_TOP/scripts/guest/initrd" -o "$1/initrd" -r "$BENCH/guest/$2" \
+		-f "$1/params=bench/params" "${options[@]}" "${@:3}"
+}

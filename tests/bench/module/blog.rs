@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The cases of BLog itself: calls as any driver has them, in loops; and the floor, which is the
+//! clock and the same bytes stored with nothing else.
+
+use core::{
+    arch::asm,
+    ffi::c_char, //
+};
+use kernel::{
+    blog::{
+        abi,
+        record::HEADER_SIZE,
+        BlogArgs,
+        Component,
+        Level,
+        Site, //
+    },
+    prelude::*, //
+};
+
+blog_component! { ON, name: "bench", size_kb: 4096, ring_kb: 256, level: Info }
+blog_component! { OFF, name: "bench_off", size_kb: 1024, ring_kb: 64, enabled: false }
+blog_component! { NEW, name: "bench_new", size_kb: 4096, ring_kb: 64, level: Info }
+// What is written here by hand is no call site, and can't be decoded.
+blog_component! { FAR, name: "bench_far", size_kb: 4096, ring_kb: 256, level: Info }
+
+/// As in bench.h.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Case {
+    name: *const c_char,
+    run: Option<extern "C" fn(u32)>,
+}
+
+// SAFETY: It points to a literal.
+unsafe impl Sync for Case {}
+
+/// Arguments by the number of the round, as in bench.h: the compiler knows nothing of them.
+trait Vary {
+    fn by(i: u32) -> Self;
+}
+
+impl Vary for u32 {
+    #[inline(always)]
+    fn by(i: u32) -> Self {
+        let mut value = i;
+        // SAFETY: No instruction at all.
+        unsafe { asm!("/* {0:e} */", inout(reg) value, options(nostack, preserves_flags, nomem)) };
+        value
+    }
+}
+
+impl Vary for u64 {
+    #[inline(always)]
+    fn by(i: u32) -> Self {
+        let mut value = u64::from(i) << 9;
+        // SAFETY: No instruction at all.
+        unsafe { asm!("/* {0} */", inout(reg) value, options(nostack, preserves_flags, nomem)) };
+        value
+    }
+}
+
+impl Vary for u8 {
+    #[inline(always)]
+    fn by(i: u32) -> Self {
+        u32::by(i) as u8
+    }
+}
+
+/// A text of which neither place nor length is known.
+#[inline(always)]
+fn text(known: &'static str) -> &'static str {
+    let (mut at, mut len) = (known.as_ptr(), known.len());
+    // SAFETY: No instruction at all, so these are the parts of `known`.
+    unsafe {
+        asm!(
+            "/* {0} {1} */",
+            inout(reg) at,
+            inout(reg) len,
+            options(nostack, preserves_flags, nomem)
+        );
+        core::str::from_utf8_unchecked(core::slice::from_raw_parts(at, len))
+    }
+}
+
+const TEXT_11: &str = "hello, disk";
+const TEXT_64: &str = "/dev/disk/by-id/nvme-an-imaginary-disk-with-a-long-name-part0001";
+
+/// Has a value in a register, and does nothing with it.
+trait Use {
+    fn used(self);
+}
+
+macro_rules! used {
+    ($($ty:ty: $class:ident $template:literal),*) => {$(
+        impl Use for $ty {
+            #[inline(always)]
+            fn used(self) {
+                // SAFETY: No instruction at all.
+                unsafe {
+                    asm!($template, in($class) self, options(nostack, preserves_flags, nomem))
+                };
+            }
+        }
+    )*};
+}
+used!(u8: reg_byte "/* {0} */", u32: reg "/* {0:e} */", u64: reg "/* {0} */");
+
+impl Use for &str {
+    #[inline(always)]
+    fn used(self) {
+        (self.as_ptr() as u64).used();
+        (self.len() as u64).used();
+    }
+}
+
+/// Where the floor stores: as much as a ring of `ON` has.
+const FLOOR_SIZE: usize = 256 << 10;
+
+#[repr(align(4096))]
+struct Floor(core::cell::UnsafeCell<[u8; FLOOR_SIZE]>);
+
+// SAFETY: Batches come one after the other.
+unsafe impl Sync for Floor {}
+
+static FLOOR: Floor = Floor(core::cell::UnsafeCell::new([0; FLOOR_SIZE]));
+
+#[inline(always)]
+fn tsc() -> u64 {
+    // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[inline(always)]
+fn mono() -> u64 {
+    abi::blog_clock_read()
+}
+
+/// The place of [`FLOOR`], which for all that the compiler knows is somebody else's.
+#[inline(always)]
+fn floor() -> *mut u8 {
+    let mut at = FLOOR.0.get().cast::<u8>();
+    // SAFETY: No instruction at all.
+    unsafe { asm!("/* {0} */", inout(reg) at, options(nostack, preserves_flags)) };
+    at
+}
+
+/// Stores a header and arguments where the last ones ended, or at the start.
+#[inline(always)]
+fn store(floor: *mut u8, position: &mut usize, ts: u64, args: impl BlogArgs) {
+    let bytes = HEADER_SIZE + args.size();
+    if *position + bytes > FLOOR_SIZE {
+        *position = 0;
+    }
+    // SAFETY: There is room, and nobody else stores there.
+    unsafe {
+        let at = floor.add(*position);
+        at.cast::<u64>()
+            .write_unaligned(ts << 28 | 1 << 8 | bytes as u64);
+        args.store(at.add(HEADER_SIZE));
+    }
+    *position += bytes;
+}
+
+/// A site that is on, for a function which is no call site.
+static FAR_SITE: Site = Site {
+    id_shl8: core::sync::atomic::AtomicU32::new(1 << 8),
+    level: Level::Info as u8,
+    gate: core::sync::atomic::AtomicU8::new(Level::Info as u8),
+    flags: core::sync::atomic::AtomicU16::new(0),
+};
+
+/// The fast path as a function that all sites with such arguments share.
+#[inline(never)]
+fn far<A: BlogArgs>(site: &Site, args: A) {
+    kernel::blog::log(FAR.raw(), site, args);
+}
+
+/// A loop over the rounds.
+macro_rules! rounds {
+    ($name:ident, $i:ident, { $($init:tt)* }, $body:block) => {
+        extern "C" fn $name(n: u32) {
+            $($init)*
+            for $i in 0..n $body
+        }
+    };
+}
+
+/// Cases for each list of arguments.
+const PER_SHAPE: usize = 9;
+
+/// All cases with one list of arguments.
+macro_rules! cases {
+    ($($shape:ident $label:literal ($($arg:ident: $ty:ty = $value:expr),*) $fmt:literal;)*) => {
+        $(mod $shape {
+            use super::*;
+
+            rounds!(empty, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                $($arg.used();)*
+            });
+            rounds!(on, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                blog_log!(ON, $fmt, $($arg),*);
+            });
+            rounds!(site_off, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                blog_debug!(ON, $fmt, $($arg),*);
+            });
+            rounds!(component_off, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                blog_log!(OFF, $fmt, $($arg),*);
+            });
+            rounds!(floor_tsc, i, { let floor = floor(); let mut position = 0; }, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                store(floor, &mut position, tsc(), ($(&$arg,)*));
+            });
+            rounds!(floor_mono, i, { let floor = floor(); let mut position = 0; }, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                store(floor, &mut position, mono(), ($(&$arg,)*));
+            });
+            // The same in functions of their own, with all that a function has.
+            #[inline(never)]
+            pub(super) fn bench_function_empty($($arg: $ty),*) {
+                $($arg.used();)*
+            }
+            #[inline(never)]
+            pub(super) fn bench_function_inlined($($arg: $ty),*) {
+                blog_log!(ON, $fmt, $($arg),*);
+            }
+            #[inline(never)]
+            pub(super) fn bench_function_far($($arg: $ty),*) {
+                if FAR.is_on() {
+                    let site = &FAR_SITE;
+                    if site.is_on(FAR.raw()) {
+                        far(site, ($(&$arg,)*));
+                    }
+                }
+            }
+            rounds!(function_empty, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                bench_function_empty($($arg),*);
+            });
+            rounds!(function_inlined, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                bench_function_inlined($($arg),*);
+            });
+            rounds!(function_far, i, {}, {
+                let at = i;
+                $(let $arg: $ty = $value(at);)*
+                at.used();
+                bench_function_far($($arg),*);
+            });
+
+            pub(super) const CASES: [Case; PER_SHAPE] = [
+                Case::new(concat!("empty.", $label, "\0"), empty),
+                Case::new(concat!("blog_on.", $label, "\0"), on),
+                Case::new(concat!("blog_site_off.", $label, "\0"), site_off),
+                Case::new(concat!("blog_component_off.", $label, "\0"), component_off),
+                Case::new(concat!("floor_tsc.", $label, "\0"), floor_tsc),
+                Case::new(concat!("floor_mono.", $label, "\0"), floor_mono),
+                Case::new(concat!("function_empty.", $label, "\0"), function_empty),
+                Case::new(concat!("function_inlined.", $label, "\0"), function_inlined),
+                Case::new(concat!("function_far.", $label, "\0"), function_far),
+            ];
+        })*
+
+        const SHAPES: &[[Case; PER_SHAPE]] = &[$($shape::CASES),*];
+    };
+}
+
+impl Case {
+    const fn new(name: &'static str, run: extern "C" fn(u32)) -> Self {
+        Self {
+            name: name.as_ptr().cast(),
+            run: Some(run),
+        }
+    }
+}
+
+cases! {
+    s0 "0" () "nothing";
+    s1 "1" (a: u32 = u32::by) "{}";
+    s2 "2" (a: u32 = u32::by, b: u64 = u64::by) "{} {}";
+    s2x32 "2x32" (a: u32 = u32::by, b: u32 = u32::by) "{} {}";
+    s4 "4" (a: u32 = u32::by, b: u64 = u64::by, c: u32 = u32::by, d: u64 = u64::by) "{} {} {} {}";
+    s8 "8" (a: u32 = u32::by, b: u64 = u64::by, c: u32 = u32::by, d: u64 = u64::by,
+            e: u32 = u32::by, f: u64 = u64::by, g: u32 = u32::by, h: u64 = u64::by)
+        "{} {} {} {} {} {} {} {}";
+    rnull "rnull" (a: u8 = u8::by, b: u64 = u64::by, c: u32 = u32::by, d: u32 = u32::by)
+        "queue {} sector={} bytes={} tag={}";
+    str11 "str11" (a: &'static str = |_| text(TEXT_11)) "{}";
+    str64 "str64" (a: &'static str = |_| text(TEXT_64)) "{}";
+}
+
+rounds!(clock_tsc, i, {}, {
+    i.used();
+    tsc().used();
+});
+rounds!(clock_mono, i, {}, {
+    i.used();
+    mono().used();
+});
+
+const CLOCKS: [Case; 3] = [
+    Case::new("clock_tsc.0\0", clock_tsc),
+    Case::new("clock_mono.0\0", clock_mono),
+    Case {
+        name: core::ptr::null(),
+        run: None,
+    },
+];
+
+const COUNT: usize = SHAPES.len() * PER_SHAPE + CLOCKS.len();
+
+/// All cases, as C has them.
+#[no_mangle]
+static bench_blog_cases: [Case; COUNT] = {
+    let mut all = [CLOCKS[CLOCKS.len() - 1]; COUNT];
+    let mut i = 0;
+    while i < COUNT - CLOCKS.len() {
+        all[i] = SHAPES[i / PER_SHAPE][i % PER_SHAPE];
+        i += 1;
+    }
+    let mut j = 0;
+    while j < CLOCKS.len() {
+        all[i + j] = CLOCKS[j];
+        j += 1;
+    }
+    all
+};
+
+/// Logs `n` records of two scalars, and says what each of them took.
+///
+/// # Safety
+///
+/// `ticks` is valid for writes of `n` numbers.
+#[no_mangle]
+unsafe extern "C" fn bench_blog_each(ticks: *mut u32, n: u32) {
+    for i in 0..n {
+        let (a, b) = (u32::by(i), u64::by(i));
+        let start = tsc();
+        blog_log!(ON, "{} {}", a, b);
+        let end = tsc();
+        // SAFETY: By this function's requirements.
+        unsafe { *ticks.add(i as usize) = end.wrapping_sub(start) as u32 };
+    }
+}
+
+/// Logs one record to a component that nobody else logs to.
+#[no_mangle]
+extern "C" fn bench_blog_once(i: u32) {
+    blog_log!(NEW, "{} {}", u32::by(i), u64::by(i));
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Loops with nothing in them: what the other C files' loops cost by themselves. */
+
+#include "bench.h"
+
+#define USE(x)	asm volatile("" : : "r" (x))
+
+BENCH_LOOP(loop, 0, barrier())
+BENCH_LOOP(loop, 1, USE(a))
+BENCH_LOOP(loop, 2, USE(a); USE(b))
+BENCH_LOOP(loop, 2x32, USE(a); USE(b))
+BENCH_LOOP(loop, 4, USE(a); USE(b); USE(c); USE(d))
+BENCH_LOOP(loop, 8, USE(a); USE(b); USE(c); USE(d); USE(e); USE(f); USE(g); USE(h))
+BENCH_LOOP(loop, rnull, USE(a); USE(b); USE(c); USE(d))
+BENCH_LOOP(loop, str11, USE(a))
+BENCH_LOOP(loop, str64, USE(a))
+
+const struct bench_case bench_loop_cases[] = {
+	BENCH_CASE(loop, 0),
+	BENCH_CASE(loop, 1),
+	BENCH_CASE(loop, 2),
+	BENCH_CASE(loop, 2x32),
+	BENCH_CASE(loop, 4),
+	BENCH_CASE(loop, 8),
+	BENCH_CASE(loop, rnull),
+	BENCH_CASE(loop, str11),
+	BENCH_CASE(loop, str64),
+	{ }
+};

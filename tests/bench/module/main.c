@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The benchmark module. It measures when it is told to, by a line written to
+ * /sys/kernel/debug/blog_bench/run, and leaves raw samples in "results" beside
+ * it, for tests/bench/report to make something of. The lines:
+ *
+ *	cases CONTEXT ROUNDS N PREFIX...	the cases whose names start so, one
+ *						batch of N each in every round
+ *	each N					N records of two scalars, one by one
+ *	new N					the first two records of N new tasks
+ *	cpus CPUS ROUNDS N CASE			on one CPU and on CPUS, by turns
+ *	mark NAME				what follows is told apart by that name
+ *
+ * All cases of a line are measured by turns, so what disturbs one round
+ * disturbs all of them. The first two rounds warm up and are not told.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/kstrtox.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "bench.h"
+
+#define RESULTS_SIZE	(8 << 20)
+#define WARM_UP		2
+#define MAX_WORDS	64
+#define MAX_N		(64 << 20)
+
+static const struct bench_case *const tables[] = {
+	bench_loop_cases,
+	bench_blog_cases,
+	bench_none_cases,
+#ifdef CONFIG_TRACING
+	bench_printk_cases,
+#endif
+#ifdef CONFIG_EVENT_TRACING
+	bench_event_cases,
+#endif
+};
+
+static const char *const context_names[BENCH_CONTEXTS] = { "task", "softirq", "hardirq" };
+
+static DEFINE_MUTEX(lock);
+static char *results;
+static size_t results_len;
+static struct dentry *folder;
+
+static __printf(1, 2) int tell(const char *fmt, ...)
+{
+	size_t room = RESULTS_SIZE - results_len;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(results + results_len, room, fmt, args);
+	va_end(args);
+	if (n >= room)
+		return -ENOSPC;
+	results_len += n;
+	return 0;
+}
+
+/* Two of these tell how long a tick is. */
+static int tell_clocks(void)
+{
+	return tell("clocks %llu %llu\n", bench_ticks(), ktime_get_raw_ns());
+}
+
+static bool chosen(const char *name, char **prefixes, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (strstarts(name, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **prefixes, int count)
+{
+	int ret = 0;
+
+	for (u32 round = 0; round < rounds + WARM_UP; round++) {
+		for (int t = 0; t < ARRAY_SIZE(tables); t++) {
+			for (const struct bench_case *c = tables[t]; c->name; c++) {
+				u64 ticks;
+
+				if (!chosen(c->name, prefixes, count))
+					continue;
+				ticks = bench_batch(context, c->run, n);
+				if (round >= WARM_UP)
+					ret = tell("case %s %s %u %llu\n", c->name,
+						   context_names[context], n, ticks);
+				if (ret || signal_pending(current))
+					return ret ?: -EINTR;
+			}
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static int measure_each(u32 n)
+{
+	u32 *ticks = vcalloc(n, sizeof(*ticks));
+	unsigned long flags;
+	int ret = 0;
+
+	if (!ticks)
+		return -ENOMEM;
+	for (int round = 0; round <= WARM_UP; round++) {
+		local_irq_save(flags);
+		bench_blog_each(ticks, n);
+		local_irq_restore(flags);
+	}
+	for (u32 i = 0; i < n && !ret; i++)
+		ret = tell("each %u\n", ticks[i]);
+	vfree(ticks);
+	return ret;
+}
+
+static int measure_new(u32 n)
+{
+	u32 (*ticks)[2] = vcalloc(n, sizeof(*ticks));
+	int ret;
+
+	if (!ticks)
+		return -ENOMEM;
+	ret = bench_new_tasks(ticks, n);
+	for (u32 i = 0; i < n && !ret; i++)
+		ret = tell("new %u %u\n", ticks[i][0], ticks[i][1]);
+	vfree(ticks);
+	return ret;
+}
+
+static const struct bench_case *find_case(const char *name)
+{
+	for (int t = 0; t < ARRAY_SIZE(tables); t++) {
+		for (const struct bench_case *c = tables[t]; c->name; c++) {
+			if (!strcmp(c->name, name))
+				return c;
+		}
+	}
+	return NULL;
+}
+
+static int measure_cpus(u32 cpus, u32 rounds, u32 n, const char *name)
+{
+	const struct bench_case *c = find_case(name);
+	int ret = c ? 0 : -ENOENT;
+
+	for (u32 round = 0; round < rounds + WARM_UP && !ret; round++) {
+		u64 one, all;
+
+		ret = bench_together(c->run, n, 1, &one) ?:
+		      bench_together(c->run, n, cpus, &all);
+		if (!ret && round >= WARM_UP)
+			ret = tell("cpus %s %u %u %llu %llu\n", name, cpus, n, one, all);
+	}
+	return ret;
+}
+
+static int run_line(char **words, int count)
+{
+	u32 numbers[3] = { };
+	int context;
+
+	/* The numbers of a line are in a row. */
+	for (int i = 1, n = 0; i < count && n < ARRAY_SIZE(numbers); i++) {
+		if (!kstrtou32(words[i], 0, &numbers[n]) && numbers[n] && numbers[n] <= MAX_N)
+			n++;
+		else if (n)
+			break;
+	}
+	if (count >= 5 && !strcmp(words[0], "cases") && numbers[1]) {
+		context = match_string(context_names, BENCH_CONTEXTS, words[1]);
+		if (context < 0)
+			return -EINVAL;
+		return measure_cases(context, numbers[0], numbers[1], words + 4, count - 4);
+	}
+	if (count == 5 && !strcmp(words[0], "cpus") && numbers[2])
+		return measure_cpus(numbers[0], numbers[1], numbers[2], words[4]);
+	if (count == 2 && !strcmp(words[0], "mark"))
+		return tell("mark %s\n", words[1]);
+	if (count == 2 && !strcmp(words[0], "each") && numbers[0])
+		return measure_each(numbers[0]);
+	if (count == 2 && !strcmp(words[0], "new") && numbers[0])
+		return measure_new(numbers[0]);
+	return -EINVAL;
+}
+
+static ssize_t run_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
+{
+	char *words[MAX_WORDS], *line, *rest, *word;
+	int count = 0, ret;
+
+	if (len > PAGE_SIZE)
+		return -EINVAL;
+	line = memdup_user_nul(from, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	rest = strim(line);
+	while ((word = strsep(&rest, " ")) && count < MAX_WORDS) {
+		if (*word)
+			words[count++] = word;
+	}
+	mutex_lock(&lock);
+	ret = tell_clocks() ?: run_line(words, count) ?: tell_clocks();
+	mutex_unlock(&lock);
+	kfree(line);
+	return ret ?: len;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.write = run_write,
+};
+
+static ssize_t results_read(struct file *file, char __user *to, size_t len, loff_t *pos)
+{
+	ssize_t ret;
+
+	mutex_lock(&lock);
+	ret = simple_read_from_buffer(to, len, pos, results, results_len);
+	mutex_unlock(&lock);
+	return ret;
+}
+
+static const struct file_operations results_fops = {
+	.owner = THIS_MODULE,
+	.read = results_read,
+};
+
+static int __init bench_init(void)
+{
+	int ret;
+
+	results = vmalloc(RESULTS_SIZE);
+	if (!results)
+		return -ENOMEM;
+	ret = bench_contexts_init();
+	if (ret) {
+		vfree(results);
+		return ret;
+	}
+	folder = debugfs_create_dir("blog_bench", NULL);
+	debugfs_create_file("run", 0200, folder, NULL, &run_fops);
+	debugfs_create_file("results", 0400, folder, NULL, &results_fops);
+	return 0;
+}
+
+static void __exit bench_exit(void)
+{
+	debugfs_remove(folder);
+	bench_contexts_exit();
+	vfree(results);
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+
+MODULE_AUTHOR("BLog developers");
+MODULE_DESCRIPTION("What a BLog record costs, beside its peers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The same calls, compiled as with `CONFIG_BLOG=n`: see Kbuild.
+
+use core::ffi::c_char;
+use kernel::prelude::*;
+
+blog_component! { NONE, name: "bench_none", size_kb: 64, ring_kb: 64 }
+
+/// As in bench.h.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Case {
+    name: *const c_char,
+    run: Option<extern "C" fn(u32)>,
+}
+
+// SAFETY: It points to a literal.
+unsafe impl Sync for Case {}
+
+fn by(i: u32) -> u32 {
+    let mut value = i;
+    // SAFETY: No instruction at all.
+    unsafe {
+        core::arch::asm!("/* {0:e} */", inout(reg) value, options(nostack, preserves_flags, nomem))
+    };
+    value
+}
+
+/// What the loop costs.
+extern "C" fn empty(n: u32) {
+    for i in 0..n {
+        let (a, b) = (by(i), u64::from(by(i)));
+        let _ = (a, b);
+    }
+}
+
+/// The loop with a call.
+extern "C" fn none(n: u32) {
+    for i in 0..n {
+        let (a, b) = (by(i), u64::from(by(i)));
+        blog_log!(NONE, "{} {}", a, b);
+    }
+}
+
+#[no_mangle]
+static bench_none_cases: [Case; 3] = [
+    Case {
+        name: c"none_empty.2".as_ptr().cast(),
+        run: Some(empty),
+    },
+    Case {
+        name: c"none.2".as_ptr().cast(),
+        run: Some(none),
+    },
+    Case {
+        name: core::ptr::null(),
+        run: None,
+    },
+];
