@@ -150,12 +150,12 @@ fn assemble(dir: &Path, name: &str, asm: &str) -> PathBuf {
 }
 
 /// Two object files, so that the linker has something to merge.
-fn objects(dir: &Path, name: &str, salt: &str) -> Vec<PathBuf> {
+fn objects(dir: &Path, name: &str, salt: &str, calls: &[Call]) -> Vec<PathBuf> {
     let mut first = format!(".text\n.ascii \"{salt}\"\n.balign 16\n");
     let mut second = String::new();
     state_type(&mut first);
     state_type(&mut second);
-    for (i, c) in CALLS.iter().enumerate() {
+    for (i, c) in calls.iter().enumerate() {
         site(if i < 2 { &mut first } else { &mut second }, i, c);
     }
     writeln!(
@@ -172,11 +172,16 @@ fn objects(dir: &Path, name: &str, salt: &str) -> Vec<PathBuf> {
 
 /// A module. Another salt makes another build.
 pub fn module(dir: &Path, file: &str, salt: &str) -> PathBuf {
+    module_of(dir, file, salt, CALLS)
+}
+
+/// A module with these call sites.
+pub fn module_of(dir: &Path, file: &str, salt: &str, calls: &[Call]) -> PathBuf {
     let path = dir.join(file);
     run(Command::new("ld")
         .args(["-r", "--build-id=sha1", "-o"])
         .arg(&path)
-        .args(objects(dir, file, salt)));
+        .args(objects(dir, file, salt, calls)));
     path
 }
 
@@ -206,6 +211,6 @@ SECTIONS {
         .arg("-o")
         .arg(&path)
         .arg(banner)
-        .args(objects(dir, "vmlinux", salt)));
+        .args(objects(dir, "vmlinux", salt, CALLS)));
     path
 }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What each output looks like, to the byte: the files in `golden/expected` are what the program
+//! makes of two small snapshots there. `BLOG_BLESS=1 cargo test --test golden` makes all of them
+//! anew; look at the difference before you commit it.
+//!
+//! That the traces are right for those who read them is tested elsewhere (`tests/suites/convert`).
+
+#[path = "../common/mod.rs"]
+mod common;
+mod log;
+
+use std::{
+    env, fs,
+    io::Read,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    process::{
+        Command,
+        Output, //
+    },
+};
+
+use blog_decode::sidetable::read_table;
+use flate2::read::GzDecoder;
+
+const OLD: &str = "old.snap";
+const NEW: &str = "new.snap";
+const TABLE: &str = "golden_mod.blogfmt";
+const FORMAT: &str =
+    "{time:>12} {level:<5}|{component:^6}|{context}|{cpu}|{comm}[{pid}/{tgid}] {file}:{line} \
+     {args} {arg.sector}\\t{message}";
+
+fn expected() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected")
+}
+
+fn bless() -> bool {
+    env::var_os("BLOG_BLESS").is_some()
+}
+
+/// The snapshots and their side table, which are there, or are made when asked for.
+fn data() -> PathBuf {
+    static MADE: std::sync::Once = std::sync::Once::new();
+    let dir = expected();
+    MADE.call_once(|| {
+        let table = dir.join(TABLE);
+        if bless() {
+            fs::create_dir_all(&dir).unwrap();
+            let temporary = tempfile::tempdir().unwrap();
+            let ko = common::image::module_of(temporary.path(), "golden-mod.ko", "one", log::CALLS);
+            let made = read_table(&ko, |_| true).unwrap().unwrap();
+            fs::write(&table, made.encode().unwrap()).unwrap();
+        }
+        let id = read_table(&table, |_| true).unwrap().unwrap().build_id;
+        for (name, late) in [(OLD, false), (NEW, true)] {
+            check_bytes(name, &log::snapshot(&id, late));
+        }
+    });
+    dir
+}
+
+/// Compares with the golden file, or makes it.
+fn check_bytes(name: &str, got: &[u8]) {
+    let path = expected().join(name);
+    if bless() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, got).unwrap();
+        return;
+    }
+    let want = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    if want != got {
+        // Beside the target, for a closer look.
+        let seen = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"));
+        fs::write(&seen, got).unwrap();
+        let at = want.iter().zip(got).take_while(|(a, b)| a == b).count();
+        let line = 1 + want[..at].iter().filter(|b| **b == b'\n').count();
+        panic!(
+            "{name} is not as it was, from byte {at} (line {line}) on: compare {} and {}. If it is \
+             better now: BLOG_BLESS=1 cargo test --test golden",
+            path.display(),
+            seen.display()
+        );
+    }
+}
+
+fn run(dir: &Path, args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .args(args)
+        .args(["-s", TABLE, "--modules", "nowhere"])
+        .current_dir(dir)
+        .env_remove("NO_COLOR")
+        .output()
+        .unwrap();
+    // Where all messages are printed, the result is partial: those of gone_mod have no table.
+    let status = i32::from(!["stats", "sites", "diff"].contains(&args[0]));
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
+    output
+}
+
+/// Compares standard output, and what all of them complain of.
+fn check(name: &str, args: &[&str]) {
+    let output = run(&data(), args);
+    check_bytes(name, &output.stdout);
+    if !output.status.success() {
+        check_bytes("stderr.txt", &output.stderr);
+    }
+}
+
+/// Converts into a file or directory of a temporary directory.
+fn convert(form: &str) -> (tempfile::TempDir, PathBuf) {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("made");
+    let output = run(
+        &data(),
+        &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW],
+    );
+    assert!(output.stdout.is_empty(), "{output:?}");
+    (temporary, path)
+}
+
+#[test]
+fn text() {
+    check("text.txt", &["show", "-l", NEW]);
+}
+
+#[test]
+fn colours() {
+    check("color.txt", &["show", "--color", "always", NEW]);
+}
+
+#[test]
+fn templates() {
+    check("format.txt", &["show", "--format", FORMAT, NEW]);
+}
+
+#[test]
+fn clocks() {
+    for clock in ["wall", "mono", "raw", "delta"] {
+        let name = format!("time-{clock}.txt");
+        check(&name, &["show", "-t", clock, "-c", "disk,net", NEW]);
+    }
+}
+
+#[test]
+fn json() {
+    check("json.txt", &["show", "--json", "--stats", NEW]);
+}
+
+#[test]
+fn csv() {
+    check("csv.txt", &["show", "--csv", NEW]);
+}
+
+#[test]
+fn stats() {
+    check("stats.txt", &["stats", NEW]);
+    check("stats-json.txt", &["stats", "--json", NEW]);
+}
+
+#[test]
+fn sites() {
+    check("sites.txt", &["sites", NEW]);
+}
+
+#[test]
+fn diff() {
+    check("diff.txt", &["diff", OLD, NEW]);
+}
+
+#[test]
+fn ctf() {
+    let (_temporary, path) = convert("ctf");
+    for file in ["metadata", "records"] {
+        check_bytes(&format!("ctf/{file}"), &fs::read(path.join(file)).unwrap());
+    }
+}
+
+#[test]
+fn perfetto() {
+    let (_temporary, path) = convert("perfetto");
+    check_bytes("perfetto.pb", &fs::read(path).unwrap());
+}
+
+#[test]
+fn html() {
+    let (_temporary, path) = convert("html");
+    let page = fs::read_to_string(path).unwrap();
+    // The page is that of the source. Only the data in it are golden, unpacked.
+    let source = include_str!("../../src/output/report.html");
+    let (head, rest) = source.split_once("@ABOUT@").unwrap();
+    let (middle, tail) = rest.split_once("@DATA@").unwrap();
+    let rest = page.strip_prefix(head).unwrap().strip_suffix(tail).unwrap();
+    let (about, packed) = rest.split_once(middle).unwrap();
+    let parsed: serde_json::Value = serde_json::from_str(about).unwrap();
+    let records = parsed["records"].as_u64().unwrap() as usize;
+    let mut raw = Vec::new();
+    let packed = from_base64(packed);
+    GzDecoder::new(&packed[..]).read_to_end(&mut raw).unwrap();
+    check_bytes("html.txt", &columns(about, records, &raw));
+}
+
+/// The report's data, a record in each line.
+fn columns(about: &str, n: usize, raw: &[u8]) -> Vec<u8> {
+    let (times, rest) = raw.split_at(8 * n);
+    let (numbers, text) = rest.split_at(12 * n);
+    let number = |column: usize, i: usize| {
+        let at = 4 * (column * n + i);
+        u32::from_le_bytes(numbers[at..at + 4].try_into().unwrap())
+    };
+    let mut out = format!("{about}\ntime lane site message\n");
+    let mut start = 0;
+    for i in 0..n {
+        let time = f64::from_le_bytes(times[8 * i..8 * i + 8].try_into().unwrap());
+        let end = number(2, i) as usize;
+        let message = String::from_utf8_lossy(&text[start..end]).into_owned();
+        out += &format!("{time} {} {} {message:?}\n", number(0, i), number(1, i));
+        start = end;
+    }
+    assert_eq!(start, text.len());
+    out.into_bytes()
+}
+
+fn from_base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |c| DIGITS.iter().position(|&d| d == c).unwrap() as u32;
+    let mut out = Vec::new();
+    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = group.iter().fold(0, |n, &c| n << 6 | digit(c));
+        let bits = bits << (6 * (4 - group.len()));
+        out.extend(&bits.to_be_bytes()[1..group.len()]);
+    }
+    out
+}
