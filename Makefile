@@ -17,7 +17,7 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/demo
 
 test: ## Everything that is tested: host, UML, QEMU, end to end
-	@scripts/setup --checks
+	@scripts/setup --tests
 	@scripts/test
 
 ##@ Single steps
@@ -29,7 +29,19 @@ kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug x86-rt uml..." (default x
 	@scripts/build-kernel $(FLAVOUR)
 
 decode: ## Build the decoder, tools/blog-decode
-	@cargo build --release --locked --manifest-path tools/blog-decode/Cargo.toml
+	@scripts/build-decode
+	@ls tools/blog-decode/target/release/blog-decode
+
+install: ## Install decoder, side table tool, man pages, completions: PREFIX=/usr/local
+	@scripts/build-decode
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
+
+uninstall: ## Remove what "make install" has installed
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --uninstall
+
+deb: ## Make a Debian package of what "make install" installs, in build/
+	@scripts/setup --package
+	@scripts/package-deb
 
 integrate: ## Put BLog into your own tree: KSRC=DIR
 	@scripts/integrate "$${KSRC:?say which tree: make integrate KSRC=DIR}"
@@ -84,5 +96,5 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode integrate revert check prove fuzz torture debug
-.PHONY: preempt-models docs clean distclean help
+.PHONY: demo test setup kernel decode install uninstall deb integrate revert check
+.PHONY: prove fuzz torture debug preempt-models docs clean distclean help

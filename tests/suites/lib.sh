@@ -42,7 +42,6 @@ indented() { sed -u 's/^/  | /'; }
 
 # decoder: builds blog-decode and prints its path
 decoder() {
-	local dir=$BLOG_TOP/tools/blog-decode
-	cargo build --quiet --release --locked --manifest-path "$dir/Cargo.toml" >&2
-	echo "$dir/target/release/blog-decode"
+	"$BLOG_TOP/scripts/build-decode" >&2
+	echo "$BLOG_TOP/tools/blog-decode/target/release/blog-decode"
 }
