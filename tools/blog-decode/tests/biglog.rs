@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A log of any size: many records of two scalars, as a driver under load writes them. The test
+//! makes a small one and counts it. With `BLOG_BIG_LOG="RECORDS RINGS DIR"` it makes that one, and
+//! leaves it there as `log.snap` with its table `log.ko`, for benchmarks and viewers of traces.
+
+mod common;
+
+use std::{
+    env,
+    fs,
+    path::{
+        Path,
+        PathBuf, //
+    },
+    process::Command, //
+};
+
+use blog_decode::sidetable::read_table;
+use common::{
+    image,
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    }, //
+};
+
+/// ns between two records of one ring.
+const STEP: u64 = 1000;
+
+/// Writes `log.snap` and `log.ko` into `dir`.
+fn make(records: u64, rings: u32, dir: &Path) {
+    let ko = image::module(dir, "log.ko", "one");
+    let table = read_table(&ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    let (second, real) = (1_000_000_000, 1_790_000_000_000_000_000);
+    b.system(BOOT_ID)
+        .clock(
+            1,
+            &[
+                [0, 0, 0, real],
+                [
+                    1000 * second,
+                    1000 * second,
+                    1000 * second,
+                    real + 1000 * second,
+                ],
+            ],
+        )
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    for i in 0..rings {
+        let count =
+            records / u64::from(rings) + u64::from(u64::from(i) < records % u64::from(rings));
+        let mut ring = Ring::task(1, i + 1, 1000 + i as i32, "fio");
+        ring.records = count;
+        b.ring(&ring);
+        let (mut n, mut seq) = (0, 0);
+        while n < count {
+            let mut page = Page::new(i + 1, seq, n * STEP, n);
+            while page.bytes.len() < 4050 && n < count {
+                page.record(n * STEP + u64::from(i), 1, (&(n as u32 % 256), &(n * 8)));
+                n += 1;
+            }
+            b.page(&ring, &page);
+            seq += 1;
+        }
+    }
+    fs::write(dir.join("log.snap"), b.end()).unwrap();
+}
+
+#[test]
+fn a_log_of_any_size_is_decoded() {
+    let wanted = env::var("BLOG_BIG_LOG").ok();
+    let temporary = tempfile::tempdir().unwrap();
+    let (records, rings, dir) = match &wanted {
+        None => (20_003, 4, temporary.path().to_owned()),
+        Some(wanted) => {
+            let mut words = wanted.splitn(3, ' ');
+            let mut word = || words.next().expect("BLOG_BIG_LOG=\"RECORDS RINGS DIR\"");
+            let (records, rings) = (word().parse().unwrap(), word().parse().unwrap());
+            (records, rings, PathBuf::from(word()))
+        }
+    };
+    make(records, rings, &dir);
+    let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .args(["stats", "--json", "-s", "log.ko", "log.snap"])
+        .current_dir(&dir)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["records"], records, "{first}");
+}
