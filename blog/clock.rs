@@ -91,10 +91,19 @@ pub(crate) fn section() -> snapshot::Clock {
     }
 }
 
+/// All clocks now.
+pub(crate) fn pair() -> ClockPair {
+    glue::clock_pair()
+}
+
+/// All clocks when BLog started.
+pub(crate) fn start() -> ClockPair {
+    START.as_ref().copied().unwrap_or_default()
+}
+
 /// The calibration pairs: from the start, and from now.
 pub(crate) fn pairs() -> [ClockPair; 2] {
-    let now = glue::clock_pair();
-    [START.as_ref().copied().unwrap_or(now), now]
+    [start(), pair()]
 }
 
 /// The text of the file `clock`.

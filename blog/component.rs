@@ -38,6 +38,7 @@ use core::{
 use kernel::{
     bindings,
     blog::{
+        live::Live,
         record::{
             Level,
             Lost,
@@ -49,6 +50,11 @@ use kernel::{
             Mode,
             State as RingState, //
         },
+        root::{
+            self,
+            COMPONENT_MAGIC, //
+        },
+        snapshot::NAME_MAX,
         Config,
         RawComponent, //
     },
@@ -60,6 +66,7 @@ use kernel::{
 
 use crate::{
     glue,
+    images::name_field,
     memory::{
         kb_to_pages,
         Doomed,
@@ -75,6 +82,22 @@ use crate::{
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
+
+/// A component of which nothing is known yet.
+const NO_COMPONENT: root::Component = root::Component {
+    magic: COMPONENT_MAGIC,
+    size: size_of::<root::Component>() as u32,
+    slot: 0,
+    enabled: 0,
+    level: 0,
+    mode: 0,
+    attached: 0,
+    size_kb: 0,
+    ring_kb: 0,
+    memory: 0,
+    lost: 0,
+    name: [0; NAME_MAX],
+};
 
 /// What `clear` has hidden of a ring, from readers only: its writer doesn't know.
 #[derive(Clone, Copy)]
@@ -208,6 +231,8 @@ pub(crate) struct State {
     shared: AtomicU64,
     /// The directory; an error pointer or null where there is none.
     dir: AtomicPtr<bindings::dentry>,
+    /// What crash tools find of it: see [`Self::show`].
+    root: Live<root::Component>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -243,6 +268,7 @@ impl State {
             lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             shared: AtomicU64::new(0),
             dir: AtomicPtr::new(ptr::null_mut()),
+            root: Live::new(NO_COMPONENT),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
@@ -322,7 +348,35 @@ impl State {
 
     /// Calls `f` with the component locked.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
-        f(&mut self.inner.lock())
+        let mut inner = self.inner.lock();
+        let result = f(&mut inner);
+        self.show(&inner);
+        result
+    }
+
+    /// What crash tools find of it.
+    pub(crate) fn root(&self) -> &Live<root::Component> {
+        &self.root
+    }
+
+    /// Shows crash tools what may have changed. The state has its place.
+    fn show(&self, inner: &Inner) {
+        let memory = inner.memory().map(|(memory, _)| memory.root());
+        let new = root::Component {
+            slot: self.slot.into(),
+            enabled: inner.enabled.into(),
+            level: inner.level.map_or(0, |level| level as u8),
+            mode: self.discard.load(Relaxed),
+            attached: inner.attached().into(),
+            size_kb: inner.size_kb,
+            ring_kb: inner.ring_kb,
+            memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
+            lost: ptr::from_ref(&self.lost) as u64,
+            name: name_field(self.name.to_bytes()),
+            ..NO_COMPONENT
+        };
+        // SAFETY: The lock is held, under which alone it is changed.
+        unsafe { self.root.update(|root| *root = new) };
     }
 
     /// The counts that belong to no ring, without what `clear` has hidden.
@@ -455,7 +509,7 @@ impl State {
 
     /// Sets what full rings do.
     pub(crate) fn set_mode(&self, mode: Mode) {
-        self.discard.store(u8::from(mode == Mode::Discard), Relaxed);
+        self.with(|_| self.discard.store(u8::from(mode == Mode::Discard), Relaxed));
     }
 
     /// Sets the budget of one ring. A ring that holds more gives its oldest pages back.
@@ -561,6 +615,8 @@ impl State {
             let _guard = glue::lock_tls();
             self.memory.store(ptr::null_mut(), Relaxed);
         }
+        // SAFETY: As in `show`.
+        unsafe { self.root.update(|root| (*root).memory = 0) };
         inner.memory = None;
         inner.generation = inner.generation.wrapping_add(1);
         inner.marks = KVVec::new();

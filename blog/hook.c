@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The built-in part of BLog: the hook that free_task() calls for a task that
- * owns rings. The logger itself may be a module, so it registers the function
- * here when it is ready and takes it back before it goes.
+ * owns rings, and the one for a crash. The logger itself may be a module, so it
+ * registers the function here when it is ready and takes it back before it
+ * goes. At a crash there is nothing to call: what is done then is built in.
  *
  * Nothing here looks at what tsk->blog_tls points to, and nothing here is on a
  * logging path.
@@ -11,9 +12,22 @@
 #include <linux/blog.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/init.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+/* User mode Linux has the x86 configuration symbols, but not its hardware. */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#include <asm/tsc.h>
+#define blog_tsc()	rdtsc()
+#else
+#define blog_tsc()	0
+#endif
 
 static void (__rcu *blog_task_hook)(struct task_struct *tsk);
 
@@ -76,3 +90,42 @@ void blog_unregister_task_hook(void)
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(blog_unregister_task_hook);
+
+/**
+ * blog_crash - the machine is about to stop
+ *
+ * From here on, rings keep what they have, and crash tools can tell when this
+ * was. The first call counts. Any context, NMI included; takes no lock.
+ *
+ * Two ways lead here. A panic notifier, for all that comes after panic(): a
+ * hypervisor that dumps the guest, pstore, a kdump kernel that is started after
+ * the notifiers (crash_kexec_post_notifiers). And crash_save_vmcoreinfo(),
+ * because by default a kdump kernel is started before any notifier, by an oops
+ * even without panic(): there, other CPUs are stopped right after.
+ */
+void blog_crash(void)
+{
+	u64 tsc = blog_tsc();
+
+	/* In rust/kernel/blog/live.rs, which is built in, too. */
+	blog_root_freeze(tsc, ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
+			 ktime_get_real_fast_ns(), raw_smp_processor_id(), current);
+}
+
+static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)
+{
+	blog_crash();
+	return NOTIFY_DONE;
+}
+
+/* Before all others: they may log. */
+static struct notifier_block blog_panic_nb = {
+	.notifier_call = blog_panic,
+	.priority = INT_MAX,
+};
+
+static int __init blog_hook_init(void)
+{
+	return atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
+}
+core_initcall(blog_hook_init);

@@ -21,6 +21,7 @@
 //! | `snapshot.rs`, `sort.rs` | the reader of all that there is |
 //! | `stream.rs` | the reader of what comes |
 //! | `sections.rs`, `piece.rs` | what both write: sections, and parts of pages |
+//! | `root.rs` | what crash tools find of all that |
 //! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
 //!
 //! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
@@ -39,6 +40,7 @@ mod memory;
 mod piece;
 mod pool;
 mod registry;
+mod root;
 mod sections;
 mod snapshot;
 mod sort;
@@ -65,7 +67,9 @@ impl kernel::Module for Blog {
         clock::init()?;
         sections::init();
         task::init()?;
+        root::init();
         if let Err(e) = registry::init() {
+            root::stop();
             worker::stop();
             registry::stop();
             task::stop();
@@ -78,6 +82,7 @@ impl kernel::Module for Blog {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
+        root::stop();
         worker::stop();
         stream::stop();
         registry::stop();

@@ -37,6 +37,7 @@ use core::{
 };
 use kernel::{
     blog::{
+        live::Live,
         record::{
             Context,
             RECORD_MAX, //
@@ -48,7 +49,8 @@ use kernel::{
             Pages,
             Ring,
             State, //
-        }, //
+        },
+        root, //
     },
     cpu::nr_cpu_ids,
     page::{
@@ -73,6 +75,7 @@ use crate::{
         Slot,
         Store, //
     },
+    root::NO_MEMORY,
     table::Table, //
 };
 
@@ -334,6 +337,8 @@ pub(crate) struct Memory {
     pub(crate) store: Arrays,
     percpu: KVVec<AtomicPtr<Ring>>,
     shared: KVVec<AtomicPtr<Ring>>,
+    /// What crash tools find of it.
+    root: Live<root::Memory>,
 }
 
 /// A vector of `n` values of `f`.
@@ -368,9 +373,11 @@ impl Memory {
                 },
                 percpu: vec_of(percpu, |_| AtomicPtr::new(ptr::null_mut()))?,
                 shared: vec_of(shared, |_| AtomicPtr::new(ptr::null_mut()))?,
+                root: Live::new(NO_MEMORY),
             },
             GFP_KERNEL,
         )?;
+        memory.describe();
         let mut owned = Owned {
             pages: KVVec::new(),
             count: 0,
@@ -398,6 +405,31 @@ impl Memory {
         memory.pool.shares().set_others(shared);
         memory.set_recycling(&owned);
         Ok((memory, owned))
+    }
+
+    /// Says in [`Self::root`] where all is. The memory has its place.
+    fn describe(&self) {
+        let (records, lost) = self.pool.gone();
+        // SAFETY: The memory is new, and nobody knows it.
+        unsafe {
+            self.root.update(|root| {
+                *root = root::Memory {
+                    rings: self.store.rings.root(),
+                    slots: self.store.slots.root(),
+                    page_size: SIZES.page,
+                    chunk_size: SIZES.chunk,
+                    chunks: SIZES.chunks(),
+                    gone_records: ptr::from_ref(records) as u64,
+                    gone_lost: ptr::from_ref(lost) as u64,
+                    ..NO_MEMORY
+                };
+            })
+        };
+    }
+
+    /// What crash tools find of it.
+    pub(crate) fn root(&self) -> &Live<root::Memory> {
+        &self.root
     }
 
     /// The table of per-CPU rings that a component points to.

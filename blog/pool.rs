@@ -282,6 +282,11 @@ impl Pool {
         self.rings.gone_records()
     }
 
+    /// Where [`Self::gone_records`] and [`Self::gone_lost`] are counted.
+    pub(crate) fn gone(&self) -> (&AtomicU64, &[AtomicU64; LOST_CAUSES]) {
+        self.rings.gone()
+    }
+
     /// Losses of rings that were given to another task, by cause.
     pub(crate) fn gone_lost(&self) -> [u64; LOST_CAUSES] {
         self.rings.gone_lost()
@@ -555,6 +560,7 @@ impl Pool {
             store,
             cpu,
             steal,
+            closed: false,
         }
     }
 }
@@ -565,11 +571,22 @@ pub(crate) struct PagesOf<'a, S: Store> {
     store: &'a S,
     cpu: u32,
     steal: bool,
+    closed: bool,
+}
+
+impl<S: Store> PagesOf<'_, S> {
+    /// As before; but where `closed` is true, there is no page to be had.
+    pub(crate) fn closed(self, closed: bool) -> Self {
+        Self { closed, ..self }
+    }
 }
 
 impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
         let sizes = self.store.sizes();
+        if self.closed {
+            return None;
+        }
         let fits = |size: u32| size != 0 && room <= size && size <= most;
         self.pool.take(
             self.store,

@@ -45,6 +45,7 @@ use crate::{
         Images,
         Sites, //
     },
+    root,
     stream,
     task, //
 };
@@ -53,6 +54,8 @@ use crate::{
 pub(crate) struct Registry {
     components: [Option<Arc<State>>; MAX_COMPONENTS],
     images: Images,
+    /// The images for crash tools.
+    listed: root::List,
 }
 
 global_lock! {
@@ -60,6 +63,7 @@ global_lock! {
     unsafe(uninit) static REGISTRY: Mutex<Registry> = Registry {
         components: [const { None }; MAX_COMPONENTS],
         images: Images::new(),
+        listed: root::List::new(),
     };
 }
 
@@ -139,6 +143,8 @@ impl Registry {
         files::create(&state);
         // SAFETY: By this function's requirement.
         unsafe { state.attach(raw) };
+        // SAFETY: As above.
+        unsafe { root::publish(&state) };
         if let Some(place) = self.components.get_mut(slot) {
             *place = Some(state);
         }
@@ -161,6 +167,11 @@ impl Registry {
         }
     }
 
+    /// Tells crash tools about the images.
+    fn list_images(&mut self) {
+        self.listed.set(&self.images);
+    }
+
     /// The component that `raw` is attached to.
     fn find(&self, raw: *const RawComponent) -> Option<Arc<State>> {
         let mut states = self.components.iter().flatten();
@@ -176,6 +187,7 @@ pub(crate) fn remove(state: &Arc<State>) {
     files::remove(state);
     state.detach();
     task::unpublish(state.slot());
+    root::unpublish(&REGISTRY.lock(), state.slot());
     if let Some(place) = REGISTRY
         .lock()
         .components
@@ -217,6 +229,7 @@ unsafe fn coming(
     if let Err(e) = registry.images.add(name, BuildId::new(build_id), sites) {
         pr_warn!("{}: its sites can't log: {:?}\n", BStr::from_bytes(name), e);
     }
+    registry.list_images();
     // SAFETY: By this function's requirement.
     unsafe { registry.attach_all(components) };
 }
@@ -267,6 +280,7 @@ pub(crate) unsafe extern "C" fn blog_module_going(
         }
     }
     registry.images.remove(sites);
+    registry.list_images();
 }
 
 /// Attaches a component made at run time: see `kernel::blog::abi`.
@@ -326,5 +340,7 @@ pub(crate) fn stop() {
     }
     files::stop();
     // A module's statics are not dropped.
-    REGISTRY.lock().images = Images::new();
+    let mut registry = REGISTRY.lock();
+    registry.images = Images::new();
+    registry.listed = root::List::new();
 }

@@ -59,6 +59,21 @@ pub(crate) fn init() {
     BOOT_ID.populate(glue::random());
 }
 
+/// The machine as files and crash tools see it.
+pub(crate) fn system() -> format::System {
+    let [release, machine, host] = glue::uts();
+    format::System {
+        page_size: PAGE_SIZE as u32,
+        cpus: nr_cpu_ids(),
+        pointer_size: size_of::<usize>() as u32,
+        reserved: 0,
+        release,
+        machine,
+        host,
+        boot_id: BOOT_ID.as_ref().copied().unwrap_or_default(),
+    }
+}
+
 /// Structures of the file format: `repr(C)`, integers only, without padding.
 ///
 /// # Safety
@@ -198,18 +213,7 @@ impl Sections {
     }
 
     pub(crate) fn system(&mut self) -> Result {
-        let [release, machine, host] = glue::uts();
-        let system = format::System {
-            page_size: PAGE_SIZE as u32,
-            cpus: nr_cpu_ids(),
-            pointer_size: size_of::<usize>() as u32,
-            reserved: 0,
-            release,
-            machine,
-            host,
-            boot_id: BOOT_ID.as_ref().copied().unwrap_or_default(),
-        };
-        self.section(Kind::System, &system)
+        self.section(Kind::System, &system())
     }
 
     pub(crate) fn clock(&mut self) -> Result {

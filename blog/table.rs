@@ -17,7 +17,10 @@ use core::{
         }, //
     }, //
 };
-use kernel::prelude::*;
+use kernel::{
+    blog::root,
+    prelude::*, //
+};
 
 /// Up to as many values as there is room for chunks of `N`.
 ///
@@ -47,6 +50,17 @@ impl<T, const N: usize> Table<T, N> {
     /// Bytes of the table without its values.
     pub(crate) fn bytes(&self) -> usize {
         self.chunks.len() * size_of::<AtomicPtr<T>>()
+    }
+
+    /// The table as crash tools find it.
+    pub(crate) fn root(&self) -> root::Table {
+        root::Table {
+            chunks: self.chunks.as_ptr() as u64,
+            capacity: self.chunks.len() as u32,
+            per_chunk: N as u32,
+            stride: size_of::<T>() as u32,
+            reserved: 0,
+        }
     }
 
     /// The value at `index`. Any context.

@@ -26,10 +26,13 @@ use core::{
 };
 use kernel::{
     bindings,
-    blog::ring::{
-        Ring,
-        Tls,
-        MAX_COMPONENTS, //
+    blog::{
+        ring::{
+            Ring,
+            Tls,
+            MAX_COMPONENTS, //
+        },
+        root, //
     },
     prelude::*, //
 };
@@ -91,6 +94,17 @@ impl Slab {
         }
         // SAFETY: By the type invariants, there are `CHUNK` tables, which stay.
         Some(unsafe { &*chunk.add(index % CHUNK) })
+    }
+
+    /// The tables as crash tools find them.
+    fn root(&self) -> root::Table {
+        root::Table {
+            chunks: ptr::from_ref(&self.chunks) as u64,
+            capacity: CHUNKS as u32,
+            per_chunk: CHUNK as u32,
+            stride: size_of::<Tls>() as u32,
+            reserved: 0,
+        }
     }
 
     /// All tables, used or not.
@@ -199,6 +213,11 @@ pub(crate) fn tend() -> bool {
         }
     }
     recent > 0
+}
+
+/// The tables as crash tools find them.
+pub(crate) fn root() -> root::Table {
+    SLAB.root()
 }
 
 /// Number of tables: in all, and free.

@@ -29,6 +29,7 @@ use crate::{
         Doomed, //
     },
     registry,
+    root,
     task, //
 };
 
@@ -69,6 +70,7 @@ fn for_each_component(mut f: impl FnMut(&State)) {
 /// One look, from glue.c. Returns in how many milliseconds the next one is due.
 #[no_mangle]
 extern "C" fn blog_work() -> u32 {
+    root::tick();
     let mut busy = task::tend();
     for_each_component(|state| busy |= state.tend());
     if busy {

@@ -19,6 +19,7 @@ use core::{
 };
 use kernel::{
     blog::{
+        live,
         record::{
             Context,
             Lost, //
@@ -73,6 +74,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             state,
             memory: state.live_memory()?,
             bytes,
+            frozen: live::frozen(),
         })
     });
     let Some(call) = call else {
@@ -108,6 +110,8 @@ struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
     bytes: u32,
+    /// The machine has crashed: what is there stays, and new records go where there is room.
+    frozen: bool,
 }
 
 impl Call<'_> {
@@ -121,6 +125,8 @@ impl Call<'_> {
     unsafe fn own_place(&self, own: Option<&Ring>, ts: Option<u64>) -> Result<Place, Lost> {
         let ring = match own {
             Some(ring) => ring,
+            // There would be no page for it.
+            None if self.frozen => return Err(Lost::Frozen),
             None => self.ring().ok_or(Lost::NoRing)?,
         };
         let ts = match ts {
@@ -128,9 +134,9 @@ impl Call<'_> {
             None if ring.begin() => ring.not_before_last(glue::clock()),
             None => return Err(Lost::Nested),
         };
-        let mode = match self.state.mode() {
+        let mode = match self.mode() {
             // What `clear` has hidden need not be kept.
-            Mode::Discard if self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
+            Mode::Discard if !self.frozen && self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
             mode => mode,
         };
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
@@ -139,7 +145,7 @@ impl Call<'_> {
             Ok(()) => Ok(Place { ring, ts }),
             Err(cause) => {
                 ring.end();
-                Err(cause)
+                Err(if self.frozen { Lost::Frozen } else { cause })
             }
         }
     }
@@ -154,7 +160,7 @@ impl Call<'_> {
             let ring = rings.get((first + i) % rings.len())?.load(Acquire);
             // SAFETY: It is a live shared ring of this memory, or null.
             let ring = unsafe { ring.as_ref() }?;
-            let mode = self.state.mode();
+            let mode = self.mode();
             let max = self.memory.max_shared(self.state.max_bytes());
             // SAFETY: As above; the pool is the one of all of the ring's pages.
             let ts = unsafe {
@@ -165,11 +171,19 @@ impl Call<'_> {
         })
     }
 
+    /// What full rings do.
+    fn mode(&self) -> Mode {
+        if self.frozen {
+            return Mode::Discard;
+        }
+        self.state.mode()
+    }
+
     fn pages(&self) -> PagesOf<'_, impl Store> {
         let (_, cpu) = glue::here();
         // What a component keeps that discards is kept from its other rings, too.
-        let steal = self.state.mode() == Mode::Overwrite;
-        self.memory.pages(cpu, steal)
+        let steal = self.mode() == Mode::Overwrite;
+        self.memory.pages(cpu, steal).closed(self.frozen)
     }
 
     /// Finds or makes the ring for the calling context.

@@ -109,6 +109,11 @@ impl Rings {
         self.gone_records.load(Relaxed)
     }
 
+    /// Where [`Self::gone_records`] and [`Self::gone_lost`] are counted.
+    pub(crate) fn gone(&self) -> (&AtomicU64, &[AtomicU64; LOST_CAUSES]) {
+        (&self.gone_records, &self.gone_lost)
+    }
+
     /// Losses of rings that were given to another task, by cause.
     pub(crate) fn gone_lost(&self) -> [u64; LOST_CAUSES] {
         self.gone_lost.each_ref().map(|n| n.load(Relaxed))

@@ -58,3 +58,100 @@ impl<T: Copy> Live<T> {
 #[no_mangle]
 #[allow(non_upper_case_globals)]
 pub static blog_root: Live<super::root::Root> = Live::new(super::root::Root::new());
+
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub use self::freeze::*;
+
+/// At a crash.
+#[cfg(CONFIG_BLOG_HOOKS)]
+mod freeze {
+    use super::{
+        super::{
+            root::Crash,
+            snapshot::{
+                ClockKind,
+                ClockPair, //
+            }, //
+        },
+        blog_root, //
+    };
+    use crate::bindings::task_struct;
+    use core::sync::atomic::{
+        AtomicU32,
+        Ordering::{
+            Relaxed,
+            SeqCst, //
+        }, //
+    };
+
+    fn flag() -> &'static AtomicU32 {
+        // SAFETY: The root is there, and this field of it is only used as an atomic.
+        unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) }
+    }
+
+    /// Whether rings keep what they have: no page is overwritten, nor taken by another ring. For the
+    /// slow path of log calls; any context.
+    #[inline]
+    pub fn frozen() -> bool {
+        flag().load(Relaxed) != 0
+    }
+
+    /// Has rings frozen, or not any more: for tests. Returns whether they were.
+    pub fn set_frozen(on: bool) -> bool {
+        flag().swap(on.into(), SeqCst) != 0
+    }
+
+    /// Freezes all rings, and notes when and where that was: what `blog_crash()` in hook.c does. The
+    /// first call counts.
+    ///
+    /// In any context. Other CPUs may go on meanwhile: what they log goes where there is room.
+    ///
+    /// # Safety
+    ///
+    /// `task` is the current task.
+    #[no_mangle]
+    unsafe extern "C" fn blog_root_freeze(
+        tsc: u64,
+        mono: u64,
+        boot: u64,
+        real: u64,
+        cpu: u32,
+        task: *const task_struct,
+    ) {
+        if set_frozen(true) {
+            return;
+        }
+        // SAFETY: The root is there, and the kind of clock does not change any more.
+        let kind = unsafe { (*blog_root.get()).clock.kind };
+        // SAFETY: By this function's requirement.
+        let (pid, tgid, comm) = unsafe {
+            let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
+            ((*task).pid, (*task).tgid, comm.read_volatile())
+        };
+        let crash = Crash {
+            frozen: 1,
+            noted: 0,
+            pair: ClockPair {
+                clock: if kind == ClockKind::Tsc as u32 {
+                    tsc
+                } else {
+                    mono
+                },
+                mono,
+                boot,
+                real,
+            },
+            task: task as u64,
+            cpu,
+            pid,
+            tgid,
+            reserved: 0,
+            comm,
+        };
+        // SAFETY: Only the first call gets here, and nobody else stores to these fields.
+        unsafe {
+            blog_root.update(|root| (*root).crash = crash);
+            blog_root.update(|root| (*root).crash.noted = 1);
+        }
+    }
+}
