@@ -16,6 +16,7 @@
 //! stats.rs      accounts for every record of each ring
 //! sums.rs       records, bytes and time by component, ring and site
 //! clock.rs      the ring's clock becomes a time
+//! vmcore/       a crash dump becomes a snapshot
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
@@ -41,4 +42,5 @@ pub mod sidetable;
 pub mod snapshot;
 pub mod stats;
 pub mod sums;
+pub mod vmcore;
 pub mod wire;

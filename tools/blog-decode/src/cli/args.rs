@@ -62,6 +62,7 @@ Examples:
   blog-decode --where 'arg.bytes > 64k' -C 3 snapshot.bin
   blog-decode --format '{wall} {comm}[{pid}] {arg.sector}' snapshot.bin
   blog-decode --json --stats snapshot.bin | jq 'select(.type == \"ring\")'
+  blog-decode --vmcore /var/crash/dump --component rnull
   ssh box cat /sys/kernel/debug/blog/snapshot | blog-decode -
 
 Exit status:
@@ -103,6 +104,8 @@ pub enum Command {
     Diff(Box<Diff>),
     /// Write records into a trace for another program
     Convert(Box<Convert>),
+    /// Make a snapshot out of a crash dump
+    Extract(Extract),
     /// Print a shell's completions
     Completions {
         /// The shell
@@ -119,8 +122,12 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct Input {
     /// Snapshot files; - is standard input. Several are merged.
-    #[arg(required = true, value_name = "SNAPSHOT")]
+    #[arg(required_unless_present = "vmcore", value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
+
+    /// Crash dump, of which a snapshot is made first (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -128,7 +135,7 @@ pub struct Input {
 }
 
 /// Where side tables are.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct TablePaths {
     /// Side table, ELF image, or directory of them (repeatable)
     #[arg(short, long, value_name = "PATH")]
@@ -346,6 +353,33 @@ pub struct Convert {
     #[allow(missing_docs)]
     pub filters: Filters,
 }
+
+/// Options of `extract`.
+#[derive(Args, Debug)]
+#[command(after_help = EXTRACT_HELP)]
+pub struct Extract {
+    /// The crash dump: ELF, or as makedumpfile or QEMU write it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub vmcore: PathBuf,
+
+    /// The snapshot to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+}
+
+const EXTRACT_HELP: &str = "\
+Needs VMCOREINFO in the dump (kdump has it; QEMU if the guest has -device vmcoreinfo), and
+neither vmlinux nor DWARF. What the dump lacks, or what is damaged, is named on standard
+error; everything else is in the snapshot.
+
+Examples:
+  blog-decode extract --vmcore /var/crash/dump.202611211013 -o snapshot
+  blog-decode tasks --blocked snapshot
+
+Exit status:
+  0  everything that BLog held is in the snapshot
+  1  a partial result: part of it is missing from the dump, or damaged
+  2  no snapshot was written";
 
 /// Formats of other programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]

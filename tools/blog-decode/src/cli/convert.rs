@@ -43,7 +43,7 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     if args.output.exists() {
         return Err(format!("{}: exists already", args.output.display()));
     }
-    let input = match Input::open(&args.input.snapshots, &args.input.tables) {
+    let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };

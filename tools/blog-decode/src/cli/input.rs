@@ -8,8 +8,12 @@ use std::path::{
 };
 
 use super::{
-    args::TablePaths,
+    args::{
+        self,
+        TablePaths, //
+    },
     complain,
+    extract,
     FAILED,
     OK,
     PARTIAL, //
@@ -45,12 +49,24 @@ pub struct Input {
 
 impl Input {
     /// Opens all of them; an error if none can be read.
-    pub fn open(snapshots: &[PathBuf], paths: &TablePaths) -> Result<Self, u8> {
+    pub fn open(args: &args::Input) -> Result<Self, u8> {
         let (mut files, mut status) = (Vec::new(), OK);
-        check_paths(&paths.sidetable)?;
-        for path in snapshots {
+        check_paths(&args.tables.sidetable)?;
+        for path in &args.snapshots {
             match Snapshot::open(path) {
                 Ok(file) => files.push(file),
+                Err(e) => {
+                    complain(&e);
+                    status = PARTIAL;
+                }
+            }
+        }
+        for path in &args.vmcore {
+            match extract::snapshot(path) {
+                Ok((file, is_whole)) => {
+                    files.push(file);
+                    status = status.max(if is_whole { OK } else { PARTIAL });
+                }
                 Err(e) => {
                     complain(&e);
                     status = PARTIAL;
@@ -60,7 +76,7 @@ impl Input {
         if files.is_empty() {
             return Err(FAILED);
         }
-        Ok(Self::new(files, paths, status))
+        Ok(Self::new(files, &args.tables, status))
     }
 
     /// Finds the side tables of snapshots.

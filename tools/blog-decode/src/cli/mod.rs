@@ -8,6 +8,7 @@
 //! args.rs    commands and options
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
+//! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
 //! show.rs    show, diff: records to standard output
 //! convert.rs convert: files for other programs
 //! tables.rs  stats, sites: sums to standard output
@@ -15,6 +16,7 @@
 
 pub mod args;
 pub mod convert;
+pub mod extract;
 pub mod input;
 pub mod show;
 pub mod tables;
@@ -64,6 +66,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Some(Command::Stats(args)) => tables::stats(args),
         Some(Command::Sites(args)) => tables::sites(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Extract(args)) => extract::extract(args),
         Some(Command::Completions { shell }) => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     args::{
+        self,
         Color,
         Diff,
         Output,
@@ -52,7 +53,7 @@ pub fn show(args: &Show) -> Result<u8, String> {
     let around = args.around.unwrap_or(0);
     let context = (args.before.unwrap_or(around), args.after.unwrap_or(around));
     filter.with_context = context != (0, 0);
-    let input = match Input::open(&args.input.snapshots, &args.input.tables) {
+    let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
@@ -63,8 +64,12 @@ pub fn show(args: &Show) -> Result<u8, String> {
 /// Prints what is new.
 pub fn diff(args: &Diff) -> Result<u8, String> {
     let filter = args.filters.build()?;
-    let paths = [args.old.clone(), args.new.clone()];
-    let input = match Input::open(&paths, &args.tables) {
+    let files = args::Input {
+        snapshots: vec![args.old.clone(), args.new.clone()],
+        vmcore: Vec::new(),
+        tables: args.tables.clone(),
+    };
+    let input = match Input::open(&files) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };

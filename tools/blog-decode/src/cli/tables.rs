@@ -50,7 +50,7 @@ use crate::{
 
 /// Prints sums.
 pub fn stats(args: &Stats) -> Result<u8, String> {
-    let input = match Input::open(&args.input.snapshots, &args.input.tables) {
+    let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's root and what it leads to, read out of memory: `rust/kernel/blog/root.rs` says what
+//! the structures are.
+//!
+//! What comes from here has been checked: magic, version, sizes, and that every field lies within
+//! its structure. Later code can take a layout at its word.
+
+use super::memory::{
+    counters,
+    Fault,
+    Fields,
+    Memory as Mem, //
+};
+use crate::wire::{
+    record::WIRE_VERSION,
+    root::{
+        Component,
+        Crash,
+        Memory,
+        RingLayout,
+        Root,
+        SlotLayout,
+        Table,
+        TaskLayout,
+        Tick,
+        TlsLayout,
+        COMPONENT_MAGIC,
+        ENDIAN,
+        MEMORY_MAGIC,
+        NO_FIELD,
+        ROOT_MAGIC,
+        VERSION, //
+    },
+    snapshot::{
+        self,
+        Clock,
+        ClockPair,
+        Image,
+        System, //
+    },
+};
+
+/// The largest structure of the kernel that is believed, in bytes.
+const MAX_STRUCT: u32 = 1 << 16;
+/// The most values that a table is believed to have.
+const MAX_VALUES: u64 = 1 << 24;
+
+/// Reads the start of a structure of `N` bytes in this version, of which the dump's kernel may
+/// have had fewer, or more.
+fn read_struct<const N: usize>(
+    memory: &impl Mem,
+    addr: u64,
+    size_at: usize,
+) -> Result<Vec<u8>, Fault> {
+    let mut bytes = vec![0; N];
+    let mut head = [0; 4];
+    memory.read(addr.wrapping_add(size_at as u64), &mut head)?;
+    let size = (u32::from_le_bytes(head) as usize).min(N);
+    memory.read(addr, &mut bytes[..size])?;
+    Ok(bytes)
+}
+
+/// Reads the root; the error says what is wrong with it.
+pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, String> {
+    let at = |e: Fault| format!("blog_root at {addr:#x}: {e}");
+    let bytes = read_struct::<{ size_of::<Root>() }>(memory, addr, 12).map_err(at)?;
+    let root = parse_root(&mut Fields::new(&bytes));
+    let wrong = if root.magic != ROOT_MAGIC {
+        "there is something else (wrong magic)".into()
+    } else if root.endian == ENDIAN.swap_bytes() {
+        "it is of a big-endian machine".into()
+    } else if root.version != VERSION {
+        format!(
+            "it has version {}, but this program reads {VERSION}",
+            root.version
+        )
+    } else if root.wire_version != WIRE_VERSION {
+        format!(
+            "records have version {}, but this program reads {WIRE_VERSION}",
+            root.wire_version
+        )
+    } else if root.snapshot_version != snapshot::VERSION {
+        format!(
+            "descriptions have version {}, but this program reads {}",
+            root.snapshot_version,
+            snapshot::VERSION
+        )
+    } else {
+        return Ok(root);
+    };
+    Err(format!("blog_root at {addr:#x}: {wrong}"))
+}
+
+/// Fields of a structure of `size` bytes: offset and size of each, all within it.
+fn fits(size: u32, fields: &[(u32, u32)]) -> bool {
+    (1..=MAX_STRUCT).contains(&size)
+        && fields
+            .iter()
+            .all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
+}
+
+/// Whether rings can be read by this.
+pub(super) fn ring_fits(l: &RingLayout) -> bool {
+    let fields = [
+        (l.busy, 4),
+        (l.page, 8),
+        (l.seq, 8),
+        (l.pages, 4),
+        (l.held, 4),
+        (l.lost, 64),
+        (l.told, 64),
+        (l.id, 4),
+        (l.version, 4),
+        (l.state, 1),
+        (l.context, 1),
+        (l.cpu, 4),
+        (l.pid, 4),
+        (l.tgid, 4),
+        (l.comm, 16),
+        (l.exit_clock, 8),
+        (l.first_seq, 8),
+        (l.taken, 8),
+    ];
+    fits(l.size, &fields)
+}
+
+/// Whether slots can be read by this.
+pub(super) fn slot_fits(l: &SlotLayout) -> bool {
+    fits(l.size, &[(l.page, 8), (l.shape, 4)])
+}
+
+/// Whether tasks' tables can be read by this.
+pub(super) fn tls_fits(l: &TlsLayout) -> bool {
+    fits(l.size, &[(l.rings, 64 * 8), (l.task, 8)])
+}
+
+/// Whether tasks can be read by this. Fields that the kernel doesn't have are no obstacle.
+pub(super) fn task_fits(l: &TaskLayout) -> bool {
+    let needed = [(l.pid, 4), (l.tgid, 4), (l.comm, 16)];
+    let others = [
+        (l.state, 4),
+        (l.exit_state, 4),
+        (l.flags, 4),
+        (l.on_cpu, 1),
+        (l.cpu, 4),
+        (l.blog_tls, 8),
+    ];
+    fits(l.size, &needed)
+        && others
+            .iter()
+            .all(|f| f.0 == NO_FIELD || fits(l.size, &[*f]))
+}
+
+/// Whether values of `size` bytes can be in this table.
+pub(super) fn table_fits(table: &Table, size: u32) -> bool {
+    let values = u64::from(table.capacity) * u64::from(table.per_chunk);
+    table.stride >= size
+        && table.stride <= MAX_STRUCT
+        && values <= MAX_VALUES
+        && table.chunks.checked_add(MAX_VALUES * 8).is_some()
+}
+
+/// Reads a component; `None`: there is something else.
+pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<Component>, Fault> {
+    let bytes = read_struct::<{ size_of::<Component>() }>(memory, addr, 4)?;
+    let mut f = Fields::new(&bytes);
+    let c = Component {
+        magic: f.u32(),
+        size: f.u32(),
+        slot: f.u32(),
+        enabled: f.u8(),
+        level: f.u8(),
+        mode: f.u8(),
+        attached: f.u8(),
+        size_kb: f.u32(),
+        ring_kb: f.u32(),
+        memory: f.u64(),
+        lost: f.u64(),
+        name: f.bytes(),
+    };
+    Ok((c.magic == COMPONENT_MAGIC).then_some(c))
+}
+
+/// Reads what a component has in memory; `None`: there is something else.
+pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<Memory>, Fault> {
+    let bytes = read_struct::<{ size_of::<Memory>() }>(memory, addr, 4)?;
+    let mut f = Fields::new(&bytes);
+    let m = Memory {
+        magic: f.u32(),
+        size: f.u32(),
+        rings: table(&mut f),
+        slots: table(&mut f),
+        page_size: f.u32(),
+        chunk_size: f.u32(),
+        chunks: f.u32(),
+        reserved: f.u32(),
+        gone_records: f.u64(),
+        gone_lost: f.u64(),
+    };
+    let parts = u64::from(m.chunks) * u64::from(m.chunk_size);
+    let sound = m.magic == MEMORY_MAGIC
+        && (256..=MAX_STRUCT).contains(&m.page_size)
+        && m.page_size.is_power_of_two()
+        && parts <= u64::from(m.page_size)
+        && (m.chunks == 0 || m.chunk_size >= 64 && m.chunk_size % 8 == 0);
+    Ok(sound.then_some(m))
+}
+
+/// Losses that belong to no ring of a component, as far as they can be read.
+pub(super) fn loose_lost(mem: &impl Mem, addrs: [u64; 2]) -> Result<[u64; 8], Fault> {
+    let mut all = [0u64; 8];
+    for addr in addrs.into_iter().filter(|addr| *addr != 0) {
+        for (to, n) in all.iter_mut().zip(counters(mem, addr)?) {
+            *to = to.wrapping_add(n);
+        }
+    }
+    Ok(all)
+}
+
+/// Takes an image's entry apart; `None`: it makes no sense.
+pub(super) fn image(bytes: &[u8]) -> Option<Image> {
+    let mut f = Fields::new(bytes);
+    let image = Image {
+        first: f.u32(),
+        count: f.u32(),
+        loaded: f.u32(),
+        build_id_len: f.u32(),
+        build_id: f.bytes(),
+        reserved: f.u32(),
+        name: f.bytes(),
+    };
+    (image.build_id_len as usize <= snapshot::BUILD_ID_MAX && image.first != 0).then_some(image)
+}
+
+fn table(f: &mut Fields<'_>) -> Table {
+    Table {
+        chunks: f.u64(),
+        capacity: f.u32(),
+        per_chunk: f.u32(),
+        stride: f.u32(),
+        reserved: f.u32(),
+    }
+}
+
+fn pair(f: &mut Fields<'_>) -> ClockPair {
+    ClockPair {
+        clock: f.u64(),
+        mono: f.u64(),
+        boot: f.u64(),
+        real: f.u64(),
+    }
+}
+
+fn tick(f: &mut Fields<'_>) -> Tick {
+    Tick {
+        pair: pair(f),
+        jiffies: f.u64(),
+    }
+}
+
+fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
+    Box::new(Root {
+        magic: f.bytes(),
+        version: f.u32(),
+        size: f.u32(),
+        endian: f.u32(),
+        wire_version: f.u32(),
+        snapshot_version: f.u32(),
+        state: f.u32(),
+        system: System {
+            page_size: f.u32(),
+            cpus: f.u32(),
+            pointer_size: f.u32(),
+            reserved: f.u32(),
+            release: f.bytes(),
+            machine: f.bytes(),
+            host: f.bytes(),
+            boot_id: f.bytes(),
+        },
+        clock: Clock {
+            kind: f.u32(),
+            pairs: f.u32(),
+            hz: f.u64(),
+        },
+        start: pair(f),
+        ticks_taken: f.u64(),
+        ticks: [tick(f), tick(f)],
+        jiffies: f.u64(),
+        jiffies_hz: f.u32(),
+        reserved: f.u32(),
+        crash: Crash {
+            frozen: f.u32(),
+            noted: f.u32(),
+            pair: pair(f),
+            task: f.u64(),
+            cpu: f.u32(),
+            pid: f.i32(),
+            tgid: f.i32(),
+            reserved: f.u32(),
+            comm: f.bytes(),
+        },
+        ring: RingLayout {
+            size: f.u32(),
+            busy: f.u32(),
+            page: f.u32(),
+            seq: f.u32(),
+            pages: f.u32(),
+            held: f.u32(),
+            lost: f.u32(),
+            told: f.u32(),
+            id: f.u32(),
+            version: f.u32(),
+            state: f.u32(),
+            context: f.u32(),
+            cpu: f.u32(),
+            pid: f.u32(),
+            tgid: f.u32(),
+            comm: f.u32(),
+            exit_clock: f.u32(),
+            first_seq: f.u32(),
+            taken: f.u32(),
+            reserved: f.u32(),
+        },
+        slot: SlotLayout {
+            size: f.u32(),
+            page: f.u32(),
+            shape: f.u32(),
+            reserved: f.u32(),
+        },
+        tls: TlsLayout {
+            size: f.u32(),
+            rings: f.u32(),
+            task: f.u32(),
+            reserved: f.u32(),
+        },
+        task: TaskLayout {
+            size: f.u32(),
+            pid: f.u32(),
+            tgid: f.u32(),
+            comm: f.u32(),
+            state: f.u32(),
+            exit_state: f.u32(),
+            flags: f.u32(),
+            on_cpu: f.u32(),
+            cpu: f.u32(),
+            blog_tls: f.u32(),
+            tasks: f.u32(),
+            thread_node: f.u32(),
+            signal: f.u32(),
+            thread_head: f.u32(),
+            group_leader: f.u32(),
+            stack: f.u32(),
+            last_switch_time: f.u32(),
+            reserved: f.u32(),
+        },
+        images: f.u64(),
+        images_len: f.u32(),
+        image_size: f.u32(),
+        components: f.u64s(),
+        tables: table(f),
+        init_task: f.u64(),
+    })
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From the memory of a machine that has stopped to a snapshot.
+//!
+//! ```text
+//! file.rs       opens a vmcore through libkdumpfile; nofile.rs: there is none
+//! flat.rs       puts a flattened one in order first
+//! vmcoreinfo.rs the rows that a kernel leaves for crash tools
+//! paging.rs     virtual memory out of physical memory
+//! memory.rs     what the extractor needs of memory
+//! layout.rs     the root, and what else has a layout of its own
+//! table.rs      a walk over a table
+//! tasks.rs      what tasks were doing
+//! rings.rs      rings and where their pages are
+//! page.rs       what of a page is whole
+//! clock.rs      calibration
+//! problems.rs   what was not as it should be
+//! out.rs        the sections of a snapshot
+//! ```
+//!
+//! [`extract`] does it: from the root, whose address VMCOREINFO has (`rust/kernel/blog/root.rs`
+//! says what there is), through components, rings and pages, to the same file that debugfs would
+//! have given. It is all checked: a dump may be cut off, lack pages or be damaged, and the machine
+//! may have stopped in the middle of anything. What is whole is written; what isn't is in
+//! [`Problems`]. Time and memory grow with what BLog holds, not with the dump.
+//!
+//! What `clear` has hidden on the live system is there all the same: it hides, and frees nothing.
+
+mod clock;
+#[cfg_attr(not(feature = "vmcore"), path = "nofile.rs")]
+mod file;
+#[cfg(feature = "vmcore")]
+mod flat;
+mod layout;
+pub mod memory;
+mod out;
+mod page;
+pub mod paging;
+pub mod problems;
+mod rings;
+mod table;
+mod tasks;
+pub mod vmcoreinfo;
+
+use std::io::{
+    self,
+    Write, //
+};
+
+pub use self::file::open;
+use self::{
+    memory::Memory,
+    out::Out,
+    problems::Problems,
+    table::{
+        at_addr,
+        Walks, //
+    },
+    tasks::Tasks, //
+};
+use crate::{
+    snapshot::text,
+    wire::{
+        root::{
+            self,
+            Root, //
+        },
+        snapshot::{
+            Component,
+            NAME_MAX, //
+        },
+    },
+};
+
+/// Images that the root may list.
+const MAX_IMAGES: u32 = 1 << 16;
+/// Images, or tasks, in a section.
+const IN_SECTION: usize = 1024;
+
+/// What was extracted.
+#[derive(Debug, Default)]
+pub struct Extracted {
+    /// What was not as it should be.
+    pub problems: Problems,
+    /// Components.
+    pub components: u32,
+    /// Rings that have something to tell.
+    pub rings: u32,
+    /// Their pages.
+    pub pages: u32,
+    /// Records in these.
+    pub records: u64,
+    /// Tasks that have rings.
+    pub tasks: u32,
+}
+
+/// Why there is nothing.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no root, or not one of ours; what to say.
+    Root(String),
+    /// The snapshot can't be written.
+    Write(io::Error),
+}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Self {
+        Self::Write(e)
+    }
+}
+
+/// Writes a snapshot of what is in memory, beginning at the root at `addr`.
+pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extracted, Error> {
+    let root = layout::root(memory, addr).map_err(Error::Root)?;
+    if root.state != root::STATE_ON {
+        return Err(Error::Root(
+            "BLog was not loaded when the machine stopped: nothing was logged".into(),
+        ));
+    }
+    let mut job = Job {
+        memory,
+        root: &root,
+        walks: Walks::new(),
+        out: Out::new(to)?,
+        result: Extracted::default(),
+    };
+    job.run()?;
+    job.out.end()?;
+    Ok(job.result)
+}
+
+struct Job<'a, M, W> {
+    memory: &'a M,
+    root: &'a Root,
+    walks: Walks,
+    out: Out<W>,
+    result: Extracted,
+}
+
+impl<M: Memory, W: Write> Job<'_, M, W> {
+    fn run(&mut self) -> Result<(), Error> {
+        let problems = &mut self.result.problems;
+        self.out.system(&self.root.system)?;
+        let pairs = clock::pairs(self.memory, self.root, problems);
+        self.out.clock(&self.root.clock, &pairs)?;
+        self.images()?;
+        let tasks = Tasks::read(
+            self.memory,
+            self.root,
+            &self.walks,
+            &mut self.result.problems,
+        );
+        for part in tasks.list.chunks(IN_SECTION) {
+            self.out.tasks(part)?;
+        }
+        self.result.tasks = tasks.list.len() as u32;
+        for (slot, addr) in (0..).zip(self.root.components) {
+            if addr != 0 {
+                self.component(slot, addr, &tasks)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn images(&mut self) -> Result<(), Error> {
+        let (root, problems) = (self.root, &mut self.result.problems);
+        let size = root.image_size as usize;
+        let len = root.images_len.min(MAX_IMAGES);
+        let mut images = Vec::new();
+        let mut raw = vec![0; size.min(4096)];
+        for n in 0..len {
+            let addr = root.images.wrapping_add(u64::from(n) * size as u64);
+            match self.memory.read(addr, &mut raw) {
+                Ok(()) => match layout::image(&raw) {
+                    Some(image) => images.push(image),
+                    None => {
+                        problems.grave("images", "an image is damaged", || format!("{addr:#x}"))
+                    }
+                },
+                Err(e) => problems.grave("images", "an image can't be read", || at_addr(addr, &e)),
+            }
+        }
+        for part in images.chunks(IN_SECTION) {
+            self.out.images(part)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a component with its rings and their pages.
+    fn component(&mut self, slot: u32, addr: u64, tasks: &Tasks) -> Result<(), Error> {
+        let (memory, root, problems) = (self.memory, self.root, &mut self.result.problems);
+        let slot_name = format!("component {slot}");
+        let c = match layout::component(memory, addr) {
+            Ok(Some(c)) => c,
+            Ok(None) => {
+                problems.grave(&slot_name, "it is damaged", || format!("at {addr:#x}"));
+                return Ok(());
+            }
+            Err(e) => {
+                problems.grave(&slot_name, "it can't be read", || at_addr(addr, &e));
+                return Ok(());
+            }
+        };
+        let mut section = Component {
+            id: slot,
+            enabled: c.enabled,
+            level: c.level,
+            mode: c.mode,
+            attached: c.attached,
+            size_kb: c.size_kb,
+            ring_kb: c.ring_kb,
+            rings: 0,
+            reserved: 0,
+            gone_records: 0,
+            lost: [0; 8],
+            name: name_of(&c.name, slot),
+        };
+        let place = format!("component {}", text(&section.name));
+        let layout = match c.memory {
+            0 => None,
+            at => match layout::memory(memory, at) {
+                Ok(Some(layout)) => Some(layout),
+                Ok(None) => {
+                    problems.grave(&place, "its memory is damaged", || format!("at {at:#x}"));
+                    None
+                }
+                Err(e) => {
+                    problems.grave(&place, "its memory can't be read", || at_addr(at, &e));
+                    None
+                }
+            },
+        };
+        let gone = layout.map_or(0, |l| l.gone_lost);
+        match layout::loose_lost(memory, [c.lost, gone]) {
+            Ok(lost) => section.lost = lost,
+            Err(e) => problems.grave(&place, "its losses can't be read", || e.to_string()),
+        }
+        let mut rings = Vec::new();
+        if let Some(layout) = &layout {
+            match memory::word(memory, layout.gone_records) {
+                Ok(records) => section.gone_records = records,
+                Err(e) => problems.grave(&place, "its counts can't be read", || e.to_string()),
+            }
+            if rings::layouts_fit(root) {
+                let of = (slot, layout);
+                rings = rings::find(memory, root, of, tasks, &self.walks, &place, problems);
+            } else {
+                problems.grave("root", "the layout of rings is damaged", String::new);
+            }
+        }
+        section.rings = rings.len() as u32;
+        self.result.components += 1;
+        self.result.rings += section.rings;
+        self.out.component(&section)?;
+        for ring in rings {
+            self.out.ring(&ring.ring)?;
+            for page in &ring.pages {
+                self.page(&ring.ring, page, &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a page.
+    fn page(
+        &mut self,
+        ring: &crate::wire::snapshot::Ring,
+        page: &rings::FoundPage,
+        place: &str,
+    ) -> Result<(), Error> {
+        let problems = &mut self.result.problems;
+        let mut bytes = vec![0; page.info.size as usize];
+        if let Err(e) = self.memory.read(page.addr, &mut bytes) {
+            problems.grave(place, "a page can't be read", || at_addr(page.addr, &e));
+            return Ok(());
+        }
+        if page::finish(&mut bytes, &page.info) {
+            problems.grave(place, "a page is damaged, and cut", || {
+                format!("position {} of ring {}", page.seq, ring.ring)
+            });
+        }
+        let commit = crate::blogfmt::bytes::u64_at(&bytes, 40).unwrap_or(0);
+        self.result.records += commit >> 32;
+        self.result.pages += 1;
+        self.out.page(ring.component, ring.ring, &bytes)?;
+        Ok(())
+    }
+}
+
+/// A component's name; one by its number where that is lost.
+fn name_of(name: &[u8; NAME_MAX], slot: u32) -> [u8; NAME_MAX] {
+    if name[0] != 0 && name[NAME_MAX - 1] == 0 {
+        return *name;
+    }
+    let mut made = [0; NAME_MAX];
+    for (to, from) in made.iter_mut().zip(format!("component{slot}").bytes()) {
+        *to = from;
+    }
+    made
+}

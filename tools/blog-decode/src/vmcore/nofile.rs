@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Stands in for `file.rs` where the program is built without libkdumpfile: says so.
+
+use std::path::Path;
+
+use super::memory::{
+    Fault,
+    Memory, //
+};
+
+/// An open vmcore: never made.
+pub struct Vmcore {
+    /// No memory.
+    pub memory: Nothing,
+    /// Address of the root.
+    pub root: u64,
+    /// What is wrong with the file as such, if anything.
+    pub problem: Option<String>,
+}
+
+/// No memory.
+pub struct Nothing;
+
+impl Memory for Nothing {
+    fn read(&self, _: u64, _: &mut [u8]) -> Result<(), Fault> {
+        Err(Fault::Missing)
+    }
+}
+
+/// Says that it can't be done.
+pub fn open(_: &Path) -> Result<Vmcore, String> {
+    Err(
+        "this blog-decode was built without libkdumpfile, and can't read crash dumps: \
+         build it with its default features"
+            .into(),
+    )
+}

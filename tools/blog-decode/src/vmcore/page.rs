@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A page out of a dump: what of it is whole.
+//!
+//! The kernel publishes records by one word with the end and the number of records. Where the
+//! records don't agree with it, the page is damaged, and it is cut where they cease to make sense.
+
+use crate::{
+    blogfmt::bytes::u64_at,
+    wire::record::{
+        Header,
+        PageInfo,
+        HEADER_SIZE,
+        PAGE_HEADER_SIZE,
+        SEQ_MASK, //
+    },
+};
+
+/// Makes `page`, all bytes of a page with the header `info`, one for a snapshot: up to the end of its
+/// last whole record, and with a header that says so. Returns whether something was cut.
+pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo) -> bool {
+    let published = info.end() as usize;
+    let is_sound = (PAGE_HEADER_SIZE..=page.len()).contains(&published);
+    let limit = if is_sound { published } else { page.len() };
+    let (end, records) = whole(page, limit, info.records());
+    let commit = end as u64 | u64::from(records) << 32;
+    page.truncate(end);
+    for (at, n) in [(16, info.seq & SEQ_MASK), (40, commit)] {
+        if let Some(to) = page.get_mut(at..at + 8) {
+            to.copy_from_slice(&n.to_le_bytes());
+        }
+    }
+    commit != info.commit
+}
+
+/// End and number of the records before `limit` that make sense; at most `most` records.
+fn whole(page: &[u8], limit: usize, most: u32) -> (usize, u32) {
+    let (mut at, mut records) = (PAGE_HEADER_SIZE, 0);
+    while let Some(header) = u64_at(page, at).map(Header) {
+        let size = HEADER_SIZE + header.payload();
+        let is_record = header.site() != 0;
+        // A control record has a word at least.
+        if limit - at < size || is_record && records == most || !is_record && header.payload() < 4 {
+            break;
+        }
+        records += u32::from(is_record);
+        at += size;
+        if at >= limit {
+            break;
+        }
+    }
+    (at, records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::record::PAGE_MAGIC;
+
+    /// A page of 256 bytes with records of these sites and payloads in units.
+    fn page(records: &[(u32, u8)]) -> (Vec<u8>, PageInfo) {
+        let mut page = vec![0; PAGE_HEADER_SIZE];
+        let mut count = 0;
+        for &(site, units) in records {
+            page.extend(Header::new(1, site, units).0.to_le_bytes());
+            page.resize(page.len() + usize::from(units) * 4, 7);
+            count += u64::from(site != 0);
+        }
+        let info = PageInfo {
+            magic: PAGE_MAGIC,
+            size: 256,
+            ring: 1,
+            next: 2,
+            seq: 5 << 48 | 3,
+            base: 1,
+            first: 0,
+            commit: page.len() as u64 | count << 32,
+        };
+        page.resize(256, 0xa5);
+        (page, info)
+    }
+
+    #[test]
+    fn a_whole_page_is_kept() {
+        let (mut bytes, info) = page(&[(3, 1), (0, 3), (4, 0), (0, 7)]);
+        assert!(!finish(&mut bytes, &info));
+        assert_eq!(bytes.len(), info.end() as usize);
+        // The life of the page in memory is of no interest.
+        assert_eq!(u64_at(&bytes, 16), Some(3));
+        assert_eq!(u64_at(&bytes, 40), Some(info.commit));
+    }
+
+    #[test]
+    fn an_empty_page_is_whole() {
+        let (mut bytes, info) = page(&[]);
+        assert!(!finish(&mut bytes, &info));
+        assert_eq!(bytes.len(), PAGE_HEADER_SIZE);
+    }
+
+    #[test]
+    fn an_end_that_is_wrong_is_found_by_the_count() {
+        let (whole, info) = page(&[(3, 1), (4, 2), (5, 0)]);
+        for end in [0, 47, 52, 60, 250, 256, 300, u32::MAX] {
+            let mut bytes = whole.clone();
+            let bad = PageInfo {
+                commit: (info.commit >> 32 << 32) | u64::from(end),
+                ..info
+            };
+            assert!(finish(&mut bytes, &bad), "{end}");
+            assert!(bytes.len() <= info.end() as usize, "{end}");
+            let at_most = if (48..84).contains(&end) { end } else { 84 };
+            assert!(bytes.len() <= at_most as usize);
+            if !(48..84).contains(&end) {
+                assert_eq!(bytes.len(), 84, "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_behind_a_damaged_one_are_cut() {
+        let (mut bytes, info) = page(&[(3, 1), (4, 2), (5, 0)]);
+        // The second record's length.
+        bytes[60] = 200;
+        assert!(finish(&mut bytes, &info));
+        assert_eq!(bytes.len(), 60);
+        assert_eq!(u64_at(&bytes, 40), Some(60 | 1 << 32));
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The rings of a component and where their pages are.
+//!
+//! Each page says whose it is. So the pages are found by a walk over all places of pages, and the
+//! chains, which may have been in the middle of a change, are not followed.
+
+use std::collections::HashSet;
+
+use super::{
+    layout,
+    memory::{
+        Fields,
+        Memory, //
+    },
+    problems::Problems,
+    table::{
+        at_addr,
+        Walks, //
+    },
+    tasks::Tasks, //
+};
+use crate::{
+    blogfmt::bytes::{
+        array,
+        u32_at,
+        u64_at,
+        u8_at, //
+    },
+    wire::{
+        record::{
+            Context,
+            PageInfo,
+            PAGE_HEADER_SIZE,
+            PAGE_MAGIC,
+            SEQ_MASK, //
+        },
+        root::{
+            Memory as Layout,
+            Root, //
+        },
+        snapshot::Ring, //
+    },
+};
+
+/// States of a ring.
+const LIVE: u8 = 1;
+const RETIRED: u8 = 2;
+
+/// A page of a ring.
+#[derive(Clone, Copy)]
+pub(super) struct FoundPage {
+    /// Position in the ring.
+    pub(super) seq: u64,
+    /// Its address.
+    pub(super) addr: u64,
+    /// Its header.
+    pub(super) info: PageInfo,
+}
+
+/// A ring that has something to tell.
+pub(super) struct FoundRing {
+    /// As the snapshot tells of it.
+    pub(super) ring: Ring,
+    /// Its pages, the oldest first.
+    pub(super) pages: Vec<FoundPage>,
+}
+
+/// A ring while its pages are being looked for.
+struct Candidate {
+    found: FoundRing,
+    /// Address of its current page, and position.
+    page: u64,
+    seq: u64,
+    first_seq: u64,
+    taken: u64,
+    /// A record was being written, or a page turned.
+    busy: bool,
+}
+
+/// Finds all rings of a component, and their pages.
+pub(super) fn find(
+    memory: &impl Memory,
+    root: &Root,
+    of: (u32, &Layout),
+    tasks: &Tasks,
+    walks: &Walks,
+    place: &str,
+    problems: &mut Problems,
+) -> Vec<FoundRing> {
+    let (component, layout) = of;
+    let mut rings: Vec<Option<Candidate>> = Vec::new();
+    walks.each(
+        memory,
+        &layout.rings,
+        root.ring.size,
+        place,
+        problems,
+        |id, addr, bytes, problems| {
+            let ring = candidate(root, component, id, bytes, place, problems).map(|mut c| {
+                if let Some(task) = tasks.owner(addr).filter(|_| c.found.ring.retired == 0) {
+                    c.found.ring.task_state = task.state;
+                    c.found.ring.comm = task.comm;
+                }
+                c
+            });
+            if rings.len() <= id as usize {
+                rings.resize_with(id as usize + 1, || None);
+            }
+            rings[id as usize] = ring;
+        },
+    );
+    let (mut seen, mut leaving) = (HashSet::new(), 0);
+    walks.each(
+        memory,
+        &layout.slots,
+        root.slot.size,
+        place,
+        problems,
+        |_, _, slot, problems| {
+            let page = u64_at(slot, root.slot.page as usize).unwrap_or(0);
+            let shape = u32_at(slot, root.slot.shape as usize).unwrap_or(0);
+            // While its shape changes, it is in no ring.
+            if page == 0 || shape & 1 != 0 {
+                return;
+            }
+            if page % u64::from(layout.page_size) != 0 || !seen.insert(page) {
+                problems.grave(place, "the place of a page is damaged", || {
+                    format!("{page:#x}")
+                });
+                return;
+            }
+            let (parts, size) = match shape & 2 {
+                0 => (1, layout.page_size),
+                _ => (layout.chunks, layout.chunk_size),
+            };
+            for part in 0..parts {
+                let addr = page.wrapping_add(u64::from(part * size));
+                leaving += take_page(memory, &mut rings, addr, size, place, problems);
+            }
+        },
+    );
+    if leaving > root.system.cpus {
+        problems.grave(place, "too many pages are of no ring", String::new);
+    }
+    let mut found = Vec::new();
+    for ring in rings.into_iter().flatten() {
+        found.extend(ring.finish(place, problems));
+    }
+    found
+}
+
+/// Takes a ring apart; `None`: it is free, or damaged.
+fn candidate(
+    root: &Root,
+    component: u32,
+    id: u32,
+    bytes: &[u8],
+    place: &str,
+    problems: &mut Problems,
+) -> Option<Candidate> {
+    let l = &root.ring;
+    let word = |at: u32| u32_at(bytes, at as usize).unwrap_or(0);
+    let long = |at: u32| u64_at(bytes, at as usize).unwrap_or(0);
+    let counters = |at: u32| Fields::new(bytes.get(at as usize..).unwrap_or(&[])).u64s();
+    let state = u8_at(bytes, l.state as usize)?;
+    let context = u8_at(bytes, l.context as usize)?;
+    if state == 0 {
+        return None;
+    }
+    if !matches!(state, LIVE | RETIRED) || Context::from_u8(context).is_none() || word(l.id) != id {
+        problems.grave(place, "a ring is damaged", || format!("ring {id}"));
+        return None;
+    }
+    if word(l.version) & 1 != 0 {
+        problems.note(false, place, "a ring was just changing hands", || {
+            format!("ring {id}")
+        });
+    }
+    Some(Candidate {
+        found: FoundRing {
+            ring: Ring {
+                component,
+                ring: id,
+                context,
+                retired: u8::from(state == RETIRED),
+                task_state: 0,
+                reserved: 0,
+                cpu: word(l.cpu),
+                pid: word(l.pid) as i32,
+                tgid: word(l.tgid) as i32,
+                comm: array(bytes, l.comm as usize).unwrap_or_default(),
+                exit_clock: long(l.exit_clock),
+                records: 0,
+                lost: counters(l.lost),
+                told: counters(l.told),
+                pages: word(l.pages),
+                reserved2: 0,
+            },
+            pages: Vec::new(),
+        },
+        page: long(l.page),
+        seq: long(l.seq),
+        first_seq: long(l.first_seq),
+        taken: long(l.taken),
+        busy: word(l.busy) != 0,
+    })
+}
+
+/// Gives a page to the ring that it is of, if it is of one. Returns the number of pages that have left
+/// their ring and don't know it yet: each CPU may have been taking one away.
+fn take_page(
+    memory: &impl Memory,
+    rings: &mut [Option<Candidate>],
+    addr: u64,
+    size: u32,
+    place: &str,
+    problems: &mut Problems,
+) -> u32 {
+    let mut raw = [0; PAGE_HEADER_SIZE];
+    if let Err(e) = memory.read(addr, &mut raw) {
+        problems.grave(place, "a page can't be read", || at_addr(addr, &e));
+        return 0;
+    }
+    let mut f = Fields::new(&raw);
+    let info = PageInfo {
+        magic: f.u32(),
+        size: f.u32(),
+        ring: f.u32(),
+        next: f.u32(),
+        seq: f.u64(),
+        base: f.u64(),
+        first: f.u64(),
+        commit: f.u64(),
+    };
+    if info.magic != PAGE_MAGIC || info.size != size {
+        problems.grave(place, "a page has no header", || format!("at {addr:#x}"));
+        return 0;
+    }
+    let seq = info.seq & SEQ_MASK;
+    if seq == 0 {
+        return 0;
+    }
+    if let Some(Some(ring)) = rings.get_mut(info.ring as usize) {
+        if seq >= ring.first_seq {
+            ring.found.pages.push(FoundPage { seq, addr, info });
+            return 0;
+        }
+    }
+    problems.note(false, place, "a page was just leaving its ring", || {
+        format!("at {addr:#x}: position {seq} of ring {}", info.ring)
+    });
+    1
+}
+
+impl Candidate {
+    /// Puts the pages in order, and counts; `None`: it has nothing to tell.
+    fn finish(mut self, place: &str, problems: &mut Problems) -> Option<FoundRing> {
+        let ring = &mut self.found.ring;
+        let pages = &mut self.found.pages;
+        let name = || format!("ring {}", ring.ring);
+        pages.sort_by_key(|p| p.seq);
+        let before = pages.len();
+        pages.dedup_by_key(|p| p.seq);
+        if pages.len() != before {
+            problems.grave(place, "two pages have the same position", name);
+        }
+        if pages.windows(2).any(|w| w[1].seq - w[0].seq != 1) {
+            problems.grave(place, "pages are missing in the middle of a ring", name);
+        }
+        let last = pages.last();
+        let current = last.filter(|p| p.addr == self.page);
+        // A ring in the middle of a turn has counted the page that is to come.
+        let lacks_newest = last.map_or(self.first_seq.saturating_sub(1), |p| p.seq) < self.seq;
+        if lacks_newest && !self.busy && ring.retired == 0 && self.seq >= self.first_seq {
+            problems.grave(place, "the newest page of a ring is missing", name);
+        }
+        let of_current = |p: &FoundPage| p.info.first.wrapping_add(p.info.records().into());
+        ring.records = match current {
+            Some(page) if ring.retired == 0 => of_current(page),
+            _ => self.taken,
+        };
+        ring.pages = ring.pages.max(pages.len() as u32);
+        let lost_any = ring.lost.iter().any(|n| *n != 0);
+        (ring.records != 0 || lost_any || !pages.is_empty()).then_some(self.found)
+    }
+}
+
+/// Whether rings and slots can be read by what the root says.
+pub(super) fn layouts_fit(root: &Root) -> bool {
+    layout::ring_fits(&root.ring) && layout::slot_fits(&root.slot)
+}

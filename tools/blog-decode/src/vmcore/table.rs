@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A walk over one of the kernel's growing tables: `root::Table`.
+
+use std::{
+    cell::Cell,
+    collections::HashSet, //
+};
+
+use super::{
+    layout,
+    memory::{
+        Fault,
+        Fields,
+        Memory, //
+    },
+    problems::Problems, //
+};
+use crate::wire::root::Table;
+
+/// Values in all tables together, at most: more than 64 GiB of log can have.
+const MAX_VALUES: u64 = 1 << 24;
+/// Pointers that are read at once.
+const POINTERS: u32 = 512;
+/// A chunk up to this size is read at once.
+const MAX_CHUNK: u64 = 1 << 20;
+
+/// What bounds all walks over a dump together.
+pub(super) struct Walks {
+    /// Values that may still be looked at.
+    left: Cell<u64>,
+}
+
+impl Walks {
+    pub(super) fn new() -> Self {
+        Self {
+            left: Cell::new(MAX_VALUES),
+        }
+    }
+
+    /// Calls `f` with the index, the address and the bytes of each value in `table`, which has values
+    /// of `size` bytes. What can't be read is noted, and passed over.
+    pub(super) fn each(
+        &self,
+        memory: &impl Memory,
+        table: &Table,
+        size: u32,
+        place: &str,
+        problems: &mut Problems,
+        mut f: impl FnMut(u32, u64, &[u8], &mut Problems),
+    ) {
+        if table.chunks == 0 {
+            return;
+        }
+        if !layout::table_fits(table, size) {
+            problems.grave(place, "a table is damaged", || format!("{table:x?}"));
+            return;
+        }
+        let mut seen = HashSet::new();
+        let mut pointers = [0; POINTERS as usize * 8];
+        for from in (0..table.capacity).step_by(POINTERS as usize) {
+            let count = POINTERS.min(table.capacity - from);
+            let bytes = &mut pointers[..count as usize * 8];
+            let at = table.chunks.wrapping_add(u64::from(from) * 8);
+            if let Err(e) = memory.read(at, bytes) {
+                problems.grave(place, "part of a table can't be read", || at_addr(at, &e));
+                continue;
+            }
+            let mut fields = Fields::new(bytes);
+            for n in from..from + count {
+                let chunk = fields.u64();
+                if chunk == 0 {
+                    continue;
+                }
+                if !seen.insert(chunk) {
+                    problems.grave(place, "a table leads twice to the same place", || {
+                        format!("{chunk:#x}")
+                    });
+                    continue;
+                }
+                let values = u64::from(table.per_chunk);
+                if self.left.get() < values {
+                    problems.grave(place, "there are more things than can be", String::new);
+                    return;
+                }
+                self.left.set(self.left.get() - values);
+                let first = n * table.per_chunk;
+                chunk_values(memory, table, size, (first, chunk), place, problems, &mut f);
+            }
+        }
+    }
+}
+
+/// An address with what is wrong there.
+pub(super) fn at_addr(addr: u64, fault: &Fault) -> String {
+    format!("at {addr:#x}: {fault}")
+}
+
+/// The values of the chunk whose first one is `first` with its address.
+fn chunk_values(
+    memory: &impl Memory,
+    table: &Table,
+    size: u32,
+    (first, chunk): (u32, u64),
+    place: &str,
+    problems: &mut Problems,
+    f: &mut impl FnMut(u32, u64, &[u8], &mut Problems),
+) {
+    let (stride, len) = (u64::from(table.stride), size as usize);
+    let total = stride * u64::from(table.per_chunk);
+    let mut whole = vec![0; total.min(MAX_CHUNK) as usize];
+    let is_whole = total <= MAX_CHUNK && memory.read(chunk, &mut whole).is_ok();
+    for i in 0..table.per_chunk {
+        let offset = u64::from(i) * stride;
+        let addr = chunk.wrapping_add(offset);
+        if is_whole {
+            let at = offset as usize;
+            f(first + i, addr, &whole[at..at + len], problems);
+            continue;
+        }
+        // Perhaps only a page of it is missing.
+        let value = &mut whole[..len.min(MAX_CHUNK as usize)];
+        match memory.read(addr, value) {
+            Ok(()) => f(first + i, addr, value, problems),
+            Err(e) => problems.grave(place, "can't be read", || at_addr(addr, &e)),
+        }
+    }
+}
