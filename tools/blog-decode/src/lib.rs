@@ -17,6 +17,7 @@
 //! sums.rs       records, bytes and time by component, ring and site
 //! clock.rs      the ring's clock becomes a time
 //! vmcore/       a crash dump becomes a snapshot
+//! tasks.rs      what each task did last, the likely culprit first
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
@@ -42,5 +43,6 @@ pub mod sidetable;
 pub mod snapshot;
 pub mod stats;
 pub mod sums;
+pub mod tasks;
 pub mod vmcore;
 pub mod wire;

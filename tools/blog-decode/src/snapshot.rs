@@ -46,7 +46,8 @@ use crate::{
             Kind,
             Ring,
             SectionHeader,
-            System, //
+            System,
+            Task, //
         }, //
     },
 };
@@ -123,6 +124,8 @@ pub struct Snapshot {
     pub pairs: Vec<ClockPair>,
     /// Images with sites.
     pub images: Vec<Image>,
+    /// What tasks that have rings were doing.
+    pub tasks: Vec<Task>,
     /// Components by id.
     pub components: HashMap<u32, Component>,
     /// Rings.
@@ -149,6 +152,7 @@ impl Snapshot {
             clock: None,
             pairs: Vec::new(),
             images: Vec::new(),
+            tasks: Vec::new(),
             components: HashMap::new(),
             rings: Vec::new(),
             damage: Damage::default(),
@@ -445,8 +449,14 @@ impl Scan<'_> {
                 }
                 self.ended = true;
             }
-            // Facts of tasks; or a newer writer's section.
-            Some(Kind::Tasks) | None => {}
+            Some(Kind::Tasks) => {
+                while let Some(task) = f.task() {
+                    file.tasks.push(task);
+                }
+                return f.0.is_empty();
+            }
+            // A newer writer's section.
+            None => {}
         }
         true
     }
@@ -603,6 +613,18 @@ impl Fields<'_> {
             build_id: self.bytes()?,
             reserved: self.u32()?,
             name: self.bytes()?,
+        })
+    }
+
+    fn task(&mut self) -> Option<Task> {
+        Some(Task {
+            pid: self.i32()?,
+            tgid: self.i32()?,
+            comm: self.bytes()?,
+            state: self.u8()?,
+            flags: self.u8()?,
+            reserved: self.u16()?,
+            cpu: self.u32()?,
         })
     }
 

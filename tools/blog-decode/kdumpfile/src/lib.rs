@@ -51,6 +51,8 @@ impl Dump {
         // SAFETY: The context is valid; there is one descriptor, which stays open as long as it.
         let status = unsafe { sys::kdump_open_fdset(ctx.as_ptr(), 1, &fd) };
         dump.check(status)?;
+        // Without it, the library doesn't look for VMCOREINFO.
+        dump.set_string(c"addrxlat.ostype", c"linux")?;
         Ok(dump)
     }
 
@@ -97,6 +99,18 @@ impl Dump {
             val: sys::_kdump_attr_value { number },
         };
         // SAFETY: All are valid, and the value is of the type that the attribute says.
+        let status = unsafe { sys::kdump_set_attr(self.ctx.as_ptr(), key.as_ptr(), &attr) };
+        self.check(status)
+    }
+
+    fn set_string(&self, key: &CStr, string: &CStr) -> Result<(), String> {
+        let attr = sys::kdump_attr_t {
+            type_: sys::KDUMP_STRING,
+            val: sys::_kdump_attr_value {
+                string: string.as_ptr(),
+            },
+        };
+        // SAFETY: As above; the library makes a copy of the string.
         let status = unsafe { sys::kdump_set_attr(self.ctx.as_ptr(), key.as_ptr(), &attr) };
         self.check(status)
     }

@@ -104,6 +104,8 @@ pub enum Command {
     Diff(Box<Diff>),
     /// Write records into a trace for another program
     Convert(Box<Convert>),
+    /// Print what each task did last, the one that is likely stuck first
+    Tasks(Tasks),
     /// Make a snapshot out of a crash dump
     Extract(Extract),
     /// Print a shell's completions
@@ -353,6 +355,77 @@ pub struct Convert {
     #[allow(missing_docs)]
     pub filters: Filters,
 }
+
+/// Options of `tasks`.
+#[derive(Args, Debug)]
+#[command(after_help = TASKS_HELP)]
+pub struct Tasks {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// Only tasks that are blocked (D), unless --running is given too
+    #[arg(long)]
+    pub blocked: bool,
+
+    /// Only tasks that are running on a CPU, unless --blocked is given too
+    #[arg(long)]
+    pub running: bool,
+
+    /// All tasks that have logged, also those that sleep or have ended
+    #[arg(long, conflicts_with_all = ["blocked", "running"])]
+    pub all: bool,
+
+    /// Only these threads or processes, whatever they are doing (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    pub pid: Vec<i32>,
+
+    /// Only records of these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub component: Vec<String>,
+
+    /// As many records of each task and component
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub records: usize,
+
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+const TASKS_HELP: &str = "\
+Without options, tasks that were running, blocked (D) or waiting for a CPU when the machine
+stopped, or when the snapshot was taken. In this order:
+  1. the task that was running where the machine crashed
+  2. running and blocked tasks, the one whose last record is the longest ago first: who gets
+     on with its work logs, who is stuck doesn't
+  3. tasks that wait for a CPU, in the same order
+  4. the others (--all, --pid): sleeping, then ended ones, the latest record first
+For each, its last records of each component, the newest last, with how long before the end.
+For a running task, those of interrupts on its CPU too.
+
+Examples:
+  blog-decode tasks --vmcore /var/crash/dump.202611211013
+  blog-decode tasks --blocked -n 3 snapshot
+  blog-decode tasks --pid 4711 --component rnull -l snapshot
+  blog-decode tasks --json snapshot | jq -r 'select(.type == \"task\") | .comm'
+
+Exit status:
+  0  everything was decoded
+  1  a partial result; what is missing is on standard error
+  2  nothing could be decoded, or wrong usage";
 
 /// Options of `extract`.
 #[derive(Args, Debug)]

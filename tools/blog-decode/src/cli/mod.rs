@@ -11,6 +11,7 @@
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
 //! show.rs    show, diff: records to standard output
 //! convert.rs convert: files for other programs
+//! tasks.rs   tasks: what each task did last
 //! tables.rs  stats, sites: sums to standard output
 //! ```
 
@@ -20,6 +21,7 @@ pub mod extract;
 pub mod input;
 pub mod show;
 pub mod tables;
+pub mod tasks;
 pub mod time;
 
 use std::io::Write;
@@ -66,6 +68,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Some(Command::Stats(args)) => tables::stats(args),
         Some(Command::Sites(args)) => tables::sites(args),
         Some(Command::Convert(args)) => convert::convert(args),
+        Some(Command::Tasks(args)) => tasks::tasks(args),
         Some(Command::Extract(args)) => extract::extract(args),
         Some(Command::Completions { shell }) => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

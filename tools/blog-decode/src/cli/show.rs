@@ -149,7 +149,8 @@ impl Printer<'_> {
     }
 }
 
-fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
+/// Whether to use colours.
+pub(super) fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
     match when {
         Color::Always => true,
         Color::Never => false,

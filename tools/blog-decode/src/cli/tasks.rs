@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `tasks`: what each task did last, to standard output.
+
+use std::io::{
+    self,
+    Write, //
+};
+
+use super::{
+    args::Tasks,
+    complain,
+    input::{
+        tell_undecoded,
+        Input, //
+    },
+    show::use_color,
+    PARTIAL, //
+};
+use crate::{
+    blogfmt::bytes::until_nul,
+    clock::Calibration,
+    output::{
+        iso8601,
+        json::{
+            self,
+            Object, //
+        },
+        text::{
+            escape_from,
+            Style,
+            Text, //
+        }, //
+    },
+    snapshot::{
+        text,
+        Snapshot, //
+    },
+    tasks::{
+        collect,
+        Histories,
+        History,
+        Line,
+        State,
+        Wanted, //
+    },
+};
+
+/// Prints tasks.
+pub fn tasks(args: &Tasks) -> Result<u8, String> {
+    let input = match Input::open(&args.input) {
+        Ok(input) => input,
+        Err(status) => return Ok(status),
+    };
+    let [file] = input.files.as_slice() else {
+        return Err("tasks are those of one snapshot, or of one crash dump".into());
+    };
+    let file = std::slice::from_ref(file);
+    let Ok(file) = <&[Snapshot; 1]>::try_from(file) else {
+        return Err("there is no snapshot".into());
+    };
+    let wanted = Wanted {
+        states: states(args),
+        pids: args.pid.clone(),
+        records: args.records,
+    };
+    let stdout = io::stdout().lock();
+    let mut text = Text::new(Style {
+        time: args.time.into(),
+        location: args.location,
+        raw: false,
+        color: !args.json && use_color(args.color, &stdout),
+    });
+    let streams = input.streams(&args.component);
+    let how = (input.calibrations.as_slice(), input.maps.as_slice());
+    let histories = collect(file, streams, how, &wanted, |entry| {
+        let mut line = Vec::new();
+        match args.json {
+            true => json::entry(entry, false, &mut line),
+            false => text.entry(entry, &mut line),
+        }
+        line
+    });
+
+    let mut status = input.status();
+    if histories.damaged != 0 {
+        complain("some records are damaged; they are marked in the output");
+        status = status.max(PARTIAL);
+    }
+    if histories.undecoded.any() {
+        tell_undecoded(&histories.undecoded);
+        status = status.max(PARTIAL);
+    }
+    let page = Page {
+        file: &file[0],
+        calibration: &input.calibrations[0],
+        histories: &histories,
+        color: !args.json && use_color(args.color, &stdout),
+    };
+    let mut out = Vec::new();
+    match args.json {
+        true => page.json(&mut out),
+        false => page.text(args, &mut out),
+    }
+    drop(stdout);
+    match io::stdout()
+        .write_all(&out)
+        .and_then(|()| io::stdout().flush())
+    {
+        // Whoever reads has enough.
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}")),
+        _ => Ok(status),
+    }
+}
+
+/// States that are asked for.
+fn states(args: &Tasks) -> Vec<State> {
+    if args.all {
+        return State::ALL.to_vec();
+    }
+    let mut states = Vec::new();
+    if args.blocked {
+        states.push(State::Blocked);
+    }
+    if args.running {
+        states.push(State::Running);
+    }
+    if states.is_empty() {
+        states = vec![State::Running, State::Blocked, State::Runnable];
+    }
+    states
+}
+
+/// What is printed.
+struct Page<'a> {
+    file: &'a Snapshot,
+    calibration: &'a Calibration,
+    histories: &'a Histories,
+    color: bool,
+}
+
+impl Page<'_> {
+    /// Nanoseconds from `clock` to the end.
+    fn ago(&self, clock: u64) -> i128 {
+        let c = self.calibration;
+        (c.boot(self.histories.now) - c.boot(clock)).max(0)
+    }
+
+    fn count(&self, state: State) -> usize {
+        self.histories.states.get(&state).copied().unwrap_or(0)
+    }
+
+    fn text(&self, args: &Tasks, out: &mut Vec<u8>) {
+        let (c, now) = (self.calibration, self.histories.now);
+        let start = out.len();
+        if let Some(system) = &self.file.system {
+            put(
+                out,
+                format_args!("{} {}, ", text(&system.host), text(&system.release)),
+            );
+        }
+        put(out, format_args!("{} s after boot", seconds(c.boot(now))));
+        if c.is_known() {
+            put(out, format_args!(", {}", iso8601(c.real(now))));
+        }
+        let counts: Vec<String> = State::ALL
+            .into_iter()
+            .filter(|state| self.count(*state) != 0)
+            .map(|state| format!("{} {}", self.count(state), state.name()))
+            .collect();
+        let all: usize = self.histories.states.values().sum();
+        put(out, format_args!(": {all} tasks with records"));
+        if all != 0 {
+            put(out, format_args!(": {}", counts.join(", ")));
+        }
+        escape_from(out, start);
+        out.push(b'\n');
+        for history in &self.histories.tasks {
+            out.push(b'\n');
+            self.task(history, out);
+        }
+        if self.histories.tasks.is_empty() {
+            let what = match (args.pid.as_slice(), args.blocked, args.running) {
+                ([], true, false) => "none of them is blocked",
+                ([], false, true) => "none of them is running",
+                ([], ..) => "none of them is running or blocked; --all shows them",
+                _ => "there is no such task",
+            };
+            put(out, format_args!("{what}\n"));
+        }
+    }
+
+    fn task(&self, h: &History, out: &mut Vec<u8>) {
+        let t = &h.task;
+        if self.color {
+            out.extend_from_slice(b"\x1b[1m");
+        }
+        let start = out.len();
+        out.extend_from_slice(until_nul(&t.comm));
+        put(out, format_args!("[{}]", t.pid));
+        if t.tgid != t.pid {
+            put(out, format_args!(" of {}", t.tgid));
+        }
+        let letter = char::from(match t.letter {
+            0 => b'?',
+            letter => letter,
+        });
+        match (t.state, t.cpu) {
+            (State::Running, Some(cpu)) => put(out, format_args!(": running on CPU {cpu}")),
+            (State::Exited, _) => {
+                let ago = seconds(self.ago(t.exit_clock));
+                put(out, format_args!(": exited {ago} s ago"));
+            }
+            (state, Some(cpu)) => put(
+                out,
+                format_args!(": {} ({letter}), last on CPU {cpu}", state.name()),
+            ),
+            (state, None) => put(out, format_args!(": {} ({letter})", state.name())),
+        }
+        if t.crashed {
+            out.extend_from_slice(b", where the machine crashed");
+        }
+        match h.last {
+            Some(last) => put(
+                out,
+                format_args!(", last record {} s ago", seconds(self.ago(last))),
+            ),
+            None => out.extend_from_slice(b", no record"),
+        }
+        escape_from(out, start);
+        if self.color {
+            out.extend_from_slice(b"\x1b[0m");
+        }
+        out.push(b'\n');
+        let mut lines: Vec<&Line> = h.records.iter().chain(&h.interrupts).collect();
+        lines.sort_by_key(|line| line.clock);
+        for line in lines {
+            let ago = seconds(self.ago(line.clock));
+            put(out, format_args!("{ago:>14} s ago "));
+            out.extend_from_slice(&line.text);
+        }
+    }
+
+    fn json(&self, out: &mut Vec<u8>) {
+        let (c, now) = (self.calibration, self.histories.now);
+        let mut o = Object::new(out);
+        o.text("type", "tasks");
+        let system = self.file.system.as_ref();
+        o.text("release", system.map(|s| text(&s.release)).as_deref());
+        o.text("host", system.map(|s| text(&s.host)).as_deref());
+        o.number("clock", now);
+        o.number("boot_ns", c.boot(now));
+        o.number("wall_ns", c.real(now));
+        for state in State::ALL {
+            o.number(state.name(), self.count(state) as u64);
+        }
+        o.end();
+        out.push(b'\n');
+        for h in &self.histories.tasks {
+            self.json_task(h, out);
+        }
+    }
+
+    fn json_task(&self, h: &History, out: &mut Vec<u8>) {
+        let t = &h.task;
+        let mut o = Object::new(out);
+        o.text("type", "task");
+        o.number("pid", t.pid);
+        o.number("tgid", t.tgid);
+        o.text("comm", text(&t.comm).as_str());
+        o.text("state", t.state.name());
+        let letter = char::from(t.letter).to_string();
+        o.text("letter", Some(letter.as_str()).filter(|_| t.letter != 0));
+        o.maybe("cpu", t.cpu);
+        flag(&mut o, "kernel_thread", t.kernel);
+        flag(&mut o, "crashed", t.crashed);
+        o.maybe("silent_ns", h.last.map(|last| self.ago(last)));
+        let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
+        o.maybe("exited_ns", exited);
+        list(o.key("records"), &h.records);
+        list(o.key("interrupts"), &h.interrupts);
+        o.end();
+        out.push(b'\n');
+    }
+}
+
+fn flag(o: &mut Object<'_>, key: &'static str, is: bool) {
+    let out = o.key(key);
+    out.extend_from_slice(if is { b"true" } else { b"false" });
+}
+
+/// Lines, each of which is an object, as a list.
+fn list(out: &mut Vec<u8>, lines: &[Line]) {
+    out.push(b'[');
+    for (n, line) in lines.iter().enumerate() {
+        if n != 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(line.text.trim_ascii_end());
+    }
+    out.push(b']');
+}
+
+/// `12.345678`.
+fn seconds(ns: i128) -> String {
+    let us = ns.unsigned_abs() / 1000;
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}.{:06}", us / 1_000_000, us % 1_000_000)
+}
+
+fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
+    // Writing to a Vec doesn't fail.
+    let _ = out.write_fmt(args);
+}

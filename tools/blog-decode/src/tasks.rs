@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What each task did last, the likely culprit first.
+//!
+//! A snapshot says what tasks with rings were doing when it was taken, or when the machine stopped.
+//! [`collect`] joins that with the last records of each. Nothing is read but the ends of the rings
+//! that are asked for.
+//!
+//! # Who comes first
+//!
+//! 1. The task that was running on the CPU that crashed.
+//! 2. Tasks that are running or blocked, the one whose last record is the longest ago first: who
+//!    gets on with its work logs, who is stuck doesn't. Of two that are alike, the blocked one.
+//! 3. Tasks that wait for a CPU, in the same order.
+//! 4. All others: sleeping, then ended ones; the latest record first.
+
+use std::{
+    cmp::Reverse,
+    collections::{
+        HashMap,
+        VecDeque, //
+    },
+};
+
+use crate::{
+    clock::Calibration,
+    decode::{
+        Content,
+        Decoder,
+        Entry,
+        Filter,
+        Undecoded, //
+    },
+    merge::{
+        Cause,
+        Stream, //
+    },
+    sidetable::SiteMap,
+    snapshot::Snapshot,
+    wire::{
+        record::Context,
+        snapshot::{
+            COMM_LEN,
+            TASK_CRASHED,
+            TASK_KERNEL,
+            TASK_RUNNING, //
+        },
+    },
+};
+
+/// What a task was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// On a CPU.
+    Running,
+    /// Waits uninterruptibly: D.
+    Blocked,
+    /// Waits for a CPU: R.
+    Runnable,
+    /// Waits: S; or for work, as a kernel thread: I.
+    Sleeping,
+    /// Stopped, traced or parked: T, t, P.
+    Stopped,
+    /// Has ended, but is still there: X, Z.
+    Ending,
+    /// Has ended.
+    Exited,
+    /// Not known: the section with the tasks is lost.
+    Unknown,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Running,
+        Self::Blocked,
+        Self::Runnable,
+        Self::Sleeping,
+        Self::Stopped,
+        Self::Ending,
+        Self::Exited,
+        Self::Unknown,
+    ];
+
+    /// From the letter that ps shows.
+    fn from_letter(letter: u8) -> Self {
+        match letter {
+            b'R' => Self::Runnable,
+            b'D' => Self::Blocked,
+            b'S' | b'I' => Self::Sleeping,
+            b'T' | b't' | b'P' => Self::Stopped,
+            b'X' | b'Z' => Self::Ending,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Blocked => "blocked",
+            Self::Runnable => "runnable",
+            Self::Sleeping => "sleeping",
+            Self::Stopped => "stopped",
+            Self::Ending => "ending",
+            Self::Exited => "exited",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Thread id.
+    pub pid: i32,
+    /// Process id.
+    pub tgid: i32,
+    /// Name, NUL padded.
+    pub comm: [u8; COMM_LEN],
+    /// What it was doing.
+    pub state: State,
+    /// The same as ps shows it, 0: not known.
+    pub letter: u8,
+    /// CPU that it ran on, then or before.
+    pub cpu: Option<u32>,
+    /// It is a kernel thread.
+    pub kernel: bool,
+    /// The machine crashed on its CPU while it was running.
+    pub crashed: bool,
+    /// When it ended, in the ring's clock; 0: it lives.
+    pub exit_clock: u64,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Tasks in these states.
+    pub states: Vec<State>,
+    /// Only these threads or processes; empty is all. They are wanted in any state.
+    pub pids: Vec<i32>,
+    /// As many records of each component.
+    pub records: usize,
+}
+
+impl Wanted {
+    fn wants(&self, task: &Task) -> bool {
+        match self.pids.as_slice() {
+            [] => task.crashed || self.states.contains(&task.state),
+            pids => pids.contains(&task.pid) || pids.contains(&task.tgid),
+        }
+    }
+}
+
+/// A record, or a loss, in the form that was asked for.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its time.
+    pub clock: u64,
+    /// It.
+    pub text: Vec<u8>,
+}
+
+/// A task and its last records.
+pub struct History {
+    /// The task.
+    pub task: Task,
+    /// When it logged its last record, if that is there.
+    pub last: Option<u64>,
+    /// Its last records, the newest last.
+    pub records: Vec<Line>,
+    /// Of a running task: the last records of interrupts on its CPU.
+    pub interrupts: Vec<Line>,
+}
+
+/// All tasks.
+pub struct Histories {
+    /// Those that were asked for, the likely culprit first.
+    pub tasks: Vec<History>,
+    /// How many there are in each state, asked for or not.
+    pub states: HashMap<State, usize>,
+    /// When the snapshot was taken, or the machine stopped.
+    pub now: u64,
+    /// What could not be decoded.
+    pub undecoded: Undecoded,
+    /// Records that are damaged, of those that were looked at.
+    pub damaged: u64,
+}
+
+/// A task by thread id and end.
+type Key = (i32, u64);
+
+/// All tasks that a file tells of.
+fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
+    let mut tasks = HashMap::new();
+    for t in &file.tasks {
+        let running = t.flags & TASK_RUNNING != 0;
+        let task = Task {
+            pid: t.pid,
+            tgid: t.tgid,
+            comm: t.comm,
+            state: match running {
+                true => State::Running,
+                false => State::from_letter(t.state),
+            },
+            letter: t.state,
+            cpu: (t.cpu != u32::MAX).then_some(t.cpu),
+            kernel: t.flags & TASK_KERNEL != 0,
+            crashed: t.flags & TASK_CRASHED != 0,
+            exit_clock: 0,
+        };
+        tasks.insert((t.pid, 0), task);
+    }
+    // Those that have ended; and all, if the section with the tasks is lost.
+    for ring in file.rings.iter().filter_map(|r| r.ring.as_ref()) {
+        if ring.context != Context::Task as u8 {
+            continue;
+        }
+        let exit_clock = match ring.retired {
+            0 => 0,
+            _ => ring.exit_clock.max(1),
+        };
+        tasks.entry((ring.pid, exit_clock)).or_insert(Task {
+            pid: ring.pid,
+            tgid: ring.tgid,
+            comm: ring.comm,
+            state: match exit_clock {
+                0 => State::from_letter(ring.task_state),
+                _ => State::Exited,
+            },
+            letter: ring.task_state,
+            cpu: None,
+            kernel: false,
+            crashed: false,
+            exit_clock,
+        });
+    }
+    tasks
+}
+
+/// Whose a ring is.
+fn owner(stream: &Stream) -> Option<Key> {
+    let ring = stream.ring.as_ref()?;
+    (ring.context == Context::Task as u8).then_some(match ring.retired {
+        0 => (ring.pid, 0),
+        _ => (ring.pid, ring.exit_clock.max(1)),
+    })
+}
+
+/// Leaves of a ring its last `records` records.
+fn cut(stream: &mut Stream, records: usize) {
+    let mut left = records as u64;
+    let mut from = stream.pages.len();
+    while from > 0 && left > 0 {
+        from -= 1;
+        left = left.saturating_sub(stream.pages[from].1.info.records().into());
+    }
+    // Of a page that another file has more of, or that is in pieces, all pieces are needed; they
+    // are few.
+    stream.pages.drain(..from);
+    if let Some((_, first)) = stream.pages.first() {
+        stream.from = stream.from.max(first.info.first);
+    }
+}
+
+/// Lines of one task or interrupt context, by component.
+#[derive(Default)]
+struct Lines {
+    last: Option<u64>,
+    by_component: HashMap<String, VecDeque<Line>>,
+}
+
+impl Lines {
+    fn push(&mut self, entry: &Entry<'_>, most: usize, text: Vec<u8>) {
+        if matches!(entry.content, Content::Record(_)) {
+            self.last = self.last.max(Some(entry.clock));
+        }
+        let lines = match self.by_component.get_mut(&entry.stream.component) {
+            Some(lines) => lines,
+            None => self
+                .by_component
+                .entry(entry.stream.component.clone())
+                .or_default(),
+        };
+        lines.push_back(Line {
+            clock: entry.clock,
+            text,
+        });
+        if lines.len() > most {
+            lines.pop_front();
+        }
+    }
+
+    /// All lines in the order of time.
+    fn sorted(self) -> Vec<Line> {
+        let mut lines: Vec<Line> = self.by_component.into_values().flatten().collect();
+        lines.sort_by_key(|line| line.clock);
+        lines
+    }
+}
+
+/// Joins tasks and their last records. `streams` are all rings of `file`, of components that are
+/// asked for; `render` makes a line of an entry.
+pub fn collect(
+    file: &[Snapshot; 1],
+    mut streams: Vec<Stream>,
+    (calibrations, maps): (&[Calibration], &[SiteMap]),
+    wanted: &Wanted,
+    mut render: impl FnMut(&Entry<'_>) -> Vec<u8>,
+) -> Histories {
+    let tasks = tasks_of(&file[0]);
+    let mut states = HashMap::new();
+    for task in tasks.values() {
+        *states.entry(task.state).or_insert(0) += 1;
+    }
+    let cpus: Vec<u32> = tasks
+        .values()
+        .filter(|t| t.state == State::Running && wanted.wants(t))
+        .filter_map(|t| t.cpu)
+        .collect();
+    let is_wanted = |key: &Key| tasks.get(key).is_some_and(|t| wanted.wants(t));
+    streams.retain(|stream| match (owner(stream), stream.cpu()) {
+        (Some(key), _) => is_wanted(&key),
+        (None, Some(cpu)) => cpus.contains(&cpu),
+        // Anyone's.
+        (None, None) => true,
+    });
+    for stream in &mut streams {
+        if stream.shared().is_none() {
+            cut(stream, wanted.records);
+        }
+    }
+
+    let mut of_tasks: HashMap<Key, Lines> = HashMap::new();
+    let mut of_cpus: HashMap<u32, Lines> = HashMap::new();
+    let mut now = calibrations
+        .first()
+        .and_then(Calibration::taken)
+        .map_or(0, |pair| pair.clock);
+    let filter = Filter::default();
+    let mut decoder = Decoder::new(file, &streams, calibrations, maps, &filter);
+    let result = decoder.run(|entry| {
+        if let Content::Record(_) = entry.content {
+            now = now.max(entry.clock);
+        }
+        // That a ring has overwritten its oldest records is no news.
+        if let Content::Loss {
+            cause: Cause::Overwritten,
+            ..
+        } = entry.content
+        {
+            return Ok::<_, std::convert::Infallible>(());
+        }
+        let by_task = owner(entry.stream).or_else(|| {
+            // In a shared ring, only a task that lives can be told by its number.
+            let key = (entry.writer.task?.pid, 0);
+            is_wanted(&key).then_some(key)
+        });
+        let lines = match (by_task, entry.writer.cpu) {
+            (Some(key), _) => of_tasks.entry(key).or_default(),
+            (None, Some(cpu)) if cpus.contains(&cpu) => of_cpus.entry(cpu).or_default(),
+            _ => return Ok(()),
+        };
+        lines.push(entry, wanted.records, render(entry));
+        Ok(())
+    });
+    match result {
+        Ok(()) => {}
+        Err(never) => match never {},
+    }
+    let damaged = decoder.counts().map(|c| c.damaged).sum();
+    let undecoded = decoder.undecoded.clone();
+
+    let chosen = tasks.into_iter().filter(|(_, task)| wanted.wants(task));
+    let mut histories: Vec<History> = chosen
+        .map(|(key, task)| {
+            let lines = of_tasks.remove(&key).unwrap_or_default();
+            let cpu = task.cpu.filter(|_| task.state == State::Running);
+            let interrupts = cpu.and_then(|cpu| of_cpus.remove(&cpu));
+            History {
+                task,
+                last: lines.last,
+                records: lines.sorted(),
+                interrupts: interrupts.map(Lines::sorted).unwrap_or_default(),
+            }
+        })
+        .collect();
+    histories.sort_by_key(|h| rank(h, now));
+    Histories {
+        tasks: histories,
+        states,
+        now,
+        undecoded,
+        damaged,
+    }
+}
+
+/// What histories are sorted by: see the top of this file.
+fn rank(h: &History, now: u64) -> (u8, Reverse<u64>, State, i32, u64) {
+    let silence = h.last.map(|last| now.saturating_sub(last));
+    let (class, by) = match h.task.state {
+        _ if h.task.crashed => (0, 0),
+        // Who has left no record is no more suspicious than who has just left one.
+        State::Running | State::Blocked => (1, silence.unwrap_or(0)),
+        State::Runnable => (2, silence.unwrap_or(0)),
+        State::Sleeping | State::Stopped | State::Unknown => {
+            (3, u64::MAX - silence.unwrap_or(u64::MAX))
+        }
+        State::Ending | State::Exited => (4, u64::MAX - silence.unwrap_or(u64::MAX)),
+    };
+    let state = match h.task.state {
+        State::Blocked => State::Running,
+        State::Running => State::Blocked,
+        other => other,
+    };
+    (class, Reverse(by), state, h.task.pid, h.task.exit_clock)
+}
