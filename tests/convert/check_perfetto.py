@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Checks a Perfetto trace that protoc has decoded by the project's published definitions
+(text on standard input), and prints TAP: it has no field that they don't know, and it
+keeps the rules by which the trace processor builds tracks:
+
+- the first packet of a sequence clears the incremental state, and tells of the clocks;
+- a track is described once, before its first event and before its children;
+- a thread's track names its process, and is below that process's track;
+- each event is an instant with a name, on a described track, with a time of a clock
+  that was told of.
+
+usage: protoc --decode perfetto.protos.Trace ... | check_perfetto.py EVENTS
+"""
+
+import re
+import sys
+
+LINE = re.compile(r'^ *(?:(?P<end>})|(?P<key>[\w]+)(?:: (?P<value>.*)| (?P<begin>{)))$')
+
+
+def parse(lines):
+    """Packets one by one, as dicts of lists; an unknown field is an error."""
+    stack, unknown = [{}], []
+    for line in lines:
+        match = LINE.match(line.rstrip("\n"))
+        if not match:
+            raise SystemExit(f"not protoc's text: {line!r}")
+        if match["end"]:
+            done = stack.pop()
+            if len(stack) == 1:
+                yield done, unknown
+                stack, unknown = [{}], []
+            continue
+        if match["key"].isdigit():
+            unknown.append(line.strip())
+        if match["begin"]:
+            inner = {}
+            stack[-1].setdefault(match["key"], []).append(inner)
+            stack.append(inner)
+        else:
+            stack[-1].setdefault(match["key"], []).append(match["value"])
+
+
+def one(message, key):
+    """The value of a field that is there at most once."""
+    values = message.get(key, [None])
+    if len(values) > 1:
+        raise ValueError(f"{key} is there {len(values)} times")
+    return values[0]
+
+
+class Trace:
+    """What is known so far."""
+
+    def __init__(self):
+        self.tracks = {}
+        self.clocks = set()
+        self.cleared = False
+        self.events = 0
+
+    def packet(self, packet):
+        """Takes the next one; ValueError if it breaks a rule."""
+        if one(packet, "trusted_packet_sequence_id") in (None, "0"):
+            raise ValueError("no sequence")
+        if int(one(packet, "sequence_flags") or 0) & 1:
+            self.cleared = True
+        if not self.cleared:
+            raise ValueError("the state was never cleared")
+        if snapshot := one(packet, "clock_snapshot"):
+            for clock in snapshot["clocks"]:
+                self.clocks.add(one(clock, "clock_id"))
+        elif descriptor := one(packet, "track_descriptor"):
+            self.track(descriptor)
+        elif event := one(packet, "track_event"):
+            self.event(packet, event)
+        else:
+            raise ValueError("an empty packet")
+
+    def track(self, descriptor):
+        uuid, parent = one(descriptor, "uuid"), one(descriptor, "parent_uuid")
+        if uuid in (None, "0") or uuid in self.tracks:
+            raise ValueError(f"track {uuid} is described again, or is 0")
+        if parent is not None and parent not in self.tracks:
+            raise ValueError(f"track {uuid} is below {parent}, which is not described")
+        if thread := one(descriptor, "thread"):
+            process = one(self.tracks[parent], "process")
+            if not process or one(process, "pid") != one(thread, "pid"):
+                raise ValueError(f"thread {one(thread, 'tid')} is not below its process")
+        elif not one(descriptor, "process") and not one(descriptor, "name"):
+            raise ValueError(f"track {uuid} has no name")
+        self.tracks[uuid] = descriptor
+
+    def event(self, packet, event):
+        if one(event, "type") != "TYPE_INSTANT" or not event.get("name"):
+            raise ValueError("no instant, or without a name")
+        if one(event, "track_uuid") not in self.tracks:
+            raise ValueError(f"on track {one(event, 'track_uuid')}, which is not described")
+        if one(packet, "timestamp_clock_id") not in self.clocks or not packet.get("timestamp"):
+            raise ValueError("without a time of a known clock")
+        for annotation in event.get("debug_annotations", []):
+            if one(annotation, "name") is None or len(annotation) != 2:
+                raise ValueError(f"an annotation is not a name and a value: {annotation}")
+        self.events += 1
+
+
+def main():
+    trace, unknown, broken = Trace(), [], []
+    for number, (packet, fields) in enumerate(parse(sys.stdin)):
+        unknown += fields
+        try:
+            trace.packet(packet)
+        except (ValueError, KeyError) as e:
+            broken.append(f"packet {number}: {e}")
+    tests = (
+        ("no field is unknown to Perfetto's definitions", not unknown, unknown),
+        ("all packets keep the trace processor's rules", not broken, broken),
+        ("no event is missing", trace.events == int(sys.argv[1]),
+         [f"{trace.events} events, not {sys.argv[1]}"]),
+    )
+    for name, good, why in tests:
+        print(("ok - " if good else "not ok - ") + f"perfetto: {name}")
+        for line in [] if good else why[:10]:
+            print(f"  | {line}")
+    return not all(good for _, good, _ in tests)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
