@@ -32,6 +32,7 @@ use crate::{
     control,
     glue,
     registry,
+    stalled,
     stats, //
 };
 
@@ -60,7 +61,7 @@ const GLOBAL: [GlobalFile; 5] = [
     },
     GlobalFile {
         name: c"tasks",
-        show: stats::show_tasks,
+        show: stalled::show_tasks,
         write: None,
     },
     GlobalFile {

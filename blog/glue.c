@@ -83,6 +83,24 @@ static const struct kernel_param_ops blog_max_kb_ops = {
 module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
 MODULE_PARM_DESC(max_kb, "Limit for the pages of all components in KiB (default 0: an eighth of memory)");
 
+static unsigned int blog_stalled_secs = 10;
+module_param_named(stalled_secs, blog_stalled_secs, uint, 0644);
+MODULE_PARM_DESC(stalled_secs, "Seconds after which a blocked task that logs nothing is called stalled (default 10)");
+
+static bool blog_stuck_hint = true;
+module_param_named(stuck_hint, blog_stuck_hint, bool, 0644);
+MODULE_PARM_DESC(stuck_hint, "Say after a report of a hung task or soft lockup what that task has logged (default Y)");
+
+u32 blog_param_stalled_secs(void)
+{
+	return READ_ONCE(blog_stalled_secs);
+}
+
+bool blog_param_stuck_hint(void)
+{
+	return READ_ONCE(blog_stuck_hint);
+}
+
 const char *blog_param_clock(void)
 {
 	return blog_clock;
@@ -223,10 +241,13 @@ void blog_tls_unlock(unsigned long flags)
 	raw_spin_unlock_irqrestore(&blog_tls_spinlock, flags);
 }
 
-char blog_task_state(struct task_struct *tsk)
+#if IS_ENABLED(CONFIG_BLOG_KUNIT_TEST)
+/* What state_letter() of rust/kernel/blog/root.rs is to say. */
+char blog_state_letter(u32 state, u32 exit_state)
 {
-	return task_state_to_char(tsk);
+	return task_index_to_char(__task_state_index(state, exit_state));
 }
+#endif
 
 void blog_key_set(struct static_key *key, bool on)
 {

@@ -39,7 +39,6 @@ extern "C" {
     fn blog_current() -> *mut c_void;
     fn blog_tls_lock() -> c_ulong;
     fn blog_tls_unlock(flags: c_ulong);
-    fn blog_task_state(task: *mut c_void) -> c_char;
     #[cfg(CONFIG_JUMP_LABEL)]
     fn blog_key_set(key: *mut bindings::static_key, on: bool);
     fn blog_quiesce();
@@ -50,6 +49,8 @@ extern "C" {
     fn blog_ram_kb() -> c_ulong;
     fn blog_param_max_kb() -> u32;
     fn blog_param_clock() -> *const c_char;
+    fn blog_param_stalled_secs() -> u32;
+    fn blog_param_stuck_hint() -> bool;
     fn blog_tsc_quality(khz: *mut u32) -> u32;
     fn blog_clock_mono() -> u64;
     fn blog_clock_tsc() -> u64;
@@ -82,6 +83,7 @@ extern "C" {
 extern "C" {
     fn blog_register_task_hook(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> c_int;
     fn blog_unregister_task_hook();
+    fn blog_set_stuck_hook(f: Option<unsafe extern "C" fn(*mut bindings::task_struct)>);
 }
 
 /// Whether the rings' clock is the TSC. Any context.
@@ -170,16 +172,6 @@ impl Drop for TlsGuard {
     }
 }
 
-/// The state letter of a task.
-///
-/// # Safety
-///
-/// `task` must be valid.
-pub(crate) unsafe fn task_state(task: *mut bindings::task_struct) -> u8 {
-    // SAFETY: By this function's requirement.
-    unsafe { blog_task_state(task.cast()) as u8 }
-}
-
 /// Switches a static key. Process context.
 ///
 /// # Safety
@@ -247,6 +239,18 @@ pub(crate) fn max_kb() -> u32 {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock()) }
+}
+
+/// The value of the parameter `stalled_secs`.
+pub(crate) fn param_stalled_secs() -> u32 {
+    // SAFETY: No requirements.
+    unsafe { blog_param_stalled_secs() }
+}
+
+/// The value of the parameter `stuck_hint`. Any context.
+pub(crate) fn param_stuck_hint() -> bool {
+    // SAFETY: No requirements.
+    unsafe { blog_param_stuck_hint() }
 }
 
 /// What is built in.
@@ -329,6 +333,17 @@ pub(crate) unsafe fn register_task_hook(
 pub(crate) fn unregister_task_hook() {
     // SAFETY: Was registered.
     unsafe { blog_unregister_task_hook() };
+}
+
+/// Has `f` called for each task that a detector has reported as stuck, or with `None` ends that: no
+/// call runs any more on return.
+///
+/// # Safety
+///
+/// `f` must be callable until then.
+pub(crate) unsafe fn set_stuck_hook(f: Option<unsafe extern "C" fn(*mut bindings::task_struct)>) {
+    // SAFETY: By this function's requirement.
+    unsafe { blog_set_stuck_hook(f) };
 }
 
 /// Makes a text file: `kind` and `data` go to `blog_text_show` and `blog_text_write`.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The built-in part of BLog: the hook that free_task() calls for a task that
- * owns rings, and the one for a crash. The logger itself may be a module, so it
- * registers the function here when it is ready and takes it back before it
- * goes. At a crash there is nothing to call: what is done then is built in.
+ * owns rings, and those for stuck tasks and for a crash. The logger itself may
+ * be a module, so it registers its functions here when it is ready and takes
+ * them back before it goes. At a crash there is nothing to call: what is done
+ * then is built in.
  *
  * Nothing here looks at what tsk->blog_tls points to, and nothing here is on a
  * logging path.
@@ -90,6 +91,39 @@ void blog_unregister_task_hook(void)
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(blog_unregister_task_hook);
+
+static void (__rcu *blog_stuck_hook)(struct task_struct *tsk);
+
+/**
+ * blog_task_stuck - a detector has reported a task as stuck
+ * @tsk: the task
+ *
+ * Called by the detectors of hung tasks and of soft lockups behind their
+ * reports, the latter in a timer interrupt; not in an NMI.
+ */
+void blog_task_stuck(struct task_struct *tsk)
+{
+	void (*hook)(struct task_struct *tsk);
+
+	rcu_read_lock();
+	hook = rcu_dereference(blog_stuck_hook);
+	if (hook && tsk->blog_tls)
+		hook(tsk);
+	rcu_read_unlock();
+}
+
+/**
+ * blog_set_stuck_hook - ask to be called for each task that is stuck
+ * @fn: called under rcu_read_lock(), must not sleep; NULL ends that, and when
+ *	this returns, no call is running any more
+ */
+void blog_set_stuck_hook(void (*fn)(struct task_struct *tsk))
+{
+	rcu_assign_pointer(blog_stuck_hook, fn);
+	if (!fn)
+		synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(blog_set_stuck_hook);
 
 /**
  * blog_crash - the machine is about to stop

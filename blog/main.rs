@@ -21,6 +21,7 @@
 //! | `snapshot.rs`, `sort.rs` | the reader of all that there is |
 //! | `stream.rs` | the reader of what comes |
 //! | `sections.rs`, `piece.rs` | what both write: sections, and parts of pages |
+//! | `stalled.rs` | who logs, and who has stopped |
 //! | `root.rs` | what crash tools find of all that |
 //! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
 //!
@@ -44,6 +45,7 @@ mod root;
 mod sections;
 mod snapshot;
 mod sort;
+mod stalled;
 mod stats;
 mod stream;
 mod table;
@@ -75,6 +77,7 @@ impl kernel::Module for Blog {
             task::stop();
             return Err(e);
         }
+        stalled::init();
         Ok(Self)
     }
 }
@@ -82,6 +85,7 @@ impl kernel::Module for Blog {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
+        stalled::stop();
         root::stop();
         worker::stop();
         stream::stop();
@@ -123,6 +127,16 @@ mod tests {
         use super::rig;
         use kernel::prelude::*;
         include!("tests/core_ring.rs");
+    }
+    mod root {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_root.rs");
+    }
+    mod stalled {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_stalled.rs");
     }
     mod stream {
         use super::rig;

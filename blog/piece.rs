@@ -12,7 +12,8 @@ use kernel::blog::record::{
     Lost,
     CONTROL_SIZE,
     PAGE_HEADER_SIZE,
-    TASK_SIZE, //
+    TASK_SIZE,
+    TS_MASK, //
 };
 
 /// A position in a ring, and what to say to who reads on from there.
@@ -79,6 +80,27 @@ pub(crate) fn next_of(page: &[u8]) -> Option<u32> {
 /// Published end of a copied page.
 pub(crate) fn end_of(page: &[u8]) -> Option<u32> {
     get_u32(page, COMMIT)
+}
+
+/// Time of the last record of a copied page that isn't a control record; `None`: it has none.
+pub(crate) fn last_time(page: &[u8]) -> Option<u64> {
+    let (mut at, end) = (PAGE_HEADER_SIZE, end_of(page)? as usize);
+    let (mut now, mut last) = (get(page, BASE)?, None);
+    while at < end {
+        let header = Header(get(page, at)?);
+        let extend = header.site() == 0
+            && Control::from_word(get_u32(page, at + 8)?) == Some(Control::TimeExtend);
+        now = match extend {
+            true => get(page, at + 12)?,
+            // There is less than a turn of the low bits between two of them.
+            false => now.wrapping_add(header.ts().wrapping_sub(now) & TS_MASK),
+        };
+        if header.site() != 0 {
+            last = Some(now);
+        }
+        at = at.checked_add(header.size())?;
+    }
+    last
 }
 
 /// Room for a lost and a task record.

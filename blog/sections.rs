@@ -33,17 +33,22 @@ use kernel::{
 use crate::{
     clock,
     glue,
-    registry, //
+    registry,
+    task, //
 };
 
 /// Images in one section.
 const IMAGES: usize = 64;
+/// Tasks in one section.
+const TASKS: usize = 128;
 /// Room for a page, and for what a reader may add to it.
 const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
 /// Room for the largest section: its header, a page and what stands before it; or images.
 const ROOM: usize = {
     let page = size_of::<format::SectionHeader>() + size_of::<format::Page>() + PAGE_ROOM + 8;
     let images = size_of::<format::SectionHeader>() + IMAGES * size_of::<format::Image>() + 8;
+    let tasks = size_of::<format::SectionHeader>() + TASKS * size_of::<format::Task>() + 8;
+    assert!(tasks <= page);
     if page > images {
         page
     } else {
@@ -94,7 +99,7 @@ macro_rules! plain {
     )*};
 }
 
-plain!(FileHeader SectionHeader System Clock ClockPair Image Component Ring Page End);
+plain!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
 
 /// The section of a ring of which `info` tells.
 pub(crate) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
@@ -241,6 +246,26 @@ impl Sections {
         }
         self.end(Kind::Images)?;
         Ok(true)
+    }
+
+    /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from` is
+    /// that of [`task::next`]. False: there are none.
+    pub(crate) fn tasks(&mut self, from: &mut u32, slot: Option<u8>) -> Result<bool> {
+        self.begin()?;
+        let mut any = false;
+        for _ in 0..TASKS {
+            let Some(task) = task::next(from, slot) else {
+                break;
+            };
+            self.push(task.as_bytes())?;
+            any = true;
+        }
+        if any {
+            self.end(Kind::Tasks)?;
+        } else {
+            self.out.clear();
+        }
+        Ok(any)
     }
 
     pub(crate) fn component(&mut self, section: &format::Component) -> Result {

@@ -120,8 +120,8 @@ fn list_rings(state: &State, inner: &Inner, list: &mut KVVec<ListedRing>) -> Res
         let mut task_state = 0;
         if info.state == RingState::Live && info.owner.context == Context::Task {
             if let Ok(at) = writers.binary_search_by_key(&id, |writer| writer.ring) {
-                task_state = writers[at].state;
-                info.owner.comm = writers[at].comm;
+                task_state = writers[at].task.state;
+                info.owner.comm = writers[at].task.comm;
             }
         }
         let ring = ListedRing {
@@ -195,6 +195,7 @@ enum Step {
     System,
     Clock,
     Images,
+    Tasks,
     Component,
     Ring(usize),
     /// Pages of the ring with this place in the list.
@@ -210,6 +211,8 @@ pub(crate) struct Progress {
     only: Option<Arc<State>>,
     step: Step,
     out: Sections,
+    /// Where to look for the next task.
+    task: u32,
     /// Where to look for the next component.
     slot: usize,
     /// The component that it is at, its rings and pages in order.
@@ -236,6 +239,7 @@ impl Progress {
             only,
             step: Step::File,
             out: Sections::new()?,
+            task: 0,
             slot: 0,
             current: None,
             generation: 0,
@@ -267,8 +271,15 @@ impl Progress {
             }
             Step::Images => match self.out.images()? {
                 true => Step::Images,
-                false => Step::Component,
+                false => Step::Tasks,
             },
+            Step::Tasks => {
+                let only = self.only.as_ref().map(|state| state.slot());
+                match self.out.tasks(&mut self.task, only)? {
+                    true => Step::Tasks,
+                    false => Step::Component,
+                }
+            }
             Step::Component => self.component()?,
             Step::Ring(n) => self.ring(n)?,
             Step::Pages(n) => self.page(n)?,

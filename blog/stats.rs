@@ -31,7 +31,6 @@ use crate::{
         mode_name, //
     },
     glue,
-    images::name_bytes,
     memory::{
         pages_to_kb,
         used_kb,
@@ -51,6 +50,7 @@ macro_rules! put {
         $f.write_fmt(kernel::prelude::fmt!($text $(, $arg)*))
     };
 }
+pub(crate) use put;
 
 /// Calls `f` with each component.
 fn for_each_component(mut f: impl FnMut(&State) -> fmt::Result) -> fmt::Result {
@@ -144,31 +144,6 @@ fn for_each_ring(inner: &Inner, mut f: impl FnMut(u32, Info) -> fmt::Result) -> 
         }
     }
     Ok(())
-}
-
-/// The file `tasks`: one line for each task's ring.
-pub(crate) fn show_tasks(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for_each_component(|state| {
-        state.with(|inner| {
-            for_each_ring(inner, |id, info| {
-                if info.owner.pid < 0 {
-                    return Ok(());
-                }
-                put!(
-                    f,
-                    "{} ring {id} pid {} tgid {} ended {} pages {} records {} lost {} comm {}\n",
-                    state.name(),
-                    info.owner.pid,
-                    info.owner.tgid,
-                    u8::from(info.state == RingState::Retired),
-                    info.pages,
-                    info.records,
-                    info.lost.iter().fold(0u64, |sum, n| sum.wrapping_add(*n)),
-                    BStr::from_bytes(name_bytes(&info.owner.comm)),
-                )
-            })
-        })
-    })
 }
 
 /// The file `stats` of a component.

@@ -28,11 +28,16 @@ use kernel::{
     bindings,
     blog::{
         ring::{
+            Info,
             Ring,
             Tls,
             MAX_COMPONENTS, //
         },
-        root, //
+        root::{
+            self,
+            state_letter, //
+        },
+        snapshot, //
     },
     prelude::*, //
 };
@@ -268,10 +273,8 @@ pub(crate) fn forget(slot: u8) {
 pub(crate) struct Writer {
     /// Id of the ring.
     pub(crate) ring: u32,
-    /// State letter of the task.
-    pub(crate) state: u8,
-    /// Name of the task as it is now.
-    pub(crate) comm: [u8; 16],
+    /// The task as it is now.
+    pub(crate) task: snapshot::Task,
 }
 
 /// Calls `f` for each task that has a ring of the component in `slot`.
@@ -290,13 +293,116 @@ pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
         let writer = unsafe {
             Writer {
                 ring: (*ring).id(),
-                state: glue::task_state(task),
-                comm: comm(task),
+                task: facts(task),
             }
         };
         drop(guard);
         f(writer);
     }
+}
+
+/// The next task that has a ring of the component in `slot`, or of any where that is `None`.
+///
+/// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
+/// may be left out.
+pub(crate) fn next(from: &mut u32, slot: Option<u8>) -> Option<snapshot::Task> {
+    let wanted = |n: usize| slot.is_none_or(|slot| usize::from(slot) == n);
+    while let Some(table) = SLAB.table(*from) {
+        *from += 1;
+        let _guard = glue::lock_tls();
+        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
+        let mut rings = table.rings.iter().enumerate();
+        let has = rings.any(|(n, ring)| wanted(n) && !ring.load(Relaxed).is_null());
+        if !task.is_null() && has {
+            // SAFETY: A table's task is valid while the lock is held.
+            return Some(unsafe { facts(task) });
+        }
+    }
+    None
+}
+
+/// Calls `f` for each ring that a task has, and says what it is doing; `None`: it has no table.
+///
+/// # Safety
+///
+/// `task` is valid. Any context but NMI, and not in a log call. `f` runs with the lock of the task
+/// tables held.
+pub(crate) unsafe fn for_each_ring_of(
+    task: *mut bindings::task_struct,
+    mut f: impl FnMut(&State, &Info),
+) -> Option<snapshot::Task> {
+    let _guard = glue::lock_tls();
+    // SAFETY: By this function's requirement.
+    let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
+    // SAFETY: What a task points to is a table of the slab, or null, while the lock is held.
+    for (ring, state) in unsafe { table.as_ref() }?.rings.iter().zip(&STATES) {
+        // SAFETY: A ring in a table is valid, and so are the states, while the lock is held.
+        let (ring, state) = unsafe { (ring.load(Acquire).as_ref(), state.load(Acquire).as_ref()) };
+        if let (Some(state), Some(info)) = (state, ring.and_then(Ring::info)) {
+            f(state, &info);
+        }
+    }
+    // SAFETY: By this function's requirement.
+    Some(unsafe { facts(task) })
+}
+
+/// What a task is doing. It may do something else by now.
+///
+/// # Safety
+///
+/// `task` must be valid.
+unsafe fn facts(task: *const bindings::task_struct) -> snapshot::Task {
+    // SAFETY: By this function's requirement.
+    let (state, exit_state, flags, on_cpu, pid, tgid, comm) = unsafe {
+        (
+            (&raw const (*task).__state).read_volatile(),
+            (&raw const (*task).exit_state).read_volatile(),
+            (&raw const (*task).flags).read_volatile(),
+            (&raw const (*task).on_cpu).read_volatile(),
+            (*task).pid,
+            (*task).tgid,
+            comm(task),
+        )
+    };
+    let kernel = match flags & bindings::PF_KTHREAD {
+        0 => 0,
+        _ => snapshot::TASK_KERNEL,
+    };
+    let running = match on_cpu {
+        0 => 0,
+        _ => snapshot::TASK_RUNNING,
+    };
+    snapshot::Task {
+        pid,
+        tgid,
+        comm,
+        state: state_letter(state, exit_state as u32),
+        flags: kernel | running,
+        reserved: 0,
+        // SAFETY: As above.
+        cpu: unsafe { cpu_of(task) },
+    }
+}
+
+/// The CPU that a task runs on, or ran on last.
+///
+/// # Safety
+///
+/// `task` must be valid.
+#[cfg(any(CONFIG_SMP, CONFIG_UML))]
+unsafe fn cpu_of(task: *const bindings::task_struct) -> u32 {
+    // SAFETY: By this function's requirement.
+    unsafe { (&raw const (*task).thread_info.cpu).read_volatile() }
+}
+
+/// The CPU that a task runs on: there is only one.
+///
+/// # Safety
+///
+/// None.
+#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
+unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
+    0
 }
 
 /// A task's name. It may be torn while the task changes it.

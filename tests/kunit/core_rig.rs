@@ -203,6 +203,11 @@ impl Thread {
         Ok(self.job.lost.load(Relaxed))
     }
 
+    /// The thread.
+    pub(super) fn task(&self) -> *mut bindings::task_struct {
+        self.task
+    }
+
     /// Its thread id.
     pub(super) fn pid(&self) -> i32 {
         // SAFETY: The thread is there until it is stopped.
@@ -257,6 +262,15 @@ pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
     Err(ETIMEDOUT)
 }
 
+/// What a snapshot says of a task.
+pub(super) struct ReadTask {
+    pub(super) pid: i32,
+    pub(super) comm: [u8; 16],
+    pub(super) state: u8,
+    pub(super) flags: u8,
+    pub(super) cpu: u32,
+}
+
 /// What a snapshot says of a component.
 pub(super) struct ReadComponent {
     pub(super) name: KVec<u8>,
@@ -288,6 +302,7 @@ pub(super) struct ReadRing {
 
 /// What is in a snapshot.
 pub(super) struct Read {
+    pub(super) tasks: KVec<ReadTask>,
     pub(super) components: KVec<ReadComponent>,
     pub(super) rings: KVec<ReadRing>,
 }
@@ -344,6 +359,7 @@ impl Read {
         check(u32_at(file, 12)? == ENDIAN, "endian")?;
         check(u32_at(file, 28)? == glue::crc32(0, &file[..28]), "crc")?;
         let mut read = Self {
+            tasks: KVec::new(),
             components: KVec::new(),
             rings: KVec::new(),
         };
@@ -365,6 +381,7 @@ impl Read {
             )?;
             let kind = Kind::from_u16(u32_at(header, 4)? as u16).ok_or(EINVAL)?;
             match kind {
+                Kind::Tasks => read.tasks(payload)?,
                 Kind::Component => read.component(payload)?,
                 Kind::Ring => read.ring(payload)?,
                 Kind::Page => read.page(payload)?,
@@ -383,6 +400,40 @@ impl Read {
         }
         check(ended, "no end")?;
         Ok(read)
+    }
+
+    fn tasks(&mut self, payload: &[u8]) -> Result {
+        check(
+            self.components.is_empty(),
+            "tasks come before all components",
+        )?;
+        check(
+            !payload.is_empty() && payload.len() % 32 == 0,
+            "size of tasks",
+        )?;
+        for task in payload.chunks_exact(32) {
+            let comm = task.get(8..24).ok_or(EINVAL)?;
+            self.tasks.push(
+                ReadTask {
+                    pid: u32_at(task, 0)? as i32,
+                    comm: comm.try_into().map_err(|_| EINVAL)?,
+                    state: task[24],
+                    flags: task[25],
+                    cpu: u32_at(task, 28)?,
+                },
+                GFP_KERNEL,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The task with this thread id.
+    pub(super) fn task(&self, pid: i32) -> Result<&ReadTask> {
+        let mut tasks = self.tasks.iter().filter(|task| task.pid == pid);
+        match (tasks.next(), tasks.next()) {
+            (Some(task), None) => Ok(task),
+            _ => Err(ENOENT),
+        }
     }
 
     fn component(&mut self, payload: &[u8]) -> Result {
