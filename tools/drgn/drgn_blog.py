@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+BLog
+----
+
+What BLog, the binary kernel logger, holds of the running kernel or of a crash dump.
+
+Everything comes from the decoder, ``blog-decode``, which must be in the PATH (or is named
+by the environment variable ``BLOG_DECODE``). Of a dump it makes a snapshot, once for each
+program; of the running kernel it reads ``/sys/kernel/debug/blog/snapshot`` each time.
+Objects are those of ``blog-decode --json``, as dictionaries.
+"""
+
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import warnings
+from typing import Any, Dict, Iterator, List, Optional, Union
+
+__all__ = (
+    "blog_components",
+    "blog_records",
+    "blog_rings",
+    "blog_snapshot",
+    "blog_tables",
+    "print_blog_components",
+    "print_blog_records",
+    "print_blog_rings",
+)
+
+LIVE = "/sys/kernel/debug/blog/snapshot"
+
+# Keys of what is kept in drgn's own cache of the program.
+SNAPSHOT = "blog_snapshot"
+TABLES = "blog_tables"
+
+
+def _run(*args: str) -> subprocess.CompletedProcess:
+    """Run the decoder. What it finds damaged is a warning; if nothing comes out, an error."""
+    decode = os.environ.get("BLOG_DECODE", "blog-decode")
+    try:
+        done = subprocess.run([decode, *args], capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{decode} is not there: install blog-decode, or set BLOG_DECODE"
+        ) from error
+    said = done.stderr.decode(errors="replace").strip()
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"blog-decode {args[0]}: {said or done.returncode}")
+    if done.returncode == 1:
+        warnings.warn(said, stacklevel=3)
+    return done
+
+
+def _objects(prog: Any, command: str, *args: str) -> Iterator[Dict[str, Any]]:
+    for path in prog.cache.get(TABLES, ()):
+        args += ("--sidetable", path)
+    done = _run(command, "--json", *args, blog_snapshot(prog))
+    for line in done.stdout.splitlines():
+        yield json.loads(line)
+
+
+def blog_tables(prog: Any, *paths: str) -> None:
+    """
+    Say where side tables are that are not installed in /lib/modules: files, vmlinux, .ko
+    files, or directories of them.
+
+    >>> blog_tables(prog, "/build/linux")
+    """
+    prog.cache[TABLES] = [os.fspath(path) for path in paths]
+
+
+def blog_snapshot(prog: Any) -> str:
+    """
+    Get the path of the snapshot that the other helpers read. It can be given to
+    ``blog-decode`` as it is, as long as drgn runs.
+
+    >>> blog_snapshot(prog)
+    '/tmp/blog-a8dk2l/snapshot'
+    """
+    dump = getattr(prog, "core_dump_path", None)
+    if dump is None or os.fspath(dump) == "/proc/kcore":
+        return LIVE
+    path = prog.cache.get(SNAPSHOT)
+    if path is None:
+        folder = tempfile.mkdtemp(prefix="blog-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "snapshot")
+        _run("extract", "--vmcore", os.fspath(dump), "-o", path)
+        prog.cache[SNAPSHOT] = path
+    return path
+
+
+def blog_components(prog: Any) -> List[Dict[str, Any]]:
+    """
+    Get all components: name, numbers of rings and records, losses.
+
+    >>> [c["component"] for c in blog_components(prog)]
+    ['rnull']
+    """
+    return [o for o in _objects(prog, "stats") if o["type"] == "component-sum"]
+
+
+def blog_rings(prog: Any, component: Optional[str] = None) -> List[Dict[str, Any]]:
+    """
+    Get the rings (of one component): context, CPU or task, numbers of records, losses.
+
+    >>> [r["comm"] for r in blog_rings(prog, "rnull") if r["context"] == "task"]
+    ['fio', 'kworker/u8:1']
+    """
+    only = () if component is None else ("--component", component)
+    return [o for o in _objects(prog, "stats", *only) if o["type"] == "ring-sum"]
+
+
+def blog_records(
+    prog: Any, task: Union[Any, int, None] = None, n: Optional[int] = None
+) -> List[Dict[str, Any]]:
+    """
+    Get the last ``n`` records of a task, the newest last; of all tasks and interrupts where
+    ``task`` is ``None``, and all there are where ``n`` is. What was lost among them is there
+    too, as objects of type ``lost``.
+
+    :param task: ``struct task_struct *``, or a thread id.
+
+    >>> blog_records(prog, find_task(prog, 417))[-1]["message"]
+    'Write { fua: true } at 8'
+    """
+    only = ()
+    if task is not None:
+        only = ("--pid", str(task if isinstance(task, int) else task.pid.value_()))
+    records = [o for o in _objects(prog, "show", *only) if o["type"] in ("record", "lost")]
+    return records if n is None else records[max(len(records) - n, 0) :]
+
+
+def _lost(item: Dict[str, Any]) -> int:
+    lost = item.get("lost") or 0
+    return lost if isinstance(lost, int) else sum(lost.values())
+
+
+def print_blog_components(prog: Any) -> None:
+    """Print a line for each component."""
+    print(f"{'RINGS':>6} {'RECORDS':>9} {'LOST':>7} COMPONENT")
+    for c in blog_components(prog):
+        print(f"{c['rings']:>6} {c['records']:>9} {_lost(c):>7} {c['component']}")
+
+
+def print_blog_rings(prog: Any, component: Optional[str] = None) -> None:
+    """Print a line for each ring (of one component)."""
+    print(f"{'RING':>6} {'RECORDS':>9} {'LOST':>7} {'CONTEXT':<8} {'PID/CPU':>8} COMPONENT COMM")
+    for r in blog_rings(prog, component):
+        who = r["pid"] if r["pid"] is not None else r["cpu"]
+        print(
+            f"{r['ring']:>6} {r['records']:>9} {_lost(r):>7} {r['context'] or 'shared':<8} "
+            f"{'' if who is None else who:>8} {r['component']} {r['comm'] or ''}".rstrip()
+        )
+
+
+def print_blog_records(
+    prog: Any, task: Union[Any, int, None] = None, n: Optional[int] = 10
+) -> None:
+    """Print the last ``n`` records of a task: seconds since boot, component, message."""
+    for r in blog_records(prog, task, n):
+        seconds, ns = divmod(r["boot_ns"], 10**9)
+        text = r.get("message")
+        if r["type"] == "lost":
+            text = f"----- {r['count']} records lost here ({r['cause']})"
+        print(f"[{seconds:>5}.{ns // 1000:06}] {r['component']} {r.get('level', ''):<5} {text}")
