@@ -309,10 +309,10 @@ def compare_json(blocks, errors):
 def compare_options(b, errors):
     source = read(os.path.join(TOP, "tools/blog-decode/src/cli/args.rs"))
     options = []
-    for struct in ("TablePaths", "Filters", "Output", "Show"):
+    for struct in ("Input", "TablePaths", "Filters", "Around", "Logs", "Output", "Show"):
         body = re.search(r"pub struct %s \{\n(.*?)\n\}" % struct, source, re.S)[1]
         for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
-            value = re.search(r'value_name = "(\w+)"', arg)
+            value = re.search(r'value_name = "(.*?)"', arg)
             short = re.search(r"\bshort(?: = '(.)')?", arg)
             long = re.search(r'\blong(?: = "(.*?)")?', arg)
             if long:

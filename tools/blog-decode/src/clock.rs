@@ -130,6 +130,15 @@ impl Calibration {
         self.boot(clock) + self.real
     }
 
+    /// One whose clock is CLOCK_BOOTTIME, and which agrees with this one on the others.
+    pub fn of_boot(&self) -> Self {
+        let pair = self.taken().map(|p| ClockPair {
+            clock: p.boot,
+            ..*p
+        });
+        Self::new(None, pair.as_slice())
+    }
+
     /// Whether the file says how its clock relates to others.
     pub fn is_known(&self) -> bool {
         !self.pairs.is_empty()

@@ -2,14 +2,15 @@
 
 //! From an event to what is printed: looks up the site, prints the message, filters.
 //!
-//! [`Decoder::next`] is the library's main entry for programs that want decoded records; the CLI
-//! is a loop over it. It reuses its buffers: a record costs no allocation.
+//! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
+//! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
 
 use std::collections::HashMap;
 
 use crate::{
     clock::Calibration,
     field::Subject,
+    foreign::Log,
     format::template::Slot,
     merge::{
         Cause,
@@ -53,6 +54,13 @@ pub enum Content<'a> {
         /// How many.
         count: u64,
     },
+    /// A line of another log, which is put between the records.
+    Line {
+        /// Its level, where it has one.
+        level: Option<u8>,
+        /// The line.
+        message: &'a [u8],
+    },
 }
 
 /// A record with its site.
@@ -77,6 +85,8 @@ pub struct Record<'a> {
 pub struct Entry<'a> {
     /// The ring.
     pub stream: &'a Stream,
+    /// Name of the machine.
+    pub host: &'a str,
     /// Full clock.
     pub clock: u64,
     /// Converts the clock.
@@ -143,16 +153,164 @@ impl Undecoded {
     }
 }
 
-/// Decodes all events in the order of time.
-pub struct Decoder<'a> {
-    merge: Merge<'a>,
-    calibrations: &'a [Calibration],
-    maps: &'a [SiteMap],
+/// Makes an entry of each event that a filter lets pass.
+pub struct Sieve<'a> {
     filter: &'a Filter,
+    message: Vec<u8>,
+    slots: Vec<Slot>,
     /// What could not be decoded so far.
     pub undecoded: Undecoded,
     /// Records that passed the filter so far.
     pub shown: u64,
+}
+
+impl<'a> Sieve<'a> {
+    /// Starts before the first event.
+    pub fn new(filter: &'a Filter) -> Self {
+        Self {
+            filter,
+            message: Vec::new(),
+            slots: Vec::new(),
+            undecoded: Undecoded::default(),
+            shown: 0,
+        }
+    }
+
+    /// Calls `show` with the event's entry, if the filter lets it pass. `map` is that of the event's
+    /// file, `calibration` and `host` are those of its ring's.
+    pub fn event<E>(
+        &mut self,
+        event: &Event<'_>,
+        map: &SiteMap,
+        calibration: &Calibration,
+        host: &str,
+        show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let &Event {
+            stream,
+            clock,
+            writer,
+            ..
+        } = event;
+        if !self.filter.wants_event(event, calibration) {
+            return Ok(());
+        }
+        let mut is_match = false;
+        let content = match event.what {
+            // A loss has no text and no level to be filtered by.
+            What::Loss { cause, count } => Content::Loss { cause, count },
+            What::Record {
+                site: id,
+                ordinal,
+                payload,
+            } => {
+                let found = map.find(id);
+                if !self.filter.wants_site(id, found.as_ref()) {
+                    return Ok(());
+                }
+                let raw = cut(found.as_ref(), payload, &mut self.slots);
+                self.message.clear();
+                let slots = &self.slots;
+                let subject = |message| Subject {
+                    stream,
+                    host,
+                    writer: &writer,
+                    level: None,
+                    id,
+                    found: found.as_ref(),
+                    payload,
+                    slots,
+                    message,
+                };
+                is_match = self.filter.wants_values(&subject(&[]), false);
+                if !is_match && !self.filter.with_context {
+                    return Ok(());
+                }
+                print(found.as_ref(), id, payload, slots, raw, &mut self.message);
+                is_match = is_match
+                    && self.filter.wants_message(&self.message)
+                    && self.filter.wants_values(&subject(&self.message), true);
+                if !is_match && !self.filter.with_context {
+                    return Ok(());
+                }
+                if let Some(raw) = raw {
+                    self.undecoded.count(raw, event.file, found.as_ref());
+                }
+                self.shown += u64::from(is_match);
+                Content::Record(Record {
+                    id,
+                    ordinal,
+                    found,
+                    payload,
+                    slots: &self.slots,
+                    message: &self.message,
+                    raw,
+                })
+            }
+        };
+        show(&Entry {
+            stream,
+            host,
+            clock,
+            calibration,
+            writer,
+            content,
+            is_match,
+        })
+    }
+
+    /// Calls `show` with the entry of a line of another log, if the filter lets it pass.
+    pub fn line<E>(
+        &mut self,
+        log: &Log,
+        show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(line) = log.line() else {
+            return Ok(());
+        };
+        if !self.filter.wants_line(line, log.calibration()) {
+            return Ok(());
+        }
+        let subject = Subject {
+            stream: log.stream(),
+            host: log.host(),
+            writer: &line.writer,
+            level: line.level,
+            id: 0,
+            found: None,
+            payload: &[],
+            slots: &[],
+            message: &line.message,
+        };
+        let is_match = self.filter.wants_message(&line.message)
+            && self.filter.wants_values(&subject, false)
+            && self.filter.wants_values(&subject, true);
+        if !is_match && !self.filter.with_context {
+            return Ok(());
+        }
+        show(&Entry {
+            stream: log.stream(),
+            host: log.host(),
+            clock: line.boot,
+            calibration: log.calibration(),
+            writer: line.writer,
+            content: Content::Line {
+                level: line.level,
+                message: &line.message,
+            },
+            is_match,
+        })
+    }
+}
+
+/// Decodes all events in the order of time.
+pub struct Decoder<'a> {
+    merge: Merge<'a>,
+    files: &'a [Snapshot],
+    calibrations: &'a [Calibration],
+    maps: &'a [SiteMap],
+    sieve: Sieve<'a>,
+    logs: Vec<Log>,
 }
 
 impl<'a> Decoder<'a> {
@@ -166,12 +324,18 @@ impl<'a> Decoder<'a> {
     ) -> Self {
         Self {
             merge: Merge::new(files, streams, calibrations),
+            files,
             calibrations,
             maps,
-            filter,
-            undecoded: Undecoded::default(),
-            shown: 0,
+            sieve: Sieve::new(filter),
+            logs: Vec::new(),
         }
+    }
+
+    /// Puts lines of other logs between the records, by time.
+    pub fn with_logs(mut self, logs: Vec<Log>) -> Self {
+        self.logs = logs;
+        self
     }
 
     /// What came out of each ring so far, by stream.
@@ -179,80 +343,73 @@ impl<'a> Decoder<'a> {
         self.merge.counts()
     }
 
+    /// What could not be decoded so far.
+    pub fn undecoded(&self) -> &Undecoded {
+        &self.sieve.undecoded
+    }
+
+    /// Records that passed the filter so far.
+    pub fn shown(&self) -> u64 {
+        self.sieve.shown
+    }
+
+    /// What is wrong with other logs.
+    pub fn log_problems(&self) -> impl Iterator<Item = String> + '_ {
+        self.logs.iter().filter_map(Log::problem)
+    }
+
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.
     pub fn run<E>(&mut self, mut show: impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
-        let (mut message, mut slots) = (Vec::new(), Vec::new());
+        let by_real_time = self.merge.is_by_real_time();
         while let Some(event) = self.merge.next() {
-            let Event {
-                stream,
-                clock,
-                writer,
-                ..
-            } = event;
-            let calibration = &self.calibrations[stream.file];
-            if !self.filter.wants_event(&event, calibration) {
-                continue;
+            let file = event.stream.file;
+            let calibration = &self.calibrations[file];
+            if !self.logs.is_empty() {
+                let time = match by_real_time {
+                    true => calibration.real(event.clock),
+                    false => calibration.boot(event.clock),
+                };
+                lines(
+                    &mut self.logs,
+                    &mut self.sieve,
+                    by_real_time,
+                    time,
+                    &mut show,
+                )?;
             }
-            let mut is_match = false;
-            let content = match event.what {
-                // A loss has no text and no level to be filtered by.
-                What::Loss { cause, count } => Content::Loss { cause, count },
-                What::Record {
-                    site: id,
-                    ordinal,
-                    payload,
-                } => {
-                    let found = self.maps[event.file].find(id);
-                    if !self.filter.wants_site(id, found.as_ref()) {
-                        continue;
-                    }
-                    let raw = cut(found.as_ref(), payload, &mut slots);
-                    message.clear();
-                    let subject = |message| Subject {
-                        stream,
-                        writer: &writer,
-                        id,
-                        found: found.as_ref(),
-                        payload,
-                        slots: &slots,
-                        message,
-                    };
-                    is_match = self.filter.wants_values(&subject(&[]), false);
-                    if !is_match && !self.filter.with_context {
-                        continue;
-                    }
-                    print(found.as_ref(), id, payload, &slots, raw, &mut message);
-                    is_match = is_match
-                        && self.filter.wants_message(&message)
-                        && self.filter.wants_values(&subject(&message), true);
-                    if !is_match && !self.filter.with_context {
-                        continue;
-                    }
-                    if let Some(raw) = raw {
-                        self.undecoded.count(raw, event.file, found.as_ref());
-                    }
-                    self.shown += u64::from(is_match);
-                    Content::Record(Record {
-                        id,
-                        ordinal,
-                        found,
-                        payload,
-                        slots: &slots,
-                        message: &message,
-                        raw,
-                    })
-                }
-            };
-            show(&Entry {
-                stream,
-                clock,
-                calibration,
-                writer,
-                content,
-                is_match,
-            })?;
+            let host = &self.files[file].host;
+            let map = &self.maps[event.file];
+            self.sieve
+                .event(&event, map, calibration, host, &mut show)?;
         }
-        Ok(())
+        lines(
+            &mut self.logs,
+            &mut self.sieve,
+            by_real_time,
+            i128::MAX,
+            &mut show,
+        )
+    }
+}
+
+/// Shows the lines of other logs up to a time.
+fn lines<E>(
+    logs: &mut [Log],
+    sieve: &mut Sieve<'_>,
+    by_real_time: bool,
+    until: i128,
+    show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    loop {
+        let times = logs.iter().enumerate();
+        let times = times.filter_map(|(i, log)| Some((log.time(by_real_time)?, i)));
+        match times.min() {
+            Some((time, i)) if time <= until => {
+                sieve.line(&logs[i], show)?;
+                logs[i].advance();
+            }
+            _ => return Ok(()),
+        }
     }
 }
 

@@ -470,6 +470,7 @@ mod tests {
             file: 0,
             pages: Vec::new(),
             from: 0,
+            since: 0,
         };
         let mut comm = [0; 16];
         comm[..3].copy_from_slice(b"fio");
@@ -484,7 +485,9 @@ mod tests {
         };
         Expr::parse(source).unwrap().is_true(&Subject {
             stream: &stream,
+            host: "box",
             writer: &writer,
+            level: None,
             id: 9,
             found: Some(&found),
             payload: &payload,
@@ -498,6 +501,7 @@ mod tests {
         for source in [
             "arg.len > 4096 && component == \"disk\"",
             "arg.len == 8k",
+            "host == box",
             "arg.len == 0x2000",
             "arg.0 >= 8_192",
             "arg.delta < 0 && arg.delta == -7",

@@ -33,9 +33,13 @@ use crate::{
 pub struct Subject<'a> {
     /// The ring.
     pub stream: &'a Stream,
+    /// Name of the machine.
+    pub host: &'a str,
     /// Who wrote it.
     pub writer: &'a Writer,
-    /// Site id.
+    /// Level of what has no site.
+    pub level: Option<u8>,
+    /// Site id; 0: of what is no record.
     pub id: u32,
     /// Image and site.
     pub found: Option<&'a Found<'a>>,
@@ -57,6 +61,7 @@ impl Subject<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Field {
+    Host,
     Component,
     Level,
     Context,
@@ -73,7 +78,8 @@ pub enum Field {
     Message,
 }
 
-const FIELDS: [(&str, Field); 14] = [
+const FIELDS: [(&str, Field); 15] = [
+    ("host", Field::Host),
     ("component", Field::Component),
     ("level", Field::Level),
     ("context", Field::Context),
@@ -167,7 +173,8 @@ impl Selector {
         };
         Some(match field {
             Field::Component => text(&s.stream.component),
-            Field::Level => Val::Level(s.site()?.level),
+            Field::Host => text(s.host),
+            Field::Level => Val::Level(s.site().map(|s| s.level).or(s.level)?),
             Field::Context => text(s.writer.context?.name()),
             Field::Cpu => Val::Number(s.writer.cpu?.into()),
             Field::Pid => Val::Number(s.writer.task?.pid.into()),

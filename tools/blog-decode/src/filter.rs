@@ -8,14 +8,19 @@
 use regex::bytes::Regex;
 
 use crate::{
+    blogfmt::bytes::until_nul,
     clock::Calibration,
     expr::Expr,
     field::Subject,
+    foreign::Line,
     merge::{
         Event,
         What, //
     },
-    record::Writer,
+    record::{
+        Task,
+        Writer, //
+    },
     sidetable::Found,
     wire::record::Context, //
 };
@@ -179,15 +184,9 @@ impl Filter {
             // They may have been anyone's.
             return true;
         }
-        (self.pids.is_empty()
-            || task.is_some_and(|t| self.pids.contains(&t.pid) || self.pids.contains(&t.tgid)))
-            && (self.comms.is_empty()
-                || task.is_some_and(|t| {
-                    let name = crate::blogfmt::bytes::until_nul(&t.comm);
-                    self.comms.iter().any(|c| matches_glob(name, c))
-                }))
-            && (self.cpus.is_empty()
-                || cpu.is_some_and(|n| self.cpus.iter().any(|(a, b)| (*a..=*b).contains(&n))))
+        (self.pids.is_empty() || task.is_some_and(|t| self.wants_pid(&t)))
+            && (self.comms.is_empty() || task.is_some_and(|t| self.wants_comm(&t)))
+            && (self.cpus.is_empty() || cpu.is_some_and(|n| self.wants_cpu(n)))
             && (self.contexts.is_empty() || context.is_some_and(|c| self.contexts.contains(&c)))
     }
 
@@ -201,6 +200,31 @@ impl Filter {
             }
         };
         self.since.is_none_or(|t| cmp(t).is_ge()) && self.until.is_none_or(|t| cmp(t).is_le())
+    }
+
+    /// Whether a line of another log is wanted, by what is known of it: what it doesn't have, as most
+    /// of them have no task, it is not filtered by.
+    pub fn wants_line(&self, line: &Line, c: &Calibration) -> bool {
+        let Writer { cpu, task, .. } = line.writer;
+        self.wants_time(line.boot, c)
+            && line
+                .level
+                .is_none_or(|level| self.level.is_none_or(|max| level <= max))
+            && task.is_none_or(|t| self.wants_pid(&t) && self.wants_comm(&t))
+            && cpu.is_none_or(|n| self.wants_cpu(n))
+    }
+
+    fn wants_pid(&self, t: &Task) -> bool {
+        self.pids.is_empty() || self.pids.contains(&t.pid) || self.pids.contains(&t.tgid)
+    }
+
+    fn wants_comm(&self, t: &Task) -> bool {
+        let name = until_nul(&t.comm);
+        self.comms.is_empty() || self.comms.iter().any(|c| matches_glob(name, c))
+    }
+
+    fn wants_cpu(&self, n: u32) -> bool {
+        self.cpus.is_empty() || self.cpus.iter().any(|(a, b)| (*a..=*b).contains(&n))
     }
 
     /// By its call site. A record of which the site isn't known passes the level.

@@ -3,9 +3,11 @@
 //! Decodes what BLog, the binary kernel logger, has recorded: snapshots to text and JSON.
 //!
 //! ```text
-//! snapshot.rs   a file: sections, checksums, damage; where each page is
+//! snapshot/     a file: sections, checksums, damage; where each page is
 //! record.rs     a page: records, in-band losses, time
-//! merge.rs      all rings of all files, in the order of time; losses between pages
+//! merge/        all rings of all files, in the order of time; losses between pages
+//! live.rs       the same of streams, as they come
+//! foreign.rs    lines of other logs: dmesg, ftrace
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
 //! decode.rs     an event becomes an entry: site, message
@@ -35,7 +37,9 @@ pub mod decode;
 pub mod expr;
 pub mod field;
 pub mod filter;
+pub mod foreign;
 pub mod format;
+pub mod live;
 pub mod merge;
 pub mod output;
 pub mod record;

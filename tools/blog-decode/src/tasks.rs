@@ -369,7 +369,7 @@ pub fn collect(
         Err(never) => match never {},
     }
     let damaged = decoder.counts().map(|c| c.damaged).sum();
-    let undecoded = decoder.undecoded.clone();
+    let undecoded = decoder.undecoded().clone();
 
     let chosen = tasks.into_iter().filter(|(_, task)| wanted.wants(task));
     let mut histories: Vec<History> = chosen

@@ -63,7 +63,7 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
             Ok::<_, ()>(())
         })
         .unwrap();
-    let (undecoded, shown) = (decoder.undecoded.clone(), decoder.shown);
+    let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
     let stats = Stats {
         files,
         streams: &streams,

@@ -8,20 +8,15 @@ use blog_decode::{
     blogfmt::source::Source,
     snapshot::Snapshot, //
 };
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
+use common::{
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    },
+    stream::as_stream, //
 };
-
-/// Marks what was built as the capture of a stream.
-fn as_stream(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes[24..28].copy_from_slice(&1u32.to_le_bytes());
-    let crc = crc32fast::hash(&bytes[..28]);
-    bytes[28..32].copy_from_slice(&crc.to_le_bytes());
-    bytes
-}
 
 fn read(bytes: &[u8]) -> Result<Snapshot, String> {
     Snapshot::read("test".into(), Source::Memory(bytes.to_vec()))

@@ -32,6 +32,9 @@ use crate::{
     },
 };
 
+/// Where the kernel has the files of BLog.
+pub const DEBUGFS: &str = "/sys/kernel/debug/blog";
+
 const AFTER_HELP: &str = "\
 Side tables are found by the build ID of vmlinux and each module: first in what
 --sidetable names (.blogfmt files, vmlinux, .ko files, or directories of them),
@@ -96,6 +99,8 @@ pub struct Cli {
 pub enum Command {
     /// Print records in the order of time: what is done without a command
     Show(Box<Show>),
+    /// Print records of a live system as they come, until it is interrupted
+    Follow(Box<Follow>),
     /// Count records, bytes and losses: by component, ring and call site, with rates
     Stats(Stats),
     /// List call sites, and how many records each has
@@ -124,7 +129,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct Input {
     /// Snapshot files; - is standard input. Several are merged.
-    #[arg(required_unless_present = "vmcore", value_name = "SNAPSHOT")]
+    #[arg(required_unless_present_any = ["vmcore", "host"], value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
 
     /// Crash dump, of which a snapshot is made first (repeatable)
@@ -134,6 +139,22 @@ pub struct Input {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub tables: TablePaths,
+
+    /// Name of the machine that a file is from, instead of the one in the file (repeatable)
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
+    pub host: Vec<(String, PathBuf)>,
+}
+
+/// Other logs, which are put between the records.
+#[derive(Args, Debug, Default)]
+pub struct Logs {
+    /// Also this kernel log: the output of dmesg, or a console (repeatable)
+    #[arg(long, value_name = "[HOST=]FILE")]
+    pub dmesg: Vec<PathBuf>,
+
+    /// Also this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
+    #[arg(long, value_name = "[HOST=]FILE")]
+    pub ftrace: Vec<PathBuf>,
 }
 
 /// Where side tables are.
@@ -197,6 +218,31 @@ pub struct Filters {
     condition: Option<String>,
 }
 
+/// What else is printed around records that are chosen.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Filters")]
+pub struct Around {
+    /// Also print this many records after each that --grep and --where choose
+    #[arg(short = 'A', long, value_name = "N", help_heading = "Filters")]
+    pub after: Option<usize>,
+
+    /// Also print this many records before each that --grep and --where choose
+    #[arg(short = 'B', long, value_name = "N", help_heading = "Filters")]
+    pub before: Option<usize>,
+
+    /// Also print this many records around each that --grep and --where choose
+    #[arg(short = 'C', long, value_name = "N", help_heading = "Filters")]
+    pub around: Option<usize>,
+}
+
+impl Around {
+    /// How many records before and after those that match.
+    pub fn numbers(&self) -> (usize, usize) {
+        let around = self.around.unwrap_or(0);
+        (self.before.unwrap_or(around), self.after.unwrap_or(around))
+    }
+}
+
 /// How lines look.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
@@ -242,17 +288,13 @@ pub struct Show {
     #[allow(missing_docs)]
     pub filters: Filters,
 
-    /// Also print this many records after each that --grep and --where choose
-    #[arg(short = 'A', long, value_name = "N", help_heading = "Filters")]
-    pub after: Option<usize>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub around: Around,
 
-    /// Also print this many records before each that --grep and --where choose
-    #[arg(short = 'B', long, value_name = "N", help_heading = "Filters")]
-    pub before: Option<usize>,
-
-    /// Also print this many records around each that --grep and --where choose
-    #[arg(short = 'C', long, value_name = "N", help_heading = "Filters")]
-    pub around: Option<usize>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -262,6 +304,39 @@ pub struct Show {
     /// as objects)
     #[arg(long)]
     pub stats: bool,
+}
+
+/// Options of `follow`.
+#[derive(Args, Debug)]
+pub struct Follow {
+    /// Stream files, or pipes with what is read from one; - is standard input. Without any, those
+    /// of this system
+    #[arg(value_name = "STREAM")]
+    pub streams: Vec<PathBuf>,
+
+    /// Where the files of BLog are, on this system
+    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    pub blog: PathBuf,
+
+    /// Only what is logged from now on
+    #[arg(short, long, conflicts_with = "since")]
+    pub new: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub around: Around,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
 }
 
 /// Options of `stats`.
@@ -354,6 +429,10 @@ pub struct Convert {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
 }
 
 /// Options of `tasks`.
@@ -510,6 +589,15 @@ fn parse_level(s: &str) -> Result<u8, String> {
         .or(by_name)
         .map(|l| l as u8)
         .ok_or_else(|| "not err, warn, info, debug, trace, or 1 to 5".into())
+}
+
+fn parse_named(s: &str) -> Result<(String, PathBuf), String> {
+    match s.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), file.into()))
+        }
+        _ => Err("not NAME=FILE".into()),
+    }
 }
 
 fn parse_context(s: &str) -> Result<Context, String> {

@@ -48,16 +48,17 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         Err(status) => return Ok(status),
     };
     let streams = input.streams(&filter.components);
-    let mut decoder = Decoder::new(
+    let decoder = Decoder::new(
         &input.files,
         &streams,
         &input.calibrations,
         &input.maps,
         &filter,
     );
+    let mut decoder = decoder.with_logs(input.logs(&args.logs)?);
     let written = match args.to {
         Form::Ctf => ctf(&input, &mut decoder, &args.output),
-        Form::Perfetto => perfetto(&mut decoder, &args.output),
+        Form::Perfetto => perfetto(&input, &mut decoder, &args.output),
         Form::Html => html(&input, &mut decoder, &args.output),
     };
     written.map_err(|e| format!("{}: {e}", args.output.display()))?;
@@ -66,8 +67,12 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         complain("some records are damaged");
         status = status.max(PARTIAL);
     }
-    if decoder.undecoded.any() {
-        tell_undecoded(&decoder.undecoded);
+    for problem in decoder.log_problems() {
+        complain(&problem);
+        status = status.max(PARTIAL);
+    }
+    if decoder.undecoded().any() {
+        tell_undecoded(decoder.undecoded());
         status = status.max(PARTIAL);
     }
     Ok(status)
@@ -81,25 +86,29 @@ fn ctf(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> 
     fs::write(path.join("metadata"), trace.end(&host, &release)?)
 }
 
-/// Host name and kernel release.
+/// Names of the machines, and a kernel release.
 fn machine(input: &Input) -> (String, String) {
-    match input.files.iter().find_map(|f| f.system) {
-        Some(s) => (text(&s.host), text(&s.release)),
-        None => Default::default(),
-    }
+    let mut hosts: Vec<&str> = input.files.iter().map(|f| f.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let system = input.files.iter().find_map(|f| f.system);
+    let release = system.map_or_else(String::new, |s| text(&s.release));
+    (hosts.join(", "), release)
 }
 
 fn html(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
     let mut report = Html::default();
+    report.with_host = input.with_host();
     decoder.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
     report.end(&host, &release, &mut BufWriter::new(File::create(path)?))
 }
 
-fn perfetto(decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+fn perfetto(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
     const BUFFER: usize = 64 << 10;
     let mut file = File::create(path)?;
     let (mut trace, mut out) = (Perfetto::default(), Vec::new());
+    trace.with_host = input.with_host();
     decoder.run(|entry| {
         trace.entry(entry, &mut out);
         if out.len() >= BUFFER {

@@ -21,6 +21,10 @@ use super::{
 use crate::{
     clock::Calibration,
     decode::Undecoded,
+    foreign::{
+        Kind,
+        Log, //
+    },
     merge::{
         self,
         Stream, //
@@ -50,11 +54,19 @@ pub struct Input {
 impl Input {
     /// Opens all of them; an error if none can be read.
     pub fn open(args: &args::Input) -> Result<Self, u8> {
-        let (mut files, mut status) = (Vec::new(), OK);
         check_paths(&args.tables.sidetable)?;
-        for path in &args.snapshots {
+        let (mut files, mut status) = (Vec::new(), OK);
+        let named = args.host.iter().map(|(host, path)| (path, Some(host)));
+        let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
+        let others = args.snapshots.iter().filter(|path| !given(path));
+        for (path, host) in others.map(|path| (path, None)).chain(named) {
             match Snapshot::open(path) {
-                Ok(file) => files.push(file),
+                Ok(mut file) => {
+                    if let Some(host) = host {
+                        file.host.clone_from(host);
+                    }
+                    files.push(file);
+                }
                 Err(e) => {
                     complain(&e);
                     status = PARTIAL;
@@ -80,8 +92,13 @@ impl Input {
     }
 
     /// Finds the side tables of snapshots.
-    pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
-        for file in &files {
+    pub fn new(mut files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
+        for file in &mut files {
+            if file.host.is_empty() {
+                // What says it is lost.
+                let name = Path::new(&file.name).file_stem().unwrap_or_default();
+                file.host = name.to_string_lossy().into_owned();
+            }
             if file.damage.any() {
                 complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
                 status = PARTIAL;
@@ -122,6 +139,38 @@ impl Input {
             complain("no ring of that component in the snapshot");
         }
         streams
+    }
+
+    /// Whether there are several machines, which must be told apart.
+    pub fn with_host(&self) -> bool {
+        self.files.windows(2).any(|w| w[0].host != w[1].host)
+    }
+
+    /// Opens other logs. They are of the first file's machine and boot, or of that of the first file
+    /// from the machine that is named.
+    pub fn logs(&self, args: &args::Logs) -> Result<Vec<Log>, String> {
+        let mut logs = Vec::new();
+        let dmesg = args.dmesg.iter().map(|path| (Kind::Dmesg, path));
+        let ftrace = args.ftrace.iter().map(|path| (Kind::Ftrace, path));
+        for (kind, arg) in dmesg.chain(ftrace) {
+            let (file, path) = self.log_of(arg)?;
+            let host = &self.files[file].host;
+            let log = Log::open(kind, &path, file, host, &self.calibrations[file]);
+            logs.push(log.map_err(|e| format!("{}: {e}", path.display()))?);
+        }
+        Ok(logs)
+    }
+
+    /// Which file's machine a log is from, and where it is.
+    fn log_of(&self, arg: &Path) -> Result<(usize, PathBuf), String> {
+        let named = arg.to_str().and_then(|a| a.split_once('='));
+        match named.filter(|_| !arg.exists()) {
+            None => Ok((0, arg.to_owned())),
+            Some((host, path)) => match self.files.iter().position(|f| f.host == host) {
+                Some(file) => Ok((file, path.into())),
+                None => Err(format!("{}: no snapshot is from {host}", arg.display())),
+            },
+        }
     }
 
     /// The exit status, where there is nothing else to complain of.

@@ -9,7 +9,10 @@
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
+//! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
+//! follow.rs  follow: records as they come
+//! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
 //! tables.rs  stats, sites: sums to standard output
@@ -18,7 +21,10 @@
 pub mod args;
 pub mod convert;
 pub mod extract;
+pub mod follow;
 pub mod input;
+pub mod poll;
+pub mod print;
 pub mod show;
 pub mod tables;
 pub mod tasks;
@@ -64,6 +70,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
     let result = match &cli.command {
         None => show::show(&cli.show),
         Some(Command::Show(args)) => show::show(args),
+        Some(Command::Follow(args)) => follow::follow(args),
         Some(Command::Diff(args)) => show::diff(args),
         Some(Command::Stats(args)) => tables::stats(args),
         Some(Command::Sites(args)) => tables::sites(args),

@@ -14,7 +14,7 @@ use super::{
         tell_undecoded,
         Input, //
     },
-    show::use_color,
+    print::use_color,
     PARTIAL, //
 };
 use crate::{
@@ -69,6 +69,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         time: args.time.into(),
         location: args.location,
         raw: false,
+        host: None,
         color: !args.json && use_color(args.color, &stdout),
     });
     let streams = input.streams(&args.component);

@@ -2,8 +2,8 @@
 
 //! Entries as comma-separated values (RFC 4180, lines end with LF), for spreadsheets and databases.
 //!
-//! The columns are those of [`HEADER`]; what isn't known is empty. Losses have `lost` as their
-//! level. Bytes that are no UTF-8 become U+FFFD.
+//! The columns are those of [`HEADER`]; what isn't known is empty. `source` is `blog`, or `dmesg` or
+//! `ftrace` for a line of those. Losses have `lost` as their level. Bytes that are no UTF-8 become U+FFFD.
 
 use super::{
     digits,
@@ -20,7 +20,7 @@ use crate::{
 
 /// The columns.
 pub const HEADER: &str =
-    "boot_ns,wall_ns,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
+    "boot_ns,wall_ns,host,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
 
 /// Appends the header line.
 pub fn header(out: &mut Vec<u8>) {
@@ -33,18 +33,27 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     let (clock, c, writer) = (entry.clock, entry.calibration, &entry.writer);
     let site = match &entry.content {
         Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-        Content::Loss { .. } => None,
+        Content::Loss { .. } | Content::Line { .. } => None,
     };
     digits::push_signed(out, c.boot(clock));
     out.push(b',');
     digits::push_signed(out, c.real(clock));
     out.push(b',');
+    field(entry.host.as_bytes(), out);
+    let (source, component): (&[u8], _) = match &entry.content {
+        Content::Line { .. } => (entry.stream.component.as_bytes(), ""),
+        _ => (b"blog", entry.stream.component.as_str()),
+    };
+    out.push(b',');
+    field(source, out);
+    out.push(b',');
     match &entry.content {
         Content::Record(_) => field(site.map_or("", |s| level_name(s.level)).as_bytes(), out),
         Content::Loss { .. } => field(b"lost", out),
+        Content::Line { level, .. } => field(level.map_or("", level_name).as_bytes(), out),
     }
     out.push(b',');
-    field(entry.stream.component.as_bytes(), out);
+    field(component.as_bytes(), out);
     out.push(b',');
     field(writer.context.map_or("", |c| c.name()).as_bytes(), out);
     out.push(b',');
@@ -62,7 +71,9 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     }
     field(task.map_or(&[][..], |t| until_nul(&t.comm)), out);
     out.push(b',');
-    digits::push(out, entry.stream.id.into());
+    if !matches!(entry.content, Content::Line { .. }) {
+        digits::push(out, entry.stream.id.into());
+    }
     out.push(b',');
     field(site.map_or("", |s| s.module.as_str()).as_bytes(), out);
     out.push(b',');
@@ -74,6 +85,7 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     out.push(b',');
     match &entry.content {
         Content::Record(r) => field(r.message, out),
+        Content::Line { message, .. } => field(message, out),
         Content::Loss { cause, count } => {
             let mut text = Vec::new();
             loss(*cause, *count, &mut text);

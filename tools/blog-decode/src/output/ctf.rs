@@ -5,8 +5,8 @@
 //! A trace is a directory: `metadata` says in TSDL what the bytes of `records` mean. There is one
 //! stream, in the order of time, with a class of event for each call site: its message and its
 //! arguments, integers as integers and everything else as text. An event's context says which
-//! component, context, CPU and task. Losses are events of class `lost`. The clock is
-//! CLOCK_BOOTTIME in ns, with its offset to real time.
+//! component, context, CPU, task and machine. Losses are events of class `lost`, lines of other logs
+//! of class `line`. The clock is CLOCK_BOOTTIME in ns, with its offset to real time.
 //!
 //! All fields are aligned to bytes, so that they are written as they come.
 
@@ -46,6 +46,8 @@ const PACKET: usize = 64 << 10;
 const HEADER: usize = 8 + 4 * 8;
 /// Id of the class of losses; those of sites count from 1.
 const LOST: u32 = 0;
+/// Id of the class of lines of other logs: dmesg, ftrace.
+const LINE: u32 = u32::MAX;
 /// Number of a context that isn't known.
 const UNKNOWN: u8 = 255;
 
@@ -109,6 +111,7 @@ impl<W: Write> Ctf<W> {
         let id = match &entry.content {
             Content::Record(r) => self.class(entry.stream.file, r) as u32 + 1,
             Content::Loss { .. } => LOST,
+            Content::Line { .. } => LINE,
         };
         self.packet.extend_from_slice(&id.to_le_bytes());
         self.packet.extend_from_slice(&time.to_le_bytes());
@@ -122,6 +125,7 @@ impl<W: Write> Ctf<W> {
                 self.string(loss_name(*cause).as_bytes());
                 self.packet.extend_from_slice(&count.to_le_bytes());
             }
+            Content::Line { message, .. } => self.string(message),
         }
         if self.packet.len() >= PACKET {
             self.flush()?;
@@ -141,6 +145,7 @@ impl<W: Write> Ctf<W> {
                 .extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
         }
         self.string(task.map_or(&[][..], |t| until_nul(&t.comm)));
+        self.string(entry.host.as_bytes());
     }
 
     /// A string ends with a NUL, so it can't have one.
@@ -260,6 +265,15 @@ impl<W: Write> Ctf<W> {
              \t\t{i32} pid;\n\
              \t\t{i32} tid;\n\
              \t\t{text} comm;\n\
+             \t\t{text} host;\n\
+             \t}};\n\
+             }};\n\n\
+             event {{\n\
+             \tname = \"line\";\n\
+             \tid = {LINE};\n\
+             \tstream_id = 0;\n\
+             \tfields := struct {{\n\
+             \t\t{text} _msg;\n\
              \t}};\n\
              }};\n\n\
              event {{\n\

@@ -41,6 +41,8 @@ const LOST: i32 = -1;
 /// Collects a report.
 #[derive(Default)]
 pub struct Html {
+    /// Whether lanes have the name of the machine: there are several.
+    pub with_host: bool,
     times: Vec<f64>,
     lanes: Vec<u32>,
     sites: Vec<u32>,
@@ -53,8 +55,8 @@ pub struct Html {
     /// Index by file, component and context.
     lane_index: HashMap<(usize, String, Vec<u8>), u32>,
     lane_list: Vec<(String, String)>,
-    /// Index by file and site id; `None` are losses.
-    site_index: HashMap<Option<(usize, u32)>, u32>,
+    /// Index by file and site id; 0 and the level are lines of other logs; `None` are losses.
+    site_index: HashMap<Option<(usize, u32, u8)>, u32>,
     site_list: Vec<Place>,
     context: Vec<u8>,
 }
@@ -76,7 +78,11 @@ impl Html {
         let site = match &entry.content {
             Content::Record(r) => {
                 self.text.extend_from_slice(r.message);
-                Some((entry.stream.file, r.id))
+                Some((entry.stream.file, r.id, 0))
+            }
+            Content::Line { level, message } => {
+                self.text.extend_from_slice(message);
+                Some((entry.stream.file, 0, level.unwrap_or(0)))
             }
             Content::Loss { cause, count } => {
                 self.lost = self.lost.saturating_add(*count);
@@ -100,15 +106,15 @@ impl Html {
         Ok(())
     }
 
-    fn add_site(&mut self, key: Option<(usize, u32)>, entry: &Entry<'_>) -> u32 {
+    fn add_site(&mut self, key: Option<(usize, u32, u8)>, entry: &Entry<'_>) -> u32 {
         let site = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-            Content::Loss { .. } => None,
+            Content::Loss { .. } | Content::Line { .. } => None,
         };
         let index = self.site_list.len() as u32;
         self.site_list.push(Place {
             level: match key {
-                Some(_) => site.map_or(0, |s| i32::from(s.level.min(5))),
+                Some((.., level)) => i32::from(site.map_or(level, |s| s.level).min(5)),
                 None => LOST,
             },
             line: site.map_or(0, |s| s.line),
@@ -122,6 +128,10 @@ impl Html {
 
     fn lane(&mut self, entry: &Entry<'_>) -> u32 {
         self.context.clear();
+        if self.with_host {
+            self.context.extend_from_slice(entry.host.as_bytes());
+            self.context.push(b' ');
+        }
         super::context(entry, &mut self.context);
         let component = &entry.stream.component;
         let key = (entry.stream.file, component.clone(), self.context.clone());

@@ -72,6 +72,7 @@ use crate::{
     },
     record::{
         cause_name,
+        Task,
         Writer, //
     },
 };
@@ -157,6 +158,17 @@ pub fn entry(entry: &Entry<'_>, with_raw: bool, out: &mut Vec<u8>) {
             o.text("cause", loss_name(*cause));
             o.number("count", *count);
         }
+        Content::Line { level, message } => {
+            o.text("type", entry.stream.component.as_str());
+            times(entry, &mut o);
+            o.text("level", level.map(level_name));
+            let task = entry.writer.task.as_ref();
+            o.maybe("cpu", entry.writer.cpu);
+            o.maybe("pid", task.map(|t| t.pid));
+            o.maybe("tgid", task.map(|t| t.tgid));
+            comm(task, &mut o);
+            string(message, o.key("message"));
+        }
     }
     o.end();
     out.push(b'\n');
@@ -178,6 +190,7 @@ fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
     o.number("boot_ns", c.boot(clock));
     o.number("mono_ns", c.mono(clock));
     o.number("wall_ns", c.real(clock));
+    o.text("host", Some(entry.host).filter(|h| !h.is_empty()));
 }
 
 /// Adds what identifies a ring and who wrote to it.
@@ -188,14 +201,18 @@ pub fn ring(stream: &Stream, writer: &Writer, o: &mut Object<'_>) {
     o.maybe("cpu", writer.cpu);
     o.maybe("pid", task.map(|t| t.pid));
     o.maybe("tgid", task.map(|t| t.tgid));
+    comm(task, o);
+    o.number("ring", stream.id);
+    if let Some(number) = stream.shared() {
+        o.number("shared", number);
+    }
+}
+
+fn comm(task: Option<&Task>, o: &mut Object<'_>) {
     let out = o.key("comm");
     match task {
         Some(t) => string(until_nul(&t.comm), out),
         None => out.extend_from_slice(b"null"),
-    }
-    o.number("ring", stream.id);
-    if let Some(number) = stream.shared() {
-        o.number("shared", number);
     }
 }
 

@@ -65,7 +65,9 @@ pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
             Content::Loss { .. } => numbered(Context::Shared.name(), Some(number), out),
             // The record that said who it is is missing.
             Content::Record(_) => numbered("unknown@shared", Some(number), out),
+            Content::Line { .. } => {}
         },
+        (None, None, None) if matches!(entry.content, Content::Line { .. }) => {}
         (None, None, None) => {
             out.extend_from_slice(b"ring");
             digits::push(out, entry.stream.id.into());

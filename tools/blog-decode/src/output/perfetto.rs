@@ -112,6 +112,8 @@ enum Key {
 /// Writes a trace.
 #[derive(Default)]
 pub struct Perfetto {
+    /// Whether tracks have the name of the machine: there are several.
+    pub with_host: bool,
     tracks: HashMap<Key, u64>,
     /// Whether the clocks were told.
     has_clocks: bool,
@@ -156,6 +158,17 @@ impl Perfetto {
                 loss(*cause, *count, &mut self.text);
                 string(event::CATEGORY, b"lost", &mut body);
                 string(event::NAME, &self.text, &mut body);
+            }
+            Content::Line { level, message } => {
+                if let Some(level) = level {
+                    string(event::CATEGORY, level_name(*level).as_bytes(), &mut body);
+                }
+                string(
+                    event::CATEGORY,
+                    entry.stream.component.as_bytes(),
+                    &mut body,
+                );
+                string(event::NAME, message, &mut body);
             }
         }
         self.inner.clear();
@@ -209,10 +222,19 @@ impl Perfetto {
     fn track(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> u64 {
         let file = entry.stream.file;
         let parent = match &entry.writer.task {
-            Some(task) => self.thread(file, task, out),
+            Some(task) => {
+                let host = self.host_prefix(entry);
+                self.thread(file, &host, task, out)
+            }
             None => {
                 self.text.clear();
+                self.text
+                    .extend_from_slice(self.host_prefix(entry).as_bytes());
+                let start = self.text.len();
                 super::context(entry, &mut self.text);
+                if self.text.len() == start {
+                    self.text.extend_from_slice(b"kernel");
+                }
                 let name = String::from_utf8_lossy(&self.text).into_owned();
                 let key = Key::Cpu(file, name.clone());
                 self.describe(key, None, out, |_, d| {
@@ -230,7 +252,15 @@ impl Perfetto {
         })
     }
 
-    fn thread(&mut self, file: usize, task: &Task, out: &mut Vec<u8>) -> u64 {
+    /// What goes before the names of tracks.
+    fn host_prefix(&self, entry: &Entry<'_>) -> String {
+        match self.with_host {
+            true => format!("{}: ", entry.host),
+            false => String::new(),
+        }
+    }
+
+    fn thread(&mut self, file: usize, host: &str, task: &Task, out: &mut Vec<u8>) -> u64 {
         if let Some(uuid) = self.tracks.get(&Key::Thread(file, task.pid)) {
             return *uuid;
         }
@@ -238,7 +268,8 @@ impl Perfetto {
         let parent = self.describe(key, None, out, |inner, d| {
             proto::int32::encode(track::PROCESS_PID, &task.tgid, inner);
             if task.pid == task.tgid {
-                string(track::PROCESS_NAME, until_nul(&task.comm), inner);
+                let name = [host.as_bytes(), until_nul(&task.comm)].concat();
+                string(track::PROCESS_NAME, &name, inner);
             }
             message(track::PROCESS, inner, d);
         });
@@ -246,7 +277,8 @@ impl Perfetto {
         self.describe(key, Some(parent), out, |inner, d| {
             proto::int32::encode(track::THREAD_PID, &task.tgid, inner);
             proto::int32::encode(track::THREAD_TID, &task.pid, inner);
-            string(track::THREAD_NAME, until_nul(&task.comm), inner);
+            let name = [host.as_bytes(), until_nul(&task.comm)].concat();
+            string(track::THREAD_NAME, &name, inner);
             message(track::THREAD, inner, d);
         })
     }

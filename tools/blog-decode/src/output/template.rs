@@ -109,10 +109,17 @@ impl Template {
                 loss(*cause, *count, &mut lost);
                 (0, None, &[][..], &[][..], lost.as_slice())
             }
+            Content::Line { message, .. } => (0, None, &[][..], &[][..], *message),
+        };
+        let level = match entry.content {
+            Content::Line { level, .. } => level,
+            _ => None,
         };
         let subject = Subject {
             stream: entry.stream,
+            host: entry.host,
             writer: &entry.writer,
+            level,
             id,
             found,
             payload,
@@ -176,7 +183,9 @@ fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8
         What::Wall => out.extend_from_slice(iso8601(c.real(clock)).as_bytes()),
         What::Clock => digits::push(out, clock),
         What::Arguments => arguments(subject, out),
-        What::Field(Selector::Field(Field::Level)) if subject.id == 0 => {
+        What::Field(Selector::Field(Field::Level))
+            if matches!(entry.content, Content::Loss { .. }) =>
+        {
             out.extend_from_slice(b"lost");
         }
         What::Field(Selector::Field(Field::Site)) if subject.id == 0 => out.push(b'-'),

@@ -42,6 +42,8 @@ pub struct Style {
     pub location: bool,
     /// Show each payload in hex.
     pub raw: bool,
+    /// Show the name of the machine, of at least this width.
+    pub host: Option<usize>,
     /// Use colours.
     pub color: bool,
 }
@@ -50,6 +52,7 @@ pub struct Style {
 pub struct Text {
     style: Style,
     previous: Option<i128>,
+    host_width: usize,
     /// Component and context of the last entries, by ring.
     contexts: Vec<Context>,
 }
@@ -63,8 +66,14 @@ struct Context {
     text: Vec<u8>,
 }
 
+/// A longer name of a machine stands out.
+const HOST_MAX: usize = 24;
 /// Rings of which the context is kept.
 const CONTEXTS: usize = 64;
+
+/// What stands for the level of a loss, and of a line that has none.
+const LOSS: u8 = u8::MAX;
+const NONE: u8 = u8::MAX - 1;
 
 const RESET: &str = "\x1b[0m";
 const GREEN: &str = "\x1b[32m";
@@ -79,6 +88,7 @@ impl Text {
         Self {
             style,
             previous: None,
+            host_width: style.host.unwrap_or(0).min(HOST_MAX),
             contexts: vec![Context::default(); CONTEXTS],
         }
     }
@@ -90,10 +100,12 @@ impl Text {
         self.color(RESET, out);
         let level = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map_or(0, |s| s.level),
-            Content::Loss { .. } => u8::MAX,
+            Content::Loss { .. } => LOSS,
+            Content::Line { level, .. } => level.unwrap_or(NONE),
         };
         let (color, word) = match level {
-            u8::MAX => (RED, "-----"),
+            LOSS => (RED, "-----"),
+            NONE => ("", ""),
             0 => (RED, "?"),
             1 => (BOLD_RED, level_name(1)),
             2 => (YELLOW, level_name(2)),
@@ -108,11 +120,14 @@ impl Text {
             self.color(RESET, out);
         }
         out.push(b' ');
+        if self.style.host.is_some() {
+            self.host(entry.host, out);
+        }
         self.context(entry, out);
         let start = out.len();
         let site = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-            Content::Loss { .. } => None,
+            Content::Loss { .. } | Content::Line { .. } => None,
         };
         if let Some(site) = site.filter(|_| self.style.location) {
             out.push(b' ');
@@ -123,13 +138,9 @@ impl Text {
         escape_from(out, start);
         out.extend_from_slice(b": ");
         match &entry.content {
+            Content::Line { message: text, .. } => message(text, out),
             Content::Record(r) => {
-                let start = out.len();
-                out.extend_from_slice(r.message);
-                while out.len() > start && out.last() == Some(&b'\n') {
-                    out.pop();
-                }
-                escape_from(out, start);
+                message(r.message, out);
                 if self.style.raw && r.raw.is_none() {
                     out.extend_from_slice(b" |");
                     digits::push_hex(out, r.payload, b" ");
@@ -142,6 +153,16 @@ impl Text {
             }
         }
         out.push(b'\n');
+    }
+
+    /// Names of machines line up as far as they were seen.
+    fn host(&mut self, host: &str, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(host.as_bytes());
+        escape_from(out, start);
+        let len = host.chars().count();
+        self.host_width = self.host_width.max(len.min(HOST_MAX));
+        out.resize(out.len() + self.host_width.saturating_sub(len) + 1, b' ');
     }
 
     fn context(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
@@ -157,7 +178,11 @@ impl Text {
             kept.text.clear();
             kept.text.extend_from_slice(stream.component.as_bytes());
             kept.text.push(b' ');
+            let empty = kept.text.len();
             context(entry, &mut kept.text);
+            if kept.text.len() == empty {
+                kept.text.pop();
+            }
             escape_from(&mut kept.text, 0);
         }
         out.extend_from_slice(&kept.text);
@@ -202,6 +227,16 @@ fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
     out.push(b'.');
     digits::push_padded(out, us % 1_000_000, 6, b'0');
     out.push(b']');
+}
+
+/// Appends a message without the ends of lines behind it.
+fn message(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(text);
+    while out.len() > start && out.last() == Some(&b'\n') {
+        out.pop();
+    }
+    escape_from(out, start);
 }
 
 /// What a loss line says.

@@ -160,7 +160,7 @@ fn decode(files: &[Snapshot], filter: &Filter, template: &Template) {
         let theirs: Vec<_> = sums.rings.iter().map(|r| r.counts.decoded).collect();
         assert_eq!(mine, theirs);
     }
-    let (undecoded, shown) = (decoder.undecoded.clone(), decoder.shown);
+    let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
     let stats = Stats {
         files,
         streams: &streams,

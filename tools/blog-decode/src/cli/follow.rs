@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `follow`: records to standard output as they come.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    time::{
+        Duration,
+        Instant as Now, //
+    },
+};
+
+use rustix::time::{
+    clock_gettime,
+    ClockId, //
+};
+
+use super::{
+    args::{
+        Follow,
+        TablePaths, //
+    },
+    complain,
+    input::{
+        check_paths,
+        tell_undecoded, //
+    },
+    poll::{
+        streams,
+        wait,
+        Came,
+        Input,
+        Signals, //
+    },
+    print::Out,
+    FAILED,
+    OK,
+    PARTIAL, //
+};
+use crate::{
+    decode::{
+        Entry,
+        Sieve, //
+    },
+    filter::{
+        Filter,
+        Instant, //
+    },
+    live::Live,
+    merge::{
+        Cause,
+        What, //
+    },
+    output::json::loss_name,
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    stats::damage_text, //
+};
+
+/// When nothing has come for this long, nothing is on its way: the kernel looks every 20 ms, and
+/// 50 ms is late for it.
+const IDLE: Duration = Duration::from_millis(100);
+/// Who is later than this hears of it, but not more often than that.
+const LATE: Duration = Duration::from_secs(1);
+const LATE_EVERY: Duration = Duration::from_secs(10);
+
+/// Prints records as they come.
+pub fn follow(args: &Follow) -> Result<u8, String> {
+    let mut filter = args.filters.build()?;
+    filter.with_context = args.around.numbers() != (0, 0);
+    if args.new {
+        filter.since = Some(Instant::BeforeEnd(0));
+    }
+    if let Err(status) = check_paths(&args.tables.sidetable) {
+        return Ok(status);
+    }
+    let paths = match args.streams.as_slice() {
+        [] => streams(&args.blog, &filter.components)?,
+        paths => paths.to_vec(),
+    };
+    let signals = Signals::new()?;
+    let inputs: Result<Vec<_>, _> = paths.iter().map(|path| Input::open(path)).collect();
+    let inputs = inputs?;
+    let components = filter.components.clone();
+    let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
+    let names = inputs.iter().map(|i| i.name.clone()).collect();
+    let mut source = Source {
+        live: Live::new(names, &wanted),
+        heard: vec![Now::now(); inputs.len()],
+        inputs,
+        signals,
+        buffer: Vec::new(),
+        status: OK,
+    };
+    if [filter.since, filter.until].iter().any(is_relative) {
+        // By the clock of the first stream, when it was opened.
+        while source.live.opened(0).is_none() && source.wait()? {}
+        make_absolute(&mut filter, &source.live);
+    }
+    // They line up as they come to be known.
+    let host = (args.streams.len() > 1).then_some(0);
+    let mut out = Out::new(&args.output, args.around.numbers(), host);
+    let mut run = Run {
+        sieve: Sieve::new(&filter),
+        sites: Sites::new(source.inputs.len(), &args.tables),
+        records: 0,
+        lost: BTreeMap::new(),
+        start: Now::now(),
+        late: Duration::ZERO,
+        told_late: None,
+    };
+    let written = run.all(&mut source, &mut out);
+    // Whoever reads has enough.
+    let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+    match written.and_then(|()| out.end()) {
+        Err(e) if !is_closed(&e) => return Err(e.to_string()),
+        _ => {}
+    }
+    drop(out);
+    Ok(run.end(&source))
+}
+
+fn is_relative(limit: &Option<Instant>) -> bool {
+    matches!(limit, Some(Instant::BeforeEnd(_)))
+}
+
+/// "Before the snapshot was taken" is before now. Later, now is another time.
+fn make_absolute(filter: &mut Filter, live: &Live<'_>) {
+    let now = live.opened(0).map_or(0, |p| i128::from(p.real));
+    for limit in [&mut filter.since, &mut filter.until] {
+        if let Some(Instant::BeforeEnd(ns)) = *limit {
+            *limit = Some(Instant::Real(now - ns));
+        }
+    }
+}
+
+/// Where records come from.
+struct Source<'w> {
+    inputs: Vec<Input>,
+    /// When something came from each of them.
+    heard: Vec<Now>,
+    live: Live<'w>,
+    signals: Signals,
+    buffer: Vec<u8>,
+    status: u8,
+}
+
+impl Source<'_> {
+    /// Waits for input, and takes it in. `false`: that is all.
+    fn wait(&mut self) -> Result<bool, String> {
+        if self.signals.asked() || self.inputs.iter().all(Input::has_ended) {
+            return Ok(false);
+        }
+        let busy = (0..self.inputs.len()).filter(|&i| !self.live.is_idle(i));
+        let waits = busy.map(|i| IDLE.saturating_sub(self.heard[i].elapsed()));
+        let ready = wait(&self.inputs, &self.signals, waits.min())?;
+        for i in 0..self.inputs.len() {
+            if ready.contains(&i) {
+                self.heard[i] = Now::now();
+                self.read(i)?;
+            } else if self.heard[i].elapsed() >= IDLE && !self.live.is_idle(i) {
+                self.live.idle(i);
+            }
+        }
+        Ok(true)
+    }
+
+    fn read(&mut self, i: usize) -> Result<(), String> {
+        let input = &mut self.inputs[i];
+        match input.read(&mut self.buffer) {
+            Ok(Came::Nothing) => {}
+            Ok(Came::Bytes(bytes)) => {
+                let fed = self.live.feed(i, bytes);
+                fed.map_err(|e| format!("{}: {e}", input.name))?;
+            }
+            Ok(Came::End) => {
+                if !self.live.has_begun(i) {
+                    complain(&format!("{}: nothing came", input.name));
+                    self.status = PARTIAL;
+                }
+                self.live.end(i);
+            }
+            Err(e) => {
+                complain(&format!("{}: {e}", input.name));
+                self.status = PARTIAL;
+                self.live.end(i);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Call sites, of images that may come at any time.
+struct Sites<'a> {
+    maps: Vec<SiteMap>,
+    images: Vec<usize>,
+    paths: &'a TablePaths,
+    status: u8,
+}
+
+impl<'a> Sites<'a> {
+    fn new(files: usize, paths: &'a TablePaths) -> Self {
+        let empty = || SiteMap::new(&[], &Tables::default());
+        Self {
+            maps: (0..files).map(|_| empty()).collect(),
+            images: vec![0; files],
+            paths,
+            status: OK,
+        }
+    }
+
+    /// Looks for side tables, if there are new images.
+    fn update(&mut self, files: &[Snapshot]) {
+        for (i, file) in files.iter().enumerate() {
+            if file.images.len() == self.images[i] {
+                continue;
+            }
+            let is_first = self.images[i] == 0;
+            self.images[i] = file.images.len();
+            let images = file.images.iter();
+            let tables = Tables::load(images, &self.paths.sidetable, Some(&self.paths.modules));
+            for problem in tables.problems.iter().filter(|_| is_first) {
+                complain(&problem.text);
+                if problem.grave {
+                    self.status = PARTIAL;
+                }
+            }
+            self.maps[i] = SiteMap::new(&file.images, &tables);
+        }
+    }
+}
+
+/// What was done so far.
+struct Run<'a> {
+    sieve: Sieve<'a>,
+    sites: Sites<'a>,
+    records: u64,
+    lost: BTreeMap<&'static str, u64>,
+    start: Now,
+    /// The most that it was behind.
+    late: Duration,
+    told_late: Option<Now>,
+}
+
+impl Run<'_> {
+    fn all(&mut self, source: &mut Source<'_>, out: &mut Out<'_>) -> io::Result<()> {
+        let opened = boot_time();
+        loop {
+            let goes_on = source.wait().map_err(io::Error::other)?;
+            if !goes_on {
+                for i in 0..source.inputs.len() {
+                    if !source.live.has_ended(i) {
+                        source.live.end(i);
+                    }
+                }
+            }
+            self.sites.update(&source.live.files);
+            let last = self.print(&mut source.live, out)?;
+            out.flush()?;
+            if let Some((file, boot)) = last {
+                if source.inputs[file].is_here && boot > opened {
+                    self.lateness(boot);
+                }
+            }
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Prints what can be printed now; the answer is the file and time of the last event.
+    fn print(
+        &mut self,
+        live: &mut Live<'_>,
+        out: &mut Out<'_>,
+    ) -> io::Result<Option<(usize, i128)>> {
+        let mut last = None;
+        while live.advance() {
+            let Some(event) = live.event() else { continue };
+            match event.what {
+                What::Record { .. } => self.records += 1,
+                What::Loss {
+                    cause: Cause::Overwritten,
+                    ..
+                } => {}
+                What::Loss { cause, count } => {
+                    let sum = self.lost.entry(loss_name(cause)).or_default();
+                    *sum = sum.saturating_add(count);
+                }
+            }
+            let file = event.stream.file;
+            last = Some((file, event.clock));
+            let (map, calibration) = (&self.sites.maps[event.file], &live.calibrations[file]);
+            let host = &live.files[file].host;
+            let mut show = |entry: &Entry<'_>| out.entry(entry);
+            self.sieve
+                .event(&event, map, calibration, host, &mut show)?;
+        }
+        Ok(last.map(|(file, clock)| (file, live.calibrations[file].boot(clock))))
+    }
+
+    /// Tells if what was printed is old.
+    fn lateness(&mut self, boot: i128) {
+        let late = u64::try_from(boot_time() - boot).unwrap_or(0);
+        let late = Duration::from_nanos(late);
+        self.late = self.late.max(late);
+        if late > LATE && self.told_late.is_none_or(|t| t.elapsed() > LATE_EVERY) {
+            self.told_late = Some(Now::now());
+            complain(&format!("{:.1} s behind", late.as_secs_f64()));
+        }
+    }
+
+    /// Says what it was; the answer is the exit status.
+    fn end(&self, source: &Source<'_>) -> u8 {
+        let mut status = source.status.max(self.sites.status);
+        for file in &source.live.files {
+            if file.damage.any() {
+                complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
+                status = status.max(PARTIAL);
+            }
+        }
+        if self.sieve.undecoded.any() {
+            tell_undecoded(&self.sieve.undecoded);
+            status = status.max(PARTIAL);
+        }
+        let begun = (0..source.inputs.len()).any(|i| source.live.has_begun(i));
+        if !begun {
+            status = FAILED;
+        }
+        let mut text = format!(
+            "{} of {} records shown in {:.1} s; ",
+            self.sieve.shown,
+            self.records,
+            self.start.elapsed().as_secs_f64()
+        );
+        if self.lost.is_empty() {
+            text.push_str("none lost");
+        } else {
+            let lost: Vec<_> = self.lost.iter().map(|(k, n)| format!("{n} {k}")).collect();
+            text.push_str(&format!("lost: {}", lost.join(", ")));
+        }
+        if !self.late.is_zero() {
+            let late = self.late.as_secs_f64();
+            text.push_str(&format!("; at most {late:.2} s behind"));
+        }
+        complain(&text);
+        status
+    }
+}
+
+/// CLOCK_BOOTTIME in ns.
+fn boot_time() -> i128 {
+    let now = clock_gettime(ClockId::Boottime);
+    i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Streams that are read as they come, and the signals that end it: for `follow` and `record`.
+//!
+//! A stream is a file of debugfs, a pipe, or standard input. Waiting ends when there is something
+//! to read, when a signal comes, or when the time is over. The second signal ends the program.
+
+use std::{
+    fs::{
+        File,
+        OpenOptions, //
+    },
+    io::{
+        self,
+        ErrorKind,
+        Read, //
+    },
+    os::{
+        fd::AsFd,
+        unix::{
+            fs::{
+                FileTypeExt,
+                OpenOptionsExt, //
+            },
+            net::UnixStream,
+        },
+    },
+    path::{
+        Path,
+        PathBuf, //
+    },
+    sync::{
+        atomic::{
+            AtomicBool,
+            Ordering, //
+        },
+        Arc,
+    },
+    time::Duration,
+};
+
+use rustix::{
+    event::{
+        poll,
+        PollFd,
+        PollFlags,
+        Timespec, //
+    },
+    fs::OFlags,
+};
+use signal_hook::consts::{
+    SIGHUP,
+    SIGINT,
+    SIGTERM, //
+};
+
+/// As much is read at once.
+const CHUNK: usize = 64 << 10;
+/// `DEBUGFS_MAGIC` of the kernel.
+const DEBUGFS_MAGIC: u64 = 0x6462_6720;
+
+/// Notices signals that ask for an end.
+pub struct Signals {
+    asked: Arc<AtomicBool>,
+    wake: UnixStream,
+}
+
+impl Signals {
+    /// Starts to notice SIGINT, SIGTERM and SIGHUP.
+    pub fn new() -> Result<Self, String> {
+        let asked = Arc::new(AtomicBool::new(false));
+        let pair = UnixStream::pair().and_then(|(wake, write)| {
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
+                // Whoever asks twice can't wait: the program hangs on its output, say.
+                let hurry = Arc::clone(&asked);
+                signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, hurry)?;
+                signal_hook::flag::register(signal, Arc::clone(&asked))?;
+                signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            }
+            Ok(wake)
+        });
+        let wake = pair.map_err(|e| format!("signals: {e}"))?;
+        Ok(Self { asked, wake })
+    }
+
+    /// Whether there was one.
+    pub fn asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+/// A stream.
+pub struct Input {
+    /// Its name, for messages.
+    pub name: String,
+    file: Box<dyn ReadFd>,
+    /// Whether it is one of the kernel that runs here.
+    pub is_here: bool,
+    ended: bool,
+}
+
+trait ReadFd: Read + AsFd {}
+impl<T: Read + AsFd> ReadFd for T {}
+
+/// What came from an input.
+pub enum Came<'a> {
+    /// Nothing: there is none at the moment.
+    Nothing,
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// The end.
+    End,
+}
+
+impl Input {
+    /// Opens a stream.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        if path.as_os_str() == "-" {
+            return Ok(Self {
+                name,
+                file: Box::new(io::stdin()),
+                is_here: false,
+                ended: false,
+            });
+        }
+        let open = || {
+            let kind = std::fs::metadata(path)?.file_type();
+            if kind.is_dir() {
+                return Err(io::Error::other("is a directory"));
+            }
+            let mut options = OpenOptions::new();
+            options.read(true);
+            if !kind.is_fifo() {
+                // What comes between poll and read may be taken away again, by "clear".
+                options.custom_flags(OFlags::NONBLOCK.bits() as i32);
+            }
+            options.open(path)
+        };
+        let file: File = open().map_err(|e| format!("{name}: {e}"))?;
+        let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| s.f_type as u64 == DEBUGFS_MAGIC);
+        Ok(Self {
+            name,
+            file: Box::new(file),
+            is_here,
+            ended: false,
+        })
+    }
+
+    /// Reads what there is.
+    pub fn read<'b>(&mut self, buffer: &'b mut Vec<u8>) -> io::Result<Came<'b>> {
+        buffer.resize(CHUNK, 0);
+        match self.file.read(buffer) {
+            Ok(0) => {
+                self.ended = true;
+                Ok(Came::End)
+            }
+            Ok(n) => Ok(Came::Bytes(&buffer[..n])),
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Ok(Came::Nothing)
+            }
+            Err(e) => {
+                self.ended = true;
+                Err(e)
+            }
+        }
+    }
+
+    /// Whether there will be nothing more.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+/// Waits until there is something to read from one of `inputs`, or a signal comes, or for this long.
+/// The answer is which ones have something.
+pub fn wait(
+    inputs: &[Input],
+    signals: &Signals,
+    limit: Option<Duration>,
+) -> Result<Vec<usize>, String> {
+    let open: Vec<usize> = (0..inputs.len()).filter(|&i| !inputs[i].ended).collect();
+    let mut fds = vec![PollFd::new(&signals.wake, PollFlags::IN)];
+    fds.extend(
+        open.iter()
+            .map(|&i| PollFd::from_borrowed_fd(inputs[i].file.as_fd(), PollFlags::IN)),
+    );
+    let limit = limit.and_then(|d| Timespec::try_from(d).ok());
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+        Err(e) => return Err(format!("poll: {e}")),
+    }
+    let ready = fds[1..].iter().map(|fd| !fd.revents().is_empty());
+    let found = open.iter().zip(ready).filter(|(_, ready)| *ready);
+    Ok(found.map(|(i, _)| *i).collect())
+}
+
+/// The stream files of this system: of the components that are named, or else of all together.
+pub fn streams(blog: &Path, components: &[String]) -> Result<Vec<PathBuf>, String> {
+    let of = |name: &String| blog.join(name).join("stream");
+    let named: Vec<PathBuf> = components.iter().map(of).collect();
+    let all = match !named.is_empty() && named.iter().all(|p| p.exists()) {
+        true => named,
+        // A component that isn't there yet may come.
+        false => vec![blog.join("stream")],
+    };
+    match std::fs::metadata(blog) {
+        Ok(_) => Ok(all),
+        Err(e) => Err(format!(
+            "{}: {e} (is blog loaded, debugfs mounted, and are you root?)",
+            blog.display()
+        )),
+    }
+}

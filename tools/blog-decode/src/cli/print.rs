@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries to standard output: the form that was asked for, and what stands around those that match.
+
+use std::{
+    collections::VecDeque,
+    io::{
+        self,
+        IsTerminal,
+        StdoutLock,
+        Write, //
+    },
+};
+
+use super::args::{
+    Color,
+    Output, //
+};
+use crate::{
+    decode::{
+        Content,
+        Entry, //
+    },
+    output::{
+        csv,
+        json,
+        template::Template,
+        text::{
+            Style,
+            Text, //
+        }, //
+    },
+};
+
+/// As much is collected before it is written.
+const BUFFER: usize = 64 << 10;
+
+/// Standard output, with the state of the form in which entries are printed.
+pub struct Out<'a> {
+    stdout: StdoutLock<'static>,
+    buffer: Vec<u8>,
+    printer: Printer<'a>,
+    window: Window,
+}
+
+impl<'a> Out<'a> {
+    /// Starts before the first entry. `context` is how many records before and after those that
+    /// match are printed, too; `host`: how wide the names of machines are, if there
+    /// are several.
+    pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>) -> Self {
+        let stdout = io::stdout().lock();
+        let mut buffer = Vec::with_capacity(2 * BUFFER);
+        let printer = if args.json {
+            Printer::Json { raw: args.raw }
+        } else if args.csv {
+            csv::header(&mut buffer);
+            Printer::Csv
+        } else if let Some(template) = &args.format {
+            Printer::Template(template)
+        } else {
+            Printer::Text(Box::new(Text::new(Style {
+                time: args.time.into(),
+                location: args.location,
+                raw: args.raw,
+                host,
+                color: use_color(args.color, &stdout),
+            })))
+        };
+        let separator: &[u8] = match printer {
+            Printer::Text(_) | Printer::Template(_) => b"--\n",
+            Printer::Json { .. } | Printer::Csv => b"",
+        };
+        Self {
+            stdout,
+            buffer,
+            printer,
+            window: Window::new(context, separator),
+        }
+    }
+
+    /// Prints an entry.
+    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        self.window
+            .entry(entry, &mut self.printer, &mut self.buffer);
+        if self.buffer.len() >= BUFFER {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let result = self.stdout.write_all(&self.buffer);
+        self.buffer.clear();
+        result
+    }
+
+    /// Writes what was printed so far.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.stdout.flush()
+    }
+
+    /// Prints what has waited to the end, and writes everything.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.window.end(&mut self.buffer);
+        self.flush()
+    }
+}
+
+/// A form of output with its state.
+enum Printer<'a> {
+    Text(Box<Text>),
+    Json { raw: bool },
+    Csv,
+    Template(&'a Template),
+}
+
+impl Printer<'_> {
+    fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => text.entry(entry, out),
+            Self::Json { raw } => json::entry(entry, *raw, out),
+            Self::Csv => csv::entry(entry, out),
+            Self::Template(template) => template.entry(entry, out),
+        }
+    }
+}
+
+/// Whether to use colours.
+pub(super) fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
+    match when {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+            stdout.is_terminal()
+                && !no_color
+                && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+        }
+    }
+}
+
+/// Records around those that match, as with grep.
+struct Window {
+    before: usize,
+    after: usize,
+    separator: &'static [u8],
+    /// Lines that were not printed yet, at most `before`; with `true` those of losses, which are
+    /// printed in any case.
+    waiting: VecDeque<(bool, Vec<u8>)>,
+    /// Buffers for further ones.
+    spare: Vec<Vec<u8>>,
+    /// Records after a match that are still to be printed.
+    left: usize,
+    /// Whether something was printed, and something after it was not.
+    has_printed: bool,
+    has_gap: bool,
+}
+
+impl Window {
+    fn new((before, after): (usize, usize), separator: &'static [u8]) -> Self {
+        Self {
+            before,
+            after,
+            separator,
+            waiting: VecDeque::new(),
+            spare: Vec::new(),
+            left: 0,
+            has_printed: false,
+            has_gap: false,
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+        if self.before == 0 && self.after == 0 {
+            return printer.entry(entry, out);
+        }
+        let is_loss = matches!(entry.content, Content::Loss { .. });
+        if entry.is_match {
+            self.separate(out);
+            for (_, line) in self.waiting.drain(..) {
+                out.extend_from_slice(&line);
+                self.spare.push(line);
+            }
+            self.left = self.after;
+            return printer.entry(entry, out);
+        }
+        if self.left > 0 || is_loss && self.waiting.is_empty() {
+            self.separate(out);
+            self.left = self.left.saturating_sub(usize::from(!is_loss));
+            return printer.entry(entry, out);
+        }
+        let mut line = if self.waiting.len() >= self.before {
+            match self.waiting.pop_front() {
+                Some(oldest) => self.drop_or_print(oldest, out),
+                None => {
+                    self.has_gap = true;
+                    return;
+                }
+            }
+        } else {
+            self.spare.pop().unwrap_or_default()
+        };
+        line.clear();
+        printer.entry(entry, &mut line);
+        self.waiting.push_back((is_loss, line));
+    }
+
+    /// What goes before lines that follow a gap.
+    fn separate(&mut self, out: &mut Vec<u8>) {
+        if self.has_gap && self.has_printed {
+            out.extend_from_slice(self.separator);
+        }
+        self.has_gap = false;
+        self.has_printed = true;
+    }
+
+    fn drop_or_print(&mut self, (keep, line): (bool, Vec<u8>), out: &mut Vec<u8>) -> Vec<u8> {
+        if keep {
+            self.separate(out);
+            out.extend_from_slice(&line);
+        } else {
+            self.has_gap = true;
+        }
+        line
+    }
+
+    /// Prints what has waited to the end.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        while let Some(waiting) = self.waiting.pop_front() {
+            self.drop_or_print(waiting, out);
+        }
+    }
+}

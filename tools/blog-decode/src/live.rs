@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Streams as they come: bytes in, events in the order of time out.
+//!
+//! The kernel goes through the rings in passes, and gives what each has got since the last one. So
+//! what comes first was not always written first. [`Live`] holds events back until no earlier one
+//! can come: what was written before a pass began is there when the pass ends, and that a pass has
+//! begun shows by the ring with which it begins. When nothing comes for a while, nothing earlier is
+//! on its way, and all is given out.
+//!
+//! ```text
+//! feed(bytes) ─► sections ─► pages of each ring ─► cursors ─► heap, by time ─► event()
+//! ```
+//!
+//! Pages that were gone through are dropped, and so are rings that went to another task. So memory
+//! is bounded by what is held back, at most [`HELD_MAX`], and by the rings that there are at once.
+
+use std::{
+    cmp::Reverse,
+    collections::{
+        BinaryHeap,
+        HashMap, //
+    },
+    mem,
+};
+
+use crate::{
+    blogfmt::source::Source,
+    clock::Calibration,
+    merge::{
+        calibrations,
+        Cursor,
+        Event,
+        Stream, //
+    },
+    snapshot::{
+        parse_section_header,
+        scan::{
+            changes_hands,
+            Part,
+            Sections, //
+        },
+        PageRef,
+        Snapshot,
+        ALIGN,
+        FILE_HEADER,
+        SECTION_HEADER, //
+    },
+    wire::{
+        record::SEQ_MASK,
+        snapshot::{
+            ClockPair,
+            Ring, //
+        }, //
+    },
+};
+
+/// Beyond that many bytes, events are given out although earlier ones may come.
+const HELD_MAX: usize = 256 << 20;
+/// Bytes that were gone through are dropped when there are this many.
+const TIDY: usize = 1 << 20;
+
+/// A stream that is being read.
+struct Feed {
+    sections: Sections,
+    /// When it was opened.
+    opened: Option<ClockPair>,
+    /// Where the next section starts; 0: the file's header has not come yet.
+    at: u64,
+    /// It has come to its end.
+    ended: bool,
+    /// Nothing comes at the moment.
+    idle: bool,
+    /// Ring and page of the last piece.
+    last: Option<((u32, u32), u64)>,
+    /// The latest clock that was seen in this pass, and in those before.
+    pass: u64,
+    passed: u64,
+    /// Up to this clock, everything is here.
+    complete: u64,
+    /// Who has the ring with this component and id: index into `rings`.
+    rings: HashMap<(u32, u32), usize>,
+    /// Bytes that were left when it was last tidied.
+    kept: usize,
+}
+
+/// A ring.
+struct Slot {
+    stream: Stream,
+    cursor: Cursor,
+    feed: usize,
+    /// It will get no more pages: it went to another task, or the stream has ended.
+    closed: bool,
+    /// It is in the heap.
+    waits: bool,
+    /// It has pages that the cursor doesn't know of yet.
+    has_news: bool,
+}
+
+/// Streams, and what came out of them.
+pub struct Live<'w> {
+    /// What is known of each stream's machine. Pages are not kept here.
+    pub files: Vec<Snapshot>,
+    /// Clock of each.
+    pub calibrations: Vec<Calibration>,
+    feeds: Vec<Feed>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    /// Slots that have news.
+    news: Vec<usize>,
+    /// Next event of each slot that has one: (time, index).
+    heap: BinaryHeap<Reverse<(i128, usize)>>,
+    /// Slot whose event was given out last.
+    last: Option<usize>,
+    /// Chooses components by name.
+    want: &'w dyn Fn(&str) -> bool,
+    payload: Vec<u8>,
+}
+
+impl<'w> Live<'w> {
+    /// Starts with streams of these names. `want` chooses components by name.
+    pub fn new(names: Vec<String>, want: &'w dyn Fn(&str) -> bool) -> Self {
+        let files: Vec<_> = names
+            .into_iter()
+            .map(|name| Snapshot::empty(name, Source::Memory(Vec::new())))
+            .collect();
+        let feeds = files.iter().map(|_| Feed {
+            sections: Sections::default(),
+            opened: None,
+            at: 0,
+            ended: false,
+            idle: false,
+            last: None,
+            pass: 0,
+            passed: 0,
+            complete: 0,
+            rings: HashMap::new(),
+            kept: 0,
+        });
+        Self {
+            calibrations: calibrations(&files),
+            feeds: feeds.collect(),
+            files,
+            slots: Vec::new(),
+            free: Vec::new(),
+            news: Vec::new(),
+            heap: BinaryHeap::new(),
+            last: None,
+            want,
+            payload: Vec::new(),
+        }
+    }
+
+    /// Takes bytes in that came from stream `i`; an error if it is no stream of ours. Then
+    /// [`Live::advance`] is to be called until it says no.
+    pub fn feed(&mut self, i: usize, bytes: &[u8]) -> Result<(), String> {
+        if let Source::Memory(all) = &mut self.files[i].source {
+            all.extend_from_slice(bytes);
+        }
+        if self.feeds[i].ended {
+            return Ok(());
+        }
+        self.feeds[i].idle = false;
+        while self.section(i)? {}
+        if self.held(i) > HELD_MAX {
+            self.idle(i);
+        }
+        Ok(())
+    }
+
+    /// Nothing came from stream `i` for a while.
+    pub fn idle(&mut self, i: usize) {
+        self.end_pass(i);
+        let feed = &mut self.feeds[i];
+        feed.idle = true;
+        feed.last = None;
+    }
+
+    /// Stream `i` has come to its end. In the middle of a section is as good as any other place.
+    pub fn end(&mut self, i: usize) {
+        self.idle(i);
+        self.feeds[i].ended = true;
+        self.feeds[i].rings.clear();
+        for at in 0..self.slots.len() {
+            if let Some(slot) = self.slots[at].as_mut().filter(|s| s.feed == i) {
+                slot.closed = true;
+                self.go_on(at);
+            }
+        }
+    }
+
+    /// Whether nothing is waited for that could be earlier than what is there of stream `i`.
+    pub fn is_idle(&self, i: usize) -> bool {
+        self.feeds[i].idle || self.feeds[i].ended
+    }
+
+    /// Whether stream `i` has come to its end.
+    pub fn has_ended(&self, i: usize) -> bool {
+        self.feeds[i].ended
+    }
+
+    /// When stream `i` was opened, once it has told.
+    pub fn opened(&self, i: usize) -> Option<ClockPair> {
+        self.feeds[i].opened
+    }
+
+    /// Whether the stream's header was there.
+    pub fn has_begun(&self, i: usize) -> bool {
+        self.feeds[i].at != 0
+    }
+
+    /// Bytes of stream `i` that are in memory.
+    fn held(&self, i: usize) -> usize {
+        self.files[i].source.size() as usize
+    }
+
+    /// Takes the next section in; `false`: it is not all there yet.
+    fn section(&mut self, i: usize) -> Result<bool, String> {
+        let (file, feed) = (&mut self.files[i], &mut self.feeds[i]);
+        let Source::Memory(bytes) = &file.source else {
+            return Ok(false);
+        };
+        if feed.at == 0 {
+            if bytes.len() < FILE_HEADER {
+                return Ok(false);
+            }
+            feed.at = file.check_header()?;
+            return Ok(true);
+        }
+        // Nothing that is still to be read was dropped.
+        let at = (feed.at - file.base) as usize;
+        let Some(raw) = bytes.get(at..at + SECTION_HEADER) else {
+            return Ok(false);
+        };
+        let Some(header) = parse_section_header(raw) else {
+            file.damage.skipped_bytes += ALIGN;
+            feed.at += ALIGN;
+            return Ok(true);
+        };
+        let body = at + SECTION_HEADER;
+        // At most SECTION_MAX.
+        let len = header.len as usize;
+        let end = body + len.next_multiple_of(ALIGN as usize);
+        if bytes.len() < end {
+            return Ok(false);
+        }
+        self.payload.clear();
+        self.payload.extend_from_slice(&bytes[body..body + len]);
+        let place = feed.at + SECTION_HEADER as u64;
+        feed.at += (end - at) as u64;
+        let clocks = feed.sections.clocks;
+        match feed.sections.take(file, &header, place, &self.payload) {
+            Part::None => {}
+            Part::Ring(ring) => self.ring(i, ring),
+            Part::Page(id, page) => self.page(i, id, page),
+        }
+        if self.feeds[i].sections.clocks != clocks {
+            if clocks == 0 {
+                self.feeds[i].opened = self.files[i].pairs.last().copied();
+            }
+            self.calibrations = calibrations(&self.files);
+            // It stands at the end of a pass.
+            self.end_pass(i);
+        }
+        Ok(true)
+    }
+
+    fn ring(&mut self, i: usize, new: Ring) {
+        let id = (new.component, new.ring);
+        let known = self.feeds[i].rings.get(&id).copied();
+        if let Some(slot) = known.and_then(|at| self.slots[at].as_mut()) {
+            if !slot
+                .stream
+                .ring
+                .is_some_and(|old| changes_hands(&old, &new))
+            {
+                slot.stream.ring = Some(new);
+                return;
+            }
+        }
+        if let Some(at) = known {
+            self.close(i, id, at);
+        }
+        self.open(i, id, Some(new));
+    }
+
+    fn close(&mut self, i: usize, id: (u32, u32), at: usize) {
+        self.feeds[i].rings.remove(&id);
+        if let Some(slot) = self.slots[at].as_mut() {
+            slot.closed = true;
+            if !mem::replace(&mut slot.has_news, true) {
+                self.news.push(at);
+            }
+        }
+    }
+
+    fn open(&mut self, i: usize, id: (u32, u32), ring: Option<Ring>) -> Option<usize> {
+        let component = self.files[i].component_name(id.0);
+        if !(self.want)(&component) {
+            return None;
+        }
+        let stream = Stream {
+            component,
+            id: id.1,
+            ring,
+            file: i,
+            pages: Vec::new(),
+            from: 0,
+            since: 0,
+        };
+        let slot = Slot {
+            cursor: Cursor::new(&stream),
+            stream,
+            feed: i,
+            closed: false,
+            waits: false,
+            has_news: false,
+        };
+        let at = self.free.pop().unwrap_or(self.slots.len());
+        match self.slots.get_mut(at) {
+            Some(free) => *free = Some(slot),
+            None => self.slots.push(Some(slot)),
+        }
+        self.feeds[i].rings.insert(id, at);
+        Some(at)
+    }
+
+    fn page(&mut self, i: usize, id: (u32, u32), page: PageRef) {
+        let seq = page.info.seq & SEQ_MASK;
+        let begins = self.feeds[i]
+            .last
+            .is_some_and(|(ring, last)| id < ring || id == ring && seq == last);
+        if begins {
+            self.end_pass(i);
+        }
+        let feed = &mut self.feeds[i];
+        feed.last = Some((id, seq));
+        feed.pass = feed.pass.max(page.info.base);
+        let known = feed.rings.get(&id).copied();
+        let Some(at) = known.or_else(|| self.open(i, id, None)) else {
+            return;
+        };
+        if let Some(slot) = self.slots[at].as_mut() {
+            slot.stream.pages.push((i, page));
+            if !mem::replace(&mut slot.has_news, true) {
+                self.news.push(at);
+            }
+        }
+    }
+
+    /// A pass has ended: everything is here that was written before it began.
+    fn end_pass(&mut self, i: usize) {
+        let feed = &mut self.feeds[i];
+        feed.complete = feed.passed;
+        feed.passed = feed.passed.max(feed.pass);
+        feed.last = None;
+        for at in mem::take(&mut self.news) {
+            if let Some(slot) = self.slots[at].as_mut() {
+                slot.has_news = false;
+                self.go_on(at);
+            }
+        }
+    }
+
+    /// Lets a ring that isn't in the heap go on.
+    fn go_on(&mut self, at: usize) {
+        let Some(slot) = self.slots[at].as_mut().filter(|s| !s.waits) else {
+            return;
+        };
+        slot.cursor.advance(&slot.stream, &self.files, slot.closed);
+        match slot.cursor.order() {
+            Some(clock) => {
+                slot.waits = true;
+                let time = self.calibrations[slot.feed].real(clock);
+                self.heap.push(Reverse((time, at)));
+            }
+            None if slot.closed => {
+                self.slots[at] = None;
+                self.free.push(at);
+            }
+            None => {}
+        }
+    }
+
+    /// Up to which time events can be given out: real time, as there may be several machines.
+    fn limit(&self) -> i128 {
+        let feeds = self.feeds.iter().zip(&self.calibrations);
+        let limits = feeds.map(|(feed, c)| match feed.idle || feed.ended {
+            true => i128::MAX,
+            false => c.real(feed.complete),
+        });
+        limits.min().unwrap_or(i128::MAX)
+    }
+
+    /// Goes to the next event that can be given out; `false`: there is none at the moment.
+    pub fn advance(&mut self) -> bool {
+        if let Some(at) = self.last.take() {
+            if let Some(slot) = self.slots[at].as_mut() {
+                slot.waits = false;
+            }
+            self.go_on(at);
+        }
+        let limit = self.limit();
+        match self.heap.peek() {
+            Some(&Reverse((time, at))) if time <= limit => {
+                self.heap.pop();
+                self.last = Some(at);
+                true
+            }
+            _ => {
+                self.tidy();
+                false
+            }
+        }
+    }
+
+    /// The event that it is at.
+    pub fn event(&self) -> Option<Event<'_>> {
+        let slot = self.slots[self.last?].as_ref()?;
+        slot.cursor.event(&slot.stream)
+    }
+
+    /// Drops pages that were gone through.
+    fn tidy(&mut self) {
+        for i in 0..self.feeds.len() {
+            if self.held(i) < self.feeds[i].kept * 2 + TIDY {
+                continue;
+            }
+            let mut first = self.feeds[i].at;
+            for slot in self.slots.iter_mut().flatten().filter(|s| s.feed == i) {
+                if let Some(offset) = slot.cursor.forget(&mut slot.stream) {
+                    first = first.min(offset);
+                }
+            }
+            let file = &mut self.files[i];
+            let n = first.saturating_sub(file.base);
+            if let Source::Memory(bytes) = &mut file.source {
+                bytes.drain(..bytes.len().min(n as usize));
+                self.feeds[i].kept = bytes.len();
+                // What a burst has taken, the quiet after it doesn't need.
+                if bytes.capacity() > 4 * bytes.len() + 4 * TIDY {
+                    bytes.shrink_to(2 * bytes.len() + TIDY);
+                }
+            }
+            file.base += n;
+        }
+    }
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Goes through one ring: records and losses in their order.
+//!
+//! A [`Cursor`] can stop where there are no more pages, and go on when some have come.
+
+use super::{
+    unite::end_of,
+    Cause,
+    Counts,
+    Event,
+    Stream,
+    What,
+    LAG, //
+};
+use crate::{
+    record::{
+        Item,
+        Walk,
+        Writer, //
+    },
+    snapshot::Snapshot,
+    wire::record::{
+        LOST_CAUSES,
+        SEQ_MASK, //
+    }, //
+};
+
+/// What a cursor is at.
+struct Current {
+    clock: u64,
+    what: Next,
+}
+
+enum Next {
+    Record {
+        site: u32,
+        ordinal: u64,
+        at: usize,
+        len: usize,
+    },
+    Loss(Cause, u64),
+}
+
+/// Goes through one ring. It holds one page in memory.
+pub(crate) struct Cursor {
+    /// File of the current page.
+    file: usize,
+    next_page: usize,
+    page: Vec<u8>,
+    walk: Option<Walk>,
+    /// Ordinal that the next page should start with.
+    expected: u64,
+    /// Whether a gap between pages, or before the first, was met.
+    has_gap: bool,
+    /// Losses, by cause, that records told of which are in no page any more. They come with the
+    /// first gap.
+    forgotten: Vec<(u8, u64)>,
+    /// Losses that no record tells of: 0 is what is missing at the end, then by cause.
+    untold: usize,
+    /// What the ring's last task record says.
+    writer: Option<Writer>,
+    /// Records of the page that another copy of it had already.
+    had: u64,
+    /// Of the records that are missing before this page, how many lost records of the stream's
+    /// reader, at the start of the page, tell of.
+    lag: u64,
+    clock: u64,
+    order: u64,
+    current: Option<Current>,
+    /// What came out of it.
+    pub(crate) counts: Counts,
+}
+
+impl Cursor {
+    pub(crate) fn new(stream: &Stream) -> Self {
+        Self {
+            file: stream.file,
+            next_page: 0,
+            page: Vec::new(),
+            walk: None,
+            expected: stream.from,
+            has_gap: false,
+            forgotten: Vec::new(),
+            untold: 0,
+            writer: None,
+            had: 0,
+            lag: 0,
+            clock: stream.since,
+            order: 0,
+            current: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Goes to the next event. `ended`: there will be no more pages.
+    pub(crate) fn advance(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) {
+        self.current = self.find_next(stream, files, ended);
+        if let Some(current) = &self.current {
+            self.clock = current.clock;
+            match current.what {
+                Next::Record { .. } => self.counts.decoded += 1,
+                Next::Loss(cause, n) => {
+                    let counter = match cause {
+                        Cause::Told(LAG) => &mut self.counts.lagged,
+                        Cause::Told(_) => return,
+                        Cause::Overwritten => &mut self.counts.overwritten,
+                        Cause::Missing => &mut self.counts.missing,
+                        Cause::Damaged => &mut self.counts.damaged,
+                    };
+                    *counter = counter.saturating_add(n);
+                }
+            }
+        }
+    }
+
+    /// Drops the pages of `stream` that it is through with; the answer is where the first one of the
+    /// others is.
+    pub(crate) fn forget(&mut self, stream: &mut Stream) -> Option<u64> {
+        // The one before the next says what is missing between them.
+        let done = self.next_page.saturating_sub(1);
+        if done > 0 {
+            stream.pages.drain(..done);
+            self.next_page -= done;
+            // They can't be asked any more what they have told of.
+            self.has_gap = true;
+        }
+        let next = stream.pages.get(self.next_page);
+        next.map(|(_, page)| page.offset)
+    }
+
+    /// The clock by which its current event is put in order, if it is at one.
+    pub(crate) fn order(&mut self) -> Option<u64> {
+        let clock = self.current.as_ref()?.clock;
+        // A ring's order is its own, even where its times go back.
+        self.order = self.order.max(clock);
+        Some(self.order)
+    }
+
+    /// The current event.
+    pub(crate) fn event<'a>(&'a self, stream: &'a Stream) -> Option<Event<'a>> {
+        let current = self.current.as_ref()?;
+        Some(Event {
+            file: self.file,
+            stream,
+            clock: current.clock,
+            writer: match current.what {
+                Next::Loss(..) if stream.shared().is_some() => Writer::default(),
+                _ => self.writer.unwrap_or_else(|| stream.writer()),
+            },
+            what: match current.what {
+                Next::Loss(cause, count) => What::Loss { cause, count },
+                Next::Record {
+                    site,
+                    ordinal,
+                    at,
+                    len,
+                } => What::Record {
+                    site,
+                    ordinal,
+                    payload: self.page.get(at..at + len).unwrap_or_default(),
+                },
+            },
+        })
+    }
+
+    fn find_next(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) -> Option<Current> {
+        loop {
+            if let Some((cause, count)) = self.forgotten.pop() {
+                return loss(self.clock, Cause::Told(cause), count);
+            }
+            let found = match &mut self.walk {
+                Some(walk) => match walk.next(&self.page) {
+                    Some(Item::Record { .. }) if walk.seen() <= self.had => None,
+                    Some(Item::Lost { .. }) if walk.seen() < self.had => None,
+                    Some(Item::Record {
+                        clock,
+                        site,
+                        ordinal,
+                        at,
+                        len,
+                    }) => Some(Current {
+                        clock,
+                        what: Next::Record {
+                            site,
+                            ordinal,
+                            at,
+                            len,
+                        },
+                    }),
+                    Some(Item::Lost {
+                        clock,
+                        cause,
+                        count,
+                    }) => {
+                        let mut count = count;
+                        if cause == LAG {
+                            // Another file may have what this reader was too slow for.
+                            count = count.min(self.lag);
+                            self.lag -= count;
+                        }
+                        loss(clock, Cause::Told(cause), count)
+                    }
+                    Some(Item::Writer(writer)) => {
+                        self.writer = Some(writer);
+                        None
+                    }
+                    None => {
+                        let missing = walk.missing();
+                        self.walk = None;
+                        loss(self.clock, Cause::Damaged, missing)
+                    }
+                },
+                None if self.next_page < stream.pages.len() => self.open_page(stream, files),
+                None if ended => return self.at_end(stream, files),
+                None => return None,
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    /// Goes to the next page; the answer is what lies between it and the one before.
+    fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
+        let (file, page) = &stream.pages[self.next_page];
+        let before = self.next_page.checked_sub(1).map(|i| &stream.pages[i].1);
+        let info = &page.info;
+        let is_same_page = before.is_some_and(|b| (b.info.seq ^ info.seq) & SEQ_MASK == 0);
+        self.next_page += 1;
+        self.file = *file;
+        self.clock = info.base;
+        // What can't be read any more counts as damaged by the walk.
+        if files[*file].read_page(page, &mut self.page).is_err() {
+            self.page.clear();
+        }
+        let walk = Walk::new(info, self.page.len());
+        let mut gap = info.first.saturating_sub(self.expected);
+        self.had = match is_same_page || before.is_none() {
+            true => self.expected.saturating_sub(info.first),
+            false => 0,
+        };
+        if !is_same_page || gap > 0 {
+            // A page of a shared ring says at its start who writes.
+            self.writer = None;
+        }
+        self.expected = end_of(page);
+        self.lag = lag_at(walk, &self.page).min(gap);
+        gap -= self.lag;
+        self.walk = Some(walk);
+        if gap > 0 && !self.has_gap {
+            self.has_gap = true;
+            self.forgotten = Self::forgotten_losses(stream, files);
+        }
+        let cause = if before.is_none() {
+            Self::cause_at_start(stream, files)
+        } else {
+            Cause::Missing
+        };
+        loss(info.base, cause, gap)
+    }
+
+    /// What the ring has told of less what its pages still tell of, by cause.
+    fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> Vec<(u8, u64)> {
+        let Some(ring) = &stream.ring else {
+            return Vec::new();
+        };
+        let mut told = ring.told;
+        if told.iter().all(|n| *n == 0) {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        for (file, page) in &stream.pages {
+            if files[*file].read_page(page, &mut bytes).is_err() {
+                continue;
+            }
+            let mut walk = Walk::new(&page.info, bytes.len());
+            while let Some(item) = walk.next(&bytes) {
+                let is_old = page.info.first.saturating_add(walk.seen()) < stream.from;
+                if let (Item::Lost { cause, count, .. }, false) = (item, is_old) {
+                    if let Some(n) = told.get_mut(usize::from(cause)) {
+                        *n = n.saturating_sub(count);
+                    }
+                }
+            }
+        }
+        let causes = (0u8..LOST_CAUSES as u8).zip(told);
+        causes.filter(|(_, n)| *n > 0).rev().collect()
+    }
+
+    /// Why records are missing before the first page that there is.
+    fn cause_at_start(stream: &Stream, files: &[Snapshot]) -> Cause {
+        let had = stream.ring.as_ref().map_or(0, |r| r.pages as usize);
+        if files[stream.file].damage.any() && had > stream.pages.len() {
+            Cause::Missing
+        } else {
+            Cause::Overwritten
+        }
+    }
+
+    /// What the ring's own counters know beyond its last record.
+    fn at_end(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
+        self.page = Vec::new();
+        let ring = stream.ring.as_ref()?;
+        while self.untold <= LOST_CAUSES {
+            let i = self.untold;
+            self.untold += 1;
+            let found = match i.checked_sub(1) {
+                None => {
+                    let cause = if stream.pages.is_empty() {
+                        Self::cause_at_start(stream, files)
+                    } else {
+                        Cause::Missing
+                    };
+                    loss(
+                        self.clock,
+                        cause,
+                        ring.records.saturating_sub(self.expected),
+                    )
+                }
+                Some(cause) => {
+                    // Without any page, nothing has been told yet.
+                    let told = match stream.pages.is_empty() {
+                        true => 0,
+                        false => ring.told[cause],
+                    };
+                    loss(
+                        self.clock,
+                        Cause::Told(cause as u8),
+                        ring.lost[cause].saturating_sub(told),
+                    )
+                }
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+}
+
+/// How many records the reader of a stream has missed before a piece of a page.
+fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
+    let mut sum = 0u64;
+    while let Some(Item::Lost {
+        cause: LAG, count, ..
+    }) = walk.next(page)
+    {
+        sum = sum.saturating_add(count);
+    }
+    sum
+}
+
+fn loss(clock: u64, cause: Cause, count: u64) -> Option<Current> {
+    (count > 0).then_some(Current {
+        clock,
+        what: Next::Loss(cause, count),
+    })
+}
+
+/// Goes through one ring without the others, which is faster where the order is of no matter.
+/// `record` gets file, clock, site and length of the payload.
+pub fn each_record(
+    files: &[Snapshot],
+    stream: &Stream,
+    mut record: impl FnMut(usize, u64, u32, usize),
+) -> Counts {
+    let mut cursor = Cursor::new(stream);
+    loop {
+        cursor.advance(stream, files, true);
+        match &cursor.current {
+            Some(Current {
+                clock,
+                what: Next::Record { site, len, .. },
+            }) => record(cursor.file, *clock, *site, *len),
+            Some(_) => {}
+            None => return cursor.counts,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One time-ordered sequence out of all rings of all files.
+//!
+//! Snapshots of one boot overlap. So first the pages of each ring are united over the files
+//! (`unite.rs`). Then
+//! [`Merge`] goes through all rings at once, always taking the earliest event. It holds one page
+//! of each ring in memory.
+//!
+//! Losses are events with a place of their own: what the writer tells of in-band, and what the
+//! ordinals of pages show: records that were overwritten before the first page, and gaps between
+//! pages.
+
+mod cursor;
+mod unite;
+
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap, //
+};
+
+use crate::{
+    clock::Calibration,
+    record::{
+        Task,
+        Writer, //
+    },
+    snapshot::{
+        PageRef,
+        Snapshot, //
+    },
+    wire::{
+        record::{
+            Context,
+            Lost, //
+        },
+        snapshot::Ring, //
+    },
+};
+pub use cursor::each_record;
+pub(crate) use cursor::Cursor;
+pub use unite::{
+    newer,
+    unite, //
+};
+
+const LAG: u8 = Lost::ReaderLag as u8;
+
+/// A ring, united over all files of one boot.
+pub struct Stream {
+    /// Name of its component.
+    pub component: String,
+    /// Id of the ring within the component.
+    pub id: u32,
+    /// The latest that is known of the ring itself.
+    pub ring: Option<Ring>,
+    /// Index of the file which that is from.
+    pub file: usize,
+    /// Its pages with their files, oldest first.
+    pub pages: Vec<(usize, PageRef)>,
+    /// Ordinal of the first record that counts, and a clock that isn't after it.
+    pub from: u64,
+    /// See `from`.
+    pub since: u64,
+}
+
+impl Stream {
+    /// The context, where it is known.
+    pub fn context(&self) -> Option<Context> {
+        Context::from_u8(self.ring.as_ref()?.context)
+    }
+
+    /// The task that owns the ring.
+    pub fn owner(&self) -> Option<Task> {
+        let ring = self.ring.as_ref()?;
+        (ring.pid >= 0).then_some(Task {
+            pid: ring.pid,
+            tgid: ring.tgid,
+            comm: ring.comm,
+        })
+    }
+
+    /// Number of a ring that is shared by whoever got none of its own.
+    pub fn shared(&self) -> Option<u32> {
+        let ring = self.ring.as_ref()?;
+        (self.context() == Some(Context::Shared)).then_some(ring.cpu)
+    }
+
+    /// The CPU of a per-CPU ring.
+    pub fn cpu(&self) -> Option<u32> {
+        let cpu = self.ring.as_ref()?.cpu;
+        (cpu != u32::MAX && self.shared().is_none()).then_some(cpu)
+    }
+
+    /// Who writes to it, as far as that is the same for all its records.
+    pub fn writer(&self) -> Writer {
+        match self.shared() {
+            Some(_) => Writer::default(),
+            None => Writer {
+                context: self.context(),
+                cpu: self.cpu(),
+                task: self.owner(),
+            },
+        }
+    }
+}
+
+/// Why records are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The writer says so; by `record::Lost`.
+    Told(u8),
+    /// Overwritten by newer ones, or cleared, before the snapshot.
+    Overwritten,
+    /// Their pages are not in the file: the writer took them back during the copy, or the file is
+    /// damaged.
+    Missing,
+    /// Their page is in the file, but is damaged.
+    Damaged,
+}
+
+/// What happened.
+pub enum What<'a> {
+    /// A record.
+    Record {
+        /// Site id.
+        site: u32,
+        /// Ordinal in its ring, from 0.
+        ordinal: u64,
+        /// Its arguments.
+        payload: &'a [u8],
+    },
+    /// Records are missing.
+    Loss {
+        /// Why.
+        cause: Cause,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// An event of a ring.
+pub struct Event<'a> {
+    /// Index of the file that it was read from.
+    pub file: usize,
+    /// The ring.
+    pub stream: &'a Stream,
+    /// Full clock.
+    pub clock: u64,
+    /// Who wrote it. In a shared ring, nobody knows whose records were lost.
+    pub writer: Writer,
+    /// What happened.
+    pub what: What<'a>,
+}
+
+/// What came out of a ring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records.
+    pub decoded: u64,
+    /// Overwritten before the snapshot.
+    pub overwritten: u64,
+    /// See [`Cause::Missing`].
+    pub missing: u64,
+    /// See [`Cause::Damaged`].
+    pub damaged: u64,
+    /// Overwritten before the reader of a stream came to them.
+    pub lagged: u64,
+}
+
+/// The calibration of each file. Files of one boot share the latest.
+pub fn calibrations(files: &[Snapshot]) -> Vec<Calibration> {
+    let own: Vec<Calibration> = files
+        .iter()
+        .map(|f| Calibration::new(f.clock.as_ref(), &f.pairs))
+        .collect();
+    (0..files.len())
+        .map(|i| {
+            let same_boot = |j: &usize| {
+                *j == i
+                    || files[i]
+                        .boot_id()
+                        .is_some_and(|b| files[*j].boot_id() == Some(b))
+            };
+            let latest = (0..files.len())
+                .filter(same_boot)
+                .max_by_key(|&j| own[j].taken().map(|p| p.boot));
+            own[latest.unwrap_or(i)].clone()
+        })
+        .collect()
+}
+
+/// Goes through all rings in the order of time.
+pub struct Merge<'a> {
+    files: &'a [Snapshot],
+    streams: &'a [Stream],
+    cursors: Vec<Cursor>,
+    /// Next event of every ring but `last`: (key, index).
+    heap: BinaryHeap<Reverse<(i128, usize)>>,
+    /// Ring whose event was given out last.
+    last: Option<usize>,
+    /// For several boots: events are ordered by real time. Else by the ring's clock.
+    by_real_time: Option<&'a [Calibration]>,
+}
+
+impl<'a> Merge<'a> {
+    /// Starts before the first event.
+    pub fn new(
+        files: &'a [Snapshot],
+        streams: &'a [Stream],
+        calibrations: &'a [Calibration],
+    ) -> Self {
+        let one_boot = files.len() <= 1
+            || files[0].boot_id().is_some()
+                && files.iter().all(|f| f.boot_id() == files[0].boot_id());
+        let mut this = Self {
+            files,
+            streams,
+            cursors: streams.iter().map(Cursor::new).collect(),
+            heap: BinaryHeap::with_capacity(streams.len()),
+            last: None,
+            by_real_time: (!one_boot).then_some(calibrations),
+        };
+        for i in 0..this.cursors.len() {
+            if let Some(key) = this.advance(i) {
+                this.heap.push(Reverse((key, i)));
+            }
+        }
+        this
+    }
+
+    /// Lets a ring go on; the answer is when its next event is.
+    fn advance(&mut self, i: usize) -> Option<i128> {
+        let (cursor, stream) = (&mut self.cursors[i], &self.streams[i]);
+        cursor.advance(stream, self.files, true);
+        let order = cursor.order()?;
+        Some(match self.by_real_time {
+            Some(c) => c[stream.file].real(order),
+            None => order.into(),
+        })
+    }
+
+    /// The next event.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Event<'_>> {
+        let mut index = None;
+        if let Some(i) = self.last.take() {
+            if let Some(key) = self.advance(i) {
+                // Often the same ring goes on.
+                match self.heap.peek() {
+                    Some(Reverse(top)) if *top < (key, i) => self.heap.push(Reverse((key, i))),
+                    _ => index = Some(i),
+                }
+            }
+        }
+        let index = match index {
+            Some(i) => i,
+            None => self.heap.pop()?.0 .1,
+        };
+        self.last = Some(index);
+        self.cursors[index].event(&self.streams[index])
+    }
+
+    /// Whether the order is that of real time. Else it is that of the clock of the one boot.
+    pub fn is_by_real_time(&self) -> bool {
+        self.by_real_time.is_some()
+    }
+
+    /// What came out of each ring so far.
+    pub fn counts(&self) -> impl Iterator<Item = &Counts> {
+        self.cursors.iter().map(|c| &c.counts)
+    }
+}

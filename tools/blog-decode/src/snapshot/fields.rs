@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! From bytes to the structures of a snapshot: [`Fields`] reads one after the other.
+
+use crate::wire::{
+    record::{
+        PageInfo,
+        LOST_CAUSES, //
+    },
+    snapshot::{
+        Clock,
+        ClockPair,
+        Component,
+        End,
+        FileHeader,
+        Image,
+        Ring,
+        SectionHeader,
+        System,
+        Task, //
+    }, //
+};
+
+/// Reads structures field by field, in the order of their declaration.
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+
+impl Fields<'_> {
+    pub(super) fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.bytes().map(u8::from_le_bytes)
+    }
+
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.bytes().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn i32(&mut self) -> Option<i32> {
+        self.bytes().map(i32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn counters(&mut self) -> Option<[u64; LOST_CAUSES]> {
+        let mut all = [0; LOST_CAUSES];
+        for n in &mut all {
+            *n = self.u64()?;
+        }
+        Some(all)
+    }
+
+    pub(super) fn file_header(&mut self) -> Option<FileHeader> {
+        Some(FileHeader {
+            magic: self.bytes()?,
+            version: self.u32()?,
+            endian: self.u32()?,
+            wire_version: self.u32()?,
+            header_size: self.u32()?,
+            flags: self.u32()?,
+            crc: self.u32()?,
+        })
+    }
+
+    pub(super) fn section_header(&mut self) -> Option<SectionHeader> {
+        Some(SectionHeader {
+            magic: self.u32()?,
+            kind: self.u16()?,
+            flags: self.u16()?,
+            len: self.u64()?,
+            index: self.u32()?,
+            reserved: self.u32()?,
+            payload_crc: self.u32()?,
+            crc: self.u32()?,
+        })
+    }
+
+    pub(super) fn system(&mut self) -> Option<System> {
+        Some(System {
+            page_size: self.u32()?,
+            cpus: self.u32()?,
+            pointer_size: self.u32()?,
+            reserved: self.u32()?,
+            release: self.bytes()?,
+            machine: self.bytes()?,
+            host: self.bytes()?,
+            boot_id: self.bytes()?,
+        })
+    }
+
+    pub(super) fn clock(&mut self) -> Option<Clock> {
+        Some(Clock {
+            kind: self.u32()?,
+            pairs: self.u32()?,
+            hz: self.u64()?,
+        })
+    }
+
+    pub(super) fn clock_pair(&mut self) -> Option<ClockPair> {
+        Some(ClockPair {
+            clock: self.u64()?,
+            mono: self.u64()?,
+            boot: self.u64()?,
+            real: self.u64()?,
+        })
+    }
+
+    pub(super) fn image(&mut self) -> Option<Image> {
+        Some(Image {
+            first: self.u32()?,
+            count: self.u32()?,
+            loaded: self.u32()?,
+            build_id_len: self.u32()?,
+            build_id: self.bytes()?,
+            reserved: self.u32()?,
+            name: self.bytes()?,
+        })
+    }
+
+    pub(super) fn task(&mut self) -> Option<Task> {
+        Some(Task {
+            pid: self.i32()?,
+            tgid: self.i32()?,
+            comm: self.bytes()?,
+            state: self.u8()?,
+            flags: self.u8()?,
+            reserved: self.u16()?,
+            cpu: self.u32()?,
+        })
+    }
+
+    pub(super) fn component(&mut self) -> Option<Component> {
+        Some(Component {
+            id: self.u32()?,
+            enabled: self.u8()?,
+            level: self.u8()?,
+            mode: self.u8()?,
+            attached: self.u8()?,
+            size_kb: self.u32()?,
+            ring_kb: self.u32()?,
+            rings: self.u32()?,
+            reserved: self.u32()?,
+            gone_records: self.u64()?,
+            lost: self.counters()?,
+            name: self.bytes()?,
+        })
+    }
+
+    pub(super) fn ring(&mut self) -> Option<Ring> {
+        Some(Ring {
+            component: self.u32()?,
+            ring: self.u32()?,
+            context: self.u8()?,
+            retired: self.u8()?,
+            task_state: self.u8()?,
+            reserved: self.u8()?,
+            cpu: self.u32()?,
+            pid: self.i32()?,
+            tgid: self.i32()?,
+            comm: self.bytes()?,
+            exit_clock: self.u64()?,
+            records: self.u64()?,
+            lost: self.counters()?,
+            told: self.counters()?,
+            pages: self.u32()?,
+            reserved2: self.u32()?,
+        })
+    }
+
+    pub(super) fn page_info(&mut self) -> Option<PageInfo> {
+        Some(PageInfo {
+            magic: self.u32()?,
+            size: self.u32()?,
+            ring: self.u32()?,
+            next: self.u32()?,
+            seq: self.u64()?,
+            base: self.u64()?,
+            first: self.u64()?,
+            commit: self.u64()?,
+        })
+    }
+
+    pub(super) fn end(&mut self) -> Option<End> {
+        Some(End {
+            sections: self.u32()?,
+            rings: self.u32()?,
+            pages: self.u32()?,
+            reserved: self.u32()?,
+        })
+    }
+}
+
+// `Fields` reads without padding; the structures must have none.
+const _: () = {
+    assert!(size_of::<FileHeader>() == 32);
+    assert!(size_of::<SectionHeader>() == 32);
+    assert!(size_of::<Ring>() == 192);
+    assert!(size_of::<Component>() == 152);
+};

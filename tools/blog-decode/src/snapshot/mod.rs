@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reads a snapshot file or the capture of a stream, whole or damaged.
+//!
+//! [`Snapshot::open`] goes through all sections once, checks every checksum, and keeps what
+//! describes the file plus *where* each page is; [`merge`](crate::merge) reads pages when it needs
+//! them. So memory is bounded by the number of sections, whatever length fields say.
+//!
+//! Where a section is damaged, it goes to the next one whose header has the right checksum. What
+//! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
+//!
+//! The capture of a stream has the same sections. They come again when they change, a ring may go
+//! to another task in the middle, and pages are in pieces. It may stop anywhere: that is no damage.
+
+mod fields;
+pub(crate) mod scan;
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::Read,
+    path::Path, //
+};
+
+use crate::{
+    blogfmt::{
+        bytes::{
+            array,
+            until_nul, //
+        },
+        source::Source, //
+    },
+    wire::{
+        record::{
+            PageInfo,
+            WIRE_VERSION, //
+        },
+        snapshot::{
+            self as wire,
+            Clock,
+            ClockPair,
+            Component,
+            FileHeader,
+            Image,
+            Ring,
+            SectionHeader,
+            System,
+            Task, //
+        }, //
+    },
+};
+use fields::Fields;
+use scan::Scan;
+
+pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
+pub(crate) const SECTION_HEADER: usize = size_of::<SectionHeader>();
+/// Sections start on multiples of this.
+pub(crate) const ALIGN: u64 = 8;
+/// As much of a file that doesn't start as a snapshot is searched for a section.
+const SEARCH: u64 = 1 << 20;
+/// As much is read from a pipe.
+const PIPE_MAX: u64 = 1 << 30;
+/// A snapshot with more clock pairs is damaged.
+const MAX_PAIRS: u32 = 4096;
+
+/// What a damaged file has cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Sections whose checksum is wrong, or whose content makes no sense.
+    pub bad_sections: u64,
+    /// Sections that are missing, by the numbers of those before and after.
+    pub lost_sections: u64,
+    /// Bytes that belong to no section.
+    pub skipped_bytes: u64,
+    /// The file ends before its End section, and is no capture of a stream.
+    pub cut_off: bool,
+    /// The file's own header is damaged.
+    pub bad_header: bool,
+}
+
+impl Damage {
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// Where a page is, and what its header says.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRef {
+    /// Offset of the page's header in the file.
+    pub offset: u64,
+    /// Bytes of it that are in the file, header included.
+    pub len: u64,
+    /// Its header.
+    pub info: PageInfo,
+}
+
+/// A ring and where its pages are.
+#[derive(Clone, Debug)]
+pub struct RingPages {
+    /// Its section, the last one if there are several; `None` if that is lost.
+    pub ring: Option<Ring>,
+    /// Component and ring id. In the capture of a stream, a ring that went to another task is there
+    /// once for each.
+    pub id: (u32, u32),
+    /// Pages in the order of the file.
+    pub pages: Vec<PageRef>,
+}
+
+/// A snapshot file.
+pub struct Snapshot {
+    /// Name for messages.
+    pub name: String,
+    /// The file.
+    pub source: Source,
+    /// Where in the file the source begins: what was before is not needed any more.
+    pub(crate) base: u64,
+    /// Name of the machine: what the file says, or the user; else empty.
+    pub host: String,
+    /// Whether it is the capture of a stream.
+    pub stream: bool,
+    /// The machine; `None` if that section is lost.
+    pub system: Option<System>,
+    /// Clock kind and rate; `None` if that section is lost.
+    pub clock: Option<Clock>,
+    /// Calibration.
+    pub pairs: Vec<ClockPair>,
+    /// Images with sites.
+    pub images: Vec<Image>,
+    /// What tasks that have rings were doing.
+    pub tasks: Vec<Task>,
+    /// Components by id.
+    pub components: HashMap<u32, Component>,
+    /// Rings.
+    pub rings: Vec<RingPages>,
+    /// What is not there.
+    pub damage: Damage,
+}
+
+impl Snapshot {
+    /// Opens a snapshot: a file, `-` for standard input, or a debugfs file.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        let source = open_source(path).map_err(|e| format!("{name}: {e}"))?;
+        Self::read(name.clone(), source).map_err(|e| format!("{name}: {e}"))
+    }
+
+    /// Reads a snapshot.
+    pub fn read(name: String, source: Source) -> Result<Self, String> {
+        Self::read_with(name, source, &mut |_| {})
+    }
+
+    /// Reads a snapshot; `tick` is told now and then how far it is.
+    pub fn read_with(
+        name: String,
+        source: Source,
+        tick: &mut dyn FnMut(u64),
+    ) -> Result<Self, String> {
+        let mut this = Self::empty(name, source);
+        let start = this.check_header()?;
+        Scan::new(&mut this).run(start, tick)?;
+        Ok(this)
+    }
+
+    /// One of which nothing is known yet.
+    pub(crate) fn empty(name: String, source: Source) -> Self {
+        Self {
+            name,
+            source,
+            base: 0,
+            host: String::new(),
+            stream: false,
+            system: None,
+            clock: None,
+            pairs: Vec::new(),
+            images: Vec::new(),
+            tasks: Vec::new(),
+            components: HashMap::new(),
+            rings: Vec::new(),
+            damage: Damage::default(),
+        }
+    }
+
+    /// Offset of the first section; an error if this is no snapshot, or not one of ours.
+    pub(crate) fn check_header(&mut self) -> Result<u64, String> {
+        let mut raw = [0; FILE_HEADER];
+        let n = self.read_some(0, &mut raw)?;
+        if n == 0 {
+            return Err("the file is empty".into());
+        }
+        let is_ours = raw.starts_with(&wire::FILE_MAGIC);
+        let header = (n == FILE_HEADER)
+            .then(|| Fields(&raw).file_header())
+            .flatten();
+        let crc = crc32fast::hash(&raw[..FILE_HEADER - 4]);
+        if let Some(h) = header.filter(|h| is_ours && h.crc == crc) {
+            if h.endian == wire::ENDIAN.swap_bytes() {
+                return Err(
+                    "written by a big-endian machine, which this program cannot read".into(),
+                );
+            }
+            if h.endian != wire::ENDIAN {
+                return Err(format!("byte order mark {:#010x} is unknown", h.endian));
+            }
+            if h.version != wire::VERSION {
+                return Err(format!(
+                    "snapshot version {}, but this program reads {}",
+                    h.version,
+                    wire::VERSION
+                ));
+            }
+            if h.wire_version != WIRE_VERSION {
+                return Err(format!(
+                    "records of version {}, but this program reads {WIRE_VERSION}",
+                    h.wire_version
+                ));
+            }
+            self.stream = h.flags & wire::FLAG_STREAM != 0;
+            return Ok(u64::from(h.header_size).max(FILE_HEADER as u64));
+        }
+        // Big-endian files have another checksum only if they say so consistently.
+        if let Some(h) = header.filter(|h| is_ours && h.endian == wire::ENDIAN.swap_bytes()) {
+            if h.crc.swap_bytes() == crc {
+                return Err(
+                    "written by a big-endian machine, which this program cannot read".into(),
+                );
+            }
+        }
+        let end = self.source.size();
+        match self.find_section(ALIGN, end.min(SEARCH))? {
+            Some(at) => {
+                self.damage.bad_header = true;
+                Ok(at)
+            }
+            None if is_ours => Err("damaged: nothing in it is whole".into()),
+            None => Err("not a BLog snapshot".into()),
+        }
+    }
+
+    fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, String> {
+        let Some(at) = at.checked_sub(self.base) else {
+            return Ok(0);
+        };
+        self.source.read_some(at, buf).map_err(|e| e.to_string())
+    }
+
+    /// The section header at `at`, if there is one and its checksum is right.
+    fn section_at(&self, at: u64) -> Result<Option<SectionHeader>, String> {
+        let mut raw = [0; SECTION_HEADER];
+        if self.read_some(at, &mut raw)? < SECTION_HEADER {
+            return Ok(None);
+        }
+        Ok(parse_section_header(&raw))
+    }
+
+    /// Offset of the first section header in `from..to`.
+    fn find_section(&self, from: u64, to: u64) -> Result<Option<u64>, String> {
+        const CHUNK: usize = 64 << 10;
+        let mut buf = vec![0; CHUNK + SECTION_HEADER];
+        let mut at = from.next_multiple_of(ALIGN);
+        while at < to {
+            let n = self.read_some(at, &mut buf)?;
+            let mut i = 0;
+            while i + SECTION_HEADER <= n && i < CHUNK {
+                if parse_section_header(&buf[i..i + SECTION_HEADER]).is_some() {
+                    return Ok(Some(at + i as u64));
+                }
+                i += ALIGN as usize;
+            }
+            if n < buf.len() {
+                break;
+            }
+            at += CHUNK as u64;
+        }
+        Ok(None)
+    }
+
+    /// Reads a page, at most as much of it as was there when it was found.
+    pub fn read_page(&self, page: &PageRef, buf: &mut Vec<u8>) -> Result<(), String> {
+        buf.clear();
+        // Checked against the file's size and SECTION_MAX when it was found.
+        buf.resize(page.len as usize, 0);
+        let n = self.read_some(page.offset, buf)?;
+        buf.truncate(n);
+        Ok(())
+    }
+
+    /// The boot id, if the file has one.
+    pub fn boot_id(&self) -> Option<[u8; 16]> {
+        let id = self.system?.boot_id;
+        (id != [0; 16]).then_some(id)
+    }
+
+    /// Name of a component.
+    pub fn component_name(&self, id: u32) -> String {
+        match self.components.get(&id) {
+            Some(c) => text(&c.name),
+            None => format!("component{id}"),
+        }
+    }
+}
+
+fn open_source(path: &Path) -> std::io::Result<Source> {
+    if path == Path::new("-") {
+        return read_pipe(std::io::stdin().lock());
+    }
+    let meta = std::fs::metadata(path)?;
+    if meta.is_dir() {
+        return Err(std::io::Error::other("is a directory"));
+    }
+    if meta.is_file() && meta.len() > 0 {
+        return Source::open(path);
+    }
+    // A pipe, or a file of debugfs, which has no size.
+    read_pipe(File::open(path)?)
+}
+
+fn read_pipe(input: impl Read) -> std::io::Result<Source> {
+    let mut bytes = Vec::new();
+    input.take(PIPE_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > PIPE_MAX {
+        return Err(std::io::Error::other(
+            "more than 1 GiB from a pipe; save it to a file first",
+        ));
+    }
+    Ok(Source::Memory(bytes))
+}
+
+/// A NUL-padded name.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(until_nul(bytes)).into_owned()
+}
+
+/// The section header that `raw` starts with, if its checksum is right.
+pub(crate) fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
+    // The cheap test first: this runs for every 8 bytes of a damaged stretch.
+    if array::<4>(raw, 0)? != wire::SECTION_MAGIC.to_le_bytes() {
+        return None;
+    }
+    let h = Fields(raw).section_header()?;
+    let sound = h.crc == crc32fast::hash(raw.get(..SECTION_HEADER - 4)?);
+    (sound && h.len <= wire::SECTION_MAX).then_some(h)
+}

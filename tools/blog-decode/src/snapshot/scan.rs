@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Goes through the sections of a file, and takes in what they say.
+//!
+//! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
+//! they come. Both count what is missing or makes no sense.
+
+use std::collections::HashMap;
+
+use super::{
+    fields::Fields,
+    text,
+    PageRef,
+    RingPages,
+    Snapshot,
+    ALIGN,
+    MAX_PAIRS,
+    SECTION_HEADER, //
+};
+use crate::wire::{
+    record::{
+        PAGE_HEADER_SIZE,
+        PAGE_MAGIC, //
+    },
+    snapshot::{
+        self as wire,
+        Kind,
+        Ring,
+        SectionHeader, //
+    }, //
+};
+
+/// What a section says of a ring.
+pub(crate) enum Part {
+    /// Nothing.
+    None,
+    /// Whose it is, and its counts.
+    Ring(Ring),
+    /// A page of the ring with this component and ring id.
+    Page((u32, u32), PageRef),
+}
+
+/// What is known of the sections so far.
+#[derive(Default)]
+pub(crate) struct Sections {
+    next_index: u32,
+    /// How many there were.
+    pub(crate) count: u64,
+    /// There was an End.
+    pub(crate) ended: bool,
+    /// How many were about clocks, and about images.
+    pub(crate) clocks: u64,
+    pub(crate) images: u64,
+}
+
+impl Sections {
+    /// Takes a section in, of which the payload is at `at` in the file.
+    pub(crate) fn take(
+        &mut self,
+        file: &mut Snapshot,
+        header: &SectionHeader,
+        at: u64,
+        payload: &[u8],
+    ) -> Part {
+        // Sections that are missing before this one.
+        if header.index > self.next_index {
+            file.damage.lost_sections += u64::from(header.index - self.next_index);
+        }
+        self.next_index = header.index.saturating_add(1);
+        self.count += 1;
+        if crc32fast::hash(payload) == header.payload_crc {
+            if let Some(part) = self.content(file, header, at, payload) {
+                return part;
+            }
+        }
+        file.damage.bad_sections += 1;
+        Part::None
+    }
+
+    /// `None`: it makes no sense.
+    fn content(
+        &mut self,
+        file: &mut Snapshot,
+        header: &SectionHeader,
+        at: u64,
+        payload: &[u8],
+    ) -> Option<Part> {
+        let mut f = Fields(payload);
+        match Kind::from_u16(header.kind) {
+            Some(Kind::System) => {
+                let system = f.system()?;
+                if file.host.is_empty() {
+                    file.host = text(&system.host);
+                }
+                file.system = Some(system);
+            }
+            Some(Kind::Clock) => {
+                let clock = f.clock().filter(|c| c.pairs <= MAX_PAIRS)?;
+                let pairs: Option<Vec<_>> = (0..clock.pairs).map(|_| f.clock_pair()).collect();
+                file.pairs = pairs?;
+                file.clock = Some(clock);
+                self.clocks += 1;
+            }
+            Some(Kind::Images) => {
+                while let Some(image) = f.image() {
+                    if image.build_id_len as usize > wire::BUILD_ID_MAX {
+                        return None;
+                    }
+                    file.images.push(image);
+                }
+                self.images += 1;
+                return f.0.is_empty().then_some(Part::None);
+            }
+            Some(Kind::Component) => {
+                let component = f.component()?;
+                file.components.insert(component.id, component);
+            }
+            Some(Kind::Ring) => return Some(Part::Ring(f.ring()?)),
+            Some(Kind::Page) => return page(at, payload),
+            Some(Kind::End) => {
+                f.end()?;
+                self.ended = true;
+            }
+            Some(Kind::Tasks) => {
+                while let Some(task) = f.task() {
+                    file.tasks.push(task);
+                }
+                return f.0.is_empty().then_some(Part::None);
+            }
+            // A newer writer's section.
+            None => {}
+        }
+        Some(Part::None)
+    }
+}
+
+fn page(at: u64, payload: &[u8]) -> Option<Part> {
+    let mut f = Fields(payload);
+    let id = (f.u32()?, f.u32()?);
+    let page = f.0;
+    let info = f.page_info()?;
+    let end = info.end() as usize;
+    if info.magic != PAGE_MAGIC || end < PAGE_HEADER_SIZE || end > page.len() {
+        return None;
+    }
+    let offset = at + (payload.len() - page.len()) as u64;
+    let len = end as u64;
+    Some(Part::Page(id, PageRef { offset, len, info }))
+}
+
+/// Whether a ring that was `old` has another owner now that it is `new`.
+pub(crate) fn changes_hands(old: &Ring, new: &Ring) -> bool {
+    let who = |r: &Ring| (r.context, r.cpu, r.pid, r.tgid);
+    // A task that has ended doesn't come back.
+    who(old) != who(new) || old.retired > new.retired
+}
+
+/// One pass through a whole file.
+pub(super) struct Scan<'a> {
+    file: &'a mut Snapshot,
+    sections: Sections,
+    /// Index into `file.rings` by component and ring id.
+    rings: HashMap<(u32, u32), usize>,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(file: &'a mut Snapshot) -> Self {
+        Self {
+            file,
+            sections: Sections::default(),
+            rings: HashMap::new(),
+        }
+    }
+
+    pub(super) fn run(mut self, start: u64, tick: &mut dyn FnMut(u64)) -> Result<(), String> {
+        let size = self.file.source.size();
+        let mut at = start;
+        let mut payload = Vec::new();
+        while at < size {
+            tick(at);
+            let Some(header) = self.file.section_at(at)? else {
+                // Damage, or the end.
+                let next = self.file.find_section(at + 1, size)?;
+                if next.is_none() && self.stopped_in_header(at)? {
+                    break;
+                }
+                self.file.damage.skipped_bytes += next.unwrap_or(size) - at;
+                match next {
+                    Some(next) => at = next,
+                    None => break,
+                }
+                continue;
+            };
+            let body = at + SECTION_HEADER as u64;
+            if header.len > size - body.min(size) {
+                // Believe the length only if nothing sound follows.
+                let next = self.file.find_section(at + ALIGN, size)?;
+                if next.is_some() || !self.file.stream {
+                    self.file.damage.bad_sections += 1;
+                }
+                match next {
+                    Some(next) => at = next,
+                    None => break,
+                }
+                continue;
+            }
+            payload.clear();
+            payload.resize(header.len as usize, 0);
+            self.file.read_some(body, &mut payload)?;
+            match self.sections.take(self.file, &header, body, &payload) {
+                Part::None => {}
+                Part::Ring(ring) => self.ring(ring),
+                Part::Page(id, page) => self.ring_mut(id).pages.push(page),
+            }
+            at = body + header.len.next_multiple_of(ALIGN);
+        }
+        self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
+        if self.sections.count == 0 {
+            return Err("damaged: nothing in it is whole".into());
+        }
+        Ok(())
+    }
+
+    /// Whether the capture of a stream stops in the middle of the section header at `at`.
+    fn stopped_in_header(&self, at: u64) -> Result<bool, String> {
+        let mut raw = [0; SECTION_HEADER];
+        let n = self.file.read_some(at, &mut raw)?;
+        let magic = wire::SECTION_MAGIC.to_le_bytes();
+        let n_magic = n.min(magic.len());
+        Ok(self.file.stream && n < SECTION_HEADER && raw[..n_magic] == magic[..n_magic])
+    }
+
+    /// Takes what is said of a ring, which may be said again when it has changed.
+    fn ring(&mut self, new: Ring) {
+        let id = (new.component, new.ring);
+        let known = self.ring_mut(id);
+        if known.ring.is_some_and(|old| changes_hands(&old, &new)) {
+            self.rings.remove(&id);
+        }
+        self.ring_mut(id).ring = Some(new);
+    }
+
+    /// Who has the ring with this id now.
+    fn ring_mut(&mut self, id: (u32, u32)) -> &mut RingPages {
+        let rings = &mut self.file.rings;
+        let index = *self.rings.entry(id).or_insert_with(|| {
+            rings.push(RingPages {
+                ring: None,
+                id,
+                pages: Vec::new(),
+            });
+            rings.len() - 1
+        });
+        &mut rings[index]
+    }
+}
