@@ -45,6 +45,8 @@ use crate::wire::{
 const MAX_STRUCT: u32 = 1 << 16;
 /// The most values that a table is believed to have.
 const MAX_VALUES: u64 = 1 << 24;
+/// The most values that are believed to be allocated together.
+const MAX_CHUNK: u32 = 1 << 14;
 
 /// Reads the start of a structure of `N` bytes in this version, of which the dump's kernel may
 /// have had fewer, or more.
@@ -158,6 +160,7 @@ pub(super) fn table_fits(table: &Table, size: u32) -> bool {
     table.stride >= size
         && table.stride <= MAX_STRUCT
         && values <= MAX_VALUES
+        && table.per_chunk <= MAX_CHUNK
         && table.chunks.checked_add(MAX_VALUES * 8).is_some()
 }
 

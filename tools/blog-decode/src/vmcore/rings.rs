@@ -145,7 +145,7 @@ pub(super) fn find(
     }
     let mut found = Vec::new();
     for ring in rings.into_iter().flatten() {
-        found.extend(ring.finish(place, problems));
+        found.extend(ring.finish(root.system.cpus, place, problems));
     }
     found
 }
@@ -255,7 +255,7 @@ fn take_page(
 
 impl Candidate {
     /// Puts the pages in order, and counts; `None`: it has nothing to tell.
-    fn finish(mut self, place: &str, problems: &mut Problems) -> Option<FoundRing> {
+    fn finish(mut self, cpus: u32, place: &str, problems: &mut Problems) -> Option<FoundRing> {
         let ring = &mut self.found.ring;
         let pages = &mut self.found.pages;
         let name = || format!("ring {}", ring.ring);
@@ -267,6 +267,16 @@ impl Candidate {
         }
         if pages.windows(2).any(|w| w[1].seq - w[0].seq != 1) {
             problems.grave(place, "pages are missing in the middle of a ring", name);
+        }
+        // Each CPU may have been adding one or taking one away.
+        let lacks = u64::from(ring.pages).saturating_sub(pages.len() as u64);
+        if lacks > 0 && !(self.busy && lacks == 1) {
+            problems.note(
+                lacks > u64::from(cpus),
+                place,
+                "a ring has fewer pages than it counts",
+                || format!("ring {} lacks {lacks}", ring.ring),
+            );
         }
         let last = pages.last();
         let current = last.filter(|p| p.addr == self.page);

@@ -22,6 +22,8 @@ use crate::wire::root::Table;
 const MAX_VALUES: u64 = 1 << 24;
 /// Pointers that are read at once.
 const POINTERS: u32 = 512;
+/// What of memory is there, or isn't, as one.
+const PAGE: u64 = 4096;
 /// A chunk up to this size is read at once.
 const MAX_CHUNK: u64 = 1 << 20;
 
@@ -110,9 +112,14 @@ fn chunk_values(
     let total = stride * u64::from(table.per_chunk);
     let mut whole = vec![0; total.min(MAX_CHUNK) as usize];
     let is_whole = total <= MAX_CHUNK && memory.read(chunk, &mut whole).is_ok();
+    // Where the next page starts, behind one that can't be read.
+    let mut skip_to = 0;
     for i in 0..table.per_chunk {
         let offset = u64::from(i) * stride;
         let addr = chunk.wrapping_add(offset);
+        if offset < skip_to {
+            continue;
+        }
         if is_whole {
             let at = offset as usize;
             f(first + i, addr, &whole[at..at + len], problems);
@@ -122,7 +129,10 @@ fn chunk_values(
         let value = &mut whole[..len.min(MAX_CHUNK as usize)];
         match memory.read(addr, value) {
             Ok(()) => f(first + i, addr, value, problems),
-            Err(e) => problems.grave(place, "can't be read", || at_addr(addr, &e)),
+            Err(e) => {
+                problems.grave(place, "part of a table can't be read", || at_addr(addr, &e));
+                skip_to = offset + PAGE - addr % PAGE;
+            }
         }
     }
 }

@@ -101,7 +101,12 @@ impl Page {
         self.records
     }
 
-    fn finished(&self) -> Vec<u8> {
+    pub fn seq(&self) -> u64 {
+        u64::from_le_bytes(self.bytes[16..24].try_into().unwrap())
+    }
+
+    /// Its bytes, with all records published.
+    pub fn finished(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         let commit = bytes.len() as u64 | u64::from(self.records) << 32;
         bytes[40..48].copy_from_slice(&commit.to_le_bytes());

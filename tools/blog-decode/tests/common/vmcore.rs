@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Builds the memory of a kernel that has stopped, and a crash dump of it.
+//!
+//! The layouts of rings, slots and tasks are not those of any kernel: a reader has to go by what the
+//! root says.
+
+use std::collections::BTreeMap;
+
+use blog_decode::{
+    vmcore::memory::{
+        Fault,
+        Memory as ReadMemory, //
+    },
+    wire::{
+        record,
+        root::{
+            Component,
+            Crash,
+            Memory,
+            RingLayout,
+            Root,
+            SlotLayout,
+            Table,
+            TaskLayout,
+            Tick,
+            TlsLayout,
+            COMPONENT_MAGIC,
+            MEMORY_MAGIC,
+            NO_FIELD,
+            STATE_ON, //
+        },
+        snapshot::{
+            ClockPair,
+            Image, //
+        },
+    },
+};
+
+use super::snapshot::{
+    padded,
+    Page,
+    BOOT_ID, //
+};
+
+pub const PAGE: usize = 4096;
+/// Where the direct map starts.
+const BASE: u64 = 0xffff_8880_0100_0000;
+/// Where the root is: in the image of the kernel.
+pub const ROOT: u64 = 0xffff_ffff_8200_0040;
+
+/// Virtual memory, by pages. What isn't there is not mapped.
+#[derive(Clone, Default)]
+pub struct Ram(pub BTreeMap<u64, Vec<u8>>);
+
+impl ReadMemory for Ram {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let mut at = addr;
+        let mut rest = buf;
+        while !rest.is_empty() {
+            let within = at as usize % PAGE;
+            let (to, behind) = rest.split_at_mut(rest.len().min(PAGE - within));
+            let page = self.0.get(&(at & !(PAGE as u64 - 1)));
+            to.copy_from_slice(&page.ok_or(Fault::Missing)?[within..within + to.len()]);
+            at = at.checked_add(to.len() as u64).ok_or(Fault::Unmapped)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+impl Ram {
+    pub fn write(&mut self, addr: u64, bytes: &[u8]) {
+        let (mut at, mut rest) = (addr, bytes);
+        while !rest.is_empty() {
+            let within = at as usize % PAGE;
+            let (from, behind) = rest.split_at(rest.len().min(PAGE - within));
+            let page = self.0.entry(at & !(PAGE as u64 - 1));
+            let page = page.or_insert_with(|| vec![0; PAGE]);
+            page[within..within + from.len()].copy_from_slice(from);
+            at += from.len() as u64;
+            rest = behind;
+        }
+    }
+
+    /// All pages with their addresses, one after the other: an input for a fuzzer.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let pages = self.0.iter();
+        pages
+            .flat_map(|(addr, page)| [&addr.to_le_bytes(), page.as_slice()].concat())
+            .collect()
+    }
+
+    /// The opposite.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let pages = bytes.chunks_exact(8 + PAGE).map(|page| {
+            let addr = u64::from_le_bytes(page[..8].try_into().unwrap());
+            (addr & !(PAGE as u64 - 1), page[8..].to_vec())
+        });
+        Self(pages.collect())
+    }
+}
+
+/// The bytes of a structure of integers without padding.
+fn bytes_of<T: Copy>(value: &T) -> Vec<u8> {
+    // SAFETY: These are `repr(C)` structures of integers, without padding.
+    let bytes =
+        unsafe { std::slice::from_raw_parts((value as *const T).cast::<u8>(), size_of::<T>()) };
+    bytes.to_vec()
+}
+
+pub const RING: RingLayout = RingLayout {
+    size: 320,
+    busy: 8,
+    page: 16,
+    seq: 24,
+    pages: 32,
+    held: 36,
+    lost: 40,
+    told: 104,
+    id: 168,
+    version: 172,
+    state: 176,
+    context: 177,
+    cpu: 180,
+    pid: 184,
+    tgid: 188,
+    comm: 192,
+    exit_clock: 208,
+    first_seq: 216,
+    taken: 224,
+    reserved: 0,
+};
+
+pub const SLOT: SlotLayout = SlotLayout {
+    size: 24,
+    page: 8,
+    shape: 4,
+    reserved: 0,
+};
+
+const TLS: TlsLayout = TlsLayout {
+    size: 640,
+    rings: 64,
+    task: 8,
+    reserved: 0,
+};
+
+const TASK: TaskLayout = TaskLayout {
+    size: 400,
+    pid: 20,
+    tgid: 24,
+    comm: 300,
+    state: 32,
+    exit_state: 36,
+    flags: 40,
+    on_cpu: 44,
+    cpu: 48,
+    blog_tls: 56,
+    tasks: NO_FIELD,
+    thread_node: NO_FIELD,
+    signal: NO_FIELD,
+    thread_head: NO_FIELD,
+    group_leader: NO_FIELD,
+    stack: NO_FIELD,
+    last_switch_time: NO_FIELD,
+    reserved: 0,
+};
+
+/// A task of the kernel.
+pub struct Task {
+    pub pid: i32,
+    pub comm: &'static str,
+    pub state: u32,
+    /// CPU that it is running on, if it is.
+    pub on: Option<u32>,
+    pub crashed: bool,
+}
+
+/// A ring and its pages, the oldest first.
+pub struct Ring {
+    pub context: u8,
+    pub cpu: u32,
+    pub task: Option<usize>,
+    pub exit_clock: u64,
+    pub pages: Vec<Page>,
+}
+
+/// A kernel under construction.
+pub struct Kernel {
+    pub ram: Ram,
+    next: u64,
+    pub root: Root,
+    /// Addresses of task_structs and of their tables.
+    tasks: Vec<(i32, u64, u64)>,
+    /// Where the slots are, by component, for who wants to damage them.
+    pub slots: Vec<u64>,
+    pub rings: Vec<u64>,
+    pub pages: Vec<u64>,
+}
+
+pub fn pair(seconds: u64) -> ClockPair {
+    ClockPair {
+        clock: 1000 * seconds,
+        mono: 1_000_000_000 * seconds,
+        boot: 1_000_000_000 * seconds,
+        real: 1_000_000_000 * (seconds + 1_790_000_000),
+    }
+}
+
+impl Kernel {
+    /// A kernel with these tasks, and no component.
+    pub fn new(tasks: &[Task]) -> Self {
+        let mut root = Root::new();
+        root.state = STATE_ON;
+        root.system.page_size = PAGE as u32;
+        root.system.cpus = 4;
+        root.system.pointer_size = 8;
+        root.system.release = padded("7.3.4");
+        root.system.machine = padded("x86_64");
+        root.system.host = padded("tests");
+        root.system.boot_id = BOOT_ID;
+        root.clock.kind = 2;
+        root.clock.hz = 1000;
+        root.start = pair(1);
+        root.ticks = [
+            Tick {
+                pair: pair(99),
+                jiffies: 99,
+            },
+            Tick {
+                pair: pair(98),
+                jiffies: 98,
+            },
+        ];
+        root.ticks_taken = 3;
+        (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
+        let mut this = Self {
+            ram: Ram::default(),
+            next: BASE,
+            root,
+            tasks: Vec::new(),
+            slots: Vec::new(),
+            rings: Vec::new(),
+            pages: Vec::new(),
+        };
+        let tables = this.take(64 * 640);
+        for (n, task) in (0u64..).zip(tasks) {
+            let at = this.take(TASK.size as usize);
+            let table = tables + n * u64::from(TLS.size);
+            let mut raw = vec![0; TASK.size as usize];
+            put(&mut raw, TASK.pid, &task.pid.to_le_bytes());
+            put(&mut raw, TASK.tgid, &task.pid.to_le_bytes());
+            put(&mut raw, TASK.comm, &padded::<16>(task.comm));
+            put(&mut raw, TASK.state, &task.state.to_le_bytes());
+            put(&mut raw, TASK.on_cpu, &[u8::from(task.on.is_some())]);
+            put(&mut raw, TASK.cpu, &task.on.unwrap_or(3).to_le_bytes());
+            put(&mut raw, TASK.blog_tls, &table.to_le_bytes());
+            this.ram.write(at, &raw);
+            this.ram
+                .write(table + u64::from(TLS.task), &at.to_le_bytes());
+            if task.crashed {
+                this.root.crash = Crash {
+                    frozen: 1,
+                    noted: 1,
+                    pair: pair(100),
+                    task: at,
+                    cpu: task.on.unwrap_or(0),
+                    pid: task.pid,
+                    tgid: task.pid,
+                    reserved: 0,
+                    comm: padded(task.comm),
+                };
+            }
+            this.tasks.push((task.pid, at, table));
+        }
+        let chunks = this.pointers(&[0, tables, 0]);
+        this.root.tables = Table {
+            chunks,
+            capacity: 3,
+            per_chunk: 64,
+            stride: TLS.size,
+            reserved: 0,
+        };
+        this
+    }
+
+    /// Memory of its own pages.
+    fn take(&mut self, bytes: usize) -> u64 {
+        let at = self.next;
+        let len = bytes.next_multiple_of(PAGE);
+        self.ram.write(at, &vec![0; len]);
+        // A page that isn't there between any two.
+        self.next += (len + PAGE) as u64;
+        at
+    }
+
+    fn pointers(&mut self, all: &[u64]) -> u64 {
+        let at = self.take(all.len() * 8);
+        let bytes: Vec<u8> = all.iter().flat_map(|p| p.to_le_bytes()).collect();
+        self.ram.write(at, &bytes);
+        at
+    }
+
+    fn write<T: Copy>(&mut self, value: &T) -> u64 {
+        let at = self.take(size_of::<T>());
+        self.ram.write(at, &bytes_of(value));
+        at
+    }
+
+    pub fn images(&mut self, images: &[(u32, u32, &[u8], &str)]) {
+        let at = self.take(images.len() * size_of::<Image>());
+        for (n, (first, count, id, name)) in images.iter().enumerate() {
+            let mut build_id = [0; 20];
+            build_id[..id.len()].copy_from_slice(id);
+            let image = Image {
+                first: *first,
+                count: *count,
+                loaded: 1,
+                build_id_len: id.len() as u32,
+                build_id,
+                reserved: 0,
+                name: padded(name),
+            };
+            self.ram
+                .write(at + (n * size_of::<Image>()) as u64, &bytes_of(&image));
+        }
+        (self.root.images, self.root.images_len) = (at, images.len() as u32);
+    }
+
+    /// Adds a component. Rings are in two chunks of four, their pages in slots of two; a page that
+    /// is smaller than a page is a chunk of its own split page.
+    pub fn component(&mut self, name: &str, rings: &[Ring]) {
+        let slot = self.root.components.iter().position(|c| *c == 0).unwrap();
+        assert!(rings.len() <= 8);
+        let mut slots: Vec<(u64, u32)> = Vec::new();
+        let chunks = [
+            self.take(4 * RING.size as usize),
+            self.take(4 * RING.size as usize),
+        ];
+        for (id, ring) in (0u32..).zip(rings) {
+            let mut raw = vec![0; RING.size as usize];
+            let at = chunks[id as usize / 4] + u64::from(id % 4 * RING.size);
+            self.rings.push(at);
+            let mut last = 0;
+            for page in &ring.pages {
+                let memory = self.take(PAGE);
+                let bytes = page.finished();
+                self.ram.write(memory, &bytes);
+                let size = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
+                if (size as usize) < PAGE {
+                    for part in 1..8u32 {
+                        let mut free = bytes[..record::PAGE_HEADER_SIZE].to_vec();
+                        free[16..24].fill(0);
+                        self.ram.write(memory + u64::from(part * size), &free);
+                    }
+                }
+                slots.push((memory, if size as usize == PAGE { 4 } else { 6 }));
+                self.pages.push(memory);
+                last = memory;
+            }
+            let task = ring.task.map(|t| self.tasks[t]);
+            let (pid, retired) = (task.map_or(-1, |t| t.0), ring.exit_clock != 0);
+            put(&mut raw, RING.page, &last.to_le_bytes());
+            let seq = ring.pages.last().map_or(0, Page::seq);
+            put(&mut raw, RING.seq, &seq.to_le_bytes());
+            put(
+                &mut raw,
+                RING.pages,
+                &(ring.pages.len() as u32).to_le_bytes(),
+            );
+            put(&mut raw, RING.id, &id.to_le_bytes());
+            put(&mut raw, RING.state, &[1 + u8::from(retired)]);
+            put(&mut raw, RING.context, &[ring.context]);
+            put(&mut raw, RING.cpu, &ring.cpu.to_le_bytes());
+            put(&mut raw, RING.pid, &pid.to_le_bytes());
+            put(&mut raw, RING.tgid, &pid.to_le_bytes());
+            put(&mut raw, RING.comm, &padded::<16>("old name"));
+            put(&mut raw, RING.exit_clock, &ring.exit_clock.to_le_bytes());
+            put(&mut raw, RING.first_seq, &1u64.to_le_bytes());
+            let end = |p: &Page| p.first + u64::from(p.records());
+            let taken = match (retired, ring.pages.last()) {
+                (true, Some(page)) => end(page),
+                (false, Some(page)) => page.first,
+                _ => 0,
+            };
+            put(&mut raw, RING.taken, &taken.to_le_bytes());
+            self.ram.write(at, &raw);
+            if let Some((_, _, table)) = task.filter(|_| !retired) {
+                let place = table + u64::from(TLS.rings) + slot as u64 * 8;
+                self.ram.write(place, &at.to_le_bytes());
+            }
+        }
+        let places = self.take(slots.len().max(1).next_multiple_of(2) * SLOT.size as usize);
+        for (n, (page, shape)) in (0u64..).zip(&slots) {
+            let at = places + n * u64::from(SLOT.size);
+            self.ram
+                .write(at + u64::from(SLOT.page), &page.to_le_bytes());
+            self.ram
+                .write(at + u64::from(SLOT.shape), &shape.to_le_bytes());
+            self.slots.push(at);
+        }
+        let (two, capacity) = (u64::from(SLOT.size) * 2, slots.len().div_ceil(2));
+        let all: Vec<u64> = (0..capacity as u64).map(|n| places + n * two).collect();
+        let slot_chunks = self.pointers(&all);
+        let ring_chunks = self.pointers(&[chunks[0], chunks[1], 0, 0]);
+        let counters = self.take(256);
+        let table = |chunks, capacity, per_chunk, stride| Table {
+            chunks,
+            capacity,
+            per_chunk,
+            stride,
+            reserved: 0,
+        };
+        let memory = self.write(&Memory {
+            magic: MEMORY_MAGIC,
+            size: size_of::<Memory>() as u32,
+            rings: table(ring_chunks, 4, 4, RING.size),
+            slots: table(slot_chunks, capacity as u32, 2, SLOT.size),
+            page_size: PAGE as u32,
+            chunk_size: 512,
+            chunks: 8,
+            reserved: 0,
+            gone_records: counters,
+            gone_lost: counters + 64,
+        });
+        self.root.components[slot] = self.write(&Component {
+            magic: COMPONENT_MAGIC,
+            size: size_of::<Component>() as u32,
+            slot: slot as u32,
+            enabled: 1,
+            level: 3,
+            mode: 0,
+            attached: 1,
+            size_kb: 1024,
+            ring_kb: 256,
+            memory,
+            lost: counters + 128,
+            name: padded(name),
+        });
+    }
+
+    /// What the machine's memory is like when it has stopped.
+    pub fn finish(&mut self) -> Ram {
+        let mut ram = self.ram.clone();
+        ram.write(ROOT, &bytes_of(&self.root));
+        ram
+    }
+}
+
+fn put(raw: &mut [u8], at: u32, bytes: &[u8]) {
+    raw[at as usize..][..bytes.len()].copy_from_slice(bytes);
+}
+
+/// A kernel with one task in each state, in two components; the records are of sites 1 to 5.
+pub fn sample() -> Kernel {
+    let task = |pid, comm, state, on, crashed| Task {
+        pid,
+        comm,
+        state,
+        on,
+        crashed,
+    };
+    let mut kernel = Kernel::new(&[
+        task(10, "worker", 0, Some(1), false),
+        task(11, "stuck", 2, None, false),
+        task(12, "sleeper", 1, None, false),
+        task(13, "crasher", 0, Some(2), true),
+        task(14, "gone", 1, None, false),
+    ]);
+    kernel.images(&[(1, 5, b"id", "test")]);
+    let page = |ring, seq, first, clocks: &[u64]| {
+        let mut page = Page::new(ring, seq, clocks[0], first);
+        for clock in clocks {
+            page.record(*clock, 5, ());
+        }
+        page
+    };
+    let ring = |task, pages| Ring {
+        context: 0,
+        cpu: u32::MAX,
+        task: Some(task),
+        exit_clock: 0,
+        pages,
+    };
+    let mut small = Page::of_size(512, 3, 1, 98_000, 0);
+    small.record(98_000, 1, (&7u32, "text"));
+    small.record(99_500, 2, (&1u64, &2u64, &-5i32));
+    let mut interrupts = Page::of_size(512, 4, 9, 99_000, 40);
+    interrupts.record(99_900, 5, ());
+    kernel.component(
+        "disk",
+        &[
+            ring(
+                0,
+                vec![page(0, 3, 20, &[50_000, 60_000]), page(0, 4, 22, &[97_000])],
+            ),
+            ring(1, vec![page(1, 1, 0, &[40_000, 50_500])]),
+            ring(2, vec![page(2, 1, 0, &[99_000])]),
+            ring(3, vec![small]),
+            Ring {
+                context: 1,
+                cpu: 2,
+                task: None,
+                exit_clock: 0,
+                pages: vec![interrupts],
+            },
+            Ring {
+                exit_clock: 70_000,
+                ..ring(4, vec![page(5, 2, 5, &[69_000])])
+            },
+        ],
+    );
+    kernel.component("net", &[ring(1, vec![page(0, 1, 0, &[51_000])])]);
+    kernel
+}
+
+/// Pages of a dump: where the first one is in physical memory.
+const PHYSICAL: u64 = 0x20_0000;
+/// Where the kernel's image is mapped.
+const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
+
+/// An ELF vmcore of x86_64, with 4 or 5 levels of page tables.
+pub fn elf(ram: &Ram, levels: u32) -> Vec<u8> {
+    let pages: Vec<(u64, &Vec<u8>)> = ram.0.iter().map(|(addr, page)| (*addr, page)).collect();
+    // The tables come behind them, the top one first.
+    let mut tables = vec![[0u64; 512]];
+    let physical = |n: usize| PHYSICAL + (n * PAGE) as u64;
+    for (n, (addr, _)) in pages.iter().enumerate() {
+        let mut table = 0;
+        for level in (0..levels).rev() {
+            let index = (addr >> (12 + 9 * level)) as usize & 511;
+            if level == 0 {
+                tables[table][index] = physical(n) | 3;
+            } else if tables[table][index] == 0 {
+                tables.push([0; 512]);
+                tables[table][index] = physical(pages.len() + tables.len() - 1) | 3;
+                table = tables.len() - 1;
+            } else {
+                let to = (tables[table][index] & !4095) - physical(pages.len());
+                table = to as usize / PAGE;
+            }
+        }
+    }
+    // KASLR has put the image elsewhere.
+    let phys_base: i64 = -0x10_0000;
+    let top = (KERNEL_MAP + physical(pages.len())).wrapping_sub(phys_base as u64);
+    let info = format!(
+        "OSRELEASE=7.3.4\nPAGESIZE=4096\nSYMBOL(swapper_pg_dir)={top:x}\nSYMBOL(blog_root)={ROOT:x}\n\
+         NUMBER(phys_base)={phys_base}\nNUMBER(pgtable_l5_enabled)={}\n",
+        u32::from(levels == 5)
+    );
+    let mut note = Vec::new();
+    for n in [11u32, info.len() as u32, 0] {
+        note.extend(n.to_le_bytes());
+    }
+    note.extend(b"VMCOREINFO\0\0");
+    note.extend(info.as_bytes());
+    note.resize(note.len().next_multiple_of(4), 0);
+    let data = (64 + 2 * 56 + note.len()).next_multiple_of(PAGE);
+    let size = (pages.len() + tables.len()) * PAGE;
+    let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+    elf.resize(16, 0);
+    elf.extend([4, 0, 62, 0, 1, 0, 0, 0]);
+    for n in [0, 64, 0u64] {
+        elf.extend(n.to_le_bytes());
+    }
+    for n in [0, 0, 64u16, 56, 2, 0, 0, 0] {
+        elf.extend(n.to_le_bytes());
+    }
+    let mut segment = |kind: u32, [offset, vaddr, paddr, len]: [u64; 4]| {
+        elf.extend(kind.to_le_bytes());
+        elf.extend(7u32.to_le_bytes());
+        for n in [offset, vaddr, paddr, len, len, 0] {
+            elf.extend(n.to_le_bytes());
+        }
+    };
+    segment(4, [64 + 2 * 56, 0, 0, note.len() as u64]);
+    segment(
+        1,
+        [
+            data as u64,
+            0xffff_8880_0000_0000 + PHYSICAL,
+            PHYSICAL,
+            size as u64,
+        ],
+    );
+    elf.extend(note);
+    elf.resize(data, 0);
+    for (_, page) in pages {
+        elf.extend(page);
+    }
+    for entry in tables.iter().flatten() {
+        elf.extend(entry.to_le_bytes());
+    }
+    elf
+}
+
+/// The same as `makedumpfile -F` would write it: in pieces, not all in order.
+pub fn flattened(file: &[u8]) -> Vec<u8> {
+    let mut out = b"makedumpfile\0\0\0\0".to_vec();
+    out.extend([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    out.resize(4096, 0);
+    let (first, rest) = file.split_at(1000);
+    let mut pieces: Vec<(usize, &[u8])> = (0..)
+        .map(|n| 1000 + n * 5000)
+        .zip(rest.chunks(5000))
+        .collect();
+    pieces.push((0, first));
+    for (offset, piece) in pieces {
+        out.extend((offset as i64).to_be_bytes());
+        out.extend((piece.len() as i64).to_be_bytes());
+        out.extend(piece);
+    }
+    out.extend([0xff; 16]);
+    out
+}

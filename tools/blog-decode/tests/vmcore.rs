@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Crash dumps: what the extractor makes of whole, cut and damaged memory, and the commands that
+//! begin with it.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{
+        Command,
+        Output, //
+    },
+};
+
+use blog_decode::{
+    blogfmt::source::Source,
+    decode::{
+        Content,
+        Decoder,
+        Filter, //
+    },
+    merge,
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    vmcore::{
+        extract,
+        memory::Memory,
+        Extracted, //
+    },
+    wire::root::STATE_OFF,
+};
+use common::vmcore::{
+    elf,
+    flattened,
+    sample,
+    Kernel,
+    Ram,
+    PAGE,
+    ROOT, //
+};
+
+/// A record: component, ring, ordinal, clock, site.
+type Record = (String, u32, u64, u64, u32);
+
+/// What came out.
+struct Got {
+    extracted: Extracted,
+    snapshot: Snapshot,
+    records: BTreeSet<Record>,
+    /// Whether the decoder tells of records that are missing or damaged.
+    told: bool,
+}
+
+fn run(memory: &impl Memory) -> Result<Got, String> {
+    let mut bytes = Vec::new();
+    let extracted = extract(memory, ROOT, &mut bytes).map_err(|e| format!("{e:?}"))?;
+    let snapshot = Snapshot::read("test".into(), Source::Memory(bytes)).expect("it is one");
+    assert!(!snapshot.damage.any(), "what is written is whole");
+    let files = [snapshot];
+    let streams = merge::unite(&files, |_| true);
+    let calibrations = merge::calibrations(&files);
+    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
+    let filter = Filter::default();
+    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
+    let mut records = BTreeSet::new();
+    let _ = decoder.run(|entry| {
+        if let Content::Record(r) = &entry.content {
+            let name = entry.stream.component.clone();
+            records.insert((name, entry.stream.id, r.ordinal, entry.clock, r.id));
+        }
+        Ok::<_, ()>(())
+    });
+    let told = decoder.counts().any(|c| c.missing + c.damaged > 0);
+    let [snapshot] = files;
+    Ok(Got {
+        extracted,
+        snapshot,
+        records,
+        told,
+    })
+}
+
+fn texts(got: &Got) -> Vec<String> {
+    let problems = got.extracted.problems.0.iter();
+    problems.map(ToString::to_string).collect()
+}
+
+#[test]
+fn all_that_was_logged_is_in_the_snapshot() {
+    let got = run(&sample().finish()).unwrap();
+    assert_eq!(texts(&got), [""; 0]);
+    assert_eq!(got.extracted.components, 2);
+    assert_eq!(got.extracted.rings, 7);
+    assert_eq!(got.extracted.pages, 8);
+    assert_eq!(got.extracted.records, 11);
+    assert_eq!(got.records.len(), 11);
+    assert!(!got.told);
+    let system = got.snapshot.system.unwrap();
+    assert_eq!(system.cpus, 4);
+    assert_eq!(got.snapshot.images.len(), 1);
+    let seconds = |p: &blog_decode::wire::snapshot::ClockPair| p.clock / 1000;
+    let pairs: Vec<_> = got.snapshot.pairs.iter().map(seconds).collect();
+    assert_eq!(pairs, [1, 99, 100]);
+    let tasks: Vec<_> = got
+        .snapshot
+        .tasks
+        .iter()
+        .map(|t| (t.pid, t.state, t.flags, t.cpu))
+        .collect();
+    let expected = [
+        (10, b'R', 1, 1),
+        (11, b'D', 0, 3),
+        (12, b'S', 0, 3),
+        (13, b'R', 5, 2),
+        (14, b'S', 0, 3),
+    ];
+    assert_eq!(tasks, expected);
+    // A live task's name is the one that it had at the end.
+    let ring = |component, ring| {
+        let rings = got.snapshot.rings.iter();
+        rings
+            .filter_map(|r| r.ring)
+            .find(|r| (r.component, r.ring) == (component, ring))
+            .unwrap()
+    };
+    assert_eq!(&ring(0, 1).comm[..6], b"stuck\0");
+    assert_eq!(ring(0, 1).task_state, b'D');
+    assert_eq!(&ring(0, 5).comm[..8], b"old name");
+    assert_eq!(ring(0, 5).retired, 1);
+    assert_eq!(ring(0, 0).records, 23);
+    assert_eq!(ring(0, 5).records, 6);
+}
+
+/// Changes the kernel's memory, and runs.
+fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
+    let mut kernel = sample();
+    let mut ram = kernel.finish();
+    change(&mut kernel, &mut ram);
+    run(&ram)
+}
+
+fn lacks(got: &Got, pages: &[usize]) {
+    // Records of the pages of `sample`, in the order in which they were made.
+    const RECORDS: [usize; 8] = [2, 1, 2, 1, 2, 1, 1, 1];
+    let lost: usize = pages.iter().map(|p| RECORDS[*p]).sum();
+    assert_eq!(got.records.len(), 11 - lost, "{:?}", texts(got));
+}
+
+#[test]
+fn each_page_that_is_missing_is_missed_alone() {
+    for n in 0..8 {
+        let got = with(|kernel, ram| {
+            ram.0.remove(&kernel.pages[n]);
+        });
+        let got = got.unwrap();
+        lacks(&got, &[n]);
+        assert!(got.extracted.problems.any_grave());
+        let texts = texts(&got);
+        assert!(
+            texts.iter().any(|t| t.contains("a page can't be read")),
+            "{texts:?}"
+        );
+    }
+}
+
+#[test]
+fn each_page_that_is_zeroed_is_missed_alone() {
+    for n in 0..8 {
+        let got = with(|kernel, ram| ram.write(kernel.pages[n], &[0; PAGE]));
+        let got = got.unwrap();
+        lacks(&got, &[n]);
+        let texts = texts(&got);
+        assert!(
+            texts.iter().any(|t| t.contains("a page has no header")),
+            "{texts:?}"
+        );
+    }
+}
+
+#[test]
+fn the_newest_page_that_is_missing_is_told_of() {
+    let got = with(|kernel, ram| {
+        ram.0.remove(&kernel.pages[1]);
+    });
+    let texts = texts(&got.unwrap());
+    assert!(texts
+        .iter()
+        .any(|t| t.contains("the newest page of a ring is missing (ring 0)")));
+}
+
+#[test]
+fn a_turn_in_progress_is_no_damage() {
+    // The ring has counted the page that comes next, which isn't published yet.
+    let got = with(|kernel, ram| {
+        let ring = kernel.rings[0];
+        ram.write(ring + 8, &1u32.to_le_bytes());
+        ram.write(ring + 24, &5u64.to_le_bytes());
+        ram.write(ring + 32, &3u32.to_le_bytes());
+        ram.write(ring + 224, &23u64.to_le_bytes());
+    });
+    let got = got.unwrap();
+    lacks(&got, &[]);
+    assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
+    // The oldest page is on its way to become the newest.
+    let got = with(|kernel, ram| {
+        ram.write(kernel.rings[0] + 8, &1u32.to_le_bytes());
+        ram.write(kernel.pages[0] + 16, &0u64.to_le_bytes());
+    });
+    let got = got.unwrap();
+    lacks(&got, &[0]);
+    assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
+    // A page is just being split.
+    let got = with(|kernel, ram| {
+        ram.write(kernel.rings[0] + 8, &1u32.to_le_bytes());
+        ram.write(kernel.slots[0] + 4, &5u32.to_le_bytes());
+    });
+    lacks(&got.unwrap(), &[0]);
+}
+
+#[test]
+fn a_torn_page_is_cut_where_it_ceases_to_make_sense() {
+    let got = with(|kernel, ram| ram.write(kernel.pages[0] + 56, &[255]));
+    let got = got.unwrap();
+    assert_eq!(got.records.len(), 10);
+    assert!(got.told);
+    let texts = texts(&got);
+    assert!(
+        texts.iter().any(|t| t.contains("position 3 of ring 0")),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn without_a_root_there_is_a_reason() {
+    let why = |change: fn(&mut Ram)| match with(|_, ram| change(ram)) {
+        Ok(_) => panic!("there is a root"),
+        Err(why) => why,
+    };
+    assert!(why(|ram| ram.0.clear()).contains("not in the dump"));
+    assert!(why(|ram| ram.write(ROOT, b"X")).contains("magic"));
+    assert!(why(|ram| ram.write(ROOT + 8, &[9])).contains("version 9"));
+    assert!(why(|ram| ram.write(ROOT + 20, &[9])).contains("version 9"));
+    assert!(why(|ram| ram.write(ROOT + 28, &STATE_OFF.to_le_bytes())).contains("not loaded"));
+}
+
+#[test]
+fn tables_that_lead_in_circles_end() {
+    // All chunks of rings are the same one; then there are more than can be.
+    let got = with(|kernel, ram| {
+        let memory = u64::from_le_bytes(read(ram, kernel.root.components[0] + 24));
+        let chunks = u64::from_le_bytes(read(ram, memory + 8));
+        let first: [u8; 8] = read(ram, chunks);
+        for n in 0..4 {
+            ram.write(chunks + n * 8, &first);
+        }
+    });
+    let texts = texts(&got.unwrap());
+    assert!(texts.iter().any(|t| t.contains("leads twice")), "{texts:?}");
+    for capacity in [1 << 20, u32::MAX] {
+        let got = with(|kernel, ram| {
+            let memory = u64::from_le_bytes(read(ram, kernel.root.components[0] + 24));
+            ram.write(memory + 16, &capacity.to_le_bytes());
+        });
+        assert!(got.unwrap().extracted.problems.any_grave());
+    }
+}
+
+fn read<const N: usize>(ram: &Ram, addr: u64) -> [u8; N] {
+    let mut buf = [0; N];
+    Memory::read(ram, addr, &mut buf).unwrap();
+    buf
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+}
+
+/// Whatever is damaged: what is missing is told of, one way or the other.
+#[test]
+fn damage_is_named_in_thousands_of_cases() {
+    let stopped = sample().finish();
+    let whole = run(&stopped).unwrap();
+    let (mut fewer, mut refused) = (0, 0);
+    for seed in 1..=6000u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut ram = stopped.clone();
+        let pages: Vec<u64> = ram.0.keys().copied().collect();
+        for _ in 0..1 + random.below(3) {
+            let page = pages[random.below(pages.len())];
+            match random.below(8) {
+                0 => {
+                    ram.0.remove(&page);
+                }
+                1 => ram.write(page, &[0; PAGE]),
+                kind => {
+                    // Most of a page is empty: where something is, more happens.
+                    let Some(bytes) = ram.0.get_mut(&page) else {
+                        continue;
+                    };
+                    let used = bytes.iter().rposition(|b| *b != 0).unwrap_or(0) + 1;
+                    let at = random.below(if kind == 2 { PAGE } else { used });
+                    bytes[at] ^= 1 << random.below(8);
+                }
+            }
+        }
+        match run(&ram) {
+            Err(_) => refused += 1,
+            Ok(got) => {
+                let ordinals = |got: &Got| -> BTreeSet<(String, u32, u64)> {
+                    let all = got.records.iter();
+                    all.map(|r| (r.0.clone(), r.1, r.2)).collect()
+                };
+                let (was, is) = (ordinals(&whole), ordinals(&got));
+                if was.difference(&is).next().is_some() {
+                    fewer += 1;
+                    let named = got.told || !got.extracted.problems.0.is_empty();
+                    assert!(
+                        named || renamed(&got),
+                        "seed {seed}: {:?}",
+                        was.difference(&is)
+                    );
+                }
+            }
+        }
+    }
+    // The cases are about what they say.
+    assert!(fewer > 500 && refused > 50, "{fewer} {refused}");
+}
+
+/// Whether a component has another name, or a ring other records by number.
+fn renamed(got: &Got) -> bool {
+    let names: BTreeSet<&str> = got.records.iter().map(|r| r.0.as_str()).collect();
+    names != BTreeSet::from(["disk", "net"]) || got.records.len() >= 11
+}
+
+// The commands, on files.
+
+fn decode(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
+    let output = command.args(args).env_remove("NO_COLOR").output().unwrap();
+    assert!(
+        output.status.code().is_some(),
+        "{args:?}: killed by a signal"
+    );
+    output
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn write(dir: &Path, name: &str, bytes: &[u8]) -> String {
+    let path = dir.join(name);
+    fs::write(&path, bytes).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn dumps_become_snapshots() {
+    let dir = tempfile::tempdir().unwrap();
+    let ram = sample().finish();
+    let mut all = Vec::new();
+    for (name, bytes) in [
+        ("four", elf(&ram, 4)),
+        ("five", elf(&ram, 5)),
+        ("flat", flattened(&elf(&ram, 4))),
+    ] {
+        let core = write(dir.path(), name, &bytes);
+        let snapshot = format!("{core}.snapshot");
+        let out = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!((code(&out), stderr(&out).as_str()), (0, ""), "{name}");
+        assert!(stdout(&out).contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
+        all.push(fs::read(&snapshot).unwrap());
+        // It isn't overwritten.
+        let again = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!(code(&again), 2);
+        assert!(stderr(&again).contains("exists"));
+        // On the way, or by way of a file: the same.
+        let direct = decode(&["--vmcore", &core]);
+        let by_file = decode(&[&snapshot]);
+        assert_eq!(stdout(&direct), stdout(&by_file));
+        assert_eq!(stdout(&direct).lines().count(), 11 + 3);
+    }
+    assert!(all.windows(2).all(|w| w[0] == w[1]));
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn what_is_no_dump_is_refused_with_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let ram = sample().finish();
+    let whole = elf(&ram, 4);
+    let with = |from: &str, to: &str| {
+        let mut bytes = whole.clone();
+        let at = bytes.windows(from.len()).position(|w| w == from.as_bytes());
+        bytes[at.unwrap()..][..to.len()].copy_from_slice(to.as_bytes());
+        bytes
+    };
+    let cases: [(&str, Vec<u8>, &str); 7] = [
+        ("empty", Vec::new(), "empty"),
+        (
+            "text",
+            b"hello, this is no dump at all".to_vec(),
+            "libkdumpfile",
+        ),
+        (
+            "snapshot",
+            b"BLOGSNAP and so on".to_vec(),
+            "without --vmcore",
+        ),
+        ("noinfo", with("VMCOREINFO", "SOMETHING "), "no VMCOREINFO"),
+        ("noblog", with("blog_root", "blag_root"), "has no BLog"),
+        ("arm", with("phys_base", "virt_base"), "x86_64"),
+        ("flat", flattened(&whole)[..100].to_vec(), "cut off"),
+    ];
+    for (name, bytes, why) in cases {
+        let core = write(dir.path(), name, &bytes);
+        let snapshot = format!("{core}.snapshot");
+        let out = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!(code(&out), 2, "{name}");
+        assert!(stderr(&out).contains(why), "{name}: {}", stderr(&out));
+        assert!(!Path::new(&snapshot).exists(), "{name}");
+        assert_eq!(code(&decode(&["tasks", "--vmcore", &core])), 2, "{name}");
+    }
+    let out = decode(&["--vmcore", dir.path().to_str().unwrap()]);
+    assert_eq!(code(&out), 2);
+    let out = decode(&["extract", "--vmcore", "/nonexistent", "-o", "x"]);
+    assert!(stderr(&out).contains("/nonexistent") && code(&out) == 2);
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn dumps_that_are_cut_give_what_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    // The tables first, or nothing is found.
+    let ram = sample().finish();
+    let whole = elf(&ram, 4);
+    let mut partial = 0;
+    for file in [whole.clone(), flattened(&whole)] {
+        for cut in (0..file.len()).step_by(file.len() / 60) {
+            let core = write(dir.path(), "cut", &file[..cut]);
+            let out = decode(&["tasks", "--all", "--vmcore", &core]);
+            assert!(code(&out) == 1 || code(&out) == 2, "{cut}: {out:?}");
+            assert!(!stderr(&out).is_empty());
+            partial += usize::from(code(&out) == 1);
+        }
+    }
+    // Page tables come last in this file: of one that is cut, nothing can be found.
+    let mut holes = 0;
+    for at in (PAGE..whole.len()).step_by(PAGE) {
+        let mut bytes = whole.clone();
+        bytes[at..at + PAGE].fill(0);
+        let core = write(dir.path(), "hole", &bytes);
+        let out = decode(&["tasks", "--all", "--vmcore", &core]);
+        holes += usize::from(code(&out) == 1);
+        assert!(code(&out) != 0 || stderr(&out).is_empty());
+    }
+    assert!(holes > 8, "{holes} {partial}");
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn the_likely_culprit_comes_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let core = write(dir.path(), "core", &elf(&sample().finish(), 4));
+    let heads = |args: &[&str]| -> Vec<String> {
+        let out = decode(&[&["tasks", "--vmcore", &core], args].concat());
+        // The records have no side table.
+        assert_eq!(code(&out), 1, "{}", stderr(&out));
+        let text = stdout(&out);
+        let lines = text
+            .lines()
+            .filter(|l| l.contains("]: ") && !l.starts_with(' '));
+        lines
+            .map(|l| l.split("]: ").next().unwrap().to_owned() + "]")
+            .collect()
+    };
+    // The crash, then who has been silent for the longest time.
+    assert_eq!(heads(&[]), ["crasher[13]", "stuck[11]", "worker[10]"]);
+    assert_eq!(heads(&["--blocked"]), ["crasher[13]", "stuck[11]"]);
+    assert_eq!(heads(&["--running"]), ["crasher[13]", "worker[10]"]);
+    assert_eq!(
+        heads(&["--pid", "12,14"]),
+        ["sleeper[12]", "gone[14]", "old name[14]"]
+    );
+    assert_eq!(
+        heads(&["--all"]),
+        [
+            "crasher[13]",
+            "stuck[11]",
+            "worker[10]",
+            "sleeper[12]",
+            "gone[14]",
+            "old name[14]"
+        ]
+    );
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn tasks_tell_of_each_component_and_of_interrupts() {
+    let dir = tempfile::tempdir().unwrap();
+    let core = write(dir.path(), "core", &elf(&sample().finish(), 4));
+    let out = decode(&["tasks", "--json", "-n", "1", "--vmcore", &core]);
+    let text = stdout(&out);
+    let objects: Vec<serde_json::Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let [head, crasher, stuck, worker] = objects.as_slice() else {
+        panic!("{text}");
+    };
+    assert_eq!(head["type"], "tasks");
+    assert_eq!(head["running"], 2);
+    assert_eq!(head["exited"], 1);
+    assert_eq!(head["boot_ns"], 100_000_000_000u64);
+    let clocks = |v: &serde_json::Value| -> Vec<u64> {
+        let list = v.as_array().unwrap();
+        list.iter().map(|r| r["clock"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(crasher["crashed"], true);
+    assert_eq!(crasher["cpu"], 2);
+    assert_eq!(clocks(&crasher["records"]), [99_500]);
+    assert_eq!(clocks(&crasher["interrupts"]), [99_900]);
+    assert_eq!(stuck["state"], "blocked");
+    assert_eq!(stuck["letter"], "D");
+    assert_eq!(stuck["silent_ns"], 49_000_000_000u64);
+    // One of each component, the newest last.
+    assert_eq!(clocks(&stuck["records"]), [50_500, 51_000]);
+    assert_eq!(stuck["records"][1]["component"], "net");
+    assert_eq!(clocks(&worker["records"]), [97_000]);
+    let out = decode(&["tasks", "--json", "-c", "net", "--vmcore", &core]);
+    assert!(!stdout(&out).contains("\"disk\""));
+}
+
+#[test]
+fn tasks_are_those_of_one_snapshot() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    extract(&sample().finish(), ROOT, &mut bytes).unwrap();
+    let snapshot = write(dir.path(), "snapshot", &bytes);
+    let out = decode(&["tasks", &snapshot]);
+    assert!(
+        stdout(&out).contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago")
+    );
+    let out = decode(&["tasks", &snapshot, &snapshot]);
+    assert_eq!(code(&out), 2);
+    assert!(stderr(&out).contains("one snapshot"));
+    assert_eq!(code(&decode(&["tasks"])), 2);
+    let out = decode(&["tasks", "--pid", "4711", &snapshot]);
+    assert_eq!(code(&out), 0);
+    assert!(stdout(&out).contains("no such task"));
+}
