@@ -7,6 +7,7 @@
 pub mod image;
 pub mod kernel;
 pub mod snapshot;
+pub mod stream;
 pub mod vmcore;
 
 use std::{
