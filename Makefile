@@ -75,6 +75,12 @@ preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
 
+bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
+	@scripts/setup --tests
+	@scripts/build-kernel uml-bench
+	@tests/bench-decode/record
+	@tests/bench-decode/run --check
+
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks
 	@scripts/docs
@@ -97,4 +103,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove fuzz torture debug preempt-models docs clean distclean help
+.PHONY: prove fuzz torture debug preempt-models bench-decode docs clean distclean help

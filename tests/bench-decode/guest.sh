@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The same records four times, one logger after the other, in one boot: calls of two
+# scalars (u32, u64) to BLog, to a TRACE_EVENT, to trace_printk() and, if it is here,
+# to LTTng. What each has is left in /out, as its own tools leave it.
+# shellcheck disable=SC1091,SC2154
+# shellcheck source=tests/bench/guest/lib.sh
+. /bench/lib.sh
+# shellcheck source=tests/bench/guest/lttng.sh
+. /bench/lttng.sh
+
+export PATH=/bin:/usr/bin LD_LIBRARY_PATH=/trace-cmd
+load_blog
+mount -t tracefs trace $TRACING || die "no tracefs"
+
+# calls PREFIX: $records calls, half (u32, u64), half (u32, u32), in ten rounds: the module
+# has two to warm up, too.
+calls() { run "cases task 8 $((records / 20)) $1"; }
+
+set_file $((512 << 10)) /sys/module/blog/parameters/max_kb
+set_file $((256 << 10)) $BLOG/bench/size_kb
+set_file $((256 << 10)) $BLOG/bench/ring_kb
+set_file 1 $BLOG/bench/clear
+calls blog_on.2
+cat $BLOG/bench/snapshot >/out/blog.snap || die "no snapshot"
+set_file 1 $BLOG/bench/clear
+say "BLog"
+
+set_file mono $TRACING/trace_clock
+set_file $((256 << 10)) $TRACING/buffer_size_kb
+# ftrace FILE CASE: the buffer of one kind of event, as trace.dat
+ftrace() {
+	echo >$TRACING/trace
+	set_file 1 $TRACING/tracing_on
+	calls "$2"
+	set_file 0 $TRACING/tracing_on
+	cat $TRACING/per_cpu/cpu0/stats >"/out/$1.stats"
+	trace-cmd extract --compression none -o "/out/$1.dat" >/tmp/trace-cmd.log 2>&1 ||
+		{ cat /tmp/trace-cmd.log; die "trace-cmd extract"; }
+}
+for event in 2 2x32; do set_file 1 "$TRACING/events/blog_bench/event_on_$event/enable"; done
+ftrace event event_on.2
+set_file 0 $TRACING/events/blog_bench/enable
+ftrace printk trace_printk.2
+set_file 64 $TRACING/buffer_size_kb
+say "ftrace"
+
+[ "$lttng" = yes ] || exit 0
+unset LD_LIBRARY_PATH
+lttng_start 16M
+[ $lttng_running = yes ] || die "no LTTng"
+calls lttng.2
+lttng_bytes decode
+lttng_stop
+say "LTTng"
