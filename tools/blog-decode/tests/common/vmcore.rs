@@ -83,21 +83,34 @@ impl Ram {
         }
     }
 
-    /// All pages with their addresses, one after the other: an input for a fuzzer.
+    /// Addresses, and what is in the pages up to the last byte that isn't 0: an input for a fuzzer.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let pages = self.0.iter();
-        pages
-            .flat_map(|(addr, page)| [&addr.to_le_bytes(), page.as_slice()].concat())
-            .collect()
+        let mut bytes = Vec::new();
+        for (addr, page) in &self.0 {
+            let len = page
+                .iter()
+                .rposition(|b| *b != 0)
+                .map_or(0, |last| last + 1);
+            bytes.extend(addr.to_le_bytes());
+            bytes.extend((len as u16).to_le_bytes());
+            bytes.extend(&page[..len]);
+        }
+        bytes
     }
 
-    /// The opposite.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        let pages = bytes.chunks_exact(8 + PAGE).map(|page| {
-            let addr = u64::from_le_bytes(page[..8].try_into().unwrap());
-            (addr & !(PAGE as u64 - 1), page[8..].to_vec())
-        });
-        Self(pages.collect())
+    /// The opposite, of any bytes.
+    pub fn from_bytes(mut bytes: &[u8]) -> Self {
+        let mut ram = Self::default();
+        while let Some((head, rest)) = bytes.split_first_chunk::<10>() {
+            let addr = u64::from_le_bytes(head[..8].try_into().unwrap());
+            let len = usize::from(head[8]) | usize::from(head[9]) << 8;
+            let (page, rest) = rest.split_at(len.min(PAGE).min(rest.len()));
+            let mut page = page.to_vec();
+            page.resize(PAGE, 0);
+            ram.0.insert(addr & !(PAGE as u64 - 1), page);
+            bytes = rest;
+        }
+        ram
     }
 }
 

@@ -170,6 +170,11 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
             capture.truncate(capture.len() - 48);
             all.extend([seeds::snapshot(), capture]);
         }
+        "vmcore" => {
+            let ram = common::vmcore::sample().finish();
+            assert_eq!(common::vmcore::Ram::from_bytes(&ram.to_bytes()).0, ram.0);
+            all.push(ram.to_bytes());
+        }
         "elf" => {
             for path in [
                 common::image::module(tmp.path(), "x.ko", "x"),
@@ -227,6 +232,11 @@ fn fuzz(name: &str) {
 #[test]
 fn snapshot() {
     fuzz("snapshot");
+}
+
+#[test]
+fn vmcore() {
+    fuzz("vmcore");
 }
 
 #[test]

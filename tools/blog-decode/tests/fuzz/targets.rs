@@ -42,14 +42,21 @@ use blog_decode::{
     },
     snapshot::Snapshot,
     stats::Stats,
-    sums::Sums, //
+    sums::Sums,
+    vmcore::extract, //
+};
+
+use super::common::vmcore::{
+    Ram,
+    ROOT, //
 };
 
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 6] = [
+pub const ALL: [Target; 7] = [
     ("snapshot", snapshot),
+    ("vmcore", vmcore),
     ("sidetable", sidetable),
     ("elf", elf),
     ("expr", expr),
@@ -196,6 +203,25 @@ fn snapshot(bytes: &[u8]) {
         let _ = merge::newer(&files, |_| true);
         decode(&files, &filter, &template);
     }
+}
+
+/// The memory of a kernel that has stopped.
+fn vmcore(bytes: &[u8]) {
+    let ram = Ram::from_bytes(bytes);
+    let mut snapshot = Vec::new();
+    let Ok(extracted) = extract(&ram, ROOT, &mut snapshot) else {
+        return;
+    };
+    // There is no more in it than in memory, but for what stands before pages, and for damage that
+    // makes a little look like much.
+    assert!(snapshot.len() <= 16 * bytes.len() + (8 << 20));
+    for problem in &extracted.problems.0 {
+        assert!(!problem.to_string().is_empty());
+    }
+    let snapshot = read(snapshot).unwrap();
+    assert!(!snapshot.damage.any());
+    let template = Template::parse("{time} {args} {message:>9}").unwrap();
+    decode(&[snapshot], &Filter::default(), &template);
 }
 
 fn sidetable(bytes: &[u8]) {
