@@ -19,6 +19,7 @@ tree_files() {
 		tree_map rust/helpers/blog.c rust/helpers/blog.c
 		tree_map tests/kunit blog/tests
 		tree_map tests/torture/module blog/torture
+		tree_map tests/crash/module blog/crash
 		tree_map samples/rust samples/rust
 		tree_map scripts/blog-fmt-sidetable scripts/blog-fmt-sidetable
 		tree_map Documentation/blog Documentation/blog

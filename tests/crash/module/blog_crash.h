@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the crash module share.
+ */
+#ifndef BLOG_CRASH_H
+#define BLOG_CRASH_H
+
+#include <linux/types.h>
+
+/* What a record says; the texts are in crash.rs. */
+enum crash_event {
+	CRASH_WORKS,
+	CRASH_TAKES_A,
+	CRASH_HAS_A,
+	CRASH_TAKES_B,
+	CRASH_HAS_B,
+	CRASH_WAITS,
+	CRASH_SPINS,
+	CRASH_COMPLETES,
+};
+
+/*
+ * Somebody whose last records matter. Its records count up from 0. Everything
+ * here is stored by the writer itself, before it says that it is at its place.
+ */
+struct crash_writer {
+	u32 id;
+	const char *context;
+	char comm[16];
+	int pid;
+	int cpu;
+	/* Log calls that have returned. */
+	u32 records;
+};
+
+/* main.c */
+extern unsigned int blog_crash_records;
+extern unsigned int blog_crash_at;
+extern unsigned int blog_crash_every;
+
+struct crash_writer *crash_writer_new(void);
+void crash_writer_is_me(struct crash_writer *writer, const char *context);
+void crash_note(struct crash_writer *writer, enum crash_event event);
+void crash_at_place(void);
+bool crash_told(void);
+
+/* scenes.c and step.c: each returns when what it starts is running. */
+int crash_softirq(void);
+int crash_abba(void);
+int crash_lost(void);
+int crash_lockup(void);
+int crash_steps(bool turn);
+
+/* What the stepper is at: nothing to say if it returns false. */
+bool crash_step_text(char *text, size_t size);
+
+/* What blog exports to drivers; only its address is of interest here. */
+extern char blog_reserve[];
+
+/* crash.rs */
+void blog_crash_log(u32 writer, u32 seq, u32 event);
+void blog_crash_noise(u32 writer, u32 seq);
+u64 blog_crash_published(const void *tls);
+
+#endif

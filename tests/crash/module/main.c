@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Brings the kernel down, or to a halt, while it logs: for tests of what is to be
+ * found in a crash dump. Never load this into a kernel that is to live.
+ *
+ *	modprobe blog_crash
+ *	echo abba > /sys/module/blog_crash/parameters/scene
+ *
+ * Each writer whose last records matter says who it is, and how many it has
+ * logged, before it goes to where it crashes or hangs. A thread of its own, the
+ * crier, puts that on the console, for who checks the dump:
+ *
+ *	blog_crash: writer 1 context task cpu -1 pid 61 comm crash_abba/1 records 403
+ *	blog_crash: ready abba
+ *
+ * In the scenes with steps, where the crash is placed in the middle of a log call,
+ * that call has not returned: then a line more says after how many instructions of
+ * it, and how many records are published.
+ */
+
+#include <linux/delay.h>
+#include <linux/kallsyms.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "blog_crash.h"
+
+#define CRASH_WRITERS 4
+
+unsigned int blog_crash_records = 1000;
+module_param_named(records, blog_crash_records, uint, 0644);
+MODULE_PARM_DESC(records, "records of a writer before it crashes or hangs");
+
+unsigned int blog_crash_at = 1;
+module_param_named(at, blog_crash_at, uint, 0644);
+MODULE_PARM_DESC(at, "instructions into the log call at which to stop");
+
+unsigned int blog_crash_every;
+module_param_named(every, blog_crash_every, uint, 0644);
+MODULE_PARM_DESC(every, "after an NMI, stop again after so many more (0: an NMI is for the kernel)");
+
+static struct crash_writer crash_writers[CRASH_WRITERS];
+static atomic_t crash_writer_count;
+/* Writers at their places, since the crier has last spoken. */
+static atomic_t crash_ready;
+static atomic_t crash_told_count;
+static struct task_struct *crash_crier;
+static const char *crash_scene = "none";
+static unsigned int crash_wanted;
+
+/* A new writer, or NULL. Process context. */
+struct crash_writer *crash_writer_new(void)
+{
+	int id = atomic_inc_return(&crash_writer_count);
+
+	if (id > CRASH_WRITERS)
+		return NULL;
+	crash_writers[id - 1].id = id;
+	return &crash_writers[id - 1];
+}
+
+/* The calling context is the writer's. For interrupts, the CPU says which one. */
+void crash_writer_is_me(struct crash_writer *writer, const char *context)
+{
+	bool task = !strcmp(context, "task");
+
+	writer->context = context;
+	writer->pid = task ? current->pid : -1;
+	writer->cpu = task ? -1 : raw_smp_processor_id();
+	strscpy(writer->comm, task ? current->comm : "-");
+}
+
+/* Logs the writer's next record. */
+void crash_note(struct crash_writer *writer, enum crash_event event)
+{
+	blog_crash_log(writer->id, writer->records, event);
+	WRITE_ONCE(writer->records, writer->records + 1);
+}
+
+/* A writer has logged all that it will. Any context. */
+void crash_at_place(void)
+{
+	/* What the writer has stored about itself is before. */
+	smp_mb__before_atomic();
+	atomic_inc(&crash_ready);
+}
+
+/* Whether the crier has spoken of all who were at their places. Any context. */
+bool crash_told(void)
+{
+	return atomic_read(&crash_told_count) >= atomic_read(&crash_ready);
+}
+
+static void crash_tell(void)
+{
+	int count = min(atomic_read(&crash_writer_count), CRASH_WRITERS);
+	char text[KSYM_SYMBOL_LEN + 64];
+	int i;
+
+	for (i = 0; i < count; i++) {
+		const struct crash_writer *writer = &crash_writers[i];
+
+		pr_emerg("blog_crash: writer %u context %s cpu %d pid %d comm %s records %u\n",
+			 writer->id, writer->context, writer->cpu, writer->pid, writer->comm,
+			 READ_ONCE(writer->records));
+	}
+	if (crash_step_text(text, sizeof(text)))
+		pr_emerg("blog_crash: %s\n", text);
+	pr_emerg("blog_crash: ready %s\n", crash_scene);
+}
+
+/*
+ * Runs on another CPU than the writers of scenes with steps, which have interrupts
+ * off. So it doesn't rely on jiffies either, which may be theirs to count.
+ */
+static int crash_cry(void *unused)
+{
+	while (!kthread_should_stop()) {
+		int ready = atomic_read(&crash_ready);
+
+		/* Pairs with crash_at_place(). */
+		smp_mb__after_atomic();
+		if (ready >= crash_wanted && ready > atomic_read(&crash_told_count)) {
+			crash_tell();
+			atomic_set(&crash_told_count, ready);
+		}
+		usleep_range_idle(1000, 2000);
+	}
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	/* Writers that must be at their places before it is time. */
+	unsigned int writers;
+} crash_scenes[] = {
+	{ "softirq", 1 },
+	{ "abba", 2 },
+	{ "lost", 2 },
+	{ "lockup", 1 },
+	{ "record", 1 },
+	{ "turn", 1 },
+};
+
+static int crash_start(unsigned int scene)
+{
+	crash_scene = crash_scenes[scene].name;
+	crash_wanted = crash_scenes[scene].writers;
+	crash_crier = kthread_create(crash_cry, NULL, "crash_crier");
+	if (IS_ERR(crash_crier))
+		return PTR_ERR(crash_crier);
+	kthread_bind(crash_crier, num_online_cpus() - 1);
+	wake_up_process(crash_crier);
+	switch (scene) {
+	case 0:
+		return crash_softirq();
+	case 1:
+		return crash_abba();
+	case 2:
+		return crash_lost();
+	case 3:
+		return crash_lockup();
+	default:
+		return crash_steps(scene == 5);
+	}
+}
+
+static int crash_scene_set(const char *value, const struct kernel_param *kp)
+{
+	static atomic_t started;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(crash_scenes); i++)
+		if (sysfs_streq(value, crash_scenes[i].name))
+			break;
+	if (i == ARRAY_SIZE(crash_scenes))
+		return -EINVAL;
+	/* One scene, and one CPU beside that of its writer. */
+	if (num_online_cpus() < 2)
+		return -EOPNOTSUPP;
+	if (atomic_xchg(&started, 1))
+		return -EBUSY;
+	return crash_start(i);
+}
+
+static int crash_scene_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", crash_scene);
+}
+
+static const struct kernel_param_ops crash_scene_ops = {
+	.set = crash_scene_set,
+	.get = crash_scene_get,
+};
+
+/* Not on the command line: it takes threads. */
+module_param_cb(scene, &crash_scene_ops, NULL, 0600);
+MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, record or turn: brings the kernel down");
+
+static int __init crash_init(void)
+{
+	return 0;
+}
+module_init(crash_init);
+
+/* No exit: what a scene has started has no end. */
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("BLog developers <blog@localhost>");
+MODULE_DESCRIPTION("Crashes that are looked for in dumps, for tests of BLog");

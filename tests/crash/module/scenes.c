@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What goes wrong in a driver: a NULL pointer in a softirq, two threads that wait
+ * for each other's lock, a completion that nobody sends, a thread that doesn't let
+ * go of its CPU.
+ */
+
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/timer.h>
+
+#include "blog_crash.h"
+
+static int crash_thread(int (*work)(void *), void *data, const char *name, int number, int cpu)
+{
+	struct task_struct *task = kthread_create(work, data, "crash_%s/%d", name, number);
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	if (cpu >= 0)
+		kthread_bind(task, cpu);
+	wake_up_process(task);
+	return 0;
+}
+
+/* NULL dereference in a softirq. */
+
+struct crash_request {
+	int done;
+};
+
+/* A driver's request in flight: there is none. */
+static struct crash_request *crash_in_flight;
+static struct crash_writer *crash_softirq_writer;
+static struct timer_list crash_timer;
+
+/* Records in one softirq. */
+#define CRASH_BURST 50
+
+static void crash_timeout(struct timer_list *timer)
+{
+	struct crash_writer *writer = crash_softirq_writer;
+	unsigned int i;
+
+	if (!writer->records)
+		crash_writer_is_me(writer, "softirq");
+	for (i = 0; i < CRASH_BURST && writer->records + 1 < blog_crash_records; i++)
+		crash_note(writer, CRASH_WORKS);
+	if (writer->records + 1 < blog_crash_records) {
+		mod_timer(timer, jiffies + 1);
+		return;
+	}
+	crash_note(writer, CRASH_COMPLETES);
+	crash_at_place();
+	while (!crash_told())
+		cpu_relax();
+	WRITE_ONCE(READ_ONCE(crash_in_flight)->done, 1);
+}
+
+static int crash_softirq_start(void *unused)
+{
+	timer_setup(&crash_timer, crash_timeout, TIMER_PINNED);
+	mod_timer(&crash_timer, jiffies + 1);
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(HZ);
+	return 0;
+}
+
+int crash_softirq(void)
+{
+	crash_softirq_writer = crash_writer_new();
+	return crash_thread(crash_softirq_start, NULL, "submit", 0, 0);
+}
+
+/* AB-BA. */
+
+static DEFINE_MUTEX(crash_a);
+static DEFINE_MUTEX(crash_b);
+static DECLARE_COMPLETION(crash_a_held);
+static DECLARE_COMPLETION(crash_b_held);
+
+static int crash_ab(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	while (writer->records < blog_crash_records)
+		crash_note(writer, CRASH_WORKS);
+	crash_note(writer, CRASH_TAKES_A);
+	mutex_lock(&crash_a);
+	crash_note(writer, CRASH_HAS_A);
+	complete(&crash_a_held);
+	wait_for_completion(&crash_b_held);
+	crash_note(writer, CRASH_TAKES_B);
+	crash_at_place();
+	mutex_lock(&crash_b);
+	crash_note(writer, CRASH_HAS_B);
+	return 0;
+}
+
+static int crash_ba(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	crash_note(writer, CRASH_TAKES_B);
+	mutex_lock(&crash_b);
+	crash_note(writer, CRASH_HAS_B);
+	complete(&crash_b_held);
+	wait_for_completion(&crash_a_held);
+	crash_note(writer, CRASH_TAKES_A);
+	crash_at_place();
+	mutex_lock(&crash_a);
+	crash_note(writer, CRASH_HAS_A);
+	return 0;
+}
+
+int crash_abba(void)
+{
+	struct crash_writer *ab = crash_writer_new(), *ba = crash_writer_new();
+	int ret = crash_thread(crash_ab, ab, "abba", 1, -1);
+
+	return ret ? ret : crash_thread(crash_ba, ba, "abba", 2, -1);
+}
+
+/* A lost completion among threads that log heavily. */
+
+#define CRASH_LOUD 30
+/* The numbers of loud threads as writers. */
+#define CRASH_LOUD_ID 100
+
+static DECLARE_COMPLETION(crash_never);
+static DECLARE_COMPLETION(crash_loud_enough);
+static atomic_t crash_quiet = ATOMIC_INIT(CRASH_LOUD);
+
+/* Every second one logs to the very component of the thread that is stuck. */
+static int crash_loud(void *data)
+{
+	u32 number = (long)data, seq = 0;
+
+	while (!kthread_should_stop()) {
+		if (number & 1)
+			blog_crash_log(CRASH_LOUD_ID + number, seq, CRASH_WORKS);
+		else
+			blog_crash_noise(CRASH_LOUD_ID + number, seq);
+		if (++seq == blog_crash_records && atomic_dec_and_test(&crash_quiet))
+			complete(&crash_loud_enough);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int crash_wait(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	while (writer->records < 40)
+		crash_note(writer, CRASH_WORKS);
+	crash_note(writer, CRASH_WAITS);
+	crash_at_place();
+	wait_for_completion(&crash_never);
+	return 0;
+}
+
+static int crash_wait_for_noise(void *unused)
+{
+	wait_for_completion(&crash_loud_enough);
+	crash_at_place();
+	return 0;
+}
+
+int crash_lost(void)
+{
+	long i;
+	int ret = crash_thread(crash_wait, crash_writer_new(), "lost", 1, -1);
+
+	if (!ret)
+		ret = crash_thread(crash_wait_for_noise, NULL, "noise", 0, -1);
+	for (i = 0; !ret && i < CRASH_LOUD; i++)
+		ret = crash_thread(crash_loud, (void *)i, "loud", i, -1);
+	return ret;
+}
+
+/* A soft lock-up. */
+
+static int crash_spin(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	while (writer->records < blog_crash_records)
+		crash_note(writer, CRASH_WORKS);
+	preempt_disable();
+	crash_note(writer, CRASH_SPINS);
+	crash_at_place();
+	for (;;)
+		cpu_relax();
+}
+
+int crash_lockup(void)
+{
+	return crash_thread(crash_spin, crash_writer_new(), "lockup", 1, 0);
+}
