@@ -75,6 +75,10 @@ preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
 
+bench: ## Measure what a record costs, beside its peers (an hour, half of it builds)
+	@scripts/setup --checks
+	@scripts/bench $(SETUPS)
+
 bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
 	@scripts/setup --tests
 	@scripts/build-kernel uml-bench
@@ -103,4 +107,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove fuzz torture debug preempt-models bench-decode docs clean distclean help
+.PHONY: prove fuzz torture debug preempt-models bench bench-decode docs clean distclean help

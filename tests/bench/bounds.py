@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+import endtoend
+import traffic
 from samples import Missing
 
 MET, MISSED, UNKNOWN = "met", "MISSED", "not measured"
@@ -114,6 +116,45 @@ def speedups(run):
     return run.make(f"speedup_on_{cpus}_cpus.2/task", samples, "x")
 
 
+def traffic_bounds(bounds, run):
+    """Bytes in the ring; `run.traffic` is what traffic.read() found."""
+    def per_record(logger, shape):
+        records = run.traffic[logger].get(shape)
+        if not records:
+            raise Missing(f"{logger} was not filled with {shape} in {run.setup}")
+        return traffic.MIB / records
+
+    for shape, size, what in (("2x32", 16, "(u32, u32)"), ("2", 20, "(u32, u64)")):
+        bounds.check(
+            f"{what}: {size} bytes in the ring, page headers and padding at most 3 % more",
+            run.setup, lambda s=shape: per_record("blog", s), lambda n, z=size: n <= 1.03 * z,
+        )
+    for shape in traffic.ARGUMENTS:
+        # LTTng's header is the longer one with over 31 events in the channel.
+        if shape != "0":
+            bounds.check(
+                f"{shape}: not more bytes than LTTng with thread id, over 31 events",
+                run.setup,
+                lambda s=shape: per_record("blog", s) / per_record("lttng-tid", s),
+                lambda r: r <= 1,
+            )
+
+
+def fio_bounds(bounds, run):
+    found = {v.name: v for v in endtoend.values(run)}
+    for engine in sorted(endtoend.read(run)):
+        def share(e=engine):
+            value = found.get(f"fio_{e}.blog_on.share")
+            if value is None:
+                raise Missing(f"fio with {e} was not run")
+            return value.median
+
+        bounds.check(
+            f"fio on rnull ({engine}), each I/O logged twice: at least 97 % of BLog off",
+            run.setup, share, lambda p: p >= 97, "{:.1f} %",
+        )
+
+
 def check_run(bounds, run):
     """All bounds that this setup can tell of."""
     if run.unit == "instructions":
@@ -122,5 +163,8 @@ def check_run(bounds, run):
             instruction_ratios(bounds, run)
     elif run.has("trace_printk", "2"):
         native(bounds, run)
-    if run.cpus:
+    if run.cpus and run.setup == "cpus":
         scaling(bounds, run)
+    if getattr(run, "traffic", None) and run.traffic["blog"]:
+        traffic_bounds(bounds, run)
+    fio_bounds(bounds, run)

@@ -38,20 +38,28 @@ rnull_module() {
 }
 
 # lttng_modules BUILD ARCH DIR: lttng-modules with the probes of the benchmark and
-# no others
+# no others. They are many, so a folder is used again.
 lttng_modules() {
 	local source=$3/source lttng
 	lttng=$("$BLOG_TOP/scripts/fetch-lttng" 2>/dev/null | tail -n 1)
-	rm -rf "$3"
-	mkdir -p "$3"
-	cp -a "$lttng"/usr/src/lttng-modules-* "$source"
-	cp "$BENCH/lttng/blog_bench.h" "$source/include/instrumentation/events/"
-	cp "$BENCH/lttng/lttng-probe-blog_bench.c" "$source/src/probes/"
-	cat >"$source/src/probes/Kbuild" <<-'END'
-		include $(src)/../Kbuild.common
-		ccflags-y += -I$(src)/../../include -I$(BENCH_MODULE)
-		obj-$(CONFIG_LTTNG) += lttng-probe-blog_bench.o
-	END
+	if [[ ! -d $source ]]; then
+		mkdir -p "$3"
+		rm -rf "$source.part"
+		cp -a "$lttng"/usr/src/lttng-modules-* "$source.part"
+		# Its own first lines (version tests), and one probe
+		sed -i '/^obj-/,$d' "$source.part/src/probes/Kbuild"
+		cat >>"$source.part/src/probes/Kbuild" <<-'END'
+			ccflags-y += -I$(BENCH_MODULE)
+			obj-$(CONFIG_LTTNG) += lttng-probe-blog_bench.o
+		END
+		# UML's BUG() calls printk(), which a call of printk() can't have as an
+		# argument: two messages for debugging LTTng itself.
+		sed -i '/dbg_printk("ref \(load\|get context\) string/d' \
+			"$source.part/src/lttng-bytecode-interpreter.c"
+		mv "$source.part" "$source"
+	fi
+	cp -u "$BENCH/lttng/blog_bench.h" "$source/include/instrumentation/events/"
+	cp -u "$BENCH/lttng/lttng-probe-blog_bench.c" "$source/src/probes/"
 	(
 		kernel_env
 		make -C "$1" ARCH="$2" LLVM=1 -j"${BLOG_JOBS:-$(nproc)}" M="$source/src" \

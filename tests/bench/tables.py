@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tables of what was measured, for people."""
 
+import json
+
+import endtoend
+import plot
+import traffic
+from bounds import speedups
 from samples import Missing
 
 SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
@@ -65,11 +71,25 @@ def costs(run):
         if any(cells):
             rows.append([label, *cells])
     text = layout([f"{run.unit}, median", *SHAPES], rows)
+    if why := missing_peers(run):
+        text += "\n" + "\n".join(why)
     text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n\n{text}\n"
     for value in details(run):
         text += f"{value.name}: {cell(value.median)} {value.unit}"
         text += f" ({cell(value.min)} to {cell(value.max)})\n"
     return text
+
+
+def missing_peers(run):
+    """Why what isn't in the table could not run in this setup."""
+    why = []
+    if run.has("blog_on", "2") and not run.has("trace_printk", "2"):
+        why.append("No trace_printk and TRACE_EVENT: this kernel is built without tracing.")
+    if run.facts.get("lttng", "").startswith("no: "):
+        why.append(f"No LTTng: {run.facts['lttng'][4:]}.")
+    if run.has("event_on", "2"):
+        why.append("TRACE_EVENT without arguments: an event has at least one field.")
+    return why
 
 
 def details(run):
@@ -78,8 +98,113 @@ def details(run):
         yield from run.page_turns()
     if run.new:
         yield from run.first_records()
+    if run.cpus:
+        yield speedups(run)
 
 
 def verdicts(found):
     rows = [[v.bound, v.setup, v.measured, v.state] for v in found]
     return layout(["bound", "setup", "measured", ""], rows) + "\n"
+
+
+def bytes_table(found):
+    """Records in 1 MiB, and bytes for each; page headers and padding are in them."""
+    names = {
+        "blog": "BLog", "event_on": "TRACE_EVENT", "trace_printk": "trace_printk",
+        "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, with thread id",
+    }
+    rows = []
+    for key, name in names.items():
+        cells = [found[key].get(shape) for shape in SHAPES]
+        if any(cells):
+            rows.append([name, *(f"{traffic.MIB / n:.2f}" if n else "" for n in cells)])
+            rows.append(["  records per MiB", *(f"{n:.0f}" if n else "" for n in cells)])
+    if not rows:
+        return ""
+    return layout(["bytes a record, all in", *SHAPES], rows) + "\n"
+
+
+def fio_table(run):
+    rows = []
+    found = {v.name: v for v in endtoend.values(run)}
+    for engine in sorted(endtoend.read(run)):
+        for way, label in endtoend.WAYS.items():
+            value = found.get(f"fio_{engine}.{way}")
+            share = found.get(f"fio_{engine}.{way}.share")
+            if value:
+                rows.append([
+                    f"{engine}: {label}", f"{value.median:.0f}", f"{value.min:.0f}",
+                    f"{value.max:.0f}", f"{share.median:.1f} %" if share else "",
+                ])
+    if not rows:
+        return ""
+    header = [f"fio, IOPS ({run.setup})", "median", "min", "max", "of BLog off"]
+    return layout(header, rows) + "\n"
+
+
+def sites_table(sites):
+    """Loaded bytes of a call site, beyond a function that does nothing."""
+    rows = []
+    for kind, sections in sites.items():
+        if kind == "empty":
+            continue
+        code = sections.get(".text", 0) - sites["empty"].get(".text", 0)
+        unwind = sum(n - sites["empty"].get(s, 0) for s, n in sections.items() if "orc" in s)
+        data = sum(n for s, n in sections.items() if s != ".text" and "orc" not in s)
+        rows.append([kind, f"{code:.0f}", f"{data:.0f}", f"{unwind:.0f}", f"{code + data + unwind:.0f}"])
+    return layout(["loaded bytes of a call site", "code", "data", "unwind tables", "sum"], rows) + "\n"
+
+
+def cost_plot(run):
+    """The cost of two scalars, as a picture."""
+    rows = []
+    for what, context, mark, label in ROWS:
+        try:
+            value = run.cost(what, "2", context, mark)
+        except Missing:
+            continue
+        kind = "floor" if what.startswith(("floor", "clock")) else "peer"
+        if what.startswith(("blog", "function", "none")):
+            kind = "blog"
+        rows.append((label, kind, value.median, max(value.min, 0.01), value.max))
+    title = f"What a record of two scalars costs ({run.setup})"
+    return plot.bars(title, run.unit, rows)
+
+
+def all_values(run, found):
+    """Everything of a run that results.json has."""
+    yield from run.costs()
+    yield from details(run)
+    yield from endtoend.values(run)
+    for logger, shapes in found.items():
+        for shape, records in shapes.items():
+            yield run.make(f"bytes_{logger}.{shape}", [traffic.MIB / records], "bytes")
+
+
+def write(out, runs, verdicts_of, decode, tables_dir, sites):
+    """Leaves results.json, results.txt and a plot for each setup in `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    values, text = [], []
+    for run in runs:
+        found = traffic.read(run, decode, tables_dir)
+        run.traffic = found
+        values += [v.as_json() for v in all_values(run, found)]
+        text += [part for part in (costs(run), bytes_table(found), fio_table(run)) if part]
+        if run.has("blog_on", "2"):
+            (out / f"cost-{run.setup}.svg").write_text(cost_plot(run))
+    if sites:
+        text.append(sites_table(sites))
+        for kind, sections in sites.items():
+            for section, size in sections.items():
+                values.append({
+                    "name": f"site_{kind}{section}", "unit": "bytes", "median": size, "min": size,
+                    "max": size, "runs": 1, "setup": "object files", "run": "object files",
+                })
+    found = verdicts_of(runs)
+    text.append(verdicts(found.verdicts))
+    report = {"values": values, "bounds": [v.__dict__ for v in found.verdicts],
+              "facts": {run.setup: run.facts for run in runs}}
+    (out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
+    (out / "results.txt").write_text("\n".join(text))
+    print("\n".join(text))
+    return found

@@ -9,7 +9,7 @@
 
 load_blog
 facts
-run "cases task $rounds $n empty. blog_ floor_ clock_ function_ none"
+run "cases task $rounds $n empty. blog_ floor_ clock_ function_ none. none_"
 run "cases softirq $rounds $n empty. blog_on."
 run "cases hardirq $rounds $n empty. blog_on."
 run "each 4000"

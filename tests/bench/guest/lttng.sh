@@ -21,10 +21,12 @@ lttng_start() {
 	export HOME=/tmp LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu
 	ifconfig lo up 2>/dev/null
 	mkdir -p /var/run
-	for module in $lttng_modules; do
-		modprobe "$module" || { lttng_fails "modprobe $module" && return; }
+	for module in lttng-tracer lttng-ring-buffer-client-overwrite \
+		lttng-ring-buffer-client-mmap-overwrite lttng-ring-buffer-metadata-client \
+		lttng-ring-buffer-metadata-mmap-client lttng-probe-blog_bench; do
+		modprobe $module || { lttng_fails "modprobe $module" && return; }
 	done
-	/usr/bin/lttng-sessiond --daemonize --kmod-probes=blog_bench >/tmp/lttng.log 2>&1 ||
+	lttng-sessiond --daemonize --kmod-probes=blog_bench >/tmp/lttng.log 2>&1 ||
 		{ lttng_fails "lttng-sessiond" && return; }
 	lttng_session "$1" || { lttng_fails "the session" && return; }
 	lttng_running=yes

@@ -6,6 +6,8 @@
 
 /* The kernel's own prototypes, for the compiler to compare. */
 #include <bench_events.h>
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
 
 #include <wrapper/tracepoint.h>
 

@@ -131,10 +131,11 @@ static int run_together(void *data)
 
 	/* Warm, and with a ring. */
 	me->run(me->n / 4 + 1);
-	local_irq_save(flags);
 	atomic_dec(me->missing);
+	/* Whoever is still missing may need this CPU to start. */
 	while (atomic_read(me->missing) > 0)
-		cpu_relax();
+		cond_resched();
+	local_irq_save(flags);
 	me->start = bench_ticks();
 	me->run(me->n);
 	me->end = bench_ticks();

@@ -4,8 +4,9 @@
  * /sys/kernel/debug/blog_bench/run, and leaves raw samples in "results" beside
  * it, for tests/bench/report to make something of. The lines:
  *
- *	cases CONTEXT ROUNDS N PREFIX...	the cases whose names start so, one
- *						batch of N each in every round
+ *	cases CONTEXT ROUNDS N NAME...		these cases, one batch of N each in
+ *						every round; "blog_" or "blog_on."
+ *						stands for all that begin so
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
  *	cpus CPUS ROUNDS N CASE			on one CPU and on CPUS, by turns
@@ -74,16 +75,21 @@ static int tell_clocks(void)
 	return tell("clocks %llu %llu\n", bench_ticks(), ktime_get_raw_ns());
 }
 
-static bool chosen(const char *name, char **prefixes, int count)
+static bool chosen(const char *name, char **names, int count)
 {
 	for (int i = 0; i < count; i++) {
-		if (strstarts(name, prefixes[i]))
+		size_t len = strlen(names[i]);
+
+		if (strncmp(name, names[i], len))
+			continue;
+		/* A whole name, or all that begin so */
+		if (!name[len] || strchr("._", names[i][len - 1]))
 			return true;
 	}
 	return false;
 }
 
-static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **prefixes, int count)
+static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **names, int count)
 {
 	int ret = 0;
 
@@ -92,7 +98,7 @@ static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **p
 			for (const struct bench_case *c = tables[t]; c->name; c++) {
 				u64 ticks;
 
-				if (!chosen(c->name, prefixes, count))
+				if (!chosen(c->name, names, count))
 					continue;
 				ticks = bench_batch(context, c->run, n);
 				if (round >= WARM_UP)

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How many cache lines move between CPUs for each record, by the number of CPUs and the size of
+//! a CPU's magazine of free pages.
+//!
+//! On each CPU a task logs records of two scalars (20 bytes), and CPUs take turns record by record.
+//! The code that runs is the kernel's: ring and pool, without what `blog/` looks up around them.
+
+#![allow(dead_code, unused_imports)]
+
+// What the kernel's files call `core` and `kernel`.
+extern crate counting_core as core;
+extern crate self as kernel;
+
+mod blog;
+#[path = "../../../../blog/pool.rs"]
+mod pool;
+#[path = "../../../host/src/rig.rs"]
+mod rig;
+
+use core::{counts, forget, reset, run_on, Counts};
+use pool::Batch;
+use rig::{set_cpu, Rig};
+
+/// Payload of a (u32, u64) record.
+const PAYLOAD: [u8; 12] = [0xa5; 12];
+
+/// What the tasks do.
+#[derive(Clone, Copy, PartialEq)]
+enum Load {
+    /// Each has what a ring may hold, and overwrites its own oldest page.
+    Steady,
+    /// All want more than there is, and take pages from each other.
+    Hungry,
+    /// Each grows from nothing, out of free pages.
+    Growing,
+    /// Each logs 100 records and ends; another one comes.
+    Short,
+}
+
+const LOADS: [(Load, &str); 4] = [
+    (Load::Steady, "steady: each ring is as large as it may be"),
+    (Load::Hungry, "hungry: rings may have more than there is"),
+    (Load::Growing, "growing: rings fill up with free pages"),
+    (Load::Short, "short: tasks log 100 records and end"),
+];
+
+/// Magazines of `rounds` pages come with this many pages for each CPU: see `Pool::set_pages`.
+fn pages_per_cpu(rounds: usize) -> usize {
+    8 * rounds
+}
+
+/// Records for each CPU.
+const RECORDS: usize = 4000;
+
+/// Puts all free pages into batches as large as a magazine, as `blog/memory.rs` gives them.
+fn in_batches(rig: &Rig, rounds: usize) {
+    let mut batches = Vec::new();
+    let mut batch = Batch::EMPTY;
+    while let Some(page) = rig.pool.take_free(rig) {
+        batch.push(rig, page);
+        if batch.len() == rounds as u32 {
+            batches.push(std::mem::replace(&mut batch, Batch::EMPTY));
+        }
+    }
+    batches.push(batch);
+    for batch in batches {
+        rig.pool.give(rig, batch);
+    }
+}
+
+/// Runs a load; returns what it cost, and by how many records.
+fn run(load: Load, cpus: usize, rounds: usize) -> (Counts, u64) {
+    let pages = cpus * pages_per_cpu(rounds);
+    let mut rig = Rig::with_chunks(pages, cpus * 4, cpus);
+    in_batches(&rig, rounds);
+    forget();
+    rig.max_pages = match load {
+        Load::Steady => 4,
+        _ => u32::MAX,
+    };
+    let mut rings: Vec<_> = (0..cpus)
+        .map(|cpu| rig.adopt(cpu as i32).unwrap())
+        .collect();
+    let per_page = (4096 - 48) / 20;
+    let (warm, records) = match load {
+        // As long as there is something to take but the reserve.
+        Load::Growing => (0, per_page * pages_per_cpu(rounds) / 2),
+        Load::Steady => (2 * 4 * per_page, RECORDS),
+        Load::Hungry => (3 * per_page * pages_per_cpu(rounds) / 2, RECORDS),
+        Load::Short => (RECORDS, RECORDS),
+    };
+    for i in 0..warm + records {
+        if i == warm {
+            reset();
+        }
+        for (cpu, ring) in rings.iter_mut().enumerate() {
+            run_on(cpu);
+            set_cpu(cpu as u32);
+            // Page turns of different CPUs don't fall into one round.
+            let at = i + cpu * 37;
+            if load == Load::Short && at % 100 == 99 {
+                rig.retire(ring, i as u64);
+                *ring = rig.adopt(at as i32).unwrap();
+            }
+            rig.log(ring, i as u64, 7, &PAYLOAD);
+        }
+    }
+    (counts(), (records * cpus) as u64)
+}
+
+/// Nanoseconds of a record by itself, and of a line that comes from another CPU's cache: round
+/// numbers, for the expected curve only.
+const RECORD_NS: f64 = 10.0;
+const MOVE_NS: f64 = 100.0;
+
+/// How many times as many records `cpus` log as one does. Each line that moves makes its CPU wait;
+/// and one line can't be at more than one place, so the hottest one sets a limit to all.
+fn speedup(cpus: usize, counts: Counts, records: u64) -> f64 {
+    let moved = counts.moved as f64 / records as f64;
+    let hottest = counts.hottest as f64 / records as f64;
+    let by_waiting = cpus as f64 * RECORD_NS / (RECORD_NS + moved * MOVE_NS);
+    let by_hottest = RECORD_NS / (hottest * MOVE_NS);
+    by_waiting.min(by_hottest)
+}
+
+fn main() {
+    let all = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+    for (load, what) in LOADS {
+        println!("{what}");
+        println!(
+            "magazine  CPUs  atomic RMW/record  lines moved/1000 records  hottest line  speedup"
+        );
+        for rounds in [1, 2, 4, 8] {
+            for cpus in all {
+                if rounds != 8 && ![2, 32, 256].contains(&cpus) {
+                    continue;
+                }
+                let (counts, records) = run(load, cpus, rounds);
+                let each = |n: u64| n as f64 / records as f64;
+                println!(
+                    "{rounds:8}  {cpus:4}  {:17.3}  {:24.2}  {:12.2}  {:7.1}",
+                    each(counts.rmw),
+                    1000.0 * each(counts.moved),
+                    1000.0 * each(counts.hottest),
+                    speedup(cpus, counts, records)
+                );
+            }
+        }
+        println!();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_at_their_limit_share_nothing() {
+        for cpus in [2, 256] {
+            let (counts, _) = run(Load::Steady, cpus, 8);
+            assert_eq!(counts.moved, 0, "{cpus} CPUs: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn no_record_needs_an_atomic_rmw_but_at_page_turns() {
+        let (counts, records) = run(Load::Steady, 4, 8);
+        assert!(counts.rmw * 20 < records, "{counts:?} for {records}");
+    }
+
+    #[test]
+    fn larger_magazines_move_fewer_lines() {
+        let moved = |rounds| {
+            let (counts, records) = run(Load::Growing, 32, rounds);
+            counts.moved as f64 / records as f64
+        };
+        assert!(moved(8) < moved(1) / 2.0, "{} {}", moved(8), moved(1));
+    }
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the report must do with samples: take off the loop, keep runs apart, notice what is missed."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import bounds
+import plot
+import traffic
+from samples import DifferentRuns, Missing, Run
+
+
+def make_run(folder, boot, on=50.0, loop=10.0, icount="yes"):
+    """A run of three rounds, as a guest leaves it."""
+    folder = Path(folder) / boot
+    folder.mkdir()
+    (folder / "facts").write_text(f"setup test\nboot {boot}\nicount {icount}\nclock tsc\n")
+    lines = ["clocks 0 0"]
+    for noise in (0, 1, 5):
+        lines.append(f"case empty.2 task 100 {int((loop + noise) * 100)}")
+        lines.append(f"case blog_on.2 task 100 {int((on + loop + noise) * 100)}")
+        lines.append(f"case blog_on.4 task 100 {int((on + loop + noise) * 100)}")
+    lines += ["each 70", "each 70", "each 70", "each 670", "new 1000 70", "clocks 1000 500"]
+    (folder / "results").write_text("\n".join(lines) + "\n")
+    return Run(folder)
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def run_of(self, boot, **kwargs):
+        return make_run(self.folder.name, boot, **kwargs)
+
+    def test_loops_are_taken_off_round_by_round(self):
+        cost = self.run_of("a").cost("blog_on", "2")
+        self.assertEqual((cost.median, cost.min, cost.max, cost.runs), (50, 50, 50, 3))
+        self.assertEqual(cost.unit, "instructions")
+
+    def test_ticks_become_nanoseconds(self):
+        cost = self.run_of("a", icount="no").cost("blog_on", "2")
+        self.assertEqual((cost.median, cost.unit), (25, "ns"))
+
+    def test_without_its_loop_a_case_has_no_cost(self):
+        with self.assertRaises(Missing):
+            self.run_of("a").cost("blog_on", "4")
+
+    def test_different_runs_do_not_compare(self):
+        a, b = self.run_of("a").cost("blog_on", "2"), self.run_of("b").cost("blog_on", "2")
+        self.assertEqual(a / a, 1)
+        with self.assertRaises(DifferentRuns):
+            a / b
+
+    def test_page_turns_are_told_apart(self):
+        plain, turn, share = self.run_of("a").page_turns()
+        self.assertEqual((plain.median, turn.median, share.median), (70, 600, 150))
+
+    def test_bounds_are_met_missed_or_not_measured(self):
+        for on, state in ((45.0, bounds.MET), (45.5, bounds.MISSED)):
+            found = bounds.Bounds()
+            bounds.instructions(found, self.run_of(f"on-{on}", on=on))
+            states = {v.bound: v.state for v in found.verdicts}
+            self.assertEqual(states["2 scalars, task, with page turns: at most 45 instructions"], state)
+            self.assertEqual(states["2 scalars, hardirq: at most 70 instructions"], bounds.UNKNOWN)
+
+    def test_unknown_lines_are_no_samples(self):
+        run = self.run_of("a")
+        with (run.folder / "results").open("a") as results:
+            results.write("cases blog_on.2 task 1 1\n")
+        with self.assertRaises(ValueError):
+            Run(run.folder)
+
+    def test_sizes_are_those_of_the_format(self):
+        sizes = {shape: traffic.blog_size(shape) for shape in ("0", "2x32", "2", "str11")}
+        self.assertEqual(sizes, {"0": 8, "2x32": 16, "2": 20, "str11": 24})
+
+    def test_the_plot_has_a_bar_for_each_row(self):
+        svg = plot.bars("title", "ns", [("a", "blog", 10, 9, 11), ("b", "peer", 100, 90, 2000)])
+        self.assertEqual(svg.count("<rect"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

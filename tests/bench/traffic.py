@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Bytes of records: how many fit into a buffer of 1 MiB.
+
+The guest has filled each buffer with one kind of record until all else was overwritten
+(guest/bytes.sh). What is left is counted by each logger's own means: blog-decode, the tracer's
+stats file, babeltrace2.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+MIB = 1 << 20
+
+# Bytes of arguments, as they are in memory; a string has its length beside it in BLog's records.
+ARGUMENTS = {
+    "0": 0, "1": 4, "2": 12, "2x32": 8, "4": 24, "8": 48, "rnull": 17, "str11": 13, "str64": 66
+}
+
+
+def blog_size(shape):
+    """Bytes of a record by formats.rst: a header of 8, and the arguments rounded up to 4."""
+    return 8 + (ARGUMENTS[shape] + 3) // 4 * 4
+
+
+def blog(decode, tables, path):
+    """Records in the ring of the task, which is as large as the buffer."""
+    command = [decode, "stats", "--json", "-s", str(tables), str(path)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rings = [json.loads(line) for line in out.splitlines()]
+    tasks = [r for r in rings if r["type"] == "ring-sum" and r["context"] == "task"]
+    return max(r["records"] for r in tasks)
+
+
+def ftrace(path):
+    """Records in the buffer of the one CPU."""
+    return int(re.search(r"^entries: (\d+)$", Path(path).read_text(), re.M)[1])
+
+
+def lttng(folder):
+    """(records, bytes) of a snapshot: streams only, without metadata."""
+    streams = [f for f in Path(folder).rglob("bench_*") if f.is_file() and ".idx" not in f.name]
+    command = ["babeltrace2", "--plugin-path=/usr/lib/x86_64-linux-gnu/babeltrace2/plugins"]
+    out = subprocess.run(
+        [*command[:1], str(folder)], check=True, capture_output=True, text=True
+    ).stdout
+    return len(out.splitlines()), sum(f.stat().st_size for f in streams)
+
+
+def read(run, decode, tables):
+    """{logger: {shape: records in 1 MiB}} of a run that has filled buffers."""
+    folder = run.folder / "bytes"
+    found = {"blog": {}, "trace_printk": {}, "event_on": {}, "lttng": {}, "lttng-tid": {}}
+    if not folder.is_dir():
+        return found
+    kib = int((folder / "buffer_size_kb").read_text().split()[0])
+    for shape in ARGUMENTS:
+        path = folder / f"blog.{shape}"
+        if path.exists():
+            found["blog"][shape] = blog(decode, tables, path)
+        for what in ("trace_printk", "event_on"):
+            path = folder / f"{what}.{shape}"
+            if path.exists():
+                found[what][shape] = ftrace(path) * 1024 / kib
+        for name, key in (("no", "lttng"), ("tid", "lttng-tid")):
+            snapshots = sorted((run.folder / "lttng").glob(f"{name}-{shape}-*"))
+            if snapshots and shutil.which("babeltrace2"):
+                records, size = lttng(snapshots[0])
+                if records:
+                    found[key][shape] = records * MIB / size
+    return found
