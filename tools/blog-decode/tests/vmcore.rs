@@ -139,6 +139,17 @@ fn all_that_was_logged_is_in_the_snapshot() {
     assert_eq!(ring(0, 5).records, 6);
 }
 
+#[test]
+fn the_task_that_crashed_is_there_without_rings_too() {
+    let mut kernel = sample();
+    kernel.root.crash.task = 0x1000;
+    (kernel.root.crash.pid, kernel.root.crash.comm) = (99, *b"khungtaskd\0\0\0\0\0\0");
+    let got = run(&kernel.finish()).unwrap();
+    let task = got.snapshot.tasks.last().unwrap();
+    assert_eq!((task.pid, task.flags, task.cpu), (99, 5, 2));
+    assert_eq!(got.snapshot.tasks.len(), 6);
+}
+
 /// Changes the kernel's memory, and runs.
 fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
     let mut kernel = sample();

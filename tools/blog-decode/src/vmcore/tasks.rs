@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the tasks that have rings were doing when the machine stopped.
+//! What the tasks that have rings were doing when the machine stopped; and the one in which it
+//! crashed.
 
 use std::collections::HashMap;
 
@@ -71,7 +72,25 @@ impl Tasks {
             problems,
             |_, addr, table, problems| this.table(memory, root, addr, table, problems),
         );
+        this.add_crashed(root);
         this
+    }
+
+    /// Adds the task that the machine crashed in, should it have no ring.
+    fn add_crashed(&mut self, root: &Root) {
+        let crash = &root.crash;
+        if crash.noted != 1 || self.list.iter().any(|t| t.flags & TASK_CRASHED != 0) {
+            return;
+        }
+        self.list.push(Task {
+            pid: crash.pid,
+            tgid: crash.tgid,
+            comm: crash.comm,
+            state: b'R',
+            flags: TASK_RUNNING | TASK_CRASHED,
+            reserved: 0,
+            cpu: crash.cpu,
+        });
     }
 
     /// Takes in a task's table of rings.
