@@ -170,7 +170,8 @@ impl Page<'_> {
             .map(|state| format!("{} {}", self.count(state), state.name()))
             .collect();
         let all: usize = self.histories.states.values().sum();
-        put(out, format_args!(": {all} tasks with records"));
+        let tasks = if all == 1 { "task" } else { "tasks" };
+        put(out, format_args!(": {all} {tasks} with records"));
         if all != 0 {
             put(out, format_args!(": {}", counts.join(", ")));
         }
