@@ -115,7 +115,7 @@ pub fn parse_range(s: &str) -> Result<(u32, u32), String> {
 }
 
 /// Whether a name matches a pattern in which `*` stands for anything.
-fn matches_glob(name: &[u8], pattern: &str) -> bool {
+pub fn matches_glob(name: &[u8], pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default().as_bytes()) else {
         return false;

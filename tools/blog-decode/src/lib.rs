@@ -20,6 +20,7 @@
 //! clock.rs      the ring's clock becomes a time
 //! vmcore/       a crash dump becomes a snapshot
 //! tasks.rs      what each task did last, the likely culprit first
+//! control.rs    commands that switch components and call sites
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
@@ -33,6 +34,7 @@
 pub mod blogfmt;
 pub mod cli;
 pub mod clock;
+pub mod control;
 pub mod decode;
 pub mod expr;
 pub mod field;

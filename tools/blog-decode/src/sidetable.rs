@@ -290,6 +290,32 @@ impl Tables {
     }
 }
 
+/// The table of this build, from where [`Tables::load`] would have it.
+pub fn find_file(build_id: &[u8], paths: &[PathBuf], modules: &Path) -> Option<Table> {
+    let installed = fs::read_dir(modules).into_iter().flatten().flatten();
+    let installed = installed.map(|e| e.path().join("blog"));
+    let mut todo: Vec<_> = paths
+        .iter()
+        .cloned()
+        .chain(installed)
+        .map(|p| (p, 0))
+        .collect();
+    todo.reverse();
+    while let Some((path, depth)) = todo.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            let wanted = entries.map(|e| e.path());
+            let wanted = wanted.filter(|p| depth < MAX_DEPTH && (p.is_dir() || may_be_table(p)));
+            todo.extend(wanted.map(|p| (p, depth + 1)));
+        } else if let Ok(Some(table)) = read_table(&path, |id| id == build_id) {
+            if table.build_id == build_id {
+                return Some(table);
+            }
+        }
+    }
+    None
+}
+
 fn may_be_table(path: &Path) -> bool {
     let by_extension = path
         .extension()

@@ -14,6 +14,7 @@ use super::{
     },
     complain,
     extract,
+    record::contents,
     FAILED,
     OK,
     PARTIAL, //
@@ -59,7 +60,29 @@ impl Input {
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
         let others = args.snapshots.iter().filter(|path| !given(path));
+        let mut tables = args.tables.clone();
+        let mut paths = Vec::new();
         for (path, host) in others.map(|path| (path, None)).chain(named) {
+            if !path.is_dir() {
+                paths.push((path.clone(), host));
+                continue;
+            }
+            match contents(path) {
+                Ok((inner, _)) if inner.is_empty() => {
+                    complain(&format!("{}: has no recordings", path.display()));
+                    status = PARTIAL;
+                }
+                Ok((inner, beside)) => {
+                    paths.extend(inner.into_iter().map(|path| (path, host)));
+                    tables.sidetable.extend(beside.is_dir().then_some(beside));
+                }
+                Err(e) => {
+                    complain(&format!("{}: {e}", path.display()));
+                    status = PARTIAL;
+                }
+            }
+        }
+        for (path, host) in &paths {
             match Snapshot::open(path) {
                 Ok(mut file) => {
                     if let Some(host) = host {
@@ -88,7 +111,7 @@ impl Input {
         if files.is_empty() {
             return Err(FAILED);
         }
-        Ok(Self::new(files, &args.tables, status))
+        Ok(Self::new(files, &tables, status))
     }
 
     /// Finds the side tables of snapshots.

@@ -12,6 +12,8 @@
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
 //! follow.rs  follow: records as they come
+//! control.rs control: switches components and call sites
+//! record.rs  record: streams or snapshots into a directory
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
@@ -19,12 +21,14 @@
 //! ```
 
 pub mod args;
+pub mod control;
 pub mod convert;
 pub mod extract;
 pub mod follow;
 pub mod input;
 pub mod poll;
 pub mod print;
+pub mod record;
 pub mod show;
 pub mod tables;
 pub mod tasks;
@@ -71,6 +75,8 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         None => show::show(&cli.show),
         Some(Command::Show(args)) => show::show(args),
         Some(Command::Follow(args)) => follow::follow(args),
+        Some(Command::Record(args)) => record::record(args),
+        Some(Command::Control(args)) => control::control(args),
         Some(Command::Diff(args)) => show::diff(args),
         Some(Command::Stats(args)) => tables::stats(args),
         Some(Command::Sites(args)) => tables::sites(args),

@@ -55,7 +55,7 @@ use signal_hook::consts::{
 };
 
 /// As much is read at once.
-const CHUNK: usize = 64 << 10;
+pub const CHUNK: usize = 64 << 10;
 /// `DEBUGFS_MAGIC` of the kernel.
 const DEBUGFS_MAGIC: u64 = 0x6462_6720;
 

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `control`: switches components and call sites of this system.
+//!
+//! All commands are understood, and all sites found, before anything is written. What was changed
+//! is read back and shown.
+
+use std::{
+    fs::{
+        self,
+        OpenOptions, //
+    },
+    io::{
+        self,
+        Write, //
+    },
+    path::{
+        Path,
+        PathBuf, //
+    },
+};
+
+use super::{
+    args::Control,
+    complain,
+    input::check_paths,
+    print_all,
+    PARTIAL, //
+};
+use crate::{
+    control::{
+        for_ids,
+        images,
+        parse,
+        writes,
+        Command,
+        Query,
+        Switched, //
+    },
+    filter::matches_glob,
+    output::level_name,
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    wire::snapshot::Image, //
+};
+
+/// Switches.
+pub fn control(args: &Control) -> Result<u8, String> {
+    if let Err(status) = check_paths(&args.tables.sidetable) {
+        return Ok(status);
+    }
+    let commands = parse(&args.commands.join("\n"))?;
+    let mut system = System::open(args)?;
+    if commands.is_empty() {
+        return system.show();
+    }
+    let mut plan = Plan::default();
+    for command in &commands {
+        system.plan(command, &mut plan)?;
+    }
+    print_all(|out| {
+        out.extend_from_slice(plan.text.as_bytes());
+        Ok(())
+    })?;
+    if !args.dry_run {
+        system.run(&plan)?;
+    }
+    Ok(plan.status)
+}
+
+/// What is to be done.
+#[derive(Default)]
+struct Plan {
+    /// File and content, in order.
+    writes: Vec<(PathBuf, String)>,
+    /// What to tell of it.
+    text: String,
+    status: u8,
+}
+
+struct System<'a> {
+    args: &'a Control,
+    images: Vec<Image>,
+    switched: Vec<Switched>,
+    /// Made when it is needed.
+    map: Option<SiteMap>,
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| {
+        let hint = match e.kind() {
+            io::ErrorKind::NotFound => " (is blog loaded, and debugfs mounted?)",
+            io::ErrorKind::PermissionDenied => " (are you root?)",
+            _ => "",
+        };
+        format!("{}: {e}{hint}", path.display())
+    })
+}
+
+impl<'a> System<'a> {
+    fn open(args: &'a Control) -> Result<Self, String> {
+        let (images, switched) = known(&args.blog)?;
+        Ok(Self {
+            args,
+            images,
+            switched,
+            map: None,
+        })
+    }
+
+    /// The state of components, and of images with sites.
+    fn show(&self) -> Result<u8, String> {
+        let components = read(&self.args.blog.join("components"))?;
+        print_all(|out| {
+            writeln!(
+                out,
+                "{:<16} {:<3} {:<6} {:<10} {:>9} {:>8}",
+                "component", "on", "level", "mode", "size_kb", "ring_kb"
+            )?;
+            for line in components.lines() {
+                let mut words = line.split(' ');
+                let name = words.next().unwrap_or_default();
+                let pairs: Vec<_> = words.collect();
+                let value = |key: &str| {
+                    let mut pairs = pairs.chunks_exact(2);
+                    pairs.find(|p| p[0] == key).map_or("?", |p| p[1])
+                };
+                writeln!(
+                    out,
+                    "{:<16} {:<3} {:<6} {:<10} {:>9} {:>8}",
+                    name.escape_default().to_string(),
+                    if value("enabled") == "1" { "yes" } else { "no" },
+                    value("level"),
+                    value("mode"),
+                    value("size_kb"),
+                    value("ring_kb")
+                )?;
+            }
+            let head = ("sites of", "ids", "on", "off");
+            writeln!(
+                out,
+                "\n{:<24} {:>15} {:>7} {:>7}",
+                head.0, head.1, head.2, head.3
+            )?;
+            for (image, s) in self.images.iter().zip(&self.switched) {
+                let last = image.first.saturating_add(image.count.saturating_sub(1));
+                let ids = format!("{}-{last}", image.first);
+                writeln!(out, "{:<24} {ids:>15} {:>7} {:>7}", s.name, s.on, s.off)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn plan(&mut self, command: &Command, plan: &mut Plan) -> Result<(), String> {
+        match command {
+            Command::Component(pattern, settings) => self.component(pattern, settings, plan),
+            Command::MaxKb(value) => setting(&self.args.parameters, "max_kb", "blog", value, plan),
+            Command::Sites(query) => self.sites(query, plan),
+        }
+    }
+
+    fn component(
+        &self,
+        pattern: &str,
+        settings: &[(&str, String)],
+        plan: &mut Plan,
+    ) -> Result<(), String> {
+        let list = read(&self.args.blog.join("components"))?;
+        let names = list.lines().filter_map(|l| l.split(' ').next());
+        let names: Vec<_> = names
+            .filter(|n| matches_glob(n.as_bytes(), pattern))
+            .collect();
+        if names.is_empty() {
+            return Err(format!("there is no component {pattern}"));
+        }
+        for name in names {
+            for (key, value) in settings {
+                setting(&self.args.blog.join(name), key, name, value, plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sites(&mut self, query: &Query, plan: &mut Plan) -> Result<(), String> {
+        self.load();
+        let Some(map) = &self.map else { return Ok(()) };
+        let (ids, unknown) = query.resolve(&self.images, map);
+        let path = self.args.blog.join("control");
+        let what = match query.flags.as_str() {
+            "-p" => "off",
+            "=_" => "by level",
+            _ => "on",
+        };
+        for id in &ids {
+            if let Some(site) = map.find(*id).and_then(|f| f.site) {
+                plan.text.push_str(&format!(
+                    "{what:<8} {id:>7} {:<5} {}:{} {:?}\n",
+                    level_name(site.level),
+                    site.file.escape_default(),
+                    site.line,
+                    site.format
+                ));
+            }
+        }
+        let commands = match query.is_the_kernels() {
+            true => {
+                for image in &unknown {
+                    plan.text
+                        .push_str(&format!("{what:<8} what fits of {image}\n"));
+                }
+                vec![query.text()]
+            }
+            false => {
+                for image in &unknown {
+                    complain(&format!(
+                        "no side table of {image}: its sites are not known"
+                    ));
+                    plan.status = PARTIAL;
+                }
+                if ids.is_empty() {
+                    return Err("no call site is like that".into());
+                }
+                for_ids(&ids, &query.flags)
+            }
+        };
+        for text in writes(&commands) {
+            plan.writes.push((path.clone(), text));
+        }
+        Ok(())
+    }
+
+    /// Looks for the side tables.
+    fn load(&mut self) {
+        if self.map.is_none() {
+            let paths = &self.args.tables;
+            let tables = Tables::load(self.images.iter(), &paths.sidetable, Some(&paths.modules));
+            for problem in &tables.problems {
+                complain(&problem.text);
+            }
+            self.map = Some(SiteMap::new(&self.images, &tables));
+        }
+    }
+
+    /// Does it, and shows what became of it.
+    fn run(&self, plan: &Plan) -> Result<(), String> {
+        for (done, (path, text)) in plan.writes.iter().enumerate() {
+            write(path, text).map_err(|e| {
+                let rest = match done {
+                    0 => "; nothing was changed".to_owned(),
+                    n => format!("; what came before ({n} of {}) was done", plan.writes.len()),
+                };
+                format!("{}: {e}{rest}", path.display())
+            })?;
+        }
+        let now = known(&self.args.blog)?.1;
+        print_all(|out| {
+            for (old, new) in self.switched.iter().zip(&now) {
+                if old != new && old.name == new.name {
+                    let (name, on, off) = (&new.name, new.on, new.off);
+                    let was = (old.on, old.off);
+                    writeln!(
+                        out,
+                        "{name}: {} -> {on} sites on, {} -> {off} off",
+                        was.0, was.1
+                    )?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+fn known(blog: &Path) -> Result<(Vec<Image>, Vec<Switched>), String> {
+    let path = blog.join("control");
+    let all = images(&read(&path)?).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(all.into_iter().unzip())
+}
+
+/// Plans a write to a file that holds one value.
+fn setting(dir: &Path, key: &str, of: &str, value: &str, plan: &mut Plan) -> Result<(), String> {
+    let path = dir.join(key);
+    if key == "clear" {
+        plan.text.push_str(&format!("{of}: clear\n"));
+    } else {
+        let old = read(&path)?;
+        let old = old.trim();
+        plan.text
+            .push_str(&format!("{of}: {key} {old} -> {value}\n"));
+    }
+    plan.writes.push((path, value.to_owned()));
+    Ok(())
+}
+
+/// One write: the kernel does all of it, or nothing.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let written = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .and_then(|mut file| file.write(text.as_bytes()));
+    match written {
+        Ok(n) if n == text.len() => Ok(()),
+        Ok(n) => Err(format!("only {n} of {} bytes were taken", text.len())),
+        Err(e) => Err(match e.raw_os_error() {
+            Some(2) => format!("{e}: a command means no call site that is loaded"),
+            Some(16) => format!("{e}: what rings are writing to is more than that"),
+            Some(22) => format!("{e}: not understood, or out of range"),
+            Some(28) => format!("{e}: more than blog.max_kb allows"),
+            _ => e.to_string(),
+        }),
+    }
+}

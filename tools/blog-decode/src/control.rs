@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Commands that switch components and call sites of a live system.
+//!
+//! The words are those of dynamic debug. The kernel has no file names, lines and formats, so it can
+//! only match modules, ids and levels; whatever else a command names is looked up in the side
+//! tables here, and becomes ids.
+//!
+//! Nothing here touches the system: [`cli::control`](crate::cli::control) does.
+
+use regex::Regex;
+
+use crate::{
+    blogfmt::bytes::hex,
+    filter::{
+        matches_glob,
+        parse_range, //
+    },
+    sidetable::{
+        Site,
+        SiteMap, //
+    },
+    wire::{
+        record::Level,
+        snapshot::{
+            Image,
+            BUILD_ID_MAX,
+            NAME_MAX, //
+        },
+    },
+};
+
+/// The kernel takes as much in one write.
+pub const WRITE_MAX: usize = 4096;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Settings of the components with this name, in which `*` stands for anything: file and value.
+    Component(String, Vec<(&'static str, String)>),
+    /// `blog.max_kb`.
+    MaxKb(String),
+    /// Call sites.
+    Sites(Query),
+}
+
+/// Which sites, and what becomes of them. What isn't given holds for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Name of the image.
+    pub module: Option<String>,
+    /// First and last id.
+    pub ids: Option<(u32, u32)>,
+    /// Level.
+    pub level: Option<u8>,
+    /// The file's path, or the end of it, or a pattern with `*`.
+    pub file: Option<String>,
+    /// First and last line.
+    pub lines: Option<(u32, u32)>,
+    /// Part of the format string.
+    pub format: Option<String>,
+    /// `+p`, `-p`, `=p`, `=_`.
+    pub flags: String,
+}
+
+/// Files of a component that can be set.
+const SETTINGS: [&str; 5] = ["enable", "level", "mode", "size_kb", "ring_kb"];
+
+/// Splits into words at blanks, and into commands at `;` and ends of lines; quotes keep what is in
+/// them together. Comments begin with `#`.
+fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
+    let (mut all, mut words) = (Vec::new(), Vec::<String>::new());
+    let (mut word, mut quote): (Option<String>, Option<char>) = (None, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (Some(_), '\\') => {
+                let c = chars.next().ok_or("a \"\\\" at the end")?;
+                word.get_or_insert_with(String::new).push(c);
+            }
+            (Some(_), c) => word.get_or_insert_with(String::new).push(c),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_with(String::new);
+            }
+            (None, '#') if word.is_none() && words.is_empty() => {
+                // Up to the end of the line.
+                chars.by_ref().find(|c| *c == '\n');
+            }
+            (None, ';' | '\n') => {
+                words.extend(word.take());
+                all.extend((!words.is_empty()).then(|| std::mem::take(&mut words)));
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_with(String::new).push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err("a quote is not closed".into());
+    }
+    words.extend(word);
+    all.extend((!words.is_empty()).then_some(words));
+    Ok(all)
+}
+
+fn level(word: &str) -> Result<u8, String> {
+    let named = Level::ALL.into_iter().find(|l| l.name() == word);
+    let level = named.or_else(|| word.parse().ok().and_then(Level::from_u8));
+    level
+        .map(|l| l as u8)
+        .ok_or_else(|| format!("{word:?} is no level: err, warn, info, debug, trace, or 1 to 5"))
+}
+
+/// Reads commands.
+pub fn parse(text: &str) -> Result<Vec<Command>, String> {
+    commands(text)?.iter().map(|words| command(words)).collect()
+}
+
+fn command(words: &[String]) -> Result<Command, String> {
+    match words {
+        [one] if one.starts_with("max_kb=") => {
+            let value = &one["max_kb=".len()..];
+            is_number("max_kb", value)?;
+            Ok(Command::MaxKb(value.to_owned()))
+        }
+        [first, name, settings @ ..] if first == "component" => component(name, settings),
+        words => query(words).map(Command::Sites),
+    }
+}
+
+fn is_number(key: &str, value: &str) -> Result<(), String> {
+    match value.parse::<u32>() {
+        Ok(_) if value.bytes().all(|b| b.is_ascii_digit()) => Ok(()),
+        _ => Err(format!("{key}: {value:?} is no number of KiB")),
+    }
+}
+
+fn component(name: &str, words: &[String]) -> Result<Command, String> {
+    let mut settings = Vec::new();
+    for word in words {
+        settings.push(match word.as_str() {
+            "on" => ("enable", "1".to_owned()),
+            "off" => ("enable", "0".to_owned()),
+            "clear" => ("clear", "1".to_owned()),
+            "+p" | "-p" | "=p" | "=_" => {
+                return Err(
+                    "which call sites log to a component is not known before they do: name them \
+                     by module or file"
+                        .into(),
+                )
+            }
+            word => {
+                let pair = word.split_once('=');
+                let found = pair.and_then(|(key, value)| {
+                    let key = SETTINGS.iter().find(|s| **s == key)?;
+                    Some((*key, value.to_owned()))
+                });
+                let (key, value) = found.ok_or_else(|| {
+                    format!(
+                        "component {name}: {word:?} is none of on, off, clear, {}=VALUE",
+                        SETTINGS.join("=VALUE, ")
+                    )
+                })?;
+                match key {
+                    "size_kb" | "ring_kb" => is_number(key, &value)?,
+                    "level" if value != "off" && value != "0" => drop(level(&value)?),
+                    _ => {}
+                }
+                (key, value)
+            }
+        });
+    }
+    match settings.is_empty() {
+        true => Err(format!("component {name}: what is to be done with it?")),
+        false => Ok(Command::Component(name.to_owned(), settings)),
+    }
+}
+
+fn query(words: &[String]) -> Result<Query, String> {
+    let mut q = Query::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if let "+p" | "-p" | "=p" | "=_" = word.as_str() {
+            return match words.next() {
+                None => {
+                    q.flags.clone_from(word);
+                    Ok(q)
+                }
+                Some(more) => Err(format!("{more:?} behind the flags")),
+            };
+        }
+        let mut value = || {
+            let value = words.next().filter(|v| !v.is_empty());
+            value.ok_or_else(|| format!("{word} what?"))
+        };
+        let is_new = match word.as_str() {
+            "module" => q.module.replace(value()?.clone()).is_none(),
+            "site" => q.ids.replace(parse_range(value()?)?).is_none(),
+            "level" => q.level.replace(level(value()?)?).is_none(),
+            "line" => q.lines.replace(parse_range(value()?)?).is_none(),
+            "format" => q.format.replace(value()?.clone()).is_none(),
+            "file" => {
+                let file = value()?;
+                // "file x.rs:10-20", as dynamic debug has it.
+                let lines = file.rsplit_once(':');
+                let lines = lines.and_then(|(f, l)| Some((f, parse_range(l).ok()?)));
+                let (file, was_set) = match lines {
+                    Some((file, lines)) => (file, q.lines.replace(lines).is_some()),
+                    None => (file.as_str(), false),
+                };
+                q.file.replace(file.to_owned()).is_none() && !was_set
+            }
+            "func" => {
+                return Err(
+                    "the names of functions are not in side tables: name file and line".into(),
+                )
+            }
+            _ => {
+                return Err(format!(
+                    "{word:?} is none of module, site, level, file, line, format, component; nor \
+                     one of the flags +p, -p, =p, =_"
+                ))
+            }
+        };
+        if !is_new {
+            return Err(format!("{word} twice"));
+        }
+    }
+    Err("no flags: +p (on), -p (off), =_ (by the component's level)".into())
+}
+
+impl Query {
+    /// Whether the kernel can match it without side tables.
+    pub fn is_the_kernels(&self) -> bool {
+        self.file.is_none() && self.lines.is_none() && self.format.is_none()
+    }
+
+    /// What to write for the kernel to do it itself.
+    pub fn text(&self) -> String {
+        let mut words = Vec::new();
+        words.extend(self.module.as_ref().map(|m| format!("module {m}")));
+        words.extend(self.ids.map(|(a, b)| format!("site {a}-{b}")));
+        let level = self.level.and_then(Level::from_u8);
+        words.extend(level.map(|l| format!("level {}", l.name())));
+        words.push(self.flags.clone());
+        words.join(" ")
+    }
+
+    fn wants_image(&self, name: &str) -> bool {
+        self.module.as_ref().is_none_or(|m| m == name)
+    }
+
+    fn wants(&self, id: u32, site: &Site) -> bool {
+        self.ids.is_none_or(|(a, b)| (a..=b).contains(&id))
+            && self.level.is_none_or(|level| site.level == level)
+            && self.lines.is_none_or(|(a, b)| (a..=b).contains(&site.line))
+            && self.format.as_ref().is_none_or(|f| site.format.contains(f))
+            && self.file.as_ref().is_none_or(|f| is_file(&site.file, f))
+    }
+
+    /// The sites that it means, and the images in which they can't be looked for, as they have no
+    /// side table.
+    pub fn resolve(&self, images: &[Image], map: &SiteMap) -> (Vec<u32>, Vec<String>) {
+        let (mut ids, mut unknown) = (Vec::new(), Vec::new());
+        for (image, known) in images.iter().zip(&map.images) {
+            if image.loaded == 0 || !self.wants_image(&known.name) {
+                continue;
+            }
+            let Some(sites) = &known.sites else {
+                unknown.push(format!("{} (build ID {})", known.name, known.build_id));
+                continue;
+            };
+            let sites = (image.first..).zip(&sites.sites);
+            ids.extend(sites.filter(|(id, s)| self.wants(*id, s)).map(|(id, _)| id));
+        }
+        ids.sort_unstable();
+        (ids, unknown)
+    }
+}
+
+/// Whether a path is the one that is named: all of it, its end after a `/`, or by a pattern.
+fn is_file(path: &str, named: &str) -> bool {
+    if named.contains('*') {
+        let base = path.rsplit('/').next().unwrap_or(path);
+        return matches_glob(path.as_bytes(), named) || matches_glob(base.as_bytes(), named);
+    }
+    let before = path.strip_suffix(named.trim_start_matches("./"));
+    before.is_some_and(|b| b.is_empty() || b.ends_with('/'))
+}
+
+/// Commands for the kernel that set `flags` for these ids, which are in order.
+pub fn for_ids(ids: &[u32], flags: &str) -> Vec<String> {
+    let runs = ids.chunk_by(|a, b| a + 1 == *b);
+    runs.map(|run| match run {
+        [one] => format!("site {one} {flags}"),
+        run => format!("site {}-{} {flags}", run[0], run[run.len() - 1]),
+    })
+    .collect()
+}
+
+/// Joins commands to as few writes as possible.
+pub fn writes(commands: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for command in commands {
+        match all.last_mut() {
+            Some(last) if last.len() + 1 + command.len() < WRITE_MAX => {
+                last.push('\n');
+                last.push_str(command);
+            }
+            _ => all.push(command.clone()),
+        }
+    }
+    all
+}
+
+/// An image as the kernel's file `control` tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// Its name.
+    pub name: String,
+    /// Sites that are switched on, and off.
+    pub on: u64,
+    /// See `on`.
+    pub off: u64,
+}
+
+/// Reads the file `control`.
+pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, String> {
+    let line = Regex::new(
+        r"^module (\S+) site (\d+)-(\d+) loaded ([01]) on (\d+) off (\d+)(?:.*) build_id ([0-9a-f]*)",
+    )
+    .map_err(|e| e.to_string())?;
+    let mut all = Vec::new();
+    for text in text.lines() {
+        let bad = || format!("a line that is not understood: {text:?}");
+        let c = line.captures(text).ok_or_else(bad)?;
+        let number = |i: usize| c[i].parse::<u32>().map_err(|_| bad());
+        let id: Option<Vec<u8>> = (0..c[7].len() / 2)
+            .map(|i| u8::from_str_radix(&c[7][2 * i..2 * i + 2], 16).ok())
+            .collect();
+        let id = id.filter(|id| id.len() <= BUILD_ID_MAX).ok_or_else(bad)?;
+        let (first, last) = (number(2)?, number(3)?);
+        let mut image = Image {
+            first,
+            count: last.checked_sub(first).ok_or_else(bad)?.saturating_add(1),
+            loaded: number(4)?,
+            build_id_len: id.len() as u32,
+            build_id: [0; BUILD_ID_MAX],
+            reserved: 0,
+            name: [0; NAME_MAX],
+        };
+        image.build_id[..id.len()].copy_from_slice(&id);
+        debug_assert_eq!(hex(&id), c[7]);
+        for (to, from) in image.name.iter_mut().zip(c[1].bytes()) {
+            *to = from;
+        }
+        let switched = Switched {
+            name: c[1].to_owned(),
+            on: number(5)?.into(),
+            off: number(6)?.into(),
+        };
+        all.push((image, switched));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sites(text: &str) -> Query {
+        match parse(text).unwrap().as_slice() {
+            [Command::Sites(q)] => q.clone(),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn commands_are_read_in_the_words_of_dynamic_debug() {
+        let q =
+            sites("file drivers/block/rnull.rs line 10-20 format \"read \\\"x\" level debug +p");
+        assert_eq!(q.file.as_deref(), Some("drivers/block/rnull.rs"));
+        assert_eq!((q.lines, q.level), (Some((10, 20)), Some(4)));
+        assert_eq!(q.format.as_deref(), Some("read \"x"));
+        assert_eq!(q.flags, "+p");
+        assert_eq!(sites("file a.rs:7 -p").lines, Some((7, 7)));
+        assert_eq!(
+            sites("=_"),
+            Query {
+                flags: "=_".into(),
+                ..Query::default()
+            }
+        );
+        let many = "module a +p; # no\n# no +p\ncomponent 'x y' off level=debug\nmax_kb=64";
+        let many = parse(many).unwrap();
+        let disk = ("enable", "0".to_owned());
+        let level = ("level", "debug".to_owned());
+        assert_eq!(many.len(), 3);
+        assert_eq!(many[1], Command::Component("x y".into(), vec![disk, level]));
+        assert_eq!(many[2], Command::MaxKb("64".into()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, what) in [
+            ("module", "module what?"),
+            ("module a", "no flags"),
+            ("+p x", "\"x\" behind the flags"),
+            ("module a module b +p", "module twice"),
+            ("file a.rs:3 line 4 +p", "line twice"),
+            ("func read +p", "functions"),
+            ("line x +p", "neither a number"),
+            ("level loud +p", "no level"),
+            ("format \"x +p", "not closed"),
+            ("where x +p", "none of module"),
+            ("component a +p", "module or file"),
+            ("component a", "what is to be done"),
+            ("component a size_kb=-1", "no number"),
+            ("component a size=1", "none of on"),
+            ("component a level=loud", "no level"),
+            ("max_kb=x", "no number"),
+        ] {
+            let e = parse(text).unwrap_err();
+            assert!(e.contains(what), "{text}: {e}");
+        }
+    }
+
+    #[test]
+    fn files_are_named_by_path_end_or_pattern() {
+        let path = "drivers/block/rnull/rnull.rs";
+        for (named, is) in [
+            (path, true),
+            ("rnull.rs", true),
+            ("rnull/rnull.rs", true),
+            ("./drivers/block/rnull/rnull.rs", true),
+            ("null.rs", false),
+            ("rnull", false),
+            ("rnull*.rs", true),
+            ("drivers/*", true),
+            ("*configfs*", false),
+        ] {
+            assert_eq!(is_file(path, named), is, "{named}");
+        }
+    }
+
+    #[test]
+    fn ids_become_few_commands_and_few_writes() {
+        assert_eq!(
+            for_ids(&[1, 2, 3, 7, 9, 10], "+p"),
+            ["site 1-3 +p", "site 7 +p", "site 9-10 +p"]
+        );
+        let every_other: Vec<u32> = (0..2000).map(|i| 100_000 + 2 * i).collect();
+        let commands = for_ids(&every_other, "=_");
+        let writes = writes(&commands);
+        assert!(writes.iter().all(|w| w.len() <= WRITE_MAX));
+        assert!(writes.len() < 10);
+        assert_eq!(writes.join("\n"), commands.join("\n"));
+    }
+
+    #[test]
+    fn the_kernels_list_of_images_is_read() {
+        let line = "module rnull_mod site 1-9 loaded 1 on 0 off 2 new 5 build_id 71242aa7";
+        let (image, switched) = images(line).unwrap().remove(0);
+        assert_eq!((image.first, image.count, image.loaded), (1, 9, 1));
+        assert_eq!(image.build_id[..4], [0x71, 0x24, 0x2a, 0xa7]);
+        assert_eq!((switched.on, switched.off), (0, 2));
+        assert!(images("module x site 9-1 loaded 1 on 0 off 0 build_id 00").is_err());
+        assert!(images("what is this").is_err());
+    }
+
+    #[test]
+    fn what_the_kernel_can_do_it_is_told_as_it_is() {
+        let q = sites("module a site 3 level 2 -p");
+        assert!(q.is_the_kernels());
+        assert_eq!(q.text(), "module a site 3-3 level warn -p");
+        assert!(!sites("line 3 +p").is_the_kernels());
+    }
+}
