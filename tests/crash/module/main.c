@@ -18,7 +18,7 @@
  * it, and how many records are published.
  */
 
-#include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -114,10 +114,13 @@ static void crash_tell(void)
 
 /*
  * Runs on another CPU than the writers of scenes with steps, which have interrupts
- * off. So it doesn't rely on jiffies either, which may be theirs to count.
+ * off. So it doesn't rely on jiffies either, which may be theirs to count, nor on a
+ * timer that an idle CPU leaves to one that is busy.
  */
 static int crash_cry(void *unused)
 {
+	ktime_t pause = NSEC_PER_MSEC;
+
 	while (!kthread_should_stop()) {
 		int ready = atomic_read(&crash_ready);
 
@@ -127,7 +130,8 @@ static int crash_cry(void *unused)
 			crash_tell();
 			atomic_set(&crash_told_count, ready);
 		}
-		usleep_range_idle(1000, 2000);
+		set_current_state(TASK_IDLE);
+		schedule_hrtimeout_range(&pause, 0, HRTIMER_MODE_REL_PINNED);
 	}
 	return 0;
 }
