@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Traces for other programs: read back by babeltrace2 and Chromium where they are installed, and as
-//! Perfetto's published definitions say.
+//! Traces for other programs, field by field. That babeltrace2, Perfetto's definitions and a browser
+//! take them is tested in `tests/suites/convert`.
 
 mod common;
 
@@ -88,7 +88,7 @@ fn what_exists_is_not_overwritten() {
 }
 
 #[test]
-fn babeltrace2_reads_what_was_logged() {
+fn ctf_declares_what_was_logged() {
     let rig = rig();
     let output = rig.convert("ctf", "trace");
     assert!(output.status.success(), "{output:?}");
@@ -102,46 +102,6 @@ fn babeltrace2_reads_what_was_logged() {
     ] {
         assert!(metadata.contains(part), "{part}: {metadata}");
     }
-    let output = Command::new("babeltrace2")
-        .args(["--clock-seconds", "--no-delta"])
-        .arg(rig.path("trace"))
-        .output();
-    let Ok(output) = output else {
-        eprintln!("SKIP: babeltrace2 is not installed; the trace was written, but not read back");
-        return;
-    };
-    assert!(output.status.success(), "{output:?}");
-    assert!(output.stderr.is_empty(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let context = |kind: &str, n: u8, cpu: i32, pid: i32, comm: &str| {
-        format!(
-            "{{ component = \"disk\", context = ( \"{kind}\" : container = {n} ), cpu = {cpu}, \
-             pid = {pid}, tid = {pid}, comm = \"{comm}\", host = \"tests\" }}"
-        )
-    };
-    let fio = context("task", 0, -1, 42, "fio");
-    let softirq = context("softirq", 1, 1, -1, "");
-    let expected = [
-        format!(
-            "[1700000001.000000000] tests lost: {fio}, {{ cause = \"overwritten\", count = 5 }}"
-        ),
-        format!(
-            "[1700000001.000000000] tests test::inner:11: {fio}, {{ msg = \"read 8 sectors at \
-             0x1000\", count = 8, sector = 4096 }}"
-        ),
-        format!(
-            "[1700000002.000000000] tests test::inner:22: {fio}, {{ msg = \"failed: EIO in \
-             \\\"sda \\\\\\\"quoted\\\\\\\"\\\"\", name = \"sda \\\"quoted\\\"\", e = \"EIO\" }}"
-        ),
-        format!(
-            "[1700000002.000000500] tests test::inner:44: {softirq}, {{ msg = \"nothing to say\" }}"
-        ),
-        format!(
-            "[1700000003.000000000] tests test::inner:33: {fio}, {{ msg = \"state Busy {{\\n    \
-             tag: 3,\\n}}\", s = \"Busy {{ tag: 3 }}\" }}"
-        ),
-    ];
-    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 }
 
 /// A field of a protobuf message.
@@ -290,7 +250,7 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_report_has_all_records_and_any_browser_can_show_it() {
+fn a_report_has_all_records() {
     let rig = rig();
     let output = rig.convert("html", "report.html");
     assert!(output.status.success(), "{output:?}");
@@ -341,25 +301,4 @@ fn a_report_has_all_records_and_any_browser_can_show_it() {
             "4 fio[42] 33: state Busy {\n    tag: 3,\n}",
         ]
     );
-    // Unpacking takes real time, of which a virtual second may have little on a busy machine.
-    let mut shown = String::new();
-    for budget in [10_000, 100_000, 1_000_000] {
-        let output = Command::new("chromium")
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-            .arg(format!("--virtual-time-budget={budget}"))
-            .arg(format!("--user-data-dir={}", rig.path("profile").display()))
-            .arg(format!("file://{}", rig.path("report.html").display()))
-            .output();
-        let Ok(output) = output else {
-            eprintln!("SKIP: chromium is not installed; the report was written, but not shown");
-            return;
-        };
-        shown = String::from_utf8_lossy(&output.stdout).into_owned();
-        if shown.contains("data-ready") {
-            break;
-        }
-    }
-    assert!(shown.contains("data-ready=\"5\""), "{shown}");
-    assert!(shown.contains("failed: EIO in"), "{shown}");
-    assert!(shown.contains("5 of 5 shown"), "{shown}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The log that the golden files show: each type, each level, each context, losses of several
-//! causes, records without a side table, and text that outputs must escape.
+//! causes, records without a side table, tasks, and text that outputs must escape.
 
 use super::common::{
     image::{
@@ -9,6 +9,7 @@ use super::common::{
         STATE, //
     },
     snapshot::{
+        padded,
         Builder,
         Page,
         Ring,
@@ -192,6 +193,22 @@ fn net(b: &mut Builder, late: bool) {
     b.page(&shared, &p);
 }
 
+/// The tasks: of the log, blocked and running, and one that never wrote.
+fn tasks(b: &mut Builder) {
+    let mut bytes = Vec::new();
+    for (pid, tgid, comm, state, flags, cpu) in [
+        (4242i32, 4242i32, "fio", b'D', 0, 1u32),
+        (77, 70, "kworker/2:1", b'R', 1 | 2, 2),
+        (1, 1, "init", b'S', 0, 0),
+    ] {
+        bytes.extend([pid.to_le_bytes(), tgid.to_le_bytes()].concat());
+        bytes.extend(padded::<16>(comm));
+        bytes.extend([state, flags, 0, 0]);
+        bytes.extend(cpu.to_le_bytes());
+    }
+    b.section(8, &bytes);
+}
+
 /// A snapshot; `late` is the same a while later.
 pub fn snapshot(build_id: &[u8], late: bool) -> Vec<u8> {
     let mut b = Builder::new();
@@ -203,6 +220,7 @@ pub fn snapshot(build_id: &[u8], late: bool) -> Vec<u8> {
             (1, CALLS.len() as u32, build_id, MODULE),
             (100, 2, &[0x5a; 20], "gone_mod"),
         ]);
+    tasks(&mut b);
     disk(&mut b, late);
     net(&mut b, late);
     b.end()

@@ -166,6 +166,12 @@ fn sites() {
 }
 
 #[test]
+fn tasks() {
+    check("tasks.txt", &["tasks", NEW]);
+    check("tasks-json.txt", &["tasks", "--json", NEW]);
+}
+
+#[test]
 fn diff() {
     check("diff.txt", &["diff", OLD, NEW]);
 }
