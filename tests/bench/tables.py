@@ -6,7 +6,7 @@ import json
 import endtoend
 import plot
 import traffic
-from bounds import speedups
+from bounds import best_speedup, speedups
 from samples import Missing
 
 SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
@@ -44,6 +44,8 @@ ROWS = [
 
 def cell(number):
     """A number with three digits or so."""
+    if 0 < abs(number) < 5 and number != round(number):
+        return f"{number:.2f}"
     number = round(number, 1) + 0.0
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.1f}"
 
@@ -70,7 +72,7 @@ def costs(run):
                 cells.append("")
         if any(cells):
             rows.append([label, *cells])
-    text = layout([f"{run.unit}, median", *SHAPES], rows)
+    text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
     text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n\n{text}\n"
@@ -100,6 +102,7 @@ def details(run):
         yield from run.first_records()
     if run.cpus:
         yield speedups(run)
+        yield best_speedup(run)
 
 
 def verdicts(found):
@@ -111,7 +114,7 @@ def bytes_table(found):
     """Records in 1 MiB, and bytes for each; page headers and padding are in them."""
     names = {
         "blog": "BLog", "event_on": "TRACE_EVENT", "trace_printk": "trace_printk",
-        "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, with thread id",
+        "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, more, thread id",
     }
     rows = []
     for key, name in names.items():
@@ -142,16 +145,22 @@ def fio_table(run):
     return layout(header, rows) + "\n"
 
 
+SITES = {"blog": "blog_log!", "event": "TRACE_EVENT"}
+
+
 def sites_table(sites):
     """Loaded bytes of a call site, beyond a function that does nothing."""
     rows = []
     for kind, sections in sites.items():
         if kind == "empty":
             continue
-        code = sections.get(".text", 0) - sites["empty"].get(".text", 0)
-        unwind = sum(n - sites["empty"].get(s, 0) for s, n in sections.items() if "orc" in s)
-        data = sum(n for s, n in sections.items() if s != ".text" and "orc" not in s)
-        rows.append([kind, f"{code:.0f}", f"{data:.0f}", f"{unwind:.0f}", f"{code + data + unwind:.0f}"])
+        is_code = lambda s: s.startswith((".text", ".ltext"))
+        code = sum(n - sites["empty"].get(s, 0) for s, n in sections.items() if is_code(s))
+        is_unwind = lambda s: "orc" in s or "eh_frame" in s
+        unwind = sum(n - sites["empty"].get(s, 0) for s, n in sections.items() if is_unwind(s))
+        data = sum(n for s, n in sections.items() if not (is_code(s) or is_unwind(s)))
+        name = SITES.get(kind, kind)
+        rows.append([name, f"{code:.0f}", f"{data:.0f}", f"{unwind:.0f}", f"{code + data + unwind:.0f}"])
     return layout(["loaded bytes of a call site", "code", "data", "unwind tables", "sum"], rows) + "\n"
 
 
@@ -182,18 +191,20 @@ def all_values(run, found):
 
 
 def write(out, runs, verdicts_of, decode, tables_dir, sites):
-    """Leaves results.json, results.txt and a plot for each setup in `out`."""
+    """Leaves results.json, a text file for each table, and a plot for each setup in `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    values, text = [], []
+    values, texts = [], {}
     for run in runs:
         found = traffic.read(run, decode, tables_dir)
         run.traffic = found
         values += [v.as_json() for v in all_values(run, found)]
-        text += [part for part in (costs(run), bytes_table(found), fio_table(run)) if part]
+        texts[f"costs-{run.setup}"] = costs(run)
+        texts[f"bytes-{run.setup}"] = bytes_table(found)
+        texts[f"fio-{run.setup}"] = fio_table(run)
         if run.has("blog_on", "2"):
             (out / f"cost-{run.setup}.svg").write_text(cost_plot(run))
     if sites:
-        text.append(sites_table(sites))
+        texts["sites"] = sites_table(sites)
         for kind, sections in sites.items():
             for section, size in sections.items():
                 values.append({
@@ -201,10 +212,12 @@ def write(out, runs, verdicts_of, decode, tables_dir, sites):
                     "max": size, "runs": 1, "setup": "object files", "run": "object files",
                 })
     found = verdicts_of(runs)
-    text.append(verdicts(found.verdicts))
+    texts["bounds"] = verdicts(found.verdicts)
+    texts = {name: text for name, text in texts.items() if text}
+    for name, text in texts.items():
+        (out / f"{name}.txt").write_text(text)
     report = {"values": values, "bounds": [v.__dict__ for v in found.verdicts],
               "facts": {run.setup: run.facts for run in runs}}
     (out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-    (out / "results.txt").write_text("\n".join(text))
-    print("\n".join(text))
+    print("\n".join(texts.values()))
     return found

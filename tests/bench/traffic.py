@@ -42,10 +42,8 @@ def ftrace(path):
 def lttng(folder):
     """(records, bytes) of a snapshot: streams only, without metadata."""
     streams = [f for f in Path(folder).rglob("bench_*") if f.is_file() and ".idx" not in f.name]
-    command = ["babeltrace2", "--plugin-path=/usr/lib/x86_64-linux-gnu/babeltrace2/plugins"]
-    out = subprocess.run(
-        [*command[:1], str(folder)], check=True, capture_output=True, text=True
-    ).stdout
+    command = ["babeltrace2", str(folder)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return len(out.splitlines()), sum(f.stat().st_size for f in streams)
 
 
@@ -64,7 +62,7 @@ def read(run, decode, tables):
             path = folder / f"{what}.{shape}"
             if path.exists():
                 found[what][shape] = ftrace(path) * 1024 / kib
-        for name, key in (("no", "lttng"), ("tid", "lttng-tid")):
+        for name, key in (("none", "lttng"), ("tid", "lttng-tid")):
             snapshots = sorted((run.folder / "lttng").glob(f"{name}-{shape}-*"))
             if snapshots and shutil.which("babeltrace2"):
                 records, size = lttng(snapshots[0])

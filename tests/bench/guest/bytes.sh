@@ -35,23 +35,12 @@ bytes_of_records() {
 
 	[ $lttng_running = yes ] || return 0
 	lttng destroy bench >/dev/null
-	for more in no tid; do
-		lttng_channel $more
+	for context in none tid; do
+		lttng_session 256k "${context#none}" || die "LTTng's channel of 1 MiB"
 		for shape in 1 2 2x32 4 8 rnull str11 str64; do
 			run "cases task 1 $fill lttng.$shape"
-			lttng_bytes "$more-$shape"
+			lttng_bytes "$context-$shape"
 		done
 		lttng destroy bench >/dev/null
 	done
-}
-
-# lttng_channel no|tid: 1 MiB; with the thread id in each record or without
-lttng_channel() {
-	{
-		lttng create bench --snapshot --output=/out/lttng &&
-			lttng enable-channel --kernel --overwrite --subbuf-size=256k --num-subbuf=4 bench &&
-			{ [ "$1" = no ] || lttng add-context --kernel --type=tid --channel=bench; } &&
-			lttng enable-event --kernel --channel=bench 'lttng_*' &&
-			lttng start
-	} >>/tmp/lttng.log 2>&1 || die "LTTng's channel of 1 MiB"
 }

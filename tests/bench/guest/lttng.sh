@@ -33,12 +33,22 @@ lttng_start() {
 	echo "lttng yes" >>/out/facts
 }
 
-# A snapshot session overwrites: the flight recorder that BLog is, too.
+# The events that are measured; there are more, to have many in a channel.
+lttng_events=lttng_1,lttng_2,lttng_2x32,lttng_4,lttng_8,lttng_rnull,lttng_str
+
+# lttng_session SIZE [CONTEXT]: with four sub-buffers of that size. A snapshot session
+# overwrites: it is the flight recorder that BLog is, too. With a context, it is part
+# of each record, and there are more than 31 events in the channel.
 lttng_session() {
 	{
 		lttng create bench --snapshot --output=/out/lttng &&
 			lttng enable-channel --kernel --overwrite --subbuf-size="$1" --num-subbuf=4 bench &&
-			lttng enable-event --kernel --channel=bench 'lttng_*' &&
+			if [ -n "${2-}" ]; then
+				lttng add-context --kernel --type="$2" --channel=bench &&
+					lttng enable-event --kernel --channel=bench 'lttng_*'
+			else
+				lttng enable-event --kernel --channel=bench $lttng_events
+			fi &&
 			lttng start
 	} >>/tmp/lttng.log 2>&1
 }
