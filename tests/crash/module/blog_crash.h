@@ -43,6 +43,7 @@ void crash_writer_is_me(struct crash_writer *writer, const char *context);
 void crash_note(struct crash_writer *writer, enum crash_event event);
 void crash_at_place(void);
 bool crash_told(void);
+void crash_tell_here(void);
 
 /* scenes.c and step.c: each returns when what it starts is running. */
 int crash_softirq(void);

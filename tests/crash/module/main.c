@@ -14,16 +14,19 @@
  *	blog_crash: ready abba
  *
  * In the scenes with steps, where the crash is placed in the middle of a log call,
- * that call has not returned: then a line more says after how many instructions of
- * it, and how many records are published.
+ * that call has not returned, and its thread says itself where it is, past the
+ * kernel: other CPUs may wait for this one. A line more says after how many
+ * instructions of the call, and how many records are published.
  */
 
 #include <linux/hrtimer.h>
+#include <linux/io.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
+#include <linux/serial_reg.h>
 #include <linux/string.h>
 
 #include "blog_crash.h"
@@ -94,28 +97,59 @@ bool crash_told(void)
 	return atomic_read(&crash_told_count) >= atomic_read(&crash_ready);
 }
 
-static void crash_tell(void)
+static void crash_print(const char *line)
+{
+	pr_emerg("%s\n", line);
+}
+
+/*
+ * To the first serial port, past the kernel: from a CPU that is stopped in an
+ * exception, for which the console would wait.
+ */
+static void crash_serial(const char *line)
+{
+	const char *c;
+
+	for (c = line; *c; c++) {
+		while (!(inb(0x3f8 + UART_LSR) & UART_LSR_THRE))
+			cpu_relax();
+		outb(*c, 0x3f8 + UART_TX);
+	}
+	outb('\n', 0x3f8 + UART_TX);
+}
+
+static void crash_tell(void (*say)(const char *line))
 {
 	int count = min(atomic_read(&crash_writer_count), CRASH_WRITERS);
-	char text[KSYM_SYMBOL_LEN + 64];
+	/* Whoever speaks is alone, and its stack may be that of an exception. */
+	static char line[KSYM_SYMBOL_LEN + 96];
 	int i;
 
 	for (i = 0; i < count; i++) {
 		const struct crash_writer *writer = &crash_writers[i];
 
-		pr_emerg("blog_crash: writer %u context %s cpu %d pid %d comm %s records %u\n",
+		snprintf(line, sizeof(line),
+			 "blog_crash: writer %u context %s cpu %d pid %d comm %s records %u",
 			 writer->id, writer->context, writer->cpu, writer->pid, writer->comm,
 			 READ_ONCE(writer->records));
+		say(line);
 	}
-	if (crash_step_text(text, sizeof(text)))
-		pr_emerg("blog_crash: %s\n", text);
-	pr_emerg("blog_crash: ready %s\n", crash_scene);
+	if (crash_step_text(line, sizeof(line)))
+		say(line);
+	snprintf(line, sizeof(line), "blog_crash: ready %s", crash_scene);
+	say(line);
+}
+
+/* A writer is at its place, and stays there with interrupts off. */
+void crash_tell_here(void)
+{
+	crash_serial("");
+	crash_tell(crash_serial);
 }
 
 /*
- * Runs on another CPU than the writers of scenes with steps, which have interrupts
- * off. So it doesn't rely on jiffies either, which may be theirs to count, nor on a
- * timer that an idle CPU leaves to one that is busy.
+ * Runs on another CPU than a writer that doesn't let go of its own; and so doesn't
+ * rely on a timer that an idle CPU leaves to one that is busy.
  */
 static int crash_cry(void *unused)
 {
@@ -127,7 +161,7 @@ static int crash_cry(void *unused)
 		/* Pairs with crash_at_place(). */
 		smp_mb__after_atomic();
 		if (ready >= crash_wanted && ready > atomic_read(&crash_told_count)) {
-			crash_tell();
+			crash_tell(crash_print);
 			atomic_set(&crash_told_count, ready);
 		}
 		set_current_state(TASK_IDLE);

@@ -34,7 +34,7 @@ static bool crash_counting;
 /* Calls that were stopped in. */
 static unsigned int crash_stops;
 
-/* For the crier, stored before it is told. */
+/* What there is to say of a stop. */
 static unsigned long crash_ip;
 static u64 crash_published;
 
@@ -45,8 +45,8 @@ bool crash_step_text(char *text, size_t size)
 {
 	if (!crash_stepper || !crash_count)
 		return false;
-	snprintf(text, size, "step %u published %llu at %pS", crash_count, crash_published,
-		 (void *)crash_ip);
+	snprintf(text, size, "blog_crash: step %u published %llu at %pS", crash_count,
+		 crash_published, (void *)crash_ip);
 	return true;
 }
 
@@ -57,7 +57,7 @@ static void crash_stop_here(struct pt_regs *regs)
 	crash_ip = regs->ip;
 	crash_published = blog_crash_published(current->blog_tls);
 	crash_stops++;
-	crash_at_place();
+	crash_tell_here();
 	while (atomic_read(&crash_go) == gone)
 		cpu_relax();
 }
