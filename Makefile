@@ -71,6 +71,16 @@ debug: ## The debug kernel's tests in full: every allocation fails once, more lo
 	@scripts/build-kernel x86-debug
 	@tests/suites/debug deep
 
+crash: ## All kinds of crashes, guests and dumps: about 40 of them
+	@scripts/setup
+	@scripts/build-kernel x86 x86-y
+	@tests/suites/crash long
+
+crash-big: ## Dumps of 64 CPUs with 10,000 tasks: time and memory of extraction
+	@scripts/setup
+	@scripts/build-kernel x86
+	@tests/suites/crash big
+
 preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
@@ -108,3 +118,4 @@ help: ## Print this
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
 .PHONY: prove fuzz torture debug preempt-models bench bench-decode docs clean distclean help
+.PHONY: crash crash-big

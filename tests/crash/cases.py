@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What crashes, how its memory is captured, and in which guest.
+
+Not the full product: every scene and every form of a dump occurs, and of each kind of
+guest there are some. The long form has more of each.
+"""
+
+from dataclasses import dataclass, field
+
+# makedumpfile's options for each form that is made of a raw dump of kdump's.
+FORMS = {
+    "raw": None,
+    "d0-zlib": ["-c", "-d", "0"],
+    "d0-plain": ["-d", "0"],
+    "d23-zlib": ["-c", "-d", "23"],
+    "d23-lzo": ["-l", "-d", "23"],
+    "d23-zstd": ["-z", "-d", "23"],
+    "d23-flat": ["-F", "-c", "-d", "23"],
+    "d23-elf": ["-E", "-d", "23"],
+}
+
+# What the kernel needs to be told to fall over what is wrong.
+ARGS = {
+    "softirq": "",
+    "abba": "hung_task_panic=1",
+    "lost": "",
+    "lockup": "softlockup_panic=1",
+    "record": "unknown_nmi_panic",
+    "turn": "unknown_nmi_panic",
+}
+SYSCTLS = {
+    "abba": "kernel/hung_task_timeout_secs=3",
+    "lockup": "kernel/watchdog_thresh=2",
+}
+# The kernel's own clock reads again what was updated meanwhile, so with stops in between
+# it would never come to an end.
+BLOG = {"record": "clock=tsc", "turn": "clock=tsc"}
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    scene: str
+    # "kdump": the crash kernel brings /proc/vmcore out; "qemu": QEMU dumps after the
+    # panic; "live": QEMU dumps while the guest runs; "steps": and at many places of one
+    # log call.
+    capture: str
+    forms: tuple
+    mem: int = 256
+    levels: int = 5
+    flavour: str = "x86"
+    settings: str = ""
+    sysrq: bool = False
+    # Options of a makedumpfile that runs in the crash kernel.
+    makedumpfile: str = ""
+    # At least so many places.
+    stops: int = 0
+    # How often the dumps of these forms are damaged and read again.
+    damage: dict = field(default_factory=dict)
+
+
+SHORT = [
+    Case("softirq-kdump", "softirq", "kdump",
+         ("raw", "d0-zlib", "d23-lzo", "d23-zstd", "d23-flat", "d23-elf"), mem=512,
+         damage={"d23-lzo": 40, "d23-elf": 120}),
+    Case("abba-elf", "abba", "qemu", ("elf",), levels=4),
+    Case("lost-live", "lost", "live", ("kdump-zlib", "elf"), mem=512),
+    Case("lost-sysrq", "lost", "kdump", ("stream",), levels=4, sysrq=True,
+         makedumpfile="-l -d 23"),
+    Case("record-nmi", "record", "kdump", ("raw", "d23-zlib"), settings="at=30"),
+    Case("turn-nmi", "turn", "qemu", ("kdump-zlib",), settings="at=100"),
+    Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
+    Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
+    # Where BLog is built in.
+    Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
+]
+
+LONG = [
+    Case(f"{scene}-{capture}-{mem}-{levels}", scene, capture,
+         tuple(FORMS) if capture == "kdump" else ("elf", "kdump-zlib"),
+         mem=mem, levels=levels, settings=settings)
+    for scene, settings in (("softirq", ""), ("abba", ""), ("lockup", ""),
+                            ("record", "at=20"), ("turn", "at=200"))
+    for capture, mem, levels in (("kdump", 256, 5), ("kdump", 512, 4), ("qemu", 512, 5),
+                                 ("qemu", 256, 4))
+] + [
+    Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
+    Case("lost-damage", "lost", "kdump", ("d23-elf", "d23-lzo", "d23-flat"),
+         damage={"d23-elf": 4000, "d23-lzo": 1000, "d23-flat": 500}),
+    Case("turn-each", "turn", "steps", ("elf",), settings="at=1 every=7", stops=60),
+]

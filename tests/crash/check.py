@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Holds what blog-decode makes of a dump against what must be in it."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import truth as facts
+from truth import Truth, Writer
+
+# A ring of 16 KiB has three whole pages at least behind the one that is being
+# written; a record takes 80 bytes at most.
+LEAST = 3 * 4000 // 80
+
+
+class Wrong(Exception):
+    """The dump, or what was made of it, isn't what it must be."""
+
+
+@dataclass
+class Tools:
+    """The decoder, and where its side tables are."""
+
+    decode: Path
+    tables: Path
+
+    def run(self, *args: object) -> str:
+        command = [str(self.decode), *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            raise Wrong(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+
+@dataclass
+class Extracted:
+    snapshot: Path
+    seconds: float
+    peak_kib: int
+
+
+# A process starts with the peak of the one that it was forked from, which has decoded
+# dumps before: so a small one is put in between.
+MEASURE = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def extract(tools: Tools, dump: Path, snapshot: Path) -> Extracted:
+    """The dump's rings as a snapshot; with what that took."""
+    snapshot.unlink(missing_ok=True)
+    command = [str(tools.decode), "extract", "--vmcore", str(dump), "-o", str(snapshot)]
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], capture_output=True,
+                          text=True, timeout=600)
+    if done.returncode:
+        raise Wrong(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+    return Extracted(snapshot, time.monotonic() - start, int(done.stdout.split()[-1]))
+
+
+def mine(record: dict, writer: Writer) -> bool:
+    """Whether a record or loss is from the writer's ring."""
+    if record.get("component") != "crash" or record.get("context") != writer.context:
+        return False
+    if writer.context == "task":
+        return record.get("pid") == writer.pid and record.get("comm") == writer.comm
+    return record.get("cpu") == writer.cpu
+
+
+def check_records(records: list[dict], truth: Truth, before: int) -> str:
+    """Each writer's last records: complete, in order, up to the last one published."""
+    said = []
+    for writer in truth.writers:
+        own = [r for r in records if mine(r, writer)]
+        who = writer.comm if writer.context == "task" else f"{writer.context} {writer.cpu}"
+        for r in own:
+            if r["type"] == "lost" and r["cause"] != "overwritten":
+                raise Wrong(f"{who}: lost: {r['count']} {r['cause']}")
+        own = [r for r in own if r["type"] == "record"]
+        if not own:
+            raise Wrong(f"{who}: no records")
+        first = writer.records - len(own)
+        if first < 0 or writer.whole() and first:
+            raise Wrong(f"{who}: {len(own)} records of {writer.records}")
+        if not writer.whole() and len(own) < LEAST:
+            raise Wrong(f"{who}: only {len(own)} records")
+        if len({r["ring"] for r in own}) != 1:
+            raise Wrong(f"{who}: records in several rings")
+        for seq, r in enumerate(own, first):
+            want = facts.message(truth.scene, writer, seq, before)
+            if r["message"] != want or r["ordinal"] != seq:
+                raise Wrong(f"{who}: record {r['ordinal']} is {r['message']!r}, not {want!r}")
+        times = [r["clock"] for r in own]
+        if times != sorted(times):
+            raise Wrong(f"{who}: time goes back")
+        said.append(f"last {len(own)} of {writer.records} of {who}")
+    return ", ".join(said)
+
+
+def check_tasks(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None:
+    """The threads that are stuck, and no others, are named as such; with their last record."""
+    for state, option in (("blocked", "--blocked"), ("running", "--running")):
+        stuck = {(w.pid, w.comm): w for w in truth.writers if w.state == state}
+        if not stuck:
+            continue
+        text = tools.run("tasks", "--json", option, "--sidetable", tools.tables, snapshot)
+        tasks = [task for line in text.splitlines() if (task := json.loads(line))["type"] == "task"]
+        named = {(task["pid"], task["comm"]): task for task in tasks}
+        # Others may run, too; nobody else is blocked.
+        if not stuck.keys() <= named.keys() or state == "blocked" and stuck.keys() != named.keys():
+            raise Wrong(f"tasks {option} names {list(named)}, not {list(stuck)}")
+        for who, writer in stuck.items():
+            if named[who]["state"] != state:
+                raise Wrong(f"{who} is {named[who]['state']}, not {state}")
+            want = facts.message(truth.scene, writer, writer.records - 1, before)
+            last = [r["message"] for r in named[who]["records"] if r["type"] == "record"][-1:]
+            if last != [want]:
+                raise Wrong(f"tasks: the last record of {who} is {last}, not {want!r}")
+
+
+def check(tools: Tools, dump: Path, truth: Truth, before: int, work: Path) -> str:
+    """All that is checked of one dump; says what was found."""
+    out = extract(tools, dump, work / f"{dump.name}.snap")
+    text = tools.run("--json", "--sidetable", tools.tables, out.snapshot)
+    records = [json.loads(line) for line in text.splitlines()]
+    said = check_records(records, truth, before)
+    check_tasks(tools, out.snapshot, truth, before)
+    size = dump.stat().st_blocks * 512 >> 20
+    return f"{said}; {size} MiB read in {out.seconds:.1f} s, {out.peak_kib >> 10} MiB of memory"

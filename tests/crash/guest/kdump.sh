@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The crash kernel's: brings the dump to the second disk, as it is or through
+# makedumpfile. The runner finds its size in /out/size. Parameters in /crash/params:
+# makedumpfile (its options; empty: the whole of /proc/vmcore).
+# shellcheck disable=SC2154,SC1091
+. /crash/params
+
+say() { echo "guest: $*"; }
+
+die() {
+	say "FAILED: $*"
+	exit 1
+}
+
+[ -s /proc/vmcore ] || die "no /proc/vmcore"
+if [ -z "$makedumpfile" ]; then
+	size=$(stat -c %s /proc/vmcore)
+	dd if=/proc/vmcore of=/dev/vdb bs=1M 2> /out/dd || die "dd: $(cat /out/dd)"
+else
+	# To a stream, as where dumps go over the network: so this is the flattened form.
+	# shellcheck disable=SC2086
+	size=$({ /makedumpfile/run -F $makedumpfile /proc/vmcore 2> /out/makedumpfile ||
+		touch /out/failed; } | tee /dev/vdb | wc -c)
+	[ ! -e /out/failed ] || die "makedumpfile: $(tail -n 3 /out/makedumpfile)"
+fi
+sync
+echo "$size" > /out/size
+say "dumped"
