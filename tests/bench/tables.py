@@ -24,7 +24,7 @@ ROWS = [
     ("blog_component_off", "task", "", "blog_log!, component off"),
     ("none", "task", "", "blog_log!, CONFIG_BLOG=n"),
     ("function_inlined", "task", "", "a function with a call"),
-    ("function_far", "task", "", "the same, fast path not inlined"),
+    ("function_far", "task", "", "the same, call in a shared function"),
     ("event_off", "task", "", "TRACE_EVENT, off"),
     ("event_on", "task", "", "TRACE_EVENT"),
     ("event_on", "softirq", "", "TRACE_EVENT, softirq"),
@@ -145,7 +145,7 @@ def fio_table(run):
     return layout(header, rows) + "\n"
 
 
-SITES = {"blog": "blog_log!", "event": "TRACE_EVENT"}
+SITES = {"blog": "blog_log!", "blog_shared": "  in a shared function", "event": "TRACE_EVENT"}
 
 
 def sites_table(sites):

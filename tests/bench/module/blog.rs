@@ -11,10 +11,7 @@ use kernel::{
     blog::{
         abi,
         record::HEADER_SIZE,
-        BlogArgs,
-        Component,
-        Level,
-        Site, //
+        BlogArgs, //
     },
     prelude::*, //
 };
@@ -22,8 +19,6 @@ use kernel::{
 blog_component! { ON, name: "bench", size_kb: 4096, ring_kb: 256, level: Info }
 blog_component! { OFF, name: "bench_off", size_kb: 1024, ring_kb: 64, enabled: false }
 blog_component! { NEW, name: "bench_new", size_kb: 4096, ring_kb: 64, level: Info }
-// What is written here by hand is no call site, and can't be decoded.
-blog_component! { FAR, name: "bench_far", size_kb: 4096, ring_kb: 256, level: Info }
 
 /// As in bench.h.
 #[derive(Clone, Copy)]
@@ -163,20 +158,6 @@ fn store(floor: *mut u8, position: &mut usize, ts: u64, args: impl BlogArgs) {
     *position += bytes;
 }
 
-/// A site that is on, for a function which is no call site.
-static FAR_SITE: Site = Site {
-    id_shl8: core::sync::atomic::AtomicU32::new(1 << 8),
-    level: Level::Info as u8,
-    gate: core::sync::atomic::AtomicU8::new(Level::Info as u8),
-    flags: core::sync::atomic::AtomicU16::new(0),
-};
-
-/// The fast path as a function that all sites with such arguments share.
-#[inline(never)]
-fn far<A: BlogArgs>(site: &Site, args: A) {
-    kernel::blog::log(FAR.raw(), site, args);
-}
-
 /// A loop over the rounds.
 macro_rules! rounds {
     ($name:ident, $i:ident, { $($init:tt)* }, $body:block) => {
@@ -241,14 +222,16 @@ macro_rules! cases {
             pub(super) fn bench_function_inlined($($arg: $ty),*) {
                 blog_log!(ON, $fmt, $($arg),*);
             }
+            // One call for all, in a function of its own.
+            #[inline(never)]
+            fn bench_shared($($arg: $ty),*) {
+                blog_log!(ON, $fmt, $($arg),*);
+            }
             #[inline(never)]
             pub(super) fn bench_function_far($($arg: $ty),*) {
-                if FAR.is_on() {
-                    let site = &FAR_SITE;
-                    if site.is_on(FAR.raw()) {
-                        far(site, ($(&$arg,)*));
-                    }
-                }
+                bench_shared($($arg),*);
+                // There is something after a call.
+                0_u32.used();
             }
             rounds!(function_empty, i, {}, {
                 let at = i;
