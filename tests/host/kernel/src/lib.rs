@@ -72,6 +72,9 @@ pub mod bindings {
 
     pub struct task_struct {
         pub blog_tls: *mut c_void,
+        pub pid: i32,
+        pub tgid: i32,
+        pub comm: [core::ffi::c_char; 16],
     }
 
     thread_local! {

@@ -4,6 +4,7 @@
 //! becomes a side table, as `blog/` and the decoder do for a module. The calls go through the real
 //! `kernel::blog::log`, as a task whose ring is there; what it wants of `blog/` is here, too.
 
+use blog_decode::format::value::Value;
 use blog_decode::sidetable::{read_table, Sites};
 use blog_host_tests::rig::Rig;
 use kernel::{
@@ -38,6 +39,9 @@ pub fn with_host<R>(test: impl FnOnce(&Host) -> R) -> R {
     let host = HOST.lock().unwrap_or_else(|e| e.into_inner());
     let mut task = task_struct {
         blog_tls: (&raw const TLS).cast_mut().cast(),
+        pid: 1,
+        tgid: 1,
+        comm: [0; 16],
     };
     TASK.set(&mut task);
     let result = test(&host);
@@ -135,6 +139,19 @@ impl Host {
         let mut out = Vec::new();
         template.print(payload, &slots, &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    /// The arguments of the last record: each as the outputs take it that don't print messages.
+    pub fn arguments(&self, mut see: impl FnMut(usize, Value<'_>)) {
+        let records = self.rig.read(self.ring.id()).records;
+        let (_, site, payload) = records.last().unwrap();
+        let template = &self.sites.sites[*site as usize - 1].template;
+        let template = template.as_ref().unwrap();
+        let mut slots = Vec::new();
+        assert!(template.cut(payload, &mut slots), "payload too short");
+        for (i, (_, value, _)) in template.arguments(payload, &slots).enumerate() {
+            see(i, value);
+        }
     }
 
     /// The table's entry for the site of the last record.

@@ -5,6 +5,7 @@
 // The kernel is not linted so; a call with many arguments expands to a function with as many.
 #![allow(clippy::too_many_arguments)]
 
+mod arguments;
 mod derived;
 mod image;
 mod scalars;
