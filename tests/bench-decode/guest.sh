@@ -1,14 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The same records four times, one logger after the other, in one boot: calls of two
-# scalars (u32, u64) to BLog, to a TRACE_EVENT, to trace_printk() and, if it is here,
-# to LTTng. What each has is left in /out, as its own tools leave it.
+# The same records three times, one logger after the other, in one boot: calls of two
+# scalars to BLog, to a TRACE_EVENT and to trace_printk(). What each has is left in
+# /out, as its own tools leave it.
 # shellcheck disable=SC1091,SC2154
 # shellcheck source=tests/bench/guest/lib.sh
 . /bench/lib.sh
-# shellcheck source=tests/bench/guest/lttng.sh
-. /bench/lttng.sh
 
 export PATH=/bin:/usr/bin LD_LIBRARY_PATH=/trace-cmd
 load_blog
@@ -45,12 +43,3 @@ set_file 0 $TRACING/events/blog_bench/enable
 ftrace printk trace_printk.2
 set_file 64 $TRACING/buffer_size_kb
 say "ftrace"
-
-[ "$lttng" = yes ] || exit 0
-unset LD_LIBRARY_PATH
-lttng_start 16M
-[ $lttng_running = yes ] || die "no LTTng"
-calls lttng.2
-lttng_bytes decode
-lttng_stop
-say "LTTng"
