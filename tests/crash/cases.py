@@ -28,9 +28,10 @@ ARGS = {
     "record": "unknown_nmi_panic",
     "turn": "unknown_nmi_panic",
 }
+# Not so short that a busy host brings it on.
 SYSCTLS = {
-    "abba": "kernel/hung_task_timeout_secs=3",
-    "lockup": "kernel/watchdog_thresh=2",
+    "abba": "kernel/hung_task_timeout_secs=5",
+    "lockup": "kernel/watchdog_thresh=4",
 }
 # The kernel's own clock reads again what was updated meanwhile, so with stops in between
 # it would never come to an end.
