@@ -497,6 +497,32 @@ fn dumps_that_are_cut_give_what_is_whole() {
     assert!(holes > 8, "{holes} {partial}");
 }
 
+/// The library behind it is in C, and believes some of what it reads.
+#[cfg(feature = "vmcore")]
+#[test]
+fn damaged_headers_are_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = elf(&sample().finish(), 4);
+    let mut codes = [0; 3];
+    for seed in 1..=200u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut bytes = whole.clone();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(64 + 2 * 56 + 200);
+            bytes[at] = match random.below(3) {
+                0 => bytes[at] ^ (1 << random.below(8)),
+                1 => 0xff,
+                _ => random.next() as u8,
+            };
+        }
+        let core = write(dir.path(), "core", &bytes);
+        let out = decode(&["tasks", "--vmcore", &core]);
+        codes[code(&out) as usize] += 1;
+    }
+    // Records have no side table, so none is whole.
+    assert!(codes[0] == 0 && codes[1] > 10 && codes[2] > 10, "{codes:?}");
+}
+
 #[cfg(feature = "vmcore")]
 #[test]
 fn the_likely_culprit_comes_first() {

@@ -20,6 +20,7 @@ use std::{
 use kdumpfile::Dump;
 
 use super::{
+    elf,
     flat,
     memory::{
         Fault,
@@ -93,6 +94,7 @@ pub fn open(path: &Path) -> Result<Vmcore, String> {
     if start.starts_with(flat::SIGNATURE) {
         (file, problem) = flat::rearrange(file)?;
     }
+    elf::check(&file)?;
     let dump = Dump::open(file).map_err(|e| format!("libkdumpfile can't read it: {e}"))?;
     let info = dump.vmcoreinfo().map_err(|e| {
         format!(

@@ -3,6 +3,7 @@
 //! From the memory of a machine that has stopped to a snapshot.
 //!
 //! ```text
+//! elf.rs        whether the header of an ELF file can be given to libkdumpfile
 //! file.rs       opens a vmcore through libkdumpfile; nofile.rs: there is none
 //! flat.rs       puts a flattened one in order first
 //! vmcoreinfo.rs the rows that a kernel leaves for crash tools
@@ -27,6 +28,8 @@
 //! What `clear` has hidden on the live system is there all the same: it hides, and frees nothing.
 
 mod clock;
+#[cfg(feature = "vmcore")]
+mod elf;
 #[cfg_attr(not(feature = "vmcore"), path = "nofile.rs")]
 mod file;
 #[cfg(feature = "vmcore")]
