@@ -15,3 +15,8 @@ run "cases hardirq $rounds $n empty. blog_on."
 run "each 4000"
 run "new $new"
 keep_results
+if [ "$fio" = yes ]; then
+	# shellcheck source=tests/bench/guest/fio.sh
+	. /bench/fio.sh
+	fio_rounds
+fi
