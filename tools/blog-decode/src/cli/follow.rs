@@ -159,9 +159,8 @@ impl Source<'_> {
         let waits = busy.map(|i| IDLE.saturating_sub(self.heard[i].elapsed()));
         let ready = wait(&self.inputs, &self.signals, waits.min())?;
         for i in 0..self.inputs.len() {
-            if ready.contains(&i) {
+            if ready.contains(&i) && self.read(i)? {
                 self.heard[i] = Now::now();
-                self.read(i)?;
             } else if self.heard[i].elapsed() >= IDLE && !self.live.is_idle(i) {
                 self.live.idle(i);
             }
@@ -169,10 +168,11 @@ impl Source<'_> {
         Ok(true)
     }
 
-    fn read(&mut self, i: usize) -> Result<(), String> {
+    /// Whether anything came.
+    fn read(&mut self, i: usize) -> Result<bool, String> {
         let input = &mut self.inputs[i];
         match input.read(&mut self.buffer) {
-            Ok(Came::Nothing) => {}
+            Ok(Came::Nothing) => return Ok(false),
             Ok(Came::Bytes(bytes)) => {
                 let fed = self.live.feed(i, bytes);
                 fed.map_err(|e| format!("{}: {e}", input.name))?;
@@ -190,7 +190,7 @@ impl Source<'_> {
                 self.live.end(i);
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

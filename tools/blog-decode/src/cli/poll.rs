@@ -16,13 +16,13 @@ use std::{
         Read, //
     },
     os::{
-        fd::AsFd,
-        unix::{
-            fs::{
-                FileTypeExt,
-                OpenOptionsExt, //
-            },
-            net::UnixStream,
+        fd::{
+            AsFd,
+            OwnedFd, //
+        },
+        unix::fs::{
+            FileTypeExt,
+            OpenOptionsExt, //
         },
     },
     path::{
@@ -47,6 +47,10 @@ use rustix::{
         Timespec, //
     },
     fs::OFlags,
+    pipe::{
+        pipe_with,
+        PipeFlags, //
+    },
 };
 use signal_hook::consts::{
     SIGHUP,
@@ -62,14 +66,16 @@ const DEBUGFS_MAGIC: u64 = 0x6462_6720;
 /// Notices signals that ask for an end.
 pub struct Signals {
     asked: Arc<AtomicBool>,
-    wake: UnixStream,
+    wake: OwnedFd,
 }
 
 impl Signals {
     /// Starts to notice SIGINT, SIGTERM and SIGHUP.
     pub fn new() -> Result<Self, String> {
         let asked = Arc::new(AtomicBool::new(false));
-        let pair = UnixStream::pair().and_then(|(wake, write)| {
+        // Not a socket: small kernels have none.
+        let pipe = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).map_err(io::Error::from);
+        let wake = pipe.and_then(|(wake, write)| {
             for signal in [SIGINT, SIGTERM, SIGHUP] {
                 // Whoever asks twice can't wait: the program hangs on its output, say.
                 let hurry = Arc::clone(&asked);
@@ -79,7 +85,7 @@ impl Signals {
             }
             Ok(wake)
         });
-        let wake = pair.map_err(|e| format!("signals: {e}"))?;
+        let wake = wake.map_err(|e| format!("signals: {e}"))?;
         Ok(Self { asked, wake })
     }
 
