@@ -9,6 +9,7 @@ use kernel::blog::record::{
     Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
+use kernel::blog::root;
 use std::cell::UnsafeCell;
 
 pub const PAGE: usize = 4096;
@@ -282,6 +283,50 @@ impl Rig {
         let bytes = held + chunks as usize;
         assert_eq!(bytes % self.sizes.page as usize, 0);
         bytes / self.sizes.page as usize + self.count_free()
+    }
+}
+
+/// What crash tools find of a [`Rig`], and what holds it.
+pub struct Shown {
+    pub memory: root::Memory,
+    _chunks: [Box<u64>; 2],
+}
+
+impl Rig {
+    /// Describes it as `blog/` describes a component's memory: each table has one chunk.
+    pub fn show(&self) -> Shown {
+        let chunks = [
+            Box::new(self.rings.as_ptr() as u64),
+            Box::new(self.slots.as_ptr() as u64),
+        ];
+        let table = |chunk: &u64, len: usize, stride: u32| root::Table {
+            chunks: ptr::from_ref(chunk) as u64,
+            capacity: 1,
+            per_chunk: len as u32,
+            stride,
+            reserved: 0,
+        };
+        let (records, lost) = self.pool.gone();
+        Shown {
+            memory: root::Memory {
+                magic: root::MEMORY_MAGIC,
+                size: size_of::<root::Memory>() as u32,
+                rings: table(&chunks[0], self.rings.len(), Ring::LAYOUT.size),
+                slots: table(&chunks[1], self.slots.len(), Slot::LAYOUT.size),
+                page_size: self.sizes.page,
+                chunk_size: self.sizes.chunk,
+                chunks: self.sizes.chunks(),
+                reserved: 0,
+                gone_records: ptr::from_ref(records) as u64,
+                gone_lost: ptr::from_ref(lost) as u64,
+            },
+            _chunks: chunks,
+        }
+    }
+
+    /// Where crash tools find what they need of a slot.
+    pub fn slot_layout() -> root::SlotLayout {
+        Slot::LAYOUT
     }
 }
 

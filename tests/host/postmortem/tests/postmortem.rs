@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A process that logs stands in for a kernel. What it is at an instant is frozen by `fork()`: the
+//! child has a copy of all memory, and of the thread that forked only; whatever the other threads
+//! were doing, they have stopped in the middle of. The parent then extracts a snapshot from the
+//! child's memory, which is the dump.
+
+use std::{
+    fs::File,
+    mem::offset_of,
+    os::unix::fs::FileExt,
+    ptr,
+    sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64,
+        Ordering::{Relaxed, Release, SeqCst},
+    },
+};
+
+use blog_decode::{
+    blogfmt::source::Source,
+    snapshot::Snapshot,
+    vmcore::{
+        extract,
+        memory::{Fault, Memory},
+        Extracted,
+    },
+};
+use blog_host_tests::rig::{page_info, set_cpu, Read, Rig, Shown};
+use kernel::blog::{
+    ring::{Ring, Tls},
+    root::{Component, RingLayout, Root, Table, TaskLayout, COMPONENT_MAGIC, NO_FIELD, STATE_ON},
+    snapshot::{ClockKind, ClockPair, NAME_MAX},
+};
+
+/// Writers that live as long as the test.
+const WRITERS: usize = 3;
+
+/// All writers' CPUs, and one where tasks come and go.
+const CPUS: u32 = WRITERS as u32 + 1;
+
+/// What stands in for a task_struct.
+#[repr(C)]
+struct Task {
+    before: u64,
+    comm: [u8; 16],
+    pid: i32,
+    tgid: i32,
+    state: u32,
+    exit_state: u32,
+    flags: u32,
+    on_cpu: u8,
+    pad: [u8; 3],
+    cpu: u32,
+    tls: AtomicPtr<Tls>,
+}
+
+const TASK: TaskLayout = TaskLayout {
+    size: size_of::<Task>() as u32,
+    pid: offset_of!(Task, pid) as u32,
+    tgid: offset_of!(Task, tgid) as u32,
+    comm: offset_of!(Task, comm) as u32,
+    state: offset_of!(Task, state) as u32,
+    exit_state: offset_of!(Task, exit_state) as u32,
+    flags: offset_of!(Task, flags) as u32,
+    on_cpu: offset_of!(Task, on_cpu) as u32,
+    cpu: offset_of!(Task, cpu) as u32,
+    blog_tls: offset_of!(Task, tls) as u32,
+    tasks: NO_FIELD,
+    thread_node: NO_FIELD,
+    signal: NO_FIELD,
+    thread_head: NO_FIELD,
+    group_leader: NO_FIELD,
+    stack: NO_FIELD,
+    last_switch_time: NO_FIELD,
+    reserved: 0,
+};
+
+/// A kernel that logs.
+struct Machine {
+    rig: Box<Rig>,
+    /// Keeps what `root` leads to.
+    _shown: Box<Shown>,
+    _component: Box<Component>,
+    _lost: Box<[u64; 8]>,
+    _chunk: Box<u64>,
+    tables: Vec<Tls>,
+    tasks: Vec<Task>,
+    root: Box<Root>,
+    /// Of each writer, the number of the record that it is about to write, and how many it has
+    /// written for sure.
+    trying: [AtomicU64; WRITERS],
+    written: [AtomicU64; WRITERS],
+    clock: AtomicU64,
+}
+
+impl Machine {
+    fn new(rig: Box<Rig>) -> Box<Self> {
+        let shown = Box::new(rig.show());
+        let lost = Box::new([0u64; 8]);
+        let mut name = [0; NAME_MAX];
+        name[..4].copy_from_slice(b"test");
+        let component = Box::new(Component {
+            magic: COMPONENT_MAGIC,
+            size: size_of::<Component>() as u32,
+            slot: 3,
+            enabled: 1,
+            level: 3,
+            mode: 0,
+            attached: 1,
+            size_kb: 256,
+            ring_kb: 64,
+            memory: ptr::from_ref(&shown.memory) as u64,
+            lost: ptr::from_ref(&*lost) as u64,
+            name,
+        });
+        let tables: Vec<_> = (0..8).map(Tls::new).collect();
+        let tasks: Vec<_> = (0..WRITERS as i32)
+            .map(|n| Task {
+                before: 0,
+                comm: *b"writer\0\0\0\0\0\0\0\0\0\0",
+                pid: 100 + n,
+                tgid: 100,
+                // Running, uninterruptible, interruptible.
+                state: [0, 2, 1][n as usize],
+                exit_state: 0,
+                flags: 0,
+                on_cpu: u8::from(n == 0),
+                pad: [0; 3],
+                cpu: n as u32,
+                tls: AtomicPtr::new(ptr::from_ref(&tables[n as usize]).cast_mut()),
+            })
+            .collect();
+        let chunk = Box::new(tables.as_ptr() as u64);
+        let mut root = Box::new(Root::new());
+        root.state = STATE_ON;
+        root.system.cpus = CPUS;
+        root.system.page_size = 4096;
+        root.system.pointer_size = 8;
+        root.clock.kind = ClockKind::MonoFast as u32;
+        root.clock.hz = 1_000_000_000;
+        root.crash.frozen = 1;
+        root.crash.noted = 1;
+        root.crash.task = ptr::from_ref(&tasks[0]) as u64;
+        root.crash.pid = tasks[0].pid;
+        root.crash.tgid = tasks[0].tgid;
+        root.crash.comm = tasks[0].comm;
+        root.crash.pair = ClockPair {
+            clock: 1 << 40,
+            mono: 1 << 40,
+            boot: 1 << 40,
+            real: 1 << 60,
+        };
+        root.ring = Ring::LAYOUT;
+        root.slot = Rig::slot_layout();
+        root.tls = Tls::LAYOUT;
+        root.task = TASK;
+        root.components[3] = ptr::from_ref(&*component) as u64;
+        root.tables = Table {
+            chunks: ptr::from_ref(&*chunk) as u64,
+            capacity: 1,
+            per_chunk: tables.len() as u32,
+            stride: size_of::<Tls>() as u32,
+            reserved: 0,
+        };
+        Box::new(Self {
+            rig,
+            _shown: shown,
+            _component: component,
+            _lost: lost,
+            _chunk: chunk,
+            tables,
+            tasks,
+            root,
+            trying: Default::default(),
+            written: Default::default(),
+            clock: AtomicU64::new(1),
+        })
+    }
+
+    /// Gives a writer a ring, which its table has from now on.
+    fn start(&self, n: usize) -> &Ring {
+        let ring = self.rig.adopt(self.tasks[n].pid).unwrap();
+        self.tables[n].rings[3].store(ptr::from_ref(ring).cast_mut(), Release);
+        let task = ptr::from_ref(&self.tasks[n]).cast_mut();
+        self.tables[n].task.store(task.cast(), Release);
+        ring
+    }
+
+    /// Logs the ordinal of the record.
+    fn log(&self, ring: &Ring, n: usize) -> bool {
+        let next = self.written[n].load(Relaxed);
+        self.trying[n].store(next, SeqCst);
+        let ts = self.clock.fetch_add(1, Relaxed);
+        let done = self.rig.log(ring, ts, 7, &next.to_ne_bytes());
+        if done {
+            self.written[n].store(next + 1, SeqCst);
+        }
+        done
+    }
+}
+
+/// Memory of a process.
+struct Process(File);
+
+impl Process {
+    /// The memory of a process; `None`, and said aloud, where this machine doesn't let one look.
+    fn new(pid: &str) -> Option<Self> {
+        let path = format!("/proc/{pid}/mem");
+        let process = File::open(&path).map(Self);
+        let seen = AtomicU64::new(5);
+        match process {
+            Ok(process) if pid != "self" || process.word(&seen) == Ok(5) => Some(process),
+            other => {
+                eprintln!("SKIPPED: {path} can't be read here: {:?}", other.err());
+                None
+            }
+        }
+    }
+
+    fn word(&self, at: &AtomicU64) -> Result<u64, Fault> {
+        let mut bytes = [0; 8];
+        self.read(ptr::from_ref(at) as u64, &mut bytes)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+}
+
+impl Memory for Process {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        self.0.read_exact_at(buf, addr).map_err(|_| Fault::Unmapped)
+    }
+}
+
+/// A snapshot out of a process.
+fn dump(process: &Process, machine: &Machine) -> (Extracted, Snapshot) {
+    let mut file = Vec::new();
+    let root = ptr::from_ref(&*machine.root) as u64;
+    let extracted = extract(process, root, &mut file).unwrap();
+    let snapshot = Snapshot::read("dump".into(), Source::Memory(file)).unwrap();
+    (extracted, snapshot)
+}
+
+/// Ordinals of the records of each ring with a section, checked: they follow each other, but for
+/// what page headers say is gone, and are the numbers that were logged.
+fn records(snapshot: &Snapshot) -> Vec<(i32, Vec<u64>)> {
+    let mut all = Vec::new();
+    for ring in &snapshot.rings {
+        let (mut read, mut numbers, mut bytes) = (Read::default(), Vec::new(), Vec::new());
+        for page in &ring.pages {
+            snapshot.read_page(page, &mut bytes).unwrap();
+            let (info, before) = (page_info(&bytes), read.records.len());
+            read.page(&info, &bytes);
+            for (ordinal, (_, site, payload)) in (info.first..).zip(&read.records[before..]) {
+                assert_eq!(*site, 7);
+                let number = u64::from_ne_bytes(payload.as_slice().try_into().unwrap());
+                assert_eq!(number, ordinal, "ring {:?}", ring.id);
+                assert!(numbers.last().is_none_or(|last| *last < number));
+                numbers.push(number);
+            }
+        }
+        all.push((ring.ring.unwrap().pid, numbers));
+    }
+    all
+}
+
+#[test]
+fn the_layouts_are_those_of_the_structures() {
+    // Every offset lies within, and no two fields overlap.
+    let l: RingLayout = Ring::LAYOUT;
+    let mut fields = [
+        (l.busy, 4),
+        (l.page, 8),
+        (l.seq, 8),
+        (l.pages, 4),
+        (l.held, 4),
+        (l.lost, 64),
+        (l.told, 64),
+        (l.id, 4),
+        (l.version, 4),
+        (l.state, 1),
+        (l.context, 1),
+        (l.cpu, 4),
+        (l.pid, 4),
+        (l.tgid, 4),
+        (l.comm, 16),
+        (l.exit_clock, 8),
+        (l.first_seq, 8),
+        (l.taken, 8),
+    ];
+    fields.sort_unstable();
+    for pair in fields.windows(2) {
+        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{pair:?}");
+    }
+    let last = fields[fields.len() - 1];
+    assert!(last.0 + last.1 <= l.size && l.size as usize == size_of::<Ring>());
+    assert_eq!(Tls::LAYOUT.size as usize, size_of::<Tls>());
+}
+
+#[test]
+fn a_machine_at_rest_gives_what_its_rings_hold() {
+    let machine = Machine::new(Rig::with_chunks(24, 16, 2));
+    let rings: Vec<_> = (0..WRITERS).map(|n| machine.start(n)).collect();
+    for (n, ring) in rings.iter().enumerate() {
+        // One has a chunk, one a page more, one has used all there is.
+        for _ in 0..[5, 200, 30_000][n] {
+            machine.log(ring, n);
+        }
+    }
+    let gone = machine.rig.adopt(7).unwrap();
+    assert!(machine.rig.log(gone, 1 << 39, 7, &0u64.to_ne_bytes()));
+    machine.rig.retire(gone, 1 << 39);
+
+    let Some(process) = Process::new("self") else {
+        return;
+    };
+    let (extracted, snapshot) = dump(&process, &machine);
+    assert!(!extracted.problems.any_grave(), "{:?}", extracted.problems);
+    assert_eq!(
+        (extracted.components, extracted.rings, extracted.tasks),
+        (1, 4, 3)
+    );
+    let found = records(&snapshot);
+    for (ring, pid) in rings.iter().zip(100..) {
+        let (_, numbers) = found.iter().find(|(p, _)| *p == pid).unwrap();
+        let read = machine.rig.read(ring.id());
+        let kept: Vec<_> = read
+            .records
+            .iter()
+            .map(|(_, _, payload)| payload.clone())
+            .collect();
+        assert!(numbers.iter().map(|n| n.to_ne_bytes().to_vec()).eq(kept));
+        let section = snapshot
+            .rings
+            .iter()
+            .find(|r| r.ring.unwrap().pid == pid)
+            .unwrap();
+        let section = section.ring.unwrap();
+        assert_eq!(section.records, ring.records());
+        assert_eq!(section.lost, ring.info().unwrap().lost);
+    }
+    let retired = snapshot
+        .rings
+        .iter()
+        .find(|r| r.ring.unwrap().pid == 7)
+        .unwrap();
+    let retired = retired.ring.unwrap();
+    assert_eq!(
+        (retired.retired, retired.exit_clock, retired.records),
+        (1, 1 << 39, 1)
+    );
+    assert_eq!(&retired.comm[..5], b"gone\0");
+
+    let states: Vec<_> = snapshot
+        .tasks
+        .iter()
+        .map(|t| (t.pid, t.state, t.cpu))
+        .collect();
+    assert_eq!(states, [(100, b'R', 0), (101, b'D', 1), (102, b'S', 2)]);
+}
+
+#[test]
+fn a_machine_that_stops_anywhere_gives_all_that_was_published() {
+    let machine = Machine::new(Rig::with_chunks(24, 24, 4));
+    let rings: Vec<_> = (0..WRITERS).map(|n| machine.start(n)).collect();
+    let (stop, started) = (AtomicBool::new(false), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for (n, ring) in rings.iter().copied().enumerate() {
+            let (machine, stop, started) = (&machine, &stop, &started);
+            scope.spawn(move || {
+                set_cpu(n as u32);
+                started.fetch_add(1, Relaxed);
+                while !stop.load(Relaxed) {
+                    machine.log(ring, n);
+                }
+            });
+        }
+        // Tasks come and go, and take pages from each other.
+        scope.spawn(|| {
+            set_cpu(3);
+            started.fetch_add(1, Relaxed);
+            let mut pid = 1000;
+            while !stop.load(Relaxed) {
+                pid += 1;
+                let Some(ring) = machine.rig.adopt(pid) else {
+                    continue;
+                };
+                let mut number = 0u64;
+                for _ in 0..pid % 400 {
+                    let ts = machine.clock.fetch_add(1, Relaxed);
+                    number += u64::from(machine.rig.log(ring, ts, 7, &number.to_ne_bytes()));
+                }
+                machine.rig.retire(ring, machine.clock.load(Relaxed));
+            }
+        });
+        // Also if an assertion fails: the scope waits for them.
+        let _stop = StopOnDrop(&stop);
+        while started.load(Relaxed) != CPUS {
+            std::thread::yield_now();
+        }
+        // Until all have been through all pages, however slow this machine is.
+        let all = 24 * 4096 / 16;
+        let young = || machine.written.iter().any(|n| n.load(Relaxed) < all);
+        let mut crashes = 0;
+        while crashes < 100 || young() {
+            crash(&machine);
+            crashes += 1;
+        }
+    });
+}
+
+/// Ends the other threads.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Stops a copy of the machine, and looks at what it held.
+fn crash(machine: &Machine) {
+    // SAFETY: The child makes one system call after the other that needs nothing of what other
+    // threads may have been in the middle of, until it is killed.
+    let child = unsafe {
+        match libc::fork() {
+            0 => loop {
+                libc::pause();
+            },
+            child => child,
+        }
+    };
+    assert!(child > 0);
+    let seen = Process::new(&child.to_string()).map(|process| {
+        let written = machine.written.each_ref().map(|n| process.word(n).unwrap());
+        let trying = machine.trying.each_ref().map(|n| process.word(n).unwrap());
+        (dump(&process, machine), written, trying)
+    });
+    // SAFETY: This is the child from above.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        assert_eq!(libc::waitpid(child, ptr::null_mut(), 0), child);
+    }
+    let Some(((extracted, snapshot), written, trying)) = seen else {
+        return;
+    };
+
+    assert!(!extracted.problems.any_grave(), "{:?}", extracted.problems);
+    let found = records(&snapshot);
+    for (pid, (written, trying)) in (100..).zip(written.into_iter().zip(trying)) {
+        if written == 0 {
+            continue;
+        }
+        let (_, numbers) = found.iter().find(|(p, _)| *p == pid).unwrap();
+        // The last one that was published: it may not have been counted yet.
+        let last = *numbers.last().unwrap();
+        assert!(
+            last == written - 1 || last == trying,
+            "{pid}: {last}, {written}, {trying}"
+        );
+        // All that came before it, up to where the oldest page was taken: of those that were just
+        // being taken, one for each CPU at most, a later one may be gone first.
+        let hole = numbers.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
+        let in_pages = CPUS as usize * (4096 - 48) / 16;
+        assert!(hole.is_none_or(|at| at < in_pages), "{pid}: a hole");
+        assert!(snapshot.tasks.iter().any(|task| task.pid == pid));
+    }
+}
