@@ -174,6 +174,11 @@ u32 blog_tsc_quality(u32 *khz)
 #endif
 }
 
+u32 blog_hz(void)
+{
+	return HZ;
+}
+
 /*
  * All clocks at one instant. The others are read between two reads of the
  * ring's clock; of a few tries the closest one counts, so that an interrupt

@@ -85,6 +85,7 @@ const char *blog_param_clock(void);
 u32 blog_param_stalled_secs(void);
 bool blog_param_stuck_hint(void);
 u32 blog_tsc_quality(u32 *khz);
+u32 blog_hz(void);
 u64 blog_clock_mono(void);
 u64 blog_clock_tsc(void);
 void blog_clock_pair(struct blog_clock_pair *pair);

@@ -52,6 +52,7 @@ extern "C" {
     fn blog_param_stalled_secs() -> u32;
     fn blog_param_stuck_hint() -> bool;
     fn blog_tsc_quality(khz: *mut u32) -> u32;
+    fn blog_hz() -> u32;
     fn blog_clock_mono() -> u64;
     fn blog_clock_tsc() -> u64;
     fn blog_clock_pair(pair: *mut RawPair);
@@ -133,6 +134,12 @@ pub(crate) fn tsc_quality() -> (u32, u32) {
     // SAFETY: `khz` is valid for a write.
     let quality = unsafe { blog_tsc_quality(&mut khz) };
     (quality, khz)
+}
+
+/// Jiffies in a second. (`bindings::HZ` is what user space is told.)
+pub(crate) fn hz() -> u32 {
+    // SAFETY: No requirements.
+    unsafe { blog_hz() }
 }
 
 /// Where the caller runs, and on which CPU (which in a task may be another one already). Any

@@ -43,6 +43,7 @@ use kernel::{
 use crate::{
     clock,
     component::State,
+    glue,
     images::Images,
     pool::Slot,
     registry::Registry,
@@ -103,7 +104,7 @@ pub(crate) fn init() {
         start = start,
         ticks_taken = 0,
         jiffies = (&raw const bindings::jiffies_64) as u64,
-        jiffies_hz = bindings::HZ,
+        jiffies_hz = glue::hz(),
         ring = Ring::LAYOUT,
         slot = Slot::LAYOUT,
         tls = Tls::LAYOUT,

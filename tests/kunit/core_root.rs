@@ -203,6 +203,10 @@ mod suite {
         // SAFETY: The kernel's own counter is there.
         let jiffies: u64 = unsafe { at(root.jiffies) };
         assert!(last.jiffies <= jiffies);
+        assert_eq!(
+            u64::from(root.jiffies_hz),
+            kernel::time::msecs_to_jiffies(1000) as u64
+        );
         drop(rig);
         Ok(())
     }
