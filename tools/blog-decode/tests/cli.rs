@@ -629,7 +629,7 @@ fn exit_status_is_0_1_or_2() {
         (&["--json", "--csv", "snap"], 2, "--csv"),
         (&["--time", "tea", "snap"], 2, "tea"),
         (&["absent"], 2, "absent"),
-        (&["."], 2, "is a directory"),
+        (&["."], 2, "has no recordings"),
         (&["empty"], 2, "the file is empty"),
         (&["text"], 2, "not a BLog snapshot"),
         (&["head"], 2, "nothing in it is whole"),
