@@ -19,9 +19,10 @@
 #include <linux/notifier.h>
 #include <linux/sched.h>
 #include <asm/debugreg.h>
-#include <asm/nmi.h>
 #include <asm/processor-flags.h>
 
+/* linux/nmi.h, for watchdogs, has it only now and then. */
+#include "asm/nmi.h"
 #include "blog_crash.h"
 
 static struct task_struct *crash_stepper;
