@@ -110,6 +110,13 @@ impl Truth {
         Some(all.get(&writer).copied().unwrap_or(0))
     }
 
+    /// Whether writers of this kind have logged at all.
+    pub fn logged_by(&self, kind: &str) -> bool {
+        let is_one = |writer| self.writers.get(writer).is_some_and(|w| w.kind == kind);
+        let mut all = self.attempted.values().flatten();
+        all.any(|(writer, records)| *records > 0 && is_one(writer))
+    }
+
     /// How many records there were for a component; `None` where that is not known.
     pub fn total(&self, component: &str) -> Option<u64> {
         let known: u64 = self

@@ -564,9 +564,11 @@ fn a_kind_of_writer_that_is_not_there_is_missed() {
     case.passes();
     case.options.kinds.push("nmi".into());
     case.fails("kind of writer", "no record of nmi");
-    // Turned knobs are no excuse for what never logged.
+    // Turned knobs are no excuse for what never logged, but for what is overwritten.
     case.options.flipped = true;
     case.fails("kind of writer", "no record of nmi");
+    case.truth += "component torture_keep\n77 nmi 0 -1 5\n";
+    assert!(!case.verify().1.has("kind of writer"));
 }
 
 #[test]
