@@ -20,6 +20,8 @@ PAGE = 4096
 # Address space; the library maps nothing, and reads page by page.
 MOST = 512 << 20
 SECONDS = 120
+# So many cases have an effect, wherever the dump has what.
+ENOUGH = 100
 # In the dump's memory: where BLog's root, components, memories and records are.
 MARKS = re.compile(rb"BLOGROOT|OCLB|BLCO|EMLB|BLME|works.{0,8}abcdef", re.S)
 # The extractor's last line.
@@ -143,7 +145,8 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
             file.truncate(cut)
         damage.extract(dump, f"cut at {cut}", plain)
     whole, partial, none = (damage.counts.get(status, 0) for status in (0, 1, 2))
-    if not partial or not none:
+    # Few cases may all miss what BLog has: where, depends on the dump.
+    if cases >= ENOUGH and (not partial or not none):
         raise Wrong(f"{whole} whole, {partial} partial, {none} refused: damage without effect")
     return (f"{cases} damaged ones: {whole} whole, {partial} in part, {none} refused;"
             f" {damage.fewer} with records missing")
