@@ -54,10 +54,7 @@ use crate::{
         Source, //
     },
     sort::sort_by_key,
-    task::{
-        self,
-        Writer, //
-    }, //
+    task, //
 };
 
 /// How often the newer pages of a ring are looked for, after its writer has taken some away.
@@ -92,15 +89,7 @@ fn list_rings(state: &State, inner: &Inner, list: &mut KVVec<ListedRing>) -> Res
     let Some((memory, owned)) = inner.memory() else {
         return Ok(());
     };
-    let mut writers = KVVec::new();
-    let mut result = Ok(());
-    task::for_each_writer(state.slot(), |writer| {
-        if result.is_ok() {
-            result = writers.push(writer, GFP_KERNEL);
-        }
-    });
-    result?;
-    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
+    let writers = task::writers(state.slot())?;
 
     for id in 0..owned.rings() {
         let Some(mut info) = info_of(memory, id) else {

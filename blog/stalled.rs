@@ -42,10 +42,7 @@ use crate::{
     snapshot::info_of,
     sort::sort_by_key,
     stats::put,
-    task::{
-        self,
-        Writer, //
-    }, //
+    task, //
 };
 
 /// A line of the file.
@@ -104,15 +101,7 @@ fn list(state: &State, inner: &Inner, lines: &mut KVVec<Line>) -> Result {
     let Some((memory, owned)) = inner.memory() else {
         return Ok(());
     };
-    let mut writers = KVVec::new();
-    let mut result = Ok(());
-    task::for_each_writer(state.slot(), |writer| {
-        if result.is_ok() {
-            result = writers.push(writer, GFP_KERNEL);
-        }
-    });
-    result?;
-    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
+    let writers = task::writers(state.slot())?;
 
     let first = lines.len();
     for id in 0..owned.rings() {

@@ -46,7 +46,8 @@ use crate::{
     clock,
     component::State,
     glue,
-    pool::stack::Stack, //
+    pool::stack::Stack,
+    sort::sort_by_key, //
 };
 
 /// Tables that are allocated together: about 32 KiB.
@@ -299,6 +300,20 @@ pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
         drop(guard);
         f(writer);
     }
+}
+
+/// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
+pub(crate) fn writers(slot: u8) -> Result<KVVec<Writer>> {
+    let mut writers = KVVec::new();
+    let mut result = Ok(());
+    for_each_writer(slot, |writer| {
+        if result.is_ok() {
+            result = writers.push(writer, GFP_KERNEL);
+        }
+    });
+    result?;
+    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
+    Ok(writers)
 }
 
 /// The next task that has a ring of the component in `slot`, or of any where that is `None`.
