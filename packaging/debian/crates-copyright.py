@@ -16,13 +16,10 @@ import subprocess
 import sys
 import textwrap
 
-# What we choose of alternatives, best first.
-KNOWN = ("MIT", "BSD-3-Clause", "Zlib", "Apache-2.0")
+# What we choose of alternatives, best first. Apache-2.0 alone is none: it doesn't go
+# with GPL-2.0-only.
+KNOWN = ("MIT", "BSD-3-Clause", "Zlib")
 MIT_START = "Permission is hereby granted"
-COMMON = {
-    "Apache-2.0": "On Debian systems, the text of the Apache License, version 2.0, is in\n"
-    "/usr/share/common-licenses/Apache-2.0.",
-}
 
 
 def metadata(manifest, triple):
@@ -92,9 +89,7 @@ def main():
         print(f"\nFiles: crates/{package['name']}-{package['version']}/*")
         print("Copyright: " + "\n ".join(holders(package, text)))
         print(f"License: {license}")
-        if license in COMMON:
-            texts[license] = COMMON[license]
-        elif license == "MIT" and text:
+        if license == "MIT" and text:
             # The permission and the disclaimer are the same words everywhere.
             body = re.sub(r"\s+", " ", text[text.index(MIT_START):]).strip()
             texts.setdefault(license, textwrap.fill(body, 78))

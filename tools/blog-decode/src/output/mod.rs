@@ -10,6 +10,7 @@ pub mod digits;
 pub mod html;
 pub mod json;
 pub mod perfetto;
+mod proto;
 pub mod template;
 pub mod text;
 

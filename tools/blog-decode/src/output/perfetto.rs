@@ -12,13 +12,14 @@
 
 use std::collections::HashMap;
 
-use prost::encoding::{
-    self as proto,
-    WireType, //
-};
-
 use super::{
     level_name,
+    proto::{
+        int,
+        message,
+        string,
+        uint, //
+    },
     text::loss, //
 };
 use crate::{
@@ -70,7 +71,7 @@ mod track {
 mod event {
     pub(super) const ANNOTATION: u32 = 4;
     pub(super) const TYPE: u32 = 9;
-    pub(super) const TYPE_INSTANT: i32 = 3;
+    pub(super) const TYPE_INSTANT: u64 = 3;
     pub(super) const TRACK: u32 = 11;
     pub(super) const CATEGORY: u32 = 22;
     pub(super) const NAME: u32 = 23;
@@ -91,12 +92,12 @@ mod annotation {
 }
 
 /// `BUILTIN_CLOCK_REALTIME`, `BUILTIN_CLOCK_BOOTTIME`.
-const REALTIME: u32 = 1;
-const BOOTTIME: u32 = 6;
+const REALTIME: u64 = 1;
+const BOOTTIME: u64 = 6;
 /// All packets are of one writer.
-const SEQUENCE: u32 = 1;
+const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, of the first packet.
-const STATE_CLEARED: u32 = 1;
+const STATE_CLEARED: u64 = 1;
 
 /// A track, which is described before its first event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -123,19 +124,6 @@ pub struct Perfetto {
     text: Vec<u8>,
 }
 
-fn message(tag: u32, body: &[u8], out: &mut Vec<u8>) {
-    proto::encode_key(tag, WireType::LengthDelimited, out);
-    proto::encode_varint(body.len() as u64, out);
-    out.extend_from_slice(body);
-}
-
-fn string(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => message(tag, bytes, out),
-        Err(_) => message(tag, String::from_utf8_lossy(bytes).as_bytes(), out),
-    }
-}
-
 impl Perfetto {
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
@@ -149,8 +137,8 @@ impl Perfetto {
         let track = self.track(entry, out);
         let mut body = std::mem::take(&mut self.body);
         body.clear();
-        proto::int32::encode(event::TYPE, &event::TYPE_INSTANT, &mut body);
-        proto::uint64::encode(event::TRACK, &track, &mut body);
+        uint(event::TYPE, event::TYPE_INSTANT, &mut body);
+        uint(event::TRACK, track, &mut body);
         match &entry.content {
             Content::Record(r) => self.record(entry, r, &mut body),
             Content::Loss { cause, count } => {
@@ -173,9 +161,9 @@ impl Perfetto {
         }
         self.inner.clear();
         let inner = &mut self.inner;
-        proto::uint64::encode(packet::TIMESTAMP, &time, inner);
-        proto::uint32::encode(packet::CLOCK_ID, &BOOTTIME, inner);
-        proto::uint32::encode(packet::SEQUENCE_ID, &SEQUENCE, inner);
+        uint(packet::TIMESTAMP, time, inner);
+        uint(packet::CLOCK_ID, BOOTTIME, inner);
+        uint(packet::SEQUENCE_ID, SEQUENCE, inner);
         message(packet::TRACK_EVENT, &body, inner);
         message(TRACE_PACKET, inner, out);
         self.body = body;
@@ -193,20 +181,20 @@ impl Perfetto {
         let inner = &mut self.inner;
         string(event::LOCATION_FILE, site.file.as_bytes(), inner);
         string(event::LOCATION_FUNCTION, site.module.as_bytes(), inner);
-        proto::uint32::encode(event::LOCATION_LINE, &site.line, inner);
+        uint(event::LOCATION_LINE, site.line.into(), inner);
         message(event::LOCATION, inner, body);
         let Ok(template) = &site.template else { return };
         for (name, value, _) in template.arguments(r.payload, r.slots) {
             inner.clear();
             string(annotation::NAME, name.as_bytes(), inner);
             match value.view() {
-                View::Bool(b) => proto::bool::encode(annotation::BOOL, &b, inner),
-                View::Pointer(p) => proto::uint64::encode(annotation::POINTER, &p, inner),
+                View::Bool(b) => uint(annotation::BOOL, b.into(), inner),
+                View::Pointer(p) => uint(annotation::POINTER, p, inner),
                 View::Uint(n) if u64::try_from(n).is_ok() => {
-                    proto::uint64::encode(annotation::UINT, &(n as u64), inner);
+                    uint(annotation::UINT, n as u64, inner);
                 }
                 View::Int(n) if i64::try_from(n).is_ok() => {
-                    proto::int64::encode(annotation::INT, &(n as i64), inner);
+                    int(annotation::INT, n as i64, inner);
                 }
                 _ => {
                     self.text.clear();
@@ -266,7 +254,7 @@ impl Perfetto {
         }
         let key = Key::Process(file, task.tgid);
         let parent = self.describe(key, None, out, |inner, d| {
-            proto::int32::encode(track::PROCESS_PID, &task.tgid, inner);
+            int(track::PROCESS_PID, task.tgid.into(), inner);
             if task.pid == task.tgid {
                 let name = [host.as_bytes(), until_nul(&task.comm)].concat();
                 string(track::PROCESS_NAME, &name, inner);
@@ -275,8 +263,8 @@ impl Perfetto {
         });
         let key = Key::Thread(file, task.pid);
         self.describe(key, Some(parent), out, |inner, d| {
-            proto::int32::encode(track::THREAD_PID, &task.tgid, inner);
-            proto::int32::encode(track::THREAD_TID, &task.pid, inner);
+            int(track::THREAD_PID, task.tgid.into(), inner);
+            int(track::THREAD_TID, task.pid.into(), inner);
             let name = [host.as_bytes(), until_nul(&task.comm)].concat();
             string(track::THREAD_NAME, &name, inner);
             message(track::THREAD, inner, d);
@@ -296,13 +284,13 @@ impl Perfetto {
         let uuid = self.tracks.len() as u64 + 1;
         self.tracks.insert(key, uuid);
         let (mut inner, mut descriptor) = (Vec::new(), Vec::new());
-        proto::uint64::encode(track::UUID, &uuid, &mut descriptor);
+        uint(track::UUID, uuid, &mut descriptor);
         if let Some(parent) = parent {
-            proto::uint64::encode(track::PARENT, &parent, &mut descriptor);
+            uint(track::PARENT, parent, &mut descriptor);
         }
         fill(&mut inner, &mut descriptor);
         inner.clear();
-        proto::uint32::encode(packet::SEQUENCE_ID, &SEQUENCE, &mut inner);
+        uint(packet::SEQUENCE_ID, SEQUENCE, &mut inner);
         message(packet::TRACK_DESCRIPTOR, &descriptor, &mut inner);
         message(TRACE_PACKET, &inner, out);
         uuid
@@ -314,13 +302,13 @@ fn clocks(boot: u64, real: u64, out: &mut Vec<u8>) {
     let mut snapshot = Vec::new();
     for (id, time) in [(BOOTTIME, boot), (REALTIME, real)] {
         let mut clock = Vec::new();
-        proto::uint32::encode(1, &id, &mut clock);
-        proto::uint64::encode(2, &time, &mut clock);
+        uint(1, id, &mut clock);
+        uint(2, time, &mut clock);
         message(1, &clock, &mut snapshot);
     }
     let mut packet = Vec::new();
-    proto::uint32::encode(packet::SEQUENCE_ID, &SEQUENCE, &mut packet);
-    proto::uint32::encode(packet::SEQUENCE_FLAGS, &STATE_CLEARED, &mut packet);
+    uint(packet::SEQUENCE_ID, SEQUENCE, &mut packet);
+    uint(packet::SEQUENCE_FLAGS, STATE_CLEARED, &mut packet);
     message(packet::CLOCK_SNAPSHOT, &snapshot, &mut packet);
     message(TRACE_PACKET, &packet, out);
 }
