@@ -468,7 +468,7 @@ mod tests {
             id: 1,
             ring: None,
             file: 0,
-            pages: Vec::new(),
+            runs: Vec::new(),
             from: 0,
             since: 0,
         };

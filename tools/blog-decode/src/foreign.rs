@@ -113,7 +113,7 @@ impl Log {
                 id: 0,
                 ring: None,
                 file,
-                pages: Vec::new(),
+                runs: Vec::new(),
                 from: 0,
                 since: 0,
             },

@@ -35,23 +35,23 @@ use crate::{
     },
     snapshot::{
         parse_section_header,
+        run::{
+            seq,
+            Run, //
+        },
         scan::{
             changes_hands,
             Part,
             Sections, //
         },
-        PageRef,
         Snapshot,
         ALIGN,
         FILE_HEADER,
         SECTION_HEADER, //
     },
-    wire::{
-        record::SEQ_MASK,
-        snapshot::{
-            ClockPair,
-            Ring, //
-        }, //
+    wire::snapshot::{
+        ClockPair,
+        Ring, //
     },
 };
 
@@ -248,11 +248,12 @@ impl<'w> Live<'w> {
         self.payload.extend_from_slice(&bytes[body..body + len]);
         let place = feed.at + SECTION_HEADER as u64;
         feed.at += (end - at) as u64;
+        let after = feed.at;
         let clocks = feed.sections.clocks;
         match feed.sections.take(file, &header, place, &self.payload) {
             Part::None => {}
             Part::Ring(ring) => self.ring(i, ring),
-            Part::Page(id, page) => self.page(i, id, page),
+            Part::Page(id, page) => self.page(i, id, Run::one(id, page, after, 0)),
         }
         if self.feeds[i].sections.clocks != clocks {
             if clocks == 0 {
@@ -304,7 +305,7 @@ impl<'w> Live<'w> {
             id: id.1,
             ring,
             file: i,
-            pages: Vec::new(),
+            runs: Vec::new(),
             from: 0,
             since: 0,
         };
@@ -325,8 +326,9 @@ impl<'w> Live<'w> {
         Some(at)
     }
 
-    fn page(&mut self, i: usize, id: (u32, u32), page: PageRef) {
-        let seq = page.info.seq & SEQ_MASK;
+    fn page(&mut self, i: usize, id: (u32, u32), run: Run) {
+        let page = &run.first;
+        let seq = seq(page);
         let begins = self.feeds[i]
             .last
             .is_some_and(|(ring, last)| id < ring || id == ring && seq == last);
@@ -341,7 +343,7 @@ impl<'w> Live<'w> {
             return;
         };
         if let Some(slot) = self.slots[at].as_mut() {
-            slot.stream.pages.push((i, page));
+            slot.stream.runs.push((i, run));
             if !mem::replace(&mut slot.has_news, true) {
                 self.news.push(at);
             }

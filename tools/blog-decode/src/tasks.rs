@@ -36,7 +36,10 @@ use crate::{
         Stream, //
     },
     sidetable::SiteMap,
-    snapshot::Snapshot,
+    snapshot::{
+        run::end_of,
+        Snapshot, //
+    },
     wire::{
         record::Context,
         snapshot::{
@@ -248,18 +251,26 @@ fn owner(stream: &Stream) -> Option<Key> {
 }
 
 /// Leaves of a ring its last `records` records.
-fn cut(stream: &mut Stream, records: usize) {
+fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
     let mut left = records as u64;
-    let mut from = stream.pages.len();
+    let mut from = stream.runs.len();
     while from > 0 && left > 0 {
         from -= 1;
-        left = left.saturating_sub(stream.pages[from].1.info.records().into());
+        let (file, run) = &mut stream.runs[from];
+        let until = end_of(&run.last).saturating_sub(left);
+        left = left.saturating_sub(run.records());
+        if left == 0 {
+            // It has some for each page that is left.
+            *run = run
+                .skip(&files[*file], |p| end_of(p) <= until)
+                .unwrap_or(*run);
+        }
     }
     // Of a page that another file has more of, or that is in pieces, all pieces are needed; they
     // are few.
-    stream.pages.drain(..from);
-    if let Some((_, first)) = stream.pages.first() {
-        stream.from = stream.from.max(first.info.first);
+    stream.runs.drain(..from);
+    if let Some((_, run)) = stream.runs.first() {
+        stream.from = stream.from.max(run.first.info.first);
     }
 }
 
@@ -327,7 +338,7 @@ pub fn collect(
     });
     for stream in &mut streams {
         if stream.shared().is_none() {
-            cut(stream, wanted.records);
+            cut(stream, file, wanted.records);
         }
     }
 

@@ -57,9 +57,9 @@ fn a_capture_may_stop_anywhere() {
         assert!(!file.damage.any(), "{len}: {:?}", file.damage);
         // What is whole is there. Padding may be missing.
         let whole = ends[1..].iter().filter(|end| **end <= len + 7).count();
-        let pieces = &file.rings[0].pages;
-        assert!(pieces.len() <= whole);
-        assert!(pieces.len() >= ends[1..].iter().filter(|end| **end <= len).count());
+        let pieces = file.rings[0].pages() as usize;
+        assert!(pieces <= whole);
+        assert!(pieces >= ends[1..].iter().filter(|end| **end <= len).count());
     }
     // In a snapshot, that is damage.
     let mut snapshot = bytes;
@@ -77,7 +77,7 @@ fn damage_in_the_middle_of_a_capture_is_damage() {
         let mut bytes = bytes.clone();
         bytes[at] ^= 0x20;
         let file = read(&bytes).unwrap();
-        let padding = file.rings[0].pages.len() == 3;
+        let padding = file.rings[0].pages() == 3;
         assert_eq!(file.damage.any(), !padding, "{at}");
     }
     // So are bytes at its end that no section starts with.
@@ -98,7 +98,7 @@ fn the_last_section_of_a_ring_counts() {
     let file = read(&as_stream(b.bytes)).unwrap();
     assert_eq!(file.rings.len(), 1);
     assert_eq!(file.rings[0].ring.unwrap().lost[0], 5);
-    assert_eq!(file.rings[0].pages.len(), 2);
+    assert_eq!(file.rings[0].pages(), 2);
 }
 
 #[test]
@@ -116,11 +116,13 @@ fn a_ring_that_changes_hands_is_another_ring() {
     let found: Vec<_> = file
         .rings
         .iter()
-        .map(|r| (r.ring.unwrap().pid, u64::from(r.pages[0].info.records())))
+        .map(|r| {
+            (
+                r.ring.unwrap().pid,
+                u64::from(r.runs[0].first.info.records()),
+            )
+        })
         .collect();
     assert_eq!(found, owners);
-    assert!(file
-        .rings
-        .iter()
-        .all(|r| r.id == (1, 3) && r.pages.len() == 1));
+    assert!(file.rings.iter().all(|r| r.id == (1, 3) && r.pages() == 1));
 }

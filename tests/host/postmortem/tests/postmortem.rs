@@ -245,16 +245,18 @@ fn records(snapshot: &Snapshot) -> Vec<(i32, Vec<u64>)> {
     let mut all = Vec::new();
     for ring in &snapshot.rings {
         let (mut read, mut numbers, mut bytes) = (Read::default(), Vec::new(), Vec::new());
-        for page in &ring.pages {
-            snapshot.read_page(page, &mut bytes).unwrap();
-            let (info, before) = (page_info(&bytes), read.records.len());
-            read.page(&info, &bytes);
-            for (ordinal, (_, site, payload)) in (info.first..).zip(&read.records[before..]) {
-                assert_eq!(*site, 7);
-                let number = u64::from_ne_bytes(payload.as_slice().try_into().unwrap());
-                assert_eq!(number, ordinal, "ring {:?}", ring.id);
-                assert!(numbers.last().is_none_or(|last| *last < number));
-                numbers.push(number);
+        for run in &ring.runs {
+            let mut steps = run.steps();
+            while steps.next(run, snapshot, Some(&mut bytes)).is_some() {
+                let (info, before) = (page_info(&bytes), read.records.len());
+                read.page(&info, &bytes);
+                for (ordinal, (_, site, payload)) in (info.first..).zip(&read.records[before..]) {
+                    assert_eq!(*site, 7);
+                    let number = u64::from_ne_bytes(payload.as_slice().try_into().unwrap());
+                    assert_eq!(number, ordinal, "ring {:?}", ring.id);
+                    assert!(numbers.last().is_none_or(|last| *last < number));
+                    numbers.push(number);
+                }
             }
         }
         all.push((ring.ring.unwrap().pid, numbers));

@@ -583,8 +583,9 @@ fn history(files: &[Snapshot], options: &Options, report: &mut Report) {
     for (component, pages) in &options.history {
         let (mut full, mut least) = (0, u64::MAX);
         for file in files {
-            for stream in unite(std::slice::from_ref(file), |name| name == component) {
-                let infos: Vec<_> = stream.pages.iter().map(|(_, p)| p.info).collect();
+            let one = std::slice::from_ref(file);
+            for stream in unite(one, |name| name == component) {
+                let infos: Vec<_> = stream.pages(one).map(|(_, p)| p.info).collect();
                 // A ring that has overwritten nothing has all of its history.
                 if infos.first().is_none_or(|page| page.first == 0) {
                     continue;

@@ -198,7 +198,7 @@ impl Reader<'_, '_> {
         let mut bytes = Vec::new();
         let mut clock_before = 0;
         let mut expected: Option<u64> = None;
-        for (file, page) in &self.stream.pages {
+        for (file, page) in self.stream.pages(self.against.files) {
             let info = &page.info;
             // A capture of a stream has a page in pieces.
             if self.page != info.seq {
@@ -211,8 +211,8 @@ impl Reader<'_, '_> {
                 None => self.content.first = info.first,
                 Some(end) => self.content.holes += info.first.saturating_sub(end),
             }
-            if self.against.files[*file]
-                .read_page(page, &mut bytes)
+            if self.against.files[file]
+                .read_page(&page, &mut bytes)
                 .is_err()
             {
                 self.fail("unreadable page", String::new);
@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
                             self.fail("time goes back", || format!("record {ordinal}"));
                         }
                         clock_before = clock;
-                        self.record(*file, site, ordinal, &bytes[at..at + len]);
+                        self.record(file, site, ordinal, &bytes[at..at + len]);
                     }
                     Item::Lost { cause, count, .. } => {
                         if let Some(told) = self.content.told.get_mut(usize::from(cause)) {

@@ -5,10 +5,10 @@
 //! A [`Cursor`] can stop where there are no more pages, and go on when some have come.
 
 use super::{
-    unite::end_of,
     Cause,
     Counts,
     Event,
+    Place,
     Stream,
     What,
     LAG, //
@@ -19,11 +19,15 @@ use crate::{
         Walk,
         Writer, //
     },
-    snapshot::Snapshot,
-    wire::record::{
-        LOST_CAUSES,
-        SEQ_MASK, //
-    }, //
+    snapshot::{
+        run::{
+            end_of,
+            seq, //
+        },
+        PageRef,
+        Snapshot, //
+    },
+    wire::record::LOST_CAUSES, //
 };
 
 /// What a cursor is at.
@@ -46,7 +50,10 @@ enum Next {
 pub(crate) struct Cursor {
     /// File of the current page.
     file: usize,
-    next_page: usize,
+    /// Where the next page is.
+    place: Place,
+    /// The page before that.
+    before: Option<PageRef>,
     page: Vec<u8>,
     walk: Option<Walk>,
     /// Ordinal that the next page should start with.
@@ -76,7 +83,8 @@ impl Cursor {
     pub(crate) fn new(stream: &Stream) -> Self {
         Self {
             file: stream.file,
-            next_page: 0,
+            place: Place::default(),
+            before: None,
             page: Vec::new(),
             walk: None,
             expected: stream.from,
@@ -118,15 +126,15 @@ impl Cursor {
     /// others is.
     pub(crate) fn forget(&mut self, stream: &mut Stream) -> Option<u64> {
         // The one before the next says what is missing between them.
-        let done = self.next_page.saturating_sub(1);
+        let done = self.place.run.saturating_sub(1);
         if done > 0 {
-            stream.pages.drain(..done);
-            self.next_page -= done;
+            stream.runs.drain(..done);
+            self.place.run -= done;
             // They can't be asked any more what they have told of.
             self.has_gap = true;
         }
-        let next = stream.pages.get(self.next_page);
-        next.map(|(_, page)| page.offset)
+        let next = stream.runs.get(self.place.run);
+        next.map(|(_, run)| run.first.offset)
     }
 
     /// The clock by which its current event is put in order, if it is at one.
@@ -211,7 +219,7 @@ impl Cursor {
                         loss(self.clock, Cause::Damaged, missing)
                     }
                 },
-                None if self.next_page < stream.pages.len() => self.open_page(stream, files),
+                None if self.place.run < stream.runs.len() => self.open_page(stream, files),
                 None if ended => return self.at_end(stream, files),
                 None => return None,
             };
@@ -223,17 +231,12 @@ impl Cursor {
 
     /// Goes to the next page; the answer is what lies between it and the one before.
     fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
-        let (file, page) = &stream.pages[self.next_page];
-        let before = self.next_page.checked_sub(1).map(|i| &stream.pages[i].1);
+        let (file, page) = self.place.next(stream, files, Some(&mut self.page))?;
+        let before = self.before.replace(page);
         let info = &page.info;
-        let is_same_page = before.is_some_and(|b| (b.info.seq ^ info.seq) & SEQ_MASK == 0);
-        self.next_page += 1;
-        self.file = *file;
+        let is_same_page = before.is_some_and(|b| seq(&b) == seq(&page));
+        self.file = file;
         self.clock = info.base;
-        // What can't be read any more counts as damaged by the walk.
-        if files[*file].read_page(page, &mut self.page).is_err() {
-            self.page.clear();
-        }
         let walk = Walk::new(info, self.page.len());
         let mut gap = info.first.saturating_sub(self.expected);
         self.had = match is_same_page || before.is_none() {
@@ -244,7 +247,7 @@ impl Cursor {
             // A page of a shared ring says at its start who writes.
             self.writer = None;
         }
-        self.expected = end_of(page);
+        self.expected = end_of(&page);
         self.lag = lag_at(walk, &self.page).min(gap);
         gap -= self.lag;
         self.walk = Some(walk);
@@ -269,11 +272,8 @@ impl Cursor {
         if told.iter().all(|n| *n == 0) {
             return Vec::new();
         }
-        let mut bytes = Vec::new();
-        for (file, page) in &stream.pages {
-            if files[*file].read_page(page, &mut bytes).is_err() {
-                continue;
-            }
+        let (mut place, mut bytes) = (Place::default(), Vec::new());
+        while let Some((_, page)) = place.next(stream, files, Some(&mut bytes)) {
             let mut walk = Walk::new(&page.info, bytes.len());
             while let Some(item) = walk.next(&bytes) {
                 let is_old = page.info.first.saturating_add(walk.seen()) < stream.from;
@@ -290,8 +290,9 @@ impl Cursor {
 
     /// Why records are missing before the first page that there is.
     fn cause_at_start(stream: &Stream, files: &[Snapshot]) -> Cause {
-        let had = stream.ring.as_ref().map_or(0, |r| r.pages as usize);
-        if files[stream.file].damage.any() && had > stream.pages.len() {
+        let had = stream.ring.as_ref().map_or(0, |r| r.pages.into());
+        let count: u64 = stream.runs.iter().map(|(_, run)| run.count).sum();
+        if files[stream.file].damage.any() && had > count {
             Cause::Missing
         } else {
             Cause::Overwritten
@@ -307,7 +308,7 @@ impl Cursor {
             self.untold += 1;
             let found = match i.checked_sub(1) {
                 None => {
-                    let cause = if stream.pages.is_empty() {
+                    let cause = if stream.runs.is_empty() {
                         Self::cause_at_start(stream, files)
                     } else {
                         Cause::Missing
@@ -320,7 +321,7 @@ impl Cursor {
                 }
                 Some(cause) => {
                     // Without any page, nothing has been told yet.
-                    let told = match stream.pages.is_empty() {
+                    let told = match stream.runs.is_empty() {
                         true => 0,
                         false => ring.told[cause],
                     };

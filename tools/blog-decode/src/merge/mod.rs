@@ -26,6 +26,10 @@ use crate::{
         Writer, //
     },
     snapshot::{
+        run::{
+            Run,
+            Steps, //
+        },
         PageRef,
         Snapshot, //
     },
@@ -57,7 +61,7 @@ pub struct Stream {
     /// Index of the file which that is from.
     pub file: usize,
     /// Its pages with their files, oldest first.
-    pub pages: Vec<(usize, PageRef)>,
+    pub runs: Vec<(usize, Run)>,
     /// Ordinal of the first record that counts, and a clock that isn't after it.
     pub from: u64,
     /// See `from`.
@@ -102,6 +106,50 @@ impl Stream {
                 task: self.owner(),
             },
         }
+    }
+}
+
+impl Stream {
+    /// Goes through its pages.
+    pub fn pages<'a>(
+        &'a self,
+        files: &'a [Snapshot],
+    ) -> impl Iterator<Item = (usize, PageRef)> + 'a {
+        let mut place = Place::default();
+        std::iter::from_fn(move || place.next(self, files, None))
+    }
+}
+
+/// How many records there are in all of them.
+pub fn records(streams: &[Stream]) -> u64 {
+    let runs = streams.iter().flat_map(|stream| &stream.runs);
+    runs.fold(0, |sum, (_, run)| sum.saturating_add(run.records()))
+}
+
+/// A position in the pages of a ring.
+#[derive(Default)]
+struct Place {
+    run: usize,
+    steps: Option<Steps>,
+}
+
+impl Place {
+    /// Goes to the next page, and reads it if its bytes are wanted; the answer is its file, and what
+    /// it is.
+    fn next(
+        &mut self,
+        stream: &Stream,
+        files: &[Snapshot],
+        bytes: Option<&mut Vec<u8>>,
+    ) -> Option<(usize, PageRef)> {
+        let (file, run) = stream.runs.get(self.run)?;
+        let steps = self.steps.get_or_insert_with(|| run.steps());
+        let page = steps.next(run, &files[*file], bytes)?;
+        if steps.left == 0 {
+            self.run += 1;
+            self.steps = None;
+        }
+        Some((*file, page))
     }
 }
 

@@ -11,15 +11,17 @@ use std::{
 use super::Stream;
 use crate::{
     snapshot::{
+        run::{
+            end_of,
+            follows,
+            seq,
+            Run, //
+        },
         text,
-        PageRef,
         RingPages,
         Snapshot, //
     },
-    wire::record::{
-        LOST_CAUSES,
-        SEQ_MASK, //
-    }, //
+    wire::record::LOST_CAUSES, //
 };
 
 /// What tells rings apart: boot, component, which of those of the same name, ring id, owner.
@@ -62,7 +64,7 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
                     id: ring.id.1,
                     ring: None,
                     file: i,
-                    pages: Vec::new(),
+                    runs: Vec::new(),
                     from: 0,
                     since: 0,
                 });
@@ -76,11 +78,11 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
                     stream.file = i;
                 }
             }
-            stream.pages.extend(ring.pages.iter().map(|p| (i, *p)));
+            stream.runs.extend(ring.runs.iter().map(|run| (i, *run)));
         }
     }
     for stream in &mut streams {
-        unite_pages(&mut stream.pages);
+        unite_runs(files, &mut stream.runs);
     }
     streams
 }
@@ -106,13 +108,13 @@ pub fn newer(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             id: ring.id.1,
             ring: ring.ring,
             file: 1,
-            pages: ring.pages.iter().map(|p| (1, *p)).collect(),
+            runs: ring.runs.iter().map(|run| (1, *run)).collect(),
             from: 0,
             since: 0,
         };
-        unite_pages(&mut stream.pages);
+        unite_runs(files, &mut stream.runs);
         if let Some(old) = before.get(&key(1, new, ring)) {
-            stream.leave_out(old);
+            stream.leave_out(old, new);
         }
         streams.push(stream);
     }
@@ -120,26 +122,28 @@ pub fn newer(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
 }
 
 impl Stream {
-    /// Leaves out what an earlier file has.
-    fn leave_out(&mut self, old: &RingPages) {
-        let seq = |p: &PageRef| p.info.seq & SEQ_MASK;
-        let last = old.pages.iter().max_by_key(|p| seq(p));
+    /// Leaves out what an earlier file has; `file` is the one that this is from.
+    fn leave_out(&mut self, old: &RingPages, file: &Snapshot) {
+        let last = old.runs.iter().map(|run| &run.last).max_by_key(|p| seq(p));
         let from = last.map_or(0, end_of);
-        let now = self
-            .pages
-            .iter()
-            .find(|(_, p)| last.is_some_and(|l| seq(p) == seq(l)));
+        let now = last.and_then(|l| {
+            let mut rest = self.runs.iter();
+            let rest = rest.find_map(|(_, run)| run.skip(file, |p| seq(p) < seq(l)));
+            rest.map(|run| run.first).filter(|p| seq(p) == seq(l))
+        });
         // `clear` counts records anew: then all that is here is new.
         let is_cleared = self.ring.is_some_and(|r| r.records < from)
             || last
                 .zip(now)
-                .is_some_and(|(l, (_, n))| l.info.first != n.info.first);
+                .is_some_and(|(l, n)| l.info.first != n.info.first);
         if is_cleared {
             return;
         }
         self.from = from;
         self.since = last.map_or(0, |p| p.info.base);
-        self.pages.retain(|(_, p)| end_of(p) > from);
+        let runs = self.runs.iter();
+        let new = runs.filter_map(|(i, run)| Some((*i, run.skip(file, |p| end_of(p) <= from)?)));
+        self.runs = new.collect();
         if let (Some(ring), Some(old)) = (&mut self.ring, &old.ring) {
             for i in 0..LOST_CAUSES {
                 ring.lost[i] = ring.lost[i].saturating_sub(old.lost[i]);
@@ -149,55 +153,92 @@ impl Stream {
     }
 }
 
-/// Ordinal after the last record of a page.
-pub(super) fn end_of(page: &PageRef) -> u64 {
-    page.info.first.saturating_add(page.info.records().into())
+/// Puts a ring's pages in order, and takes out what is there twice.
+///
+/// Runs of different pages stay as they are. Those that overlap are taken apart, page by page.
+fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
+    // Stable: pieces stay in the order of their file.
+    runs.sort_by_key(|(file, run)| (seq(&run.first), *file));
+    let mut united: Vec<(usize, Run)> = Vec::with_capacity(runs.len());
+    let mut rest = runs.as_slice();
+    while let Some(((_, first), others)) = rest.split_first() {
+        let mut last = seq(&first.last);
+        let overlap = others.iter().take_while(|(_, run)| {
+            let is_in = seq(&run.first) <= last;
+            last = last.max(seq(&run.last));
+            is_in
+        });
+        let (group, others) = rest.split_at(1 + overlap.count());
+        rest = others;
+        let goes_on = |w: &[(usize, Run)]| w[0].0 == w[1].0 && follows(&w[0].1.last, &w[1].1.first);
+        if group.windows(2).all(goes_on) {
+            united.extend_from_slice(group);
+            continue;
+        }
+        for (file, page) in unite_pages(taken_apart(files, group)) {
+            let is_more = |(of, run): &mut (usize, Run)| *of == file && run.append_next(&page);
+            if !united.last_mut().is_some_and(is_more) {
+                united.push((file, page));
+            }
+        }
+    }
+    *runs = united;
 }
 
-/// Puts a ring's pages in order, and takes out what is there twice.
+/// A run for each page.
+fn taken_apart(files: &[Snapshot], runs: &[(usize, Run)]) -> Vec<(usize, Run)> {
+    let mut pages = Vec::new();
+    for (file, run) in runs {
+        pages.extend(run.pages(&files[*file]).map(|page| (*file, page)));
+    }
+    pages.sort_by_key(|(file, p)| (seq(&p.first), *file));
+    pages
+}
+
+/// Takes out what is there twice.
 ///
 /// A ring's page numbers never repeat. A capture of a stream has a page in pieces, which go on
 /// where the one before has ended. Of the same page, the file that has the most of its records
 /// counts: another was made earlier, or lacks what has been cleared since. What others have before
 /// and after that is used too, unless `clear` has come between: it counts records anew, so that
 /// ordinals and time disagree.
-fn unite_pages(pages: &mut Vec<(usize, PageRef)>) {
-    // Stable: pieces stay in the order of their file.
-    pages.sort_by_key(|(file, p)| (p.info.seq & SEQ_MASK, *file));
+fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
     let mut united = Vec::with_capacity(pages.len());
-    for page in pages.chunk_by(|(_, a), (_, b)| (a.info.seq ^ b.info.seq) & SEQ_MASK == 0) {
+    for page in pages.chunk_by(|(_, a), (_, b)| seq(&a.first) == seq(&b.first)) {
         if let [one] = page {
             united.push(*one);
             continue;
         }
-        let records = |pieces: &[(usize, PageRef)]| -> u64 {
-            pieces
-                .iter()
-                .map(|(_, p)| u64::from(p.info.records()))
-                .sum()
+        let records = |pieces: &[(usize, Run)]| -> u64 {
+            let each = pieces.iter().map(|(_, p)| p.first.info.records());
+            each.map(u64::from).sum()
         };
-        let mut best: &[(usize, PageRef)] = &[];
+        let mut best: &[(usize, Run)] = &[];
         for pieces in page.chunk_by(|(a, _), (b, _)| a == b) {
             if best.is_empty() || records(pieces) > records(best) {
                 best = pieces;
             }
         }
-        let fits = |(file, p): &&(usize, PageRef)| {
+        let fits = |(file, p): &&(usize, Run)| {
+            let a = &p.first.info;
             best.iter().all(|(best_file, b)| {
-                file == best_file
-                    || p.info.first.cmp(&b.info.first) == p.info.base.cmp(&b.info.base)
+                let b = &b.first.info;
+                file == best_file || a.first.cmp(&b.first) == a.base.cmp(&b.base)
             })
         };
         let mut pieces: Vec<_> = page.iter().filter(fits).copied().collect();
-        pieces.sort_by_key(|(_, p)| (p.info.first, p.info.base, Reverse(p.info.records())));
+        pieces.sort_by_key(|(_, p)| {
+            let info = &p.first.info;
+            (info.first, info.base, Reverse(info.records()))
+        });
         let mut end = None;
         pieces.retain(|(_, p)| {
             // A piece without records may still tell of losses or of its writer.
-            let is_new = end.is_none_or(|end| end_of(p) > end);
-            end = end.max(Some(end_of(p)));
+            let is_new = end.is_none_or(|end| end_of(&p.first) > end);
+            end = end.max(Some(end_of(&p.first)));
             is_new
         });
         united.extend(pieces);
     }
-    *pages = united;
+    united
 }

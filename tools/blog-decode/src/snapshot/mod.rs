@@ -3,8 +3,9 @@
 //! Reads a snapshot file or the capture of a stream, whole or damaged.
 //!
 //! [`Snapshot::open`] goes through all sections once, checks every checksum, and keeps what
-//! describes the file plus *where* each page is; [`merge`](crate::merge) reads pages when it needs
-//! them. So memory is bounded by the number of sections, whatever length fields say.
+//! describes the file plus *where* the pages of each ring begin and end ([`run`]);
+//! [`merge`](crate::merge) reads pages when it needs them. So memory is bounded by the number of
+//! rings, and of places where their pages are torn apart, whatever length fields say.
 //!
 //! Where a section is damaged, it goes to the next one whose header has the right checksum. What
 //! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
@@ -13,6 +14,7 @@
 //! to another task in the middle, and pages are in pieces. It may stop anywhere: that is no damage.
 
 mod fields;
+pub mod run;
 pub(crate) mod scan;
 
 use std::{
@@ -50,6 +52,7 @@ use crate::{
     },
 };
 use fields::Fields;
+use run::Run;
 use scan::Scan;
 
 pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
@@ -105,7 +108,20 @@ pub struct RingPages {
     /// once for each.
     pub id: (u32, u32),
     /// Pages in the order of the file.
-    pub pages: Vec<PageRef>,
+    pub runs: Vec<Run>,
+}
+
+impl RingPages {
+    /// How many pages there are.
+    pub fn pages(&self) -> u64 {
+        self.runs.iter().map(|run| run.count).sum()
+    }
+
+    fn push(&mut self, run: Run) {
+        if !self.runs.last_mut().is_some_and(|last| last.append(&run)) {
+            self.runs.push(run);
+        }
+    }
 }
 
 /// A snapshot file.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::{
     fields::Fields,
+    run::Run,
     text,
     PageRef,
     RingPages,
@@ -19,6 +20,7 @@ use super::{
 };
 use crate::wire::{
     record::{
+        PageInfo,
         PAGE_HEADER_SIZE,
         PAGE_MAGIC, //
     },
@@ -138,14 +140,20 @@ fn page(at: u64, payload: &[u8]) -> Option<Part> {
     let mut f = Fields(payload);
     let id = (f.u32()?, f.u32()?);
     let page = f.0;
-    let info = f.page_info()?;
-    let end = info.end() as usize;
-    if info.magic != PAGE_MAGIC || end < PAGE_HEADER_SIZE || end > page.len() {
-        return None;
-    }
     let offset = at + (payload.len() - page.len()) as u64;
-    let len = end as u64;
-    Some(Part::Page(id, PageRef { offset, len, info }))
+    let found = page_ref(offset, page.len() as u64, f.page_info()?)?;
+    Some(Part::Page(id, found))
+}
+
+/// A page at `offset`, of which at most `len` bytes are in the file; `None`: it makes no sense.
+pub(super) fn page_ref(offset: u64, len: u64, info: PageInfo) -> Option<PageRef> {
+    let end = u64::from(info.end());
+    let is_sound = info.magic == PAGE_MAGIC && end >= PAGE_HEADER_SIZE as u64 && end <= len;
+    is_sound.then_some(PageRef {
+        offset,
+        len: end,
+        info,
+    })
 }
 
 /// Whether a ring that was `old` has another owner now that it is `new`.
@@ -176,10 +184,14 @@ impl<'a> Scan<'a> {
         let size = self.file.source.size();
         let mut at = start;
         let mut payload = Vec::new();
+        // Which section it is. No run goes on over what is damaged.
+        let mut place = 0;
         while at < size {
             tick(at);
+            place += 1;
             let Some(header) = self.file.section_at(at)? else {
                 // Damage, or the end.
+                place += Run::FAR;
                 let next = self.file.find_section(at + 1, size)?;
                 if next.is_none() && self.stopped_in_header(at)? {
                     break;
@@ -194,6 +206,7 @@ impl<'a> Scan<'a> {
             let body = at + SECTION_HEADER as u64;
             if header.len > size - body.min(size) {
                 // Believe the length only if nothing sound follows.
+                place += Run::FAR;
                 let next = self.file.find_section(at + ALIGN, size)?;
                 if next.is_some() || !self.file.stream {
                     self.file.damage.bad_sections += 1;
@@ -207,12 +220,19 @@ impl<'a> Scan<'a> {
             payload.clear();
             payload.resize(header.len as usize, 0);
             self.file.read_some(body, &mut payload)?;
+            let bad = self.file.damage.bad_sections;
+            at = body + header.len.next_multiple_of(ALIGN);
             match self.sections.take(self.file, &header, body, &payload) {
                 Part::None => {}
                 Part::Ring(ring) => self.ring(ring),
-                Part::Page(id, page) => self.ring_mut(id).pages.push(page),
+                Part::Page(id, page) => {
+                    let run = Run::one(id, page, at, place);
+                    self.ring_mut(id).push(run);
+                }
             }
-            at = body + header.len.next_multiple_of(ALIGN);
+            if self.file.damage.bad_sections != bad {
+                place += Run::FAR;
+            }
         }
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
         if self.sections.count == 0 {
@@ -247,7 +267,7 @@ impl<'a> Scan<'a> {
             rings.push(RingPages {
                 ring: None,
                 id,
-                pages: Vec::new(),
+                runs: Vec::new(),
             });
             rings.len() - 1
         });

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Pages that follow each other: a ring's part of a file, in a few words.
+//!
+//! A snapshot has the pages of a ring one behind the other, and each goes on where the one before has
+//! ended. So it is enough to know the first and the last one: where the others are, their sections
+//! say, when they are read. What is kept of a file doesn't grow with its rings' length.
+//!
+//! [`Steps`] goes through a [`Run`], and checks that what it finds is still what was there when the
+//! file was opened. Where it isn't, one page without bytes stands for all that are left, so that
+//! their records count as damaged.
+
+use super::{
+    fields::Fields,
+    parse_section_header,
+    scan,
+    PageRef,
+    Snapshot,
+    ALIGN,
+    SECTION_HEADER, //
+};
+use crate::wire::{
+    record::{
+        PageInfo,
+        PAGE_HEADER_SIZE,
+        SEQ_MASK, //
+    },
+    snapshot::Kind, //
+};
+
+/// Ids of component and ring, before the page in its section.
+const IDS: usize = 8;
+/// What is read of a section to find out about its page.
+const HEAD: usize = SECTION_HEADER + IDS + PAGE_HEADER_SIZE;
+/// As many sections of others may stand between two pages of a run: in the capture of a stream,
+/// clocks and the ring's own counts do.
+const BETWEEN: u64 = 4;
+
+/// Position of a page in its ring.
+pub(crate) fn seq(page: &PageRef) -> u64 {
+    page.info.seq & SEQ_MASK
+}
+
+/// Ordinal after the last record of a page.
+pub(crate) fn end_of(page: &PageRef) -> u64 {
+    page.info.first.saturating_add(page.info.records().into())
+}
+
+/// Whether `b` goes on where `a` has ended: it is the next page, or the next piece of the same.
+pub(crate) fn follows(a: &PageRef, b: &PageRef) -> bool {
+    let is_next = seq(b) == seq(a) + 1;
+    let is_piece = seq(b) == seq(a) && a.info.records() > 0 && b.info.records() > 0;
+    (is_next || is_piece) && b.info.first == end_of(a) && b.info.base >= a.info.base
+}
+
+/// Pages of one ring that follow each other in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// The first one.
+    pub first: PageRef,
+    /// The last one.
+    pub last: PageRef,
+    /// How many there are, at least one.
+    pub count: u64,
+    /// Component and ring id.
+    id: (u32, u32),
+    /// Where the sections behind those of the first and of the last page begin.
+    next: u64,
+    after: u64,
+    /// Bytes of the longest section.
+    longest: u64,
+    /// Which section of the file the last one is.
+    place: u64,
+}
+
+impl Run {
+    /// A run of one page. The section behind it begins at `after`; `place` says which one its own is.
+    pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, place: u64) -> Self {
+        Self {
+            first: page,
+            last: page,
+            count: 1,
+            id,
+            next: after,
+            after,
+            longest: after.saturating_sub(section_of(&page)),
+            place,
+        }
+    }
+
+    /// Appends another run, if that goes on where this one ends.
+    pub(crate) fn append(&mut self, other: &Self) -> bool {
+        let gap = other.place.checked_sub(self.place);
+        let is_near = other.count == 1 && gap.is_some_and(|n| n > 0 && n <= 1 + BETWEEN);
+        if !is_near || !follows(&self.last, &other.first) {
+            return false;
+        }
+        self.last = other.last;
+        self.count += 1;
+        self.after = other.after;
+        self.longest = self.longest.max(other.longest);
+        self.place = other.place;
+        true
+    }
+
+    /// Appends another run, if its section is the next one in the file.
+    pub(crate) fn append_next(&mut self, other: &Self) -> bool {
+        let place = self.place + 1;
+        self.after == section_of(&other.first) && self.append(&Self { place, ..*other })
+    }
+
+    /// Its pages, each as a run of its own.
+    pub(crate) fn pages<'a>(&'a self, file: &'a Snapshot) -> impl Iterator<Item = Self> + 'a {
+        let mut steps = self.steps();
+        std::iter::from_fn(move || {
+            let page = steps.next(self, file, None)?;
+            Some(Self::one(self.id, page, steps.at, 0))
+        })
+    }
+
+    /// Places that are so far from each other that runs end between them.
+    pub(crate) const FAR: u64 = 2 + BETWEEN;
+
+    /// Its records.
+    pub fn records(&self) -> u64 {
+        end_of(&self.last).saturating_sub(self.first.info.first)
+    }
+
+    /// Starts before its first page.
+    pub fn steps(&self) -> Steps {
+        Steps {
+            left: self.count,
+            at: self.next,
+            before: None,
+        }
+    }
+
+    /// What it has from the first page on that is not to be skipped.
+    pub(crate) fn skip(&self, file: &Snapshot, is_done: impl Fn(&PageRef) -> bool) -> Option<Self> {
+        if is_done(&self.last) {
+            return None;
+        }
+        let mut steps = self.steps();
+        while let Some(page) = steps.next(self, file, None) {
+            if !is_done(&page) {
+                return Some(Self {
+                    first: page,
+                    next: steps.at,
+                    count: steps.left + 1,
+                    ..*self
+                });
+            }
+        }
+        None
+    }
+}
+
+/// Where a page's section begins.
+fn section_of(page: &PageRef) -> u64 {
+    page.offset.saturating_sub((SECTION_HEADER + IDS) as u64)
+}
+
+/// A position in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    /// Pages that are left.
+    pub(crate) left: u64,
+    /// Where the next section begins.
+    pub(crate) at: u64,
+    /// The page before.
+    before: Option<PageRef>,
+}
+
+impl Steps {
+    /// Goes to the next page; reads it into `bytes`, at most as much of it as was there when the file
+    /// was opened.
+    pub fn next(
+        &mut self,
+        run: &Run,
+        file: &Snapshot,
+        bytes: Option<&mut Vec<u8>>,
+    ) -> Option<PageRef> {
+        self.left = self.left.checked_sub(1)?;
+        let page = match (self.before, bytes) {
+            (None, bytes) => {
+                if let Some(bytes) = bytes {
+                    // What can't be read any more counts as damaged by who goes through it.
+                    if file.read_page(&run.first, bytes).is_err() {
+                        bytes.clear();
+                    }
+                }
+                Some(run.first)
+            }
+            (Some(before), None) => {
+                let mut head = [0; HEAD];
+                self.find(run, file, &before, &mut head)
+                    .map(|(page, _)| page)
+            }
+            (Some(before), Some(bytes)) => {
+                // At most SECTION_MAX and a header.
+                bytes.resize((run.longest as usize).max(HEAD), 0);
+                let found = self.find(run, file, &before, bytes);
+                let end = found.map_or(0, |(page, n)| {
+                    n.min(SECTION_HEADER + IDS + page.len as usize)
+                });
+                bytes.truncate(end);
+                bytes.drain(..end.min(SECTION_HEADER + IDS));
+                found.map(|(page, _)| page)
+            }
+        };
+        let page = page.or_else(|| Some(self.rest(run)));
+        self.before = page;
+        page
+    }
+
+    /// Finds the page behind `before`, and reads its section into `bytes`: how much there was.
+    fn find(
+        &mut self,
+        run: &Run,
+        file: &Snapshot,
+        before: &PageRef,
+        bytes: &mut [u8],
+    ) -> Option<(PageRef, usize)> {
+        for _ in 0..=BETWEEN {
+            let n = file.read_some(self.at, bytes).ok()?;
+            let header = parse_section_header(bytes.get(..n)?)?;
+            let payload = self.at + SECTION_HEADER as u64;
+            self.at = payload + header.len.next_multiple_of(ALIGN);
+            if Kind::from_u16(header.kind) != Some(Kind::Page) {
+                continue;
+            }
+            let mut f = Fields(bytes.get(SECTION_HEADER..n)?);
+            if (f.u32()?, f.u32()?) != run.id {
+                continue;
+            }
+            let info = f.page_info()?;
+            let in_section = header.len.checked_sub(IDS as u64)?;
+            let page = scan::page_ref(payload + IDS as u64, in_section, info)?;
+            return follows(before, &page).then_some((page, n));
+        }
+        None
+    }
+
+    /// A page without bytes, for all that are left.
+    fn rest(&mut self, run: &Run) -> PageRef {
+        self.left = 0;
+        let before = self.before.unwrap_or(run.first);
+        let records = end_of(&run.last).saturating_sub(end_of(&before));
+        PageRef {
+            offset: self.at,
+            len: 0,
+            info: PageInfo {
+                seq: seq(&run.last),
+                first: end_of(&before),
+                commit: records.min(u32::MAX.into()) << 32,
+                ..before.info
+            },
+        }
+    }
+}

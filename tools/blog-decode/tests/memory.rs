@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How much memory a file needs: not more for a longer one, and so much for each ring.
+//!
+//! Counts what is allocated, so the figures are the same on every machine.
+
+mod common;
+
+use std::{
+    alloc::{
+        GlobalAlloc,
+        Layout,
+        System, //
+    },
+    fs,
+    path::Path,
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::Relaxed, //
+    },
+};
+
+use blog_decode::{
+    decode::{
+        Decoder,
+        Filter, //
+    },
+    merge,
+    output::text::{
+        Style,
+        Text, //
+    },
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    sums::Sums, //
+};
+use common::{
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    },
+    stream::as_stream, //
+};
+
+/// Bytes that are allocated, and the most that ever were.
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: All is done by `System`, with what the caller has promised for it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
+        MOST.fetch_max(now, Relaxed);
+        // SAFETY: As the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: As the caller's.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const RECORDS: u64 = 3;
+
+fn page(ring: u32, n: u64) -> Page {
+    let mut page = Page::new(ring, n + 1, 1000 * n, RECORDS * n);
+    for i in 0..RECORDS {
+        page.record(1000 * n + 10 * i, 1, (&(n as u32), &n));
+    }
+    page
+}
+
+fn begin() -> Builder {
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [1 << 40, 1 << 40, 1 << 40, 1 << 41]])
+        .images(&[(1, 10, b"id", "test")])
+        .component(1, "disk");
+    b
+}
+
+/// A snapshot of so many rings, of so many pages each.
+fn snapshot(rings: u32, pages: u64) -> Vec<u8> {
+    let mut b = begin();
+    for i in 1..=rings {
+        let mut ring = Ring::task(1, i, 100 + i as i32, "task");
+        ring.records = RECORDS * pages;
+        b.ring(&ring);
+        for n in 0..pages {
+            b.page(&ring, &page(i, n));
+        }
+    }
+    b.end()
+}
+
+/// The capture of a stream of one ring, which is told of, and so are clocks, between its pages.
+fn capture(pages: u64) -> Vec<u8> {
+    let mut b = begin();
+    let mut ring = Ring::task(1, 1, 101, "task");
+    for n in 0..pages {
+        if n % 5 == 0 {
+            let now = 1000 * n + 1;
+            b.clock(1, &[[0; 4], [now, now, now, now + 1]]);
+            ring.records = RECORDS * n;
+            b.ring(&ring);
+        }
+        b.page(&ring, &page(1, n));
+    }
+    as_stream(b.bytes)
+}
+
+/// The most memory that it takes to count and to print a file, which has so many records.
+fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
+    let path = dir.join("snap");
+    fs::write(&path, bytes).unwrap();
+    let before = NOW.load(Relaxed);
+    MOST.store(before, Relaxed);
+    let files = [Snapshot::open(&path).unwrap()];
+    assert!(!files[0].damage.any());
+    let calibrations = merge::calibrations(&files);
+    let streams = merge::unite(&files, |_| true);
+    let sums = Sums::new(&files, &streams, &calibrations);
+    let sum: u64 = sums.rings.iter().map(|ring| ring.sum.records).sum();
+    assert_eq!(sum, records);
+    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
+    let filter = Filter::default();
+    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
+    let (mut text, mut out) = (Text::new(Style::default()), Vec::new());
+    let mut lines = 0;
+    decoder
+        .run(|entry| {
+            out.clear();
+            text.entry(entry, &mut out);
+            lines += 1;
+            Ok::<_, ()>(())
+        })
+        .unwrap();
+    // No loss.
+    assert_eq!(lines, records);
+    MOST.load(Relaxed) - before
+}
+
+/// One test, as allocations of others would count.
+#[test]
+fn memory_is_that_of_the_rings_and_not_of_their_length() {
+    /// Buffers may grow once more.
+    const ROOM: usize = 4 << 10;
+    let dir = tempfile::tempdir().unwrap();
+    let short_and_long = |rings: u32| {
+        let of = |pages: u64| {
+            let records = RECORDS * pages * u64::from(rings);
+            most(dir.path(), snapshot(rings, pages), records)
+        };
+        let (short, long) = (of(300), of(3000));
+        println!("{rings} rings: {short} bytes, {long} bytes for 10 times the length");
+        assert!(long <= short + ROOM, "{rings} rings: {short}, {long}");
+        long
+    };
+    let (one, many) = (short_and_long(1), short_and_long(16));
+    // A page, a cursor and what is known of the ring.
+    assert!(many <= one + 15 * (8 << 10), "{one}, {many}");
+    let of = |pages| most(dir.path(), capture(pages), RECORDS * pages);
+    let (short, long) = (of(300), of(3000));
+    println!("a capture: {short} bytes, {long} bytes for 10 times the length");
+    assert!(long <= short + ROOM, "{short}, {long}");
+}
