@@ -311,7 +311,11 @@ pub struct Decoder<'a> {
     maps: &'a [SiteMap],
     sieve: Sieve<'a>,
     logs: Vec<Log>,
+    tick: Option<Box<dyn FnMut(u64)>>,
 }
+
+/// After as many records or losses, it is told how far it is.
+const TICK: u64 = 4096;
 
 impl<'a> Decoder<'a> {
     /// Starts before the first event. `maps` and `calibrations` are by file.
@@ -329,7 +333,14 @@ impl<'a> Decoder<'a> {
             maps,
             sieve: Sieve::new(filter),
             logs: Vec::new(),
+            tick: None,
         }
+    }
+
+    /// Tells `tick` now and then, how many records and losses are done. It is dropped at the end.
+    pub fn with_tick(mut self, tick: impl FnMut(u64) + 'static) -> Self {
+        self.tick = Some(Box::new(tick));
+        self
     }
 
     /// Puts lines of other logs between the records, by time.
@@ -361,7 +372,14 @@ impl<'a> Decoder<'a> {
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.
     pub fn run<E>(&mut self, mut show: impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
         let by_real_time = self.merge.is_by_real_time();
+        let (mut tick, mut done) = (self.tick.take(), 0);
         while let Some(event) = self.merge.next() {
+            done += 1;
+            if done % TICK == 0 {
+                if let Some(tick) = &mut tick {
+                    tick(done);
+                }
+            }
             let file = event.stream.file;
             let calibration = &self.calibrations[file];
             if !self.logs.is_empty() {

@@ -22,6 +22,9 @@ use crate::{
     }, //
 };
 
+/// After as many records of a ring, it is told how far it is.
+const TICK: u64 = 4096;
+
 /// Records and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
@@ -115,7 +118,18 @@ pub struct Sums {
 impl Sums {
     /// Counts everything.
     pub fn new(files: &[Snapshot], streams: &[Stream], calibrations: &[Calibration]) -> Self {
+        Self::with_tick(files, streams, calibrations, &mut |_| {})
+    }
+
+    /// Counts everything; `tick` is told now and then how many records are done.
+    pub fn with_tick(
+        files: &[Snapshot],
+        streams: &[Stream],
+        calibrations: &[Calibration],
+        tick: &mut dyn FnMut(u64),
+    ) -> Self {
         let mut this = Self::default();
+        let mut done = 0;
         // Indexed by site id, and as long as the highest one that was seen.
         let mut sites: Vec<Vec<Sum>> = vec![Vec::new(); files.len()];
         for stream in streams {
@@ -127,6 +141,9 @@ impl Sums {
                     bytes: (len + HEADER_SIZE) as u64,
                 };
                 ring.sum.add(one);
+                if ring.sum.records % TICK == 0 {
+                    tick(done + ring.sum.records);
+                }
                 let (first, last) = clocks.get_or_insert((clock, clock));
                 *first = clock.min(*first);
                 *last = clock.max(*last);
@@ -137,6 +154,7 @@ impl Sums {
                 }
                 all[at].add(one);
             });
+            done += ring.sum.records;
             let c = &calibrations[stream.file];
             ring.span = clocks.map(|(first, last)| Span {
                 first: c.boot(first),

@@ -25,10 +25,15 @@ use super::{
         tell_undecoded,
         Input, //
     },
+    progress::{
+        Progress,
+        Unit, //
+    },
     PARTIAL, //
 };
 use crate::{
     decode::Decoder,
+    merge,
     output::{
         ctf::Ctf,
         html::Html,
@@ -55,6 +60,9 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         &input.maps,
         &filter,
     );
+    let mut progress = Progress::new("converting", Unit::Records, false);
+    let all = Some(merge::records(&streams));
+    let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(input.logs(&args.logs)?);
     let written = match args.to {
         Form::Ctf => ctf(&input, &mut decoder, &args.output),

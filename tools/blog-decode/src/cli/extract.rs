@@ -18,6 +18,10 @@ use std::{
 use super::{
     args::Extract,
     complain,
+    progress::{
+        Progress,
+        Unit, //
+    },
     FAILED,
     OK,
     PARTIAL, //
@@ -88,7 +92,10 @@ fn read<W: Write>(
         complain(&format!("{name}: {problem}"));
     }
     let mut out = to()?;
-    let extracted = vmcore::extract(&core.memory, core.root, &mut out);
+    let mut progress = Progress::new("extracting", Unit::Pages, false);
+    let mut tick = |done, all| progress.at(done, Some(all));
+    let extracted = vmcore::extract_with(&core.memory, core.root, &mut out, &mut tick);
+    drop(progress);
     let extracted = extracted.map_err(|e| match e {
         Error::Root(why) => format!("{name}: {why}"),
         Error::Write(e) => format!("the snapshot can't be written: {e}"),

@@ -14,6 +14,10 @@ use super::{
     },
     complain,
     extract,
+    progress::{
+        Progress,
+        Unit, //
+    },
     record::contents,
     FAILED,
     OK,
@@ -83,7 +87,10 @@ impl Input {
             }
         }
         for (path, host) in &paths {
-            match Snapshot::open(path) {
+            let mut progress = Progress::new("reading", Unit::Bytes, false);
+            let opened = Snapshot::open_with(path, &mut |done, all| progress.at(done, all));
+            drop(progress);
+            match opened {
                 Ok(mut file) => {
                     if let Some(host) = host {
                         file.host.clone_from(host);

@@ -9,6 +9,7 @@
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
+//! progress.rs how far it is, on a terminal
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
 //! follow.rs  follow: records as they come
@@ -28,6 +29,7 @@ pub mod follow;
 pub mod input;
 pub mod poll;
 pub mod print;
+pub mod progress;
 pub mod record;
 pub mod show;
 pub mod tables;
@@ -120,6 +122,7 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
 
 /// Tells the user something that is no result.
 pub(crate) fn complain(what: &str) {
+    progress::clear();
     // Names in it can come from a hostile file.
     let what: String = what
         .chars()

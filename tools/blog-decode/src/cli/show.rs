@@ -20,6 +20,10 @@ use super::{
         Input, //
     },
     print::Out,
+    progress::{
+        Progress,
+        Unit, //
+    },
     FAILED,
     PARTIAL, //
 };
@@ -103,6 +107,9 @@ fn print(
         ..
     } = input;
     let decoder = Decoder::new(files, streams, calibrations, maps, filter);
+    let mut progress = Progress::new("decoding", Unit::Records, true);
+    let all = Some(merge::records(streams));
+    let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(logs);
     let widths = files.iter().map(|f| f.host.chars().count());
     let host = widths.max().filter(|_| input.with_host());

@@ -19,12 +19,17 @@ use super::{
         Input, //
     },
     print_all,
+    progress::{
+        Progress,
+        Unit, //
+    },
     FAILED,
     OK,
     PARTIAL, //
 };
 use crate::{
     filter::Filter,
+    merge,
     output::{
         json::{
             ring,
@@ -55,7 +60,12 @@ pub fn stats(args: &Stats) -> Result<u8, String> {
         Err(status) => return Ok(status),
     };
     let streams = input.streams(&args.component);
-    let sums = Sums::new(&input.files, &streams, &input.calibrations);
+    let sums = {
+        let mut progress = Progress::new("counting", Unit::Records, false);
+        let all = Some(merge::records(&streams));
+        let mut tick = |done| progress.at(done, all);
+        Sums::with_tick(&input.files, &streams, &input.calibrations, &mut tick)
+    };
     let sites = sites_of(&input, &sums);
     print_all(|out| {
         if args.json {

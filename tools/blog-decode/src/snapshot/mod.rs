@@ -63,6 +63,8 @@ pub(crate) const ALIGN: u64 = 8;
 const SEARCH: u64 = 1 << 20;
 /// As much is read from a pipe.
 const PIPE_MAX: u64 = 1 << 30;
+/// At a time.
+const PIPE_READ: usize = 256 << 10;
 /// A snapshot with more clock pairs is damaged.
 const MAX_PAIRS: u32 = 4096;
 
@@ -157,9 +159,17 @@ pub struct Snapshot {
 impl Snapshot {
     /// Opens a snapshot: a file, `-` for standard input, or a debugfs file.
     pub fn open(path: &Path) -> Result<Self, String> {
+        Self::open_with(path, &mut |_, _| {})
+    }
+
+    /// Opens a snapshot; `tick` is told now and then how many bytes of it are done, and how many it
+    /// has, if that is known.
+    pub fn open_with(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Self, String> {
         let name = path.display().to_string();
-        let source = open_source(path).map_err(|e| format!("{name}: {e}"))?;
-        Self::read(name.clone(), source).map_err(|e| format!("{name}: {e}"))
+        let source = open_source(path, tick).map_err(|e| format!("{name}: {e}"))?;
+        let size = source.size();
+        Self::read_with(name.clone(), source, &mut |at| tick(at, Some(size)))
+            .map_err(|e| format!("{name}: {e}"))
     }
 
     /// Reads a snapshot.
@@ -317,9 +327,9 @@ impl Snapshot {
     }
 }
 
-fn open_source(path: &Path) -> std::io::Result<Source> {
+fn open_source(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
     if path == Path::new("-") {
-        return read_pipe(std::io::stdin().lock());
+        return read_pipe(std::io::stdin().lock(), tick);
     }
     let meta = std::fs::metadata(path)?;
     if meta.is_dir() {
@@ -329,12 +339,22 @@ fn open_source(path: &Path) -> std::io::Result<Source> {
         return Source::open(path);
     }
     // A pipe, or a file of debugfs, which has no size.
-    read_pipe(File::open(path)?)
+    read_pipe(File::open(path)?, tick)
 }
 
-fn read_pipe(input: impl Read) -> std::io::Result<Source> {
+fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
     let mut bytes = Vec::new();
-    input.take(PIPE_MAX + 1).read_to_end(&mut bytes)?;
+    let mut input = input.take(PIPE_MAX + 1);
+    let mut buffer = vec![0; PIPE_READ];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => bytes.extend_from_slice(&buffer[..n]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+        tick(bytes.len() as u64, None);
+    }
     if bytes.len() as u64 > PIPE_MAX {
         return Err(std::io::Error::other(
             "more than 1 GiB from a pipe; save it to a file first",

@@ -114,6 +114,16 @@ impl From<io::Error> for Error {
 
 /// Writes a snapshot of what is in memory, beginning at the root at `addr`.
 pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extracted, Error> {
+    extract_with(memory, addr, to, &mut |_, _| {})
+}
+
+/// The same; `tick` is told how many pages are done, of those that were found so far.
+pub fn extract_with(
+    memory: &impl Memory,
+    addr: u64,
+    to: impl Write,
+    tick: &mut dyn FnMut(u64, u64),
+) -> Result<Extracted, Error> {
     let root = layout::root(memory, addr).map_err(Error::Root)?;
     if root.state != root::STATE_ON {
         return Err(Error::Root(
@@ -126,6 +136,8 @@ pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extrac
         walks: Walks::new(),
         out: Out::new(to)?,
         result: Extracted::default(),
+        tick,
+        found: 0,
     };
     job.run()?;
     job.out.end()?;
@@ -138,6 +150,9 @@ struct Job<'a, M, W> {
     walks: Walks,
     out: Out<W>,
     result: Extracted,
+    tick: &'a mut dyn FnMut(u64, u64),
+    /// Pages that were found so far.
+    found: u64,
 }
 
 impl<M: Memory, W: Write> Job<'_, M, W> {
@@ -255,6 +270,8 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         self.result.components += 1;
         self.result.rings += section.rings;
         self.out.component(&section)?;
+        let pages: usize = rings.iter().map(|ring| ring.pages.len()).sum();
+        self.found += pages as u64;
         for ring in rings {
             self.out.ring(&ring.ring)?;
             for page in &ring.pages {
@@ -285,6 +302,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         let commit = crate::blogfmt::bytes::u64_at(&bytes, 40).unwrap_or(0);
         self.result.records += commit >> 32;
         self.result.pages += 1;
+        (self.tick)(self.result.pages.into(), self.found);
         self.out.page(ring.component, ring.ring, &bytes)?;
         Ok(())
     }
