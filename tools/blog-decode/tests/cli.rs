@@ -375,77 +375,6 @@ fn sites_are_listed_from_snapshots_and_images() {
 }
 
 #[test]
-fn diff_shows_what_is_new() {
-    let rig = rig();
-    let id = read_table(&rig.ko, |_| true).unwrap().unwrap().build_id;
-    // The ring of task 1 goes on in its last page and a new one; that of task 2 was cleared.
-    type Pages<'a> = &'a [(u64, u64, std::ops::Range<u64>)];
-    let file = |taken: u64, rings: &[(u32, u64, Pages<'_>)]| {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
-            .images(&[(1, 4, &id, "test_mod")])
-            .component(1, "disk");
-        for (id, records, pages) in rings {
-            let mut ring = Ring::task(1, *id, *id as i32, "t");
-            ring.records = *records;
-            b.ring(&ring);
-            for (seq, first, numbers) in *pages {
-                let mut p = Page::new(*id, *seq, numbers.start * 1000, *first);
-                for n in numbers.clone() {
-                    p.record(n * 1000, 1, (&(n as u32), &0u64));
-                }
-                b.page(&ring, &p);
-            }
-        }
-        b.end()
-    };
-    let old = file(
-        1 << 30,
-        &[
-            (1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]),
-            (2, 2, &[(1, 0, 1..3)]),
-        ],
-    );
-    let new = file(
-        1 << 31,
-        &[
-            (1, 9, &[(2, 3, 3..7), (4, 8, 8..9)]),
-            (2, 1, &[(1, 0, 5..6)]),
-            (3, 1, &[(1, 0, 20..21)]),
-        ],
-    );
-    fs::write(rig.path().join("old"), old).unwrap();
-    fs::write(rig.path().join("new"), new).unwrap();
-    let lines = rig.lines(&[
-        "diff",
-        "old",
-        "new",
-        "--format",
-        "{pid} {level} {arg.count} {message:1}",
-    ]);
-    let lines: Vec<&str> = lines
-        .iter()
-        .map(|l| l.split(" read").next().unwrap())
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            "1 info 5",
-            "2 info 5",
-            "1 info 6",
-            "1 lost - 1 record missing here (not in the snapshot)",
-            "1 info 8",
-            "3 info 20",
-        ]
-    );
-    // The same again is no news.
-    assert!(rig.lines(&["diff", "new", "new"]).is_empty());
-    let output = rig.run(&["diff", "snap", "absent"]);
-    assert_eq!(output.status.code(), Some(2));
-}
-
-#[test]
 fn the_program_describes_itself() {
     let rig = rig();
     let text = |args: &[&str]| {
@@ -475,6 +404,47 @@ fn the_program_describes_itself() {
             "{command}"
         );
     }
+}
+
+#[test]
+fn a_newer_version_is_refused_by_both_versions() {
+    let rig = rig();
+    let versions = String::from_utf8(rig.run_exactly(&["versions"]).stdout).unwrap();
+    for (at, name, what) in [
+        (8, "snapshot and stream files: ", "snapshot version"),
+        (16, "records and pages: ", "records of version"),
+    ] {
+        let reads = versions.lines().find_map(|l| l.strip_prefix(name));
+        let reads: u32 = reads.unwrap().parse().unwrap();
+        let mut bytes = snapshot(b"id");
+        bytes[at..at + 4].copy_from_slice(&(reads + 1).to_le_bytes());
+        let crc = crc32fast::hash(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+        fs::write(rig.path().join("newer"), &bytes).unwrap();
+        let expected = format!(
+            "blog-decode: newer: {what} {}, but this program reads {reads}\n",
+            reads + 1
+        );
+        for command in ["show", "stats", "follow"] {
+            let output = rig.run_exactly(&[command, "newer"]);
+            assert_eq!(stderr(&output), expected, "{command}");
+            assert_eq!(output.status.code(), Some(2), "{command}");
+            assert!(output.stdout.is_empty(), "{command}");
+        }
+    }
+    // A side table, of which the records could be printed in hex all the same.
+    let reads = versions
+        .lines()
+        .find_map(|l| l.strip_prefix("side tables: "));
+    let reads: u16 = reads.unwrap().parse().unwrap();
+    let mut table = read_table(&rig.ko, |_| true).unwrap().unwrap().encode();
+    let table = table.as_mut().unwrap();
+    table[8..10].copy_from_slice(&(reads + 1).to_le_bytes());
+    fs::write(rig.path().join("newer.blogfmt"), table).unwrap();
+    let output = rig.run_exactly(&["show", "-s", "newer.blogfmt", "snap"]);
+    let expected = format!("version {}, but this program reads {reads}", reads + 1);
+    assert!(stderr(&output).contains(&expected), "{output:?}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

@@ -29,7 +29,8 @@ use blog_decode::{
         Tables, //
     },
     snapshot::Snapshot,
-    stats::Stats, //
+    stats::Stats,
+    wire::record::WIRE_VERSION, //
 };
 use common::snapshot::{
     Builder,
@@ -485,8 +486,10 @@ fn other_files_are_refused_by_name() {
         bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         error(&bytes)
     };
-    assert!(with(8, 2, false).contains("snapshot version 2"));
-    assert!(with(16, 9, false).contains("records of version 9"));
+    let newer = "snapshot version 2, but this program reads 1";
+    assert_eq!(with(8, 2, false), newer);
+    let newer = format!("records of version 9, but this program reads {WIRE_VERSION}");
+    assert_eq!(with(16, 9, false), newer);
     assert!(with(12, 0x0403_0201, true).contains("big-endian"));
     assert!(with(12, 0x0403_0201, false).contains("big-endian"));
     assert!(with(12, 5, false).contains("byte order"));

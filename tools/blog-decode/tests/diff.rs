@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `diff`: what a snapshot has that an earlier one had not.
+
+mod common;
+
+use std::{
+    fs,
+    process::{
+        Command,
+        Output, //
+    },
+};
+
+use blog_decode::sidetable::read_table;
+use common::{
+    image,
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    },
+};
+
+struct Rig {
+    dir: tempfile::TempDir,
+    build_id: Vec<u8>,
+}
+
+fn rig() -> Rig {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "test-mod.ko", "one");
+    let build_id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    Rig { dir, build_id }
+}
+
+impl Rig {
+    fn write(&self, name: &str, bytes: Vec<u8>) {
+        fs::write(self.dir.path().join(name), bytes).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(args)
+            .args(["--modules", "nowhere", "-s", "test-mod.ko"])
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap()
+    }
+
+    fn lines(&self, args: &[&str]) -> Vec<String> {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn diff_shows_what_is_new() {
+    let rig = rig();
+    let id = &rig.build_id;
+    // The ring of task 1 goes on in its last page and a new one; that of task 2 was cleared.
+    type Pages<'a> = &'a [(u64, u64, std::ops::Range<u64>)];
+    let file = |taken: u64, rings: &[(u32, u64, Pages<'_>)]| {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
+            .images(&[(1, 4, id, "test_mod")])
+            .component(1, "disk");
+        for (id, records, pages) in rings {
+            let mut ring = Ring::task(1, *id, *id as i32, "t");
+            ring.records = *records;
+            b.ring(&ring);
+            for (seq, first, numbers) in *pages {
+                let mut p = Page::new(*id, *seq, numbers.start * 1000, *first);
+                for n in numbers.clone() {
+                    p.record(n * 1000, 1, (&(n as u32), &0u64));
+                }
+                b.page(&ring, &p);
+            }
+        }
+        b.end()
+    };
+    let old = file(
+        1 << 30,
+        &[
+            (1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]),
+            (2, 2, &[(1, 0, 1..3)]),
+        ],
+    );
+    let new = file(
+        1 << 31,
+        &[
+            (1, 9, &[(2, 3, 3..7), (4, 8, 8..9)]),
+            (2, 1, &[(1, 0, 5..6)]),
+            (3, 1, &[(1, 0, 20..21)]),
+        ],
+    );
+    rig.write("old", old);
+    rig.write("new", new);
+    let lines = rig.lines(&[
+        "diff",
+        "old",
+        "new",
+        "--format",
+        "{pid} {level} {arg.count} {message:1}",
+    ]);
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|l| l.split(" read").next().unwrap())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "1 info 5",
+            "2 info 5",
+            "1 info 6",
+            "1 lost - 1 record missing here (not in the snapshot)",
+            "1 info 8",
+            "3 info 20",
+        ]
+    );
+    // The same again is no news.
+    assert!(rig.lines(&["diff", "new", "new"]).is_empty());
+    let output = rig.run(&["diff", "old", "absent"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// A ring that has logged nothing since, or of which nothing is left: what it has lost meanwhile is
+/// told of where the old snapshot's last page begins, as nobody knows when it was.
+#[test]
+fn losses_of_a_ring_without_a_new_page_are_news() {
+    let rig = rig();
+    let file = |taken: u64, change: &dyn Fn(&mut Ring), with_pages: bool| {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &[[0; 4], [taken; 4]])
+            .images(&[(1, 4, &rig.build_id, "test_mod")])
+            .component(1, "disk");
+        let mut ring = Ring::task(1, 1, 42, "fio");
+        (ring.records, ring.lost[0], ring.told[0]) = (5, 4, 3);
+        change(&mut ring);
+        b.ring(&ring);
+        let mut first = Page::new(1, 1, 1000, 0);
+        let mut last = Page::new(1, 2, 3000, 3);
+        for n in 0..3 {
+            first.record(1000 + n, 1, (&(n as u32), &0u64));
+        }
+        first.lost(1500, 0, 3);
+        for n in 3..5 {
+            last.record(3000 + 100 * n, 1, (&(n as u32), &0u64));
+        }
+        if with_pages {
+            b.page(&ring, &first).page(&ring, &last);
+        }
+        b.end()
+    };
+    rig.write("old", file(1 << 30, &|_| {}, true));
+    let diff = || {
+        rig.lines(&[
+            "diff",
+            "old",
+            "new",
+            "--format",
+            "{clock} {pid} {level} {message}",
+        ])
+    };
+    rig.write("new", file(1 << 31, &|_| {}, true));
+    assert!(diff().is_empty());
+    // It wanted a page and got none.
+    rig.write("new", file(1 << 31, &|ring| ring.lost[0] += 6, true));
+    assert_eq!(diff(), ["3000 42 lost 6 records lost here (no-page)"]);
+    // It went on, and all of its pages were taken since.
+    rig.write("new", file(1 << 31, &|ring| ring.records += 7, false));
+    assert_eq!(diff(), ["3000 42 lost 7 older records overwritten"]);
+    let both = |ring: &mut Ring| (ring.records, ring.lost[0]) = (6, 5);
+    rig.write("new", file(1 << 31, &both, false));
+    assert_eq!(
+        diff(),
+        [
+            "3000 42 lost 1 older record overwritten",
+            "3000 42 lost 1 record lost here (no-page)",
+        ]
+    );
+}
