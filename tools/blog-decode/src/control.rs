@@ -177,6 +177,15 @@ fn component(name: &str, words: &[String]) -> Result<Command, String> {
     }
 }
 
+/// A name that an image can have: it is written to the kernel as it is.
+fn image_name(word: &str) -> Result<String, String> {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || "\"'#;\\".contains(c);
+    match word.contains(is_odd) {
+        true => Err(format!("{word:?} is no name of a module")),
+        false => Ok(word.to_owned()),
+    }
+}
+
 fn query(words: &[String]) -> Result<Query, String> {
     let mut q = Query::default();
     let mut words = words.iter();
@@ -195,7 +204,7 @@ fn query(words: &[String]) -> Result<Query, String> {
             value.ok_or_else(|| format!("{word} what?"))
         };
         let is_new = match word.as_str() {
-            "module" => q.module.replace(value()?.clone()).is_none(),
+            "module" => q.module.replace(image_name(value()?)?).is_none(),
             "site" => q.ids.replace(parse_range(value()?)?).is_none(),
             "level" => q.level.replace(level(value()?)?).is_none(),
             "line" => q.lines.replace(parse_range(value()?)?).is_none(),
@@ -339,7 +348,8 @@ pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, String> {
         let id: Option<Vec<u8>> = (0..c[7].len() / 2)
             .map(|i| u8::from_str_radix(&c[7][2 * i..2 * i + 2], 16).ok())
             .collect();
-        let id = id.filter(|id| id.len() <= BUILD_ID_MAX).ok_or_else(bad)?;
+        let is_id = |id: &Vec<u8>| id.len() <= BUILD_ID_MAX && 2 * id.len() == c[7].len();
+        let id = id.filter(is_id).ok_or_else(bad)?;
         let (first, last) = (number(2)?, number(3)?);
         let mut image = Image {
             first,
@@ -384,6 +394,10 @@ mod tests {
         assert_eq!((q.lines, q.level), (Some((10, 20)), Some(4)));
         assert_eq!(q.format.as_deref(), Some("read \"x"));
         assert_eq!(q.flags, "+p");
+        // Nothing else gets into what is written.
+        for name in ["a b", "a;", "a\n+p", "#"] {
+            assert!(parse(&format!("module '{name}' +p")).is_err(), "{name:?}");
+        }
         assert_eq!(sites("file a.rs:7 -p").lines, Some((7, 7)));
         assert_eq!(
             sites("=_"),

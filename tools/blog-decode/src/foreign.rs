@@ -332,10 +332,11 @@ fn task_line(raw: &[u8]) -> Option<Line> {
     let mut from = 0;
     let (before, cpu, after) = loop {
         let at = from + raw[from..].iter().position(|b| *b == b'[')?;
-        let (inside, after) = split(&raw[at + 1..], b']')?;
-        match number(inside) {
-            Some(cpu) => break (&raw[..at], cpu, after),
-            None => from = at + 1,
+        let inside = &raw[at + 1..];
+        let digits = inside.iter().take_while(|b| b.is_ascii_digit()).count();
+        match (number(&inside[..digits]), &inside[digits..]) {
+            (Some(cpu), [b']', after @ ..]) => break (&raw[..at], cpu, after),
+            _ => from = at + 1,
         }
     };
     let mut task = before.trim_ascii();
