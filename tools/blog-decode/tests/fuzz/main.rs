@@ -8,7 +8,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod streams;
 mod targets;
+mod words;
 
 use std::{
     fs,
@@ -36,12 +38,39 @@ const MAX: usize = 64 << 10;
 
 /// Inputs that are built.
 pub mod seeds {
-    use super::common::snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
+    use super::common::{
+        snapshot::{
+            Builder,
+            Page,
+            Ring,
+            BOOT_ID, //
+        },
+        stream::{
+            as_stream,
+            begin,
+            clock,
+            Rings, //
+        },
     };
+
+    /// Passes over three rings, with clocks between them; one ring goes to another task.
+    pub fn stream() -> Vec<u8> {
+        let mut rings = Rings::new(begin(&[b"id"], 1), 3);
+        for pass in 1..6u64 {
+            for i in 0..3 {
+                for n in 0..=pass {
+                    rings.log(i, 1000 * pass + 10 * n + i as u64);
+                }
+                rings.read(i);
+            }
+            clock(&mut rings.builder, 1000 * pass + 900);
+        }
+        let next = Ring::task(1, 2, 200, "next");
+        let mut page = Page::new(2, 9, 7000, 0);
+        page.record(7000, 5, ());
+        rings.builder.ring(&next).page(&next, &page);
+        as_stream(rings.builder.bytes)
+    }
 
     /// Rings of all contexts, with records of all sites, losses, and pieces of pages.
     pub fn snapshot() -> Vec<u8> {
@@ -170,6 +199,11 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
             capture.truncate(capture.len() - 48);
             all.extend([seeds::snapshot(), capture]);
         }
+        "live" => {
+            let mut capture = seeds::snapshot();
+            capture[24] = 1;
+            all.extend([capture, seeds::stream()]);
+        }
         "vmcore" => {
             let ram = common::vmcore::sample().finish();
             assert_eq!(common::vmcore::Ram::from_bytes(&ram.to_bytes()).0, ram.0);
@@ -232,6 +266,28 @@ fn fuzz(name: &str) {
 #[test]
 fn snapshot() {
     fuzz("snapshot");
+}
+
+#[test]
+fn live() {
+    // All records of both.
+    assert_eq!(streams::events(&seeds::stream()), 2 * 61);
+    fuzz("live");
+}
+
+#[test]
+fn filter() {
+    fuzz("filter");
+}
+
+#[test]
+fn control() {
+    fuzz("control");
+}
+
+#[test]
+fn foreign() {
+    fuzz("foreign");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use blog_decode::{
         Filter, //
     },
     expr::Expr,
+    foreign::Log,
     format::parse,
     merge,
     output::{
@@ -46,22 +47,30 @@ use blog_decode::{
     vmcore::extract, //
 };
 
-use super::common::vmcore::{
-    Ram,
-    ROOT, //
+use super::{
+    common::vmcore::{
+        Ram,
+        ROOT, //
+    },
+    streams,
+    words, //
 };
 
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 7] = [
+pub const ALL: [Target; 11] = [
     ("snapshot", snapshot),
+    ("live", streams::live),
     ("vmcore", vmcore),
     ("sidetable", sidetable),
     ("elf", elf),
     ("expr", expr),
     ("template", template),
     ("format", format),
+    ("filter", words::filter),
+    ("control", words::control),
+    ("foreign", words::foreign),
 ];
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -70,7 +79,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Puts the checksums of a snapshot right, section by section.
-fn seal(bytes: &mut [u8]) {
+pub fn seal(bytes: &mut [u8]) {
     if let Some((head, crc)) = bytes.get_mut(..32).and_then(|h| h.split_at_mut_checked(28)) {
         crc.copy_from_slice(&crc32fast::hash(head).to_le_bytes());
     }
@@ -119,6 +128,11 @@ pub fn sites() -> Arc<Sites> {
 
 /// Everything that the program can do with files.
 fn decode(files: &[Snapshot], filter: &Filter, template: &Template) {
+    decode_with(files, filter, template, Vec::new());
+}
+
+/// The same, with lines of other logs between the records.
+pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, logs: Vec<Log>) {
     let sites = sites();
     let maps: Vec<_> = files
         .iter()
@@ -133,7 +147,8 @@ fn decode(files: &[Snapshot], filter: &Filter, template: &Template) {
     let calibrations = merge::calibrations(files);
     let streams = merge::unite(files, |_| true);
     let sums = Sums::new(files, &streams, &calibrations);
-    let mut decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let mut decoder = decoder.with_logs(logs);
     let mut text = Text::new(Style {
         raw: true,
         color: true,
@@ -264,7 +279,8 @@ fn elf(bytes: &[u8]) {
     }
 }
 
-fn small() -> [Snapshot; 1] {
+/// A snapshot of all kinds of things.
+pub fn small() -> [Snapshot; 1] {
     [read(super::seeds::snapshot()).unwrap()]
 }
 

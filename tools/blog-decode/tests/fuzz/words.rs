@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Words of users, and of other programs: options that filter, commands of `control`, other logs.
+
+use std::io::Cursor;
+
+use blog_decode::{
+    cli::args::Cli,
+    control::{
+        self,
+        Command, //
+    },
+    decode::Filter,
+    foreign::{
+        Kind,
+        Log, //
+    },
+    merge,
+    output::template::Template,
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+};
+use clap::Parser;
+
+use super::targets::{
+    decode_with,
+    sites,
+    small, //
+};
+
+/// A line of another log is no longer.
+const LINE_MAX: usize = 16 << 10;
+
+/// Options, as the shell would give them; a tab is between two.
+pub fn filter(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let args = ["blog-decode", "snap"].into_iter().chain(text.split('\t'));
+    let Ok(cli) = Cli::try_parse_from(args) else {
+        return;
+    };
+    if let Ok(filter) = cli.show.filters.build() {
+        let template = Template::parse("{message}").unwrap();
+        decode_with(&small(), &filter, &template, Vec::new());
+    }
+}
+
+/// Commands, and what the kernel tells of images.
+pub fn control(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(images) = control::images(&text) {
+        for (image, _) in images {
+            assert!(image.first.checked_add(image.count).is_some() || image.count > 0);
+        }
+    }
+    let Ok(commands) = control::parse(&text) else {
+        return;
+    };
+    let files = small();
+    let images = &files[0].images;
+    let mut map = SiteMap::new(images, &Tables::default());
+    for image in &mut map.images {
+        image.sites = Some(sites());
+    }
+    let mut writes = Vec::new();
+    for command in &commands {
+        let Command::Sites(query) = command else {
+            continue;
+        };
+        if query.is_the_kernels() {
+            // What is written is what was meant.
+            let again = control::parse(&query.text());
+            assert_eq!(again.as_deref(), Ok(std::slice::from_ref(command)));
+            writes.push(query.text());
+        }
+        let (ids, unknown) = query.resolve(images, &map);
+        assert!(unknown.is_empty() && ids.is_sorted());
+        assert!(ids.iter().all(|id| (1..=5).contains(id)));
+        writes.extend(control::for_ids(&ids, &query.flags));
+    }
+    let joined = control::writes(&writes);
+    assert_eq!(joined.join("\n"), writes.join("\n"));
+    for write in joined {
+        // One that is too long is told of by who writes it.
+        assert!(write.len() < control::WRITE_MAX || !write.contains('\n'));
+    }
+}
+
+/// A log of the kernel, or of ftrace.
+pub fn foreign(bytes: &[u8]) {
+    let files = small();
+    let calibrations = merge::calibrations(&files);
+    let open = |kind| {
+        let input = Box::new(Cursor::new(bytes.to_vec()));
+        Log::new(kind, input, 0, "host", &calibrations[0])
+    };
+    for kind in [Kind::Dmesg, Kind::Ftrace] {
+        let (mut log, mut last, mut lines) = (open(kind), 0, 0);
+        while let Some(line) = log.line() {
+            assert!(line.boot >= last && line.message.len() <= LINE_MAX);
+            last = line.boot;
+            lines += 1;
+            log.advance();
+        }
+        assert!(lines <= bytes.len());
+        assert_eq!(log.problem().is_some(), lines == 0);
+    }
+    let template = Template::parse("{time} {component} {message}").unwrap();
+    let logs = vec![open(Kind::Dmesg), open(Kind::Ftrace)];
+    decode_with(&files, &Filter::default(), &template, logs);
+}
