@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which records are wanted.
+
+use clap::Args;
+use regex::bytes::{
+    Regex,
+    RegexBuilder, //
+};
+
+use crate::{
+    cli::time::parse_time,
+    expr::Expr,
+    filter::{
+        parse_range,
+        Filter,
+        Instant,
+        SitePattern, //
+    },
+    wire::record::{
+        Context,
+        Level, //
+    },
+};
+
+/// Which records.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Filters")]
+pub struct Filters {
+    /// Only these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    component: Vec<String>,
+
+    /// Only this level and more important ones: err, warn, info, debug, trace, or 1 to 5
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    level: Option<u8>,
+
+    /// Only these call sites: FILE, FILE:LINE, FILE:FIRST-LAST or a site id (repeatable)
+    #[arg(long, value_name = "SITE", value_parser = SitePattern::parse)]
+    site: Vec<SitePattern>,
+
+    /// Only these threads or processes (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    pid: Vec<i32>,
+
+    /// Only tasks of these names; * stands for anything (repeatable, or comma-separated)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    comm: Vec<String>,
+
+    /// Only interrupts on these CPUs: 3 or 0-3 (repeatable, or comma-separated)
+    #[arg(long, value_name = "CPU", value_delimiter = ',', value_parser = parse_range)]
+    cpu: Vec<(u32, u32)>,
+
+    /// Only these contexts: task, softirq, hardirq, nmi (repeatable, or comma-separated)
+    #[arg(long, value_name = "CONTEXT", value_delimiter = ',', value_parser = parse_context)]
+    context: Vec<Context>,
+
+    /// Only from this time on
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    since: Option<Instant>,
+
+    /// Only up to this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    until: Option<Instant>,
+
+    /// Only messages that match this regular expression
+    #[arg(short, long, value_name = "REGEX")]
+    grep: Option<String>,
+
+    /// Only records for which this is true
+    #[arg(short = 'w', long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+}
+
+impl Filters {
+    /// The filter that they make.
+    pub fn build(&self) -> Result<Filter, String> {
+        let expr = self.condition.as_deref().map(Expr::parse).transpose();
+        let grep = self.grep.as_deref().map(parse_regex).transpose();
+        Ok(Filter {
+            components: self.component.clone(),
+            level: self.level,
+            sites: self.site.clone(),
+            pids: self.pid.clone(),
+            comms: self.comm.clone(),
+            cpus: self.cpu.clone(),
+            contexts: self.context.clone(),
+            since: self.since,
+            until: self.until,
+            expr: expr.map_err(|e| format!("--where: {e}"))?,
+            grep: grep.map_err(|e| format!("--grep: {e}"))?,
+            with_context: false,
+        })
+    }
+}
+
+/// What else is printed around records that are chosen.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Filters")]
+pub struct Around {
+    /// Also print this many records after each that --grep and --where choose
+    #[arg(short = 'A', long, value_name = "N", help_heading = "Filters")]
+    pub after: Option<usize>,
+
+    /// Also print this many records before each that --grep and --where choose
+    #[arg(short = 'B', long, value_name = "N", help_heading = "Filters")]
+    pub before: Option<usize>,
+
+    /// Also print this many records around each that --grep and --where choose
+    #[arg(short = 'C', long, value_name = "N", help_heading = "Filters")]
+    pub around: Option<usize>,
+}
+
+impl Around {
+    /// How many records before and after those that match.
+    pub fn numbers(&self) -> (usize, usize) {
+        let around = self.around.unwrap_or(0);
+        (self.before.unwrap_or(around), self.after.unwrap_or(around))
+    }
+}
+
+pub(super) fn parse_level(s: &str) -> Result<u8, String> {
+    let by_number = s.parse().ok().and_then(Level::from_u8);
+    let by_name = Level::ALL.into_iter().find(|l| l.name() == s);
+    by_number
+        .or(by_name)
+        .map(|l| l as u8)
+        .ok_or_else(|| "not err, warn, info, debug, trace, or 1 to 5".into())
+}
+
+fn parse_context(s: &str) -> Result<Context, String> {
+    (0..=3)
+        .filter_map(Context::from_u8)
+        .find(|c| c.name() == s)
+        .ok_or_else(|| "not task, softirq, hardirq or nmi".into())
+}
+
+pub(super) fn parse_regex(s: &str) -> Result<Regex, String> {
+    RegexBuilder::new(s).build().map_err(|e| e.to_string())
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Files that are read, and where side tables are.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Files to read.
+#[derive(Args, Debug)]
+pub struct Input {
+    /// Snapshot files; - is standard input. Several are merged.
+    #[arg(required_unless_present_any = ["vmcore", "host"], value_name = "SNAPSHOT")]
+    pub snapshots: Vec<PathBuf>,
+
+    /// Crash dump, of which a snapshot is made first (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub vmcore: Vec<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    /// Name of the machine that a file is from, instead of the one in the file (repeatable)
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
+    pub host: Vec<(String, PathBuf)>,
+}
+
+/// Other logs, which are put between the records.
+#[derive(Args, Debug, Default)]
+pub struct Logs {
+    /// Also this kernel log: the output of dmesg, or a console (repeatable)
+    #[arg(long, value_name = "[HOST=]FILE")]
+    pub dmesg: Vec<PathBuf>,
+
+    /// Also this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
+    #[arg(long, value_name = "[HOST=]FILE")]
+    pub ftrace: Vec<PathBuf>,
+}
+
+/// Where side tables are.
+#[derive(Args, Clone, Debug)]
+pub struct TablePaths {
+    /// Side table, ELF image, or directory of them (repeatable)
+    #[arg(short, long, value_name = "PATH")]
+    pub sidetable: Vec<PathBuf>,
+
+    /// Where installed side tables are searched, as DIR/*/blog
+    #[arg(long, value_name = "DIR", default_value = "/lib/modules")]
+    pub modules: PathBuf,
+}
+
+fn parse_named(s: &str) -> Result<(String, PathBuf), String> {
+    match s.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), file.into()))
+        }
+        _ => Err("not NAME=FILE".into()),
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Commands for a running system.
+
+use std::{
+    path::PathBuf,
+    time::Duration, //
+};
+
+use clap::Args;
+
+use super::{
+    Around,
+    Filters,
+    Output,
+    TablePaths,
+    DEBUGFS, //
+};
+
+/// Options of `follow`.
+#[derive(Args, Debug)]
+pub struct Follow {
+    /// Stream files, or pipes with what is read from one; - is standard input. Without any, those
+    /// of this system
+    #[arg(value_name = "STREAM")]
+    pub streams: Vec<PathBuf>,
+
+    /// Where the files of BLog are, on this system
+    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    pub blog: PathBuf,
+
+    /// Only what is logged from now on
+    #[arg(short, long, conflicts_with = "since")]
+    pub new: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub around: Around,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
+}
+
+/// Options of `record`.
+#[derive(Args, Debug)]
+pub struct Record {
+    /// The stream file, or with --every the snapshot file, or a pipe with such. Without it, that of
+    /// this system
+    #[arg(value_name = "FILE")]
+    pub stream: Vec<PathBuf>,
+
+    /// The directory; it may have older files, which count for --size
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// All files together are not larger than this; the oldest are removed
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_size)]
+    pub size: u64,
+
+    /// Begin another file when one has got this much since it had what was there at first
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_size)]
+    pub file_size: u64,
+
+    /// Take snapshots, as often as this, instead of the stream
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    pub every: Option<Duration>,
+
+    /// Stop after this time
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Where the files of BLog are
+    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    pub blog: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+}
+
+/// Options of `control`.
+#[derive(Args, Debug)]
+#[command(after_help = CONTROL_HELP)]
+pub struct Control {
+    /// What to do, each command in quotes. Without any: how all is now
+    #[arg(value_name = "COMMAND")]
+    pub commands: Vec<String>,
+
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+
+    /// Where the files of BLog are
+    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    pub blog: PathBuf,
+
+    /// Where the parameters of BLog are
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/sys/module/blog/parameters"
+    )]
+    pub parameters: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+}
+
+const CONTROL_HELP: &str = "\
+A COMMAND is one of
+  component NAME SETTING...   on, off, clear, level=LEVEL, mode=overwrite, mode=discard,
+                              size_kb=N, ring_kb=N; * in NAME stands for anything
+  max_kb=N                    limit of all components together
+  CONDITION... FLAGS          call sites; all conditions must hold:
+    module NAME                 by the name in lsmod, or vmlinux
+    file FILE[:LINES]           its path, the end of it, or with *
+    line N, line N-M
+    format TEXT                 a part of the format string, in quotes if it has blanks
+    level LEVEL
+    site ID, site ID-ID
+  FLAGS are +p (on at any level), -p (off), =_ (back to the component's level)
+
+Examples:
+  blog-decode control 'component rnull level=debug'
+  blog-decode control --dry-run 'file rnull.rs:60-80 +p'
+  blog-decode control 'format \"timed out\" +p; module rnull_mod level trace -p'
+
+Exit status:
+  0  done
+  1  done, but some image has no side table, so its sites were not looked at
+  2  wrong usage, no such call site or component, or the kernel refused it";
+
+/// `4096`, `64k`, `1M`, `2G`.
+fn parse_size(s: &str) -> Result<u64, String> {
+    let (digits, shift) = match s.chars().last() {
+        Some('k' | 'K') => (&s[..s.len() - 1], 10),
+        Some('M') => (&s[..s.len() - 1], 20),
+        Some('G') => (&s[..s.len() - 1], 30),
+        _ => (s, 0),
+    };
+    let size = digits.parse::<u64>().ok();
+    size.and_then(|n| n.checked_mul(1 << shift))
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "not a number of bytes, as 4096, 64k, 1M or 2G".into())
+}
+
+fn parse_duration(s: &str) -> Result<Duration, String> {
+    let seconds = s.parse::<f64>().ok();
+    seconds
+        .and_then(|n| Duration::try_from_secs_f64(n).ok())
+        .filter(|d| !d.is_zero() && d.as_secs() < 1 << 32)
+        .ok_or_else(|| "not a number of seconds".into())
+}

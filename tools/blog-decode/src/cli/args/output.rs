@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How records are printed, or written for other programs.
+
+use clap::{
+    Args,
+    ValueEnum, //
+};
+
+use crate::output::{
+    template::Template,
+    Time, //
+};
+
+/// How lines look.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long, conflicts_with_all = ["csv", "format"])]
+    pub json: bool,
+
+    /// Print comma-separated values, with a header line
+    #[arg(long, conflicts_with = "format")]
+    pub csv: bool,
+
+    /// Print each record by this template: fields of --where, and {time} {boot} {mono} {wall}
+    /// {clock} {args}, all in braces, with widths as {level:<5}; \\n and \\t
+    #[arg(long, value_name = "TEMPLATE", value_parser = Template::parse)]
+    pub format: Option<Template>,
+
+    /// Also print each record's payload in hex
+    #[arg(long)]
+    pub raw: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// See [`Time`].
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum TimeArg {
+    /// Seconds since boot, as dmesg
+    Boot,
+    /// Date and time, UTC
+    Wall,
+    /// Seconds since boot without suspend
+    Mono,
+    /// Ticks of the ring's clock
+    Raw,
+    /// Seconds since the line before
+    Delta,
+}
+
+impl From<TimeArg> for Time {
+    fn from(t: TimeArg) -> Self {
+        match t {
+            TimeArg::Boot => Self::Boot,
+            TimeArg::Wall => Self::Wall,
+            TimeArg::Mono => Self::Mono,
+            TimeArg::Raw => Self::Raw,
+            TimeArg::Delta => Self::Delta,
+        }
+    }
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Formats of other programs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Form {
+    /// A directory in the Common Trace Format 1.8: babeltrace2, Trace Compass
+    Ctf,
+    /// A file for ui.perfetto.dev and Perfetto's trace processor
+    Perfetto,
+    /// A report in one HTML file, for any browser
+    Html,
+}

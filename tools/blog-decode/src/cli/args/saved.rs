@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Commands for files: snapshots, side tables, crash dumps.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    filters::{
+        parse_level,
+        parse_regex, //
+    },
+    Around,
+    Color,
+    Filters,
+    Form,
+    Input,
+    Logs,
+    Output,
+    TablePaths,
+    TimeArg, //
+};
+use crate::filter::SitePattern;
+
+/// Options of `show`.
+#[derive(Args, Debug)]
+pub struct Show {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub around: Around,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
+
+    /// At the end, print what was decoded and lost for each ring (to standard error; with --json
+    /// as objects)
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// Options of `stats`.
+#[derive(Args, Debug)]
+pub struct Stats {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// Only these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub component: Vec<String>,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+}
+
+/// Options of `sites`.
+#[derive(Args, Debug)]
+pub struct Sites {
+    /// Snapshots, side tables or ELF images; those in a snapshot are listed with their records
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    /// Only sites of this level and more important ones
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    pub level: Option<u8>,
+
+    /// Only these call sites: FILE, FILE:LINE, FILE:FIRST-LAST or a site id (repeatable)
+    #[arg(long, value_name = "SITE", value_parser = SitePattern::parse)]
+    pub site: Vec<SitePattern>,
+
+    /// Only format strings that match this regular expression
+    #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
+    pub grep: Option<regex::bytes::Regex>,
+
+    /// Only sites that have records in a snapshot
+    #[arg(long)]
+    pub used: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+}
+
+/// Options of `diff`.
+#[derive(Args, Debug)]
+pub struct Diff {
+    /// The earlier snapshot
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+
+    /// The later snapshot
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tables: TablePaths,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub output: Output,
+}
+
+/// Options of `convert`.
+#[derive(Args, Debug)]
+pub struct Convert {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// The format
+    #[arg(long, value_name = "FORM")]
+    pub to: Form,
+
+    /// The file or directory to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub logs: Logs,
+}
+
+/// Options of `tasks`.
+#[derive(Args, Debug)]
+#[command(after_help = TASKS_HELP)]
+pub struct Tasks {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// Only tasks that are blocked (D), unless --running is given too
+    #[arg(long)]
+    pub blocked: bool,
+
+    /// Only tasks that are running on a CPU, unless --blocked is given too
+    #[arg(long)]
+    pub running: bool,
+
+    /// All tasks that have logged, also those that sleep or have ended
+    #[arg(long, conflicts_with_all = ["blocked", "running"])]
+    pub all: bool,
+
+    /// Only these threads or processes, whatever they are doing (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    pub pid: Vec<i32>,
+
+    /// Only records of these components (repeatable, or comma-separated)
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub component: Vec<String>,
+
+    /// As many records of each task and component
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub records: usize,
+
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+const TASKS_HELP: &str = "\
+Without options, tasks that were running, blocked (D) or waiting for a CPU when the machine
+stopped, or when the snapshot was taken. In this order:
+  1. the task that was running where the machine crashed
+  2. running and blocked tasks, the one whose last record is the longest ago first: who gets
+     on with its work logs, who is stuck doesn't
+  3. tasks that wait for a CPU, in the same order
+  4. the others (--all, --pid): sleeping, then ended ones, the latest record first
+For each, its last records of each component, the newest last, with how long before the end.
+For a running task, those of interrupts on its CPU too.
+
+Examples:
+  blog-decode tasks --vmcore /var/crash/dump.202611211013
+  blog-decode tasks --blocked -n 3 snapshot
+  blog-decode tasks --pid 4711 --component rnull -l snapshot
+  blog-decode tasks --json snapshot | jq -r 'select(.type == \"task\") | .comm'
+
+Exit status:
+  0  everything was decoded
+  1  a partial result; what is missing is on standard error
+  2  nothing could be decoded, or wrong usage";
+
+/// Options of `extract`.
+#[derive(Args, Debug)]
+#[command(after_help = EXTRACT_HELP)]
+pub struct Extract {
+    /// The crash dump: ELF, or as makedumpfile or QEMU write it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub vmcore: PathBuf,
+
+    /// The snapshot to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+}
+
+const EXTRACT_HELP: &str = "\
+Needs VMCOREINFO in the dump (kdump has it; QEMU if the guest has -device vmcoreinfo), and
+neither vmlinux nor DWARF. What the dump lacks, or what is damaged, is named on standard
+error; everything else is in the snapshot.
+
+Examples:
+  blog-decode extract --vmcore /var/crash/dump.202611211013 -o snapshot
+  blog-decode tasks --blocked snapshot
+
+Exit status:
+  0  everything that BLog held is in the snapshot
+  1  a partial result: part of it is missing from the dump, or damaged
+  2  no snapshot was written";

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Conditions on a record: what `--where` takes.
+//!
+//! ```text
+//! condition   = and { "||" and }
+//! and         = not { "&&" not }
+//! not         = "!" not | "(" condition ")" | comparison
+//! comparison  = operand [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" | "=~" | "!~" ) operand ]
+//! operand     = number | string | field | word
+//! number      = [ "-" ] digits [ k | M | G ]      0x, 0o, 0b and _ as in Rust; k is 1024
+//! string      = "…" or '…'                        \\ \" \' \n \t as in Rust
+//! field       = component | level | context | cpu | pid | tgid | comm | site | image | module
+//!             | file | line | format | message | arg.NAME | arg.INDEX
+//! ```
+//!
+//! `arg.NAME` is an argument by its name in the format string, `arg.0` by its place; more steps
+//! lead to fields of derived types: `arg.op.fua`. Any other word is a string: `comm == fio`,
+//! `arg.e == EIO`. Levels compare by number: `level <= warn`. `=~` takes a regular expression.
+//! A variant of an enum compares by its name, an error by its name or its (negative) number.
+//!
+//! A comparison with what a record doesn't have, or with a value of another type, is false, with
+//! `!=` and `!~` too; `!(a == b)` is true then. A field alone is true if it is there and neither
+//! false, 0 nor empty.
+//!
+//! [`Expr::parse`] is for the command line, [`Expr::is_true`] for each record. It allocates nothing
+//! but where an argument is no plain number or string.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Cow,
+    cmp::Ordering, //
+};
+
+use regex::bytes::Regex;
+
+use crate::{
+    field::{
+        Selector,
+        Subject,
+        Val, //
+    },
+    format::errno,
+    wire::record::Level, //
+};
+
+/// A condition.
+#[derive(Debug)]
+pub struct Expr {
+    root: Node,
+    needs_message: bool,
+}
+
+#[derive(Debug)]
+enum Node {
+    Any(Vec<Node>),
+    All(Vec<Node>),
+    Not(Box<Node>),
+    Compare(Operand, Operator, Operand),
+    Match {
+        of: Operand,
+        regex: Regex,
+        wanted: bool,
+    },
+    Truth(Operand),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Operator {
+    fn allows(self, o: Ordering) -> bool {
+        match self {
+            Self::Eq => o.is_eq(),
+            Self::Ne => o.is_ne(),
+            Self::Lt => o.is_lt(),
+            Self::Le => o.is_le(),
+            Self::Gt => o.is_gt(),
+            Self::Ge => o.is_ge(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Operand {
+    Number(i128),
+    Text(String),
+    Field(Selector),
+}
+
+impl Val<'_> {
+    fn is_true(&self) -> bool {
+        match self {
+            Self::Number(n) => *n != 0,
+            Self::Text(t) => !t.is_empty(),
+            Self::Bool(b) => *b,
+            Self::Errno(_) | Self::Level(_) => true,
+        }
+    }
+
+    /// `None`: they can't be compared.
+    fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Some(a.cmp(b)),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
+            (Self::Bool(a), Self::Text(b)) => match &**b {
+                b"true" => Some(a.cmp(&true)),
+                b"false" => Some(a.cmp(&false)),
+                _ => None,
+            },
+            (Self::Errno(a), Self::Errno(b)) => Some(a.cmp(b)),
+            (Self::Errno(a), Self::Number(b)) => Some(i128::from(*a).cmp(b)),
+            (Self::Errno(a), Self::Text(b)) => {
+                let name = errno::name(a.unsigned_abs())?;
+                Some(name.as_bytes().cmp(b))
+            }
+            (Self::Level(a), Self::Level(b)) => Some(a.cmp(b)),
+            (Self::Level(a), Self::Number(b)) => Some(i128::from(*a).cmp(b)),
+            (Self::Level(a), Self::Text(b)) => {
+                let level = Level::ALL
+                    .into_iter()
+                    .find(|l| l.name().as_bytes() == &**b)?;
+                Some(a.cmp(&(level as u8)))
+            }
+            (Self::Number(_) | Self::Text(_), Self::Errno(_) | Self::Level(_) | Self::Bool(_)) => {
+                other.compare(self).map(Ordering::reverse)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Operand {
+    fn value<'a>(&'a self, s: &'a Subject<'a>) -> Option<Val<'a>> {
+        match self {
+            Self::Number(n) => Some(Val::Number(*n)),
+            Self::Text(t) => Some(Val::Text(Cow::Borrowed(t.as_bytes()))),
+            Self::Field(selector) => selector.value(s),
+        }
+    }
+
+    fn is_constant(&self) -> bool {
+        !matches!(self, Self::Field(_))
+    }
+}
+
+impl Node {
+    fn is_true(&self, s: &Subject<'_>) -> bool {
+        match self {
+            Self::Any(all) => all.iter().any(|a| a.is_true(s)),
+            Self::All(all) => all.iter().all(|a| a.is_true(s)),
+            Self::Not(a) => !a.is_true(s),
+            Self::Compare(a, op, b) => {
+                let values = a.value(s).zip(b.value(s));
+                let order = values.and_then(|(a, b)| a.compare(&b));
+                order.is_some_and(|o| op.allows(o))
+            }
+            Self::Match { of, regex, wanted } => match of.value(s) {
+                Some(Val::Text(t)) => regex.is_match(&t) == *wanted,
+                Some(Val::Errno(n)) => errno::name(n.unsigned_abs())
+                    .is_some_and(|name| regex.is_match(name.as_bytes()) == *wanted),
+                _ => false,
+            },
+            Self::Truth(a) => a.value(s).is_some_and(|v| v.is_true()),
+        }
+    }
+}
+
+impl Expr {
+    /// Whether [`Subject::message`] is looked at.
+    pub fn needs_message(&self) -> bool {
+        self.needs_message
+    }
+
+    /// Whether it is true of a record.
+    pub fn is_true(&self, subject: &Subject<'_>) -> bool {
+        self.root.is_true(subject)
+    }
+}
