@@ -59,9 +59,14 @@ pub fn show(args: &Show) -> Result<u8, String> {
 /// Prints what is new.
 pub fn diff(args: &Diff) -> Result<u8, String> {
     let filter = args.filters.build()?;
+    let snapshots: Vec<_> = args.old.iter().chain(&args.new).cloned().collect();
+    if snapshots.len() + args.vmcore.len() != 2 {
+        return Err("two are compared: OLD and NEW, OLD and --vmcore, or two of --vmcore".into());
+    }
     let files = args::Input {
-        snapshots: vec![args.old.clone(), args.new.clone()],
-        vmcore: Vec::new(),
+        snapshots,
+        // A dump comes behind a snapshot: what has crashed makes no more of them.
+        vmcore: args.vmcore.clone(),
         tables: args.tables.clone(),
         host: Vec::new(),
     };

@@ -14,6 +14,7 @@ use super::{
         Stats, //
     },
     complain,
+    extract,
     input::{
         check_paths,
         Input, //
@@ -319,6 +320,18 @@ pub fn sites(args: &Sites) -> Result<u8, String> {
         match open(path) {
             Ok(Opened::Snapshot(file)) => snapshots.push(*file),
             Ok(Opened::Image(image)) => images.push(image),
+            Err(e) => {
+                complain(&e);
+                status = PARTIAL;
+            }
+        }
+    }
+    for path in &args.vmcore {
+        match extract::snapshot(path) {
+            Ok((file, is_whole)) => {
+                snapshots.push(file);
+                status = status.max(if is_whole { OK } else { PARTIAL });
+            }
             Err(e) => {
                 complain(&e);
                 status = PARTIAL;

@@ -72,8 +72,12 @@ pub struct Stats {
 #[derive(Args, Debug)]
 pub struct Sites {
     /// Snapshots, side tables or ELF images; those in a snapshot are listed with their records
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "vmcore", value_name = "FILE")]
     pub files: Vec<PathBuf>,
+
+    /// Crash dump, of which a snapshot is made first (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -104,12 +108,16 @@ pub struct Sites {
 #[derive(Args, Debug)]
 pub struct Diff {
     /// The earlier snapshot
-    #[arg(value_name = "OLD")]
-    pub old: PathBuf,
+    #[arg(value_name = "OLD", required_unless_present = "vmcore")]
+    pub old: Option<PathBuf>,
 
     /// The later snapshot
-    #[arg(value_name = "NEW")]
-    pub new: PathBuf,
+    #[arg(value_name = "NEW", required_unless_present = "vmcore")]
+    pub new: Option<PathBuf>,
+
+    /// Crash dump, instead of NEW; given twice, instead of OLD and NEW
+    #[arg(long, value_name = "FILE")]
+    pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
