@@ -296,7 +296,7 @@ def compare_keys(b, facts, errors):
 
 def compare_json(blocks, errors):
     keys = set()
-    for file in ("output/json.rs", "stats.rs", "cli/tables.rs"):
+    for file in ("output/json.rs", "stats.rs", "cli/tables.rs", "cli/gaps.rs"):
         source = read(os.path.join(TOP, "tools/blog-decode/src", file))
         keys |= set(re.findall(r'\b\w+\.(?:text|number|maybe|key)\("(\w+)"', source))
     # Keys of values, which the page shows in another table.
@@ -307,7 +307,8 @@ def compare_json(blocks, errors):
 
 
 def compare_options(b, errors):
-    source = read(os.path.join(TOP, "tools/blog-decode/src/cli/args.rs"))
+    folder = os.path.join(TOP, "tools/blog-decode/src/cli/args")
+    source = "\n".join(read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)))
     options = []
     for struct in ("Input", "TablePaths", "Filters", "Around", "Logs", "Output", "Show"):
         body = re.search(r"pub struct %s \{\n(.*?)\n\}" % struct, source, re.S)[1]

@@ -12,7 +12,7 @@
 //! format/       a call site's format string, applied to a record's bytes
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     which entries are wanted
-//! expr.rs       conditions on entries
+//! expr/         conditions on entries
 //! field.rs      the fields of an entry by name
 //! output/       an entry becomes a line of text, a JSON object, ...
 //! stats.rs      accounts for every record of each ring
@@ -20,6 +20,7 @@
 //! clock.rs      the ring's clock becomes a time
 //! vmcore/       a crash dump becomes a snapshot
 //! tasks.rs      what each task did last, the likely culprit first
+//! gaps.rs       where threads were silent for long
 //! control.rs    commands that switch components and call sites
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
@@ -41,6 +42,7 @@ pub mod field;
 pub mod filter;
 pub mod foreign;
 pub mod format;
+pub mod gaps;
 pub mod live;
 pub mod merge;
 pub mod output;

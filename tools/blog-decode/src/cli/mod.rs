@@ -5,7 +5,7 @@
 //! `main.rs` calls [`main`]; everything that decodes is in the other modules of the crate.
 //!
 //! ```text
-//! args.rs    commands and options
+//! args/      commands and options
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
@@ -18,6 +18,7 @@
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
+//! gaps.rs    gaps: where threads were silent for long
 //! tables.rs  stats, sites: sums to standard output
 //! ```
 
@@ -26,6 +27,7 @@ pub mod control;
 pub mod convert;
 pub mod extract;
 pub mod follow;
+pub mod gaps;
 pub mod input;
 pub mod poll;
 pub mod print;
@@ -84,6 +86,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Some(Command::Sites(args)) => tables::sites(args),
         Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Tasks(args)) => tasks::tasks(args),
+        Some(Command::Gaps(args)) => gaps::gaps(args),
         Some(Command::Extract(args)) => extract::extract(args),
         Some(Command::Completions { shell }) => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

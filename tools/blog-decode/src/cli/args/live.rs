@@ -154,7 +154,8 @@ fn parse_size(s: &str) -> Result<u64, String> {
         .ok_or_else(|| "not a number of bytes, as 4096, 64k, 1M or 2G".into())
 }
 
-fn parse_duration(s: &str) -> Result<Duration, String> {
+/// Seconds.
+pub(super) fn parse_duration(s: &str) -> Result<Duration, String> {
     let seconds = s.parse::<f64>().ok();
     seconds
         .and_then(|n| Duration::try_from_secs_f64(n).ok())

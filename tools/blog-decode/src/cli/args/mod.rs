@@ -43,6 +43,7 @@ pub use self::{
         Convert,
         Diff,
         Extract,
+        Gaps,
         Show,
         Sites,
         Stats,
@@ -133,6 +134,8 @@ pub enum Command {
     Convert(Box<Convert>),
     /// Print what each task did last, the one that is likely stuck first
     Tasks(Tasks),
+    /// Print where threads were silent for the longest, and between which records
+    Gaps(Box<Gaps>),
     /// Make a snapshot out of a crash dump
     Extract(Extract),
     /// Print a shell's completions

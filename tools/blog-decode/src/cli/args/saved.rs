@@ -2,7 +2,10 @@
 
 //! Commands for files: snapshots, side tables, crash dumps.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::Duration, //
+};
 
 use clap::Args;
 
@@ -11,6 +14,7 @@ use super::{
         parse_level,
         parse_regex, //
     },
+    live::parse_duration,
     Around,
     Color,
     Filters,
@@ -221,6 +225,59 @@ Examples:
   blog-decode tasks --blocked -n 3 snapshot
   blog-decode tasks --pid 4711 --component rnull -l snapshot
   blog-decode tasks --json snapshot | jq -r 'select(.type == \"task\") | .comm'
+
+Exit status:
+  0  everything was decoded
+  1  a partial result; what is missing is on standard error
+  2  nothing could be decoded, or wrong usage";
+
+/// Options of `gaps`.
+#[derive(Args, Debug)]
+#[command(after_help = GAPS_HELP)]
+pub struct Gaps {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// As many gaps
+    #[arg(short, long, value_name = "N", default_value_t = 10)]
+    pub number: usize,
+
+    /// Only gaps that are at least this long
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    pub longer: Option<Duration>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+const GAPS_HELP: &str = "\
+For each gap: the thread, how long it logged nothing, the record before and the record after.
+The largest comes first. Only records count that the filters choose, and only those of tasks:
+an interrupt that doesn't come is not late. Where records were lost there is no gap, as nobody
+knows. Silence that lasts until the end is no gap either: that is what tasks shows.
+
+Examples:
+  blog-decode gaps snapshot
+  blog-decode gaps -n 3 --since -10 --comm fio snapshot
+  blog-decode gaps --longer 0.1 --grep '^queue' snapshot
 
 Exit status:
   0  everything was decoded

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where threads were silent for long: the largest gaps between records of one thread.
+//!
+//! A [`Gaps`] is shown all entries in the order of time, and keeps of each thread the last one. Rings
+//! of several components are one thread's; interrupts are nobody's. Where records of a thread
+//! may be missing, nobody knows whether it was silent: there is no gap.
+
+use std::{
+    cmp::Reverse,
+    collections::{
+        BinaryHeap,
+        HashMap, //
+    },
+    mem,
+};
+
+use crate::{
+    decode::{
+        Content,
+        Entry, //
+    },
+    record::Task,
+    snapshot::Snapshot,
+};
+
+/// A thread, and between which records it was silent. They sort by length, and the earlier is the
+/// larger of two that are as long.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gap {
+    /// How long, in ns.
+    pub length: i128,
+    /// What tells the earlier from the later.
+    order: Reverse<u64>,
+    /// Thread and process id.
+    pub pid: (i32, i32),
+    /// Its name, NUL padded.
+    pub comm: [u8; crate::wire::snapshot::COMM_LEN],
+    /// The record before, in the form that was asked for.
+    pub before: Vec<u8>,
+    /// The record after.
+    pub after: Vec<u8>,
+}
+
+/// The last record of a thread.
+struct Last {
+    /// ns since boot; `None`: others were lost since.
+    boot: Option<i128>,
+    /// The ring, by component and id.
+    ring: (String, u32),
+    /// It, in the form that was asked for.
+    text: Vec<u8>,
+}
+
+/// Finds gaps.
+pub struct Gaps {
+    most: usize,
+    least: i128,
+    /// Which files are of one boot of one machine.
+    boots: Vec<usize>,
+    threads: HashMap<(usize, i32), Last>,
+    largest: BinaryHeap<Reverse<Gap>>,
+    spare: Vec<u8>,
+    seen: u64,
+}
+
+impl Gaps {
+    /// Will find the `most` largest ones that are `least` ns long.
+    pub fn new(files: &[Snapshot], most: usize, least: i128) -> Self {
+        let boot = |f: &Snapshot| (f.host.clone(), f.boot_id());
+        let first = |file| files.iter().position(|f| boot(f) == boot(file));
+        Self {
+            most,
+            least,
+            boots: files.iter().filter_map(first).collect(),
+            threads: HashMap::new(),
+            largest: BinaryHeap::new(),
+            spare: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// Is shown an entry, and prints it by `print` if it is a thread's record.
+    pub fn entry(&mut self, entry: &Entry<'_>, print: impl FnOnce(&Entry<'_>, &mut Vec<u8>)) {
+        let boot = self.boots.get(entry.stream.file).copied().unwrap_or(0);
+        match &entry.content {
+            Content::Record(_) => {
+                if let Some(task) = entry.writer.task {
+                    self.record(entry, boot, &task, print);
+                }
+            }
+            Content::Loss { .. } => self.lost(entry, boot),
+            Content::Line { .. } => {}
+        }
+    }
+
+    fn record(
+        &mut self,
+        entry: &Entry<'_>,
+        boot: usize,
+        task: &Task,
+        print: impl FnOnce(&Entry<'_>, &mut Vec<u8>),
+    ) {
+        self.seen += 1;
+        self.spare.clear();
+        print(entry, &mut self.spare);
+        let now = entry.calibration.boot(entry.clock);
+        let ring = (&entry.stream.component, entry.stream.id);
+        let Some(last) = self.threads.get_mut(&(boot, task.pid)) else {
+            let last = Last {
+                boot: Some(now),
+                ring: (ring.0.clone(), ring.1),
+                text: mem::take(&mut self.spare),
+            };
+            self.threads.insert((boot, task.pid), last);
+            return;
+        };
+        let length = last.boot.map_or(0, |then| now - then);
+        let is_large = self.largest.len() < self.most
+            || self.largest.peek().is_some_and(|g| g.0.length < length);
+        if length >= self.least.max(1) && is_large && self.most > 0 {
+            self.largest.push(Reverse(Gap {
+                length,
+                order: Reverse(self.seen),
+                pid: (task.pid, task.tgid),
+                comm: task.comm,
+                before: last.text.clone(),
+                after: self.spare.clone(),
+            }));
+            if self.largest.len() > self.most {
+                self.largest.pop();
+            }
+        }
+        last.boot = Some(now);
+        if (&last.ring.0, last.ring.1) != ring {
+            last.ring.0.clone_from(ring.0);
+            last.ring.1 = ring.1;
+        }
+        mem::swap(&mut last.text, &mut self.spare);
+    }
+
+    /// Forgets when those were heard of last whose records may be lost here.
+    fn lost(&mut self, entry: &Entry<'_>, boot: usize) {
+        let stream = entry.stream;
+        match entry.writer.task.or(stream.owner()) {
+            Some(task) => {
+                if let Some(last) = self.threads.get_mut(&(boot, task.pid)) {
+                    last.boot = None;
+                }
+            }
+            // Whoever writes to a shared ring.
+            None => {
+                for ((of, _), last) in &mut self.threads {
+                    if *of == boot && last.ring == (stream.component.clone(), stream.id) {
+                        last.boot = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The gaps, the largest first.
+    pub fn largest(self) -> Vec<Gap> {
+        let sorted = self.largest.into_sorted_vec();
+        sorted.into_iter().map(|Reverse(gap)| gap).collect()
+    }
+}
