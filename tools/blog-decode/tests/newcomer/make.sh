@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makes the snapshot of Documentation/blog/first-five-minutes.rst again, with the kernel
+# x86 that scripts/build-kernel has built: needed if the format of snapshots changes.
+# The page's numbers are then those of the new one, by hand; tests/newcomer.rs of
+# tools/blog-decode says which.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/suites/lib.sh
+. "$here/../../../../tests/suites/lib.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fio=$("$BLOG_TOP/scripts/fetch-fio" 2>&1 | tail -n 1)
+modules=$(find "$(kernel_modules x86)/lib/modules" -mindepth 1 -maxdepth 1 -type d | head -n 1)
+"$BLOG_TOP/scripts/guest/initrd" -o "$work/initrd" -r "$here/guest.sh" \
+	-f "$modules=lib/modules/${modules##*/}" -f "$BLOG_TOP/tests/e2e/guest/lib.sh=e2e/lib.sh" \
+	-x "$fio=bin/fio"
+"$BLOG_TOP/scripts/guest/qemu" -k "$(kernel_image x86)" -i "$work/initrd" -l "$work/console" \
+	-d "$work/out" -m 512
+cp "$work/out/snap" "$here/snap"
+cp "$work/out/blog/rnull_mod.blogfmt" "$here/tables/7.3.4-blog/blog/"
