@@ -100,27 +100,28 @@ def instruction_ratios(bounds, run):
 def scaling(bounds, run):
     """Two CPUs against one."""
     def speedup():
-        if not run.cpus:
-            raise Missing("two CPUs were not measured")
-        return speedups(run).median
+        return speedups(run, "blog_on.2").median
 
     bounds.check(
         "two CPUs: at least 1.9 x one CPU", run.setup, speedup, lambda r: r >= 1.9
     )
 
 
-def speedups(run):
-    """How much more is logged on several CPUs than on one in the same time, for each round."""
-    samples = [cpus * one / together for _, cpus, _, one, together in run.cpus]
-    cpus = run.cpus[0][1]
-    return run.make(f"speedup_on_{cpus}_cpus.2/task", samples, "x")
+def speedups(run, case):
+    """How much more is done on several CPUs than on one in the same time, for each round."""
+    rounds = run.cpus.get(case)
+    if not rounds:
+        raise Missing(f"{case} was not measured on several CPUs in {run.setup}")
+    samples = [cpus * one / together for cpus, _, one, together in rounds]
+    return run.make(f"speedup_on_{rounds[0][0]}_cpus.{case}/task", samples, "x")
 
 
-def best_speedup(run):
+def best_speedup(run, case):
     """The same from the fastest rounds alone: what disturbs a round only adds to it."""
-    cpus = run.cpus[0][1]
-    one, together = min(r[3] for r in run.cpus), min(r[4] for r in run.cpus)
-    return run.make(f"speedup_on_{cpus}_cpus_by_fastest_rounds.2/task", [cpus * one / together], "x")
+    rounds = run.cpus[case]
+    cpus, one, together = rounds[0][0], min(r[2] for r in rounds), min(r[3] for r in rounds)
+    name = f"speedup_on_{cpus}_cpus_by_fastest_rounds.{case}/task"
+    return run.make(name, [cpus * one / together], "x")
 
 
 def traffic_bounds(bounds, run):

@@ -26,14 +26,20 @@ module_build() (
 # bench_module BUILD ARCH DIR: the module that measures
 bench_module() { module_build "$1" "$2" "$BENCH/module" "$3"; }
 
-# rnull_module BUILD ARCH DIR PEER: rnull without BLog, see rnull/Kbuild
+# rnull_module BUILD ARCH DIR PEER: rnull by itself, see rnull/Kbuild
 rnull_module() {
 	local source=$3/source rnull
 	rnull=$(kernel_pristine)/drivers/block/rnull
 	rm -rf "$3"
 	mkdir -p "$source"
 	cp "$BENCH"/rnull/{Kbuild,*.c,*.h} "$rnull"/{rnull,configfs}.rs "$source/"
-	[[ $4 == plain ]] || patch -d "$source" -p1 --no-backup-if-mismatch <"$BENCH/rnull/peer.patch"
+	case $4 in
+	plain) ;;
+	# What it changes in the kernel crate, the kernel has.
+	blog) sed '/^diff .* a\/rust\//,$d' "$BLOG_TOP/patches/rnull-blog.patch" |
+		patch -d "$source" -p4 --no-backup-if-mismatch ;;
+	*) patch -d "$source" -p1 --no-backup-if-mismatch <"$BENCH/rnull/peer.patch" ;;
+	esac
 	module_build "$1" "$2" "$source" "$3/out" PEER="$4"
 }
 

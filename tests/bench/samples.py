@@ -84,7 +84,9 @@ class Run:
         self.unit = "instructions" if self.facts.get("icount") == "yes" else "ns"
         # mark -> (case, context) -> ticks for each round, by record
         self.cases = defaultdict(lambda: defaultdict(list))
-        self.each, self.new, self.cpus = [], [], []
+        self.each, self.new = [], []
+        # case -> (CPUs, records, ticks of one CPU, ticks of all) for each round
+        self.cpus = defaultdict(list)
         self.clocks = []
         self._read()
 
@@ -102,7 +104,7 @@ class Run:
             elif kind == "new":
                 self.new.append((int(words[0]), int(words[1])))
             elif kind == "cpus":
-                self.cpus.append((words[0], *map(int, words[1:])))
+                self.cpus[words[0]].append(tuple(map(int, words[1:])))
             elif kind == "clocks":
                 self.clocks.append((int(words[0]), int(words[1])))
             else:

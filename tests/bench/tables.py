@@ -75,7 +75,7 @@ def costs(run):
     text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
-    text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n\n{text}\n"
+    text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n{disturbed(run)}\n{text}\n"
     for value in details(run):
         text += f"{value.name}: {cell(value.median)} {value.unit}"
         text += f" ({cell(value.min)} to {cell(value.max)})\n"
@@ -94,15 +94,23 @@ def missing_peers(run):
     return why
 
 
+def disturbed(run):
+    """A line about what else the machine did, where that matters: nothing, or very little."""
+    others = int(run.facts.get("others", 0))
+    if run.unit == "instructions" or others < 5:
+        return ""
+    return f"NOT QUIET: something else used {others} % of a CPU meanwhile, so times mean little.\n"
+
+
 def details(run):
     """Single values beside the table."""
     if run.each:
         yield from run.page_turns()
     if run.new:
         yield from run.first_records()
-    if run.cpus:
-        yield speedups(run)
-        yield best_speedup(run)
+    for case in run.cpus:
+        yield speedups(run, case)
+        yield best_speedup(run, case)
 
 
 def verdicts(found):
@@ -175,9 +183,24 @@ def cost_plot(run):
         kind = "floor" if what.startswith(("floor", "clock")) else "peer"
         if what.startswith(("blog", "function", "none")):
             kind = "blog"
-        rows.append((label, kind, value.median, max(value.min, 0.01), value.max))
+        rows.append((label, kind, value.median, value.min, value.max))
     title = f"What a record of two scalars costs ({run.setup})"
     return plot.bars(title, run.unit, rows)
+
+
+def scaling_plot(model):
+    """The curves that the model of cache lines expects, from its table: the largest magazines."""
+    lines, label, largest = {}, "", {}
+    for line in model.splitlines():
+        words = line.split()
+        if words and words[0].isdigit():
+            rounds, cpus, speedup = int(words[0]), int(words[1]), float(words[-1])
+            if rounds > largest.get(label, 0):
+                largest[label], lines[label] = rounds, []
+            lines[label].append((cpus, speedup))
+        elif ":" in line:
+            label = line.strip()
+    return plot.curves("What more CPUs bring (by a model of cache lines)", "CPUs", "speedup", lines)
 
 
 def all_values(run, found):
@@ -190,12 +213,13 @@ def all_values(run, found):
             yield run.make(f"bytes_{logger}.{shape}", [traffic.MIB / records], "bytes")
 
 
-def write(out, runs, verdicts_of, decode, tables_dir, sites):
-    """Leaves results.json, a text file for each table, and a plot for each setup in `out`."""
+def write(out, runs, verdicts_of, decode, sites):
+    """Leaves results.json, a text file for each table, a plot for each setup, and one of what the
+    model says, if that is there, in `out`."""
     out.mkdir(parents=True, exist_ok=True)
     values, texts = [], {}
     for run in runs:
-        found = traffic.read(run, decode, tables_dir)
+        found = traffic.read(run, decode)
         run.traffic = found
         values += [v.as_json() for v in all_values(run, found)]
         texts[f"costs-{run.setup}"] = costs(run)
@@ -203,6 +227,9 @@ def write(out, runs, verdicts_of, decode, tables_dir, sites):
         texts[f"fio-{run.setup}"] = fio_table(run)
         if run.has("blog_on", "2"):
             (out / f"cost-{run.setup}.svg").write_text(cost_plot(run))
+    model = out / "model.txt"
+    if model.exists():
+        (out / "scaling.svg").write_text(scaling_plot(model.read_text()))
     if sites:
         texts["sites"] = sites_table(sites)
         for kind, sections in sites.items():

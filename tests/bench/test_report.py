@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bounds
 import plot
+import tables
 import traffic
 from samples import DifferentRuns, Missing, Run
 
@@ -69,6 +70,26 @@ class Report(unittest.TestCase):
             self.assertEqual(states["2 scalars, task, with page turns: at most 45 instructions"], state)
             self.assertEqual(states["2 scalars, hardirq: at most 70 instructions"], bounds.UNKNOWN)
 
+    def test_cpus_are_told_apart_by_case(self):
+        run = self.run_of("a")
+        with (run.folder / "results").open("a") as results:
+            for one, both in ((100, 110), (100, 100), (100, 400)):
+                results.write(f"cpus blog_on.2 2 10 {one} {both}\n")
+                results.write(f"cpus clock_tsc.0 2 10 {one} {one}\n")
+        run = Run(run.folder)
+        speedup = bounds.speedups(run, "blog_on.2")
+        self.assertAlmostEqual(speedup.median, 200 / 110)
+        self.assertEqual((speedup.max, bounds.speedups(run, "clock_tsc.0").min), (2, 2))
+        self.assertEqual(bounds.best_speedup(run, "blog_on.2").median, 2)
+        with self.assertRaises(Missing):
+            bounds.speedups(run, "blog_on.4")
+
+    def test_times_of_a_busy_machine_are_not_trusted(self):
+        for icount, others, said in (("no", 40, True), ("no", 1, False), ("yes", 40, False)):
+            run = self.run_of(f"a-{icount}-{others}", icount=icount)
+            run.facts["others"] = str(others)
+            self.assertEqual("40 % of a CPU" in tables.disturbed(run), said)
+
     def test_unknown_lines_are_no_samples(self):
         run = self.run_of("a")
         with (run.folder / "results").open("a") as results:
@@ -83,6 +104,17 @@ class Report(unittest.TestCase):
     def test_the_plot_has_a_bar_for_each_row(self):
         svg = plot.bars("title", "ns", [("a", "blog", 10, 9, 11), ("b", "peer", 100, 90, 2000)])
         self.assertEqual(svg.count("<rect"), 3)
+
+    def test_the_curves_are_those_of_the_largest_magazine(self):
+        rows = ["alone: nothing", "magazine  CPUs  speedup", " 1 2 1.5", " 8 2 2.0", " 8 256 64.0"]
+        svg = tables.scaling_plot("\n".join(rows))
+        # 9 lines of the grid each way, the dashed one, and the curve
+        self.assertEqual(svg.count("<polyline"), 2 * 9 + 2)
+        self.assertIn("alone: nothing", svg)
+
+    def test_the_plot_bears_costs_of_nothing(self):
+        svg = plot.bars("title", "ns", [("a", "blog", 0.0, -0.1, 0.1), ("b", "peer", 1, 1, 1)])
+        self.assertEqual(svg.count('width="0.0"'), 1)
 
 
 if __name__ == "__main__":

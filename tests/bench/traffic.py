@@ -47,9 +47,10 @@ def lttng(folder):
     return len(out.splitlines()), sum(f.stat().st_size for f in streams)
 
 
-def read(run, decode, tables):
-    """{logger: {shape: records in 1 MiB}} of a run that has filled buffers."""
-    folder = run.folder / "bytes"
+def read(run, decode):
+    """{logger: {shape: records in 1 MiB}} of a run that has filled buffers. The side table of the
+    benchmark's module is beside what the guest has left."""
+    folder, tables = run.folder / "bytes", run.folder.parent / "module"
     found = {"blog": {}, "trace_printk": {}, "event_on": {}, "lttng": {}, "lttng-tid": {}}
     if not folder.is_dir():
         return found

@@ -5,7 +5,8 @@
 
 DISK=/sys/kernel/config/rnull/rnullb0
 
-# disk_on: a disk that completes in softirq
+# disk_on: a disk that completes requests as a real one does, in softirq; but on a
+# machine with one CPU blk-mq completes them at once, in the task
 disk_on() {
 	mkdir $DISK || die "mkdir rnullb0"
 	set_file 1 $DISK/irqmode
@@ -21,16 +22,31 @@ disk_off() {
 	rmdir $DISK || die "rmdir rnullb0"
 }
 
-# fio_once NAME ROUND ENGINE: one line with what fio has measured
+# logged: records of rnull so far
+logged() { sed -n 's/^records //p' $BLOG/rnull/stats; }
+
+# requests: reads and writes of the disk so far
+requests() { awk '{ print $1 + $5 }' /sys/block/rnullb0/stat; }
+
+# fio_once NAME ROUND ENGINE BYTES: what fio has measured; with BLog, every request
+# must be in its counters twice, or not at all
 fio_once() {
-	FIO_BYTES="$fio_bytes" fio --output-format=json --output="/out/fio/$3.$1.$2.json" "/bench/$3.fio" || die "fio: $?"
+	case $1 in blog_*) was=$(logged) before=$(requests) ;; esac
+	FIO_BYTES="$4" fio --output-format=json --output="/out/fio/$3.$1.$2.json" "/bench/$3.fio" ||
+		die "fio: $?"
+	case $1 in
+	blog_on) expected=$((was + 2 * ($(requests) - before))) ;;
+	blog_off) expected=$was ;;
+	*) return 0 ;;
+	esac
+	[ "$(logged)" = $expected ] || die "$1: $(logged) records, not $expected"
 }
 
 # fio_way NAME ROUND: all engines, logging in one way
 fio_way() {
 	case $1 in
 	blog_off | blog_on)
-		module=rnull_mod
+		module=rnull_blog
 		load $module
 		set_file 1024 $BLOG/rnull/size_kb
 		set_file 256 $BLOG/rnull/ring_kb
@@ -48,13 +64,15 @@ fio_way() {
 		;;
 	esac
 	disk_on
-	for engine in $fio_engines; do fio_once "$1" "$2" "$engine"; done
+	bytes=$fio_bytes
+	[ "$2" != 0 ] || bytes=$fio_warm_up
+	for engine in $fio_engines; do fio_once "$1" "$2" "$engine" "$bytes"; done
 	if [ "$1" = event ]; then set_file 0 $TRACING/events/rnull/enable; fi
 	disk_off
 	rmmod $module || die "rmmod $module"
 }
 
-# fio_rounds: the first round warms up, and is not counted
+# fio_rounds: the first round warms up with fewer bytes, and is not counted
 fio_rounds() {
 	mkdir -p /out/fio
 	ways="plain blog_off blog_on"

@@ -116,11 +116,13 @@ int bench_new_tasks(u32 (*ticks)[2], u32 count)
 }
 
 /* Several CPUs at once: each says when it is there, and all start together. */
+#define PATIENCE	(1 << 22)
+
 struct runner {
 	void (*run)(u32 n);
 	u32 n;
 	u64 start, end;
-	atomic_t *missing;
+	atomic_t *missing, *waiting;
 	struct completion done;
 };
 
@@ -136,6 +138,10 @@ static int run_together(void *data)
 	while (atomic_read(me->missing) > 0)
 		cond_resched();
 	local_irq_save(flags);
+	/* All of them are there, so this won't last, unless another CPU waits for this one. */
+	atomic_dec(me->waiting);
+	for (u32 i = 0; atomic_read(me->waiting) > 0 && i < PATIENCE; i++)
+		cpu_relax();
 	me->start = bench_ticks();
 	me->run(me->n);
 	me->end = bench_ticks();
@@ -148,8 +154,8 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 {
 	u64 start = U64_MAX, end = 0;
 	struct runner *runners;
+	atomic_t missing, waiting;
 	u32 i, made = 0;
-	atomic_t missing;
 	int cpu, ret = 0;
 
 	if (!cpus || cpus > num_online_cpus())
@@ -158,6 +164,7 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 	if (!runners)
 		return -ENOMEM;
 	atomic_set(&missing, cpus);
+	atomic_set(&waiting, cpus);
 	for_each_online_cpu(cpu) {
 		struct runner *runner = &runners[made];
 		struct task_struct *task;
@@ -165,6 +172,7 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 		runner->run = run;
 		runner->n = n;
 		runner->missing = &missing;
+		runner->waiting = &waiting;
 		init_completion(&runner->done);
 		task = kthread_create(run_together, runner, "bench/%d", cpu);
 		if (IS_ERR(task)) {
@@ -177,6 +185,7 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 			break;
 	}
 	/* Nobody waits for those who could not be made. */
+	atomic_sub(cpus - made, &waiting);
 	atomic_sub(cpus - made, &missing);
 	for (i = 0; i < made; i++) {
 		wait_for_completion(&runners[i].done);
