@@ -66,7 +66,7 @@ def curves(title, across, up, lines):
     def place(x, y):
         return f"{EDGE + at(x):.1f},{EDGE + SIDE - at(y):.1f}"
 
-    width, height = SIDE + EDGE + 270, SIDE + 2 * EDGE
+    width, height = SIDE + EDGE + 310, SIDE + 2 * EDGE
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12">',

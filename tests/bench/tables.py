@@ -2,6 +2,7 @@
 """Tables of what was measured, for people."""
 
 import json
+import shutil
 
 import endtoend
 import plot
@@ -75,7 +76,12 @@ def costs(run):
     text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
-    text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n{disturbed(run)}\n{text}\n"
+    text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n{disturbed(run)}" + (
+        f"\n{text}\n" if text else ""
+    )
+    if "logged" in run.facts:
+        text += f"{run.facts['cpus']} CPUs logged {run.facts['logged']} records: all are counted, "
+        text += f"{run.facts['lost']} of them as lost.\n"
     for value in details(run):
         text += f"{value.name}: {cell(value.median)} {value.unit}"
         text += f" ({cell(value.min)} to {cell(value.max)})\n"
@@ -89,6 +95,8 @@ def missing_peers(run):
         why.append("No trace_printk and TRACE_EVENT: this kernel is built without tracing.")
     if run.facts.get("lttng", "").startswith("no: "):
         why.append(f"No LTTng: {run.facts['lttng'][4:]}.")
+    if run.has("lttng", "2") and not shutil.which("babeltrace2"):
+        why.append("No bytes of LTTng: there is no babeltrace2 to count its records.")
     if run.has("event_on", "2"):
         why.append("TRACE_EVENT without arguments: an event has at least one field.")
     return why
@@ -108,7 +116,8 @@ def details(run):
         yield from run.page_turns()
     if run.new:
         yield from run.first_records()
-    for case in run.cpus:
+    # CPUs that are emulated share those of this machine.
+    for case in run.cpus if run.setup == "cpus" else ():
         yield speedups(run, case)
         yield best_speedup(run, case)
 

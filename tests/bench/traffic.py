@@ -39,6 +39,11 @@ def ftrace(path):
     return int(re.search(r"^entries: (\d+)$", Path(path).read_text(), re.M)[1])
 
 
+def buffer(folder):
+    """Bytes of that buffer."""
+    return 1024 * int((folder / "buffer_size_kb").read_text().split()[0])
+
+
 def lttng(folder):
     """(records, bytes) of a snapshot: streams only, without metadata."""
     streams = [f for f in Path(folder).rglob("bench_*") if f.is_file() and ".idx" not in f.name]
@@ -54,7 +59,6 @@ def read(run, decode):
     found = {"blog": {}, "trace_printk": {}, "event_on": {}, "lttng": {}, "lttng-tid": {}}
     if not folder.is_dir():
         return found
-    kib = int((folder / "buffer_size_kb").read_text().split()[0])
     for shape in ARGUMENTS:
         path = folder / f"blog.{shape}"
         if path.exists():
@@ -62,7 +66,7 @@ def read(run, decode):
         for what in ("trace_printk", "event_on"):
             path = folder / f"{what}.{shape}"
             if path.exists():
-                found[what][shape] = ftrace(path) * 1024 / kib
+                found[what][shape] = ftrace(path) * MIB / buffer(folder)
         for name, key in (("none", "lttng"), ("tid", "lttng-tid")):
             snapshots = sorted((run.folder / "lttng").glob(f"{name}-{shape}-*"))
             if snapshots and shutil.which("babeltrace2"):

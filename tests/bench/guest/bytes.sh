@@ -9,8 +9,8 @@
 # (and two to warm up).
 fill=60000
 
-# bytes_of_records: leaves snapshots and counts in /out/bytes
-bytes_of_records() {
+# bytes_of_blog: leaves snapshots in /out/bytes
+bytes_of_blog() {
 	mkdir -p /out/bytes
 	run "mark bytes"
 	set_file 1024 $BLOG/bench/ring_kb
@@ -19,7 +19,10 @@ bytes_of_records() {
 		cat $BLOG/bench/snapshot >/out/bytes/blog.$shape || die "snapshot of $shape"
 	done
 	set_file 256 $BLOG/bench/ring_kb
+}
 
+# bytes_of_peers: leaves counts in /out/bytes
+bytes_of_peers() {
 	set_file 1024 $TRACING/buffer_size_kb
 	for what in trace_printk event_on; do
 		for shape in 0 1 2 2x32 4 8 rnull str11 str64; do

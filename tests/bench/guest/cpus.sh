@@ -23,6 +23,8 @@ after=$(counted)
 expected=$(((rounds + 2) * (cpus + 1) * (n + n / 4 + 1)))
 say "$cpus CPUs: $expected records logged, $((after - before)) counted"
 [ $((after - before)) = $expected ] || die "records are missing"
+echo "logged $expected" >>/out/facts
+echo "lost $(sed -n 's/^lost //p' $BLOG/bench/stats)" >>/out/facts
 # What shares nothing shows what this machine can do.
 run "cpus $cpus $rounds $n clock_tsc.0"
 keep_results

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The calls of BLog alone, in all contexts. Where instructions are counted nothing
-# depends on time, so few rounds will do.
+# The calls of BLog alone, in all contexts, and the bytes of its records. Where
+# instructions are counted nothing depends on time, so few rounds will do.
 # shellcheck disable=SC1091,SC2154
 # shellcheck source=tests/bench/guest/lib.sh
 . /bench/lib.sh
+# shellcheck source=tests/bench/guest/bytes.sh
+. /bench/bytes.sh
 
 load_blog
 facts
@@ -14,6 +16,7 @@ run "cases softirq $rounds $n empty. blog_on."
 run "cases hardirq $rounds $n empty. blog_on."
 run "each 4000"
 run "new $new"
+bytes_of_blog
 keep_results
 if [ "$fio" = yes ]; then
 	# shellcheck source=tests/bench/guest/fio.sh

@@ -9,25 +9,35 @@ lttng_running=no
 
 lttng_case() { [ $lttng_running = no ] || echo lttng.; }
 
-# lttng_fails WHY: goes on without it, and says so
+# lttng_fails WHAT: goes on without it, and says so with what it has said last
 lttng_fails() {
-	say "no LTTng: $1"
-	echo "lttng no: $1" >>/out/facts
+	why="$1 failed: $(grep rror /tmp/lttng.log | tail -n 1)"
+	say "no LTTng: $why"
+	echo "lttng no: $why" >>/out/facts
 	tail -n 20 /tmp/lttng.log >/out/lttng.log
 }
 
 # lttng_start SIZE: a session with four sub-buffers of that size
 lttng_start() {
-	export HOME=/tmp LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu
+	# Debian 12's babeltrace2 reads no later format.
+	export HOME=/tmp LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu \
+		LTTNG_SESSIOND_DEFAULT_TRACE_FORMAT=ctf-1.8
 	ifconfig lo up 2>/dev/null
-	mkdir -p /var/run
+	mkdir -p /var/run /dev/shm
+	mount -t tmpfs shm /dev/shm
 	for module in lttng-tracer lttng-ring-buffer-client-overwrite \
 		lttng-ring-buffer-client-mmap-overwrite lttng-ring-buffer-metadata-client \
 		lttng-ring-buffer-metadata-mmap-client lttng-probe-blog_bench; do
-		modprobe $module || { lttng_fails "modprobe $module" && return; }
+		modprobe $module >>/tmp/lttng.log 2>&1 || { lttng_fails "modprobe $module" && return; }
 	done
-	lttng-sessiond --daemonize --kmod-probes=blog_bench >/tmp/lttng.log 2>&1 ||
-		{ lttng_fails "lttng-sessiond" && return; }
+	# As a daemon it would not tell what is wrong.
+	lttng-sessiond --kmod-probes=blog_bench >>/tmp/lttng.log 2>&1 &
+	sessiond=$!
+	# Its last thread to start writes this.
+	while [ ! -s /var/run/lttng/lttng-sessiond.pid ]; do
+		kill -0 $sessiond || { lttng_fails "lttng-sessiond" && return; }
+		sleep 0.1
+	done
 	lttng_session "$1" || { lttng_fails "the session" && return; }
 	lttng_running=yes
 	echo "lttng yes" >>/out/facts

@@ -38,7 +38,8 @@ run "each 4000"
 run "new $new"
 say "costs are measured"
 
-bytes_of_records
+bytes_of_blog
+bytes_of_peers
 if [ "$lttng" = yes ]; then lttng_stop; fi
 keep_results
 say "bytes are measured"

@@ -116,7 +116,7 @@ int bench_new_tasks(u32 (*ticks)[2], u32 count)
 }
 
 /* Several CPUs at once: each says when it is there, and all start together. */
-#define PATIENCE	(1 << 22)
+#define PATIENCE	4000000
 
 struct runner {
 	void (*run)(u32 n);
