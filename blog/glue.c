@@ -41,13 +41,6 @@
 
 #include "glue.h"
 
-/* User mode Linux has the x86 configuration symbols, but not its hardware. */
-#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
-#define BLOG_TSC
-#include <linux/cpufeature.h>
-#include <asm/tsc.h>
-#endif
-
 /* Longest text that a control file takes in one write. */
 #define BLOG_WRITE_MAX	4096
 
@@ -142,36 +135,6 @@ EXPORT_SYMBOL_GPL(blog_clock_read);
 notrace u64 blog_clock_mono(void)
 {
 	return ktime_get_mono_fast_ns();
-}
-
-notrace u64 blog_clock_tsc(void)
-{
-#ifdef BLOG_TSC
-	return rdtsc();
-#else
-	return 0;
-#endif
-}
-
-/*
- * What the TSC is worth as a clock: 0 there is none, 1 it is there but may
- * stop, change its rate or differ between CPUs, 2 it may be used.
- */
-u32 blog_tsc_quality(u32 *khz)
-{
-	*khz = 0;
-#ifdef BLOG_TSC
-	if (!boot_cpu_has(X86_FEATURE_TSC))
-		return 0;
-	*khz = tsc_khz;
-	if (boot_cpu_has(X86_FEATURE_CONSTANT_TSC) &&
-	    boot_cpu_has(X86_FEATURE_NONSTOP_TSC) &&
-	    tsc_khz && !check_tsc_unstable())
-		return 2;
-	return 1;
-#else
-	return 0;
-#endif
 }
 
 u32 blog_hz(void)
