@@ -37,7 +37,7 @@ static DEFINE_MUTEX(blog_task_hook_lock);
 
 /**
  * __blog_task_free - hand a dying task's rings to the logger
- * @tsk: task whose last reference is gone, with a non-NULL blog_tls
+ * @tsk: task whose last reference is gone, with rings
  *
  * Called by free_task() in any context that frees a task, softirq included.
  * Without a registered hook there is nobody left who owns the rings, and the
@@ -52,7 +52,7 @@ void __blog_task_free(struct task_struct *tsk)
 	if (hook)
 		hook(tsk);
 	rcu_read_unlock();
-	tsk->blog_tls = NULL;
+	blog_task_init(tsk);
 }
 
 /**
@@ -107,7 +107,7 @@ void blog_task_stuck(struct task_struct *tsk)
 
 	rcu_read_lock();
 	hook = rcu_dereference(blog_stuck_hook);
-	if (hook && tsk->blog_tls)
+	if (hook && tsk->blog_tls != &blog_no_rings)
 		hook(tsk);
 	rcu_read_unlock();
 }

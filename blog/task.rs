@@ -27,6 +27,8 @@ use core::{
 use kernel::{
     bindings,
     blog::{
+        no_ring,
+        no_rings,
         ring::{
             Info,
             Ring,
@@ -66,7 +68,7 @@ const LEAST: u32 = 2048;
 /// # Invariants
 ///
 /// - `chunks[i]` is null, or points to [`CHUNK`] tables that stay until BLog is unloaded.
-/// - A table without a task is in `free`, or somebody holds its index. Its `rings` are null.
+/// - A table without a task is in `free`, or somebody holds its index. It has no rings.
 struct Slab {
     chunks: [AtomicPtr<Tls>; CHUNKS],
     free: Stack,
@@ -146,7 +148,7 @@ impl Slab {
         let first = (n * CHUNK) as u32;
         let mut tables = KVVec::with_capacity(CHUNK, GFP_KERNEL)?;
         for index in (first..).take(CHUNK) {
-            tables.push(Tls::new(index), GFP_KERNEL)?;
+            tables.push(Tls::new(index, no_ring()), GFP_KERNEL)?;
         }
         let (chunk, _, _) = tables.into_raw_parts();
         // ORDERING: Release publishes the tables.
@@ -180,16 +182,16 @@ pub(crate) fn get() -> Option<&'static Tls> {
     let tls = unsafe { tls_of(task) };
     // ORDERING: Acquire, though it was stored by this very task: costs nothing.
     let table = tls.load(Acquire).cast::<Tls>();
-    if !table.is_null() {
+    if table != no_rings() {
         // SAFETY: What a task points to is a table of the slab.
         return Some(unsafe { &*table });
     }
     let table = SLAB.take()?;
-    // ORDERING: Release: who finds the task finds a table with null rings.
+    // ORDERING: Release: who finds the task finds a table without rings.
     table.task.store(task.cast(), Release);
     let new = ptr::from_ref(table).cast_mut().cast();
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
-    match tls.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
+    match tls.compare_exchange(no_rings().cast(), new, AcqRel, Acquire) {
         Ok(_) => Some(table),
         Err(other) => {
             table.task.store(ptr::null_mut(), Relaxed);
@@ -264,7 +266,7 @@ pub(crate) fn forget(slot: u8) {
         // One at a time, so that interrupts are not off for long.
         let _guard = glue::lock_tls();
         if let Some(ring) = table.rings.get(usize::from(slot)) {
-            ring.store(ptr::null_mut(), Relaxed);
+            ring.store(no_ring(), Relaxed);
         }
     }
 }
@@ -285,9 +287,9 @@ pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
         let task = table.task.load(Acquire).cast::<bindings::task_struct>();
         let ring = match table.rings.get(usize::from(slot)) {
             Some(ring) => ring.load(Acquire),
-            None => ptr::null_mut(),
+            None => no_ring(),
         };
-        if task.is_null() || ring.is_null() {
+        if task.is_null() || ring == no_ring() {
             continue;
         }
         // SAFETY: A ring in a table is valid, and a table's task too, while the lock is held.
@@ -327,7 +329,7 @@ pub(crate) fn next(from: &mut u32, slot: Option<u8>) -> Option<snapshot::Task> {
         let _guard = glue::lock_tls();
         let task = table.task.load(Acquire).cast::<bindings::task_struct>();
         let mut rings = table.rings.iter().enumerate();
-        let has = rings.any(|(n, ring)| wanted(n) && !ring.load(Relaxed).is_null());
+        let has = rings.any(|(n, ring)| wanted(n) && ring.load(Relaxed) != no_ring());
         if !task.is_null() && has {
             // SAFETY: A table's task is valid while the lock is held.
             return Some(unsafe { facts(task) });
@@ -349,8 +351,11 @@ pub(crate) unsafe fn for_each_ring_of(
     let _guard = glue::lock_tls();
     // SAFETY: By this function's requirement.
     let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
-    // SAFETY: What a task points to is a table of the slab, or null, while the lock is held.
-    for (ring, state) in unsafe { table.as_ref() }?.rings.iter().zip(&STATES) {
+    if table == no_rings() {
+        return None;
+    }
+    // SAFETY: What a task points to otherwise is a table of the slab, while the lock is held.
+    for (ring, state) in unsafe { &*table }.rings.iter().zip(&STATES) {
         // SAFETY: A ring in a table is valid, and so are the states, while the lock is held.
         let (ring, state) = unsafe { (ring.load(Acquire).as_ref(), state.load(Acquire).as_ref()) };
         if let (Some(state), Some(info)) = (state, ring.and_then(Ring::info)) {
@@ -442,17 +447,18 @@ pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
 unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
     let guard = glue::lock_tls();
     // SAFETY: The task is valid by this function's requirement.
-    let table = unsafe { tls_of(task) }.swap(ptr::null_mut(), Acquire);
-    // SAFETY: What a task points to is a table of the slab, or null.
-    let Some(table) = (unsafe { table.cast::<Tls>().as_ref() }) else {
+    let table = unsafe { tls_of(task) }.swap(no_rings().cast(), Acquire);
+    if table == no_rings().cast() {
         return;
-    };
+    }
+    // SAFETY: What a task points to otherwise is a table of the slab.
+    let table = unsafe { &*table.cast::<Tls>() };
     // SAFETY: As above.
     let comm = unsafe { comm(task) };
     let now = clock::now();
     for (ring, state) in table.rings.iter().zip(&STATES) {
-        let ring = ring.swap(ptr::null_mut(), Acquire);
-        if ring.is_null() {
+        let ring = ring.swap(no_ring(), Acquire);
+        if ring == no_ring() {
             continue;
         }
         // SAFETY: A ring in a table is valid, and so are the states and their memory, while the
@@ -495,7 +501,7 @@ pub(crate) fn stop() {
         let task = table.task.swap(ptr::null_mut(), Acquire);
         if !task.is_null() {
             // SAFETY: See above.
-            unsafe { tls_of(task.cast()) }.store(ptr::null_mut(), Relaxed);
+            unsafe { tls_of(task.cast()) }.store(no_rings().cast(), Relaxed);
         }
     }
     glue::unregister_task_hook();

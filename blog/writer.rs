@@ -20,6 +20,7 @@ use core::{
 use kernel::{
     blog::{
         live,
+        no_ring,
         record::{
             Context,
             Lost, //
@@ -53,18 +54,17 @@ const SHARED_TRIES: usize = 4;
 ///
 /// # Safety
 ///
-/// `raw` is valid, `ring` is null or the calling context's ring in it, and the caller is in
-/// [`Ring::write`] on that.
+/// `raw` is valid, the caller is in [`Ring::write`], and `ring` is null or the calling context's
+/// ring in it, in which that has begun a record at `ts`.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_reserve(
     raw: *const RawComponent,
     ring: *const Ring,
     bytes: u32,
     ts: u64,
-    begun: bool,
 ) -> Place {
     // SAFETY: A ring that somebody writes to is valid.
-    let own = unsafe { ring.as_ref() };
+    let begun = unsafe { ring.as_ref() };
     // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
     // while anybody can log to it.
     let state = unsafe { (*raw).state.load(Acquire).cast::<State>().as_ref() };
@@ -81,16 +81,21 @@ pub(crate) unsafe extern "C" fn blog_reserve(
         if let Some(state) = state {
             state.count_lost(Lost::Disabled);
         }
-        if let (Some(own), true) = (own, begun) {
-            own.end();
+        if let Some(ring) = begun {
+            ring.end();
         }
         return Place::LOST;
     };
 
-    // SAFETY: By this function's requirements.
-    let cause = match unsafe { call.own_place(own, begun.then_some(ts)) } {
-        Ok(place) => return place,
-        Err(cause) => cause,
+    let own = begun.or_else(|| call.ring());
+    let cause = match own {
+        // SAFETY: By this function's requirements.
+        Some(own) => match unsafe { call.own_place(own, begun.map(|_| ts)) } {
+            Ok(place) => return place,
+            Err(cause) => cause,
+        },
+        None if call.frozen => Lost::Frozen,
+        None => Lost::NoRing,
     };
     // A ring that is full in discard mode has what it is meant to have.
     if cause != Lost::Full {
@@ -121,14 +126,8 @@ impl Call<'_> {
     ///
     /// # Safety
     ///
-    /// `own` is the calling context's ring if it has one; see [`blog_reserve`].
-    unsafe fn own_place(&self, own: Option<&Ring>, ts: Option<u64>) -> Result<Place, Lost> {
-        let ring = match own {
-            Some(ring) => ring,
-            // There would be no page for it.
-            None if self.frozen => return Err(Lost::Frozen),
-            None => self.ring().ok_or(Lost::NoRing)?,
-        };
+    /// `ring` is the calling context's ring; see [`blog_reserve`].
+    unsafe fn own_place(&self, ring: &Ring, ts: Option<u64>) -> Result<Place, Lost> {
         let ts = match ts {
             Some(ts) => ts,
             None if ring.begin() => ring.not_before_last(glue::clock()),
@@ -195,9 +194,14 @@ impl Call<'_> {
         }
         let slot = task::get()?.rings.get(usize::from(self.state.slot()))?;
         // ORDERING: Acquire, though it was stored by this very task: costs nothing.
-        // SAFETY: A ring in a table is valid.
-        if let Some(known) = unsafe { slot.load(Acquire).as_ref() } {
-            return Some(known);
+        let known = slot.load(Acquire);
+        if known != no_ring() {
+            // SAFETY: A ring in a table is valid.
+            return Some(unsafe { &*known });
+        }
+        if self.frozen {
+            // There would be no page for it.
+            return None;
         }
         let (pool, store) = (&self.memory.pool, &self.memory.store);
         let id = pool.take_ring(store)?;
@@ -210,15 +214,15 @@ impl Call<'_> {
         unsafe { ring.adopt(&owner) };
         // ORDERING: Release: who finds the ring in the table finds it adopted.
         let new = ptr::from_ref(ring).cast_mut();
-        match slot.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
+        match slot.compare_exchange(no_ring(), new, AcqRel, Acquire) {
             Ok(_) => Some(ring),
             Err(faster) => {
                 // A log call that interrupted this one was faster; nobody has seen this ring.
                 // SAFETY: The ring has no writer.
                 unsafe { ring.retire(owner.comm, 0) };
                 pool.retire(store, id);
-                // SAFETY: As above.
-                unsafe { faster.as_ref() }
+                // SAFETY: As above: only rings are put in.
+                Some(unsafe { &*faster })
             }
         }
     }

@@ -101,7 +101,10 @@ pub use self::{
     },
     record::Level,
     ring::Mode,
-    site::Site,
+    site::{
+        Loaded,
+        Site, //
+    },
     wrap::{
         Hex,
         Mac,
@@ -123,12 +126,10 @@ pub use macros::{
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 #[inline(always)]
-pub fn log<A: BlogArgs>(component: &RawComponent, site: &Site, args: A) {
-    use core::sync::atomic::Ordering::Relaxed;
-
+pub fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) {
     let ring = context::ring(component);
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    // SAFETY: `ring` is the ring of this context or null, as the invariants of `Tls` and
+    // SAFETY: `ring` is the ring of this context or `NO_RING`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. What `blog_reserve` returns is as `write` demands, and `args`
     // stores the bytes that it said.
@@ -136,17 +137,35 @@ pub fn log<A: BlogArgs>(component: &RawComponent, site: &Site, args: A) {
         ring::Ring::write(
             ring,
             bytes,
-            site.id_shl8.load(Relaxed),
+            site.id_shl8,
             clock::read,
-            |ts, begun| abi::blog_reserve(component, ring, bytes, ts, begun),
+            |begun, ts| abi::blog_reserve(component, begun, bytes, ts),
             |dst| args.store(dst),
         );
     }
+}
+
+/// What stands for a ring where there is none, in the tables of tasks.
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[doc(hidden)]
+pub fn no_ring() -> *mut ring::Ring {
+    (&raw const context::NO_RING).cast_mut()
+}
+
+/// What stands for the table of a task that has none.
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[doc(hidden)]
+pub fn no_rings() -> *mut ring::Tls {
+    (&raw const context::blog_no_rings).cast_mut()
 }
 
 /// The ring of `component` for the calling context, or null where it has none yet. For tests.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub fn ring_of(component: &RawComponent) -> *const ring::Ring {
-    context::ring(component)
+    let ring = context::ring(component);
+    if core::ptr::eq(ring, no_ring()) {
+        return core::ptr::null();
+    }
+    ring
 }

@@ -83,7 +83,7 @@ const EXAMPLE: (u64, u32) = (0x12_3456_789a, 0x123);
 /// Logs `args` at site 0x123.
 fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    let reserve = |ts, _| {
+    let reserve = |_, ts| {
         // SAFETY: One thread, in the middle of a record.
         let turned = unsafe { ring.turn(pages, ring::Mode::Overwrite, 512, bytes, ts) };
         turned.unwrap();

@@ -137,6 +137,10 @@ pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
 ///
 /// The ring is null or one of `raw`'s, which is on, and nobody else writes to it.
 pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bool {
+    let ring = match ring.is_null() {
+        true => kernel::blog::no_ring(),
+        false => ring,
+    };
     // SAFETY: By this function's requirement; 16 bytes are a header and a number.
     unsafe {
         Ring::write(
@@ -144,7 +148,7 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             16,
             SITE << 8,
             |ring| ring.not_before_last(clock::now()),
-            |ts, begun| blog_reserve(raw, ring, 16, ts, begun),
+            |begun, ts| blog_reserve(raw, begun, 16, ts),
             |to| to.cast::<u64>().write_unaligned(n),
         )
     }

@@ -38,14 +38,13 @@ unsafe extern "C" {
     ///
     /// # Safety
     ///
-    /// The component is valid. The caller is in [`Ring::write`] on `ring`, which is null, or of the
-    /// calling context and of this component.
+    /// The component is valid. The caller is in [`Ring::write`]; if `ring` is not null, it is the
+    /// ring of the calling context and of this component, and a record was begun in it at `ts`.
     pub unsafe fn blog_reserve(
         c: *const RawComponent,
         ring: *const Ring,
         bytes: u32,
         ts: u64,
-        begun: bool,
     ) -> Place;
 
     /// The time, where the clock is not the TSC.

@@ -19,6 +19,7 @@ use core::{
 use super::{
     component::RawComponent,
     ring::{
+        PageHeader,
         Ring,
         Tls,
         MAX_COMPONENTS, //
@@ -26,13 +27,27 @@ use super::{
 };
 use crate::bindings;
 
+/// What stands for the ring of a context that has none: see [`Ring::none`].
+///
+/// Tables have it in place of null, so that the fast path need not test for that.
+pub(super) static NO_RING: Ring = Ring::none((&raw const NO_PAGE).cast_mut());
+
+/// A page without room. Nobody stores there.
+static NO_PAGE: PageHeader = PageHeader::empty();
+
+/// What `task_struct::blog_tls` points to in a task that has no rings. The C side knows it by this
+/// name.
+#[allow(missing_docs, non_upper_case_globals)]
+#[no_mangle]
+pub(super) static blog_no_rings: Tls = Tls::new(u32::MAX, (&raw const NO_RING).cast_mut());
+
 /// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
 /// interrupt, or while softirqs are served.
 #[cfg(not(CONFIG_UML))]
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
-/// The ring of `component` for the caller's context, or null where there is none yet.
+/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
 #[cfg(not(CONFIG_UML))]
 #[inline(always)]
 pub(super) fn ring(component: &RawComponent) -> *mut Ring {
@@ -60,7 +75,7 @@ pub(super) fn ring(component: &RawComponent) -> *mut Ring {
     unsafe { task_ring(component, task) }
 }
 
-/// The ring of `component` for the caller's context, or null where there is none yet.
+/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
 #[cfg(CONFIG_UML)]
 #[inline(always)]
 pub(super) fn ring(component: &RawComponent) -> *mut Ring {
@@ -73,7 +88,7 @@ pub(super) fn ring(component: &RawComponent) -> *mut Ring {
     unsafe { task_ring(component, task) }
 }
 
-/// The ring of a task, or null where there is none yet.
+/// The ring of a task, or [`NO_RING`] where there is none yet.
 ///
 /// # Safety
 ///
@@ -84,12 +99,9 @@ unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) 
     // store only while the task cannot run.
     let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
     let tls = tls.load(Relaxed).cast::<Tls>();
-    if tls.is_null() {
-        return ptr::null_mut();
-    }
     let slot = component.slot.load(Relaxed) as usize;
     debug_assert!(slot < MAX_COMPONENTS);
-    // SAFETY: A table that the task has is valid, and by the invariants of `RawComponent`, `slot`
+    // SAFETY: The table that the task has is valid, and by the invariants of `RawComponent`, `slot`
     // is an index into it.
     unsafe { (*tls).rings.get_unchecked(slot) }.load(Relaxed)
 }
@@ -129,7 +141,7 @@ pub(crate) fn interrupt_ring(component: &RawComponent) -> *mut Ring {
     // ORDERING: Acquire pairs with the release store that made the table, whose address this is.
     let rings = component.percpu.load(Acquire);
     if rings.is_null() {
-        return ptr::null_mut();
+        return (&raw const NO_RING).cast_mut();
     }
     let (cpu, context) = interrupt();
     // SAFETY: By the invariants of `RawComponent`, the table has three entries for each CPU.

@@ -63,7 +63,8 @@ use super::{
         SEQ_BITS,
         SEQ_MASK,
         TASK_SIZE,
-        TS_BITS, //
+        TS_BITS,
+        TS_MASK, //
     },
     root::{
         RingLayout,
@@ -100,6 +101,42 @@ pub const NO_PAGE: u32 = u32::MAX;
 /// How often [`Ring::steal`] tries again before it gives up, and how many of its pages a ring gives
 /// up in one turn after its limit was lowered: time in an NMI is bounded.
 const TRIES: u32 = 16;
+
+/// Atomics that only the calling context stores to.
+trait Peek {
+    type Value;
+
+    /// A relaxed load.
+    ///
+    /// Of an atomic load, compilers make an instruction of its own: at the time of writing LLVM
+    /// folds none into a comparison. A volatile one it does fold, and in the fast path each
+    /// instruction counts. As nobody else stores, there is no race that an atomic load would have
+    /// to allow. On the host, models and sanitizers have to see it all the same.
+    fn peek(&self) -> Self::Value;
+}
+
+macro_rules! impl_peek {
+    ($(($($generic:tt)*) $atomic:ty, $value:ty;)*) => {$(
+        impl $($generic)* Peek for $atomic {
+            type Value = $value;
+
+            #[inline(always)]
+            fn peek(&self) -> $value {
+                #[cfg(CONFIG_BLOG_HOOKS)]
+                // SAFETY: A reference is valid. Others may load meanwhile, but not store.
+                return unsafe { self.as_ptr().read_volatile() };
+                #[cfg(not(CONFIG_BLOG_HOOKS))]
+                self.load(Relaxed)
+            }
+        }
+    )*};
+}
+
+impl_peek! {
+    () AtomicU32, u32;
+    () AtomicU64, u64;
+    (<T>) AtomicPtr<T>, *mut T;
+}
 
 /// The live header at the start of a page; [`super::record::PageInfo`] has its layout at rest and
 /// says what the fields mean.
@@ -425,7 +462,7 @@ pub struct Ring {
     // The line that each record touches.
     busy: AtomicU32,
     limit: AtomicU32,
-    ts_high: AtomicU64,
+    ts_base: AtomicU64,
     page: AtomicPtr<PageHeader>,
     last: AtomicU64,
 
@@ -479,12 +516,12 @@ impl Ring {
     };
 
     /// Makes a free ring. `empty` is a [`PageHeader::empty`] that outlives the ring.
-    pub fn new(id: u32, empty: *mut PageHeader) -> Self {
+    pub const fn new(id: u32, empty: *mut PageHeader) -> Self {
         // INVARIANT: The empty header is a valid one, and its limit is 0.
         Self {
             busy: AtomicU32::new(0),
             limit: AtomicU32::new(0),
-            ts_high: AtomicU64::new(0),
+            ts_base: AtomicU64::new(0),
             page: AtomicPtr::new(empty),
             last: AtomicU64::new(0),
             seq: AtomicU64::new(0),
@@ -506,6 +543,14 @@ impl Ring {
             first_seq: AtomicU64::new(1),
             taken: AtomicU64::new(0),
         }
+    }
+
+    /// Makes what stands for a ring where a context has none: it is busy for good, so every call
+    /// takes the slow path. `empty` as for [`Self::new`].
+    pub const fn none(empty: *mut PageHeader) -> Self {
+        let mut ring = Self::new(u32::MAX, empty);
+        ring.busy = AtomicU32::new(1);
+        ring
     }
 
     /// Id of the ring within its component.
@@ -570,16 +615,17 @@ impl Ring {
 
     /// Writes one record: the fast path.
     ///
-    /// `ring` is the ring of the calling context, or null where it has none yet. `bytes` is the
-    /// size of the record with its header, a multiple of 4. `clock` reads the time. `reserve` is
-    /// called when the record can't simply go behind the last one, with the time, and whether the
-    /// record has been begun (the ring is marked as busy, and the time has been read); it finds a
-    /// place. `fill` is given the place of the arguments and stores exactly `bytes - 8` bytes
-    /// there. Returns whether the record was written; if not, it was counted as lost.
+    /// `ring` is the ring of the calling context, or one that is busy for good where it has none
+    /// yet ([`Self::none`]). `bytes` is the size of the record with its header, a multiple of 4.
+    /// `clock` reads the time. `reserve` is called when the record can't simply go behind the last
+    /// one: with the ring and the time if the record has been begun (the ring is marked as busy),
+    /// else with a null pointer. It finds a place. `fill` is given the place of the arguments and
+    /// stores exactly `bytes - 8` bytes there. Returns whether the record was written; if not, it
+    /// was counted as lost.
     ///
     /// # Safety
     ///
-    /// - `ring` is null, or valid and of the context that the caller runs in.
+    /// - `ring` is valid, and of the context that the caller runs in or busy for good.
     /// - What `reserve` returns has a ring that is busy for this record, with room for `bytes` at
     ///   that time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
     #[inline(always)]
@@ -588,40 +634,35 @@ impl Ring {
         bytes: u32,
         site_shl8: u32,
         clock: impl FnOnce(&Self) -> u64,
-        reserve: impl FnOnce(u64, bool) -> Place,
+        reserve: impl Fn(*const Ring, u64) -> Place,
         fill: impl FnOnce(*mut u8),
     ) -> bool {
-        let mut place = Place { ring, ts: 0 };
-        let mut begun = false;
-        let mut page = ptr::null_mut();
-        let mut commit = 0;
-        let fits = 'fits: {
-            // SAFETY: By this function's requirement.
-            let Some(own) = (unsafe { ring.as_ref() }) else {
-                break 'fits false;
+        // SAFETY: By this function's requirement.
+        let own = unsafe { &*ring };
+        let (place, page, commit) = 'found: {
+            let place = if own.begin() {
+                let ts = clock(own);
+                let page = own.page.peek();
+                // SAFETY: By the type invariants, `page` points to a valid header.
+                let commit = unsafe { (*page).commit.peek() };
+                // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+                if (commit as u32).wrapping_add(bytes) <= own.limit.peek()
+                    && (ts ^ own.ts_base.peek()) >> TS_BITS == 0
+                {
+                    break 'found (Place { ring, ts }, page, commit);
+                }
+                reserve(ring, ts)
+            } else {
+                reserve(ptr::null(), 0)
             };
-            if !own.begin() {
-                break 'fits false;
-            }
-            begun = true;
-            place.ts = clock(own);
-            page = own.page.load(Relaxed);
-            // SAFETY: By the type invariants, `page` points to a valid header.
-            commit = unsafe { (*page).commit.load(Relaxed) };
-            // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-            (commit as u32).wrapping_add(bytes) <= own.limit.load(Relaxed)
-                && place.ts >> TS_BITS == own.ts_high.load(Relaxed)
-        };
-        if !fits {
-            place = reserve(place.ts, begun);
             // SAFETY: By this function's requirement on `reserve`.
             let Some(other) = (unsafe { place.ring.as_ref() }) else {
                 return false;
             };
-            page = other.page.load(Relaxed);
+            let page = other.page.load(Relaxed);
             // SAFETY: As above.
-            commit = unsafe { (*page).commit.load(Relaxed) };
-        }
+            (place, page, unsafe { (*page).commit.load(Relaxed) })
+        };
 
         // SAFETY: The end is within the page, and there are `bytes` more up to `limit`, which is
         // at most the size of the page: either that was tested above, or `reserve` made it so. They
@@ -646,7 +687,7 @@ impl Ring {
     /// the store has gone again when the store happens.
     #[inline(always)]
     pub fn begin(&self) -> bool {
-        if self.busy.load(Relaxed) != 0 {
+        if self.busy.peek() != 0 {
             return false;
         }
         self.busy.store(1, Relaxed);
@@ -698,7 +739,7 @@ impl Ring {
         // SAFETY: By the type invariants, `page` is valid.
         let end = unsafe { (*self.page.load(Relaxed)).commit.load(Relaxed) } as u32;
         if end.saturating_add(need) > self.limit.load(Relaxed)
-            || ts >> TS_BITS != self.ts_high.load(Relaxed)
+            || (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS != 0
         {
             // SAFETY: The ring is claimed; `pages` by this function's requirement.
             if unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
@@ -761,7 +802,7 @@ impl Ring {
         bytes: u32,
         ts: u64,
     ) -> Result<(), Lost> {
-        let extend = ts >> TS_BITS != self.ts_high.load(Relaxed);
+        let extend = (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS != 0;
         let controls = self.untold() + u32::from(extend);
         let page = self.page.load(Relaxed);
         // SAFETY: By the type invariants, `page` is valid.
@@ -783,7 +824,7 @@ impl Ring {
                 // SAFETY: There is room for this and for what follows.
                 unsafe { self.counter(page, ts, Control::TimeExtend as u32, ts) };
             }
-            self.ts_high.store(ts >> TS_BITS, Relaxed);
+            self.ts_base.store(ts & !TS_MASK, Relaxed);
             page
         };
 
@@ -963,7 +1004,7 @@ impl Ring {
         self.held.fetch_add(header.size(), Relaxed);
         self.pages.fetch_add(1, Relaxed);
         self.seq.store(seq, Relaxed);
-        self.ts_high.store(ts >> TS_BITS, Relaxed);
+        self.ts_base.store(ts & !TS_MASK, Relaxed);
         self.writer.store(0, Relaxed);
         header.publish(seq);
         let seen = self.oldest.load(Relaxed);
@@ -1164,12 +1205,12 @@ pub const MAX_COMPONENTS: usize = super::root::COMPONENTS;
 ///
 /// # Invariants
 ///
-/// A pointer in `rings` is null or points to a live ring that belongs to this task, and the ring's
-/// memory stays valid as long as the pointer is there.
+/// A pointer in `rings` points to a live ring that belongs to this task, or to one that stands for
+/// none ([`Ring::none`]); the ring's memory stays valid as long as the pointer is there.
 #[repr(C, align(64))]
 pub struct Tls {
     /// The rings. Stored by the task itself (which adds rings), and by `blog/` when a component
-    /// goes away (which swaps a pointer for null).
+    /// goes away (which takes the ring out).
     pub rings: [AtomicPtr<Ring>; MAX_COMPONENTS],
     /// The task, or null when this table is free.
     pub task: AtomicPtr<core::ffi::c_void>,
@@ -1188,10 +1229,16 @@ impl Tls {
         reserved: 0,
     };
 
-    /// Makes a free table.
-    pub const fn new(index: u32) -> Self {
+    /// Makes a free table. `none` is what [`Ring::none`] made.
+    pub const fn new(index: u32, none: *mut Ring) -> Self {
+        let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
+        let mut i = 0;
+        while i < MAX_COMPONENTS {
+            rings[i] = AtomicPtr::new(none);
+            i += 1;
+        }
         Self {
-            rings: [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS],
+            rings,
             task: AtomicPtr::new(ptr::null_mut()),
             index: AtomicU32::new(index),
             link: AtomicU32::new(0),

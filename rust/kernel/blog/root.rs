@@ -162,7 +162,8 @@ pub struct SlotLayout {
 pub struct TlsLayout {
     /// Size of a table.
     pub size: u32,
-    /// `[u64; 64]`: addresses of the task's rings, by [`Component::slot`]; 0 where it has none.
+    /// `[u64; 64]`: addresses of the task's rings, by [`Component::slot`]; where it has none, the
+    /// address of something that is no ring of any component.
     pub rings: u32,
     /// `u64`: address of the task_struct; 0: the table is free.
     pub task: u32,
@@ -193,8 +194,8 @@ pub struct TaskLayout {
     pub on_cpu: u32,
     /// `u32`: the CPU that it runs on, or ran on last.
     pub cpu: u32,
-    /// `u64`: its table of rings, 0 where it has none. Equals the address of the table that names
-    /// this task.
+    /// `u64`: its table of rings; where it has none, of a table that names no task. Else it equals
+    /// the address of the table that names this task.
     pub blog_tls: u32,
     /// `list_head`: all processes, from [`Root::init_task`] on.
     pub tasks: u32,

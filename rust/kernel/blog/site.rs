@@ -45,10 +45,20 @@ const _: () = assert!(size_of::<Site>() == 8);
 /// The bytes of an entry behind its `id_shl8` and `level` that the macros emit.
 const _: () = assert!(GATE_OFF == 255 && SITE_BITS <= 24);
 
-impl Site {
+/// What a call has loaded of its [`Site`].
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    /// As in [`Site`].
+    pub id_shl8: u32,
+    /// As in [`Site`].
+    pub gate: u32,
+}
+
+impl Loaded {
     /// Whether the site logs to `component` now.
     #[inline(always)]
-    pub fn is_on(&self, component: &RawComponent) -> bool {
-        self.gate.load(Relaxed) <= component.threshold.load(Relaxed)
+    pub fn is_on(self, component: &RawComponent) -> bool {
+        self.gate as u8 <= component.threshold.load(Relaxed)
     }
 }

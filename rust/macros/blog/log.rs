@@ -6,8 +6,8 @@
 //!
 //! ```ignore
 //! {
-//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> &'static Site {
-//!         asm!(…)                      // entry, descriptor; code: lea
+//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> Loaded {
+//!         asm!(…)                      // entry, descriptor; code: two loads
 //!     }
 //!     match &(COMPONENT) {
 //!         component => if is_on(component) {                   // patched no-op
@@ -538,7 +538,7 @@ fn evaluate(args: &[Stored]) -> TokenStream {
     quote!((#(#args,)*))
 }
 
-/// The function that emits the entry and the descriptor, and returns the entry.
+/// The function that emits the entry and the descriptor, and loads the entry.
 fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream {
     let level = level as u8;
     let types: Vec<_> = (0..argc).map(|i| format_ident!("A{i}")).collect();
@@ -575,7 +575,8 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
     t.line(".balign 8");
     t.line("779:");
     t.line(".popsection");
-    t.line("leaq 771b(%rip), {site}");
+    t.line("movl 771b(%rip), {id:e}");
+    t.line("movzbl 771b+5(%rip), {gate:e}");
 
     quote! {
         #[cfg(not(target_arch = "x86_64"))]
@@ -585,7 +586,7 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
         #[cfg(target_arch = "x86_64")]
         fn __blog_site<#(#types: ::kernel::blog::BlogArg + ?Sized,)*>(
             #(_: &::kernel::blog::fmt::Probe<#types>,)*
-        ) -> &'static ::kernel::blog::Site {
+        ) -> ::kernel::blog::Loaded {
             const {
                 ::core::assert!(
                     0 #(+ <#types as ::kernel::blog::BlogArg>::FIXED)*
@@ -594,18 +595,20 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
                 );
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
-            let site: *const ::kernel::blog::Site;
-            // SAFETY: The code is one `lea`, of an entry that is laid out as `Site` is.
+            let (id_shl8, gate): (u32, u32);
+            // SAFETY: The code is two loads, of an entry that is laid out as `Site` is.
             unsafe {
                 ::core::arch::asm!(
                     #t
-                    site = out(reg) site,
+                    id = out(reg) id_shl8,
+                    gate = out(reg) gate,
                     line = const ::core::line!(),
                     #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
-                    options(pure, nomem, nostack, preserves_flags, att_syntax),
+                    // Not pure: the entry changes while a loop runs that logs.
+                    options(readonly, nostack, preserves_flags, att_syntax),
                 );
-                &*site
             }
+            ::kernel::blog::Loaded { id_shl8, gate }
         }
     }
 }

@@ -74,11 +74,10 @@ extern "C" fn blog_crash_noise(writer: u32, seq: u32) {
 #[no_mangle]
 unsafe extern "C" fn blog_crash_published(tls: *const Tls) -> u64 {
     let slot = CRASH.raw().slot.load(Relaxed) as usize;
-    // SAFETY: A table that the current task has is valid.
-    let ring = unsafe { tls.as_ref() }.and_then(|tls| tls.rings.get(slot));
-    // SAFETY: A ring in the table is valid while the component is on, which it stays.
-    match ring.and_then(|ring| unsafe { ring.load(Relaxed).as_ref() }) {
-        Some(ring) => ring.records(),
+    // SAFETY: The table that the current task has is valid.
+    match unsafe { &*tls }.rings.get(slot) {
+        // SAFETY: What is in the table is valid while the component is on, which it stays.
+        Some(ring) => unsafe { &*ring.load(Relaxed) }.records(),
         None => 0,
     }
 }

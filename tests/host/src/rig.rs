@@ -145,7 +145,8 @@ impl Rig {
     }
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
-    pub fn reserve(&self, ring: &Ring, bytes: u32, ts: u64, begun: bool) -> Place {
+    pub fn reserve(&self, ring: &Ring, begun: *const Ring, bytes: u32, ts: u64) -> Place {
+        let begun = !begun.is_null();
         let max = self.max_pages.saturating_mul(self.sizes.page);
         let cause = if begun {
             let pages = self.pool.pages(self, cpu(), self.steal);
@@ -182,7 +183,7 @@ impl Rig {
                 bytes,
                 site << 8,
                 |_| ts,
-                |ts, begun| self.reserve(ring, bytes, ts, begun),
+                |begun, ts| self.reserve(ring, begun, bytes, ts),
                 |to| {
                     inside();
                     for (i, word) in payload.chunks_exact(4).enumerate() {

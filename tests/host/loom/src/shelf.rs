@@ -29,6 +29,7 @@ pub struct Shelf {
     stack: Stack,
     empty: Box<UnsafeCell<PageHeader>>,
     pub rings: Vec<Ring>,
+    none: Ring,
     /// What a ring may hold, in pages.
     max: u32,
 }
@@ -48,6 +49,7 @@ impl Shelf {
             links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
             stack: Stack::new(),
             rings: (0..rings).map(|id| Ring::new(id, empty.get())).collect(),
+            none: Ring::none(empty.get()),
             empty,
             max,
         });
@@ -95,8 +97,8 @@ impl Shelf {
                 bytes,
                 pid << 8,
                 |_| u64::from(n),
-                |ts, begun| {
-                    assert!(begun, "two writers");
+                |begun, ts| {
+                    assert!(!begun.is_null(), "two writers");
                     let room = self.max * PAGE;
                     if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
                         return Place { ring, ts };
@@ -115,7 +117,7 @@ impl Shelf {
         // SAFETY: The models' shared rings are written to in this way only.
         unsafe {
             Ring::write(
-                ptr::null(),
+                &self.none,
                 RECORD,
                 pid << 8,
                 |_| unreachable!(),

@@ -27,7 +27,7 @@ use blog_decode::{
 };
 use blog_host_tests::rig::{page_info, set_cpu, Read, Rig, Shown};
 use kernel::blog::{
-    ring::{Ring, Tls},
+    ring::{PageHeader, Ring, Tls},
     root::{Component, RingLayout, Root, Table, TaskLayout, COMPONENT_MAGIC, NO_FIELD, STATE_ON},
     snapshot::{ClockKind, ClockPair, NAME_MAX},
 };
@@ -113,7 +113,9 @@ impl Machine {
             lost: ptr::from_ref(&*lost) as u64,
             name,
         });
-        let tables: Vec<_> = (0..8).map(Tls::new).collect();
+        let empty: *mut PageHeader = Box::leak(Box::new(PageHeader::empty()));
+        let none: *mut Ring = Box::leak(Box::new(Ring::none(empty)));
+        let tables: Vec<_> = (0..8).map(|index| Tls::new(index, none)).collect();
         let tasks: Vec<_> = (0..WRITERS as i32)
             .map(|n| Task {
                 before: 0,

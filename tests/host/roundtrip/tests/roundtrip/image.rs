@@ -31,7 +31,7 @@ pub struct Host {
 static HOST: LazyLock<Mutex<Host>> = LazyLock::new(|| Mutex::new(Host::new()));
 static RIG: LazyLock<Box<Rig>> = LazyLock::new(|| Rig::new(2, 1));
 /// The rings of the task that logs. The component has slot 0.
-static TLS: Tls = Tls::new(0);
+static TLS: Tls = Tls::new(0, ptr::null_mut());
 
 /// Runs `test` with the component, alone, as the task whose ring it has.
 pub fn with_host<R>(test: impl FnOnce(&Host) -> R) -> R {
@@ -68,11 +68,10 @@ unsafe extern "C" fn blog_reserve(
     ring: *const Ring,
     bytes: u32,
     ts: u64,
-    begun: bool,
 ) -> Place {
     // SAFETY: The caller has it from `TLS`.
-    let ring = unsafe { ring.as_ref() }.expect("the task's ring was not found");
-    RIG.reserve(ring, bytes, ts, begun)
+    let own = unsafe { ring.as_ref() }.expect("the task's ring was not found");
+    RIG.reserve(own, ring, bytes, ts)
 }
 
 /// A clock that is later each time.
