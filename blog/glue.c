@@ -113,25 +113,14 @@ unsigned long blog_ram_kb(void)
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
+EXPORT_RUST_SYMBOL_GPL(blog_put);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 
 /* Written once, before anything can log. */
 u8 blog_clock_is_tsc __read_mostly;
 EXPORT_SYMBOL_GPL(blog_clock_is_tsc);
 
-/**
- * blog_clock_read - read the clock of the rings where it isn't the TSC
- *
- * Any context, NMI included.
- *
- * Return: nanoseconds of CLOCK_MONOTONIC, that may step back a little.
- */
-notrace u64 blog_clock_read(void)
-{
-	return ktime_get_mono_fast_ns();
-}
-EXPORT_SYMBOL_GPL(blog_clock_read);
-
+/* Any context, NMI included. May step back a little. */
 notrace u64 blog_clock_mono(void)
 {
 	return ktime_get_mono_fast_ns();

@@ -42,8 +42,9 @@ extern struct blog_component *__start_blog_components[], *__stop_blog_components
 int blog_component_register(const struct blog_component *comp, const char *name);
 void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring,
-			       u32 bytes, u64 ts, bool begun);
-u64 blog_clock_read(void);
+			       u32 bytes, u64 ts);
+bool blog_put(const struct blog_component *comp, const void *ring, u32 bytes, u64 ts,
+	      u32 site_shl8, const u8 *payload);
 extern u8 blog_clock_is_tsc;
 
 /* In Rust, called from here. */

@@ -23,7 +23,8 @@ use kernel::{
         no_ring,
         record::{
             Context,
-            Lost, //
+            Lost,
+            HEADER_SIZE, //
         },
         ring::{
             Mode,
@@ -55,7 +56,7 @@ const SHARED_TRIES: usize = 4;
 /// # Safety
 ///
 /// `raw` is valid, the caller is in [`Ring::write`], and `ring` is null or the calling context's
-/// ring in it, in which that has begun a record at `ts`.
+/// ring in it, in which that has begun a record, at `ts` if that isn't 0.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_reserve(
     raw: *const RawComponent,
@@ -90,7 +91,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     let own = begun.or_else(|| call.ring());
     let cause = match own {
         // SAFETY: By this function's requirements.
-        Some(own) => match unsafe { call.own_place(own, begun.map(|_| ts)) } {
+        Some(own) => match unsafe { call.own_place(own, begun.is_some(), ts) } {
             Ok(place) => return place,
             Err(cause) => cause,
         },
@@ -110,6 +111,30 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     Place::LOST
 }
 
+/// Finds a place for a record and puts it there: see `kernel::blog::abi`. False: it was lost, which
+/// has been counted.
+///
+/// # Safety
+///
+/// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_put(
+    raw: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+    site_shl8: u32,
+    payload: *const u8,
+) -> bool {
+    // SAFETY: By this function's requirements; and a place has room for the record.
+    unsafe {
+        let place = blog_reserve(raw, ring, bytes, ts);
+        Ring::put(place, bytes, site_shl8, |to| {
+            ptr::copy_nonoverlapping(payload, to, bytes as usize - HEADER_SIZE)
+        })
+    }
+}
+
 /// A log call that needs a place.
 struct Call<'a> {
     state: &'a State,
@@ -120,19 +145,25 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// A place in the calling context's own ring, where a record was begun if there is a `ts`.
+    /// A place in the calling context's own ring, where a record may have been begun already, at
+    /// `ts` if that isn't 0.
     ///
     /// On an error, the record has not been begun any more, and is not counted.
     ///
     /// # Safety
     ///
     /// `ring` is the calling context's ring; see [`blog_reserve`].
-    unsafe fn own_place(&self, ring: &Ring, ts: Option<u64>) -> Result<Place, Lost> {
+    unsafe fn own_place(&self, ring: &Ring, begun: bool, ts: u64) -> Result<Place, Lost> {
+        if !begun && !ring.begin() {
+            return Err(Lost::Nested);
+        }
         let ts = match ts {
-            Some(ts) => ts,
-            None if ring.begin() => ring.not_before_last(glue::clock()),
-            None => return Err(Lost::Nested),
+            0 => ring.not_before_last(glue::clock()),
+            ts => ts,
         };
+        if ring.has_room(self.bytes, ts) {
+            return Ok(Place { ring, ts });
+        }
         let mode = match self.mode() {
             // What `clear` has hidden need not be kept.
             Mode::Discard if !self.frozen && self.memory.oldest_is_cleared(ring) => Mode::Overwrite,

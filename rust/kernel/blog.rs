@@ -111,6 +111,8 @@ pub use self::{
         Ptr, //
     }, //
 };
+#[cfg(CONFIG_BLOG_HOOKS)]
+use core::mem::MaybeUninit;
 pub use macros::{
     blog_component,
     blog_debug,
@@ -122,26 +124,43 @@ pub use macros::{
     BlogArg, //
 };
 
+/// How long a payload without tails may be to go by copy in the slow path, on the stack.
+#[cfg(CONFIG_BLOG_HOOKS)]
+const BY_COPY: usize = 64;
+
 /// Writes a record. The macros' expansions call it, for a site that is on.
+///
+/// In the slow path, the arguments of most calls go by copy to where all the rest is done: then the
+/// compiler needs no registers, on the fast one, for what comes after that.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 #[inline(always)]
 pub fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) {
     let ring = context::ring(component);
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
+    let slow = |begun, ts| {
+        if A::ANY_TAIL || A::FIXED_SUM > BY_COPY {
+            // SAFETY: `write` calls this, and what `blog_reserve` returns is as `put` demands.
+            // `args` stores the bytes that it said.
+            return unsafe {
+                let place = abi::blog_reserve(component, begun, bytes, ts);
+                ring::Ring::put(place, bytes, site.id_shl8, |dst| args.store(dst))
+            };
+        }
+        let mut payload = MaybeUninit::<[u8; BY_COPY]>::uninit();
+        let payload: *mut u8 = payload.as_mut_ptr().cast();
+        // SAFETY: `write` calls this. `args` has no more than `BY_COPY` bytes, and stores them all.
+        unsafe {
+            args.store(payload);
+            abi::blog_put(component, begun, bytes, ts, site.id_shl8, payload)
+        }
+    };
     // SAFETY: `ring` is the ring of this context or `NO_RING`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
-    // contexts do not change CPU. What `blog_reserve` returns is as `write` demands, and `args`
-    // stores the bytes that it said.
+    // contexts do not change CPU. `args` stores the bytes that it said.
     unsafe {
-        ring::Ring::write(
-            ring,
-            bytes,
-            site.id_shl8,
-            clock::read,
-            |begun, ts| abi::blog_reserve(component, begun, bytes, ts),
-            |dst| args.store(dst),
-        );
+        let fill = |dst| args.store(dst);
+        ring::Ring::write(ring, bytes, site.id_shl8, clock::read, fill, slow);
     }
 }
 

@@ -83,24 +83,18 @@ const EXAMPLE: (u64, u32) = (0x12_3456_789a, 0x123);
 /// Logs `args` at site 0x123.
 fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    let reserve = |_, ts| {
+    let site = EXAMPLE.1 << 8;
+    // SAFETY: There is room for the arguments.
+    let fill = |at| unsafe { args.store(at) };
+    let slow = |_, ts| {
         // SAFETY: One thread, in the middle of a record.
         let turned = unsafe { ring.turn(pages, ring::Mode::Overwrite, 512, bytes, ts) };
         turned.unwrap();
-        ring::Place { ring, ts }
+        // SAFETY: The ring has made room.
+        unsafe { ring::Ring::put(ring::Place { ring, ts }, bytes, site, fill) }
     };
-    // SAFETY: One thread, and the ring has the place that `reserve` returns.
-    let written = unsafe {
-        ring::Ring::write(
-            ring,
-            bytes,
-            EXAMPLE.1 << 8,
-            |_| clock,
-            reserve,
-            |at| args.store(at),
-        )
-    };
-    assert!(written);
+    // SAFETY: One thread.
+    assert!(unsafe { ring::Ring::write(ring, bytes, site, || Some(clock), fill, slow) });
 }
 
 /// A page with two records, a time-extend record and a lost record between them.

@@ -54,7 +54,7 @@ use crate::{
     registry,
     sections::Source,
     snapshot::Progress,
-    writer::blog_reserve, //
+    writer::blog_put, //
 };
 
 /// Site id of the records that the tests write.
@@ -147,9 +147,9 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             ring,
             16,
             SITE << 8,
-            |ring| ring.not_before_last(clock::now()),
-            |begun, ts| blog_reserve(raw, begun, 16, ts),
+            || Some(clock::now()),
             |to| to.cast::<u64>().write_unaligned(n),
+            |begun, ts| blog_put(raw, begun, 16, ts, SITE << 8, (&raw const n).cast()),
         )
     }
 }

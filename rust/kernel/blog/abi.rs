@@ -33,13 +33,14 @@ unsafe extern "C" {
     /// The component is registered, and nobody logs to it.
     pub unsafe fn blog_component_unregister(c: *const RawComponent);
 
-    /// Finds a place for a record of `bytes`, when the fast path could not: see [`Ring::write`],
-    /// whose `reserve` this is. Runs in any context.
+    /// Finds a place for a record of `bytes`, when the fast path could not: for the `slow` of
+    /// [`Ring::write`]. Runs in any context.
     ///
     /// # Safety
     ///
     /// The component is valid. The caller is in [`Ring::write`]; if `ring` is not null, it is the
-    /// ring of the calling context and of this component, and a record was begun in it at `ts`.
+    /// ring of the calling context and of this component, and a record was begun in it, at `ts` if
+    /// that isn't 0.
     pub unsafe fn blog_reserve(
         c: *const RawComponent,
         ring: *const Ring,
@@ -47,8 +48,21 @@ unsafe extern "C" {
         ts: u64,
     ) -> Place;
 
-    /// The time, where the clock is not the TSC.
-    pub safe fn blog_clock_read() -> u64;
+    /// Does all that is left to do for a record, when the fast path could not write it: finds a
+    /// place, and puts it there. `payload` is what is behind the header.
+    ///
+    /// # Safety
+    ///
+    /// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes, all of them
+    /// initialised.
+    pub unsafe fn blog_put(
+        c: *const RawComponent,
+        ring: *const Ring,
+        bytes: u32,
+        ts: u64,
+        site_shl8: u32,
+        payload: *const u8,
+    ) -> bool;
 
     /// 1 if the clock is the TSC, else 0. Constant while any component is on.
     pub static blog_clock_is_tsc: u8;

@@ -188,6 +188,15 @@ impl RawComponent {
             key: unsafe { core::mem::zeroed() },
         }
     }
+
+    /// The threshold, as READ_ONCE() loads it. An atomic load would do, but LLVM makes an
+    /// instruction of its own of one, where it makes this an operand of the comparison.
+    #[inline(always)]
+    pub(super) fn threshold(&self) -> u8 {
+        // SAFETY: A reference is valid. What `blog/` may store meanwhile is one byte, by one
+        // instruction, which the kernel's memory model allows.
+        unsafe { self.threshold.as_ptr().read_volatile() }
+    }
 }
 
 /// What `blog_log!` can log to: a static component, an [`Instance`], or a pointer to one.

@@ -134,9 +134,8 @@ fn interrupt() -> (usize, usize) {
     (place / 4, place % 4)
 }
 
-/// The ring for an interrupt context. Not inlined: interrupts are the exception at most sites.
-#[cold]
-#[inline(never)]
+/// The ring for an interrupt context.
+#[inline(always)]
 pub(crate) fn interrupt_ring(component: &RawComponent) -> *mut Ring {
     // ORDERING: Acquire pairs with the release store that made the table, whose address this is.
     let rings = component.percpu.load(Acquire);

@@ -57,6 +57,7 @@ use super::{
         Lost,
         PageInfo,
         CONTROL_SIZE,
+        HEADER_SIZE,
         LOST_CAUSES,
         PAGE_HEADER_SIZE,
         PAGE_MAGIC,
@@ -461,7 +462,8 @@ pub struct Info {
 pub struct Ring {
     // The line that each record touches.
     busy: AtomicU32,
-    limit: AtomicU32,
+    /// As wide as a register: the fast path compares what it then adds to an address.
+    limit: AtomicU64,
     ts_base: AtomicU64,
     page: AtomicPtr<PageHeader>,
     last: AtomicU64,
@@ -520,7 +522,7 @@ impl Ring {
         // INVARIANT: The empty header is a valid one, and its limit is 0.
         Self {
             busy: AtomicU32::new(0),
-            limit: AtomicU32::new(0),
+            limit: AtomicU64::new(0),
             ts_base: AtomicU64::new(0),
             page: AtomicPtr::new(empty),
             last: AtomicU64::new(0),
@@ -617,68 +619,105 @@ impl Ring {
     ///
     /// `ring` is the ring of the calling context, or one that is busy for good where it has none
     /// yet ([`Self::none`]). `bytes` is the size of the record with its header, a multiple of 4.
-    /// `clock` reads the time. `reserve` is called when the record can't simply go behind the last
-    /// one: with the ring and the time if the record has been begun (the ring is marked as busy),
-    /// else with a null pointer. It finds a place. `fill` is given the place of the arguments and
-    /// stores exactly `bytes - 8` bytes there. Returns whether the record was written; if not, it
-    /// was counted as lost.
+    /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
+    /// arguments and stores exactly `bytes - 8` bytes there.
+    ///
+    /// `slow` is called in place of that when the record can't simply go behind the last one: with
+    /// the ring if the record has been begun (the ring is marked as busy), else with a null
+    /// pointer; and with the time, or 0 where it wasn't read. It finds a place, and calls
+    /// [`Self::put`]. So nothing of the fast path has to be kept for after a call, and it needs few
+    /// registers. Returns whether the record was written, or what `slow` says.
     ///
     /// # Safety
     ///
-    /// - `ring` is valid, and of the context that the caller runs in or busy for good.
-    /// - What `reserve` returns has a ring that is busy for this record, with room for `bytes` at
-    ///   that time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
+    /// `ring` is valid, and of the context that the caller runs in or busy for good.
     #[inline(always)]
     pub unsafe fn write(
         ring: *const Ring,
         bytes: u32,
         site_shl8: u32,
-        clock: impl FnOnce(&Self) -> u64,
-        reserve: impl Fn(*const Ring, u64) -> Place,
+        clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8),
+        slow: impl Fn(*const Ring, u64) -> bool,
     ) -> bool {
         // SAFETY: By this function's requirement.
         let own = unsafe { &*ring };
-        let (place, page, commit) = 'found: {
-            let place = if own.begin() {
-                let ts = clock(own);
-                let page = own.page.peek();
-                // SAFETY: By the type invariants, `page` points to a valid header.
-                let commit = unsafe { (*page).commit.peek() };
-                // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-                if (commit as u32).wrapping_add(bytes) <= own.limit.peek()
-                    && (ts ^ own.ts_base.peek()) >> TS_BITS == 0
-                {
-                    break 'found (Place { ring, ts }, page, commit);
-                }
-                reserve(ring, ts)
-            } else {
-                reserve(ptr::null(), 0)
-            };
-            // SAFETY: By this function's requirement on `reserve`.
-            let Some(other) = (unsafe { place.ring.as_ref() }) else {
-                return false;
-            };
-            let page = other.page.load(Relaxed);
-            // SAFETY: As above.
-            (place, page, unsafe { (*page).commit.load(Relaxed) })
+        if !own.begin() {
+            return slow(ptr::null(), 0);
+        }
+        let Some(ts) = clock() else {
+            return slow(ring, 0);
         };
+        let page = own.page.peek();
+        // SAFETY: By the type invariants, `page` points to a valid header.
+        let commit = unsafe { (*page).commit.peek() };
+        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+        let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
+        if end <= own.limit.peek() && (ts ^ own.ts_base.peek()) >> TS_BITS == 0 {
+            // SAFETY: There is room up to `limit`, which is at most the size of the page.
+            unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
+            return true;
+        }
+        slow(ring, ts)
+    }
 
-        // SAFETY: The end is within the page, and there are `bytes` more up to `limit`, which is
-        // at most the size of the page: either that was tested above, or `reserve` made it so. They
-        // are not published, so nobody reads them, and this is the only writer.
+    /// Writes one record where `place` says, behind the last one; the other arguments are those of
+    /// [`Self::write`]. False where there is no place.
+    ///
+    /// # Safety
+    ///
+    /// The ring of `place`, if it has one, is busy for this record, with room for `bytes` at that
+    /// time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
+    #[inline(always)]
+    pub unsafe fn put(
+        place: Place,
+        bytes: u32,
+        site_shl8: u32,
+        fill: impl FnOnce(*mut u8),
+    ) -> bool {
+        // SAFETY: By this function's requirement.
+        let Some(ring) = (unsafe { place.ring.as_ref() }) else {
+            return false;
+        };
+        let page = ring.page.load(Relaxed);
+        // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
         unsafe {
-            let at = page.cast::<u8>().add(commit as u32 as usize);
-            fill(at.add(8));
-            let header = Header::from_parts(place.ts, site_shl8, bytes);
+            let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
+            ring.store((page, end), place.ts, bytes, site_shl8, fill);
+        }
+        true
+    }
+
+    /// Stores a record and publishes it.
+    ///
+    /// # Safety
+    ///
+    /// The ring is busy for this record, `page` is its page, and there is room for `bytes`: up to
+    /// `end`.
+    #[inline(always)]
+    unsafe fn store(
+        &self,
+        (page, end): (*mut PageHeader, usize),
+        ts: u64,
+        bytes: u32,
+        site_shl8: u32,
+        fill: impl FnOnce(*mut u8),
+    ) {
+        // SAFETY: The end is within the page, and there is room by this function's requirement.
+        // What is stored to isn't published, so nobody reads it, and this is the only writer.
+        unsafe {
+            let at = page.cast::<u8>().add(end).sub(bytes as usize);
+            fill(at.add(HEADER_SIZE));
+            let header = Header::from_parts(ts, site_shl8, bytes);
             ptr::write_unaligned(at.cast::<u64>(), header.0);
-            // ORDERING: Release: a reader that acquires this end sees the record whole.
+            // ORDERING: Release: a reader that acquires this end sees the record whole. Relaxed:
+            // nobody else stores to it. Together they are one instruction that adds.
+            let commit = (*page).commit.load(Relaxed);
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
-            (*place.ring).end();
         }
-        true
+        self.end();
     }
 
     /// Marks the ring as busy; false where it is already: a record is being written into it.
@@ -736,16 +775,10 @@ impl Ring {
         // Whatever the clock is, it may be a little behind that of the last writer's CPU.
         let ts = self.not_before_last(clock());
         let need = bytes.saturating_add(TASK_SIZE);
-        // SAFETY: By the type invariants, `page` is valid.
-        let end = unsafe { (*self.page.load(Relaxed)).commit.load(Relaxed) } as u32;
-        if end.saturating_add(need) > self.limit.load(Relaxed)
-            || (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS != 0
-        {
-            // SAFETY: The ring is claimed; `pages` by this function's requirement.
-            if unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
-                self.end();
-                return None;
-            }
+        // SAFETY: The ring is claimed; `pages` by this function's requirement.
+        if !self.has_room(need, ts) && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
+            self.end();
+            return None;
         }
         if self.writer.load(Relaxed) != who.key() {
             self.writer.store(who.key(), Relaxed);
@@ -770,6 +803,15 @@ impl Ring {
         // zeroes the limit, whichever interrupts the other. Same CPU: compiler order is enough.
         compiler_fence(SeqCst);
         self.limit.store(0, Relaxed);
+    }
+
+    /// Whether a record of `bytes` bytes at time `ts` can go behind the last one without a
+    /// [`turn`](Self::turn). For the ring's writer.
+    pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
+        // SAFETY: By the type invariants, `page` is valid.
+        let end = unsafe { (*self.page.load(Relaxed)).commit.load(Relaxed) } as u32;
+        u64::from(end) + u64::from(bytes) <= self.limit.load(Relaxed)
+            && (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS == 0
     }
 
     /// Whether losses have happened that no record tells of yet.
@@ -846,7 +888,8 @@ impl Ring {
             }
         }
         // SAFETY: The page is valid.
-        self.limit.store(unsafe { (*page).size() }, Relaxed);
+        self.limit
+            .store(u64::from(unsafe { (*page).size() }), Relaxed);
         // ORDERING: See `count_lost`.
         compiler_fence(SeqCst);
         if self.untold() != 0 {

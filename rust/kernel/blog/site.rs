@@ -10,8 +10,7 @@
 use core::sync::atomic::{
     AtomicU16,
     AtomicU32,
-    AtomicU8,
-    Ordering::Relaxed, //
+    AtomicU8, //
 };
 
 use super::{
@@ -59,6 +58,6 @@ impl Loaded {
     /// Whether the site logs to `component` now.
     #[inline(always)]
     pub fn is_on(self, component: &RawComponent) -> bool {
-        self.gate as u8 <= component.threshold.load(Relaxed)
+        self.gate as u8 <= component.threshold()
     }
 }

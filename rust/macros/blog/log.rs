@@ -575,8 +575,9 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
     t.line(".balign 8");
     t.line("779:");
     t.line(".popsection");
-    t.line("movl 771b(%rip), {id:e}");
+    // In this order, which x86 keeps: a site gets its id before its gate opens.
     t.line("movzbl 771b+5(%rip), {gate:e}");
+    t.line("movl 771b(%rip), {id:e}");
 
     quote! {
         #[cfg(not(target_arch = "x86_64"))]

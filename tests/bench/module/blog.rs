@@ -9,7 +9,6 @@ use core::{
 };
 use kernel::{
     blog::{
-        abi,
         record::HEADER_SIZE,
         BlogArgs, //
     },
@@ -127,9 +126,14 @@ fn tsc() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
+unsafe extern "C" {
+    fn ktime_get_mono_fast_ns() -> u64;
+}
+
 #[inline(always)]
 fn mono() -> u64 {
-    abi::blog_clock_read()
+    // SAFETY: Any context may.
+    unsafe { ktime_get_mono_fast_ns() }
 }
 
 /// The place of [`FLOOR`], which for all that the compiler knows is somebody else's.

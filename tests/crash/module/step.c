@@ -10,7 +10,7 @@
  * dumps of one log call.
  *
  * Scene "record": the count starts with the log call. Scene "turn": it starts at
- * blog_reserve(), where a call goes that has no room left in its page.
+ * blog_put() or blog_reserve(), where a call goes that has no room left in its page.
  */
 
 #include <linux/kdebug.h>
@@ -72,7 +72,8 @@ static int crash_step(struct notifier_block *block, unsigned long what, void *da
 		return NOTIFY_DONE;
 	if (!(*(unsigned long *)ERR_PTR(args->err) & DR_STEP))
 		return NOTIFY_DONE;
-	if (!crash_turn || args->regs->ip == (unsigned long)blog_reserve)
+	if (!crash_turn || args->regs->ip == (unsigned long)blog_put ||
+	    args->regs->ip == (unsigned long)blog_reserve)
 		crash_counting = true;
 	if (crash_counting && ++crash_count == crash_next) {
 		crash_stop_here(args->regs);

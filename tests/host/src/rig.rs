@@ -10,7 +10,7 @@ use kernel::blog::record::{
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
 use kernel::blog::root;
-use std::cell::UnsafeCell;
+use std::cell::{Cell as StdCell, UnsafeCell};
 
 pub const PAGE: usize = 4096;
 
@@ -176,20 +176,28 @@ impl Rig {
     ) -> bool {
         assert!(payload.len() & 3 == 0 && payload.len() <= 1020);
         let bytes = payload.len() as u32 + 8;
+        let inside = StdCell::new(Some(inside));
+        let fill = |to: *mut u8| {
+            if let Some(inside) = inside.take() {
+                inside();
+            }
+            for (i, word) in payload.chunks_exact(4).enumerate() {
+                let word = u32::from_ne_bytes(word.try_into().unwrap());
+                // SAFETY: There is room for the payload.
+                unsafe { ptr::write_unaligned(to.cast::<u32>().add(i), word) };
+            }
+        };
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
             Ring::write(
                 ring,
                 bytes,
                 site << 8,
-                |_| ts,
-                |begun, ts| self.reserve(ring, begun, bytes, ts),
-                |to| {
-                    inside();
-                    for (i, word) in payload.chunks_exact(4).enumerate() {
-                        let word = u32::from_ne_bytes(word.try_into().unwrap());
-                        ptr::write_unaligned(to.cast::<u32>().add(i), word);
-                    }
+                || Some(ts),
+                fill,
+                |begun, ts| {
+                    let place = self.reserve(ring, begun, bytes, ts);
+                    Ring::put(place, bytes, site << 8, fill)
                 },
             )
         }

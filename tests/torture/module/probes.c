@@ -38,6 +38,7 @@ static const struct {
 /* What a log call goes through. */
 static const char * const torture_steps[] = {
 	"blog_torture_fast",
+	"blog_put",
 	"blog_reserve",
 	"blog_ring_turn",
 	"blog_ring_get",

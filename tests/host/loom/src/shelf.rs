@@ -92,21 +92,22 @@ impl Shelf {
         let ring = &self.rings[ring];
         // SAFETY: A model writes into a ring from one thread at a time.
         unsafe {
+            let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             Ring::write(
                 ring,
                 bytes,
                 pid << 8,
-                |_| u64::from(n),
+                || Some(u64::from(n)),
+                fill,
                 |begun, ts| {
                     assert!(!begun.is_null(), "two writers");
                     let room = self.max * PAGE;
                     if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
-                        return Place { ring, ts };
+                        return Ring::put(Place { ring, ts }, bytes, pid << 8, fill);
                     }
                     ring.end();
-                    Place::LOST
+                    false
                 },
-                |to| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]),
             )
         }
     }
@@ -116,19 +117,22 @@ impl Shelf {
         let ring = &self.rings[ring];
         // SAFETY: The models' shared rings are written to in this way only.
         unsafe {
+            let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             Ring::write(
                 &self.none,
                 RECORD,
                 pid << 8,
-                |_| unreachable!(),
+                || None,
+                fill,
                 |_, _| {
                     let room = self.max * PAGE;
                     let clock = || u64::from(n);
                     let who = task(pid as i32);
-                    ring.begin_shared(self, Mode::Overwrite, room, RECORD, clock, &who)
-                        .map_or(Place::LOST, |ts| Place { ring, ts })
+                    let place = ring
+                        .begin_shared(self, Mode::Overwrite, room, RECORD, clock, &who)
+                        .map_or(Place::LOST, |ts| Place { ring, ts });
+                    Ring::put(place, RECORD, pid << 8, fill)
                 },
-                |to| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]),
             )
         }
     }

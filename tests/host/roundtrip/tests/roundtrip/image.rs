@@ -17,7 +17,7 @@ use kernel::{
 };
 use std::ffi::{c_char, c_int};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{LazyLock, Mutex};
 
 /// The component that the tests log to, one at a time.
@@ -74,16 +74,28 @@ unsafe extern "C" fn blog_reserve(
     RIG.reserve(own, ring, bytes, ts)
 }
 
-/// A clock that is later each time.
+/// Writes a record when its page is full.
 #[no_mangle]
-extern "C" fn blog_clock_read() -> u64 {
-    static CLOCK: AtomicU64 = AtomicU64::new(1);
-    CLOCK.fetch_add(1, Relaxed)
+unsafe extern "C" fn blog_put(
+    raw: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+    site_shl8: u32,
+    payload: *const u8,
+) -> bool {
+    // SAFETY: As for the other; the caller has a payload of this size.
+    unsafe {
+        let place = blog_reserve(raw, ring, bytes, ts);
+        Ring::put(place, bytes, site_shl8, |to| {
+            payload.copy_to_nonoverlapping(to, bytes as usize - 8)
+        })
+    }
 }
 
-/// The clock is the one above.
+/// The clock is the one that log calls read themselves.
 #[no_mangle]
-static blog_clock_is_tsc: u8 = 0;
+static blog_clock_is_tsc: u8 = 1;
 
 impl Host {
     fn new() -> Self {
