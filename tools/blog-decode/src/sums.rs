@@ -104,6 +104,38 @@ impl ComponentSum {
     }
 }
 
+/// Site ids below are the index of an array. Kernels number their sites from 1 on, so that there
+/// is hardly another one but in damaged records, which are not to take much memory.
+const DENSE: usize = 1 << 16;
+
+/// Sums by site id.
+#[derive(Default)]
+struct BySite {
+    /// As long as the highest id that was seen.
+    dense: Vec<Sum>,
+    others: BTreeMap<u32, Sum>,
+}
+
+impl BySite {
+    fn add(&mut self, site: u32, one: Sum) {
+        let at = site as usize;
+        if at >= DENSE {
+            self.others.entry(site).or_default().add(one);
+            return;
+        }
+        if at >= self.dense.len() {
+            self.dense.resize(at + 1, Sum::default());
+        }
+        self.dense[at].add(one);
+    }
+
+    fn finish(self) -> BTreeMap<u32, Sum> {
+        let dense = (0u32..).zip(self.dense);
+        let seen = dense.filter(|(_, sum)| sum.records != 0);
+        seen.chain(self.others).collect()
+    }
+}
+
 /// All sums.
 #[derive(Default)]
 pub struct Sums {
@@ -130,8 +162,7 @@ impl Sums {
     ) -> Self {
         let mut this = Self::default();
         let mut done = 0;
-        // Indexed by site id, and as long as the highest one that was seen.
-        let mut sites: Vec<Vec<Sum>> = vec![Vec::new(); files.len()];
+        let mut sites: Vec<BySite> = files.iter().map(|_| BySite::default()).collect();
         for stream in streams {
             let mut ring = RingSum::default();
             let mut clocks: Option<(u64, u64)> = None;
@@ -147,12 +178,7 @@ impl Sums {
                 let (first, last) = clocks.get_or_insert((clock, clock));
                 *first = clock.min(*first);
                 *last = clock.max(*last);
-                let all = &mut sites[file];
-                let at = (site & SITE_MAX) as usize;
-                if at >= all.len() {
-                    all.resize(at + 1, Sum::default());
-                }
-                all[at].add(one);
+                sites[file].add(site & SITE_MAX, one);
             });
             done += ring.sum.records;
             let c = &calibrations[stream.file];
@@ -163,13 +189,7 @@ impl Sums {
             this.component(stream, &ring);
             this.rings.push(ring);
         }
-        this.sites = sites
-            .into_iter()
-            .map(|all| {
-                let all = (0u32..).zip(all);
-                all.filter(|(_, sum)| sum.records != 0).collect()
-            })
-            .collect();
+        this.sites = sites.into_iter().map(BySite::finish).collect();
         this
     }
 
