@@ -58,9 +58,9 @@ prove: ## Slow proofs: sanitizers, and models that must notice weakened ordering
 	@scripts/setup
 	@scripts/prove
 
-fuzz: ## Fuzz the decoder's parsers: SECONDS=60 for each
-	@BLOG_FUZZ_SECONDS=$(or $(SECONDS),60) cargo test --locked --manifest-path \
-		tools/blog-decode/Cargo.toml --test fuzz -- --nocapture --test-threads 1
+fuzz: ## Fuzz the decoder's parsers: BLOG_FUZZ_SECONDS=60 each, TARGETS="snapshot..."
+	@scripts/setup --tests
+	@scripts/fuzz $(TARGETS)
 
 torture: ## Long torture runs: 64 CPUs, NMIs, hotplug, 100 million records
 	@scripts/setup

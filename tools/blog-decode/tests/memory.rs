@@ -5,19 +5,12 @@
 //! Counts what is allocated, so the figures are the same on every machine.
 
 mod common;
+#[path = "common/heap.rs"]
+mod heap;
 
 use std::{
-    alloc::{
-        GlobalAlloc,
-        Layout,
-        System, //
-    },
     fs,
-    path::Path,
-    sync::atomic::{
-        AtomicUsize,
-        Ordering::Relaxed, //
-    },
+    path::Path, //
 };
 
 use blog_decode::{
@@ -46,31 +39,6 @@ use common::{
     },
     stream::as_stream, //
 };
-
-/// Bytes that are allocated, and the most that ever were.
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: All is done by `System`, with what the caller has promised for it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
-        MOST.fetch_max(now, Relaxed);
-        // SAFETY: As the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: As the caller's.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const RECORDS: u64 = 3;
 
@@ -125,9 +93,11 @@ fn capture(pages: u64) -> Vec<u8> {
 fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
     let path = dir.join("snap");
     fs::write(&path, bytes).unwrap();
-    let before = NOW.load(Relaxed);
-    MOST.store(before, Relaxed);
-    let files = [Snapshot::open(&path).unwrap()];
+    heap::most_of(|| count_and_print(&path, records))
+}
+
+fn count_and_print(path: &Path, records: u64) {
+    let files = [Snapshot::open(path).unwrap()];
     assert!(!files[0].damage.any());
     let calibrations = merge::calibrations(&files);
     let streams = merge::unite(&files, |_| true);
@@ -149,7 +119,6 @@ fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
         .unwrap();
     // No loss.
     assert_eq!(lines, records);
-    MOST.load(Relaxed) - before
 }
 
 /// One test, as allocations of others would count.

@@ -24,12 +24,13 @@ use blog_decode::{
     },
 };
 
-use super::targets::{
-    seal,
-    sites, //
+use crate::{
+    decode::seal,
+    sites::sites, //
 };
 
-pub fn live(bytes: &[u8]) {
+/// Streams.
+pub fn stream(bytes: &[u8]) {
     events(bytes);
 }
 

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Words of users, and of other programs: options that filter, commands of `control`, other logs.
+//! Words of users, of drivers and of other programs: conditions, templates, options that filter,
+//! commands of `control`, format strings, other logs.
 
 use std::io::Cursor;
 
 use blog_decode::{
+    blogfmt::{
+        descriptor::Site,
+        format::Table, //
+    },
     cli::args::Cli,
     control::{
         self,
         Command, //
     },
     decode::Filter,
+    expr::Expr,
     foreign::{
         Kind,
         Log, //
     },
+    format::parse,
     merge,
     output::template::Template,
     sidetable::{
@@ -24,14 +31,58 @@ use blog_decode::{
 };
 use clap::Parser;
 
-use super::targets::{
+use crate::decode::{
+    decode,
     decode_with,
-    sites,
     small, //
+};
+use crate::sites::{
+    print_all,
+    sites, //
 };
 
 /// A line of another log is no longer.
 const LINE_MAX: usize = 16 << 10;
+
+/// What `--where` takes.
+pub fn expr(bytes: &[u8]) {
+    if let Ok(expr) = Expr::parse(&String::from_utf8_lossy(bytes)) {
+        let filter = Filter {
+            expr: Some(expr),
+            ..Filter::default()
+        };
+        decode(&small(), &filter, &Template::parse("{message}").unwrap());
+    }
+}
+
+/// What `--format` takes.
+pub fn template(bytes: &[u8]) {
+    if let Ok(template) = Template::parse(&String::from_utf8_lossy(bytes)) {
+        decode(&small(), &Filter::default(), &template);
+    }
+}
+
+/// The format string of a call site.
+pub fn format(bytes: &[u8]) {
+    let source = String::from_utf8_lossy(bytes);
+    let _ = parse::parse(&source);
+    let mut table = Table {
+        build_id: b"id".to_vec(),
+        name: "test".into(),
+        ..Table::default()
+    };
+    let codes = [0x03, 0x14, 0x22, 0x26, 0x24, 0x06];
+    table.sites.push(Site {
+        line: 1,
+        level: 3,
+        file: "x.rs".into(),
+        module: "x".into(),
+        format: source.into_owned(),
+        names: ["a", "b", "s", "e", "x", "w"].map(str::to_owned).to_vec(),
+        codes: codes.to_vec(),
+    });
+    print_all(table);
+}
 
 /// Options, as the shell would give them; a tab is between two.
 pub fn filter(bytes: &[u8]) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! See `memory::dump`.
+
+#![no_main]
+
+use blog_decode_fuzz::{
+    memory::dump,
+    run,
+    seeds, //
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: seeds::write("dump"),
+    |input: &[u8]| run(dump, input)
+);

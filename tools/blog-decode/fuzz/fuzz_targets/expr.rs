@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! See `words::expr`.
+
+#![no_main]
+
+use blog_decode_fuzz::{
+    run,
+    seeds,
+    words::expr, //
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: seeds::write("expr"),
+    |input: &[u8]| run(expr, input)
+);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! See `words::filter`.
+
+#![no_main]
+
+use blog_decode_fuzz::{
+    run,
+    seeds,
+    words::filter, //
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: seeds::write("filter"),
+    |input: &[u8]| run(filter, input)
+);

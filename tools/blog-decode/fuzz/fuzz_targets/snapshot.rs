@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! See `files::snapshot`.
+
+#![no_main]
+
+use blog_decode_fuzz::{
+    files::snapshot,
+    run,
+    seeds, //
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: seeds::write("snapshot"),
+    |input: &[u8]| run(snapshot, input)
+);

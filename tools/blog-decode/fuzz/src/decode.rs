@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What targets share: everything that the program does with a snapshot.
+
+use std::sync::OnceLock;
+
+use blog_decode::{
+    blogfmt::source::Source,
+    decode::{
+        Decoder,
+        Filter, //
+    },
+    foreign::Log,
+    merge,
+    output::{
+        csv,
+        ctf::Ctf,
+        html::Html,
+        json,
+        perfetto::Perfetto,
+        template::Template,
+        text::{
+            Style,
+            Text, //
+        }, //
+    },
+    sidetable::{
+        SiteMap,
+        Tables, //
+    },
+    snapshot::Snapshot,
+    stats::Stats,
+    sums::Sums, //
+};
+
+use crate::{
+    seeds,
+    sites::sites, //
+};
+
+/// The number that stands there, if anything does.
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let raw = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(raw.try_into().unwrap()))
+}
+
+/// Puts the checksums of a snapshot right, section by section.
+pub fn seal(bytes: &mut [u8]) {
+    if let Some((head, crc)) = bytes.get_mut(..32).and_then(|h| h.split_at_mut_checked(28)) {
+        crc.copy_from_slice(&crc32fast::hash(head).to_le_bytes());
+    }
+    let mut at = 32;
+    while at + 32 <= bytes.len() {
+        if bytes[at..at + 4] != *b"BLSE" {
+            at += 8;
+            continue;
+        }
+        let len = u32_at(bytes, at + 8).unwrap_or(0) as usize;
+        if let Some(payload) = bytes.get(at + 32..(at + 32).saturating_add(len)) {
+            let crc = crc32fast::hash(payload);
+            bytes[at + 24..at + 28].copy_from_slice(&crc.to_le_bytes());
+        }
+        let crc = crc32fast::hash(&bytes[at..at + 28]);
+        bytes[at + 28..at + 32].copy_from_slice(&crc.to_le_bytes());
+        at += 32 + len.min(bytes.len()).next_multiple_of(8);
+    }
+}
+
+/// Everything that the program can do with files.
+pub fn decode(files: &[Snapshot], filter: &Filter, template: &Template) {
+    decode_with(files, filter, template, Vec::new());
+}
+
+/// The same, with lines of other logs between the records.
+pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, logs: Vec<Log>) {
+    let sites = sites();
+    let maps: Vec<_> = files
+        .iter()
+        .map(|f| {
+            let mut map = SiteMap::new(&f.images, &Tables::default());
+            for image in &mut map.images {
+                image.sites = Some(sites.clone());
+            }
+            map
+        })
+        .collect();
+    let calibrations = merge::calibrations(files);
+    let streams = merge::unite(files, |_| true);
+    let sums = Sums::new(files, &streams, &calibrations);
+    let decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let mut decoder = decoder.with_logs(logs);
+    let mut text = Text::new(Style {
+        raw: true,
+        color: true,
+        location: true,
+        ..Style::default()
+    });
+    let (mut ctf, mut html) = (Ctf::new(Vec::new()), Html::default());
+    let mut perfetto = Perfetto::default();
+    let mut out = Vec::new();
+    decoder
+        .run(|entry| {
+            out.clear();
+            text.entry(entry, &mut out);
+            out.clear();
+            json::entry(entry, true, &mut out);
+            serde_json::from_slice::<serde_json::Value>(&out).unwrap();
+            csv::entry(entry, &mut out);
+            template.entry(entry, &mut out);
+            perfetto.entry(entry, &mut out);
+            ctf.entry(entry)?;
+            html.entry(entry)
+        })
+        .unwrap();
+    ctf.end("host", "release").unwrap();
+    html.end("host", "release", &mut std::io::sink()).unwrap();
+    let counts: Vec<_> = decoder.counts().copied().collect();
+    // Both ways of counting agree.
+    if !filter.is_by_record() {
+        let decoded = |c: &merge::Counts| c.decoded;
+        let mine: Vec<_> = counts.iter().map(decoded).collect();
+        let theirs: Vec<_> = sums.rings.iter().map(|r| r.counts.decoded).collect();
+        assert_eq!(mine, theirs);
+    }
+    let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
+    let stats = Stats {
+        files,
+        streams: &streams,
+        counts,
+        shown,
+        undecoded: &undecoded,
+    };
+    stats.write_json(&mut out);
+    stats.write_text(&mut out).unwrap();
+}
+
+/// A snapshot, if it is one.
+pub fn read(bytes: Vec<u8>) -> Option<Snapshot> {
+    Snapshot::read("fuzz".into(), Source::Memory(bytes)).ok()
+}
+
+/// A snapshot of all kinds of things.
+pub fn small() -> [Snapshot; 1] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    [read(BYTES.get_or_init(seeds::snapshot).clone()).unwrap()]
+}
