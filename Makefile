@@ -85,8 +85,8 @@ preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
 
-bench: ## Measure what a record costs, beside its peers (an hour, half of it builds)
-	@scripts/setup --checks
+bench: ## Measure what a record costs, beside its peers (10 minutes, and half an hour for its kernels)
+	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
 bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records

@@ -64,9 +64,12 @@ fio_way() {
 		;;
 	esac
 	disk_on
-	bytes=$fio_bytes
-	[ "$2" != 0 ] || bytes=$fio_warm_up
-	for engine in $fio_engines; do fio_once "$1" "$2" "$engine" "$bytes"; done
+	for engine in $fio_engines; do
+		bytes=$fio_bytes
+		[ $engine != single ] || bytes=$fio_single_bytes
+		[ "$2" != 0 ] || bytes=$fio_warm_up
+		fio_once "$1" "$2" "$engine" "$bytes"
+	done
 	if [ "$1" = event ]; then set_file 0 $TRACING/events/rnull/enable; fi
 	disk_off
 	rmmod $module || die "rmmod $module"
