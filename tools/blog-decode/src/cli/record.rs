@@ -66,7 +66,8 @@ const PREFIX: &str = "blog.";
 pub const TABLES: &str = "tables";
 /// What makes the name of a file that is not complete.
 const PART: &str = "part";
-/// How long a full capture is read on, at most, until the next one has got to where it is.
+/// How long a capture is read on, at most: a full one until the next one has got to where it is, and
+/// the last one until it has all that was logged.
 const OVERLAP: Duration = Duration::from_secs(2);
 
 /// Records until it is interrupted, or the stream ends.
@@ -181,6 +182,11 @@ impl Capture {
         if wait(&self.input, signals, limit)?.is_empty() {
             return Ok(None);
         }
+        self.read(dir, buffer)
+    }
+
+    /// Writes what there is, as `step` does.
+    fn read(&mut self, dir: &mut Dir<'_>, buffer: &mut Vec<u8>) -> Result<Option<bool>, String> {
         let input = &mut self.input[0];
         match input.read(buffer) {
             Ok(Came::Nothing) => Ok(None),
@@ -236,6 +242,15 @@ fn captures(
             }
         }
         std::mem::replace(&mut now, next).out.finish(dir)?;
+    }
+    // Also what was logged just before it was asked to end; a pipe would wait for more.
+    let until = Instant::now() + OVERLAP;
+    while result.is_ok() && again && Instant::now() < until {
+        match now.read(dir, &mut buffer) {
+            Ok(Some(true)) => {}
+            Ok(_) => break,
+            Err(e) => result = Err(e),
+        }
     }
     // What is there is whole, whatever has gone wrong.
     match now.out.size {
