@@ -10,12 +10,11 @@
 #![cfg(feature = "vmcore")]
 #![allow(missing_docs)]
 
+mod common;
+
 use std::{
     cell::RefCell,
-    collections::{
-        BTreeMap,
-        BTreeSet, //
-    },
+    collections::BTreeMap,
     fs,
     path::{
         Path,
@@ -28,27 +27,17 @@ use std::{
     },
 };
 
-use blog_decode::{
-    blogfmt::source::Source,
-    decode::{
-        Content,
-        Decoder,
-        Filter, //
+use blog_decode::vmcore::{
+    memory::{
+        Fault,
+        Memory, //
     },
-    merge,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
-    snapshot::Snapshot,
-    vmcore::{
-        extract,
-        memory::{
-            Fault,
-            Memory, //
-        },
-        open, //
-    },
+    open, //
+};
+use common::extracted::{
+    run,
+    Got,
+    Random, //
 };
 
 const PAGE: u64 = 4096;
@@ -58,21 +47,6 @@ const SLOW: Duration = Duration::from_secs(60);
 fn dumps() -> Vec<PathBuf> {
     let all = std::env::var("BLOG_CRASH_DUMP").expect("BLOG_CRASH_DUMP names dumps");
     all.split(':').map(PathBuf::from).collect()
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
 }
 
 /// Memory that keeps what was read, by pages.
@@ -120,31 +94,12 @@ impl<M: Memory> Memory for Damaged<'_, M> {
     }
 }
 
-/// Records by component, ring and ordinal.
-type Records = BTreeSet<(String, u32, u64)>;
-
-/// All records, and whether something is said to be missing.
-fn run(memory: &impl Memory, root: u64) -> Option<(Records, bool)> {
-    let (mut bytes, started) = (Vec::new(), Instant::now());
-    let extracted = extract(memory, root, &mut bytes).ok()?;
-    let snapshot = Snapshot::read("test".into(), Source::Memory(bytes)).expect("it is one");
-    assert!(!snapshot.damage.any(), "what is written is whole");
-    let files = [snapshot];
-    let streams = merge::unite(&files, |_| true);
-    let calibrations = merge::calibrations(&files);
-    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
-    let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
-    let mut records = BTreeSet::new();
-    let _ = decoder.run(|entry| {
-        if let Content::Record(r) = &entry.content {
-            records.insert((entry.stream.component.clone(), entry.stream.id, r.ordinal));
-        }
-        Ok::<_, ()>(())
-    });
-    let told = decoder.counts().any(|c| c.missing + c.damaged > 0);
+/// What is in memory, if its root is.
+fn timed(memory: &impl Memory, root: u64) -> Option<Got> {
+    let started = Instant::now();
+    let got = run(memory, root).ok()?;
     assert!(started.elapsed() < SLOW, "{:?}", started.elapsed());
-    Some((records, told || !extracted.problems.0.is_empty()))
+    Some(got)
 }
 
 /// Whatever is damaged in memory: nothing is missing without a word.
@@ -161,7 +116,8 @@ fn damage_in_memory_is_named() {
             memory: &core.memory,
             pages: RefCell::default(),
         };
-        let (whole, _) = run(&noting, core.root).expect("the dump is whole");
+        let whole = timed(&noting, core.root).expect("the dump is whole");
+        let whole = whole.ordinals();
         let pages: Vec<(u64, Vec<u8>)> = noting.pages.into_inner().into_iter().collect();
         let (mut fewer, mut refused) = (0, 0);
         for seed in 1..=cases {
@@ -187,13 +143,13 @@ fn damage_in_memory_is_named() {
                 memory: &core.memory,
                 pages: damaged,
             };
-            let Some((records, named)) = run(&damaged, core.root) else {
+            let Some(got) = timed(&damaged, core.root) else {
                 refused += 1;
                 continue;
             };
-            if records.len() < whole.len() {
+            if got.ordinals().len() < whole.len() {
                 fewer += 1;
-                assert!(named, "{}: seed {seed}", path.display());
+                assert!(got.is_incomplete(), "{}: seed {seed}", path.display());
             }
         }
         println!(

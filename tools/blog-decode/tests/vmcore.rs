@@ -18,75 +18,28 @@ use std::{
 };
 
 use blog_decode::{
-    blogfmt::source::Source,
-    decode::{
-        Content,
-        Decoder,
-        Filter, //
-    },
-    merge,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
-    snapshot::Snapshot,
     vmcore::{
         extract,
-        memory::Memory,
-        Extracted, //
+        memory::Memory, //
     },
-    wire::root::STATE_OFF,
+    wire::root::STATE_OFF, //
 };
-use common::vmcore::{
-    elf,
-    flattened,
-    sample,
-    Kernel,
-    Ram,
-    PAGE,
-    ROOT, //
+use common::{
+    extracted::{
+        run,
+        Got,
+        Random, //
+    },
+    vmcore::{
+        elf,
+        flattened,
+        sample,
+        Kernel,
+        Ram,
+        PAGE,
+        ROOT, //
+    },
 };
-
-/// A record: component, ring, ordinal, clock, site.
-type Record = (String, u32, u64, u64, u32);
-
-/// What came out.
-struct Got {
-    extracted: Extracted,
-    snapshot: Snapshot,
-    records: BTreeSet<Record>,
-    /// Whether the decoder tells of records that are missing or damaged.
-    told: bool,
-}
-
-fn run(memory: &impl Memory) -> Result<Got, String> {
-    let mut bytes = Vec::new();
-    let extracted = extract(memory, ROOT, &mut bytes).map_err(|e| format!("{e:?}"))?;
-    let snapshot = Snapshot::read("test".into(), Source::Memory(bytes)).expect("it is one");
-    assert!(!snapshot.damage.any(), "what is written is whole");
-    let files = [snapshot];
-    let streams = merge::unite(&files, |_| true);
-    let calibrations = merge::calibrations(&files);
-    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
-    let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
-    let mut records = BTreeSet::new();
-    let _ = decoder.run(|entry| {
-        if let Content::Record(r) = &entry.content {
-            let name = entry.stream.component.clone();
-            records.insert((name, entry.stream.id, r.ordinal, entry.clock, r.id));
-        }
-        Ok::<_, ()>(())
-    });
-    let told = decoder.counts().any(|c| c.missing + c.damaged > 0);
-    let [snapshot] = files;
-    Ok(Got {
-        extracted,
-        snapshot,
-        records,
-        told,
-    })
-}
 
 fn texts(got: &Got) -> Vec<String> {
     let problems = got.extracted.problems.0.iter();
@@ -95,7 +48,7 @@ fn texts(got: &Got) -> Vec<String> {
 
 #[test]
 fn all_that_was_logged_is_in_the_snapshot() {
-    let got = run(&sample().finish()).unwrap();
+    let got = run(&sample().finish(), ROOT).unwrap();
     assert_eq!(texts(&got), [""; 0]);
     assert_eq!(got.extracted.components, 2);
     assert_eq!(got.extracted.rings, 7);
@@ -144,7 +97,7 @@ fn the_task_that_crashed_is_there_without_rings_too() {
     let mut kernel = sample();
     kernel.root.crash.task = 0x1000;
     (kernel.root.crash.pid, kernel.root.crash.comm) = (99, *b"khungtaskd\0\0\0\0\0\0");
-    let got = run(&kernel.finish()).unwrap();
+    let got = run(&kernel.finish(), ROOT).unwrap();
     let task = got.snapshot.tasks.last().unwrap();
     assert_eq!((task.pid, task.flags, task.cpu), (99, 5, 2));
     assert_eq!(got.snapshot.tasks.len(), 6);
@@ -155,7 +108,7 @@ fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
     let mut kernel = sample();
     let mut ram = kernel.finish();
     change(&mut kernel, &mut ram);
-    run(&ram)
+    run(&ram, ROOT)
 }
 
 fn lacks(got: &Got, pages: &[usize]) {
@@ -290,26 +243,11 @@ fn read<const N: usize>(ram: &Ram, addr: u64) -> [u8; N] {
     buf
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
-
 /// Whatever is damaged: what is missing is told of, one way or the other.
 #[test]
 fn damage_is_named_in_thousands_of_cases() {
     let stopped = sample().finish();
-    let whole = run(&stopped).unwrap();
+    let whole = run(&stopped, ROOT).unwrap();
     let (mut fewer, mut refused) = (0, 0);
     for seed in 1..=6000u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -333,19 +271,14 @@ fn damage_is_named_in_thousands_of_cases() {
                 }
             }
         }
-        match run(&ram) {
+        match run(&ram, ROOT) {
             Err(_) => refused += 1,
             Ok(got) => {
-                let ordinals = |got: &Got| -> BTreeSet<(String, u32, u64)> {
-                    let all = got.records.iter();
-                    all.map(|r| (r.0.clone(), r.1, r.2)).collect()
-                };
-                let (was, is) = (ordinals(&whole), ordinals(&got));
+                let (was, is) = (whole.ordinals(), got.ordinals());
                 if was.difference(&is).next().is_some() {
                     fewer += 1;
-                    let named = got.told || !got.extracted.problems.0.is_empty();
                     assert!(
-                        named || renamed(&got),
+                        got.is_incomplete() || renamed(&got),
                         "seed {seed}: {:?}",
                         was.difference(&is)
                     );
