@@ -70,26 +70,19 @@ impl Shape<'_> {
         self.offset(self.fields.len())
     }
 
-    /// The match arm that stores the fields, behind a tag or not.
-    fn store_arm(&self, tag: Option<usize>) -> TokenStream {
+    /// The match arm that stores the fields, from `start` on.
+    fn store_arm(&self, start: usize) -> TokenStream {
         let path = &self.path;
         let members = self.fields.members();
         let bindings: Vec<_> = (0..self.fields.len())
             .map(|i| format_ident!("__f{i}"))
             .collect();
-        let start = usize::from(tag.is_some());
         let offsets = (0..self.fields.len()).map(|i| self.offset(i));
         let types = self
             .types()
             .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>));
-        let tag = tag.map(|tag| {
-            // The number of variants was checked.
-            let tag = u8::try_from(tag).unwrap_or_default();
-            quote!(__dst.write(#tag);)
-        });
         quote! {
             #path { #(#members: #bindings,)* } => {
-                #tag
                 #(#types::store(#bindings, __dst.add(#start + #offsets));)*
             }
         }
@@ -173,10 +166,17 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     } else {
         quote!(#(#sizes)*)
     };
+    // One store for all variants: the number is the discriminant or nearly so, and where no
+    // variant has fields, nothing else is left of the match below.
+    let tag = is_enum.then(|| {
+        // The number of variants was checked.
+        let numbers = 0..=u8::MAX;
+        let paths = shapes.iter().map(|shape| &shape.path);
+        quote!(__dst.write(match self { #(#paths { .. } => #numbers,)* });)
+    });
     let arms = shapes
         .iter()
-        .enumerate()
-        .map(|(i, shape)| shape.store_arm(is_enum.then_some(i)));
+        .map(|shape| shape.store_arm(usize::from(is_enum)));
     // A variant that is shorter than the longest leaves zeros.
     let clear = is_enum.then(|| quote!(::core::ptr::write_bytes(__dst, 0, Self::FIXED);));
     let checks = shapes.iter().flat_map(Shape::types).map(check_field);
@@ -207,6 +207,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                     // SAFETY: The caller gives us `FIXED` bytes, and the offsets are within.
                     unsafe {
                         #clear
+                        #tag
                         match self {
                             #(#arms)*
                         }
