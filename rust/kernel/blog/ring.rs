@@ -638,27 +638,31 @@ impl Ring {
         site_shl8: u32,
         clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8),
-        slow: impl Fn(*const Ring, u64) -> bool,
+        slow: impl FnOnce(*const Ring, u64) -> bool,
     ) -> bool {
         // SAFETY: By this function's requirement.
         let own = unsafe { &*ring };
-        if !own.begin() {
-            return slow(ptr::null(), 0);
-        }
-        let Some(ts) = clock() else {
-            return slow(ring, 0);
-        };
-        let page = own.page.peek();
-        // SAFETY: By the type invariants, `page` points to a valid header.
-        let commit = unsafe { (*page).commit.peek() };
-        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-        let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
-        if end <= own.limit.peek() && (ts ^ own.ts_base.peek()) >> TS_BITS == 0 {
+        // One call of `slow`, so that what it does is in the driver's code once.
+        let (begun, ts) = 'slow: {
+            if !own.begin() {
+                break 'slow (ptr::null(), 0);
+            }
+            let Some(ts) = clock() else {
+                break 'slow (ring, 0);
+            };
+            let page = own.page.peek();
+            // SAFETY: By the type invariants, `page` points to a valid header.
+            let commit = unsafe { (*page).commit.peek() };
+            // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+            let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
+            if end > own.limit.peek() || (ts ^ own.ts_base.peek()) >> TS_BITS != 0 {
+                break 'slow (ring, ts);
+            }
             // SAFETY: There is room up to `limit`, which is at most the size of the page.
             unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
             return true;
-        }
-        slow(ring, ts)
+        };
+        slow(begun, ts)
     }
 
     /// Writes one record where `place` says, behind the last one; the other arguments are those of
