@@ -5,13 +5,14 @@
 #![no_main]
 
 use blog_decode_fuzz::{
-    run,
+    run_within,
     seeds,
-    words::expr, //
+    words::expr,
+    REGEXES, //
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(
     init: seeds::write("expr"),
-    |input: &[u8]| run(expr, input)
+    |input: &[u8]| run_within(REGEXES, expr, input)
 );

@@ -5,13 +5,14 @@
 #![no_main]
 
 use blog_decode_fuzz::{
-    run,
+    run_within,
     seeds,
-    words::filter, //
+    words::filter,
+    REGEXES, //
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(
     init: seeds::write("filter"),
-    |input: &[u8]| run(filter, input)
+    |input: &[u8]| run_within(REGEXES, filter, input)
 );

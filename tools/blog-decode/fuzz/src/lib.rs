@@ -60,11 +60,19 @@ pub const ALL: [Target; 13] = [
 const MEMORY: usize = 32 << 20;
 const MEMORY_PER_BYTE: usize = 256;
 
+/// As much may be needed where users give regular expressions.
+pub const REGEXES: usize = 512 << 20;
+
 /// Runs a target.
 pub fn run(target: fn(&[u8]), input: &[u8]) {
+    run_within(MEMORY, target, input);
+}
+
+/// Runs a target that may need so much memory for any input.
+pub fn run_within(memory: usize, target: fn(&[u8]), input: &[u8]) {
     let most = heap::most_of(|| target(input));
     assert!(
-        most <= MEMORY + MEMORY_PER_BYTE * input.len(),
+        most <= memory + MEMORY_PER_BYTE * input.len(),
         "{most} bytes of memory for an input of {}",
         input.len()
     );

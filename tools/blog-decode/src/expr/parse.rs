@@ -14,6 +14,8 @@ use crate::field::Selector;
 
 /// As deep may conditions be nested.
 const MAX_DEPTH: usize = 64;
+/// A condition has no more regular expressions: one may take 10 MB and more.
+const MAX_REGEXES: usize = 16;
 
 impl Expr {
     /// Reads a condition. The error says where it is wrong.
@@ -22,6 +24,7 @@ impl Expr {
             source,
             at: 0,
             depth: 0,
+            regexes: 0,
             needs_message: false,
         };
         let root = p.or().and_then(|root| match p.rest() {
@@ -55,6 +58,7 @@ struct Parser<'a> {
     source: &'a str,
     at: usize,
     depth: usize,
+    regexes: usize,
     needs_message: bool,
 }
 
@@ -121,6 +125,11 @@ impl<'a> Parser<'a> {
                     self.at = start;
                     return Err(format!("{sign} takes a regular expression in quotes"));
                 };
+                self.regexes += 1;
+                if self.regexes > MAX_REGEXES {
+                    self.at = start;
+                    return Err("too many regular expressions".into());
+                }
                 let regex = Regex::new(&pattern).map_err(|e| {
                     self.at = start;
                     let e = e.to_string();
