@@ -85,7 +85,7 @@ preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
 
-bench: ## Measure what a record costs, beside its peers (10 minutes, and half an hour for its kernels)
+bench: ## Measure what a record costs, beside its peers (6 minutes, and half an hour for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
