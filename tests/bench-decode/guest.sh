@@ -12,15 +12,20 @@ export PATH=/bin:/usr/bin LD_LIBRARY_PATH=/trace-cmd
 load_blog
 mount -t tracefs trace $TRACING || die "no tracefs"
 
-# calls PREFIX: $records calls, half (u32, u64), half (u32, u32), in ten rounds: the module
-# has two to warm up, too.
-calls() { run "cases task 8 $((records / 20)) $1"; }
+# calls WHAT: $records calls, half (u32, u64), half (u32, u32): in each turn ten rounds, as
+# the module has two to warm up, too. In between, memory for a ring may be made.
+calls() {
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		run "cases task 8 $((records / 400)) $1.2 $1.2x32"
+		sleep 0.1
+	done
+}
 
 set_file $((512 << 10)) /sys/module/blog/parameters/max_kb
 set_file $((256 << 10)) $BLOG/bench/size_kb
 set_file $((256 << 10)) $BLOG/bench/ring_kb
 set_file 1 $BLOG/bench/clear
-calls blog_on.2
+calls blog_on
 cat $BLOG/bench/snapshot >/out/blog.snap || die "no snapshot"
 set_file 1 $BLOG/bench/clear
 say "BLog"
@@ -38,8 +43,8 @@ ftrace() {
 		{ cat /tmp/trace-cmd.log; die "trace-cmd extract"; }
 }
 for event in 2 2x32; do set_file 1 "$TRACING/events/blog_bench/event_on_$event/enable"; done
-ftrace event event_on.2
+ftrace event event_on
 set_file 0 $TRACING/events/blog_bench/enable
-ftrace printk trace_printk.2
+ftrace printk trace_printk
 set_file 64 $TRACING/buffer_size_kb
 say "ftrace"
