@@ -8,7 +8,8 @@ In no allocated section of an IMAGE (vmlinux or .ko) there is a format string of
 its log calls, or a long literal part of one. Where there is an image of the same
 name that was built without BLog, the rest is compared with that: no short format
 string, no file name and no argument name may be in loaded memory more often than
-there. (Panics have file names too, and an argument may be called like anything.)
+there. (Panics have file names too, and an argument may be called like anything.
+Names of one or two letters are not looked for: code has such bytes by chance.)
 """
 
 import re
@@ -19,6 +20,7 @@ from blogelf import SITE_SIZE, Image
 
 
 LONG = 12  # bytes of text that isn't in a kernel by chance
+SHORT = 3  # bytes of text that isn't in a module by chance: less is any instruction
 
 
 def fragments(fmt):
@@ -60,11 +62,11 @@ def check(image, without):
     ]
     if without:
         yield "no short format string more than without BLog", list(
-            more_often({text for text in formats if len(text) >= 3}, image, without)
+            more_often({text for text in formats if len(text) >= SHORT}, image, without)
         )
         names = {site.file for site in sites} | {name for site in sites for name in site.names}
         yield "no file or argument name more than without BLog", list(
-            more_often(names, image, without)
+            more_often({name for name in names if len(name) >= SHORT}, image, without)
         )
 
 
