@@ -18,7 +18,7 @@ use super::{
         tell_undecoded,
         Input, //
     },
-    print::use_color,
+    print::style,
     print_all,
     progress::{
         Progress,
@@ -41,7 +41,6 @@ use crate::{
         },
         text::{
             escape_from,
-            Style,
             Text, //
         }, //
     },
@@ -56,15 +55,11 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
         Err(status) => return Ok(status),
     };
     let streams = input.streams(&filter.components);
-    let color = !args.json && use_color(args.color, &io::stdout().lock());
+    let json = args.look.json;
     let widths = input.files.iter().map(|f| f.host.chars().count());
-    let mut text = Text::new(Style {
-        time: args.time.into(),
-        location: args.location,
-        raw: false,
-        host: widths.max().filter(|_| input.with_host()),
-        color,
-    });
+    let style = style(&args.look, widths.max().filter(|_| input.with_host()));
+    let color = style.color;
+    let mut text = Text::new(style);
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
     let mut gaps = gaps::Gaps::new(&input.files, args.number, least);
@@ -74,7 +69,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     let all = Some(merge::records(&streams));
     let mut decoder = decoder.with_tick(move |done| progress.at(done, all));
     let result = decoder.run(|entry| {
-        gaps.entry(entry, |entry, out| match args.json {
+        gaps.entry(entry, |entry, out| match json {
             true => json::entry(entry, false, out),
             false => text.entry(entry, out),
         });
@@ -99,7 +94,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     }
     print_all(|out| {
         for (n, gap) in gaps.iter().enumerate() {
-            match args.json {
+            match json {
                 true => as_json(gap, out),
                 false => as_text(gap, n == 0, color, out)?,
             }

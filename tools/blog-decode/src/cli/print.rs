@@ -14,6 +14,7 @@ use std::{
 
 use super::args::{
     Color,
+    Look,
     Output, //
 };
 use crate::{
@@ -126,8 +127,19 @@ impl Printer<'_> {
     }
 }
 
+/// The style of records beside what a command is about; `host` as for [`Out::new`].
+pub(super) fn style(look: &Look, host: Option<usize>) -> Style {
+    Style {
+        time: look.time.into(),
+        location: look.location,
+        raw: false,
+        host,
+        color: !look.json && use_color(look.color, &io::stdout().lock()),
+    }
+}
+
 /// Whether to use colours.
-pub(super) fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
+fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
     match when {
         Color::Always => true,
         Color::Never => false,

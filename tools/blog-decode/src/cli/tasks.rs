@@ -14,7 +14,7 @@ use super::{
         tell_undecoded,
         Input, //
     },
-    print::use_color,
+    print::style,
     PARTIAL, //
 };
 use crate::{
@@ -28,7 +28,6 @@ use crate::{
         },
         text::{
             escape_from,
-            Style,
             Text, //
         }, //
     },
@@ -64,19 +63,15 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         pids: args.pid.clone(),
         records: args.records,
     };
-    let stdout = io::stdout().lock();
-    let mut text = Text::new(Style {
-        time: args.time.into(),
-        location: args.location,
-        raw: false,
-        host: None,
-        color: !args.json && use_color(args.color, &stdout),
-    });
+    let json = args.look.json;
+    let style = style(&args.look, None);
+    let color = style.color;
+    let mut text = Text::new(style);
     let streams = input.streams(&args.component);
     let how = (input.calibrations.as_slice(), input.maps.as_slice());
     let histories = collect(file, streams, how, &wanted, |entry| {
         let mut line = Vec::new();
-        match args.json {
+        match json {
             true => json::entry(entry, false, &mut line),
             false => text.entry(entry, &mut line),
         }
@@ -96,14 +91,13 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         file: &file[0],
         calibration: &input.calibrations[0],
         histories: &histories,
-        color: !args.json && use_color(args.color, &stdout),
+        color,
     };
     let mut out = Vec::new();
-    match args.json {
+    match json {
         true => page.json(&mut out),
         false => page.text(args, &mut out),
     }
-    drop(stdout);
     match io::stdout()
         .write_all(&out)
         .and_then(|()| io::stdout().flush())

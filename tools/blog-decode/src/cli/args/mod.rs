@@ -36,8 +36,8 @@ pub use self::{
     output::{
         Color,
         Form,
-        Output,
-        TimeArg, //
+        Look,
+        Output, //
     },
     saved::{
         Convert,

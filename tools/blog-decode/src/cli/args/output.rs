@@ -46,6 +46,26 @@ pub struct Output {
     pub color: Color,
 }
 
+/// How the records look that commands show beside what they are about.
+#[derive(Args, Debug)]
+pub struct Look {
+    /// Clock of the times that are shown
+    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
+    pub time: TimeArg,
+
+    /// Show file and line of each call site
+    #[arg(short, long)]
+    pub location: bool,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+
+    /// Colour the output
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
 /// See [`Time`].
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum TimeArg {

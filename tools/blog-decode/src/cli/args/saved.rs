@@ -16,14 +16,13 @@ use super::{
     },
     live::parse_duration,
     Around,
-    Color,
     Filters,
     Form,
     Input,
     Logs,
+    Look,
     Output,
-    TablePaths,
-    TimeArg, //
+    TablePaths, //
 };
 use crate::filter::SitePattern;
 
@@ -192,21 +191,9 @@ pub struct Tasks {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub records: usize,
 
-    /// Clock of the times that are shown
-    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
-    pub time: TimeArg,
-
-    /// Show file and line of each call site
-    #[arg(short, long)]
-    pub location: bool,
-
-    /// Print JSON, one object a line
-    #[arg(short, long)]
-    pub json: bool,
-
-    /// Colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub look: Look,
 }
 
 const TASKS_HELP: &str = "\
@@ -251,21 +238,9 @@ pub struct Gaps {
     #[allow(missing_docs)]
     pub filters: Filters,
 
-    /// Clock of the times that are shown
-    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
-    pub time: TimeArg,
-
-    /// Show file and line of each call site
-    #[arg(short, long)]
-    pub location: bool,
-
-    /// Print JSON, one object a line
-    #[arg(short, long)]
-    pub json: bool,
-
-    /// Colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub look: Look,
 }
 
 const GAPS_HELP: &str = "\
