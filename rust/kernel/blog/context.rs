@@ -136,7 +136,7 @@ fn interrupt() -> (usize, usize) {
 
 /// The ring for an interrupt context.
 #[inline(always)]
-pub(crate) fn interrupt_ring(component: &RawComponent) -> *mut Ring {
+fn interrupt_ring(component: &RawComponent) -> *mut Ring {
     // ORDERING: Acquire pairs with the release store that made the table, whose address this is.
     let rings = component.percpu.load(Acquire);
     if rings.is_null() {
