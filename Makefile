@@ -49,6 +49,14 @@ integrate: ## Put BLog into your own tree: KSRC=DIR
 revert: ## Take BLog out of your tree again: KSRC=DIR
 	@scripts/integrate --revert "$${KSRC:?say which tree: make revert KSRC=DIR}"
 
+series: ## Make a git branch and mails of BLog, to be posted: KSRC=DIR (a git tree)
+	@scripts/setup
+	@scripts/series
+
+series-check: ## Build every commit of it, BLog off, m and y (UML; an hour, once)
+	@scripts/setup
+	@scripts/series-check
+
 ##@ Quality
 check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
 	@scripts/setup --checks
@@ -118,4 +126,4 @@ help: ## Print this
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
 .PHONY: prove fuzz torture debug preempt-models bench bench-decode docs clean distclean help
-.PHONY: crash crash-big
+.PHONY: crash crash-big series series-check

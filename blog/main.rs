@@ -5,58 +5,65 @@
 //! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is inlined into
 //! drivers. This module owns what it writes to, and how that is read and controlled:
 //!
-//! | file | what it is |
-//! |---|---|
-//! | `hook.c` | built in even if all of this is a module: what `free_task()` calls |
-//! | `glue.c`, `glue.rs` | exports, parameters, file operations, module notifier; and these as Rust functions |
-//! | `registry.rs` | which components and images there are; drivers and modules come and go |
-//! | `images.rs` | site ids, by build ID |
-//! | `component.rs` | one component: settings, lifetimes, `clear` |
-//! | `memory.rs`, `table.rs` | its pages and rings |
-//! | `pool.rs`, `pool/` | the levels of memory that a log call can reach: lock-free |
-//! | `worker.rs` | adds memory in the background |
-//! | `writer.rs` | the slow path of a log call |
-//! | `task.rs` | the tables that tasks point to, and the end of a task |
-//! | `clock.rs` | the clock of all records |
-//! | `snapshot.rs`, `sort.rs` | the reader of all that there is |
-//! | `stream.rs` | the reader of what comes |
-//! | `sections.rs`, `piece.rs` | what both write: sections, and parts of pages |
-//! | `stalled.rs` | who logs, and who has stopped |
-//! | `root.rs` | what crash tools find of all that |
-//! | `files.rs`, `control.rs`, `stats.rs` | debugfs: which files, what one can write, what they say |
+//! From the top down; nothing imports what stands above it:
 //!
-//! Two kinds of code never mix. What a log call may reach (`writer.rs`, `pool.rs`, and what says so
-//! elsewhere) runs in any context and uses neither locks nor the kernel. All the rest runs in
-//! process context, may sleep, and never makes a log call wait.
+//! | floor | what it is |
+//! |---|---|
+//! | `main.rs` | wires the floors; the only file that knows them all |
+//! | `files/` | debugfs: which files there are, what reading and writing them does |
+//! | `read/` | snapshots, streams, who has stopped |
+//! | `crash/` | what crash tools find, and the line beside a report of a stuck task |
+//! | `write/` | the slow path of a log call, the tables of tasks, the worker |
+//! | `registry/` | which components and images there are, and their settings |
+//! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
+//! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
+//!
+//! What has to go up, as that a component has come, goes through the callbacks of
+//! `registry/events.rs`.
+//!
+//! Two kinds of code never mix. What a log call may reach (`write/slow.rs`, `memory/pool/`, and
+//! what says so elsewhere) runs in any context and uses neither locks nor the kernel. All the rest
+//! runs in process context, may sleep, and never makes a log call wait.
 
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::Relaxed, //
+};
+#[cfg(not(MODULE))]
+use kernel::error::from_result;
 use kernel::prelude::*;
 
-mod clock;
-mod component;
-mod control;
+mod crash;
 mod files;
-mod glue;
-mod images;
 mod memory;
-mod piece;
-mod pool;
+mod read;
 mod registry;
-mod root;
-mod sections;
-mod snapshot;
-mod sort;
-mod stalled;
-mod stats;
-mod stream;
-mod table;
-mod task;
-mod worker;
-mod writer;
+mod sys;
+mod write;
+
+use crate::{
+    crash::describe,
+    read::{
+        sections,
+        stream, //
+    },
+    registry::events::{
+        self,
+        Events, //
+    },
+    sys::{
+        clock,
+        glue, //
+    },
+    write::{
+        tables,
+        worker, //
+    }, //
+};
 
 module! {
     type: Blog,
     name: "blog",
-    authors: ["BLog developers"],
     description: "Binary logger for Rust drivers",
     license: "GPL",
 }
@@ -64,34 +71,87 @@ module! {
 /// BLog, running.
 struct Blog;
 
+/// What the lower floors tell the upper ones.
+const EVENTS: Events = Events {
+    came: |state| {
+        // SAFETY: `gone` undoes it, and has the state.
+        unsafe { tables::publish(state) };
+        files::create(state);
+        // SAFETY: As above.
+        unsafe { describe::publish(state) };
+    },
+    gone: |state| {
+        stream::changed(state.slot());
+        files::remove(state);
+        tables::unpublish(state.slot());
+        describe::unpublish(state.slot());
+    },
+    images: describe::list,
+    forget: tables::forget,
+    memory: worker::start,
+    tick: describe::tick,
+};
+
 impl kernel::Module for Blog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        clock::init()?;
-        sections::init();
-        task::init()?;
-        root::init();
-        if let Err(e) = registry::init() {
-            root::stop();
-            worker::stop();
-            registry::stop();
-            task::stop();
-            return Err(e);
+        // Built in, it runs since long: see `blog_start`.
+        if cfg!(MODULE) {
+            start()?;
         }
-        stalled::init();
+        if !RUNS.load(Relaxed) {
+            return Err(ENODEV);
+        }
+        files::init();
+        glue::start_detectors();
         Ok(Self)
     }
+}
+
+static RUNS: AtomicBool = AtomicBool::new(false);
+
+/// Starts all but the files. From here on drivers' calls are logged.
+fn start() -> Result {
+    clock::init()?;
+    memory::page::init();
+    sections::init();
+    tables::init()?;
+    describe::init();
+    events::set(EVENTS);
+    if let Err(e) = clock::start().and_then(|()| registry::init()) {
+        stop();
+        return Err(e);
+    }
+    RUNS.store(true, Relaxed);
+    Ok(())
+}
+
+/// Built in, BLog starts by an early initcall, before any driver's code (glue.c). There is only one
+/// CPU yet, and no debugfs; but there are memory, work queues and RCU, and RCU for tasks, and
+/// static keys can be switched.
+#[cfg(not(MODULE))]
+#[no_mangle]
+extern "C" fn blog_start() -> c_int {
+    from_result(|| start().map(|()| 0))
 }
 
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
-        stalled::stop();
-        root::stop();
-        worker::stop();
-        stream::stop();
-        registry::stop();
-        task::stop();
+        glue::stop_detectors();
+        stop();
     }
+}
+
+/// Ends all that `init` has begun.
+fn stop() {
+    describe::stop();
+    worker::stop();
+    stream::stop();
+    registry::stop();
+    clock::stop();
+    files::stop();
+    tables::stop();
+    sys::glue::flush_reap();
 }
 
 /// Suites that look inside; those of the API are modules of their own, in `tests/`.
@@ -105,6 +165,11 @@ mod tests {
     mod rig {
         include!("tests/core_rig.rs");
     }
+    mod clock {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_clock.rs");
+    }
     mod control {
         use kernel::prelude::*;
         include!("tests/core_control.rs");
@@ -112,6 +177,11 @@ mod tests {
     mod images {
         use kernel::prelude::*;
         include!("tests/core_images.rs");
+    }
+    mod locks {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_locks.rs");
     }
     mod memory {
         use super::rig;
@@ -142,5 +212,10 @@ mod tests {
         use super::rig;
         use kernel::prelude::*;
         include!("tests/core_stream.rs");
+    }
+    mod worker {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_worker.rs");
     }
 }

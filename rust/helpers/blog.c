@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For rust/kernel/blog/context.rs, which needs no helpers on x86: they read
+ * For rust/kernel/blog/call/context.rs, which needs no helpers on x86: they read
  * the context of the caller, and are not traced, because a tracer may log.
  */
 

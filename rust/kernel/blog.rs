@@ -11,7 +11,15 @@
 //! # Examples
 //!
 //! ```
-//! use kernel::prelude::*;
+//! use kernel::{
+//!     blog::{
+//!         blog_component,
+//!         blog_err,
+//!         blog_log,
+//!         BlogArg, //
+//!     },
+//!     prelude::*, //
+//! };
 //!
 //! blog_component! {
 //!     /// What the disk does.
@@ -46,7 +54,11 @@
 //!
 //! ```
 //! # use kernel::prelude::*;
-//! use kernel::blog::Instance;
+//! use kernel::blog::{
+//!     blog_component,
+//!     blog_info,
+//!     Instance, //
+//! };
 //!
 //! blog_component! { FS, name: "myfs", enabled: false }
 //!
@@ -63,53 +75,62 @@
 //!
 //! # Folder
 //!
-//! What needs no kernel and compiles on the host: [`record`] and [`snapshot`] (formats), [`root`]
-//! (where crash tools start) and [`live`] (that in memory), [`ring`], [`types`] (codes), `arg` and
-//! `args` (storing), `wrap`, `fmt` (which type prints how). For the kernel only: `component`,
-//! `site`, `context`, `clock`, `abi` (what `blog/` exports), `arg_kernel`.
+//! From the top down; nothing imports what stands above it:
+//!
+//! | | what it is |
+//! |---|---|
+//! | `call/` | what a log call expands to; inlined into drivers |
+//! | `abi.rs` | what `blog/` gives to that |
+//! | [`root`] | where crash tools start, and the freeze at a crash: built in |
+//! | [`ring`] | the ring: one writer, a chain of pages. Only needs `core` |
+//! | [`wire`] | the bytes that leave the kernel. Only needs `core` |
 
-pub mod abi;
-mod arg;
-mod arg_kernel;
-mod args;
-#[cfg(CONFIG_BLOG_HOOKS)]
-mod clock;
-pub mod component;
-#[cfg(CONFIG_BLOG_HOOKS)]
-mod context;
-pub mod fmt;
-pub mod live;
-pub mod record;
+#[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
+mod abi;
+mod call;
 pub mod ring;
 pub mod root;
-mod site;
-pub mod snapshot;
-pub mod types;
-mod wrap;
+pub mod wire;
 
 pub use self::{
-    arg::{
-        BlogArg,
-        BlogFixed, //
+    call::{
+        arg::{
+            BlogArg,
+            BlogFixed, //
+        },
+        args::BlogArgs,
+        component::{
+            self,
+            Component,
+            Config,
+            Instance,
+            RawComponent, //
+        },
+        fmt,
+        site::{
+            site_flags,
+            Loaded,
+            Site, //
+        },
+        wrap::{
+            Hex,
+            Mac,
+            Ptr, //
+        }, //
     },
-    args::BlogArgs,
-    component::{
-        Component,
-        Config,
-        Instance,
-        RawComponent, //
-    },
-    record::Level,
     ring::Mode,
-    site::{
-        Loaded,
-        Site, //
-    },
-    wrap::{
-        Hex,
-        Mac,
-        Ptr, //
+    wire::{
+        record::Level,
+        types, //
     }, //
+};
+#[cfg(CONFIG_BLOG_HOOKS)]
+use self::{
+    call::{
+        clock,
+        context, //
+    },
+    wire::record, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]
 use core::mem::MaybeUninit;
@@ -132,10 +153,15 @@ const BY_COPY: usize = 64;
 ///
 /// In the slow path, the arguments of most calls go by copy to where all the rest is done: then the
 /// compiler needs no registers, on the fast one, for what comes after that.
+///
+/// # Safety
+///
+/// `component` is what a [`Component`] is, whose [`Component::is_on`] has returned true, by a
+/// reference that lives still; and `site` is on for it.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 #[inline(always)]
-pub fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) {
+pub unsafe fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) {
     let ring = context::ring(component);
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
     let slow = |begun, ts| {

@@ -15,6 +15,14 @@
 
 use kernel::{
     blog::{
+        blog_component,
+        blog_debug,
+        blog_err,
+        blog_info,
+        blog_log,
+        blog_trace,
+        blog_warn,
+        BlogArg,
         Config,
         Hex,
         Instance,
@@ -33,7 +41,6 @@ use kernel::{
 module! {
     type: RustBlog,
     name: "rust_blog",
-    authors: ["BLog developers"],
     description: "Rust binary logging sample",
     license: "GPL",
 }

@@ -3,9 +3,8 @@
 //! Writes the side tables of vmlinux and of modules: what `blog-decode` must know of each
 //! `blog_log!` call site, and what is not in the kernel's memory.
 //!
-//! The kernel build runs it as a host program after linking. It reads ELF, writes `NAME.blogfmt`,
-//! and can take the descriptors out of a .ko. It uses nothing but `std`, never touches the
-//! network, and never changes a file that it could not read as a whole.
+//! The kernel build runs it as a host program after linking. It reads ELF and writes
+//! `NAME.blogfmt`. It uses nothing but `std` and never touches the network.
 
 // The modules are shared with blog-decode, a library, where `pub` is what it says.
 #![allow(unreachable_pub)]
@@ -16,7 +15,6 @@ mod elf;
 mod format;
 mod image;
 mod source;
-mod strip;
 
 use std::{
     ffi::OsString,
@@ -46,15 +44,12 @@ Options:
       --output FILE
                  Write the table of a single ELF to FILE; for an image without
                  call sites FILE is removed
-      --strip    Then take .blog_fmt out of each module (not out of vmlinux);
-                 do this before the module is signed
       --show     Print the tables (of ELF or .blogfmt files), write nothing
   -v, --verbose  Say what was written
   -h, --help     Print this help
 
 Examples:
   blog-fmt-sidetable vmlinux drivers/block/rnull.ko -o tables
-  blog-fmt-sidetable --strip drivers/block/rnull.ko
   blog-fmt-sidetable --show vmlinux.blogfmt
 
 Exit status: 0 all inputs were read; 1 some were not (the tables of the others
@@ -66,7 +61,6 @@ struct Options {
     inputs: Vec<PathBuf>,
     dir: Option<PathBuf>,
     output: Option<PathBuf>,
-    strip: bool,
     show: bool,
     verbose: bool,
 }
@@ -86,7 +80,6 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
             Some("-h" | "--help") => return Ok(None),
             Some("-o") => o.dir = Some(value("-o")?),
             Some("--output") => o.output = Some(value("--output")?),
-            Some("--strip") => o.strip = true,
             Some("--show") => o.show = true,
             Some("-v" | "--verbose") => o.verbose = true,
             Some(s) if s.starts_with('-') && s.len() > 1 => {
@@ -101,8 +94,8 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
     if o.output.is_some() && (o.inputs.len() != 1 || o.dir.is_some()) {
         return Err("--output goes with a single ELF file and without -o".into());
     }
-    if o.show && (o.strip || o.dir.is_some() || o.output.is_some()) {
-        return Err("--show writes nothing: it does not go with -o, --output or --strip".into());
+    if o.show && (o.dir.is_some() || o.output.is_some()) {
+        return Err("--show writes nothing: it does not go with -o or --output".into());
     }
     if let Some(dir) = &o.dir {
         if !dir.is_dir() {
@@ -178,7 +171,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
                     dir.join(format!("{}.{}", table.name, format::EXTENSION))
                 }
             };
-            write_whole(&file, &table.encode()?, None)?;
+            write_whole(&file, &table.encode()?)?;
             say(format!(
                 "{}: {} sites, build ID {}",
                 file.display(),
@@ -194,42 +187,15 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             say(format!("{}: no call sites", input.display()));
         }
     }
-    if options.strip {
-        strip_file(input)?;
-    }
     Ok(())
 }
 
-fn strip_file(input: &Path) -> Result<(), String> {
-    let source = open(input)?;
-    let size = source.size();
-    let tail_len = size.min(64);
-    let tail = source
-        .read(size - tail_len, tail_len, tail_len)
-        .map_err(|e| e.to_string())?
-        .unwrap_or_default();
-    let elf = elf::Elf::open(source)?;
-    if elf.kind != elf::ET_REL {
-        return Ok(());
-    }
-    let Some(bytes) = strip::strip(&elf, &tail)? else {
-        return Ok(());
-    };
-    let mode = fs::metadata(input).map_err(|e| e.to_string())?;
-    write_whole(input, &bytes, Some(mode.permissions()))
-}
-
 /// Writes a file so that it is either the old one or the whole new one.
-fn write_whole(path: &Path, bytes: &[u8], mode: Option<fs::Permissions>) -> Result<(), String> {
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let mut name = path.file_name().ok_or("no file name")?.to_owned();
     name.push(format!(".tmp{}", std::process::id()));
     let temporary = path.with_file_name(name);
-    let done = fs::write(&temporary, bytes)
-        .and_then(|()| match mode {
-            Some(mode) => fs::set_permissions(&temporary, mode),
-            None => Ok(()),
-        })
-        .and_then(|()| fs::rename(&temporary, path));
+    let done = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     done.map_err(|e| {
         // It may not even have been made.
         let _ = fs::remove_file(&temporary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Descriptors: what `blog_log!` and `#[derive(BlogArg)]` leave behind in `.blog_fmt`.
+//! Descriptors: what `blog_log!` and `#[derive(BlogArg)]` leave behind in `.debug.blog`.
 //!
 //! `image.rs` parses them out of an ELF section, `format.rs` writes them into a side table and
 //! reads them back: the same bytes, except that the reference to the site's entry has become the

@@ -2,15 +2,14 @@
 
 //! Reading ELF: as much of it as vmlinux and a .ko need, for bytes that nobody vouches for.
 //!
-//! `image.rs` asks for sections, symbols, relocations and notes by name; `strip.rs` for the raw
-//! headers. Every offset and length is checked before it is used; nothing here panics, and no
-//! buffer is larger than the file. It knows 64-bit little-endian ELF only, and says so.
+//! `image.rs` asks for sections, symbols, relocations and notes by name. Every offset and length is
+//! checked before it is used; nothing here panics, and no buffer is larger than the file. It knows
+//! 64-bit little-endian ELF only, and says so.
 //!
 //! Needs only `std`; `blog-decode` includes this very file.
 
 use super::{
     bytes::{
-        round8,
         slice_at,
         u16_at,
         u32_at,
@@ -34,8 +33,6 @@ pub const SHT_NOTE: u32 = 7;
 /// Section is loaded.
 pub const SHF_ALLOC: u64 = 2;
 const SHF_COMPRESSED: u64 = 0x800;
-/// First reserved section index.
-pub const SHN_LORESERVE: u16 = 0xff00;
 
 const EHDR_SIZE: u64 = 64;
 const SHDR_SIZE: usize = 64;
@@ -53,8 +50,6 @@ const MAX_NOTES: (usize, u64) = (256, 1 << 20);
 pub struct Section {
     /// Name.
     pub name: String,
-    /// Offset of the name in the section name table.
-    pub name_off: u32,
     /// `SHT_*`.
     pub kind: u32,
     /// `SHF_*`.
@@ -69,10 +64,6 @@ pub struct Section {
     pub link: u32,
     /// More information.
     pub info: u32,
-    /// Alignment.
-    pub align: u64,
-    /// Size of an entry.
-    pub entsize: u64,
 }
 
 /// A symbol that was asked for.
@@ -104,12 +95,8 @@ pub struct Elf {
     pub kind: u16,
     /// `EM_*`.
     pub machine: u16,
-    /// The file's first 64 bytes.
-    pub header: Vec<u8>,
     /// Sections by index.
     pub sections: Vec<Section>,
-    /// Index of the section name table.
-    pub names_index: usize,
 }
 
 /// Whether the bytes start as an ELF file does.
@@ -118,11 +105,6 @@ pub fn is_elf(bytes: &[u8]) -> bool {
 }
 
 impl Elf {
-    /// Size of the file.
-    pub fn size(&self) -> u64 {
-        self.source.size()
-    }
-
     /// Reads the headers.
     pub fn open(source: Source) -> Result<Self, String> {
         const CUT: &str = "the ELF header is cut off";
@@ -170,16 +152,15 @@ impl Elf {
             source,
             kind,
             machine,
-            header,
             sections,
-            names_index,
         };
         let names = match elf.sections.get(names_index) {
             Some(s) => elf.data(s)?,
             None => return Err("no table of section names".into()),
         };
-        for s in &mut elf.sections {
-            let name = names.get(s.name_off as usize..).unwrap_or_default();
+        for (s, h) in elf.sections.iter_mut().zip(raw.chunks_exact(SHDR_SIZE)) {
+            let name_off = u32_at(h, 0).map_or(usize::MAX, |n| n as usize);
+            let name = names.get(name_off..).unwrap_or_default();
             // No section that matters has a long name.
             let name = &name[..name.len().min(256)];
             s.name = String::from_utf8_lossy(until_nul(name)).into_owned();
@@ -311,7 +292,6 @@ fn read(source: &Source, off: u64, len: u64, what: &str) -> Result<Vec<u8>, Stri
 fn parse_section(h: &[u8]) -> Option<Section> {
     Some(Section {
         name: String::new(),
-        name_off: u32_at(h, 0)?,
         kind: u32_at(h, 4)?,
         flags: u64_at(h, 8)?,
         addr: u64_at(h, 16)?,
@@ -319,8 +299,6 @@ fn parse_section(h: &[u8]) -> Option<Section> {
         size: u64_at(h, 32)?,
         link: u32_at(h, 40)?,
         info: u32_at(h, 44)?,
-        align: u64_at(h, 48)?,
-        entsize: u64_at(h, 56)?,
     })
 }
 
@@ -360,14 +338,5 @@ fn find_build_id(mut notes: &[u8]) -> Option<&[u8]> {
         }
         let next = desc_at + (desc_len.checked_add(3)? & !3);
         notes = notes.get(next..)?;
-    }
-}
-
-/// Rounds an offset up to an alignment, which need not be a power of two in a hostile file.
-pub fn align_up(off: usize, align: u64) -> Option<usize> {
-    match usize::try_from(align).ok()? {
-        0 | 1 => Some(off),
-        8 => round8(off),
-        a => off.checked_next_multiple_of(a),
     }
 }

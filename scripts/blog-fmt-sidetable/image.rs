@@ -2,7 +2,7 @@
 
 //! From an ELF image to its side table.
 //!
-//! In a .ko, `.rela.blog_fmt` says for each site descriptor which entry of `.blog_sites` it
+//! In a .ko, `.rela.debug.blog` says for each site descriptor which entry of `.blog_sites` it
 //! belongs to. In vmlinux the linker has resolved that to an address, counted from
 //! `__start_blog_sites`. Either way the index of the entry is the index of the site in the table.
 //!
@@ -23,15 +23,16 @@ use super::{
     },
     elf::{
         Elf,
-        Section,
         ET_REL, //
     },
     format::Table,
     source::Source, //
 };
 
-/// The section with the descriptors.
-pub const FMT_SECTION: &str = ".blog_fmt";
+/// The section with the descriptors: not loaded. modpost, objcopy and strip take it for debug
+/// information by the start of its name; linkers and assemblers compress sections whose names start
+/// with `.debug_`, so it is none of these.
+pub const FMT_SECTION: &str = ".debug.blog";
 /// The loaded section with the site entries, in a .ko.
 pub const SITES_SECTION: &str = ".blog_sites";
 /// Size of a site entry.
@@ -156,7 +157,7 @@ impl Places {
     }
 }
 
-/// For each relocation of `.blog_fmt` that leads into `.blog_sites`: its offset and the index.
+/// For each relocation of `.debug.blog` that leads into `.blog_sites`: its offset and the index.
 /// Also the number of entries.
 fn module_places(elf: &Elf, fmt_index: usize) -> Result<(HashMap<u64, u64>, u64), String> {
     let Some(sites_index) = elf.find(SITES_SECTION)? else {
@@ -255,9 +256,4 @@ pub fn is_plain_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
-}
-
-/// Whether a section goes when an image is stripped of its descriptors.
-pub fn is_descriptor_section(s: &Section) -> bool {
-    s.name == FMT_SECTION || s.name == ".rela.blog_fmt"
 }

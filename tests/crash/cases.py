@@ -12,11 +12,11 @@ FORMS = {
     "raw": None,
     "d0-zlib": ["-c", "-d", "0"],
     "d0-plain": ["-d", "0"],
-    "d23-zlib": ["-c", "-d", "23"],
-    "d23-lzo": ["-l", "-d", "23"],
-    "d23-zstd": ["-z", "-d", "23"],
-    "d23-flat": ["-F", "-c", "-d", "23"],
-    "d23-elf": ["-E", "-d", "23"],
+    "d31-zlib": ["-c", "-d", "31"],
+    "d31-lzo": ["-l", "-d", "31"],
+    "d31-zstd": ["-z", "-d", "31"],
+    "d31-flat": ["-F", "-c", "-d", "31"],
+    "d31-elf": ["-E", "-d", "31"],
 }
 
 # What the kernel needs to be told to fall over what is wrong.
@@ -62,17 +62,18 @@ class Case:
 
 SHORT = [
     Case("softirq-kdump", "softirq", "kdump",
-         ("raw", "d0-zlib", "d23-lzo", "d23-zstd", "d23-flat", "d23-elf"), mem=512,
-         damage={"d23-lzo": 40, "d23-elf": 120}),
+         ("raw", "d0-zlib", "d31-lzo", "d31-zstd", "d31-flat", "d31-elf"), mem=512,
+         damage={"d31-lzo": 40, "d31-elf": 120}),
     Case("abba-elf", "abba", "qemu", ("elf",), levels=4),
     Case("lost-live", "lost", "live", ("kdump-zlib", "elf"), mem=512),
     Case("lost-sysrq", "lost", "kdump", ("stream",), levels=4, sysrq=True,
-         makedumpfile="-l -d 23"),
-    Case("record-nmi", "record", "kdump", ("raw", "d23-zlib"), settings="at=30"),
+         makedumpfile="-l -d 31"),
+    Case("record-nmi", "record", "kdump", ("raw", "d31-zlib"), settings="at=30"),
     Case("turn-nmi", "turn", "qemu", ("kdump-zlib",), settings="at=100"),
     Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
     Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
-    # Where BLog is built in.
+    # Where BLog is built in, and compound_info has a mask.
+    Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
 ]
 
@@ -86,7 +87,7 @@ LONG = [
                                  ("qemu", 256, 4))
 ] + [
     Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
-    Case("lost-damage", "lost", "kdump", ("d23-elf", "d23-lzo", "d23-flat"),
-         damage={"d23-elf": 4000, "d23-lzo": 1000, "d23-flat": 500}),
+    Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"),
+         damage={"d31-elf": 4000, "d31-lzo": 1000, "d31-flat": 500}),
     Case("turn-each", "turn", "steps", ("elf",), settings="at=1 every=7", stops=60),
 ]

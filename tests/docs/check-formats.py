@@ -28,21 +28,21 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, "Documentation/blog", name)
          for name in ("formats.rst", "admin-guide.rst", "decode.rst", "json.rst",
                       "driver-guide.rst")]
-KERNEL_BLOG = os.path.join(TOP, "rust/kernel/blog")
+WIRE = os.path.join(TOP, "rust/kernel/blog/wire")
 TASK_PATCH = os.path.join(TOP, "patches/task_struct-blog-tls.patch")
 
 # Constants of the sources that need no row: masks that follow from a width.
-NOT_IN_TABLES = {("record", "TS_MASK"), ("record", "SEQ_MASK")}
+NOT_IN_TABLES = {("record", "TS_MASK"), ("page", "SEQ_MASK")}
 ALL_TABLES = {
     "bits record::Header", "const record", "enum record::Control",
     "enum record::Lost", "names record::Lost", "enum record::Level",
     "enum record::Context", "codes types", "const types", "example",
-    "struct record::PageInfo", "const snapshot", "struct snapshot::FileHeader",
-    "struct snapshot::SectionHeader", "enum snapshot::Kind",
-    "struct snapshot::System", "struct snapshot::Clock",
-    "enum snapshot::ClockKind", "struct snapshot::ClockPair",
-    "struct snapshot::Image", "struct snapshot::Task", "struct snapshot::Component",
-    "struct snapshot::Ring", "struct snapshot::Page", "struct snapshot::End",
+    "const page", "struct page::PageInfo", "const file", "struct file::FileHeader",
+    "struct file::SectionHeader", "enum file::Kind",
+    "struct file::System", "struct file::Clock",
+    "enum file::ClockKind", "struct file::ClockPair",
+    "struct file::Image", "struct file::Task", "struct file::Component",
+    "struct file::Ring", "struct file::Page", "struct file::End",
     "cstruct blog_site", "site", "type", "variant", "field", "table",
     "files GLOBAL", "files COMPONENT", "keys show_global", "keys show_component",
     "json", "options", "messages",
@@ -195,7 +195,7 @@ def compare_enum(b, facts, errors):
         if number(value) != int(facts[f"{b.arg}::{name}"]):
             errors.append(f"{b}: {name} is {facts[f'{b.arg}::{name}']}, not {value}")
     file, enum = b.arg.split("::")
-    source = read(os.path.join(KERNEL_BLOG, file + ".rs"))
+    source = read(os.path.join(WIRE, file + ".rs"))
     body = re.search(r"pub enum %s \{(.*?)\n\}" % enum, source, re.S)[1]
     names = re.findall(r"^    (\w+) = ", body, re.M)
     if names != [row[0] for row in b.rows]:
@@ -214,8 +214,8 @@ def compare_consts(blocks, facts, errors):
                 same = number(value) == int(real)
             if not same:
                 errors.append(f"{b}: {name} is {real}, not {value}")
-    for file in ("record", "snapshot", "types"):
-        source = read(os.path.join(KERNEL_BLOG, file + ".rs"))
+    for file in ("record", "page", "file", "types"):
+        source = read(os.path.join(WIRE, file + ".rs"))
         for name in re.findall(r"^pub const (\w+):", source, re.M):
             if (file, name) not in listed | NOT_IN_TABLES:
                 errors.append(f"{file}.rs has {name}, which no table lists")
@@ -268,7 +268,7 @@ def compare_example(b, facts, errors):
 
 
 def compare_files(b, errors):
-    source = read(os.path.join(TOP, "blog/files.rs"))
+    source = read(os.path.join(TOP, "blog/files/mod.rs"))
     body = re.search(r"const %s: \[.*?= \[\n(.*?)\n\];" % b.arg, source, re.S)[1]
     files = []
     for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
@@ -282,7 +282,7 @@ def compare_files(b, errors):
 
 
 def compare_keys(b, facts, errors):
-    source = read(os.path.join(TOP, "blog/stats.rs"))
+    source = read(os.path.join(TOP, "blog/files/stats.rs"))
     body = re.search(r"fn %s\(.*?\n\}" % b.arg, source, re.S)[0]
     keys = []
     for key in re.findall(r'!\(\s*f,\s*"(\w+) ?\{', body):
@@ -360,7 +360,7 @@ def need(errors, what, real, said):
 def compare_page(by_name, facts, errors):
     """Takes the sample page apart as the page on formats says."""
     data = bytes.fromhex(facts["sample.page"])
-    page = Layout(by_name["struct record::PageInfo"], data, 0)
+    page = Layout(by_name["struct page::PageInfo"], data, 0)
     control = {r[0]: number(r[1]) for r in by_name["enum record::Control"].rows}
     lost = {r[0]: number(r[1]) for r in by_name["enum record::Lost"].rows}
     base = page.int("base")
@@ -378,7 +378,7 @@ def compare_page(by_name, facts, errors):
         high, low = bits[field]
         return word >> low & ((1 << high - low + 1) - 1)
 
-    at = number(dict((r[0], r[1]) for r in by_name["const record"].rows
+    at = number(dict((r[0], r[1]) for r in by_name["const page"].rows
                      if r[0] == "PAGE_HEADER_SIZE")["PAGE_HEADER_SIZE"])
     seen = []
     while at + 8 <= len(data):

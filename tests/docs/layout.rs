@@ -11,15 +11,14 @@
 
 #[path = "../../rust/kernel/blog"]
 mod blog {
-    pub mod arg;
-    pub mod args;
-    pub mod fmt;
-    pub mod record;
+    pub mod call {
+        pub mod arg;
+        pub mod args;
+        pub mod fmt;
+        pub mod wrap;
+    }
     pub mod ring;
-    pub mod root;
-    pub mod snapshot;
-    pub mod types;
-    pub mod wrap;
+    pub mod wire;
 }
 
 #[path = "../../scripts/blog-fmt-sidetable"]
@@ -30,11 +29,14 @@ mod sidetable {
 }
 
 use blog::{
-    args::BlogArgs,
-    record,
+    call::args::BlogArgs,
     ring,
-    snapshot,
-    types, //
+    wire::{
+        file,
+        page,
+        record,
+        types, //
+    }, //
 };
 use sidetable::{
     descriptor as d,
@@ -62,12 +64,13 @@ mod facts {
 /// One page, for a ring that never takes another.
 struct OnePage(Box<[u64; 64]>);
 
-impl ring::Pages for OnePage {
+// SAFETY: There is one page, for one ring.
+unsafe impl ring::Pages for OnePage {
     fn take(&self, held: u32, _: u32, _: u32) -> Option<u32> {
         (held == 0).then_some(0)
     }
 
-    fn put(&self, _: u32) {}
+    unsafe fn put(&self, _: u32) {}
 
     fn page(&self, _: u32) -> *mut ring::PageHeader {
         self.0.as_ptr().cast_mut().cast()
@@ -100,22 +103,23 @@ fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
 /// A page with two records, a time-extend record and a lost record between them.
 fn sample_page() {
     let mut empty = ring::PageHeader::empty();
-    let ring = ring::Ring::new(5, &mut empty);
+    // SAFETY: The header outlives the ring.
+    let ring = unsafe { ring::Ring::new(5, &mut empty) };
     let pages = OnePage(Box::new([0; 64]));
     let page = ring::Pages::page(&pages, 0);
     // SAFETY: The page is 512 bytes and aligned to 8; the ring is free.
     unsafe {
         ring::PageHeader::format(page, 512);
         ring.adopt(&ring::Owner {
-            context: record::Context::Task,
-            cpu: u32::MAX,
             pid: 1,
             tgid: 1,
             comm: *b"sample\0\0\0\0\0\0\0\0\0\0",
+            ..ring::Owner::new(record::Context::Task, u32::MAX)
         });
     }
     log(&ring, &pages, EXAMPLE.0, (&7u32, &"ok", &true));
-    ring.count_lost(record::Lost::Nested, 3);
+    // SAFETY: One thread.
+    unsafe { ring.count_lost(record::Lost::Nested, 3) };
     log(
         &ring,
         &pages,

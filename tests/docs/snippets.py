@@ -22,7 +22,7 @@ HEAD = """// SPDX-License-Identifier: GPL-2.0
 
 #![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
-use kernel::prelude::*;
+use kernel::{{blog::*, prelude::*}};
 
 module! {{
     type: Snippet,

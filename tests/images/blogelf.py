@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Just enough of ELF to look at vmlinux and .ko files the way a loader does.
 
-A second reader of .blog_fmt beside scripts/blog-fmt-sidetable, on purpose: what
+A second reader of .debug.blog beside scripts/blog-fmt-sidetable, on purpose: what
 tests compare should not share code. For files of our own builds only.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 SHF_ALLOC = 2
 SHT_NOBITS = 8
+SHT_SYMTAB = 2
 SITE_SIZE = 8
 MAGIC_SITE = 0x44464C42
 
@@ -33,7 +34,7 @@ class Section:
 
 @dataclass
 class Descriptor:
-    """A call site's descriptor in .blog_fmt."""
+    """A call site's descriptor in .debug.blog."""
 
     fmt: bytes
     file: bytes
@@ -59,24 +60,36 @@ class Image:
             text = table[name : table.index(b"\0", name)].decode()
             data = b"" if kind == SHT_NOBITS else blob[start : start + length]
             self.sections.append(Section(text, kind, flags, data, length))
+        self._links = [struct.unpack_from("<I", blob, offset + n * size + 40)[0] for n in range(count)]
 
     def section(self, name):
         """The section of this name, or None."""
         return next((s for s in self.sections if s.name == name), None)
+
+    def symbols(self):
+        """All symbols: (name, name of its section or None, value)."""
+        for table, link in zip(self.sections, self._links):
+            if table.kind != SHT_SYMTAB:
+                continue
+            names = self.sections[link].data
+            for name, _, _, index, value, _ in struct.iter_unpack("<IBBHQQ", table.data):
+                text = names[name : names.index(b"\0", name)].decode()
+                inside = 0 < index < len(self.sections)
+                yield text, self.sections[index].name if inside else None, value
 
     def loaded(self):
         """Sections that are in memory at run time and have contents."""
         return [s for s in self.sections if s.loaded and s.data]
 
     def descriptors(self):
-        """The call sites that .blog_fmt describes."""
-        section = self.section(".blog_fmt")
+        """The call sites that .debug.blog describes."""
+        section = self.section(".debug.blog")
         data = section.data if section else b""
         found, at = [], 0
         while at + 8 <= len(data):
             magic, length = struct.unpack_from("<II", data, at)
             if length < 8 or at + length > len(data):
-                raise ValueError(f"{self.path}: .blog_fmt is damaged at {at}")
+                raise ValueError(f"{self.path}: .debug.blog is damaged at {at}")
             if magic == MAGIC_SITE:
                 found.append(self._descriptor(data[at : at + length]))
             at += length

@@ -42,18 +42,30 @@ def more_often(texts, image, without):
             yield f"{text}: {here} times, {there} without BLog"
 
 
+def around(image, name):
+    """Sentences about the symbols by which BLog finds a module's table."""
+    section, symbol = image.section(name), "__" + name.lstrip(".")
+    found = [(text, value) for text, where, value in image.symbols() if where == name]
+    first = min((value for text, value in found if text == symbol), default=None)
+    end = max((value for text, value in found if text == symbol + "_end"), default=None)
+    if section and (first, end) != (0, section.size):
+        yield f"they are at {first} and {end} of {section.size} bytes"
+
+
 def check(image, without):
     """Yields (what should hold, sentences about where it doesn't)."""
     sites = image.descriptors()
     table = image.section(".blog_sites")
-    fmt = image.section(".blog_fmt")
-    yield f"{len(sites)} call sites are described in .blog_fmt", [] if sites else ["none"]
-    yield ".blog_fmt is not loaded", ["it is"] if fmt and fmt.loaded else []
+    fmt = image.section(".debug.blog")
+    yield f"{len(sites)} call sites are described in .debug.blog", [] if sites else ["none"]
+    yield ".debug.blog is not loaded", ["it is"] if fmt and fmt.loaded else []
     entries = (table.size if table else 0) // SITE_SIZE
     if table or image.path.suffix == ".ko":
         yield f"a call site takes {SITE_SIZE} bytes of loaded memory", (
             [] if entries == len(sites) else [f"{entries} entries, {len(sites)} sites"]
         )
+    for name in (".blog_sites", ".blog_components") if image.path.suffix == ".ko" else ():
+        yield f"symbols are around all of {name}", list(around(image, name))
     formats = {text for site in sites for text in fragments(site.fmt)}
     yield "no format string in loaded memory", [
         f"{text}"

@@ -9,7 +9,15 @@ use kernel::prelude::*;
 mod tests {
     use kernel::{
         blog::{
+            blog_component,
+            blog_debug,
+            blog_err,
+            blog_info,
+            blog_log,
+            blog_trace,
+            blog_warn,
             ring_of,
+            BlogArg,
             Component,
             Config,
             Instance,

@@ -10,8 +10,10 @@ mod tests {
     use kernel::{
         alloc::flags::GFP_KERNEL,
         blog::{
-            record::Context,
+            blog_component,
+            blog_log,
             ring_of,
+            wire::record::Context,
             Component, //
         },
         impl_has_hr_timer,

@@ -8,10 +8,11 @@ use kernel::prelude::*;
 mod tests {
     use kernel::{
         blog::{
-            types::{
+            wire::types::{
                 self,
                 TypeCode, //
             },
+            BlogArg,
             BlogArgs,
             Hex,
             Mac, //

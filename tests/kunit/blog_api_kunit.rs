@@ -13,7 +13,6 @@ mod api_encoding;
 module! {
     type: BlogApiKunit,
     name: "blog_api_kunit",
-    authors: ["BLog developers"],
     description: "KUnit tests of BLog's API",
     license: "GPL",
 }

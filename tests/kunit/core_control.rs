@@ -6,13 +6,13 @@
 #[kunit_tests(blog_control)]
 mod suite {
     use crate::{
-        control::*,
-        sort::sort_by_key, //
+        registry::control::*,
+        sys::sort::sort_by_key, //
     };
     use kernel::{
         blog::{
-            record::Level,
-            ring::Mode, //
+            ring::Mode,
+            wire::record::Level, //
         },
         prelude::*, //
     };

@@ -6,18 +6,13 @@
 #[kunit_tests(blog_images)]
 mod suite {
     use crate::{
-        control::queries,
-        images::*, //
-    };
-    use core::sync::atomic::{
-        AtomicU16,
-        AtomicU32,
-        AtomicU8,
-        Ordering::Relaxed, //
+        read::withheld::Withheld,
+        registry::control::queries,
+        registry::images::*, //
     };
     use kernel::{
         blog::{
-            record::{
+            wire::record::{
                 Level,
                 SITE_MAX, //
             },
@@ -33,13 +28,7 @@ mod suite {
     fn table(n: usize) -> Result<KVVec<Site>> {
         let mut sites = KVVec::with_capacity(n, GFP_KERNEL)?;
         for i in 0..n {
-            let site = Site {
-                id_shl8: AtomicU32::new(0),
-                level: Level::ALL[i % 5] as u8,
-                gate: AtomicU8::new(255),
-                flags: AtomicU16::new(0),
-            };
-            sites.push(site, GFP_KERNEL)?;
+            sites.push(Site::new(Level::ALL[i % 5]), GFP_KERNEL)?;
         }
         Ok(sites)
     }
@@ -47,16 +36,25 @@ mod suite {
     fn add(images: &mut Images, name: &str, id: [u8; 20], sites: &[Site]) -> Result {
         // SAFETY: All tables here outlive the images.
         let sites = unsafe { Sites::new(sites.as_ptr(), sites.len() as u32) };
-        images.add(name.as_bytes(), BuildId::new(id), sites)
+        images.add(
+            name.as_bytes(),
+            BuildId::new(id),
+            sites,
+            &sites.addresses()?,
+        )
+    }
+
+    /// Where [`Images::remove`] keeps what sites are switched to.
+    fn room() -> Result<KVVec<u8>> {
+        Ok(KVVec::with_capacity(16, GFP_KERNEL)?)
     }
 
     fn ids(sites: &[Site]) -> Option<(u32, u32)> {
-        let id = |site: &Site| site.id_shl8.load(Relaxed) >> 8;
-        Some((id(sites.first()?), id(sites.last()?)))
+        Some((sites.first()?.id(), sites.last()?.id()))
     }
 
     fn gates(sites: &[Site]) -> impl Iterator<Item = u8> + '_ {
-        sites.iter().map(|site| site.gate.load(Relaxed))
+        sites.iter().map(Site::gate)
     }
 
     fn control(images: &Images, text: &str) -> Result<u32> {
@@ -66,6 +64,36 @@ mod suite {
             images.switch(&query?);
         }
         Ok(n)
+    }
+
+    #[test]
+    fn sites_with_addresses_stay_known_when_their_module_goes() -> Result {
+        let (mut a, mut b, mut images) = (KVVec::new(), table(5)?, Images::new());
+        for (i, site) in table(10)?.into_iter().enumerate() {
+            let site = if i % 4 == 3 {
+                site.with_address()
+            } else {
+                site
+            };
+            a.push(site, GFP_KERNEL)?;
+        }
+        b.push(Site::new(Level::Err).with_address(), GFP_KERNEL)?;
+        add(&mut images, "a", A, &a)?;
+        add(&mut images, "b", B, &b)?;
+        images.remove(a.as_ptr(), room()?);
+        let mut withheld = Withheld::new();
+        assert!(withheld.has(1));
+        let known = |withheld: &Withheld| (1..20).filter(|id| withheld.has(*id)).count();
+        for (image, more) in images.list().iter().zip([2, 1]) {
+            let before = known(&withheld);
+            let first = image.entry().first;
+            withheld.add(first, image.last(), image.addresses())?;
+            let sites = image.last() - first + 1;
+            assert_eq!(before - known(&withheld), (sites - more) as usize);
+        }
+        // What comes later is not known, so it is withheld.
+        assert!((1..18).filter(|id| withheld.has(*id)).eq([4, 8, 16, 17]));
+        Ok(())
     }
 
     #[test]
@@ -84,7 +112,7 @@ mod suite {
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert_eq!(ids(&b), Some((11, 13)));
-        images.remove(a.as_ptr());
+        images.remove(a.as_ptr(), room()?);
         assert!(images.list().first().is_some_and(|image| !image.loaded()));
         add(&mut images, "a", A, &again)?;
         assert_eq!(ids(&again), Some((1, 10)));
@@ -102,7 +130,7 @@ mod suite {
             add(&mut images, "driver", [n + 1; 20], &sites)?;
             assert_eq!(ids(&sites), Some((next, next + 4)));
             next += 5;
-            images.remove(sites.as_ptr());
+            images.remove(sites.as_ptr(), room()?);
         }
         Ok(())
     }
@@ -113,13 +141,13 @@ mod suite {
         let (one, two) = (table(4)?, table(4)?);
         // Without a build ID.
         add(&mut images, "a", [0; 20], &one)?;
-        images.remove(one.as_ptr());
+        images.remove(one.as_ptr(), room()?);
         add(&mut images, "a", [0; 20], &two)?;
         assert_eq!(ids(&two), Some((5, 8)));
         // Another name, another number of sites.
         let (three, four, five) = (table(4)?, table(4)?, table(5)?);
         add(&mut images, "a", A, &three)?;
-        images.remove(three.as_ptr());
+        images.remove(three.as_ptr(), room()?);
         add(&mut images, "b", A, &four)?;
         assert_eq!(ids(&four), Some((13, 16)));
         add(&mut images, "a", A, &five)?;
@@ -196,7 +224,7 @@ mod suite {
         let mut images = Images::new();
         add(&mut images, "a", A, &a)?;
         assert_eq!(control(&images, "site 2 +p; site 4 -p"), Ok(2));
-        images.remove(a.as_ptr());
+        images.remove(a.as_ptr(), room()?);
         let switched = images.list().first().map(|i| i.switched());
         assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
         // Sites that are not loaded can't be switched.

@@ -7,7 +7,7 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        files,
+        read::snapshot::info_of,
         registry::*, //
     };
     use core::{
@@ -17,11 +17,19 @@ mod suite {
     use kernel::{
         blog::{
             ring::MAX_COMPONENTS,
+            Component,
             Config,
+            Instance,
+            Level,
             RawComponent, //
         },
         prelude::*,
-        str::CString, //
+        str::CString,
+        time::{
+            Delta,
+            Instant,
+            Monotonic, //
+        }, //
     };
 
     const SMALL: Config = Config::new().size_kb(32).ring_kb(16);
@@ -51,10 +59,29 @@ mod suite {
 
     impl Drop for Module {
         fn drop(&mut self) {
-            let components = [ptr::from_ref(&*self.0)];
-            // SAFETY: Nobody logs to it any more.
-            unsafe { blog_module_going(ptr::null(), 0, components.as_ptr(), 1) };
+            going(|p| ptr::eq(p, ptr::from_ref(&*self.0).cast()));
         }
+    }
+
+    #[test]
+    fn records_of_initcalls_from_the_early_ones_on_are_in_a_ring() {
+        // What tests/kunit/early.c says in initcalls, which the first task runs.
+        let (pid, said) = (1, if cfg!(MODULE) { 0 } else { 4 });
+        let records = state_of(c"kunit_early").map_or(0, |state| {
+            state
+                .with(|inner| {
+                    let (memory, owned) = inner.memory()?;
+                    let rings = (0..owned.rings()).filter_map(|id| info_of(memory, id));
+                    Some(
+                        rings
+                            .filter(|ring| ring.owner.pid == pid)
+                            .map(|ring| ring.records)
+                            .sum(),
+                    )
+                })
+                .unwrap_or(0)
+        });
+        assert_eq!(records, said);
     }
 
     #[test]
@@ -72,6 +99,7 @@ mod suite {
             c"clock",
             c"components",
             c"tasks",
+            c"stream",
             c"a\n",
             c"\xff",
             c"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -79,7 +107,6 @@ mod suite {
             assert_eq!(Rig::new(bad, SMALL).err(), Some(EINVAL));
         }
         assert!(Rig::new(c"blog_test-1.2:3+4", SMALL).is_ok());
-        assert!(files::is_global(b"control"));
         Ok(())
     }
 
@@ -97,6 +124,21 @@ mod suite {
     }
 
     #[test]
+    fn a_name_and_its_folder_are_there_again_at_once() -> Result {
+        let start = Instant::<Monotonic>::now();
+        for _ in 0..10 {
+            let instance = Instance::new::<true>(c"blog_test_again", SMALL)?;
+            let state = state_of(c"blog_test_again")?;
+            assert!(log(instance.raw(), 1));
+            let folder = state.dir().load(Relaxed);
+            assert!(kernel::error::from_err_ptr(folder).is_ok_and(|folder| !folder.is_null()));
+        }
+        // It waits no longer than it takes to remove the former one's files.
+        assert!(start.elapsed() < Delta::from_secs(2));
+        until(|| !removing())
+    }
+
+    #[test]
     fn a_slot_that_is_used_again_has_no_old_rings() -> Result {
         let first = Rig::new(c"blog_test_slot1", SMALL)?;
         assert!(first.log(1));
@@ -110,24 +152,53 @@ mod suite {
         Ok(())
     }
 
-    #[test]
-    fn slots_run_out_and_say_so() -> Result {
+    /// Removes a static component.
+    fn take_away(name: &CStr) -> Result {
+        let state = state_of(name)?;
+        remove(&state);
+        until(|| !removing())
+    }
+
+    /// Fills all places that are free.
+    fn fill_up() -> Result<KVec<Rig>> {
         let mut rigs = KVec::new();
-        let mut result = Ok(());
-        for n in 0..=MAX_COMPONENTS {
+        for n in 0..MAX_COMPONENTS {
             let name = CString::try_from_fmt(fmt!("blog_test_many{n}"))?;
             match Rig::new(&name, SMALL.enabled(false)) {
-                Ok(rig) => rigs.push(rig, GFP_KERNEL)?,
-                Err(e) => {
-                    result = Err(e);
-                    break;
-                }
+                Err(ENOSPC) => return Ok(rigs),
+                rig => rigs.push(rig?, GFP_KERNEL)?,
             }
         }
-        assert_eq!(result, Err(ENOSPC));
-        assert!(rigs.len() <= MAX_COMPONENTS);
-        rigs.clear();
-        assert!(Rig::new(c"blog_test_after", SMALL).is_ok());
+        Err(EINVAL)
+    }
+
+    #[test]
+    fn a_full_registry_gives_instances_that_count_what_they_lose() -> Result {
+        let rigs = fill_up()?;
+        let (instances, lost) = inert::counts();
+        {
+            // As a driver has them: one that logs up to info, and one that is off.
+            let config = SMALL.level(Level::Info);
+            let one = Instance::new::<true>(c"blog_test_inert", config)?;
+            let off = Instance::new::<true>(c"blog_test_inert", config.enabled(false))?;
+            assert_eq!(inert::counts(), (instances + 2, lost));
+            assert!(one.is_on() && !off.is_on());
+            // What a log call of level info compares.
+            assert_eq!(one.raw().threshold(), Level::Info as u8 + 1);
+            for n in 0..10 {
+                assert!(!log(one.raw(), n));
+                assert!(!log(off.raw(), n));
+            }
+            assert_eq!(inert::counts(), (instances + 2, lost + 10));
+            // A driver's error is one all the same.
+            let bad = Instance::new::<true>(c"blog/test", config);
+            assert_eq!(bad.err(), Some(EINVAL));
+        }
+        assert_eq!(inert::counts(), (instances, lost + 10));
+        drop(rigs);
+        // There is room again.
+        let after = Rig::new(c"blog_test_after", SMALL)?;
+        assert!(after.log(1));
         Ok(())
     }
 
@@ -135,7 +206,7 @@ mod suite {
     fn a_reloaded_module_goes_on_where_it_was() -> Result {
         let module = Module::load(c"blog_test_static")?;
         let state = state_of(c"blog_test_static")?;
-        assert!(module.0.threshold.load(Relaxed) != 0);
+        assert!(module.0.threshold() != 0);
         assert!(log(&module.0, 1));
         state.set_ring_kb(64)?;
         drop(module);
@@ -163,15 +234,35 @@ mod suite {
         assert!(log(&module.0, 4));
         drop(module);
 
-        state.clear()?;
-        assert!(state.with(|inner| inner.memory().is_none()));
-        let module = Module::load(c"blog_test_static")?;
-        assert!(log(&module.0, 5));
-        let read = Read::new(Some(state), 4096)?;
-        assert_eq!(&*read.only_ring()?.numbers, &[5]);
+        take_away(c"blog_test_static")
+    }
+
+    #[test]
+    fn a_detached_component_that_is_cleared_frees_its_place() -> Result {
+        let module = Module::load(c"blog_test_left")?;
+        let state = state_of(c"blog_test_left")?;
+        let slot = state.slot();
+        assert!(log(&module.0, 1));
+        // While it is attached, it stays.
+        clear(&state)?;
+        assert!(has(&state));
         drop(module);
-        remove(&state_of(c"blog_test_static")?);
-        Ok(())
+        assert!(has(&state));
+
+        clear(&state)?;
+        assert!(!has(&state));
+        assert!(state.with(|inner| inner.memory().is_none()));
+        until(|| !removing())?;
+        let other = Rig::new(c"blog_test_other", SMALL)?;
+        assert_eq!(other.state()?.slot(), slot);
+
+        // It comes back as a new one, beside that.
+        let module = Module::load(c"blog_test_left")?;
+        assert!(log(&module.0, 2));
+        let read = Read::new(Some(state_of(c"blog_test_left")?), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2]);
+        drop(module);
+        take_away(c"blog_test_left")
     }
 
     #[test]
@@ -180,12 +271,12 @@ mod suite {
         assert_eq!(Rig::new(c"blog_test_both", SMALL).err(), Some(EEXIST));
         // A second module with a component of this name can't log, and does no harm.
         let other = Module::load(c"blog_test_both")?;
-        assert_eq!(other.0.threshold.load(Relaxed), 0);
+        assert_eq!(other.0.threshold(), 0);
         drop(other);
         assert!(log(&module.0, 1));
         drop(module);
         assert_eq!(Rig::new(c"blog_test_both", SMALL).err(), Some(EEXIST));
-        remove(&state_of(c"blog_test_both")?);
+        take_away(c"blog_test_both")?;
         assert!(Rig::new(c"blog_test_both", SMALL).is_ok());
         Ok(())
     }

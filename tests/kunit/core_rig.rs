@@ -8,32 +8,39 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicBool,
+        AtomicU32,
         AtomicU64,
         Ordering::{
             Acquire,
             Relaxed,
-            Release, //
+            Release,
+            SeqCst, //
         }, //
     }, //
 };
 use kernel::{
     bindings,
     blog::{
-        record::{
-            Control,
-            Header,
-            Lost,
-            LOST_CAUSES,
-            PAGE_HEADER_SIZE,
-            PAGE_MAGIC, //
-        },
         ring::Ring,
-        snapshot::{
-            Kind,
-            ENDIAN,
-            FILE_MAGIC,
-            SECTION_MAGIC,
-            VERSION, //
+        root::blog_root,
+        wire::{
+            file::{
+                Kind,
+                ENDIAN,
+                FILE_MAGIC,
+                SECTION_MAGIC,
+                VERSION, //
+            },
+            page::{
+                PAGE_HEADER_SIZE,
+                PAGE_MAGIC, //
+            },
+            record::{
+                Control,
+                Header,
+                Lost,
+                LOST_CAUSES, //
+            }, //
         },
         Config,
         RawComponent, //
@@ -48,13 +55,16 @@ use kernel::{
 };
 
 use crate::{
-    clock,
-    component::State,
-    glue,
-    registry,
-    sections::Source,
-    snapshot::Progress,
-    writer::blog_put, //
+    read::{
+        sections::Source,
+        snapshot::Progress, //
+    },
+    registry::{
+        self,
+        state::State, //
+    },
+    sys::glue,
+    write::slow::blog_put, //
 };
 
 /// Site id of the records that the tests write.
@@ -62,31 +72,30 @@ const SITE: u32 = 7;
 
 /// A dynamic component, removed when it is dropped.
 pub(super) struct Rig {
-    raw: KBox<RawComponent>,
+    raw: *const RawComponent,
     name: CString,
-    registered: bool,
 }
 
 impl Rig {
-    /// Registers a component.
+    /// Registers a component. `ENOSPC` where there is only one that counts what it loses.
     pub(super) fn new(name: &CStr, config: Config) -> Result<Self> {
         let name = CString::try_from(name)?;
-        let raw = KBox::new(RawComponent::new(config), GFP_KERNEL)?;
-        let mut rig = Self {
-            raw,
-            name,
-            registered: false,
-        };
-        // SAFETY: Both stay where they are until `drop` unregisters the component.
-        let ret = unsafe { registry::blog_component_register(&*rig.raw, rig.name.as_char_ptr()) };
-        kernel::error::to_result(ret)?;
-        rig.registered = true;
-        Ok(rig)
+        // SAFETY: Both are valid.
+        let raw = unsafe { registry::blog_component_register(name.as_char_ptr(), &config) };
+        let raw = kernel::error::from_err_ptr(raw.cast_mut())?;
+        let rig = Self { raw, name };
+        // SAFETY: Nothing is stored.
+        let state = unsafe { rig.raw().switch() }.state.load(Relaxed);
+        match state.is_null() {
+            true => Err(ENOSPC),
+            false => Ok(rig),
+        }
     }
 
     /// The driver's side.
     pub(super) fn raw(&self) -> &RawComponent {
-        &self.raw
+        // SAFETY: It stays until `drop`.
+        unsafe { &*self.raw }
     }
 
     /// Our side.
@@ -96,35 +105,29 @@ impl Rig {
 
     /// Logs a number from this task. False: it was lost.
     pub(super) fn log(&self, n: u64) -> bool {
-        log(&self.raw, n)
+        log(self.raw(), n)
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        if self.registered {
-            // SAFETY: It is registered, and nobody logs to it any more.
-            unsafe { registry::blog_component_unregister(&*self.raw) };
-        }
+        // SAFETY: It is registered, and nobody logs to it any more.
+        unsafe { registry::blog_component_unregister(self.raw) };
+        // What comes next is to find its place and its memory free.
+        let _ = until(|| !registry::removing());
     }
 }
 
 /// The component of this name.
 pub(super) fn state_of(name: &CStr) -> Result<Arc<State>> {
-    let mut slot = 0;
-    loop {
-        let state = registry::component_from(slot).ok_or(ENOENT)?;
-        if state.name() == name {
-            return Ok(state);
-        }
-        slot = usize::from(state.slot()) + 1;
-    }
+    let mut all = registry::components();
+    all.find(|state| state.name() == name).ok_or(ENOENT)
 }
 
 /// Logs a number as a driver's inlined code would, from this task. False: it was lost, or the
 /// component is off.
 pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
-    if raw.threshold.load(Relaxed) == 0 {
+    if raw.threshold() == 0 {
         return false;
     }
     // SAFETY: It is the ring of this task, or null.
@@ -147,7 +150,7 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             ring,
             16,
             SITE << 8,
-            || Some(clock::now()),
+            || glue::clock_is_tsc().then(|| glue::raw_clock(true)),
             |to| to.cast::<u64>().write_unaligned(n),
             |begun, ts| blog_put(raw, begun, 16, ts, SITE << 8, (&raw const n).cast()),
         )
@@ -255,6 +258,16 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
     0
 }
 
+/// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
+pub(super) fn frozen<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: The root is there, and this field of it is only used as an atomic.
+    let flag = unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) };
+    flag.store(1, SeqCst);
+    let result = f();
+    flag.store(0, SeqCst);
+    result
+}
+
 /// Waits until `holds` does, at most a few seconds.
 pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
     for _ in 0..5000 {
@@ -298,6 +311,8 @@ pub(super) struct ReadRing {
     pub(super) first: Option<u64>,
     /// The numbers in its records.
     pub(super) numbers: KVVec<u64>,
+    /// Their times.
+    pub(super) times: KVVec<u64>,
     /// Losses that records tell of.
     pub(super) in_band: [u64; LOST_CAUSES],
     /// Pages in the snapshot.
@@ -308,7 +323,7 @@ pub(super) struct ReadRing {
 pub(super) struct Read {
     pub(super) tasks: KVec<ReadTask>,
     pub(super) components: KVec<ReadComponent>,
-    pub(super) rings: KVec<ReadRing>,
+    pub(super) rings: KVVec<ReadRing>,
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
@@ -343,7 +358,7 @@ impl Read {
     /// strictly.
     pub(super) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
         let mut file = KVVec::new();
-        let mut progress = Progress::new(only)?;
+        let mut progress = Progress::new(only, true)?;
         loop {
             let bytes = progress.peek()?;
             let n = bytes.len().min(step);
@@ -365,7 +380,7 @@ impl Read {
         let mut read = Self {
             tasks: KVec::new(),
             components: KVec::new(),
-            rings: KVec::new(),
+            rings: KVVec::new(),
         };
         let (mut at, mut index, mut ended) = (32, 0, false);
         while at < file.len() {
@@ -472,6 +487,7 @@ impl Read {
                 told: counts_at(payload, 120)?,
                 first: None,
                 numbers: KVVec::new(),
+                times: KVVec::new(),
                 in_band: [0; LOST_CAUSES],
                 pages: 0,
             },
@@ -502,6 +518,7 @@ impl Read {
             if header.site() == SITE {
                 records += 1;
                 ring.numbers.push(u64_at(page, at + 8)?, GFP_KERNEL)?;
+                ring.times.push(header.clock(base), GFP_KERNEL)?;
             } else {
                 check(header.site() == 0, "unknown site")?;
                 let word = u32_at(page, at + 8)?;
@@ -514,7 +531,7 @@ impl Read {
                     _ => check(false, "unknown control record")?,
                 }
             }
-            let time = base >> 36 << 36 | header.ts();
+            let time = header.clock(base);
             check(time >= last, "time goes back")?;
             last = time;
             at += header.size();

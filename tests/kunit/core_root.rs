@@ -8,40 +8,41 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        glue,
-        registry, //
+        registry,
+        sys::glue, //
     };
     use core::ptr;
     use kernel::{
         bindings,
         blog::{
-            live::{
-                blog_root,
-                set_frozen, //
+            root::blog_root,
+            wire::{
+                dump::{
+                    state_letter,
+                    Component,
+                    Memory,
+                    Root,
+                    Table,
+                    COMPONENT_MAGIC,
+                    MEMORY_MAGIC,
+                    NO_FIELD,
+                    ROOT_MAGIC,
+                    STATE_ON,
+                    VERSION, //
+                },
+                file,
+                page::{
+                    PageInfo,
+                    PAGE_HEADER_SIZE,
+                    PAGE_MAGIC,
+                    SEQ_MASK, //
+                },
+                record::{
+                    Header,
+                    Lost,
+                    LOST_CAUSES, //
+                }, //
             },
-            record::{
-                Header,
-                Lost,
-                PageInfo,
-                LOST_CAUSES,
-                PAGE_HEADER_SIZE,
-                PAGE_MAGIC,
-                SEQ_MASK, //
-            },
-            root::{
-                state_letter,
-                Component,
-                Memory,
-                Root,
-                Table,
-                COMPONENT_MAGIC,
-                MEMORY_MAGIC,
-                NO_FIELD,
-                ROOT_MAGIC,
-                STATE_ON,
-                VERSION, //
-            },
-            snapshot,
             Config, //
         },
         prelude::*,
@@ -298,7 +299,7 @@ mod suite {
             for (i, image) in (0..).zip(images.list()) {
                 let address = root.images + i * u64::from(root.image_size);
                 // SAFETY: An image is there.
-                let listed: snapshot::Image = unsafe { at(address) };
+                let listed: file::Image = unsafe { at(address) };
                 let entry = image.entry();
                 assert_eq!(
                     (listed.first, listed.count, listed.loaded),
@@ -405,9 +406,9 @@ mod suite {
         let read = Read::new(Some(rig.state()?), 4096)?;
         let (task, me) = (read.task(thread.pid())?, read.task(this)?);
         assert_eq!(&task.comm[..10], b"blog_test\0");
-        assert_eq!(task.flags, snapshot::TASK_KERNEL);
+        assert_eq!(task.flags, file::TASK_KERNEL);
         assert_eq!(me.state, b'R');
-        assert!(me.flags & snapshot::TASK_RUNNING != 0);
+        assert!(me.flags & file::TASK_RUNNING != 0);
         assert!(me.cpu < root().system.cpus);
         // Of one component only those that log to it.
         let read = Read::new(Some(other.state()?), 4096)?;
@@ -438,14 +439,6 @@ mod suite {
         }
         threads.clear();
         Ok(())
-    }
-
-    /// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
-    fn frozen<R>(f: impl FnOnce() -> R) -> R {
-        set_frozen(true);
-        let result = f();
-        set_frozen(false);
-        result
     }
 
     /// What the pages of the only task's ring hold.

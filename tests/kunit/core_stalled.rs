@@ -6,9 +6,12 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        clock,
-        glue,
-        stalled::*, //
+        crash::stuck::*,
+        read::stalled::*,
+        sys::{
+            clock,
+            glue, //
+        }, //
     };
     use core::ptr;
     use kernel::{
@@ -166,7 +169,7 @@ mod suite {
         let text = CString::try_from_fmt(fmt!("{hints}"))?;
         let pid = thread.pid();
         let wanted = CString::try_from_fmt(fmt!(
-            "blog_blocked:{pid} has logged to blog_test_hint (1 records, 512 bytes kept): \
+            "blog_blocked:{pid} has logged to blog_test_hint (1 records, 256 bytes kept): \
              blog-decode --pid {pid} /sys/kernel/debug/blog/snapshot"
         ))?;
         assert_eq!(text.to_str()?, wanted.to_str()?);

@@ -1,33 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 
 // KUnit suite: streams. That a page can be cut at each of its records, and that a reader gets every
-// record once, in order, or is told how many it has missed: whatever happens to the rings meanwhile.
+// record once, in order, or is told how many it has missed: whatever happens to the rings
+// meanwhile.
 
 #[kunit_tests(blog_stream)]
 mod suite {
     use super::rig::*;
     use crate::{
-        component::State,
-        piece,
-        sections::Source,
-        stream::Stream, //
+        read::{
+            piece,
+            sections::Source,
+            stream::Stream,
+            withheld::Withheld, //
+        },
+        registry::state::State, //
     };
     use kernel::{
         blog::{
-            record::{
-                Control,
-                Header,
-                Lost,
-                CONTROL_SIZE,
-                LOST_CAUSES,
-                PAGE_HEADER_SIZE,
-                PAGE_MAGIC,
-                TASK_SIZE, //
-            },
             ring::Mode,
-            snapshot::{
-                Kind,
-                FLAG_STREAM, //
+            wire::{
+                file::{
+                    Kind,
+                    FLAG_STREAM, //
+                },
+                page::{
+                    PAGE_HEADER_SIZE,
+                    PAGE_MAGIC, //
+                },
+                record::{
+                    Control,
+                    Header,
+                    Lost,
+                    CONTROL_SIZE,
+                    LOST_CAUSES,
+                    TASK_SIZE, //
+                }, //
             },
             Config, //
         },
@@ -75,7 +83,7 @@ mod suite {
         while at < page.len() {
             let header = Header(u64_at(page, at)?);
             if header.site() != 0 {
-                let clock = base >> 36 << 36 | header.ts();
+                let clock = header.clock(base);
                 f(Said::Record(clock, ordinal, u64_at(page, at + 8)?))?;
                 ordinal += 1;
             } else {
@@ -234,6 +242,66 @@ mod suite {
         Ok(())
     }
 
+    #[test]
+    fn what_is_withheld_leaves_a_record_without_payload() -> Result {
+        const BASE: u64 = 5 << 36;
+        let mut page = Page::new(9, BASE, 1000)?;
+        for n in 0..40u64 {
+            // Sites 1 to 4, with payloads of 8 to 20 bytes.
+            let site = n as u32 % 4 + 1;
+            page.push(&Header::new(BASE | n, site, 1 + site as u8).0.to_ne_bytes())?;
+            for _ in 0..1 + site {
+                page.push(&0xdead_0000u32.to_ne_bytes())?;
+            }
+            if n == 20 {
+                page.task(BASE | n, 77)?;
+            }
+        }
+        let end = page.end(40)?;
+        let sizes = |page: &[u8], f: &mut dyn FnMut(Header) -> Result| -> Result {
+            let mut at = PAGE_HEADER_SIZE;
+            while at < page.len() {
+                let header = Header(u64_at(page, at)?);
+                f(header)?;
+                at += header.size();
+            }
+            assert_eq!(at, page.len());
+            Ok(())
+        };
+        let mut whole = KVec::new();
+        sizes(&page.0[..end], &mut |h| Ok(whole.push(h, GFP_KERNEL)?))?;
+        for secret in [&[][..], &[1], &[2, 4], &[1, 2, 3, 4]] {
+            let mut withheld = Withheld::new();
+            let mut indices = KVec::new();
+            for id in secret {
+                indices.push(id - 1, GFP_KERNEL)?;
+            }
+            withheld.add(1, 4, &indices)?;
+            let mut copy = KVVec::new();
+            copy.extend_from_slice(&page.0, GFP_KERNEL)?;
+            let len = withheld.take_out(&mut copy[..end]);
+            // The header says how long the page is now, and as many records as before.
+            assert_eq!(u64_at(&copy, 40)?, 40 << 32 | len as u64);
+            let mut left = KVec::new();
+            sizes(&copy[..len], &mut |h| Ok(left.push(h, GFP_KERNEL)?))?;
+            assert_eq!(left.len(), whole.len());
+            for (left, whole) in left.iter().zip(&whole) {
+                assert_eq!((left.site(), left.ts()), (whole.site(), whole.ts()));
+                let payload = match secret.contains(&whole.site()) {
+                    true => 0,
+                    false => whole.payload(),
+                };
+                assert_eq!(left.payload(), payload);
+            }
+        }
+        // Damage ends it: nothing behind is given out.
+        page.0[PAGE_HEADER_SIZE..PAGE_HEADER_SIZE + 8]
+            .copy_from_slice(&Header::new(0, 1, 255).0.to_ne_bytes());
+        let len = Withheld::new().take_out(&mut page.0[..end]);
+        assert_eq!(len, PAGE_HEADER_SIZE);
+        Ok(())
+    }
+
     /// What a stream has told of a ring.
     struct Told {
         component: u32,
@@ -264,7 +332,7 @@ mod suite {
     impl Tape {
         fn new(only: Option<Arc<State>>) -> Result<Self> {
             Ok(Self {
-                stream: Stream::new(only)?,
+                stream: Stream::new(only, true)?,
                 file: KVVec::new(),
                 at: 0,
                 index: 0,
@@ -302,7 +370,7 @@ mod suite {
                 let header = &file[self.at..];
                 let len = u64_at(header, 8)? as usize;
                 let payload = header.get(32..32 + len).ok_or(EINVAL)?;
-                let crc = crate::glue::crc32(0, payload);
+                let crc = crate::sys::glue::crc32(0, payload);
                 if u32_at(header, 16)? != self.index || u32_at(header, 24)? != crc || self.ended {
                     return Err(EINVAL);
                 }
@@ -603,7 +671,7 @@ mod suite {
     fn what_is_left_of_a_removed_component_is_read_to_its_end() -> Result {
         let rig = Rig::new(c"blog_test_gone", config(64, 64, Mode::Overwrite))?;
         let mut tape = Tape::new(Some(rig.state()?))?;
-        let mut all = Stream::new(None)?;
+        let mut all = Stream::new(None, true)?;
         all.peek()?;
         for n in 0..PER_PAGE * 3 {
             assert!(rig.log(n));
@@ -651,8 +719,8 @@ mod suite {
                 let Some((memory, owned)) = inner.memory() else {
                     return true;
                 };
-                use crate::pool::Store;
-                (0..owned.rings())
+                use crate::memory::pool::Store;
+                (0..owned.rings_end())
                     .filter_map(|id| memory.store.ring(id)?.info())
                     .all(|info| {
                         info.state == kernel::blog::ring::State::Retired || info.owner.pid < 0

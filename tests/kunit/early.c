@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Log calls from where no logger is yet: see api_early.rs. Only where the
- * suites are built in.
+ * Log calls while the kernel boots: see api_early.rs. Only where the suites are
+ * built in.
  */
 
 #include <linux/init.h>
@@ -22,6 +22,7 @@ static int __init blog_kunit_early_param(char *unused)
 }
 early_param("blog_kunit_early", blog_kunit_early_param);
 
+/* Each of these logs a record, which tests/kunit/core_registry.rs counts. */
 static int __init blog_kunit_early_initcall(void)
 {
 	blog_kunit_early(1);

@@ -5,13 +5,13 @@
 //! Only code that is inlined into a driver's crate may use these: the kernel crate is always built
 //! in, and `blog/` may be a module.
 
-use core::ffi::{
-    c_char,
-    c_int, //
-};
+use core::ffi::c_char;
 
 use super::{
-    component::RawComponent,
+    call::component::{
+        Config,
+        RawComponent, //
+    },
     ring::{
         Place,
         Ring, //
@@ -19,19 +19,24 @@ use super::{
 };
 
 unsafe extern "C" {
-    /// Registers a component made at run time. Returns 0 or a negative errno.
+    /// Makes a component, and switches it on where `config` says so. An error pointer where the
+    /// name is not allowed or taken; where there is no room or no memory for it, one that counts
+    /// what it loses. May sleep.
     ///
     /// # Safety
     ///
-    /// Both must stay valid and in place until the component is unregistered.
-    pub unsafe fn blog_component_register(c: *const RawComponent, name: *const c_char) -> c_int;
+    /// Both are valid for the call.
+    pub(super) unsafe fn blog_component_register(
+        name: *const c_char,
+        config: *const Config,
+    ) -> *const RawComponent;
 
-    /// Unregisters such a component. Its rings are gone when this returns.
+    /// Takes such a component away. What it points to must not be used any more. Waits for nobody.
     ///
     /// # Safety
     ///
     /// The component is registered, and nobody logs to it.
-    pub unsafe fn blog_component_unregister(c: *const RawComponent);
+    pub(super) unsafe fn blog_component_unregister(c: *const RawComponent);
 
     /// Finds a place for a record of `bytes`, when the fast path could not: for the `slow` of
     /// [`Ring::write`]. Runs in any context.
@@ -41,7 +46,7 @@ unsafe extern "C" {
     /// The component is valid. The caller is in [`Ring::write`]; if `ring` is not null, it is the
     /// ring of the calling context and of this component, and a record was begun in it, at `ts` if
     /// that isn't 0.
-    pub unsafe fn blog_reserve(
+    pub(super) unsafe fn blog_reserve(
         c: *const RawComponent,
         ring: *const Ring,
         bytes: u32,
@@ -55,7 +60,7 @@ unsafe extern "C" {
     ///
     /// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes, all of them
     /// initialised.
-    pub unsafe fn blog_put(
+    pub(super) unsafe fn blog_put(
         c: *const RawComponent,
         ring: *const Ring,
         bytes: u32,
@@ -64,6 +69,7 @@ unsafe extern "C" {
         payload: *const u8,
     ) -> bool;
 
-    /// 1 if the clock is the TSC, else 0. Constant while any component is on.
-    pub static blog_clock_is_tsc: u8;
+    /// 1 if log calls may read the clock, which is the TSC; 0 if they have to leave it to `blog/`.
+    /// It changes while they run.
+    pub(super) static blog_clock_is_tsc: u8;
 }

@@ -1,556 +1,168 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The post-mortem root, version 1: how a crash tool finds everything there is, without DWARF.
+//! The post-mortem root in live memory, and the switch that freezes all rings at a crash.
 //!
-//! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
-//! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
-//! this very file to find its way through a dump. It needs nothing but `core` and compiles on the
-//! host unchanged. `live.rs` has the root of the running kernel.
-//!
-//! ```text
-//! Root ─┬─ system, clock, calibration, crash
-//!       ├─ images ───────► snapshot::Image[]
-//!       ├─ components[64] ► Component ─┬─► lost[]
-//!       │                              └─► Memory ─┬─► rings: Table of Ring
-//!       │                                          └─► slots: Table of Slot ─► page or chunks
-//!       └─ tables: Table of Tls ─┬─► task_struct
-//!                                └─► rings[64] ─► Ring
-//! ```
-//!
-//! What has a layout of its own here is `repr(C)`, without implicit padding, and only grows at the
-//! end: its size stands beside its magic. Of what is laid out elsewhere, by `ring.rs` or by the
-//! compiler, the root tells sizes and offsets ([`RingLayout`], [`SlotLayout`], [`TlsLayout`],
-//! [`TaskLayout`]). All addresses are virtual ones of the kernel, 0 where there is nothing; all
-//! walks are bounded by counts that stand beside the address.
-//!
-//! # What a dump may show
-//!
-//! The machine stopped anywhere. A pointer here is stored after what it leads to is complete, and
-//! cleared before that goes; a count never exceeds what is there. So a reader that goes from the
-//! root never meets a half-made structure, with these exceptions: what a ring says of its owner
-//! while its `version` is odd; and a page whose `seq` has no position, or whose `ring` is another
-//! one than that which led to it: it holds nothing of that ring.
-//!
-//! Pages are found by a walk over all slots: a page says itself to which ring it belongs, and which
-//! of its pages it is. The chain of a ring (`oldest`, `next`) is for its writer.
+//! `wire/dump.rs` has the layout. The root lies here, in the kernel crate, because that is always
+//! in vmlinux, also where `blog/` is a module: so VMCOREINFO can name it, and it is valid, if
+//! empty, at any time. `blog/crash/describe.rs` fills it in. [`Live`] compiles on the host
+//! unchanged.
 
-use super::snapshot::{
-    Clock,
-    ClockPair,
-    System,
-    COMM_LEN,
-    NAME_MAX, //
-};
-use core::mem::size_of;
-
-/// Version of the structures of this file. A change that isn't growth at the end makes a new one.
-pub const VERSION: u32 = 1;
-/// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
-pub const SYMBOL: &str = "blog_root";
-/// [`Root::magic`].
-pub const ROOT_MAGIC: [u8; 8] = *b"BLOGROOT";
-/// [`Component::magic`].
-pub const COMPONENT_MAGIC: u32 = u32::from_le_bytes(*b"BLCO");
-/// [`Memory::magic`].
-pub const MEMORY_MAGIC: u32 = u32::from_le_bytes(*b"BLME");
-/// Value of [`Root::endian`] as the machine that crashed sees it.
-pub const ENDIAN: u32 = 0x0102_0304;
-/// Number of components that there can be at a time, and of rings that a task can have.
-pub const COMPONENTS: usize = 64;
-/// An offset of what this kernel doesn't have.
-pub const NO_FIELD: u32 = u32::MAX;
-/// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming or going).
-pub const STATE_OFF: u32 = 0;
-/// [`Root::state`]: all that the root leads to is there.
-pub const STATE_ON: u32 = 1;
-
-/// An array of arrays, which grows and of which nothing moves: `capacity` pointers at `chunks`, the
-/// first of which lead to `per_chunk` values each; the others are null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Table {
-    /// Address of the array of pointers.
-    pub chunks: u64,
-    /// Pointers in it.
-    pub capacity: u32,
-    /// Values behind each pointer that isn't null.
-    pub per_chunk: u32,
-    /// Bytes from one value to the next.
-    pub stride: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-impl Table {
-    /// No table.
-    pub const NONE: Self = Self {
-        chunks: 0,
-        capacity: 0,
-        per_chunk: 0,
-        stride: 0,
-        reserved: 0,
-    };
-}
-
-/// Where the fields of a ring (`ring.rs`) are, in bytes from its start. The values are what
-/// [`snapshot::Ring`](super::snapshot::Ring) tells, where they have the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct RingLayout {
-    /// Size of a ring.
-    pub size: u32,
-    /// `u32`: a record is being written, or a page turned.
-    pub busy: u32,
-    /// `u64`: address of the current page's header, or of an empty one.
-    pub page: u32,
-    /// `u64`: position of the current page.
-    pub seq: u32,
-    /// `u32`: pages held; one more for a moment.
-    pub pages: u32,
-    /// `u32`: their size in bytes; more for a moment.
-    pub held: u32,
-    /// `[u64; 8]`: records lost, by `record::Lost`.
-    pub lost: u32,
-    /// `[u64; 8]`: of these, those that records in the ring tell of.
-    pub told: u32,
-    /// `u32`: the ring's id within its component.
-    pub id: u32,
-    /// `u32`: odd while the fields below change.
-    pub version: u32,
-    /// `u8`: 0 free, 1 live, 2 retired.
-    pub state: u32,
-    /// `u8`: `record::Context`.
-    pub context: u32,
-    /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
-    pub cpu: u32,
-    /// `i32`: thread id, or -1.
-    pub pid: u32,
-    /// `i32`: process id, or -1.
-    pub tgid: u32,
-    /// `[u8; 16]`: name of the task when it got the ring; of a retired one when it ended.
-    pub comm: u32,
-    /// `u64`: when the task ended, in the ring's clock; 0 while it lives.
-    pub exit_clock: u32,
-    /// `u64`: pages of this owner have a position of at least this one.
-    pub first_seq: u32,
-    /// `u64`: records taken before the current page; of a retired ring, all. What the current page
-    /// of a live ring has taken is in that page's header (`first` + its number of records), if it
-    /// is this ring's.
-    pub taken: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// Where the fields of a slot, the place of a page, are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct SlotLayout {
-    /// Size of a slot.
-    pub size: u32,
-    /// `u64`: address of the page, 0: there is none.
-    pub page: u32,
-    /// `u32`: bit 0: the page is just being split, or made whole again, and in no ring; else bit 1:
-    /// it is split into chunks ([`Memory::chunk_size`]), each with a page header of its own.
-    pub shape: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// Where the fields of a task's table of rings are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TlsLayout {
-    /// Size of a table.
-    pub size: u32,
-    /// `[u64; 64]`: addresses of the task's rings, by [`Component::slot`]; where it has none, the
-    /// address of something that is no ring of any component.
-    pub rings: u32,
-    /// `u64`: address of the task_struct; 0: the table is free.
-    pub task: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// Where the fields of `struct task_struct` are; [`NO_FIELD`] for those that this kernel doesn't
-/// have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TaskLayout {
-    /// Size of a task_struct, without what follows it.
-    pub size: u32,
-    /// `i32`.
-    pub pid: u32,
-    /// `i32`.
-    pub tgid: u32,
-    /// `[u8; 16]`.
-    pub comm: u32,
-    /// `u32`: `__state`, see [`state_letter`].
-    pub state: u32,
-    /// `u32`: `exit_state`.
-    pub exit_state: u32,
-    /// `u32`: `PF_…`.
-    pub flags: u32,
-    /// `u8`: 1: it is running on [`Self::cpu`].
-    pub on_cpu: u32,
-    /// `u32`: the CPU that it runs on, or ran on last.
-    pub cpu: u32,
-    /// `u64`: its table of rings; where it has none, of a table that names no task. Else it equals
-    /// the address of the table that names this task.
-    pub blog_tls: u32,
-    /// `list_head`: all processes, from [`Root::init_task`] on.
-    pub tasks: u32,
-    /// `list_head`: the threads of a process, in the list at [`Self::thread_head`].
-    pub thread_node: u32,
-    /// `u64`: address of the `signal_struct`.
-    pub signal: u32,
-    /// Of `signal_struct`: the `list_head` of its threads.
-    pub thread_head: u32,
-    /// `u64`: address of the process's first thread.
-    pub group_leader: u32,
-    /// `u64`: start of the kernel stack.
-    pub stack: u32,
-    /// `u64`: jiffies when the hung-task detector first saw the task switched out for as long as
-    /// it is now.
-    pub last_switch_time: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-/// All clocks at one instant, for calibration.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Tick {
-    /// The clocks.
-    pub pair: ClockPair,
-    /// The low 64 bits at [`Root::jiffies`] at that time.
-    pub jiffies: u64,
-}
-
-/// What was noted when the machine crashed.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Crash {
-    /// 1: rings are frozen: no page is overwritten or taken any more.
-    pub frozen: u32,
-    /// 1: all that follows is there.
-    pub noted: u32,
-    /// All clocks at that time.
-    pub pair: ClockPair,
-    /// Address of the task_struct that was current on the CPU that crashed.
-    pub task: u64,
-    /// That CPU.
-    pub cpu: u32,
-    /// The task's thread id.
-    pub pid: i32,
-    /// The task's process id.
-    pub tgid: i32,
-    /// 0.
-    pub reserved: u32,
-    /// The task's name.
-    pub comm: [u8; COMM_LEN],
-}
-
-impl Crash {
-    /// Nothing happened yet.
-    pub const NONE: Self = Self {
-        frozen: 0,
-        noted: 0,
-        pair: NO_PAIR,
-        task: 0,
-        cpu: 0,
-        pid: 0,
-        tgid: 0,
-        reserved: 0,
-        comm: [0; COMM_LEN],
-    };
-}
-
-const NO_PAIR: ClockPair = ClockPair {
-    clock: 0,
-    mono: 0,
-    boot: 0,
-    real: 0,
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{
+        fence,
+        Ordering::SeqCst, //
+    }, //
 };
 
-const NO_TICK: Tick = Tick {
-    pair: NO_PAIR,
-    jiffies: 0,
-};
-
-/// The root: what `SYMBOL(blog_root)` leads to.
+/// A structure of `wire/dump.rs` that crash tools look at, and that `blog/` changes.
 ///
-/// The first 32 bytes are valid from the link on; everything else while `state` is [`STATE_ON`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Root {
-    /// [`ROOT_MAGIC`].
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// [`ENDIAN`].
-    pub endian: u32,
-    /// Version of records and pages: `record::WIRE_VERSION`.
-    pub wire_version: u32,
-    /// Version of [`System`], [`Clock`] and `snapshot::Image` here: `snapshot::VERSION`.
-    pub snapshot_version: u32,
-    /// [`STATE_OFF`] or [`STATE_ON`].
-    pub state: u32,
+/// Nobody in the running kernel reads it but who changes it, so the only order that matters is that
+/// in which stores reach memory before a machine stops: see [`Self::update`].
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::{root::Live, wire::dump::Table};
+/// static TABLE: Live<Table> = Live::new(Table::NONE);
+///
+/// // SAFETY: Nobody else changes it.
+/// unsafe { TABLE.update(|table| (*table).per_chunk = 64) };
+/// ```
+#[repr(transparent)]
+pub struct Live<T>(UnsafeCell<T>);
 
-    /// The machine, as a snapshot tells of it; its name as it was when BLog started.
-    pub system: System,
-    /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `start`, `ticks` and
-    /// [`Crash::pair`].
-    pub clock: Clock,
-    /// All clocks when BLog started.
-    pub start: ClockPair,
-    /// How many ticks there have been. Number `n`, from 1, is in `ticks[(n - 1) % 2]`; the one that
-    /// is just being stored is not counted yet.
-    pub ticks_taken: u64,
-    /// All clocks, about every second while anything can log.
-    pub ticks: [Tick; 2],
-    /// Address of the kernel's `jiffies_64`, to know about how long ago the last tick was.
-    pub jiffies: u64,
-    /// How many of these a second has.
-    pub jiffies_hz: u32,
-    /// 0.
-    pub reserved: u32,
-    /// The crash.
-    pub crash: Crash,
+// SAFETY: All access goes through raw pointers, whose users see to it that there is one at a time,
+// or use atomics.
+unsafe impl<T: Send> Sync for Live<T> {}
 
-    /// Layout of rings.
-    pub ring: RingLayout,
-    /// Layout of slots.
-    pub slot: SlotLayout,
-    /// Layout of tasks' tables of rings.
-    pub tls: TlsLayout,
-    /// Layout of tasks.
-    pub task: TaskLayout,
+impl<T: Copy> Live<T> {
+    /// Makes one.
+    pub const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
 
-    /// Address of an array of `snapshot::Image`.
-    pub images: u64,
-    /// Images in it.
-    pub images_len: u32,
-    /// Size of each.
-    pub image_size: u32,
-    /// Addresses of [`Component`]s, attached or not; 0: there is none.
-    pub components: [u64; COMPONENTS],
-    /// All tables of rings that tasks have, or had.
-    pub tables: Table,
-    /// Address of `init_task`, where the list of all processes starts.
-    pub init_task: u64,
+    /// Its address.
+    pub const fn get(&self) -> *mut T {
+        self.0.get()
+    }
+
+    /// Changes it. All stores of `change` come after what was stored before, and before what is
+    /// stored after; so whatever stops the machine, a dump shows them in that order.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else changes or reads it meanwhile, but crash tools, and who uses fields of it as
+    /// atomics that `change` leaves alone.
+    pub unsafe fn update(&self, change: impl FnOnce(*mut T)) {
+        // ORDERING: A dump sees what had reached memory, in the order in which this CPU stored it,
+        // as other CPUs would. Full fences keep that order, and keep the compiler from leaving
+        // stores out that nobody seems to read.
+        fence(SeqCst);
+        change(self.get());
+        fence(SeqCst);
+    }
 }
 
-impl Root {
-    /// The root of a kernel that doesn't log yet.
-    pub const fn new() -> Self {
-        const NO_SYSTEM: System = System {
-            page_size: 0,
-            cpus: 0,
-            pointer_size: 0,
-            reserved: 0,
-            release: [0; 64],
-            machine: [0; 64],
-            host: [0; 64],
-            boot_id: [0; 16],
+/// The root.
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[no_mangle]
+#[allow(non_upper_case_globals)]
+pub static blog_root: Live<super::wire::dump::Root> = Live::new(super::wire::dump::Root::new());
+
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub use self::freeze::*;
+
+/// At a crash.
+#[cfg(CONFIG_BLOG_HOOKS)]
+mod freeze {
+    use super::{
+        super::wire::{
+            dump::EPOCH_TSC,
+            file::ClockPair,
+            record::TS_MASK, //
+        },
+        blog_root, //
+    };
+    use crate::bindings::task_struct;
+    use core::sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            SeqCst, //
+        }, //
+    };
+
+    fn flag() -> &'static AtomicU32 {
+        // SAFETY: The root is there, and this field of it is only used as an atomic.
+        unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) }
+    }
+
+    /// Whether rings keep what they have: no page is overwritten, nor taken by another ring. For
+    /// the slow path of log calls; any context.
+    #[inline]
+    pub fn frozen() -> bool {
+        flag().load(Relaxed) != 0
+    }
+
+    /// The epoch of the rings' clock: see [`Root::epoch`](super::super::wire::dump::Root::epoch).
+    /// Any context.
+    #[inline]
+    pub fn epoch() -> u64 {
+        // SAFETY: The root is there, and this field of it is only used as an atomic.
+        let epoch = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).epoch) };
+        // ORDERING: Acquire: who sees a new epoch sees what was done before it began.
+        epoch.load(Acquire)
+    }
+
+    /// Freezes all rings, and notes when and where that was: what `blog_crash()` in hook.c does.
+    /// The first call counts.
+    ///
+    /// In any context. Other CPUs may go on meanwhile: what they log goes where there is room.
+    ///
+    /// # Safety
+    ///
+    /// The machine crashes, and `task` is the current task.
+    #[no_mangle]
+    unsafe extern "C" fn blog_root_freeze(
+        tsc: u64,
+        mono: u64,
+        boot: u64,
+        real: u64,
+        cpu: u32,
+        task: *const task_struct,
+    ) {
+        if flag().swap(1, SeqCst) != 0 {
+            return;
+        }
+        let epoch = epoch();
+        let raw = if epoch & EPOCH_TSC != 0 { tsc } else { mono };
+        // SAFETY: By this function's requirement.
+        let (pid, tgid, comm) = unsafe {
+            let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
+            ((*task).pid, (*task).tgid, comm.read_volatile())
         };
-        Self {
-            magic: ROOT_MAGIC,
-            version: VERSION,
-            size: size_of::<Self>() as u32,
-            endian: ENDIAN,
-            wire_version: super::record::WIRE_VERSION,
-            snapshot_version: super::snapshot::VERSION,
-            state: STATE_OFF,
-            system: NO_SYSTEM,
-            clock: Clock {
-                kind: 0,
-                pairs: 0,
-                hz: 0,
-            },
-            start: NO_PAIR,
-            ticks_taken: 0,
-            ticks: [NO_TICK; 2],
-            jiffies: 0,
-            jiffies_hz: 0,
-            reserved: 0,
-            crash: Crash::NONE,
-            ring: NO_RING,
-            slot: NO_SLOT,
-            tls: NO_TLS,
-            task: NO_TASK,
-            images: 0,
-            images_len: 0,
-            image_size: size_of::<super::snapshot::Image>() as u32,
-            components: [0; COMPONENTS],
-            tables: Table::NONE,
-            init_task: 0,
+        let pair = ClockPair {
+            clock: raw.wrapping_add(epoch & !TS_MASK),
+            mono,
+            boot,
+            real,
+        };
+        // SAFETY: Only the first call gets here, and nobody else stores to these fields. Other CPUs
+        // still look at `frozen`, which is left alone.
+        unsafe {
+            blog_root.update(|root| {
+                let crash = &raw mut (*root).crash;
+                (*crash).pair = pair;
+                (*crash).task = task as u64;
+                (*crash).cpu = cpu;
+                (*crash).pid = pid;
+                (*crash).tgid = tgid;
+                (*crash).comm = comm;
+            });
+            blog_root.update(|root| (*root).crash.noted = 1);
         }
     }
 }
-
-impl Default for Root {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-const NO_RING: RingLayout = RingLayout {
-    size: 0,
-    busy: 0,
-    page: 0,
-    seq: 0,
-    pages: 0,
-    held: 0,
-    lost: 0,
-    told: 0,
-    id: 0,
-    version: 0,
-    state: 0,
-    context: 0,
-    cpu: 0,
-    pid: 0,
-    tgid: 0,
-    comm: 0,
-    exit_clock: 0,
-    first_seq: 0,
-    taken: 0,
-    reserved: 0,
-};
-
-const NO_SLOT: SlotLayout = SlotLayout {
-    size: 0,
-    page: 0,
-    shape: 0,
-    reserved: 0,
-};
-
-const NO_TLS: TlsLayout = TlsLayout {
-    size: 0,
-    rings: 0,
-    task: 0,
-    reserved: 0,
-};
-
-const NO_TASK: TaskLayout = TaskLayout {
-    size: 0,
-    pid: NO_FIELD,
-    tgid: NO_FIELD,
-    comm: NO_FIELD,
-    state: NO_FIELD,
-    exit_state: NO_FIELD,
-    flags: NO_FIELD,
-    on_cpu: NO_FIELD,
-    cpu: NO_FIELD,
-    blog_tls: NO_FIELD,
-    tasks: NO_FIELD,
-    thread_node: NO_FIELD,
-    signal: NO_FIELD,
-    thread_head: NO_FIELD,
-    group_leader: NO_FIELD,
-    stack: NO_FIELD,
-    last_switch_time: NO_FIELD,
-    reserved: 0,
-};
-
-/// A component.
-///
-/// Losses that belong to no ring are the sum of `lost` here and of [`Memory::gone_lost`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Component {
-    /// [`COMPONENT_MAGIC`].
-    pub magic: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// Its place in [`Root::components`] and in tasks' tables; its id in a snapshot.
-    pub slot: u32,
-    /// 1: enabled.
-    pub enabled: u8,
-    /// `record::Level` as a number, 0: off.
-    pub level: u8,
-    /// 0: overwrite, 1: discard.
-    pub mode: u8,
-    /// 1: its driver is loaded.
-    pub attached: u8,
-    /// Budget of the component in KiB.
-    pub size_kb: u32,
-    /// Budget of one ring in KiB.
-    pub ring_kb: u32,
-    /// Address of a [`Memory`]; 0: it has none.
-    pub memory: u64,
-    /// Address of `[u64; 8]`, by `record::Lost`.
-    pub lost: u64,
-    /// Name, NUL padded.
-    pub name: [u8; NAME_MAX],
-}
-
-/// The memory of a component: its rings and pages.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Memory {
-    /// [`MEMORY_MAGIC`].
-    pub magic: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// All rings: live and retired ones of tasks, per-CPU ones, shared ones, free ones. A ring's
-    /// place in the table is its id.
-    pub rings: Table,
-    /// The places of all pages.
-    pub slots: Table,
-    /// Size of a page in bytes.
-    pub page_size: u32,
-    /// Size of each chunk of a split page.
-    pub chunk_size: u32,
-    /// Chunks of a split page.
-    pub chunks: u32,
-    /// 0.
-    pub reserved: u32,
-    /// Address of a `u64`: records of rings that were given to another task.
-    pub gone_records: u64,
-    /// Address of `[u64; 8]`: losses of these, by `record::Lost`.
-    pub gone_lost: u64,
-}
-
-/// The state letter of a task, as ps has it, from the fields of its task_struct: as the kernel's
-/// `task_state_to_char()`.
-pub const fn state_letter(state: u32, exit_state: u32) -> u8 {
-    /// `TASK_IDLE`: `TASK_UNINTERRUPTIBLE | TASK_NOLOAD`.
-    const IDLE: u32 = 0x402;
-    /// `TASK_RTLOCK_WAIT | TASK_FROZEN`.
-    const LIKE_BLOCKED: u32 = 0x9000;
-    /// `TASK_REPORT`: running, interruptible, uninterruptible, stopped, traced, dead, zombie, parked.
-    const REPORT: u32 = 0x7f;
-
-    if state & LIKE_BLOCKED != 0 {
-        return b'D';
-    }
-    if state & IDLE == IDLE {
-        return b'I';
-    }
-    match u32::BITS - ((state | exit_state) & REPORT).leading_zeros() {
-        0 => b'R',
-        1 => b'S',
-        2 => b'D',
-        3 => b'T',
-        4 => b't',
-        5 => b'X',
-        6 => b'Z',
-        _ => b'P',
-    }
-}
-
-// The layouts are an interface: a change of size that isn't growth needs a new `VERSION`.
-const _: () = {
-    assert!(size_of::<Table>() == 24);
-    assert!(size_of::<RingLayout>() == 80);
-    assert!(size_of::<SlotLayout>() == 16);
-    assert!(size_of::<TlsLayout>() == 16);
-    assert!(size_of::<TaskLayout>() == 72);
-    assert!(size_of::<Tick>() == 40);
-    assert!(size_of::<Crash>() == 80);
-    assert!(size_of::<Component>() == 96);
-    assert!(size_of::<Memory>() == 88);
-    assert!(size_of::<Root>() == 1232);
-};

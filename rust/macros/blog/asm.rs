@@ -27,9 +27,24 @@ impl Template {
         self.0.push(line.as_ref().to_token_stream());
     }
 
+    /// Puts two symbols around what a crate has in a section that is a table of 8-byte entries:
+    /// NAME and NAME_end, by which `blog/` finds the table of a module (vmlinux's, the linker
+    /// script marks). An assembler puts subsections in the order of their numbers: entries are in
+    /// 1, or in 0 if they come later.
+    pub(super) fn bounds(&mut self, section: &str, name: &str) {
+        self.line(format!(".ifndef {name}"));
+        self.line(format!(".pushsection {section},\"aw\",@progbits"));
+        self.line(".balign 8");
+        self.line(format!(".set {name}, ."));
+        self.line(".subsection 2");
+        self.line(format!(".set {name}_end, ."));
+        self.line(".popsection");
+        self.line(".endif");
+    }
+
     /// Opens the section of the descriptors, which is not loaded.
     pub(super) fn open_fmt(&mut self) {
-        self.line(".pushsection .blog_fmt,\"\",@progbits");
+        self.line(".pushsection .debug.blog,\"\",@progbits");
         self.line(".balign 8");
     }
 

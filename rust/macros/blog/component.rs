@@ -28,20 +28,15 @@ use syn::{
     Visibility, //
 };
 
-use super::reachable;
-
-/// Longest name of a component: a file name, and room in a snapshot's header.
-const MAX_NAME: usize = 55;
-
-/// Names of files beside the components' folders.
-const RESERVED: [&str; 6] = [
-    "components",
-    "clock",
-    "control",
-    "snapshot",
-    "stats",
-    "tasks",
-];
+use super::{
+    asm::Template,
+    name::{
+        self,
+        BadName,
+        NAME_MAX, //
+    },
+    reachable, //
+};
 
 /// What a user may write between the braces.
 pub(crate) struct ComponentInput {
@@ -125,17 +120,19 @@ fn parse_name(input: ParseStream<'_>) -> Result<LitCStr> {
     let literal: LitStr = input.parse()?;
     let name = literal.value();
     let error = |message: String| Err(Error::new(literal.span(), message));
-    if name.is_empty() || name.len() > MAX_NAME {
-        return error(format!("a name has 1 to {MAX_NAME} characters"));
-    }
-    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if !name.chars().all(fits) || name.starts_with('.') {
-        return error(
-            "a name has letters, digits, `_`, `-` and `.` only, and does not start with `.`".into(),
-        );
-    }
-    if RESERVED.contains(&name.as_str()) {
-        return error(format!("`{name}` is the name of a file of BLog's own"));
+    match name::check(name.as_bytes()) {
+        Ok(()) => (),
+        Err(BadName::Length) => {
+            return error(format!("a name has 1 to {} characters", NAME_MAX - 1));
+        }
+        Err(BadName::Characters) => {
+            return error(
+                "a name has letters, digits and `_-.:+` only, and does not start with `.`".into(),
+            );
+        }
+        Err(BadName::Reserved) => {
+            return error(format!("`{name}` is the name of a file of BLog's own"));
+        }
     }
     // No NUL is among the characters that were let through.
     let name = std::ffi::CString::new(name).unwrap_or_default();
@@ -168,6 +165,8 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
         let text = format!("BLog component `{}`.", name.value().to_string_lossy());
         quote!(#[doc = #text])
     });
+    let mut bounds = Template::default();
+    bounds.bounds(".blog_components", "__blog_components");
     // Unused private methods of a generated type are nobody's fault.
     let allow = Ident::new("dead_code", Span::mixed_site());
 
@@ -190,20 +189,30 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
             #[link_section = ".blog_components"]
             #[used(compiler)]
             static POINTER: ::kernel::blog::component::Pointer =
-                ::kernel::blog::component::Pointer(&COMPONENT);
+                ::kernel::blog::component::Pointer::new(&COMPONENT);
+
+            // Assembly of a crate comes before its statics.
+            #[cfg(#reachable)]
+            mod bounds {
+                ::core::arch::global_asm!(#bounds);
+            }
 
             const LINKED: bool = ::core::cfg!(#reachable);
 
-            impl ::kernel::blog::Component for #ident {
+            // SAFETY: `blog/` switches `COMPONENT` on where it knows it, and before its code goes,
+            // so does who logs.
+            unsafe impl ::kernel::blog::Component for #ident {
                 #[inline(always)]
                 fn is_on(&self) -> bool {
                     #[cfg(all(#reachable, CONFIG_JUMP_LABEL))]
-                    // SAFETY: `COMPONENT` is a valid component.
+                    // SAFETY: `COMPONENT` has a `static_key_false` there, for as long as code runs
+                    // that can get here.
                     let on = unsafe {
-                        ::kernel::jump_label::static_branch_unlikely!(
+                        ::kernel::jump_label::arch_static_branch!(
                             COMPONENT,
                             ::kernel::blog::RawComponent,
-                            key
+                            key,
+                            false
                         )
                     };
                     #[cfg(all(#reachable, not(CONFIG_JUMP_LABEL)))]

@@ -2,7 +2,7 @@
 
 //! `#[derive(BlogArg)]`: structs and enums with fields of fixed size.
 //!
-//! The type's and its fields' names go into a descriptor in `.blog_fmt`, which the trait's hidden
+//! The type's and its fields' names go into a descriptor in `.debug.blog`, which the trait's hidden
 //! `describe()` emits beside each call site that logs the type; so the type may be anywhere, in
 //! a function too, and each image describes what it logs. An object file has one descriptor of a
 //! type, an image may have several, which are equal.
@@ -180,6 +180,10 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     // A variant that is shorter than the longest leaves zeros.
     let clear = is_enum.then(|| quote!(::core::ptr::write_bytes(__dst, 0, Self::FIXED);));
     let checks = shapes.iter().flat_map(Shape::types).map(check_field);
+    let addresses = shapes
+        .iter()
+        .flat_map(Shape::types)
+        .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>::ADDRESS));
     let describe = describe(&name, is_enum, &shapes);
 
     Ok(quote! {
@@ -201,6 +205,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                         ),
                     );
                 const FIXED: usize = #fixed;
+                const ADDRESS: bool = false #(|| #addresses)*;
 
                 #[inline(always)]
                 unsafe fn store(&self, __dst: *mut u8) {

@@ -19,7 +19,7 @@
 //!                 match (&a,) {                                // evaluates
 //!                     values => {
 //!                         probe0.bind(values.0);               // tells A0
-//!                         log(component, site, (value(values.0),));
+//!                         unsafe { log(component, site, (value(values.0),)) };
 //!                     }
 //!                 }
 //!             }
@@ -443,7 +443,8 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
                         match #evaluate {
                             #values => {
                                 #binds
-                                ::kernel::blog::log(#raw, #site, (#(#checked,)*));
+                                // SAFETY: The component is on, and the site for it.
+                                unsafe { ::kernel::blog::log(#raw, #site, (#(#checked,)*)) };
                             }
                         }
                     }
@@ -545,12 +546,14 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
     let codes: Vec<_> = (0..argc).map(|i| format_ident!("c{i}")).collect();
 
     let mut t = Template::default();
+    t.bounds(".blog_sites", "__blog_sites");
     t.line(".pushsection .blog_sites,\"aw\",@progbits");
+    t.line(".subsection 1");
     t.line(".balign 8");
     t.line("771:");
     t.line(".long 0");
     t.line(format!(".byte {level}, {GATE_OFF}"));
-    t.line(".short 0");
+    t.line(".short {flags}");
     t.line(".popsection");
 
     t.open_fmt();
@@ -597,19 +600,23 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
             let (id_shl8, gate): (u32, u32);
-            // SAFETY: The code is two loads, of an entry that is laid out as `Site` is.
+            // SAFETY: The code is two loads, of an entry that is laid out as `Site` is: first of
+            // its gate.
             unsafe {
                 ::core::arch::asm!(
                     #t
                     id = out(reg) id_shl8,
                     gate = out(reg) gate,
                     line = const ::core::line!(),
+                    flags = const ::kernel::blog::site_flags(
+                        false #(|| <#types as ::kernel::blog::BlogArg>::ADDRESS)*
+                    ),
                     #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
                     // Not pure: the entry changes while a loop runs that logs.
                     options(readonly, nostack, preserves_flags, att_syntax),
                 );
+                ::kernel::blog::Loaded::new(id_shl8, gate)
             }
-            ::kernel::blog::Loaded { id_shl8, gate }
         }
     }
 }

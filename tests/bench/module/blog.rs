@@ -9,7 +9,10 @@ use core::{
 };
 use kernel::{
     blog::{
-        record::HEADER_SIZE,
+        blog_component,
+        blog_debug,
+        blog_log,
+        wire::record::HEADER_SIZE,
         BlogArgs, //
     },
     prelude::*, //

@@ -3,7 +3,13 @@
 //! The same calls, compiled as with `CONFIG_BLOG=n`: see Kbuild.
 
 use core::ffi::c_char;
-use kernel::prelude::*;
+use kernel::{
+    blog::{
+        blog_component,
+        blog_log, //
+    },
+    prelude::*, //
+};
 
 blog_component! { NONE, name: "bench_none", size_kb: 64, ring_kb: 64 }
 

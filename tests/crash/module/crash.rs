@@ -8,6 +8,8 @@
 use core::sync::atomic::Ordering::Relaxed;
 use kernel::{
     blog::{
+        blog_component,
+        blog_log,
         ring::Tls,
         Component, //
     },
@@ -73,7 +75,8 @@ extern "C" fn blog_crash_noise(writer: u32, seq: u32) {
 /// `tls` is the `blog_tls` of the current task.
 #[no_mangle]
 unsafe extern "C" fn blog_crash_published(tls: *const Tls) -> u64 {
-    let slot = CRASH.raw().slot.load(Relaxed) as usize;
+    // SAFETY: Nothing is stored there.
+    let slot = unsafe { CRASH.raw().switch() }.slot.load(Relaxed) as usize;
     // SAFETY: The table that the current task has is valid.
     match unsafe { &*tls }.rings.get(slot) {
         // SAFETY: What is in the table is valid while the component is on, which it stays.

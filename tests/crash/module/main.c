@@ -17,17 +17,24 @@
  * that call has not returned, and its thread says itself where it is, past the
  * kernel: other CPUs may wait for this one. A line more says after how many
  * instructions of the call, and how many records are published.
+ *
+ * When a crash kernel is about to be started, and BLog is told, a last line says
+ * whether the note without which nobody can read the dump was saved before:
+ *
+ *	blog_crash: note saved
  */
 
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/serial_reg.h>
 #include <linux/string.h>
+#include <linux/vmcore_info.h>
 
 #include "blog_crash.h"
 
@@ -238,14 +245,29 @@ static const struct kernel_param_ops crash_scene_ops = {
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
 MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, record or turn: brings the kernel down");
 
+/* In crash_save_vmcoreinfo(). The panic notifier has a copy of its own. */
+static int crash_freeze(struct kprobe *probe, struct pt_regs *regs)
+{
+	const char *note = __va(paddr_vmcoreinfo_note());
+
+	crash_serial("");
+	crash_serial(strnstr(note, "CRASHTIME=", VMCOREINFO_NOTE_SIZE) ?
+		     "blog_crash: note saved" : "blog_crash: note missing");
+	return 0;
+}
+
+static struct kprobe crash_freeze_probe = {
+	.symbol_name = "blog_crash",
+	.pre_handler = crash_freeze,
+};
+
 static int __init crash_init(void)
 {
-	return 0;
+	return register_kprobe(&crash_freeze_probe);
 }
 module_init(crash_init);
 
 /* No exit: what a scene has started has no end. */
 
 MODULE_LICENSE("GPL");
-MODULE_AUTHOR("BLog developers <blog@localhost>");
 MODULE_DESCRIPTION("Crashes that are looked for in dumps, for tests of BLog");

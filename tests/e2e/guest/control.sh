@@ -140,6 +140,23 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 [ -d "$RNULL" ] && ok "the history of an unloaded driver has its files"
 taken rnull/enable 0 0
 taken rnull/enable 1 1
+# While somebody has a file of it open, whose removal nobody waits for.
+exec 7< "$RNULL/stats"
+taken rnull/clear 1 ''
+exec 7<&-
+n=0
+while [ -d "$RNULL" ] && [ $n -lt 50 ]; do
+	sleep 0.1
+	n=$((n + 1))
+done
+if [ -d "$RNULL" ] || grep -q '^rnull ' "$BLOG/components"; then
+	not_ok "an unloaded driver's component that is cleared stays"
+else
+	ok "an unloaded driver's component that is cleared goes, files and all"
+fi
+modprobe rnull_mod || not_ok "modprobe rnull_mod"
+[ "$(cat "$RNULL/ring_kb")" != 128 ] && ok "it comes back with the settings that it was declared with"
+rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads"; else not_ok "blog unloads"; fi
 [ ! -d "$BLOG" ] || not_ok "blog's files stay after it"
 modprobe rnull_mod || not_ok "modprobe rnull_mod"

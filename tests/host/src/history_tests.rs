@@ -3,8 +3,8 @@
 //! What is kept, and that all the rest is counted: whoever else reads, steals, ends or begins.
 
 use crate::rig::{Rig, PAGE};
-use kernel::blog::record::PAGE_HEADER_SIZE;
 use kernel::blog::ring::{Pages, Ring};
+use kernel::blog::wire::page::PAGE_HEADER_SIZE;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -18,10 +18,12 @@ fn number(payload: &[u8]) -> u64 {
 /// Takes the oldest page from a ring, for the pool.
 fn rob(rig: &Rig, ring: &Ring) -> bool {
     let pages = rig.pool.pages(rig, 0, false);
-    let Some(index) = ring.steal(&pages) else {
+    // SAFETY: All pages are of this pool.
+    let Some(index) = (unsafe { ring.steal(&pages) }) else {
         return false;
     };
-    pages.put(index);
+    // SAFETY: The ring has just given it up.
+    unsafe { pages.put(index) };
     true
 }
 

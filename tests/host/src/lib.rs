@@ -5,9 +5,16 @@
 
 #![allow(dead_code, unused_imports)]
 
-#[path = "../../../blog/pool.rs"]
+#[path = "../../../blog/read/piece.rs"]
+mod piece;
+#[path = "../../../blog/memory/pool/mod.rs"]
 mod pool;
 pub mod rig;
+
+/// What `blog/` says when the last record of a page was.
+pub fn last_time(page: &[u8]) -> Option<u64> {
+    piece::last_time(page)
+}
 
 #[cfg(test)]
 mod control;

@@ -193,8 +193,10 @@ fn storms_of_tasks_lose_no_page_no_ring_and_no_record() {
     );
 }
 
+/// Chunks of a page.
+const PARTS: i32 = 16;
 /// Bytes of a chunk.
-const CHUNK: u32 = PAGE as u32 / 8;
+const CHUNK: u32 = PAGE as u32 / PARTS as u32;
 
 /// Logs records of 16 bytes until the ring holds `bytes`.
 fn fill(rig: &Rig, ring: &Ring, bytes: u32) {
@@ -208,16 +210,16 @@ fn fill(rig: &Rig, ring: &Ring, bytes: u32) {
 }
 
 #[test]
-fn first_pages_are_chunks_and_eight_rings_share_a_page() {
+fn first_pages_are_chunks_and_sixteen_rings_share_a_page() {
     let rig = Rig::with_chunks(8, 16, 0);
-    let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
+    let rings: Vec<_> = (0..PARTS).map(|pid| rig.adopt(pid).unwrap()).collect();
     for ring in &rings {
         assert!(rig.log(ring, 0, 1, &[0; 8]));
         assert_eq!(ring.held(), CHUNK);
     }
     let levels = rig.pool.levels(&*rig);
     assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
-    assert_eq!((levels.depot_hits, levels.chunk_hits), (1, 7));
+    assert_eq!((levels.depot_hits, levels.chunk_hits), (1, 15));
     assert_eq!(rig.pool.free(&*rig), 7);
     // The next page of a ring is a whole one.
     for n in 0..40u64 {
@@ -228,7 +230,7 @@ fn first_pages_are_chunks_and_eight_rings_share_a_page() {
     for ring in &rings {
         rig.retire(ring, 1);
     }
-    assert_eq!(rig.pool.drain_retired(&*rig), 8);
+    assert_eq!(rig.pool.drain_retired(&*rig), 16);
     let levels = rig.pool.levels(&*rig);
     assert_eq!((levels.pages_split, levels.chunks_free), (0, 0));
     assert_eq!(rig.pool.free(&*rig), 8);
@@ -306,13 +308,15 @@ fn a_magazine_is_filled_and_flushed_by_batches() {
     assert_eq!((levels.depot_hits, levels.magazine_hits), (2, 7));
     assert_eq!((levels.pages_magazines, levels.pages_depot), (7, 240));
     for index in &held[..2] {
-        pages.put(*index);
+        // SAFETY: It was taken above.
+        unsafe { pages.put(*index) };
     }
     // One has filled the magazine, the other has flushed it.
     let levels = rig.pool.levels(&*rig);
     assert_eq!((levels.pages_magazines, levels.pages_depot), (1, 248));
     for index in &held[2..] {
-        pages.put(*index);
+        // SAFETY: It was taken above.
+        unsafe { pages.put(*index) };
     }
     rig.pool.flush(&*rig);
     assert_eq!(rig.pool.levels(&*rig).pages_depot, 256);
@@ -335,7 +339,8 @@ fn magazines_hold_no_more_than_an_eighth_and_nothing_of_a_small_budget() {
             let page = PAGE as u32;
             for _ in 0..3 {
                 if let Some(index) = pages.take(page, page, page) {
-                    pages.put(index);
+                    // SAFETY: It was taken above.
+                    unsafe { pages.put(index) };
                 }
             }
         }
@@ -352,7 +357,8 @@ fn what_lies_in_other_magazines_is_found_by_those_who_have_nothing() {
     let other = rig.pool.pages(&*rig, 1, false);
     let index = other.take(0, page, page).unwrap();
     let rest: Vec<_> = std::iter::from_fn(|| rig.pool.take_free(&*rig)).collect();
-    other.put(index);
+    // SAFETY: It was taken above.
+    unsafe { other.put(index) };
     assert_eq!(rig.pool.levels(&*rig).pages_magazines, 1);
     let here = rig.pool.pages(&*rig, 0, false);
     assert_eq!(here.take(16 * page, page, page), None, "it holds enough");
@@ -434,9 +440,9 @@ fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
 
 #[test]
 fn chunks_of_ended_tasks_become_a_page_for_who_needs_one() {
-    let rig = Rig::with_chunks(4, 40, 0);
+    let rig = Rig::with_chunks(4, 80, 0);
     rig.pool.set_reserve(0);
-    let rings: Vec<_> = (0..32).map(|pid| rig.adopt(pid).unwrap()).collect();
+    let rings: Vec<_> = (0..4 * PARTS).map(|pid| rig.adopt(pid).unwrap()).collect();
     for ring in &rings {
         assert!(rig.log(ring, 0, 1, &[0; 8]));
     }
@@ -449,7 +455,7 @@ fn chunks_of_ended_tasks_become_a_page_for_who_needs_one() {
     assert!(rig.log(new, 0, 1, &[0; 1000]));
     assert_eq!(new.held(), PAGE as u32);
     let left = rings.iter().filter(|ring| ring.held() > 0).count();
-    assert_eq!(left, 24, "no more than needed has gone");
+    assert_eq!(left, 48, "no more than needed has gone");
     assert_eq!(rig.count_pages(), 4);
 }
 

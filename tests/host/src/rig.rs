@@ -4,12 +4,29 @@
 //! reader that collects what a snapshot would.
 
 use crate::pool::{Batch, Cell, Index, Magazine, Pool, Sizes, Slot, Store};
-use core::{ptr, sync::atomic::AtomicU32};
-use kernel::blog::record::{
-    Context, Control, Header, Lost, PageInfo, LOST_CAUSES, PAGE_HEADER_SIZE,
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::Relaxed, //
+    },
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
-use kernel::blog::root;
+use kernel::blog::wire::dump;
+use kernel::blog::wire::{
+    page::{
+        PageInfo,
+        PAGE_HEADER_SIZE, //
+    },
+    record::{
+        Context,
+        Control,
+        Header,
+        Lost,
+        LOST_CAUSES, //
+    }, //
+};
 use std::cell::{Cell as StdCell, UnsafeCell};
 
 pub const PAGE: usize = 4096;
@@ -32,6 +49,8 @@ pub struct Rig {
     /// Whether rings that hold too much give up pages.
     pub steal: bool,
     sizes: Sizes,
+    /// What is added to the times that are logged, as by a clock that has begun a new epoch.
+    pub offset: AtomicU64,
 }
 
 // SAFETY: Pages are handed out to one ring at a time by the pool, which is what is under test.
@@ -50,6 +69,8 @@ pub struct Read {
     pub gaps: u64,
     /// Pages that the writer took back before they could be copied.
     pub missed: u32,
+    /// Records that say who writes.
+    pub tasks: u32,
     /// Sums of the lost records, by cause.
     pub lost: [u64; LOST_CAUSES],
 }
@@ -80,7 +101,7 @@ impl Rig {
     pub fn with_chunks(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
         let sizes = Sizes {
             page: PAGE as u32,
-            chunk: PAGE as u32 / 8,
+            chunk: PAGE as u32 / 16,
         };
         let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
         rig.pool.set_pages(&*rig, pages as u32);
@@ -102,7 +123,8 @@ impl Rig {
             ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
             cells: (0..cells).map(Cell::new).collect(),
             rings: (0..rings as u32)
-                .map(|id| Ring::new(id, empty.get()))
+                // SAFETY: The rig keeps the header.
+                .map(|id| unsafe { Ring::new(id, empty.get()) })
                 .collect(),
             empty,
             pool: Pool::new(),
@@ -110,6 +132,7 @@ impl Rig {
             max_pages: u32::MAX,
             steal: false,
             sizes,
+            offset: AtomicU64::new(0),
         });
         for (page, slot) in (0..).zip(&rig.slots) {
             // SAFETY: Nobody else has the page yet.
@@ -128,11 +151,10 @@ impl Rig {
         // SAFETY: The ring was free and is ours now.
         unsafe {
             ring.adopt(&Owner {
-                context: Context::Task,
-                cpu: u32::MAX,
                 pid,
                 tgid: pid,
                 comm: *b"test\0\0\0\0\0\0\0\0\0\0\0\0",
+                ..Owner::new(Context::Task, u32::MAX)
             })
         };
         Some(ring)
@@ -150,6 +172,9 @@ impl Rig {
         let max = self.max_pages.saturating_mul(self.sizes.page);
         let cause = if begun {
             let pages = self.pool.pages(self, cpu(), self.steal);
+            let offset = self.offset.load(Relaxed);
+            let ts = ts.wrapping_add(offset);
+            ring.follow(offset);
             // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
             match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
                 Ok(()) => return Place { ring, ts },
@@ -159,10 +184,24 @@ impl Rig {
             Lost::Nested
         };
         if begun {
-            ring.end();
+            // SAFETY: The record is given up.
+            unsafe { ring.end() };
         }
-        ring.count_lost(cause, 1);
+        // SAFETY: The caller is the ring's writer.
+        unsafe { ring.count_lost(cause, 1) };
         Place::LOST
+    }
+
+    /// Logs one record of `who` into a shared ring.
+    pub fn log_shared(&self, ring: &Ring, who: &Owner, ts: u64, payload: &[u8; 8]) -> bool {
+        let pages = self.pool.pages(self, cpu(), self.steal);
+        // SAFETY: Who calls this for a ring does so in all threads; all pages are of this pool, and
+        // a place has room.
+        unsafe {
+            let ts = ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who);
+            let place = ts.map_or(Place::LOST, |ts| Place { ring, ts });
+            Ring::put(place, 16, 1 << 8, |to| to.cast::<[u8; 8]>().write(*payload))
+        }
     }
 
     /// Logs one record, as the macros do; `inside` runs in the middle of it.
@@ -227,7 +266,16 @@ impl Rig {
         Some((info, self.read_pages(ring, info.first_seq, info.last_seq)))
     }
 
-    fn read_pages(&self, ring: u32, first_seq: u64, last_seq: u64) -> Read {
+    /// Copies of the pages of a ring's present owner, oldest first.
+    pub fn pages_of(&self, ring: &Ring) -> Vec<Vec<u8>> {
+        let first_seq = ring.info().map_or(0, |info| info.first_seq);
+        let found = self.find(ring.id(), first_seq, u64::MAX);
+        let copies = found.into_iter().map(|(seq, at)| self.copy(at, seq));
+        copies.flatten().collect()
+    }
+
+    /// Position and index of each page of a ring, in order.
+    fn find(&self, ring: u32, first_seq: u64, last_seq: u64) -> Vec<(u64, u32)> {
         let mut found = Vec::new();
         for (page, slot) in (0..).zip(&self.slots) {
             slot.for_each_part(page, self.sizes, |index, header| {
@@ -238,9 +286,13 @@ impl Rig {
             });
         }
         found.sort_unstable();
+        found
+    }
+
+    fn read_pages(&self, ring: u32, first_seq: u64, last_seq: u64) -> Read {
         let mut read = Read::default();
         let mut next = None;
-        for (seq, index) in found {
+        for (seq, index) in self.find(ring, first_seq, last_seq) {
             let Some(copy) = self.copy(index, seq) else {
                 read.missed += 1;
                 continue;
@@ -297,7 +349,7 @@ impl Rig {
 
 /// What crash tools find of a [`Rig`], and what holds it.
 pub struct Shown {
-    pub memory: root::Memory,
+    pub memory: dump::Memory,
     _chunks: [Box<u64>; 2],
 }
 
@@ -308,7 +360,7 @@ impl Rig {
             Box::new(self.rings.as_ptr() as u64),
             Box::new(self.slots.as_ptr() as u64),
         ];
-        let table = |chunk: &u64, len: usize, stride: u32| root::Table {
+        let table = |chunk: &u64, len: usize, stride: u32| dump::Table {
             chunks: ptr::from_ref(chunk) as u64,
             capacity: 1,
             per_chunk: len as u32,
@@ -317,9 +369,9 @@ impl Rig {
         };
         let (records, lost) = self.pool.gone();
         Shown {
-            memory: root::Memory {
-                magic: root::MEMORY_MAGIC,
-                size: size_of::<root::Memory>() as u32,
+            memory: dump::Memory {
+                magic: dump::MEMORY_MAGIC,
+                size: size_of::<dump::Memory>() as u32,
                 rings: table(&chunks[0], self.rings.len(), Ring::LAYOUT.size),
                 slots: table(&chunks[1], self.slots.len(), Slot::LAYOUT.size),
                 page_size: self.sizes.page,
@@ -334,7 +386,7 @@ impl Rig {
     }
 
     /// Where crash tools find what they need of a slot.
-    pub fn slot_layout() -> root::SlotLayout {
+    pub fn slot_layout() -> dump::SlotLayout {
         Slot::LAYOUT
     }
 }
@@ -357,7 +409,7 @@ impl Read {
     /// Walks one page and checks it on the way.
     pub fn page(&mut self, info: &PageInfo, bytes: &[u8]) {
         let mut at = PAGE_HEADER_SIZE;
-        let mut high = info.base >> 36;
+        let mut base = info.base;
         let mut records = 0;
         while at < bytes.len() {
             let header = Header(u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
@@ -366,12 +418,13 @@ impl Read {
                 let word = u32::from_ne_bytes(payload[..4].try_into().unwrap());
                 let value = u64::from_ne_bytes(payload[4..12].try_into().unwrap());
                 match Control::from_word(word) {
-                    Some(Control::TimeExtend) => high = value >> 36,
+                    Some(Control::TimeExtend) => base = value,
+                    Some(Control::Task) => self.tasks += 1,
                     Some(Control::Lost) => self.lost[(word >> 8) as u8 as usize] += value,
                     other => panic!("unexpected control record {other:?}"),
                 }
             } else {
-                let ts = high << 36 | header.ts();
+                let ts = header.clock(base);
                 if let Some((last, ..)) = self.records.last() {
                     assert!(*last <= ts, "time goes back");
                 }
@@ -387,18 +440,7 @@ impl Read {
 
 /// Parses the header of a page's copy.
 pub fn page_info(copy: &[u8]) -> PageInfo {
-    let u32_at = |at: usize| u32::from_ne_bytes(copy[at..at + 4].try_into().unwrap());
-    let u64_at = |at: usize| u64::from_ne_bytes(copy[at..at + 8].try_into().unwrap());
-    PageInfo {
-        magic: u32_at(0),
-        size: u32_at(4),
-        ring: u32_at(8),
-        next: u32_at(12),
-        seq: u64_at(16),
-        base: u64_at(24),
-        first: u64_at(32),
-        commit: u64_at(40),
-    }
+    PageInfo::read(copy).unwrap()
 }
 
 /// Index of a cause.

@@ -4,8 +4,14 @@
 
 use crate::pool::Store;
 use crate::rig::{cause, Rig, PAGE};
-use kernel::blog::record::{Lost, PAGE_HEADER_SIZE};
-use kernel::blog::ring::Mode;
+use kernel::blog::ring::{Mode, Owner};
+use kernel::blog::wire::{
+    page::PAGE_HEADER_SIZE,
+    record::{
+        Context,
+        Lost, //
+    }, //
+};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -108,6 +114,52 @@ fn a_ring_without_any_page_counts_what_it_loses() {
     assert_eq!(rig.pool.gone_records(), 1);
 }
 
+/// A renamed thread, one that has executed a program of the same name, another task with the same
+/// ids, and so on.
+#[test]
+fn writers_of_a_shared_ring_that_differ_in_anything_are_told_apart() {
+    let task = Owner {
+        pid: 7,
+        tgid: 7,
+        comm: *b"a name of 15 by\0",
+        life: (1_000_000_000, 3),
+        ..Owner::new(Context::Task, 0)
+    };
+    let renamed = |n: usize| {
+        let mut comm = task.comm;
+        comm[n] = b'x';
+        Owner { comm, ..task }
+    };
+    let (context, cpu) = (Context::Hardirq, 1);
+    let others = [
+        renamed(0),
+        renamed(14),
+        Owner { pid: 8, ..task },
+        Owner { tgid: 8, ..task },
+        Owner { cpu, ..task },
+        Owner { context, ..task },
+        // The pid was used again.
+        Owner {
+            life: (1_000_000_001, 3),
+            ..task
+        },
+        // execve().
+        Owner {
+            life: (1_000_000_000, 4),
+            ..task
+        },
+    ];
+    for other in others {
+        let rig = Rig::new(1, 1);
+        let ring = rig.adopt(-1).unwrap();
+        for (n, who) in [task, task, other, other, task].iter().enumerate() {
+            assert!(rig.log_shared(ring, who, n as u64, &[0; 8]));
+        }
+        let read = rig.read(ring.id());
+        assert_eq!((read.records.len(), read.tasks), (5, 3), "{other:?}");
+    }
+}
+
 #[test]
 fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     let rig = Rig::new(4, 1);
@@ -204,6 +256,50 @@ fn time_extends_whenever_the_high_bits_change() {
     }
     let read = rig.read(ring.id());
     assert_eq!(read.records.iter().map(|r| r.0).collect::<Vec<_>>(), times);
+}
+
+/// A clock that goes on by so many ticks, or begins anew at as many.
+#[derive(Clone, Copy, Debug)]
+enum Tick {
+    On(u64),
+    Anew(u64),
+}
+
+proptest! {
+    #[test]
+    fn times_go_on_over_epochs_of_the_clock(
+        ticks in prop::collection::vec(
+            prop_oneof![
+                6 => (1u64..1 << 34).prop_map(Tick::On),
+                1 => (0u64..1 << 38).prop_map(Tick::Anew),
+            ],
+            1..200,
+        )
+    ) {
+        let rig = Rig::with_page_size(64, 1, 512);
+        let ring = rig.adopt(1).unwrap();
+        let (mut raw, mut now, mut times) = (5, 5, vec![]);
+        for tick in ticks {
+            match tick {
+                Tick::On(n) => raw += n,
+                Tick::Anew(n) => {
+                    // So many turns that it goes on behind where it was.
+                    raw = n;
+                    let turns = (now - raw.min(now)).div_ceil(1 << 36);
+                    rig.offset.store(turns << 36, Relaxed);
+                    ring.expire(turns << 36);
+                }
+            }
+            let offset = rig.offset.load(Relaxed);
+            prop_assert!(raw + offset >= now);
+            now = raw + offset;
+            prop_assert!(rig.log(ring, raw, 1, &payload(now, 0)));
+            times.push(now);
+        }
+        let read: Vec<_> = rig.read(ring.id()).records.iter().map(|r| r.0).collect();
+        let kept = times.len() - read.len();
+        prop_assert_eq!(&read[..], &times[kept..]);
+    }
 }
 
 #[test]

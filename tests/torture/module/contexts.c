@@ -5,8 +5,10 @@
  * the callbacks of CPUs that go down or come up.
  *
  * Each CPU has one of each, and each is a writer of its own. None of them can
- * interrupt itself, so a writer's records are made one after the other even
- * when its CPU goes away and another one serves it.
+ * interrupt itself, so a writer's records are made one after the other. They
+ * start when their CPU comes up, and have ended when it goes down: who looks
+ * whether a timer is active that may just be running elsewhere, and then starts
+ * it, races with that timer's own start of itself, and breaks the list it is in.
  */
 
 #include <linux/cpu.h>
@@ -169,13 +171,6 @@ static void torture_nmi_stop(void)
 }
 #endif
 
-static void torture_hrtimer_start(void *unused)
-{
-	struct torture_cpu *c = this_cpu_ptr(&torture_cpus);
-
-	hrtimer_start(&c->hrtimer, us_to_ktime(blog_torture_irq_us), HRTIMER_MODE_REL_PINNED_HARD);
-}
-
 /* On the CPU, in its hotplug thread. */
 static int torture_cpu_up(unsigned int cpu)
 {
@@ -183,20 +178,23 @@ static int torture_cpu_up(unsigned int cpu)
 
 	torture_log_some(TORTURE_HOTPLUG, cpu);
 	if (blog_torture_irq_us && torture_state() == TORTURE_RUNNING) {
-		/* Both may still be pending, on the CPU that took them over. */
-		if (!timer_pending(&c->timer)) {
-			c->timer.expires = jiffies + 1;
-			add_timer_on(&c->timer, cpu);
-		}
-		if (!hrtimer_active(&c->hrtimer))
-			torture_hrtimer_start(NULL);
+		mod_timer(&c->timer, jiffies + 1);
+		hrtimer_start(&c->hrtimer, us_to_ktime(blog_torture_irq_us),
+			      HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	return 0;
 }
 
+/* Each of them may have started the next one once more, so in this order. */
 static int torture_cpu_down(unsigned int cpu)
 {
+	struct torture_cpu *c = per_cpu_ptr(&torture_cpus, cpu);
+
 	torture_log_some(TORTURE_HOTPLUG, cpu);
+	timer_delete_sync(&c->timer);
+	tasklet_kill(&c->tasklet);
+	hrtimer_cancel(&c->hrtimer);
+	irq_work_sync(&c->work);
 	return 0;
 }
 
@@ -218,7 +216,7 @@ int torture_contexts_start(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		c->work = IRQ_WORK_INIT_HARD(torture_irqwork);
 	}
-	/* Calls torture_cpu_up() on all CPUs that are there. */
+	/* Calls torture_cpu_up() on all CPUs that are there; its end, torture_cpu_down(). */
 	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "blog/torture:online", torture_cpu_up,
 				torture_cpu_down);
 	if (ret < 0)
@@ -240,8 +238,6 @@ int torture_contexts_start(void)
 
 void torture_contexts_stop(void)
 {
-	unsigned int cpu;
-
 	if (torture_caller)
 		kthread_stop(torture_caller);
 	torture_caller = NULL;
@@ -249,14 +245,4 @@ void torture_contexts_stop(void)
 	if (torture_cpuhp)
 		cpuhp_remove_state(torture_cpuhp);
 	torture_cpuhp = 0;
-	for_each_possible_cpu(cpu) {
-		struct torture_cpu *c = per_cpu_ptr(&torture_cpus, cpu);
-
-		if (!c->timer.function)
-			continue;
-		timer_shutdown_sync(&c->timer);
-		tasklet_kill(&c->tasklet);
-		hrtimer_cancel(&c->hrtimer);
-		irq_work_sync(&c->work);
-	}
 }

@@ -276,6 +276,5 @@ static void __exit torture_exit(void)
 module_init(torture_init);
 module_exit(torture_exit);
 
-MODULE_AUTHOR("BLog developers");
 MODULE_DESCRIPTION("Torture test of BLog");
 MODULE_LICENSE("GPL");

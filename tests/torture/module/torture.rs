@@ -24,6 +24,10 @@ use core::{
 };
 use kernel::{
     blog::{
+        blog_component,
+        blog_debug,
+        blog_log,
+        blog_trace,
         Component,
         Instance, //
     },

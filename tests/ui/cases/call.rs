@@ -2,7 +2,7 @@
 
 //! Calls that are not of the form `(component, "format", arguments…)`.
 
-use kernel::prelude::*;
+use kernel::{blog::{blog_component, blog_log}, prelude::*};
 
 blog_component! { C, name: "c" }
 

@@ -2,14 +2,16 @@
 
 //! Components that are not declared as they must be.
 
-use kernel::prelude::*;
+use kernel::{blog::{blog_component}, prelude::*};
 
 blog_component! { A }
 //~               ^ a component needs a name: `name: "…"`
 blog_component! { B, name: "a/b" }
-//~                        ^ a name has letters, digits, `_`, `-` and `.` only, and does not start with `.`
+//~                        ^ a name has letters, digits and `_-.:+` only, and does not start with `.`
 blog_component! { C, name: "control" }
 //~                        ^ `control` is the name of a file of BLog's own
+blog_component! { S, name: "stream" }
+//~                        ^ `stream` is the name of a file of BLog's own
 blog_component! { D, name: "" }
 //~                        ^ a name has 1 to 55 characters
 blog_component! { E, name: "e", nmae: "f" }

@@ -2,7 +2,7 @@
 
 //! Types that cannot be derived.
 
-use kernel::prelude::*;
+use kernel::{blog::{BlogArg}, prelude::*};
 
 #[derive(BlogArg)]
 struct Text {

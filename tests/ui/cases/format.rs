@@ -2,7 +2,7 @@
 
 //! Format strings that are wrong in themselves, or do not fit the number of arguments.
 
-use kernel::prelude::*;
+use kernel::{blog::{blog_component, blog_log}, prelude::*};
 
 blog_component! { C, name: "c" }
 

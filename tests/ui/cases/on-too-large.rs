@@ -2,7 +2,7 @@
 
 //! Arguments of fixed size that do not fit into a record.
 
-use kernel::prelude::*;
+use kernel::{blog::{blog_component, blog_log}, prelude::*};
 
 blog_component! { C, name: "c" }
 

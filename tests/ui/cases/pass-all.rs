@@ -6,7 +6,7 @@
 
 use kernel::prelude::*;
 
-use kernel::blog::{Component, Config, Hex, Instance, Level, Mac, Mode};
+use kernel::blog::{blog_component, blog_debug, blog_err, blog_info, blog_log, blog_trace, blog_warn, BlogArg, Component, Config, Hex, Instance, Level, Mac, Mode};
 
 blog_component! {
     /// With everything.

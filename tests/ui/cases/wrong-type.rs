@@ -2,7 +2,7 @@
 
 //! An argument that its placeholder's trait does not fit: the error is at the argument.
 
-use kernel::prelude::*;
+use kernel::{blog::{blog_component, blog_log, BlogArg}, prelude::*};
 
 blog_component! { C, name: "c" }
 

@@ -5,7 +5,7 @@
 //! A snapshot has pairs of (ring clock, monotonic, boot, real time); between and beyond them a
 //! straight line is drawn. The output and the filters ask; nothing here can overflow or panic.
 
-use crate::wire::snapshot::{
+use crate::wire::file::{
     Clock,
     ClockKind,
     ClockPair, //
@@ -30,6 +30,9 @@ struct Line {
     /// Nanoseconds for each tick, times 2^64, rounded up so that the next pair is met exactly.
     rate: i128,
 }
+
+/// Two pairs that are nearer, in ns, say less of the rate than its nominal value does.
+const NEAR: u64 = 1_000_000_000;
 
 /// 2^64 as a rate: a nanosecond for each tick.
 const ONE: i128 = 1 << 64;
@@ -99,10 +102,18 @@ impl Calibration {
             match pairs.as_slice() {
                 [] => vec![Line::with_hz(0, 0, hz)],
                 [p] => vec![Line::with_hz(p.clock, to(p), hz)],
-                pairs => pairs
-                    .windows(2)
-                    .map(|w| Line::through((w[0].clock, to(&w[0])), (w[1].clock, to(&w[1]))))
-                    .collect(),
+                pairs => {
+                    let lines = pairs
+                        .windows(2)
+                        .map(|w| Line::through((w[0].clock, to(&w[0])), (w[1].clock, to(&w[1]))));
+                    // Just after a break of the clock, what is told of its rate is not enough for
+                    // records that come later.
+                    let near = |w: &[ClockPair]| w[1].boot.saturating_sub(w[0].boot) < NEAR;
+                    let last = pairs.windows(2).last();
+                    let beyond = last.filter(|w| hz != 0 && near(w));
+                    let beyond = beyond.map(|w| Line::with_hz(w[1].clock, to(&w[1]), hz));
+                    lines.chain(beyond).collect()
+                }
             }
         };
         Self {
@@ -215,6 +226,60 @@ mod tests {
         assert_eq!(c.mono(150), 150);
         assert_eq!(c.boot(150), 150);
         assert_eq!(c.boot(250), 1250);
+    }
+
+    #[test]
+    fn a_sleep_is_in_no_time_but_its_own() {
+        // It awakes an hour later, and the clock has gone on by 5 ticks. The monotonic one stops.
+        let hour = 3_600_000_000_000;
+        let c = tsc(&[
+            (0, 0, 0, 0),
+            (6_000, 2_000, 2_000, 2_000),
+            (6_005, 2_010, 2_010 + hour, 2_010 + hour),
+            (12_005, 4_010, 4_010 + hour, 4_010 + hour),
+        ]);
+        assert_eq!((c.boot(3_000), c.mono(3_000)), (1_000, 1_000));
+        let hour = i128::from(hour);
+        assert_eq!((c.boot(9_005), c.mono(9_005)), (3_010 + hour, 3_010));
+        assert_eq!(c.real(9_005), 3_010 + hour);
+        assert_eq!(c.boot(15_005), 5_010 + hour);
+    }
+
+    #[test]
+    fn a_clock_that_follows_another_has_its_own_rate() {
+        let pair = |clock, ns| ClockPair {
+            clock,
+            mono: ns,
+            boot: ns,
+            real: ns,
+        };
+        let pairs = [
+            pair(0, 0),
+            pair(6_000, 2_000),
+            pair(1 << 36, 2_010),
+            pair((1 << 36) + 500, 2_510),
+        ];
+        let clock = Clock {
+            kind: ClockKind::Mixed as u32,
+            pairs: 4,
+            hz: 1_000_000_000,
+        };
+        let c = Calibration::new(Some(&clock), &pairs);
+        assert_eq!((c.boot(3_000), c.boot((1 << 36) + 100)), (1_000, 2_110));
+        assert_eq!(c.boot((1 << 36) + 1_000_000), 2_010 + 1_000_000);
+    }
+
+    #[test]
+    fn what_comes_just_after_a_break_goes_by_the_nominal_rate() {
+        // The last pair is off by a tick.
+        let c = tsc(&[
+            (0, 0, 0, 0),
+            (3_000_000_000, 1_000_000_000, 1_000_000_000, 0),
+        ]);
+        assert_eq!(c.boot(6_000_000_000), 2_000_000_000);
+        let c = tsc(&[(0, 0, 0, 0), (3_000, 1_100, 1_100, 0)]);
+        assert_eq!(c.boot(1_500), 550);
+        assert_eq!(c.boot(3_000_003_000), 1_000_001_100);
     }
 
     #[test]

@@ -21,13 +21,13 @@ use crate::{
         SiteMap, //
     },
     wire::{
-        record::Level,
-        snapshot::{
+        file::{
             Image,
             BUILD_ID_MAX,
             NAME_MAX, //
         },
-    },
+        record::Level, //
+    }, //
 };
 
 /// The kernel takes as much in one write.

@@ -41,6 +41,9 @@ pub enum Raw {
     BadSite,
     /// Its payload is too short for its arguments.
     Short,
+    /// The kernel has left its arguments out: an address is among them, which who read the file was
+    /// not allowed to see.
+    Withheld,
 }
 
 /// What an [`Entry`] is.
@@ -114,6 +117,8 @@ pub struct Undecoded {
     pub bad_site: u64,
     /// Records that are too short.
     pub short: u64,
+    /// Records of which the arguments were withheld.
+    pub withheld: u64,
 }
 
 impl Undecoded {
@@ -125,7 +130,7 @@ impl Undecoded {
     /// How many there are.
     pub fn sum(&self) -> u64 {
         let no_table: u64 = self.no_table.iter().map(|(_, n)| n).sum();
-        no_table + self.no_image + self.bad_site + self.short
+        no_table + self.no_image + self.bad_site + self.short + self.withheld
     }
 
     fn count(&mut self, raw: Raw, file: usize, found: Option<&Found<'_>>) {
@@ -148,6 +153,7 @@ impl Undecoded {
             }
             (Raw::BadSite, _) => self.bad_site += 1,
             (Raw::Short, _) => self.short += 1,
+            (Raw::Withheld, _) => self.withheld += 1,
             _ => self.no_image += 1,
         }
     }
@@ -441,6 +447,8 @@ fn cut(found: Option<&Found<'_>>, payload: &[u8], slots: &mut Vec<Slot>) -> Opti
             site: Some(site), ..
         }) => match &site.template {
             Ok(template) if template.cut(payload, slots) => return None,
+            // No call with arguments writes such a record.
+            Ok(_) if payload.is_empty() => Raw::Withheld,
             Ok(_) => Raw::Short,
             Err(_) => Raw::BadSite,
         },
@@ -476,6 +484,7 @@ fn print(
             site: Some(site), ..
         }) => match &site.template {
             Ok(template) if raw.is_none() => return template.print(payload, slots, out),
+            Ok(_) if raw == Some(Raw::Withheld) => format!("{:?}: withheld", site.format),
             Ok(_) => format!("{:?}: payload too short", site.format),
             Err(e) => format!("{:?}: {e}", site.format),
         },

@@ -35,7 +35,7 @@ pub struct Gap {
     /// Thread and process id.
     pub pid: (i32, i32),
     /// Its name, NUL padded.
-    pub comm: [u8; crate::wire::snapshot::COMM_LEN],
+    pub comm: [u8; crate::wire::file::COMM_LEN],
     /// The record before, in the form that was asked for.
     pub before: Vec<u8>,
     /// The record after.

@@ -53,4 +53,5 @@ pub mod stats;
 pub mod sums;
 pub mod tasks;
 pub mod vmcore;
+#[path = "../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;

@@ -49,10 +49,10 @@ use crate::{
         FILE_HEADER,
         SECTION_HEADER, //
     },
-    wire::snapshot::{
+    wire::file::{
         ClockPair,
         Ring, //
-    },
+    }, //
 };
 
 /// Beyond that many bytes, events are given out although earlier ones may come.

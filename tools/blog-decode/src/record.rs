@@ -7,21 +7,19 @@
 //! doesn't know are skipped by their length. Whatever the bytes are, it ends, and never panics.
 
 use crate::{
-    blogfmt::bytes::{
-        array,
-        u32_at,
-        u64_at, //
-    },
-    wire::record::{
-        Context,
-        Control,
-        Header,
-        Lost,
-        PageInfo,
-        HEADER_SIZE,
-        PAGE_HEADER_SIZE,
-        TS_BITS,
-        TS_MASK, //
+    blogfmt::bytes::u64_at,
+    wire::{
+        page::{
+            PageInfo,
+            PAGE_HEADER_SIZE, //
+        },
+        record::{
+            Context,
+            ControlRecord,
+            Header,
+            Lost,
+            HEADER_SIZE, //
+        }, //
     }, //
 };
 
@@ -81,8 +79,8 @@ pub enum Item {
 pub struct Walk {
     at: usize,
     end: usize,
-    /// Bits of the clock above those of a record header.
-    high: u64,
+    /// The clock that what follows goes by.
+    base: u64,
     ordinal: u64,
     /// Records that the page's header speaks of.
     expected: u64,
@@ -95,7 +93,7 @@ impl Walk {
         Self {
             at: PAGE_HEADER_SIZE,
             end: len.min(info.end() as usize),
-            high: info.base & !TS_MASK,
+            base: info.base,
             ordinal: info.first,
             expected: info.records().into(),
             seen: 0,
@@ -126,7 +124,7 @@ impl Walk {
             if at + len > self.end || at + len > page.len() {
                 return None;
             }
-            let clock = self.high | header.ts();
+            let clock = header.clock(self.base);
             self.at = at + len;
             if header.site() != 0 {
                 let ordinal = self.ordinal;
@@ -140,37 +138,35 @@ impl Walk {
                     len,
                 });
             }
-            let payload = &page[at..at + len];
-            match self.control(clock, payload) {
-                Some(item) => return Some(item),
-                None => continue,
+            if let Some(item) = self.control(clock, &page[at..at + len]) {
+                return Some(item);
             }
         }
         None
     }
 
     fn control(&mut self, clock: u64, payload: &[u8]) -> Option<Item> {
-        let word = u32_at(payload, 0)?;
-        match Control::from_word(word)? {
-            Control::TimeExtend => {
-                self.high = u64_at(payload, 4)? & !TS_MASK;
+        match ControlRecord::from_payload(payload)? {
+            ControlRecord::TimeExtend(clock) => {
+                self.base = clock;
                 None
             }
-            Control::Lost => Some(Item::Lost {
+            ControlRecord::Lost { cause, count } => Some(Item::Lost {
                 clock,
-                cause: (word >> 8) as u8,
-                count: u64_at(payload, 4)?,
+                cause,
+                count,
             }),
-            Control::Task => {
-                let pid = u32_at(payload, 4)? as i32;
-                let tgid = u32_at(payload, 8)? as i32;
-                let comm = array(payload, 12)?;
-                Some(Item::Writer(Writer {
-                    context: Context::from_u8((word >> 8) as u8),
-                    cpu: Some(word >> 16),
-                    task: (pid >= 0).then_some(Task { pid, tgid, comm }),
-                }))
-            }
+            ControlRecord::Task {
+                context,
+                cpu,
+                pid,
+                tgid,
+                comm,
+            } => Some(Item::Writer(Writer {
+                context: Context::from_u8(context),
+                cpu: Some(cpu.into()),
+                task: (pid >= 0).then_some(Task { pid, tgid, comm }),
+            })),
         }
     }
 }
@@ -182,5 +178,3 @@ pub fn cause_name(cause: u8) -> &'static str {
         None => "unknown",
     }
 }
-
-const _: () = assert!(TS_BITS < 64);

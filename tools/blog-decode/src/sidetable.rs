@@ -39,7 +39,7 @@ use crate::{
         types::Types, //
     },
     snapshot::text,
-    wire::snapshot::Image, //
+    wire::file::Image, //
 };
 
 /// As deep does the search go into a directory.

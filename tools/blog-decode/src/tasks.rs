@@ -41,14 +41,14 @@ use crate::{
         Snapshot, //
     },
     wire::{
-        record::Context,
-        snapshot::{
+        file::{
             COMM_LEN,
             TASK_CRASHED,
             TASK_KERNEL,
             TASK_RUNNING, //
         },
-    },
+        record::Context, //
+    }, //
 };
 
 /// What a task was doing.

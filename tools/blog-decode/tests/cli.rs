@@ -571,6 +571,42 @@ fn records_without_a_table_are_hex_with_the_build_id() {
 }
 
 #[test]
+fn what_the_kernel_withholds_is_said_and_counted() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    let fio = Ring::task(1, 1, 42, "fio");
+    b.ring(&fio);
+    let mut p = Page::new(1, 1, 0, 0);
+    p.record(1, 1, (&8u32, &0x1000u64));
+    p.raw_record(2, 1, &[]);
+    p.raw_record(3, 2, &[]);
+    // A call without arguments has nothing that could be.
+    p.record(4, 4, ());
+    b.page(&fio, &p);
+    fs::write(rig.path().join("withheld"), b.end()).unwrap();
+    let output = rig.run(&["--json", "--stats", "withheld"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("2 records not decoded: they have addresses"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let records: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|r: &Value| r["type"] == "record")
+        .collect();
+    let why: Vec<_> = records.iter().map(|r| r["undecoded"].as_str()).collect();
+    assert_eq!(why, [None, Some("withheld"), Some("withheld"), None]);
+    assert!(records[1]["message"]
+        .as_str()
+        .unwrap()
+        .ends_with(": withheld>"));
+    assert_eq!(records[1]["raw"], "");
+}
+
+#[test]
 fn exit_status_is_0_1_or_2() {
     let rig = rig();
     let whole = fs::read(&rig.snapshot).unwrap();

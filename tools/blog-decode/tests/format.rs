@@ -30,16 +30,18 @@ use blog_decode::{
     }, //
 };
 use common::kernel::{
-    arg::{
-        BlogArg,
-        Errno, //
+    call::{
+        arg::{
+            BlogArg,
+            Errno, //
+        },
+        args::BlogArgs,
+        wrap::{
+            Hex,
+            Mac, //
+        }, //
     },
-    args::BlogArgs,
-    types::TypeCode,
-    wrap::{
-        Hex,
-        Mac, //
-    },
+    wire::types::TypeCode, //
 };
 use proptest::prelude::*;
 

@@ -105,6 +105,54 @@ impl Rig {
 }
 
 #[test]
+fn rings_are_merged_by_time_over_breaks_of_the_clock() {
+    let rig = rig();
+    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
+        .unwrap()
+        .unwrap()
+        .build_id;
+    // At first a clock of 2 ticks a ns; a sleep of 100 s; then one of a tick a ns, which has begun
+    // anew behind that.
+    let turns = |n: u64| n << 36;
+    let pairs = [
+        [0, 0, 0, 0],
+        [20 * SECOND, 10 * SECOND, 10 * SECOND, 10 * SECOND],
+        [turns(1), 10 * SECOND, 110 * SECOND, 110 * SECOND],
+        [
+            turns(1) + 10 * SECOND,
+            20 * SECOND,
+            120 * SECOND,
+            120 * SECOND,
+        ],
+    ];
+    let mut b = Builder::new();
+    b.system([1; 16])
+        .clock(3, &pairs)
+        .images(&[(1, 4, &id, "test_mod")])
+        .component(1, "disk");
+    for (n, seconds) in [(1, [2, 4, 111, 113]), (2, [1, 3, 112, 114])] {
+        let ring = Ring::task(1, n, 40 + n as i32, "dd");
+        let mut p = Page::new(n, 1, 0, 0);
+        for s in seconds {
+            let clock = match s {
+                ..100 => 2 * s * SECOND,
+                _ => turns(1) + (s - 110) * SECOND,
+            };
+            p.record(clock, 1, (&(s as u32), &0u64));
+        }
+        b.ring(&ring).page(&ring, &p);
+    }
+    fs::write(rig.path().join("slept.snap"), b.end()).unwrap();
+    let times = |args: &[&str]| -> Vec<f64> {
+        let lines = rig.lines(&[&["slept.snap"], args].concat());
+        let seconds = lines.iter().map(|l| l[1..].split(']').next().unwrap());
+        seconds.map(|s| s.trim().parse().unwrap()).collect()
+    };
+    assert_eq!(times(&[]), [1., 2., 3., 4., 111., 112., 113., 114.]);
+    assert_eq!(times(&["-t", "mono"]), [1., 2., 3., 4., 11., 12., 13., 14.]);
+}
+
+#[test]
 fn machines_are_merged_by_real_time_and_told_apart() {
     let rig = rig();
     let expected = [

@@ -22,7 +22,7 @@ use blog_decode::{
         extract,
         memory::Memory, //
     },
-    wire::root::STATE_OFF, //
+    wire::dump::STATE_OFF, //
 };
 use common::{
     extracted::{
@@ -59,7 +59,7 @@ fn all_that_was_logged_is_in_the_snapshot() {
     let system = got.snapshot.system.unwrap();
     assert_eq!(system.cpus, 4);
     assert_eq!(got.snapshot.images.len(), 1);
-    let seconds = |p: &blog_decode::wire::snapshot::ClockPair| p.clock / 1000;
+    let seconds = |p: &blog_decode::wire::file::ClockPair| p.clock / 1000;
     let pairs: Vec<_> = got.snapshot.pairs.iter().map(seconds).collect();
     assert_eq!(pairs, [1, 99, 100]);
     let tasks: Vec<_> = got
@@ -90,6 +90,22 @@ fn all_that_was_logged_is_in_the_snapshot() {
     assert_eq!(ring(0, 5).retired, 1);
     assert_eq!(ring(0, 0).records, 23);
     assert_eq!(ring(0, 5).records, 6);
+}
+
+/// What notes the clocks parks while nothing is logged, and a hypervisor that dumps a guest notes none.
+#[test]
+fn a_machine_that_idled_for_an_hour_stopped_when_it_did() {
+    const HZ: u64 = 250;
+    let mut kernel = sample();
+    kernel.root.crash.noted = 0;
+    kernel.root.jiffies = kernel.pointers(&[99 + 3600 * HZ]);
+    kernel.root.jiffies_hz = HZ as u32;
+    let got = run(&kernel.finish(), ROOT).unwrap();
+    let pairs = &got.snapshot.pairs;
+    let end = pairs.last().unwrap();
+    assert_eq!((pairs.len(), end.clock), (3, 1000 * (99 + 3600)));
+    assert_eq!(end.boot, 1_000_000_000 * (99 + 3600));
+    assert_eq!(end.real, 1_000_000_000 * (99 + 3600 + 1_790_000_000));
 }
 
 #[test]

@@ -2,11 +2,7 @@
 
 //! Mirrors the kernel-free part of `rust/kernel/blog.rs`.
 
-#[path = "../../../../rust/kernel/blog/record.rs"]
-pub mod record;
-#[path = "../../../../rust/kernel/blog/ring.rs"]
+#[path = "../../../../rust/kernel/blog/ring/mod.rs"]
 pub mod ring;
-#[path = "../../../../rust/kernel/blog/root.rs"]
-pub mod root;
-#[path = "../../../../rust/kernel/blog/snapshot.rs"]
-pub mod snapshot;
+#[path = "../../../../rust/kernel/blog/wire/mod.rs"]
+pub mod wire;

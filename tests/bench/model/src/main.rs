@@ -13,7 +13,7 @@ extern crate counting_core as core;
 extern crate self as kernel;
 
 mod blog;
-#[path = "../../../../blog/pool.rs"]
+#[path = "../../../../blog/memory/pool/mod.rs"]
 mod pool;
 #[path = "../../../host/src/rig.rs"]
 mod rig;
@@ -53,7 +53,7 @@ fn pages_per_cpu(rounds: usize) -> usize {
 /// Records for each CPU.
 const RECORDS: usize = 4000;
 
-/// Puts all free pages into batches as large as a magazine, as `blog/memory.rs` gives them.
+/// Puts all free pages into batches as large as a magazine, as `blog/memory/mod.rs` gives them.
 fn in_batches(rig: &Rig, rounds: usize) {
     let mut batches = Vec::new();
     let mut batch = Batch::EMPTY;

@@ -18,13 +18,25 @@ pub use sources::blog;
 pub mod prelude {
     pub use crate::{
         alloc::{Box, KBox, Vec, GFP_KERNEL},
-        blog::{
-            blog_component, blog_debug, blog_err, blog_info, blog_log, blog_trace, blog_warn,
-            BlogArg,
-        },
         error::{code::*, Error, Result},
     };
     pub use core::ffi::CStr;
+
+    pub struct CString(std::ffi::CString);
+
+    impl TryFrom<&CStr> for CString {
+        type Error = crate::error::Error;
+        fn try_from(s: &CStr) -> Result<Self, Self::Error> {
+            Ok(Self(s.into()))
+        }
+    }
+
+    impl core::ops::Deref for CString {
+        type Target = CStr;
+        fn deref(&self) -> &CStr {
+            &self.0
+        }
+    }
 }
 
 /// Allocation that does not fail.
@@ -130,11 +142,10 @@ pub mod error {
         }
     }
 
-    pub fn to_result(errno: i32) -> Result {
-        if errno < 0 {
-            Err(Error(errno))
-        } else {
-            Ok(())
+    pub fn from_err_ptr<T>(ptr: *mut T) -> Result<*mut T> {
+        match ptr as isize {
+            errno @ -4095..0 => Err(Error(errno as i32)),
+            _ => Ok(ptr),
         }
     }
 
@@ -198,6 +209,17 @@ pub mod sync {
 }
 
 pub mod task {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How often this thread has said that it may sleep.
+        pub static MIGHT_SLEEP: Cell<u32> = const { Cell::new(0) };
+    }
+
+    pub fn might_sleep() {
+        MIGHT_SLEEP.set(MIGHT_SLEEP.get() + 1);
+    }
+
     pub struct Task(pub i32);
 
     impl Task {

@@ -7,8 +7,15 @@
 //! - *Whole*: when all chunks of a page are free, they are a page again.
 //! - *Shape*: what a reader copies is of a time at which the page was what the reader takes it for.
 
-use crate::blog::record::{Context, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE};
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
+use crate::blog::wire::{
+    page::PAGE_HEADER_SIZE,
+    record::{
+        Context,
+        CONTROL_SIZE,
+        LOST_CAUSES, //
+    }, //
+};
 use crate::lists::Things;
 use crate::pool::{Index, Sizes, Store};
 use crate::rig::{page_info, Rig};
@@ -64,7 +71,8 @@ impl Shared {
 
     fn put(&self, index: Index) {
         self.parts(index, |part| self.things.leave(part));
-        self.pool.pages(&**self, 0, false).put(index.0);
+        // SAFETY: The models put back what they took.
+        unsafe { self.pool.pages(&**self, 0, false).put(index.0) };
     }
 
     fn parts(&self, index: Index, f: impl FnMut(u32)) {
@@ -187,8 +195,8 @@ const SMALL: Sizes = Sizes {
     chunk: PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + 16,
 };
 
-/// Bytes of a record that does not fit into a chunk with all that may have to be told before it.
-const LARGE: u32 = 52;
+/// Bytes of a record that does not fit into a chunk.
+const LARGE: u32 = SMALL.chunk;
 
 /// A page that is in a ring as a whole, without a record, becomes chunks, the first of which is in
 /// another ring at once: at the same position, and in as many lives. `copy` runs meanwhile, and is
@@ -212,7 +220,8 @@ fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
             let pages = thief.pool.pages(&**thief, 0, false);
             // SAFETY: The ring has retired, and is this thread's.
             let page = unsafe { thief.ring(old).unwrap().steal_last(&pages) };
-            pages.put(page.unwrap());
+            // SAFETY: The ring has just given it up.
+            unsafe { pages.put(page.unwrap()) };
             turn(&thief, new, 16, 6);
         });
         copy(&rig, old, new);
@@ -245,11 +254,12 @@ fn a_copy_of_a_chunk_is_of_no_page() {
 /// A chunk that is the only one there is.
 struct Ghost(*mut PageHeader);
 
-impl Pages for Ghost {
+// SAFETY: As for the pool that it stands for.
+unsafe impl Pages for Ghost {
     fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
         Some(0)
     }
-    fn put(&self, _: u32) {}
+    unsafe fn put(&self, _: u32) {}
     fn page(&self, _: u32) -> *mut PageHeader {
         self.0
     }
@@ -269,7 +279,8 @@ fn a_payload_is_no_header() {
         let bytes = rig.slots()[0].header(chunk, SMALL).unwrap();
         // SAFETY: They are in a page of which nobody has more than the header.
         unsafe { PageHeader::format(bytes, SMALL.chunk) };
-        let forger = Box::new(Ring::new(7, rig.empty()));
+        // SAFETY: The rig keeps the header.
+        let forger = Box::new(unsafe { Ring::new(7, rig.empty()) });
         // SAFETY: As above, and the ring is nobody else's.
         unsafe {
             forger.adopt(&OWNER);
@@ -287,9 +298,7 @@ fn a_payload_is_no_header() {
 
 /// Somebody.
 const OWNER: Owner = Owner {
-    context: Context::Task,
-    cpu: 0,
     pid: 7,
     tgid: 7,
-    comm: [0; 16],
+    ..Owner::new(Context::Task, 0)
 };

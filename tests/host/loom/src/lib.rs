@@ -10,7 +10,7 @@ extern crate model_core as core;
 extern crate self as kernel;
 
 pub mod blog;
-#[path = "../../../../blog/pool.rs"]
+#[path = "../../../../blog/memory/pool/mod.rs"]
 mod pool;
 #[path = "../../src/rig.rs"]
 pub mod rig;

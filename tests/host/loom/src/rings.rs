@@ -2,8 +2,15 @@
 
 //! Models of rings and their pages, beside readers and beside each other.
 
-use crate::blog::record::{Lost, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE};
 use crate::blog::ring::{Owner, State};
+use crate::blog::wire::{
+    page::PAGE_HEADER_SIZE,
+    record::{
+        Lost,
+        CONTROL_SIZE,
+        LOST_CAUSES, //
+    }, //
+};
 use crate::model;
 use crate::pool::{Index, Store};
 use crate::rig::{cause, page_info, Read, Rig};
@@ -119,7 +126,8 @@ fn reader_sees_whole_control_records_only() {
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
         let writer = thread::spawn(move || {
-            writer.ring(0).unwrap().count_lost(Lost::Nested, 7);
+            // SAFETY: This thread is the ring's writer.
+            unsafe { writer.ring(0).unwrap().count_lost(Lost::Nested, 7) };
             assert!(log_at(&writer, 1, 1, 1 << 36));
         });
         let copy = rig.copy(FIRST, 1).expect("nobody takes the page");
@@ -238,7 +246,8 @@ fn no_loss_is_told_before_it_is_counted() {
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
         let writer = thread::spawn(move || {
-            writer.ring(0).unwrap().count_lost(Lost::Nested, 1);
+            // SAFETY: This thread is the ring's writer.
+            unsafe { writer.ring(0).unwrap().count_lost(Lost::Nested, 1) };
             assert!(log(&writer, 1, 1));
         });
         if let Some(info) = rig.ring(0).unwrap().info() {

@@ -4,10 +4,18 @@
 //! chooses. What the models of rings alone are made of; those of rings and pool together use the
 //! rig.
 
-use crate::blog::record::{
-    Context, Control, Header, CONTROL_SIZE, LOST_CAUSES, PAGE_HEADER_SIZE, TASK_SIZE,
-};
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE};
+use crate::blog::wire::{
+    page::PAGE_HEADER_SIZE,
+    record::{
+        Context,
+        Control,
+        Header,
+        CONTROL_SIZE,
+        LOST_CAUSES,
+        TASK_SIZE, //
+    }, //
+};
 use crate::pool::Stack;
 use crate::rig::page_info;
 use core::ptr;
@@ -48,8 +56,11 @@ impl Shelf {
             pages: (0..pages).map(|_| UnsafeCell::new([0; _])).collect(),
             links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
             stack: Stack::new(),
-            rings: (0..rings).map(|id| Ring::new(id, empty.get())).collect(),
-            none: Ring::none(empty.get()),
+            // SAFETY: The shelf keeps the header, here and below.
+            rings: (0..rings)
+                .map(|id| unsafe { Ring::new(id, empty.get()) })
+                .collect(),
+            none: unsafe { Ring::none(empty.get()) },
             empty,
             max,
         });
@@ -63,7 +74,8 @@ impl Shelf {
     /// Puts these pages on the shelf, the first one on top.
     pub fn lay(&self, pages: &[u32]) {
         for index in pages.iter().rev() {
-            self.put(*index);
+            // SAFETY: Nobody has the page yet.
+            unsafe { self.put(*index) };
         }
     }
 
@@ -75,12 +87,8 @@ impl Shelf {
 
     /// Makes a ring one that several write into.
     pub fn share(&self, ring: usize) {
-        let owner = Owner {
-            context: Context::Shared,
-            ..task(-1)
-        };
         // SAFETY: As above.
-        unsafe { self.rings[ring].adopt(&owner) };
+        unsafe { self.rings[ring].adopt(&Owner::new(Context::Shared, 0)) };
     }
 
     /// Logs a record into a ring, as the macros do: who it is from, and its number.
@@ -240,20 +248,19 @@ impl Shelf {
 /// A task.
 fn task(pid: i32) -> Owner {
     Owner {
-        context: Context::Task,
-        cpu: 0,
         pid,
         tgid: pid,
-        comm: [0; 16],
+        ..Owner::new(Context::Task, 0)
     }
 }
 
-impl Pages for Shelf {
+// SAFETY: The models see to it that each page is with one taker.
+unsafe impl Pages for Shelf {
     fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
         self.stack.pop(|index| self.links.get(index as usize))
     }
 
-    fn put(&self, index: u32) {
+    unsafe fn put(&self, index: u32) {
         self.stack
             .push(|index| self.links.get(index as usize), index);
     }

@@ -34,9 +34,9 @@ fn a_thief_finds_the_chain_that_the_writer_made() {
         let n = shelf.fill(0, 1, 1, true);
         shelf.lay(&[1]);
         let thief = shelf.clone();
-        let thief = thread::spawn(move || [0; 2].map(|_| thief.rings[0].steal(&*thief)));
+        let thief = thread::spawn(move || [0; 2].map(|_| unsafe { thief.rings[0].steal(&*thief) }));
         assert!(shelf.log(0, 1, n));
-        let here = shelf.rings[0].steal(&*shelf);
+        let here = unsafe { shelf.rings[0].steal(&*shelf) };
         let stolen: Vec<_> = thief
             .join()
             .unwrap()
@@ -59,7 +59,7 @@ fn a_thief_and_the_writer_want_the_oldest_page() {
         shelf.adopt(0, 1);
         let n = shelf.fill(0, 1, 2, true);
         let thief = shelf.clone();
-        let thief = thread::spawn(move || thief.rings[0].steal(&*thief));
+        let thief = thread::spawn(move || unsafe { thief.rings[0].steal(&*thief) });
         assert!(shelf.log(0, 1, n), "the ring has pages of its own");
         let stolen = thief.join().unwrap();
         let last = *shelf.chain(0).last().unwrap();
@@ -82,7 +82,7 @@ fn a_late_thief_takes_nothing_of_the_next_owner() {
         shelf.adopt(0, 1);
         shelf.fill(0, 1, 2, false);
         let thief = shelf.clone();
-        let thief = thread::spawn(move || thief.rings[0].steal(&*thief));
+        let thief = thread::spawn(move || unsafe { thief.rings[0].steal(&*thief) });
         // SAFETY: Nobody writes into it any more.
         unsafe { shelf.rings[0].retire([0; 16], 9) };
         let mut pages = shelf.drain(0);
@@ -110,15 +110,15 @@ fn a_slow_thief_notices_that_it_is_slow() {
         shelf.adopt(0, 1);
         let mut n = shelf.fill(0, 1, 2, true);
         let thief = shelf.clone();
-        let thief = thread::spawn(move || thief.rings[0].steal(&*thief));
+        let thief = thread::spawn(move || unsafe { thief.rings[0].steal(&*thief) });
         let mut held = Vec::new();
-        if shelf.rings[0].steal(&*shelf) == Some(0) {
+        if unsafe { shelf.rings[0].steal(&*shelf) } == Some(0) {
             shelf.lay(&[2, 0]);
             while shelf.header(0).seq() == 0 {
                 assert!(shelf.log(0, 1, n));
                 n += 1;
             }
-            held.extend([(); 2].map(|()| shelf.rings[0].steal(&*shelf)));
+            held.extend([(); 2].map(|()| unsafe { shelf.rings[0].steal(&*shelf) }));
             assert!(!held.contains(&Some(0)), "the current page");
         } else {
             held.push(Some(2));
@@ -142,7 +142,7 @@ fn counts_are_right_while_the_page_is_stolen() {
         let other = thread::spawn(move || {
             other.lay(&[1]);
             assert!(other.log(0, 1, n));
-            let page = other.rings[0].steal(&*other).unwrap();
+            let page = unsafe { other.rings[0].steal(&*other) }.unwrap();
             other.lay(&[page]);
             assert!(other.log(1, 2, 0));
         });
@@ -199,7 +199,7 @@ fn a_stolen_page_is_read_as_one_ring_s() {
         let n = shelf.fill(0, 1, 2, false) - 1;
         let thief = shelf.clone();
         let thief = thread::spawn(move || {
-            let page = thief.rings[0].steal(&*thief).unwrap();
+            let page = unsafe { thief.rings[0].steal(&*thief) }.unwrap();
             thief.lay(&[page]);
             assert!(thief.log(1, 2, 0));
         });

@@ -18,6 +18,7 @@ use std::{
 
 use blog_decode::{
     blogfmt::source::Source,
+    clock::Calibration,
     snapshot::Snapshot,
     vmcore::{
         extract,
@@ -27,9 +28,30 @@ use blog_decode::{
 };
 use blog_host_tests::rig::{page_info, set_cpu, Read, Rig, Shown};
 use kernel::blog::{
-    ring::{PageHeader, Ring, Tls},
-    root::{Component, RingLayout, Root, Table, TaskLayout, COMPONENT_MAGIC, NO_FIELD, STATE_ON},
-    snapshot::{ClockKind, ClockPair, NAME_MAX},
+    ring::{
+        PageHeader,
+        Ring,
+        Tls, //
+    },
+    wire::{
+        dump::{
+            Component,
+            RingLayout,
+            Root,
+            Table,
+            TaskLayout,
+            Tick,
+            COMPONENT_MAGIC,
+            NO_FIELD,
+            STATE_ON, //
+        },
+        file::{
+            ClockKind,
+            ClockPair,
+            NAME_MAX, //
+        },
+        record::TS_BITS, //
+    }, //
 };
 
 /// Writers that live as long as the test.
@@ -114,7 +136,7 @@ impl Machine {
             name,
         });
         let empty: *mut PageHeader = Box::leak(Box::new(PageHeader::empty()));
-        let none: *mut Ring = Box::leak(Box::new(Ring::none(empty)));
+        let none: *mut Ring = Box::leak(Box::new(unsafe { Ring::none(empty) }));
         let tables: Vec<_> = (0..8).map(|index| Tls::new(index, none)).collect();
         let tasks: Vec<_> = (0..WRITERS as i32)
             .map(|n| Task {
@@ -359,6 +381,70 @@ fn a_machine_at_rest_gives_what_its_rings_hold() {
         .map(|t| (t.pid, t.state, t.cpu))
         .collect();
     assert_eq!(states, [(100, b'R', 0), (101, b'D', 1), (102, b'S', 2)]);
+}
+
+#[test]
+fn a_machine_that_slept_tells_when_things_happened() {
+    /// How long it slept, in ns, and what the clock had when it awoke.
+    const SLEPT: u64 = 3_600_000_000_000;
+    const ANEW: u64 = 5;
+
+    let mut machine = Machine::new(Rig::with_chunks(24, 16, 2));
+    let (start, offset) = (1_000_000, 1 << TS_BITS);
+    let end = start + 20;
+    let pair = |clock, mono, slept| Tick {
+        pair: ClockPair {
+            clock,
+            mono,
+            boot: mono + slept,
+            real: mono + slept,
+        },
+        jiffies: 0,
+    };
+    let root = &mut machine.root;
+    root.clock.kind = ClockKind::Tsc as u32;
+    root.breaks[0] = pair(end, end, 0);
+    root.breaks[1] = pair(offset + ANEW, end, SLEPT);
+    root.breaks_taken = 2;
+    root.crash.pair = pair(offset + ANEW + 1000, end + 1000, SLEPT).pair;
+
+    let rings = [machine.start(0), machine.start(1)];
+    let log = |n: usize| (0..10).for_each(|_| assert!(machine.log(rings[n], n)));
+    machine.clock.store(start, Relaxed);
+    log(0);
+    log(1);
+    machine.rig.offset.store(offset, Relaxed);
+    machine.clock.store(ANEW, Relaxed);
+    rings.iter().for_each(|ring| ring.expire(offset));
+    log(1);
+    log(0);
+
+    let Some(process) = Process::new("self") else {
+        return;
+    };
+    let (extracted, snapshot) = dump(&process, &machine);
+    assert!(!extracted.problems.any_grave(), "{:?}", extracted.problems);
+    let clocks: Vec<_> = snapshot.pairs.iter().map(|p| p.clock).collect();
+    let crash = machine.root.crash.pair.clock;
+    assert_eq!(clocks, [0, end, offset + ANEW, crash]);
+
+    let times = Calibration::new(snapshot.clock.as_ref(), &snapshot.pairs);
+    let mut found: Vec<_> = Vec::new();
+    for ring in &snapshot.rings {
+        let mut bytes = Vec::new();
+        for run in &ring.runs {
+            let mut steps = run.steps();
+            while steps.next(run, &snapshot, Some(&mut bytes)).is_some() {
+                let mut read = Read::default();
+                read.page(&page_info(&bytes), &bytes);
+                found.extend(read.records.iter().map(|r| times.boot(r.0)));
+            }
+        }
+    }
+    found.sort_unstable();
+    let before = (0..20).map(|n| 1_000_000 + n);
+    let after = (0..20).map(|n| i128::from(end + SLEPT) + n);
+    assert_eq!(found, before.chain(after).collect::<Vec<_>>());
 }
 
 #[test]

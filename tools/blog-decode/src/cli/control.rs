@@ -43,7 +43,7 @@ use crate::{
         SiteMap,
         Tables, //
     },
-    wire::snapshot::Image, //
+    wire::file::Image, //
 };
 
 /// Switches.

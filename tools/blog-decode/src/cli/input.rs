@@ -245,6 +245,10 @@ pub fn tell_undecoded(u: &Undecoded) {
             "their format string or types are not understood",
         ),
         (u.short, "they are shorter than their arguments"),
+        (
+            u.withheld,
+            "they have addresses, which who read the file could not see",
+        ),
     ] {
         if n != 0 {
             complain(&format!("{n} records not decoded: {why}"));

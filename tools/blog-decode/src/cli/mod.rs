@@ -52,9 +52,9 @@ use self::args::{
 use crate::{
     blogfmt::format,
     wire::{
-        record::WIRE_VERSION,
-        snapshot, //
-    },
+        file,
+        record::WIRE_VERSION, //
+    }, //
 };
 
 /// Everything was decoded.
@@ -94,7 +94,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         }),
         Some(Command::Man) => print_all(man),
         Some(Command::Versions) => print_all(|out| {
-            writeln!(out, "snapshot and stream files: {}", snapshot::VERSION)?;
+            writeln!(out, "snapshot and stream files: {}", file::VERSION)?;
             writeln!(out, "records and pages: {WIRE_VERSION}")?;
             writeln!(out, "side tables: {}", format::VERSION)
         }),

@@ -57,7 +57,7 @@ use crate::{
         build_id,
         find_file, //
     },
-    wire::snapshot::Image, //
+    wire::file::Image, //
 };
 
 /// Name of files.

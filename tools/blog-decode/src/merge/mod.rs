@@ -34,12 +34,12 @@ use crate::{
         Snapshot, //
     },
     wire::{
+        file::Ring,
         record::{
             Context,
             Lost, //
-        },
-        snapshot::Ring, //
-    },
+        }, //
+    }, //
 };
 pub use cursor::each_record;
 pub(crate) use cursor::Cursor;

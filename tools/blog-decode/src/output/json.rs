@@ -25,7 +25,7 @@
 //! | `module`, `file`, `line`, `format` | the call site; null if unknown |
 //! | `message` | the text |
 //! | `args` | array of `{"name", "type", "value"}`, plus `"cut"`: bytes that were not stored |
-//! | `undecoded` | only if the message is a hex dump: `"no-table"`, `"no-image"`, `"bad-site"`, `"short"` |
+//! | `undecoded` | only if the message is a hex dump: `"no-table"`, `"no-image"`, `"bad-site"`, `"short"`, `"withheld"` |
 //! | `build_id` | only with `"no-table"`: of the table that is needed |
 //! | `raw` | only if undecoded or asked for: the payload in hex |
 //!
@@ -252,6 +252,7 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
             Raw::NoImage => ("no-image", None),
             Raw::BadSite => ("bad-site", None),
             Raw::Short => ("short", None),
+            Raw::Withheld => ("withheld", None),
         };
         o.text("undecoded", why);
         if let Some(image) = image {

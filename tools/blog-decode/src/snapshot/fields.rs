@@ -3,11 +3,7 @@
 //! From bytes to the structures of a snapshot: [`Fields`] reads one after the other.
 
 use crate::wire::{
-    record::{
-        PageInfo,
-        LOST_CAUSES, //
-    },
-    snapshot::{
+    file::{
         Clock,
         ClockPair,
         Component,
@@ -18,7 +14,12 @@ use crate::wire::{
         SectionHeader,
         System,
         Task, //
-    }, //
+    },
+    page::{
+        PageInfo,
+        PAGE_HEADER_SIZE, //
+    },
+    record::LOST_CAUSES, //
 };
 
 /// Reads structures field by field, in the order of their declaration.
@@ -177,16 +178,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn page_info(&mut self) -> Option<PageInfo> {
-        Some(PageInfo {
-            magic: self.u32()?,
-            size: self.u32()?,
-            ring: self.u32()?,
-            next: self.u32()?,
-            seq: self.u64()?,
-            base: self.u64()?,
-            first: self.u64()?,
-            commit: self.u64()?,
-        })
+        PageInfo::read(&self.bytes::<PAGE_HEADER_SIZE>()?)
     }
 
     pub(super) fn end(&mut self) -> Option<End> {

@@ -33,12 +33,8 @@ use crate::{
         source::Source, //
     },
     wire::{
-        record::{
-            PageInfo,
-            WIRE_VERSION, //
-        },
-        snapshot::{
-            self as wire,
+        file as wire,
+        file::{
             Clock,
             ClockPair,
             Component,
@@ -47,9 +43,13 @@ use crate::{
             Ring,
             SectionHeader,
             System,
-            Task, //
-        }, //
-    },
+            Task,
+            NAME_MAX, //
+        },
+        name,
+        page::PageInfo,
+        record::WIRE_VERSION, //
+    }, //
 };
 use fields::Fields;
 use run::Run;
@@ -320,10 +320,9 @@ impl Snapshot {
 
     /// Name of a component.
     pub fn component_name(&self, id: u32) -> String {
-        match self.components.get(&id) {
-            Some(c) => text(&c.name),
-            None => format!("component{id}"),
-        }
+        let name = self.components.get(&id);
+        name.and_then(|c| component_name(&c.name))
+            .unwrap_or_else(|| format!("component{id}"))
     }
 }
 
@@ -366,6 +365,11 @@ fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::i
 /// A NUL-padded name.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(until_nul(bytes)).into_owned()
+}
+
+/// A component's name, NUL padded, where it is one that a kernel has let through.
+pub(crate) fn component_name(bytes: &[u8; NAME_MAX]) -> Option<String> {
+    name::check(until_nul(bytes)).is_ok().then(|| text(bytes))
 }
 
 /// The section header that `raw` starts with, if its checksum is right.

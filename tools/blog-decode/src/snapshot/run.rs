@@ -20,12 +20,12 @@ use super::{
     SECTION_HEADER, //
 };
 use crate::wire::{
-    record::{
+    file::Kind,
+    page::{
         PageInfo,
         PAGE_HEADER_SIZE,
         SEQ_MASK, //
-    },
-    snapshot::Kind, //
+    }, //
 };
 
 /// Ids of component and ring, before the page in its section.

@@ -19,16 +19,16 @@ use super::{
     SECTION_HEADER, //
 };
 use crate::wire::{
-    record::{
-        PageInfo,
-        PAGE_HEADER_SIZE,
-        PAGE_MAGIC, //
-    },
-    snapshot::{
-        self as wire,
+    file as wire,
+    file::{
         Kind,
         Ring,
         SectionHeader, //
+    },
+    page::{
+        PageInfo,
+        PAGE_HEADER_SIZE,
+        PAGE_MAGIC, //
     }, //
 };
 

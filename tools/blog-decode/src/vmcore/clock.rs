@@ -10,8 +10,8 @@ use super::{
     problems::Problems, //
 };
 use crate::wire::{
-    root::Root,
-    snapshot::ClockPair, //
+    dump::Root,
+    file::ClockPair, //
 };
 
 /// A machine that stopped longer than this after its last tick isn't believed: a year in seconds.
@@ -19,15 +19,17 @@ const MAX_AGO: u64 = 366 * 24 * 3600;
 
 /// All pairs, in the order of time. The last one says when the machine stopped.
 pub(super) fn pairs(memory: &impl Memory, root: &Root, problems: &mut Problems) -> Vec<ClockPair> {
-    let mut pairs = vec![root.start];
     let tick = match root.ticks_taken {
         0 => None,
         n => root.ticks.get(((n - 1) % 2) as usize),
     };
-    pairs.extend(tick.map(|tick| tick.pair));
+    // A machine may stop between awaking from a sleep and the next tick.
+    let latest = root.breaks().chain(tick).max_by_key(|tick| tick.pair.clock);
+    let mut pairs = vec![root.start];
+    pairs.extend(root.breaks().chain(tick).map(|tick| tick.pair));
     if root.crash.noted == 1 {
         pairs.push(root.crash.pair);
-    } else if let Some(tick) = tick.filter(|_| root.jiffies != 0 && root.jiffies_hz != 0) {
+    } else if let Some(tick) = latest.filter(|_| root.jiffies != 0 && root.jiffies_hz != 0) {
         // Nobody has noted when it stopped; but its timer has counted on.
         match word(memory, root.jiffies) {
             Ok(now) => pairs.extend(later(root, tick.pair, now.wrapping_sub(tick.jiffies))),
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
     use crate::{
         vmcore::memory::Fault,
-        wire::root::Tick, //
+        wire::dump::{Tick, BREAKS}, //
     };
 
     /// Memory in which there is nothing but the same number.
@@ -112,6 +114,33 @@ mod tests {
         root.crash.noted = 1;
         root.crash.pair = pair(9);
         assert_eq!(seconds(&root, 10_000), [1, 9]);
+    }
+
+    #[test]
+    fn breaks_of_the_clock_are_between_start_and_end() {
+        let mut root = root();
+        let tick = |s| Tick {
+            pair: pair(s),
+            jiffies: 1000,
+        };
+        root.ticks = [tick(2), tick(3)];
+        root.ticks_taken = 2;
+        root.breaks[..4].copy_from_slice(&[4, 5, 7, 8].map(tick));
+        // The second break was just being noted.
+        root.breaks_taken = 2;
+        assert_eq!(seconds(&root, 1000), [1, 3, 4, 5]);
+        root.breaks_taken = 4;
+        assert_eq!(seconds(&root, 1000), [1, 3, 4, 5, 7, 8]);
+        // It has gone on since then, for as long as its timer says.
+        assert_eq!(seconds(&root, 1500), [1, 3, 4, 5, 7, 8, 10]);
+        // The oldest give way to newer ones, and to those that may be just being noted.
+        root.breaks_taken = BREAKS as u64;
+        let n = pairs(&Always(1000), &root, &mut Problems::default()).len();
+        assert!(n <= BREAKS);
+        root.crash.noted = 1;
+        root.crash.pair = pair(9);
+        root.breaks_taken = 4;
+        assert_eq!(seconds(&root, 1500), [1, 3, 4, 5, 7, 8, 9]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ use super::{
     paging::Paging,
     vmcoreinfo::VmcoreInfo, //
 };
-use crate::wire::root;
+use crate::wire::dump;
 
 /// An open vmcore.
 pub struct Vmcore {
@@ -85,7 +85,7 @@ pub fn open(path: &Path) -> Result<Vmcore, String> {
     if start.is_empty() {
         return Err("the file is empty".into());
     }
-    if start.starts_with(&crate::wire::snapshot::FILE_MAGIC) {
+    if start.starts_with(&crate::wire::file::FILE_MAGIC) {
         return Err("this is a snapshot: give it without --vmcore".into());
     }
     file.rewind()
@@ -103,11 +103,11 @@ pub fn open(path: &Path) -> Result<Vmcore, String> {
         )
     })?;
     let info = VmcoreInfo::parse(&info);
-    let Some(root) = info.symbol(root::SYMBOL) else {
+    let Some(root) = info.symbol(dump::SYMBOL) else {
         return Err(format!(
             "the kernel, {}, has no BLog: its VMCOREINFO lacks SYMBOL({})",
             info.release(),
-            root::SYMBOL
+            dump::SYMBOL
         ));
     };
     let pages = Pages {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's root and what it leads to, read out of memory: `rust/kernel/blog/root.rs` says what
+//! The kernel's root and what it leads to, read out of memory: `rust/kernel/blog/wire/dump.rs` says what
 //! the structures are.
 //!
 //! What comes from here has been checked: magic, version, sizes, and that every field lies within
@@ -13,8 +13,7 @@ use super::memory::{
     Memory as Mem, //
 };
 use crate::wire::{
-    record::WIRE_VERSION,
-    root::{
+    dump::{
         Component,
         Crash,
         Memory,
@@ -32,13 +31,14 @@ use crate::wire::{
         ROOT_MAGIC,
         VERSION, //
     },
-    snapshot::{
+    file::{
         self,
         Clock,
         ClockPair,
         Image,
         System, //
     },
+    record::WIRE_VERSION, //
 };
 
 /// The largest structure of the kernel that is believed, in bytes.
@@ -82,11 +82,11 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, String> {
             "records have version {}, but this program reads {WIRE_VERSION}",
             root.wire_version
         )
-    } else if root.snapshot_version != snapshot::VERSION {
+    } else if root.snapshot_version != file::VERSION {
         format!(
             "descriptions have version {}, but this program reads {}",
             root.snapshot_version,
-            snapshot::VERSION
+            file::VERSION
         )
     } else {
         return Ok(root);
@@ -233,7 +233,7 @@ pub(super) fn image(bytes: &[u8]) -> Option<Image> {
         reserved: f.u32(),
         name: f.bytes(),
     };
-    (image.build_id_len as usize <= snapshot::BUILD_ID_MAX && image.first != 0).then_some(image)
+    (image.build_id_len as usize <= file::BUILD_ID_MAX && image.first != 0).then_some(image)
 }
 
 fn table(f: &mut Fields<'_>) -> Table {
@@ -363,5 +363,8 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         components: f.u64s(),
         tables: table(f),
         init_task: f.u64(),
+        epoch: f.u64(),
+        breaks_taken: f.u64(),
+        breaks: std::array::from_fn(|_| tick(f)),
     })
 }

@@ -19,7 +19,7 @@
 //! out.rs        the sections of a snapshot
 //! ```
 //!
-//! [`extract`] does it: from the root, whose address VMCOREINFO has (`rust/kernel/blog/root.rs`
+//! [`extract`] does it: from the root, whose address VMCOREINFO has (`rust/kernel/blog/wire/dump.rs`
 //! says what there is), through components, rings and pages, to the same file that debugfs would
 //! have given. It is all checked: a dump may be cut off, lack pages or be damaged, and the machine
 //! may have stopped in the middle of anything. What is whole is written; what isn't is in
@@ -62,17 +62,21 @@ use self::{
     tasks::Tasks, //
 };
 use crate::{
-    snapshot::text,
+    snapshot::{
+        component_name,
+        text, //
+    },
     wire::{
-        root::{
+        dump::{
             self,
             Root, //
         },
-        snapshot::{
+        file::{
             Component,
             NAME_MAX, //
         },
-    },
+        page::PageInfo, //
+    }, //
 };
 
 /// Images that the root may list.
@@ -125,7 +129,7 @@ pub fn extract_with(
     tick: &mut dyn FnMut(u64, u64),
 ) -> Result<Extracted, Error> {
     let root = layout::root(memory, addr).map_err(Error::Root)?;
-    if root.state != root::STATE_ON {
+    if root.state != dump::STATE_ON {
         return Err(Error::Root(
             "BLog was not loaded when the machine stopped: nothing was logged".into(),
         ));
@@ -284,7 +288,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
     /// Writes a page.
     fn page(
         &mut self,
-        ring: &crate::wire::snapshot::Ring,
+        ring: &crate::wire::file::Ring,
         page: &rings::FoundPage,
         place: &str,
     ) -> Result<(), Error> {
@@ -299,8 +303,8 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                 format!("position {} of ring {}", page.seq, ring.ring)
             });
         }
-        let commit = crate::blogfmt::bytes::u64_at(&bytes, 40).unwrap_or(0);
-        self.result.records += commit >> 32;
+        let records = PageInfo::read(&bytes).map_or(0, |page| page.records());
+        self.result.records += u64::from(records);
         self.result.pages += 1;
         (self.tick)(self.result.pages.into(), self.found);
         self.out.page(ring.component, ring.ring, &bytes)?;
@@ -310,7 +314,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
 
 /// A component's name; one by its number where that is lost.
 fn name_of(name: &[u8; NAME_MAX], slot: u32) -> [u8; NAME_MAX] {
-    if name[0] != 0 && name[NAME_MAX - 1] == 0 {
+    if component_name(name).is_some() {
         return *name;
     }
     let mut made = [0; NAME_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writes the sections of a snapshot, as `blog/sections.rs` does in the kernel:
-//! `rust/kernel/blog/snapshot.rs` says what they are.
+//! Writes the sections of a snapshot, as `blog/read/sections.rs` does in the kernel:
+//! `rust/kernel/blog/wire/file.rs` says what they are.
 
 use std::io::{
     self,
@@ -9,8 +9,7 @@ use std::io::{
 };
 
 use crate::wire::{
-    record::WIRE_VERSION,
-    snapshot::{
+    file::{
         Clock,
         ClockPair,
         Component,
@@ -27,6 +26,7 @@ use crate::wire::{
         SECTION_MAGIC,
         VERSION, //
     },
+    record::WIRE_VERSION, //
 };
 
 /// Bytes under construction.

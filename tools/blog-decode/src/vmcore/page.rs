@@ -7,13 +7,17 @@
 
 use crate::{
     blogfmt::bytes::u64_at,
-    wire::record::{
-        Header,
-        PageInfo,
-        HEADER_SIZE,
-        PAGE_HEADER_SIZE,
-        SEQ_MASK, //
-    },
+    wire::{
+        page::{
+            PageInfo,
+            PAGE_HEADER_SIZE,
+            SEQ_MASK, //
+        },
+        record::{
+            Header,
+            HEADER_SIZE, //
+        }, //
+    }, //
 };
 
 /// Makes `page`, all bytes of a page with the header `info`, one for a snapshot: up to the end of its
@@ -25,10 +29,13 @@ pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo) -> bool {
     let (end, records) = whole(page, limit, info.records());
     let commit = end as u64 | u64::from(records) << 32;
     page.truncate(end);
-    for (at, n) in [(16, info.seq & SEQ_MASK), (40, commit)] {
-        if let Some(to) = page.get_mut(at..at + 8) {
-            to.copy_from_slice(&n.to_le_bytes());
-        }
+    let at_rest = PageInfo {
+        seq: info.seq & SEQ_MASK,
+        commit,
+        ..*info
+    };
+    if let Some(to) = page.first_chunk_mut() {
+        *to = at_rest.bytes();
     }
     commit != info.commit
 }
@@ -55,7 +62,7 @@ fn whole(page: &[u8], limit: usize, most: u32) -> (usize, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::record::PAGE_MAGIC;
+    use crate::wire::page::PAGE_MAGIC;
 
     /// A page of 256 bytes with records of these sites and payloads in units.
     fn page(records: &[(u32, u8)]) -> (Vec<u8>, PageInfo) {

@@ -28,19 +28,19 @@ use crate::{
         u8_at, //
     },
     wire::{
-        record::{
-            Context,
+        dump::{
+            Memory as Layout,
+            Root, //
+        },
+        file::Ring,
+        page::{
             PageInfo,
             PAGE_HEADER_SIZE,
             PAGE_MAGIC,
             SEQ_MASK, //
         },
-        root::{
-            Memory as Layout,
-            Root, //
-        },
-        snapshot::Ring, //
-    },
+        record::Context, //
+    }, //
 };
 
 /// States of a ring.
@@ -190,7 +190,10 @@ fn candidate(
                 pid: word(l.pid) as i32,
                 tgid: word(l.tgid) as i32,
                 comm: array(bytes, l.comm as usize).unwrap_or_default(),
-                exit_clock: long(l.exit_clock),
+                exit_clock: match state {
+                    RETIRED => long(l.exit_clock),
+                    _ => 0,
+                },
                 records: 0,
                 lost: counters(l.lost),
                 told: counters(l.told),
@@ -222,16 +225,8 @@ fn take_page(
         problems.grave(place, "a page can't be read", || at_addr(addr, &e));
         return 0;
     }
-    let mut f = Fields::new(&raw);
-    let info = PageInfo {
-        magic: f.u32(),
-        size: f.u32(),
-        ring: f.u32(),
-        next: f.u32(),
-        seq: f.u64(),
-        base: f.u64(),
-        first: f.u64(),
-        commit: f.u64(),
+    let Some(info) = PageInfo::read(&raw) else {
+        return 0;
     };
     if info.magic != PAGE_MAGIC || info.size != size {
         problems.grave(place, "a page has no header", || format!("at {addr:#x}"));

@@ -16,7 +16,7 @@ use super::{
     },
     problems::Problems, //
 };
-use crate::wire::root::Table;
+use crate::wire::dump::Table;
 
 /// Values in all tables together, at most: more than 64 GiB of log can have.
 const MAX_VALUES: u64 = 1 << 24;

@@ -22,19 +22,19 @@ use crate::{
         u8_at, //
     },
     wire::{
-        root::{
+        dump::{
             state_letter,
             Root,
             COMPONENTS,
             NO_FIELD, //
         },
-        snapshot::{
+        file::{
             Task,
             TASK_CRASHED,
             TASK_KERNEL,
             TASK_RUNNING, //
-        },
-    },
+        }, //
+    }, //
 };
 
 const PLACE: &str = "tasks";

@@ -69,7 +69,7 @@ fn site(asm: &mut String, n: usize, c: &Call) {
 .byte {level}, 255
 .short 0
 .popsection
-.pushsection .blog_fmt,"",@progbits
+.pushsection .debug.blog,"",@progbits
 .balign 8
 772{n}: .long 0x44464c42, 773{n}f - 772{n}b
 .quad 771{n}b
@@ -102,7 +102,7 @@ fn state_type(asm: &mut String) {
     writeln!(
         asm,
         r#"
-.pushsection .blog_fmt,"",@progbits
+.pushsection .debug.blog,"",@progbits
 .balign 8
 881: .long 0x54464c42, 882f - 881b
 .quad {STATE:#x}
@@ -198,7 +198,7 @@ SECTIONS {
   .notes : { *(.note.*) }
   .data : { *(.data) . = ALIGN(8); QUAD(1)
     __start_blog_sites = .; *(.blog_sites) __stop_blog_sites = .; }
-  .blog_fmt 0 : { *(.blog_fmt) }
+  .debug.blog 0 : { *(.debug.blog) }
 }
 "#;
     fs::write(&script, text).unwrap();

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Builds snapshots for tests, byte by byte as `rust/kernel/blog/snapshot.rs` says.
+//! Builds snapshots for tests, byte by byte as `rust/kernel/blog/wire/file.rs` says.
 
 use super::kernel::{
-    args::BlogArgs,
-    record::{
-        Control,
-        Header,
-        HEADER_SIZE,
-        PAGE_HEADER_SIZE,
-        PAGE_MAGIC,
-        TASK_SIZE,
-        TS_BITS,
-        WIRE_VERSION, //
-    },
+    call::args::BlogArgs,
+    wire::{
+        page::{
+            PAGE_HEADER_SIZE,
+            PAGE_MAGIC, //
+        },
+        record::{
+            Control,
+            Header,
+            HEADER_SIZE,
+            TASK_SIZE,
+            TS_BITS,
+            WIRE_VERSION, //
+        }, //
+    }, //
 };
 
 pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");

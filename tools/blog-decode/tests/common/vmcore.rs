@@ -13,8 +13,7 @@ use blog_decode::{
         Memory as ReadMemory, //
     },
     wire::{
-        record,
-        root::{
+        dump::{
             Component,
             Crash,
             Memory,
@@ -30,11 +29,12 @@ use blog_decode::{
             NO_FIELD,
             STATE_ON, //
         },
-        snapshot::{
+        file::{
             ClockPair,
             Image, //
         },
-    },
+        page, //
+    }, //
 };
 
 use super::snapshot::{
@@ -308,7 +308,8 @@ impl Kernel {
         at
     }
 
-    fn pointers(&mut self, all: &[u64]) -> u64 {
+    /// Puts words into memory; returns where.
+    pub fn pointers(&mut self, all: &[u64]) -> u64 {
         let at = self.take(all.len() * 8);
         let bytes: Vec<u8> = all.iter().flat_map(|p| p.to_le_bytes()).collect();
         self.ram.write(at, &bytes);
@@ -363,7 +364,7 @@ impl Kernel {
                 let size = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
                 if (size as usize) < PAGE {
                     for part in 1..8u32 {
-                        let mut free = bytes[..record::PAGE_HEADER_SIZE].to_vec();
+                        let mut free = bytes[..page::PAGE_HEADER_SIZE].to_vec();
                         free[16..24].fill(0);
                         self.ram.write(memory + u64::from(part * size), &free);
                     }

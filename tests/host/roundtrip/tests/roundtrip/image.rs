@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The test's own executable as an image: its call sites in memory get ids, and its `.blog_fmt`
+//! The test's own executable as an image: its call sites in memory get ids, and its `.debug.blog`
 //! becomes a side table, as `blog/` and the decoder do for a module. The calls go through the real
 //! `kernel::blog::log`, as a task whose ring is there; what it wants of `blog/` is here, too.
 
@@ -8,14 +8,25 @@ use blog_decode::format::value::Value;
 use blog_decode::sidetable::{read_table, Sites};
 use blog_host_tests::rig::Rig;
 use kernel::{
-    bindings::{task_struct, TASK},
-    blog::{
-        record::Level,
-        ring::{Place, Ring, Tls},
-        Config, Instance, RawComponent, Site,
+    bindings::{
+        task_struct,
+        TASK, //
     },
+    blog::{
+        ring::{
+            Place,
+            Ring,
+            Tls, //
+        },
+        wire::record::Level,
+        Config,
+        Instance,
+        RawComponent,
+        Site, //
+    },
+    task::MIGHT_SLEEP, //
 };
-use std::ffi::{c_char, c_int};
+use std::ffi::c_char;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{LazyLock, Mutex};
@@ -49,12 +60,18 @@ pub fn with_host<R>(test: impl FnOnce(&Host) -> R) -> R {
     result
 }
 
-/// Switches a component on.
+/// Makes a component that is on.
 #[no_mangle]
-unsafe extern "C" fn blog_component_register(c: *const RawComponent, _: *const c_char) -> c_int {
+unsafe extern "C" fn blog_component_register(
+    _: *const c_char,
+    config: *const Config,
+) -> *const RawComponent {
     // SAFETY: The caller's is valid.
-    unsafe { (*c).threshold.store(Level::Trace as u8 + 1, Relaxed) };
-    0
+    let raw = Box::leak(Box::new(RawComponent::new(unsafe { *config })));
+    // SAFETY: Nobody else knows it.
+    let switch = unsafe { raw.switch() };
+    switch.threshold.store(Level::Trace as u8 + 1, Relaxed);
+    raw
 }
 
 /// Nothing to undo.
@@ -186,9 +203,26 @@ fn register_sites(count: usize) {
     for index in 0..count {
         // SAFETY: The section holds `count` sites.
         let site = unsafe { &*start.add(index) };
-        assert_eq!(site.id_shl8.load(Relaxed), 0);
-        assert_eq!(site.gate.load(Relaxed), kernel::blog::record::GATE_OFF);
-        site.id_shl8.store((index as u32 + 1) << 8, Relaxed);
-        site.gate.store(site.level + 1, Relaxed);
+        assert_eq!(site.id(), 0);
+        assert_eq!(site.gate(), kernel::blog::wire::record::GATE_OFF);
+        // SAFETY: This is its place in the table, and nobody logs yet.
+        unsafe {
+            site.set_id(index as u32 + 1);
+            site.set_gate(site.level().unwrap() as u8 + 1);
+        }
     }
+}
+
+/// In a kernel that checks it (`CONFIG_DEBUG_ATOMIC_SLEEP`), this is what complains where an
+/// instance is dropped in atomic context.
+#[test]
+fn dropping_an_instance_says_that_it_may_sleep() {
+    let linked = Instance::new::<true>(c"sleeps", Config::new()).unwrap();
+    let unlinked = Instance::new::<false>(c"sleeps", Config::new()).unwrap();
+    let before = MIGHT_SLEEP.get();
+    drop(linked);
+    assert_eq!(MIGHT_SLEEP.get(), before + 1);
+    // Not only where there is something to do.
+    drop(unlinked);
+    assert_eq!(MIGHT_SLEEP.get(), before + 2);
 }

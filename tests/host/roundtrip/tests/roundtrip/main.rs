@@ -10,6 +10,7 @@ mod derived;
 mod image;
 mod scalars;
 mod strings;
+mod times;
 
 /// Logs and formats the same, and compares what the log decodes to.
 macro_rules! same {

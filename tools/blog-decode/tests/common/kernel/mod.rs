@@ -4,13 +4,6 @@
 
 #![allow(clippy::all)]
 
-#[path = "../../../../../rust/kernel/blog/arg.rs"]
-pub mod arg;
-#[path = "../../../../../rust/kernel/blog/args.rs"]
-pub mod args;
-#[path = "../../../../../rust/kernel/blog/record.rs"]
-pub mod record;
-#[path = "../../../../../rust/kernel/blog/types.rs"]
-pub mod types;
-#[path = "../../../../../rust/kernel/blog/wrap.rs"]
-pub mod wrap;
+pub mod call;
+#[path = "../../../../../rust/kernel/blog/wire/mod.rs"]
+pub mod wire;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Fills in the post-mortem root: what `rust/kernel/blog/wire/dump.rs` describes, as crash tools
+//! find it in a dump.
+//!
+//! The registry, components and the worker say here what changes; all in process context. Nothing
+//! in the running kernel reads it. An address is stored after what it leads to is complete, and
+//! taken out before that goes.
+
+use core::{
+    mem::{
+        self,
+        offset_of, //
+    },
+    ptr,
+    sync::atomic::{
+        AtomicU64,
+        Ordering::Relaxed, //
+    }, //
+};
+use kernel::{
+    bindings::{
+        self,
+        signal_struct,
+        task_struct, //
+    },
+    blog::{
+        ring::{
+            Ring,
+            Tls, //
+        },
+        root::blog_root,
+        wire::{
+            dump::{
+                self,
+                TaskLayout,
+                COMPONENTS,
+                STATE_OFF,
+                STATE_ON, //
+            },
+            file, //
+        }, //
+    },
+    prelude::*,
+    sync::global_lock, //
+};
+
+use crate::{
+    memory::pool::Slot,
+    read::sections,
+    registry::{
+        self,
+        state::State, //
+    },
+    sys::{
+        clock,
+        glue,
+        room::fill, //
+    },
+    write::tables, //
+};
+
+/// Where the kernel that this is built for has what in a task_struct.
+const TASK: TaskLayout = TaskLayout {
+    size: size_of::<task_struct>() as u32,
+    pid: offset_of!(task_struct, pid) as u32,
+    tgid: offset_of!(task_struct, tgid) as u32,
+    comm: offset_of!(task_struct, comm) as u32,
+    state: offset_of!(task_struct, __state) as u32,
+    exit_state: offset_of!(task_struct, exit_state) as u32,
+    flags: offset_of!(task_struct, flags) as u32,
+    on_cpu: offset_of!(task_struct, on_cpu) as u32,
+    cpu: CPU,
+    blog_tls: offset_of!(task_struct, blog_tls) as u32,
+    tasks: offset_of!(task_struct, tasks) as u32,
+    thread_node: offset_of!(task_struct, thread_node) as u32,
+    signal: offset_of!(task_struct, signal) as u32,
+    thread_head: offset_of!(signal_struct, thread_head) as u32,
+    group_leader: offset_of!(task_struct, group_leader) as u32,
+    stack: offset_of!(task_struct, stack) as u32,
+    last_switch_time: LAST_SWITCH,
+    reserved: 0,
+};
+
+#[cfg(any(CONFIG_SMP, CONFIG_UML))]
+const CPU: u32 = offset_of!(task_struct, thread_info.cpu) as u32;
+#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
+const CPU: u32 = dump::NO_FIELD;
+
+#[cfg(CONFIG_DETECT_HUNG_TASK)]
+const LAST_SWITCH: u32 = offset_of!(task_struct, last_switch_time) as u32;
+#[cfg(not(CONFIG_DETECT_HUNG_TASK))]
+const LAST_SWITCH: u32 = dump::NO_FIELD;
+
+/// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
+macro_rules! set {
+    ($($field:ident = $value:expr),* $(,)?) => {
+        // SAFETY: The root is there. A field is stored to by one at a time: `init` and `stop` run
+        // when nothing else does, what changes components and images holds the registry's lock,
+        // and only the worker ticks. The notes of a crash are not made here.
+        unsafe { blog_root.update(|root| { $((*root).$field = $value;)* }) }
+    };
+}
+
+/// Fills in what doesn't change. After the clock, and before anything can log.
+pub(crate) fn init() {
+    // SAFETY: Called once, first.
+    unsafe { LISTED.init() };
+    set!(
+        system = sections::system(),
+        ticks_taken = 0,
+        jiffies = (&raw const bindings::jiffies_64) as u64,
+        jiffies_hz = glue::hz(),
+        ring = Ring::LAYOUT,
+        slot = Slot::LAYOUT,
+        tls = Tls::LAYOUT,
+        task = TASK,
+        tables = tables::root(),
+        init_task = (&raw const bindings::init_task) as u64,
+    );
+    tick();
+    set!(state = STATE_ON);
+}
+
+/// Takes everything out again. Nobody logs any more.
+pub(crate) fn stop() {
+    set!(state = STATE_OFF);
+    set!(components = [0; COMPONENTS], tables = dump::Table::NONE);
+    // A module's statics are not dropped.
+    *LISTED.lock() = List::new();
+}
+
+/// Notes all clocks, about once a second. Only called by one at a time.
+pub(crate) fn tick() {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+
+    let (now, last) = (clock::now(), LAST.load(Relaxed));
+    if last != 0 && now.wrapping_sub(last) < clock::hz() {
+        return;
+    }
+    LAST.store(now, Relaxed);
+    let tick = clock::tick();
+    // SAFETY: Nobody else stores to these fields.
+    unsafe {
+        let taken = (*blog_root.get()).ticks_taken;
+        blog_root.update(|root| (*root).ticks[(taken % 2) as usize] = tick);
+        blog_root.update(|root| (*root).ticks_taken = taken + 1);
+    }
+}
+
+/// Stores the address of a component's description: who has this place in the registry.
+fn set_component(slot: u8, address: u64) {
+    let slot = usize::from(slot);
+    if slot < COMPONENTS {
+        // SAFETY: A place has one component at a time, so nobody else stores there.
+        unsafe { blog_root.update(|root| (*root).components[slot] = address) };
+    }
+}
+
+/// A component that crash tools find.
+///
+/// # Safety
+///
+/// `state` stays until [`unpublish`] for its slot.
+pub(crate) unsafe fn publish(state: &State) {
+    set_component(state.slot(), ptr::from_ref(state.root()) as u64);
+}
+
+/// Undoes [`publish`].
+pub(crate) fn unpublish(slot: u8) {
+    set_component(slot, 0);
+}
+
+global_lock! {
+    // SAFETY: `init` is called before anything else here.
+    unsafe(uninit) static LISTED: Mutex<List> = List::new();
+}
+
+/// Tells crash tools about the images. Without memory for that, the list stays as it is.
+pub(crate) fn list() {
+    let mut list = KVVec::new();
+    let listed = fill(&mut list, |room| {
+        registry::with_images(|images| images.list().iter().for_each(|i| room.push(i.entry())))
+    });
+    if let Err(e) = listed {
+        pr_warn!("crash tools don't know the latest module: {e:?}\n");
+        return;
+    }
+    let old = LISTED.lock().set(list);
+    drop(old);
+}
+
+/// The images as crash tools find them.
+struct List(KVVec<file::Image>);
+
+impl List {
+    /// None.
+    const fn new() -> Self {
+        Self(KVVec::new())
+    }
+
+    /// Lists them anew; returns the old list.
+    fn set(&mut self, list: KVVec<file::Image>) -> KVVec<file::Image> {
+        let (address, len) = (list.as_ptr() as u64, list.len() as u32);
+        if len < self.0.len() as u32 {
+            // Somebody knew more, and was faster.
+            return list;
+        }
+        // There are never fewer than before, so the old number is right for the new list too.
+        set!(images = address);
+        set!(images_len = len);
+        mem::replace(&mut self.0, list)
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        set!(images_len = 0);
+        set!(images = 0);
+    }
+}

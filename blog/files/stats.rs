@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the text files say: lines of a key and a value, for people and for scripts.
+//!
+//! Called by `files.rs` in process context. The numbers are read while writers go on, so those of
+//! one file need not fit each other to the last record. Keys are an interface: new ones may come,
+//! those that are there keep their meaning.
+
+use kernel::{
+    blog::{
+        ring::{
+            Info,
+            State as RingState, //
+        },
+        wire::record::Lost, //
+    },
+    fmt,
+    str::BStr, //
+};
+
+use crate::{
+    memory::{
+        budget::used_kb,
+        pool::{
+            Levels,
+            Store, //
+        },
+        Memory,
+        Owned,
+        SIZES, //
+    },
+    read::stream,
+    registry::{
+        self,
+        control::{
+            level_name,
+            mode_name, //
+        },
+        inert,
+        names::name_bytes,
+        state::{
+            Inner,
+            Loose,
+            State, //
+        }, //
+    },
+    sys::{
+        glue,
+        text::put, //
+    },
+    write::{
+        tables,
+        worker, //
+    }, //
+};
+
+/// The file `components`: one line for each.
+pub(crate) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    registry::components().try_for_each(|state| {
+        let mode = mode_name(state.mode());
+        // What is printed may have to be allocated: not under a lock.
+        let (attached, enabled, level, size_kb, ring_kb) = state.with(|inner| {
+            (
+                u8::from(inner.attached()),
+                u8::from(inner.enabled),
+                level_name(inner.level),
+                inner.size_kb,
+                inner.ring_kb,
+            )
+        });
+        put!(
+            f,
+            "{} attached {attached} dynamic {} enabled {enabled} level {level} mode {mode} \
+             size_kb {size_kb} ring_kb {ring_kb}\n",
+            state.name(),
+            u8::from(state.dynamic()),
+        )
+    })
+}
+
+/// The file `stats`.
+pub(crate) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (tables, free_tables) = tables::tables();
+    let (images, ids) = registry::with_images(|images| {
+        let last = images.list().last().map_or(0, |image| image.last());
+        (images.list().len(), last)
+    });
+    put!(f, "components {}\n", registry::components().count())?;
+    let (inert, lost) = inert::counts();
+    put!(f, "inert {inert}\n")?;
+    put!(f, "inert_lost {lost}\n")?;
+    put!(f, "used_kb {}\n", used_kb())?;
+    put!(f, "max_kb {}\n", glue::max_kb())?;
+    put!(f, "task_tables {tables}\n")?;
+    put!(f, "task_tables_free {free_tables}\n")?;
+    put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
+    put!(f, "images {images}\n")?;
+    put!(f, "site_ids {ids}\n")?;
+    put!(f, "wakeups {}\n", worker::looks() + stream::looks())
+}
+
+/// Hex digits of bytes.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| put!(f, "{b:02x}"))
+    }
+}
+
+/// The file `control`: one line for each image.
+pub(crate) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for at in 0.. {
+        // As in `show_components`.
+        let image = registry::with_images(|images| {
+            let image = images.list().get(at)?;
+            Some((image.entry(), image.switched()))
+        });
+        let Some((image, switched)) = image else {
+            break;
+        };
+        put!(
+            f,
+            "module {} site {}-{} loaded {} on {} off {} build_id {}\n",
+            BStr::from_bytes(name_bytes(&image.name)),
+            image.first,
+            image.first + image.count - 1,
+            image.loaded,
+            switched.on,
+            switched.off,
+            Hex(image
+                .build_id
+                .get(..image.build_id_len as usize)
+                .unwrap_or(&[])),
+        )?;
+    }
+    Ok(())
+}
+
+/// Calls `f` with each ring of a component that is not free, and its id.
+fn for_each_ring(inner: &Inner, mut f: impl FnMut(u32, Info)) {
+    let Some((memory, owned)) = inner.memory() else {
+        return;
+    };
+    for id in 0..owned.rings_end() {
+        if let Some(info) = memory.store.ring(id).and_then(|ring| ring.info()) {
+            f(id, info);
+        }
+    }
+}
+
+/// What there is of memory.
+#[derive(Default)]
+struct Held {
+    levels: Levels,
+    pages: u32,
+    rings: u32,
+    rings_free: u32,
+    retired: u32,
+    bytes: usize,
+    table_bytes: usize,
+    fair: u32,
+    grown: u64,
+    grow_failed: u64,
+}
+
+impl Held {
+    fn new((memory, owned): (&Memory, &Owned)) -> Self {
+        Self {
+            levels: memory.levels(),
+            pages: owned.pages(),
+            rings: owned.rings(),
+            rings_free: memory.pool.rings_free(),
+            retired: memory.pool.retired(),
+            bytes: memory.bytes(),
+            table_bytes: memory.table_bytes(owned),
+            fair: memory.pool.fair(),
+            grown: owned.grown(),
+            grow_failed: owned.grow_failed(),
+        }
+    }
+}
+
+/// The file `stats` of a component.
+pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (mut live, mut bytes_retired) = (0, 0u64);
+    let (attached, enabled, total, memory) = state.with(|inner| {
+        let mut total = state.loose(inner);
+        for_each_ring(inner, |id, info| {
+            let mark = inner.mark(id, &info);
+            let hidden = mark.map_or(0, |mark| mark.records);
+            let mut lost = info.lost;
+            for (i, lost) in lost.iter_mut().enumerate() {
+                let told = mark.map_or(0, |mark| mark.told[i]);
+                *lost = lost.saturating_sub(told);
+            }
+            total.add(info.records.saturating_sub(hidden), &lost);
+            match info.state {
+                RingState::Retired => bytes_retired += u64::from(info.held),
+                _ => live += 1,
+            }
+        });
+        let memory = inner.memory().map_or(Held::default(), Held::new);
+        (inner.attached(), inner.enabled, total, memory)
+    });
+    // As in `show_components`.
+    let Loose { records, lost } = total;
+    let levels = memory.levels;
+    put!(f, "attached {}\n", u8::from(attached))?;
+    put!(f, "enabled {}\n", u8::from(enabled))?;
+    put!(f, "records {records}\n")?;
+    put!(
+        f,
+        "lost {}\n",
+        lost.iter().fold(0u64, |sum, n| sum.wrapping_add(*n))
+    )?;
+    for cause in Lost::ALL {
+        put!(f, "lost_{} {}\n", Key(cause.name()), lost[cause as usize])?;
+    }
+    put!(f, "records_shared {}\n", state.shared())?;
+    put!(f, "pages {}\n", memory.pages)?;
+    put!(
+        f,
+        "pages_free {}\n",
+        levels.pages_depot + levels.pages_magazines
+    )?;
+    put!(f, "pages_magazines {}\n", levels.pages_magazines)?;
+    put!(f, "pages_split {}\n", levels.pages_split)?;
+    put!(f, "chunks_free {}\n", levels.chunks_free)?;
+    put!(
+        f,
+        "pages_retired {}\n",
+        bytes_retired.div_ceil(SIZES.page.into())
+    )?;
+    put!(f, "bytes {}\n", memory.bytes)?;
+    put!(f, "table_bytes {}\n", memory.table_bytes)?;
+    put!(f, "rings {}\n", memory.rings)?;
+    put!(f, "rings_live {live}\n")?;
+    put!(f, "rings_retired {}\n", memory.retired)?;
+    put!(f, "rings_free {}\n", memory.rings_free)?;
+    put!(f, "fair_share {}\n", memory.fair)?;
+    put!(f, "from_chunks {}\n", levels.chunk_hits)?;
+    put!(f, "from_magazine {}\n", levels.magazine_hits)?;
+    put!(f, "from_depot {}\n", levels.depot_hits)?;
+    put!(f, "from_other_cpus {}\n", levels.other_hits)?;
+    put!(f, "from_retired {}\n", levels.retired_hits)?;
+    put!(f, "from_live {}\n", levels.stolen)?;
+    put!(f, "from_nowhere {}\n", levels.dry)?;
+    put!(f, "grown {}\n", memory.grown)?;
+    put!(f, "grow_failed {}\n", memory.grow_failed)
+}
+
+/// A name as part of a key: with underscores.
+struct Key<'a>(&'a str);
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, part) in self.0.split('-').enumerate() {
+            if i > 0 {
+                f.write_str("_")?;
+            }
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}

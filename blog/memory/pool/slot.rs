@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The place of a page: its memory, its links, and whether it is whole or split into chunks.
+//!
+//! Slots stay where they are as long as the component's memory; the page in one may be given back
+//! to the kernel, and another one may come. Needs nothing but `core` and `ring.rs`, and compiles on
+//! the host unchanged. Any context, NMI included.
+//!
+//! What rings know as the index of a page is the number of a slot and a part: [`Index`].
+
+use core::{
+    mem::{
+        offset_of,
+        size_of, //
+    },
+    ptr,
+    sync::atomic::{
+        fence,
+        AtomicPtr,
+        AtomicU32,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::blog::{
+    ring::PageHeader,
+    wire::dump::SlotLayout, //
+};
+
+use super::NONE;
+
+/// Bits of an index that tell the part of the page.
+const PART_BITS: u32 = 5;
+/// The part that is the whole page.
+const WHOLE: u32 = 16;
+
+/// Sizes in bytes of what rings are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// A page.
+    pub(crate) page: u32,
+    /// A chunk, of which a page has at most 16; 0: pages are not split.
+    pub(crate) chunk: u32,
+}
+
+impl Sizes {
+    /// Chunks of a page.
+    pub(crate) const fn chunks(self) -> u32 {
+        match self.page.checked_div(self.chunk) {
+            None => 0,
+            Some(n) if n > WHOLE => WHOLE,
+            Some(n) => n,
+        }
+    }
+}
+
+/// The index of a page or chunk, as rings use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Index(pub(crate) u32);
+
+impl Index {
+    /// Index of a whole page.
+    pub(crate) const fn whole(slot: u32) -> Self {
+        Self(slot << PART_BITS | WHOLE)
+    }
+
+    /// Index of a chunk.
+    pub(crate) const fn chunk(slot: u32, chunk: u32) -> Self {
+        Self(slot << PART_BITS | chunk)
+    }
+
+    /// Number of the slot.
+    pub(crate) const fn slot(self) -> u32 {
+        self.0 >> PART_BITS
+    }
+
+    /// Number of the chunk; `None`: it is the whole page.
+    pub(crate) const fn part(self) -> Option<u32> {
+        match self.0 & ((1 << PART_BITS) - 1) {
+            WHOLE => None,
+            part => Some(part),
+        }
+    }
+}
+
+/// Place for a page.
+///
+/// # Invariants
+///
+/// - `page` is null, or memory of a page's size, which stays as long as anybody who has found it
+///   here may look at it.
+/// - `shape` grows by one before and after each change from whole to split and back; only who owns
+///   the whole page changes it. Its bit 0 is set during a change, its bit 1 while the page is
+///   split.
+/// - While `shape` says that the page is whole, there is a header at its start; while it says that
+///   the page is split, at the start of each chunk.
+pub(crate) struct Slot {
+    page: AtomicPtr<PageHeader>,
+    shape: AtomicU32,
+    /// See `slab.rs`.
+    pub(super) chunks: AtomicU32,
+    /// The next page of a batch.
+    pub(super) link: AtomicU32,
+    /// The batch below this one in the depot.
+    pub(super) batch: AtomicU32,
+    /// The page below this one among the split ones.
+    pub(super) split: AtomicU32,
+}
+
+impl Slot {
+    /// Where crash tools find what they need: see `rust/kernel/blog/wire/dump.rs`.
+    pub(crate) const LAYOUT: SlotLayout = SlotLayout {
+        size: size_of::<Self>() as u32,
+        page: offset_of!(Self, page) as u32,
+        shape: offset_of!(Self, shape) as u32,
+        reserved: 0,
+    };
+
+    /// Makes a slot without a page.
+    pub(crate) const fn new() -> Self {
+        Self {
+            page: AtomicPtr::new(ptr::null_mut()),
+            shape: AtomicU32::new(0),
+            chunks: AtomicU32::new(0),
+            link: AtomicU32::new(NONE),
+            batch: AtomicU32::new(NONE),
+            split: AtomicU32::new(NONE),
+        }
+    }
+
+    /// Puts a page in.
+    ///
+    /// # Safety
+    ///
+    /// The slot has none. `page` is valid for `sizes.page` bytes, initialised, aligned to 8, and
+    /// nobody else's.
+    pub(crate) unsafe fn fill(&self, page: *mut PageHeader, sizes: Sizes) {
+        // INVARIANT: There is a header at the start of the page, which is whole: it was when it
+        // went, and nobody has changed that since.
+        // SAFETY: By this function's requirement.
+        unsafe { PageHeader::format(page, sizes.page) };
+        // ORDERING: Release publishes the header.
+        self.page.store(page, Release);
+    }
+
+    /// Takes the page out, which is whole and the caller's. Its memory may still be looked at by
+    /// those who have found it before.
+    pub(crate) fn empty(&self) -> *mut PageHeader {
+        self.page.swap(ptr::null_mut(), Relaxed)
+    }
+
+    /// The header of a part, where there is a page.
+    pub(crate) fn header(&self, index: Index, sizes: Sizes) -> Option<*mut PageHeader> {
+        // ORDERING: Acquire pairs with `fill`: the memory has been initialised.
+        let page = self.page.load(Acquire);
+        if page.is_null() {
+            return None;
+        }
+        match index.part() {
+            None => Some(page),
+            Some(part) if part < sizes.chunks() => {
+                // The part lies in the page.
+                Some(page.wrapping_byte_add((part * sizes.chunk) as usize))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Makes the page, which is whole and the caller's, one of chunks, all of which are the
+    /// caller's then.
+    pub(super) fn divide(&self, sizes: Sizes) {
+        let page = self.page.load(Acquire);
+        self.reshape(|| {
+            for chunk in 0..sizes.chunks() {
+                let at = page.wrapping_byte_add((chunk * sizes.chunk) as usize);
+                // SAFETY: The chunk lies in the page, which is the caller's. Whoever still looks at
+                // it finds out that it has changed.
+                unsafe { PageHeader::format(at, sizes.chunk) };
+            }
+        });
+    }
+
+    /// Makes the page, all chunks of which are the caller's, a whole one.
+    pub(super) fn unite(&self, sizes: Sizes) {
+        let page = self.page.load(Acquire);
+        // SAFETY: The page is the caller's.
+        self.reshape(|| unsafe { PageHeader::format(page, sizes.page) });
+    }
+
+    fn reshape(&self, change: impl FnOnce()) {
+        let shape = self.shape.load(Relaxed);
+        self.shape.store(shape.wrapping_add(1), Relaxed);
+        // ORDERING: The odd number comes before the change, for a reader that fences between its
+        // copy and its second look.
+        fence(Release);
+        change();
+        // ORDERING: Release: who acquires the new shape sees the headers that belong to it.
+        self.shape.store(shape.wrapping_add(2), Release);
+    }
+
+    /// Whether the page is split, where that isn't just changing.
+    fn is_split(shape: u32) -> Option<bool> {
+        (shape & 1 == 0).then_some(shape & 2 != 0)
+    }
+
+    /// Calls `f` with the index of each part that the page has now, and its header. By the time
+    /// that `f` looks at it, the header may be none any more: it is memory, and means nothing.
+    ///
+    /// Who calls it must not sleep until it is done with a header.
+    pub(crate) fn for_each_part(
+        &self,
+        slot: u32,
+        sizes: Sizes,
+        mut f: impl FnMut(u32, &PageHeader),
+    ) {
+        // ORDERING: Acquire: see `reshape`.
+        let parts = match Self::is_split(self.shape.load(Acquire)) {
+            None => return,
+            Some(false) => WHOLE..WHOLE + 1,
+            Some(true) => 0..sizes.chunks(),
+        };
+        for part in parts {
+            let index = Index::chunk(slot, part);
+            if let Some(header) = self.header(index, sizes) {
+                // SAFETY: It lies in the page, which stays; a header is atomics only.
+                f(index.0, unsafe { &*header });
+            }
+        }
+    }
+
+    /// Copies a part, if it is at position `seq` of a ring, as far as it is published, to `to`;
+    /// returns the number of bytes.
+    ///
+    /// Who calls it must not sleep in between: it is to be called where that is given.
+    pub(crate) fn copy(
+        &self,
+        index: Index,
+        sizes: Sizes,
+        seq: u64,
+        to: &mut [u8],
+    ) -> Option<usize> {
+        // ORDERING: Acquire: see `reshape`.
+        let shape = self.shape.load(Acquire);
+        let size = match (Self::is_split(shape)?, index.part()) {
+            (false, None) => sizes.page,
+            (true, Some(_)) => sizes.chunk,
+            _ => return None,
+        };
+        let header = self.header(index, sizes)?;
+        // SAFETY: The part lies in the page, which stays. Whether it still is one is looked at
+        // below.
+        let len = unsafe { PageHeader::copy(header, size, seq, to) }?;
+        // ORDERING: The fence pairs with the one in `reshape`: if anything of what was copied was
+        // stored after a change of the shape began, then it reads as changed here.
+        fence(Acquire);
+        (self.shape.load(Relaxed) == shape).then_some(len)
+    }
+}

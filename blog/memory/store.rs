@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the pool works on: a component's slots, rings, magazines and cells.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::Relaxed, //
+    }, //
+};
+use kernel::{
+    blog::ring::{
+        PageHeader,
+        Ring, //
+    },
+    page::PAGE_SIZE,
+    prelude::*, //
+};
+
+use super::{
+    budget::{
+        Budget,
+        Charge, //
+    },
+    pool::{
+        Cell,
+        Magazine,
+        Sizes,
+        Slot,
+        Store, //
+    },
+    table::Table, //
+};
+
+/// What rings are made of.
+pub(crate) const SIZES: Sizes = Sizes {
+    page: PAGE_SIZE as u32,
+    chunk: PAGE_SIZE as u32 / 16,
+};
+
+/// Places for pages that are made together: half a KiB.
+pub(super) const SLOTS: usize = 512 / size_of::<Slot>();
+/// Rings that are made together: 2 KiB.
+pub(super) const RINGS: usize = 2048 / size_of::<Ring>();
+// A ring with its note is what a task takes besides a chunk: it is to be small.
+const _: () = assert!(size_of::<Ring>() <= 256);
+
+/// Notes that are made together: half a KiB.
+const NOTES: usize = 512 / size_of::<RingNote>();
+
+/// Bits of an end within a page, which is at most the page's size.
+const END_BITS: u32 = 16;
+const _: () = assert!(PAGE_SIZE < 1 << END_BITS);
+
+/// What else there is for each ring.
+struct RingNote {
+    link: AtomicU32,
+    /// Up to where `clear` has hidden it: position of the page, and end in the page in the low
+    /// [`END_BITS`] bits.
+    cleared: AtomicU64,
+}
+
+/// Bytes that another ring takes.
+pub(super) const RING_BYTES: usize = 2048 / RINGS + size_of::<RingNote>();
+
+/// What [`Store`] offers to the pool.
+pub(crate) struct Arrays {
+    pub(super) slots: Table<Slot, SLOTS>,
+    pub(super) rings: Table<Ring, RINGS>,
+    notes: Table<RingNote, NOTES>,
+    rings_end: AtomicU32,
+    cells: KVVec<Cell>,
+    magazines: KVVec<Magazine>,
+    empty: PageHeader,
+}
+
+impl Arrays {
+    /// Makes it without slots and rings.
+    pub(super) fn new(cells: KVVec<Cell>, magazines: KVVec<Magazine>) -> Self {
+        Self {
+            slots: Table::new(),
+            rings: Table::new(),
+            notes: Table::new(),
+            rings_end: AtomicU32::new(0),
+            cells,
+            magazines,
+            empty: PageHeader::empty(),
+        }
+    }
+
+    /// Adds [`RINGS`] rings; returns the id of the first.
+    pub(super) fn add_rings(&self, budget: &Budget) -> Result<u32> {
+        let end = self.rings.next() + RINGS as u32;
+        // Notes first: one without a ring does no harm.
+        while self.notes.next() < end {
+            self.notes.add_chunk(budget, |_| RingNote {
+                link: AtomicU32::new(0),
+                cleared: AtomicU64::new(0),
+            })?;
+        }
+        // Readers may remember positions of a ring that was there before.
+        let first = self.rings.add_chunk(budget, |id| {
+            let seq = self.cleared(id).map_or(0, |(seq, _)| seq);
+            // SAFETY: The empty page stays longer than the rings.
+            unsafe { Ring::new(id, self.empty()) }.after(seq)
+        })?;
+        self.rings_end.fetch_max(end, Relaxed);
+        Ok(first)
+    }
+
+    /// Takes out the rings of a chunk, all of which are the caller's.
+    pub(super) fn remove_rings(&self, first: u32) -> Option<(KVVec<Ring>, Charge)> {
+        for id in first..first + RINGS as u32 {
+            // A free ring has no page.
+            self.set_cleared(id, self.ring(id)?.oldest_seq().saturating_sub(1), 0);
+        }
+        self.rings.remove(first)
+    }
+
+    /// See `Memory::for_each_allocation`.
+    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
+    pub(super) fn for_each_allocation(&self, mut f: impl FnMut(*const c_void)) {
+        f(self.cells.as_ptr().cast());
+        if !self.magazines.is_empty() {
+            f(self.magazines.as_ptr().cast());
+        }
+        self.slots.for_each_allocation(&mut f);
+        self.rings.for_each_allocation(&mut f);
+        self.notes.for_each_allocation(&mut f);
+    }
+
+    /// Takes down that `clear` has hidden a ring up to `end` in the page at `seq`.
+    pub(super) fn set_cleared(&self, ring: u32, seq: u64, end: u32) {
+        if let Some(note) = self.notes.get(ring) {
+            note.cleared
+                .store(seq << END_BITS | u64::from(end), Relaxed);
+        }
+    }
+
+    /// Up to where `clear` has hidden a ring: position, and end in the page there.
+    pub(super) fn cleared(&self, ring: u32) -> Option<(u64, u64)> {
+        let cleared = self.notes.get(ring)?.cleared.load(Relaxed);
+        Some((cleared >> END_BITS, cleared & ((1 << END_BITS) - 1)))
+    }
+}
+
+impl Store for Arrays {
+    fn sizes(&self) -> Sizes {
+        SIZES
+    }
+
+    fn slot(&self, page: u32) -> Option<&Slot> {
+        self.slots.get(page)
+    }
+
+    fn magazines(&self) -> &[Magazine] {
+        &self.magazines
+    }
+
+    fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
+        Some(&self.notes.get(id)?.link)
+    }
+
+    fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    fn ring(&self, id: u32) -> Option<&Ring> {
+        self.rings.get(id)
+    }
+
+    fn rings(&self) -> u32 {
+        self.rings_end.load(Relaxed)
+    }
+
+    fn empty(&self) -> *mut PageHeader {
+        // Only its atomics are accessed through this pointer.
+        ptr::from_ref(&self.empty).cast_mut()
+    }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Readers: they never make a log call wait.
+
+pub(crate) mod piece;
+pub(crate) mod sections;
+pub(crate) mod snapshot;
+pub(crate) mod stalled;
+pub(crate) mod stream;
+pub(crate) mod withheld;

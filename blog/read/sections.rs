@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writes the sections of a snapshot or a stream, one at a time.
+//!
+//! The readers (`snapshot.rs`, `stream.rs`) decide what comes next; this knows how it is laid out,
+//! as `rust/kernel/blog/wire/file.rs` says. [`Sections`] holds at most one section, until it has
+//! been read: so an open file needs room for one page, whatever is read from it.
+
+use core::mem::size_of;
+use kernel::{
+    blog::{
+        ring::{
+            Info,
+            State as RingState, //
+        },
+        wire::{
+            file as format,
+            file::Kind,
+            record::{
+                CONTROL_SIZE,
+                TASK_SIZE,
+                WIRE_VERSION, //
+            }, //
+        }, //
+    },
+    cpu::nr_cpu_ids,
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::SetOnce,
+    uaccess::UserSliceWriter, //
+};
+
+use crate::{
+    read::withheld::Withheld,
+    registry,
+    sys::{
+        clock,
+        glue, //
+    },
+    write::tables, //
+};
+
+/// Images in one section.
+const IMAGES: usize = 64;
+/// Tasks in one section.
+const TASKS: usize = 128;
+/// Room for a page, and for what a reader may add to it.
+const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
+/// Room for the largest section: its header, a page and what stands before it; or images.
+const ROOM: usize = {
+    let page = size_of::<format::SectionHeader>() + size_of::<format::Page>() + PAGE_ROOM + 8;
+    let images = size_of::<format::SectionHeader>() + IMAGES * size_of::<format::Image>() + 8;
+    let tasks = size_of::<format::SectionHeader>() + TASKS * size_of::<format::Task>() + 8;
+    assert!(tasks <= page);
+    if page > images {
+        page
+    } else {
+        images
+    }
+};
+
+/// Random id of this run of BLog, within which site ids are unique.
+static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
+
+/// Called once, when BLog starts.
+pub(crate) fn init() {
+    BOOT_ID.populate(glue::random());
+}
+
+/// The machine as files and crash tools see it.
+pub(crate) fn system() -> format::System {
+    let [release, machine, host] = glue::uts();
+    format::System {
+        page_size: PAGE_SIZE as u32,
+        cpus: nr_cpu_ids(),
+        pointer_size: size_of::<usize>() as u32,
+        reserved: 0,
+        release,
+        machine,
+        host,
+        boot_id: BOOT_ID.as_ref().copied().unwrap_or_default(),
+    }
+}
+
+/// Structures of the file format: `repr(C)`, integers only, without padding.
+///
+/// # Safety
+///
+/// Implementers have no padding bytes.
+pub(crate) unsafe trait Plain: Sized {
+    fn as_bytes(&self) -> &[u8] {
+        // SAFETY: All bytes are initialised, as there is no padding.
+        unsafe { core::slice::from_raw_parts(core::ptr::from_ref(self).cast(), size_of::<Self>()) }
+    }
+}
+
+macro_rules! plain {
+    ($($ty:ident)*) => {$(
+        // SAFETY: All fields are integers that follow each other without gaps: their sizes add up
+        // to the size that the format's own assertions demand.
+        unsafe impl Plain for format::$ty {}
+    )*};
+}
+
+plain!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
+
+/// The section of a ring of which `info` tells.
+pub(crate) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
+    format::Ring {
+        component,
+        ring,
+        context: info.owner.context as u8,
+        retired: u8::from(info.state == RingState::Retired),
+        task_state: 0,
+        reserved: 0,
+        cpu: info.owner.cpu,
+        pid: info.owner.pid,
+        tgid: info.owner.tgid,
+        comm: info.owner.comm,
+        exit_clock: info.exit_clock,
+        records: info.records,
+        lost: info.lost,
+        told: info.told,
+        pages: info.pages,
+        reserved2: 0,
+    }
+}
+
+/// The section that is being read.
+pub(crate) struct Sections {
+    out: KVVec<u8>,
+    read: usize,
+    /// Sections so far, and rings and pages among them.
+    sections: u32,
+    rings: u32,
+    pages: u32,
+    /// Images so far.
+    images: usize,
+    /// What who reads may not see; `None`: he may see all.
+    withheld: Option<Withheld>,
+}
+
+impl Sections {
+    /// Nothing has been written yet. `addresses`: whether who reads may see them.
+    pub(crate) fn new(addresses: bool) -> Result<Self> {
+        Ok(Self {
+            out: KVVec::with_capacity(ROOM, GFP_KERNEL)?,
+            read: 0,
+            sections: 0,
+            rings: 0,
+            pages: 0,
+            images: 0,
+            withheld: (!addresses).then(Withheld::new),
+        })
+    }
+
+    /// What of the section has not been read.
+    pub(crate) fn pending(&self) -> &[u8] {
+        self.out.get(self.read..).unwrap_or(&[])
+    }
+
+    /// Goes on by `n` bytes. When all is read, there is room for the next section.
+    pub(crate) fn consume(&mut self, n: usize) {
+        self.read = self.read.saturating_add(n);
+        if self.read >= self.out.len() {
+            self.out.clear();
+            self.read = 0;
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result {
+        Ok(self.out.extend_from_slice(bytes, GFP_KERNEL)?)
+    }
+
+    /// Starts a section; what is pushed from here on is its payload.
+    fn begin(&mut self) -> Result {
+        self.push(&[0; size_of::<format::SectionHeader>()])
+    }
+
+    /// Ends the section.
+    fn end(&mut self, kind: Kind) -> Result {
+        const SIZE: usize = size_of::<format::SectionHeader>();
+        let payload = self.out.get(SIZE..).unwrap_or(&[]);
+        let mut header = format::SectionHeader {
+            magic: format::SECTION_MAGIC,
+            kind: kind as u16,
+            flags: 0,
+            len: payload.len() as u64,
+            index: self.sections,
+            reserved: 0,
+            payload_crc: glue::crc32(0, payload),
+            crc: 0,
+        };
+        let pad = payload.len().next_multiple_of(8) - payload.len();
+        header.crc = glue::crc32(0, header.as_bytes().get(..SIZE - 4).unwrap_or(&[]));
+        if let Some(place) = self.out.get_mut(..SIZE) {
+            place.copy_from_slice(header.as_bytes());
+        }
+        self.push([0; 8].get(..pad).unwrap_or(&[]))?;
+        self.sections = self.sections.wrapping_add(1);
+        Ok(())
+    }
+
+    fn section(&mut self, kind: Kind, payload: &impl Plain) -> Result {
+        self.begin()?;
+        self.push(payload.as_bytes())?;
+        self.end(kind)
+    }
+
+    /// Writes what stands before the first section. `flags` are those of [`format::FileHeader`].
+    pub(crate) fn file(&mut self, flags: u32) -> Result {
+        let mut header = format::FileHeader {
+            magic: format::FILE_MAGIC,
+            version: format::VERSION,
+            endian: format::ENDIAN,
+            wire_version: WIRE_VERSION,
+            header_size: size_of::<format::FileHeader>() as u32,
+            flags,
+            crc: 0,
+        };
+        let bytes = header.as_bytes();
+        header.crc = glue::crc32(0, bytes.get(..bytes.len() - 4).unwrap_or(&[]));
+        self.push(header.as_bytes())
+    }
+
+    pub(crate) fn system(&mut self) -> Result {
+        self.section(Kind::System, &system())
+    }
+
+    pub(crate) fn clock(&mut self) -> Result {
+        clock::check();
+        let pairs = clock::pairs()?;
+        self.begin()?;
+        self.push(clock::section(pairs.len()).as_bytes())?;
+        for pair in &pairs {
+            self.push(pair.as_bytes())?;
+        }
+        self.end(Kind::Clock)
+    }
+
+    /// Writes the images that were not written yet, as far as they fit; false: there are none. Of
+    /// sites that come later, who may not see addresses sees no arguments.
+    pub(crate) fn images(&mut self) -> Result<bool> {
+        let (from, total) = (self.images, registry::with_images(|i| i.list().len()));
+        if from >= total {
+            return Ok(false);
+        }
+        self.begin()?;
+        for at in from..total.min(from + IMAGES) {
+            let image = registry::with_images(|i| {
+                let image = i.list().get(at)?;
+                Some((image.entry(), image.last(), image.addresses().clone()))
+            });
+            if let Some((entry, last, addresses)) = image {
+                if let Some(withheld) = &mut self.withheld {
+                    withheld.add(entry.first, last, &addresses)?;
+                }
+                self.push(entry.as_bytes())?;
+            }
+            self.images = at + 1;
+        }
+        self.end(Kind::Images)?;
+        Ok(true)
+    }
+
+    /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from`
+    /// is that of [`tables::next`]. False: there are none.
+    pub(crate) fn tasks(&mut self, from: &mut u32, slot: Option<u8>) -> Result<bool> {
+        self.begin()?;
+        let mut any = false;
+        for _ in 0..TASKS {
+            let Some(task) = tables::next(from, slot) else {
+                break;
+            };
+            self.push(task.as_bytes())?;
+            any = true;
+        }
+        if any {
+            self.end(Kind::Tasks)?;
+        } else {
+            self.out.clear();
+        }
+        Ok(any)
+    }
+
+    pub(crate) fn component(&mut self, section: &format::Component) -> Result {
+        self.section(Kind::Component, section)
+    }
+
+    pub(crate) fn ring(&mut self, section: &format::Ring) -> Result {
+        self.rings = self.rings.wrapping_add(1);
+        self.section(Kind::Ring, section)
+    }
+
+    /// Writes a page of a ring, or a piece of it.
+    ///
+    /// `fill` puts it at the start of a slice that has room for a page and for what a reader may
+    /// add, and returns its length; `None`: there is nothing to write. Returns what `fill` did.
+    pub(crate) fn page<T>(
+        &mut self,
+        component: u32,
+        ring: u32,
+        fill: impl FnOnce(&mut [u8]) -> Option<(usize, T)>,
+    ) -> Result<Option<T>> {
+        self.begin()?;
+        self.push(format::Page { component, ring }.as_bytes())?;
+        let start = self.out.len();
+        // The vector has this room from the start, so this is no allocation.
+        self.out.resize(start + PAGE_ROOM, 0, GFP_KERNEL)?;
+        let filled = self.out.get_mut(start..).and_then(fill);
+        let Some((mut len, result)) = filled else {
+            self.out.clear();
+            return Ok(None);
+        };
+        if let Some(withheld) = &self.withheld {
+            let page = self.out.get_mut(start..start + len).unwrap_or(&mut []);
+            len = withheld.take_out(page);
+        }
+        self.out.truncate(start + len);
+        self.end(Kind::Page)?;
+        self.pages = self.pages.wrapping_add(1);
+        Ok(Some(result))
+    }
+
+    /// Writes the last section.
+    pub(crate) fn end_of_file(&mut self) -> Result {
+        let end = format::End {
+            sections: self.sections,
+            rings: self.rings,
+            pages: self.pages,
+            reserved: 0,
+        };
+        self.section(Kind::End, &end)
+    }
+}
+
+/// What an open file gives out: sections, one after the other.
+pub(crate) trait Source {
+    /// The bytes that come next; none at the end, or where there is nothing now.
+    fn peek(&mut self) -> Result<&[u8]>;
+    /// Goes on by `n` bytes.
+    fn consume(&mut self, n: usize);
+}
+
+/// Copies to a reader what there is, as far as it has room.
+///
+/// `stop` is asked after each section.
+pub(crate) fn copy_out(
+    from: &mut impl Source,
+    to: &mut UserSliceWriter,
+    stop: impl Fn() -> bool,
+) -> Result {
+    while !to.is_empty() {
+        let bytes = from.peek()?;
+        let n = bytes.len().min(to.len());
+        if n == 0 {
+            break;
+        }
+        to.write_slice(bytes.get(..n).unwrap_or(&[]))?;
+        from.consume(n);
+        if stop() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a reader who may not see kernel addresses does not get: the arguments of calls that have an
+//! address among them.
+//!
+//! What is where in a record's payload only the side table says, so all of it goes. The record
+//! keeps its header, and so its time, its site and its place in the counts. No call with arguments
+//! writes such a record, so a decoder knows it.
+
+use kernel::{
+    blog::wire::{
+        page::{
+            PageInfo,
+            PAGE_HEADER_SIZE, //
+        },
+        record::{
+            Header,
+            HEADER_SIZE, //
+        }, //
+    },
+    prelude::*, //
+};
+
+/// The sites whose arguments are withheld.
+pub(crate) struct Withheld {
+    /// In ascending order.
+    ids: KVVec<u32>,
+    /// Ids from here on aren't known yet: theirs are, too.
+    end: u32,
+}
+
+impl Withheld {
+    /// No site is known.
+    pub(crate) const fn new() -> Self {
+        Self {
+            ids: KVVec::new(),
+            end: 1,
+        }
+    }
+
+    /// Adds the sites from `first` to `last`, of which those at `indices` have an address among
+    /// their arguments. Images come in the order of their ids.
+    pub(crate) fn add(&mut self, first: u32, last: u32, indices: &[u32]) -> Result {
+        for index in indices {
+            self.ids.push(first.saturating_add(*index), GFP_KERNEL)?;
+        }
+        self.end = last.saturating_add(1);
+        Ok(())
+    }
+
+    /// Whether the arguments of this site are withheld.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        id >= self.end || self.ids.binary_search(&id).is_ok()
+    }
+
+    /// Takes them out of a copied page, or a piece of one; returns its new length.
+    pub(crate) fn take_out(&self, page: &mut [u8]) -> usize {
+        let Some(mut info) = PageInfo::read(page) else {
+            return 0;
+        };
+        let (mut from, mut to) = (PAGE_HEADER_SIZE, PAGE_HEADER_SIZE);
+        let end = page.len().min(info.end() as usize);
+        while let Some(header) = page.get(from..end).and_then(<[u8]>::first_chunk) {
+            let header = Header(u64::from_le_bytes(*header));
+            let (next, mut size) = (from + header.size(), header.size());
+            if next > end {
+                break;
+            }
+            let secret = header.site() != 0 && self.has(header.site());
+            if secret {
+                size = HEADER_SIZE;
+            }
+            page.copy_within(from..from + size, to);
+            if let Some(header_to) = page.get_mut(to..to + HEADER_SIZE).filter(|_| secret) {
+                header_to.copy_from_slice(&header.without_payload().0.to_le_bytes());
+            }
+            (from, to) = (next, to + size);
+        }
+        // Whatever is behind that is not given out.
+        info.commit = u64::from(info.records()) << 32 | to as u64;
+        if let Some(header) = page.get_mut(..PAGE_HEADER_SIZE) {
+            header.copy_from_slice(&info.bytes());
+        }
+        to
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The text that users write into control files: parsers, and nothing but parsers.
+//!
+//! Called by `files.rs` in process context with what one `write()` held. Nothing here changes
+//! anything: a parser says what was meant, or `EINVAL`. All of them are strict, so that a typing
+//! error never does half of something.
+
+use kernel::{
+    blog::{
+        ring::Mode,
+        wire::record::{
+            Level,
+            SITE_MAX, //
+        }, //
+    },
+    prelude::*, //
+};
+
+/// The one word that `text` is to consist of; blanks and one newline at the end are allowed.
+fn word(text: &str) -> Result<&str> {
+    let mut words = text.split_ascii_whitespace();
+    match (words.next(), words.next()) {
+        (Some(word), None) => Ok(word),
+        _ => Err(EINVAL),
+    }
+}
+
+/// A plain decimal number: digits only, no sign.
+fn decimal(word: &str) -> Result<u32> {
+    if word.is_empty() || !word.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(EINVAL);
+    }
+    word.parse().map_err(|_| EINVAL)
+}
+
+/// `0` or `1`.
+pub(crate) fn parse_switch(text: &str) -> Result<bool> {
+    match word(text)? {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(EINVAL),
+    }
+}
+
+/// `1`.
+pub(crate) fn parse_trigger(text: &str) -> Result {
+    match word(text)? {
+        "1" => Ok(()),
+        _ => Err(EINVAL),
+    }
+}
+
+/// A decimal number.
+pub(crate) fn parse_number(text: &str) -> Result<u32> {
+    decimal(word(text)?)
+}
+
+/// A level's name or number; `off` or `0` is none.
+pub(crate) fn parse_level(text: &str) -> Result<Option<Level>> {
+    level(word(text)?)
+}
+
+fn level(word: &str) -> Result<Option<Level>> {
+    if matches!(word, "0" | "off") {
+        return Ok(None);
+    }
+    Level::ALL
+        .into_iter()
+        .find(|level| word == level.name() || word.as_bytes() == [b'0' + *level as u8])
+        .map(Some)
+        .ok_or(EINVAL)
+}
+
+/// A level's name; `off` for none.
+pub(crate) fn level_name(level: Option<Level>) -> &'static str {
+    level.map_or("off", Level::name)
+}
+
+/// `overwrite` or `discard`.
+pub(crate) fn parse_mode(text: &str) -> Result<Mode> {
+    match word(text)? {
+        "overwrite" => Ok(Mode::Overwrite),
+        "discard" => Ok(Mode::Discard),
+        _ => Err(EINVAL),
+    }
+}
+
+/// A mode's name.
+pub(crate) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Overwrite => "overwrite",
+        Mode::Discard => "discard",
+    }
+}
+
+/// What a [`Query`] does to the sites that it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// `+p` or `=p`: they log at any level of their component.
+    On,
+    /// `-p`: they never log.
+    Off,
+    /// `=_`: they follow their component's level, as at the start.
+    Follow,
+}
+
+/// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
+/// given hold for all sites.
+///
+/// The words are those of dynamic debug, as far as the kernel can know the answer: it has no
+/// strings. `file`, `line`, `func`, `format` and `component` are for `blog-decode`, which looks
+/// them up in the side tables and writes `site` commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Query<'a> {
+    /// `module NAME`: the image's name, `vmlinux` for what is built in.
+    pub(crate) module: Option<&'a str>,
+    /// `site ID` or `site FIRST-LAST`.
+    pub(crate) ids: Option<(u32, u32)>,
+    /// `level NAME-OR-NUMBER`.
+    pub(crate) level: Option<Level>,
+    /// `+p`, `=p`, `-p`, `=_`.
+    pub(crate) switch: Switch,
+}
+
+impl<'a> Query<'a> {
+    /// Parses one command.
+    fn parse(text: &'a str) -> Result<Self> {
+        let mut query = Self {
+            module: None,
+            ids: None,
+            level: None,
+            switch: Switch::Follow,
+        };
+        let mut words = text.split_ascii_whitespace();
+        loop {
+            match words.next().ok_or(EINVAL)? {
+                "module" if query.module.is_none() => {
+                    query.module = Some(words.next().ok_or(EINVAL)?);
+                }
+                "site" if query.ids.is_none() => {
+                    query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
+                }
+                "level" if query.level.is_none() => {
+                    query.level = Some(level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
+                }
+                flags => {
+                    query.switch = match flags {
+                        "+p" | "=p" => Switch::On,
+                        "-p" => Switch::Off,
+                        "=_" => Switch::Follow,
+                        _ => return Err(EINVAL),
+                    };
+                    break;
+                }
+            }
+        }
+        // The flags come last.
+        match words.next() {
+            None => Ok(query),
+            Some(_) => Err(EINVAL),
+        }
+    }
+}
+
+/// `ID` or `FIRST-LAST`.
+fn ids(word: &str) -> Result<(u32, u32)> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    let (first, last) = (decimal(first)?, decimal(last)?);
+    if first == 0 || first > last || last > SITE_MAX {
+        return Err(EINVAL);
+    }
+    Ok((first, last))
+}
+
+/// The commands in `text`, separated by newlines or semicolons. Empty ones, and those that start
+/// with `#`, are left out.
+pub(crate) fn queries(text: &str) -> impl Iterator<Item = Result<Query<'_>>> {
+    text.split(['\n', ';'])
+        .map(str::trim_ascii)
+        .filter(|text| !text.is_empty() && !text.starts_with('#'))
+        .map(Query::parse)
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the registry, and what stands on it, tells the floors above: one table of callbacks.
+//!
+//! Imports point down; what has to go up goes through here. main.rs, which knows all floors, fills
+//! the table in before anything can happen.
+
+use kernel::sync::{
+    Arc,
+    SetOnce, //
+};
+
+use super::state::State;
+
+/// Who wants to know of what. All are called in process context, without a lock.
+pub(crate) struct Events {
+    /// A component has come; nobody can log to it yet.
+    pub(crate) came: fn(&Arc<State>),
+    /// A component is out of the registry's sight, and nobody can log to it any more. What belongs
+    /// to it is to go; its place is free after that.
+    pub(crate) gone: fn(&Arc<State>),
+    /// The list of images has changed.
+    pub(crate) images: fn(),
+    /// A component's rings go; nobody logs to it now.
+    pub(crate) forget: fn(slot: u8),
+    /// A component has got memory, or may have more.
+    pub(crate) memory: fn(),
+    /// The worker is at it.
+    pub(crate) tick: fn(),
+}
+
+/// Nobody.
+static NOBODY: Events = Events {
+    came: |_| (),
+    gone: |_| (),
+    images: || (),
+    forget: |_| (),
+    memory: || (),
+    tick: || (),
+};
+
+static EVENTS: SetOnce<Events> = SetOnce::new();
+
+/// Fills the table in; once, first.
+pub(crate) fn set(events: Events) {
+    EVENTS.populate(events);
+}
+
+/// The table.
+pub(crate) fn events() -> &'static Events {
+    EVENTS.as_ref().unwrap_or(&NOBODY)
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands in for a component at run time that could not be made: nothing that a mount or a
+//! device is for may fail because its log has no place or no memory.
+//!
+//! It belongs to nobody: all such instances share one for each level, which has no rings, so that
+//! each call ends in the slow path, where it is counted. The count is in the file `stats`.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::Relaxed, //
+    }, //
+};
+use kernel::blog::{
+    wire::record::Level,
+    Config,
+    RawComponent, //
+};
+
+use super::state::{
+    threshold,
+    NOBODYS_SLOT, //
+};
+
+/// By threshold.
+static INERT: [RawComponent; THRESHOLDS] = [const { RawComponent::new(Config::new()) }; THRESHOLDS];
+const THRESHOLDS: usize = Level::ALL.len() + 2;
+
+/// Instances that have one now.
+static INSTANCES: AtomicU32 = AtomicU32::new(0);
+/// Calls of theirs, which are lost.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// Makes them. Before there are instances.
+pub(super) fn init() {
+    for (threshold, raw) in (0..).zip(&INERT) {
+        // SAFETY: Only this stores there. No task has a ring in this slot, and there are neither
+        // rings of CPUs nor a state.
+        let switch = unsafe { raw.switch() };
+        switch.slot.store(NOBODYS_SLOT as u32, Relaxed);
+        switch.threshold.store(threshold, Relaxed);
+    }
+}
+
+/// One that counts the calls which a component with these settings would log.
+pub(super) fn take(config: &Config) -> *const RawComponent {
+    let start = config.start();
+    let threshold = threshold(start.enabled, Some(start.level));
+    INSTANCES.fetch_add(1, Relaxed);
+    let raw = INERT.get(usize::from(threshold)).unwrap_or(&INERT[0]);
+    ptr::from_ref(raw)
+}
+
+/// Undoes [`take`].
+pub(super) fn put() {
+    INSTANCES.fetch_sub(1, Relaxed);
+}
+
+/// Counts a call. Any context.
+pub(crate) fn count_lost() {
+    LOST.fetch_add(1, Relaxed);
+}
+
+/// Instances that have one now, and how many calls of such were lost.
+pub(crate) fn counts() -> (u32, u64) {
+    (INSTANCES.load(Relaxed), LOST.load(Relaxed))
+}

@@ -1,0 +1,817 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A component as BLog sees it: its settings, its memory, its losses, and how long all that lives.
+//!
+//! [`State`] is separate from a static component's `RawComponent`, which goes away with its module.
+//! When a module goes, its static components are *detached*: rings, pages, files and settings stay,
+//! tasks keep their rings, and when a component of the same name comes back it goes on with them.
+//! A dynamic component's `RawComponent` is in its state, and goes with it.
+//!
+//! The registry makes, attaches, detaches and removes states; `files/` changes settings; log
+//! calls (`write/slow.rs`) read what is atomic here and never wait for the lock.
+//!
+//! # Lifetimes
+//!
+//! Log calls use a state and its memory without any reference. That is safe because:
+//!
+//! - a component is detached or removed only when nobody can log to it: its module's code has
+//!   ended, or its `Instance` is being dropped;
+//! - memory is dropped only with the state, or by `clear` while the component is off and
+//!   [`glue::quiesce`] has waited for the log calls that began before;
+//! - the task hook, which needs no component that is on, looks states and memories up under the
+//!   lock of the task tables, under which they are made unknown.
+//!
+//! # Locks
+//!
+//! A component's lock is held for short: nobody waits or allocates under it, as those may wait for
+//! it who free memory. So memory is made before and freed after, by whoever switches the component
+//! on, or clears it. [`KEYS`] is for those who switch static keys, which takes long; neither
+//! readers, the worker, nor dropping an `Instance` take it.
+
+use core::{
+    mem,
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        AtomicU32,
+        AtomicU64,
+        AtomicU8,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        component::Start,
+        ring::{
+            Info,
+            Mode,
+            State as RingState,
+            MAX_COMPONENTS, //
+        },
+        root::Live,
+        wire::{
+            dump,
+            record::{
+                Level,
+                Lost,
+                GATE_ON,
+                LOST_CAUSES, //
+            }, //
+        },
+        Config,
+        RawComponent, //
+    },
+    new_mutex,
+    prelude::*,
+    str::CString,
+    sync::{
+        global_lock,
+        Mutex, //
+    },
+    workqueue::{
+        new_work,
+        Work, //
+    }, //
+};
+
+use super::{
+    events::events,
+    names::name_field, //
+};
+use crate::{
+    memory::{
+        pool::Store,
+        Doomed,
+        Memory,
+        Owned, //
+    },
+    sys::glue, //
+};
+
+/// A slot that no component gets: no task has a ring there.
+pub(super) const NOBODYS_SLOT: usize = MAX_COMPONENTS - 1;
+
+/// Limits of `size_kb`.
+pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
+/// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
+pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
+
+/// Every so many looks, the worker tries to get memory for a component that has none.
+const RETRY: u32 = 16;
+
+/// What `clear` has hidden of a ring, from readers only: its writer doesn't know.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    /// Ring id.
+    pub(crate) ring: u32,
+    /// Pages of a lower position are hidden.
+    pub(crate) seq: u64,
+    /// Of the page at `seq`, what lies before this end.
+    pub(crate) end: u32,
+    /// Records hidden, overwritten ones included.
+    pub(crate) records: u64,
+    /// Losses of which the hidden part told.
+    pub(crate) told: [u64; LOST_CAUSES],
+}
+
+/// Counts that belong to no ring.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Loose {
+    /// Records of rings that went to another task.
+    pub(crate) records: u64,
+    /// Losses of such rings, and of those who never got one.
+    pub(crate) lost: [u64; LOST_CAUSES],
+}
+
+impl Loose {
+    pub(crate) fn add(&mut self, records: u64, lost: &[u64; LOST_CAUSES]) {
+        self.records = self.records.wrapping_add(records);
+        for (to, n) in self.lost.iter_mut().zip(lost) {
+            *to = to.wrapping_add(*n);
+        }
+    }
+
+    pub(crate) fn sub(&self, other: &Self) -> Self {
+        let mut lost = self.lost;
+        for (to, n) in lost.iter_mut().zip(other.lost) {
+            *to = to.saturating_sub(n);
+        }
+        Self {
+            records: self.records.saturating_sub(other.records),
+            lost,
+        }
+    }
+}
+
+/// What the component's lock protects.
+pub(crate) struct Inner {
+    /// The driver's side; null while detached.
+    raw: *const RawComponent,
+    /// Keeps what `State::memory` points to.
+    memory: Option<Made>,
+    /// Whether former memory is about to be freed: there is no new one before.
+    clearing: bool,
+    /// How often the worker has found it without memory.
+    waited: u32,
+    /// How often the memory was freed: for those who keep ids or indices without the lock.
+    pub(crate) generation: u64,
+    /// What `clear` has hidden, by ring id.
+    marks: KVVec<Mark>,
+    /// What `clear` has hidden of the counts that belong to no ring.
+    cleared: Loose,
+    /// Whether it logs (when it is attached).
+    pub(crate) enabled: bool,
+    /// The least important level that is logged; `None`: only sites that are switched on.
+    pub(crate) level: Option<Level>,
+    /// Budget of all rings.
+    pub(crate) size_kb: u32,
+    /// Budget of one ring.
+    pub(crate) ring_kb: u32,
+}
+
+/// Memory, and what of it only its manager uses.
+type Made = (KBox<Memory>, Owned);
+
+// SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
+unsafe impl Send for Inner {}
+
+impl Inner {
+    /// Whether the component's driver is there.
+    pub(crate) fn attached(&self) -> bool {
+        !self.raw.is_null()
+    }
+
+    /// Whether anybody may log to it, with memory or without. While it is being cleared, tasks
+    /// still have rings of the former memory in their tables.
+    fn on(&self) -> bool {
+        self.enabled && !self.clearing
+    }
+
+    /// The memory, if the component has been switched on.
+    pub(crate) fn memory(&self) -> Option<(&Memory, &Owned)> {
+        self.memory
+            .as_ref()
+            .map(|(memory, owned)| (&**memory, owned))
+    }
+
+    /// Whether `clear` has hidden anything.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// What `clear` has hidden of a ring, of which `info` tells.
+    pub(crate) fn mark(&self, ring: u32, info: &Info) -> Option<&Mark> {
+        let at = self.marks.binary_search_by_key(&ring, |m| m.ring).ok()?;
+        // A ring that has another owner since has nothing hidden.
+        self.marks.get(at).filter(|m| info.first_seq <= m.seq)
+    }
+
+    /// Rings that changed hands since `clear` have given their counts to the pool: moves what was
+    /// hidden of them there too.
+    fn settle_marks(&mut self) {
+        let Some((memory, _)) = &self.memory else {
+            return;
+        };
+        let cleared = &mut self.cleared;
+        self.marks.retain(|mark| {
+            // `None` is for a moment while the ring changes hands, or means that it is free, or
+            // gone.
+            let ring = memory.store.ring(mark.ring);
+            let info = ring.and_then(|ring| (0..100).find_map(|_| ring.info()));
+            let same = info.is_some_and(|info| info.first_seq <= mark.seq);
+            if !same {
+                cleared.add(mark.records, &mark.told);
+            }
+            same
+        });
+    }
+}
+
+global_lock! {
+    // SAFETY: The registry initialises it before there are components.
+    pub(super) unsafe(uninit) static KEYS: Mutex<()> = ();
+}
+
+/// What a site's gate must not exceed; 0: off.
+pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
+    match (on, level) {
+        (false, _) => 0,
+        (true, None) => GATE_ON,
+        (true, Some(level)) => level as u8 + 1,
+    }
+}
+
+/// A component.
+#[pin_data]
+pub(crate) struct State {
+    name: CString,
+    slot: u8,
+    /// What is logged to, if it was made at run time.
+    own: Option<RawComponent>,
+    /// What takes it away.
+    #[pin]
+    pub(super) work: Work<Self>,
+    /// [`Inner::memory`], for log calls and the task hook; null until it is there.
+    memory: AtomicPtr<Memory>,
+    /// 0: overwrite.
+    discard: AtomicU8,
+    max_bytes: AtomicU32,
+    lost: [AtomicU64; LOST_CAUSES],
+    /// Records that went into a shared ring.
+    shared: AtomicU64,
+    /// The directory; an error pointer or null where there is none.
+    dir: AtomicPtr<bindings::dentry>,
+    /// What crash tools find of it: see [`Self::show`].
+    root: Live<dump::Component>,
+    #[pin]
+    inner: Mutex<Inner>,
+}
+
+impl State {
+    /// Makes a component that has no place, is not attached and has no memory.
+    pub(super) fn new(name: CString, dynamic: bool, config: &Start) -> impl PinInit<Self, Error> {
+        let clamp = |n: u32, limits: core::ops::RangeInclusive<u32>| {
+            n.clamp(*limits.start(), *limits.end())
+        };
+        let (size_kb, ring_kb) = (
+            clamp(config.size_kb, SIZE_KB),
+            clamp(config.ring_kb, RING_KB),
+        );
+        if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
+            pr_warn!("{}: size_kb or ring_kb is out of range\n", &*name);
+        }
+        let enabled = config.enabled;
+        let level = Some(config.level);
+        let discard = u8::from(config.mode == Mode::Discard);
+        // It has the name and the settings here.
+        let own = dynamic.then(|| RawComponent::new(Config::new()));
+        try_pin_init!(Self {
+            name,
+            slot: NOBODYS_SLOT as u8,
+            own,
+            work <- new_work!("blog::State::work"),
+            memory: AtomicPtr::new(ptr::null_mut()),
+            discard: AtomicU8::new(discard),
+            max_bytes: AtomicU32::new(ring_kb * 1024),
+            lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            shared: AtomicU64::new(0),
+            dir: AtomicPtr::new(ptr::null_mut()),
+            root: Live::new(dump::Component::NONE),
+            inner <- new_mutex!(Inner {
+                raw: ptr::null(),
+                memory: None,
+                clearing: false,
+                waited: 0,
+                generation: 0,
+                marks: KVVec::new(),
+                cleared: Loose::default(),
+                enabled,
+                level,
+                size_kb,
+                ring_kb,
+            }),
+        })
+    }
+
+    /// The component's name.
+    pub(crate) fn name(&self) -> &CStr {
+        &self.name
+    }
+
+    /// Its place in the registry, and in each task's table.
+    pub(crate) fn slot(&self) -> u8 {
+        self.slot
+    }
+
+    /// Gives it its place, before anybody knows it.
+    pub(super) fn set_slot(self: Pin<&mut Self>, slot: u8) {
+        *self.project().slot = slot;
+    }
+
+    /// Whether it was made at run time.
+    pub(crate) fn dynamic(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// What is logged to, if it was made at run time; else null.
+    pub(super) fn own(&self) -> *const RawComponent {
+        self.own.as_ref().map_or(ptr::null(), ptr::from_ref)
+    }
+
+    /// Its directory.
+    pub(crate) fn dir(&self) -> &AtomicPtr<bindings::dentry> {
+        &self.dir
+    }
+
+    /// What full rings do. Any context.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.discard.load(Relaxed) == 0 {
+            Mode::Overwrite
+        } else {
+            Mode::Discard
+        }
+    }
+
+    /// How many bytes a ring may hold. Any context.
+    pub(crate) fn max_bytes(&self) -> u32 {
+        self.max_bytes.load(Relaxed)
+    }
+
+    /// The memory, for log calls and, under the lock of the task tables, the task hook.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a log call to this component, or holds that lock for as long as it uses the
+    /// result.
+    pub(crate) unsafe fn live_memory(&self) -> Option<&Memory> {
+        // ORDERING: Acquire pairs with the store in `put_in`: the memory is initialised.
+        // SAFETY: See "Lifetimes" above: it is dropped only when neither can use it.
+        unsafe { self.memory.load(Acquire).as_ref() }
+    }
+
+    /// Counts records that never got a ring. Any context.
+    pub(crate) fn count_lost(&self, cause: Lost) {
+        if let Some(n) = self.lost.get(cause as usize) {
+            n.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts a record that goes into a shared ring. Any context.
+    pub(crate) fn count_shared(&self) {
+        self.shared.fetch_add(1, Relaxed);
+    }
+
+    /// Records that went into a shared ring, in all.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared.load(Relaxed)
+    }
+
+    /// Calls `f` with the component locked.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+        let mut inner = self.inner.lock();
+        let result = f(&mut inner);
+        self.show(&inner);
+        result
+    }
+
+    /// What crash tools find of it.
+    pub(crate) fn root(&self) -> &Live<dump::Component> {
+        &self.root
+    }
+
+    /// Shows crash tools what may have changed. The state has its place.
+    fn show(&self, inner: &Inner) {
+        let memory = inner.memory().map(|(memory, _)| memory.root());
+        let new = dump::Component {
+            slot: self.slot.into(),
+            enabled: inner.enabled.into(),
+            level: inner.level.map_or(0, |level| level as u8),
+            mode: self.discard.load(Relaxed),
+            attached: inner.attached().into(),
+            size_kb: inner.size_kb,
+            ring_kb: inner.ring_kb,
+            memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
+            lost: ptr::from_ref(&self.lost) as u64,
+            name: name_field(self.name.to_bytes()),
+            ..dump::Component::NONE
+        };
+        // SAFETY: The lock is held, under which alone it is changed.
+        unsafe { self.root.update(|root| *root = new) };
+    }
+
+    /// The counts that belong to no ring, without what `clear` has hidden.
+    pub(crate) fn loose(&self, inner: &mut Inner) -> Loose {
+        inner.settle_marks();
+        self.all_loose(inner).sub(&inner.cleared)
+    }
+
+    /// The counts that belong to no ring, whatever `clear` has hidden.
+    pub(crate) fn all_loose(&self, inner: &Inner) -> Loose {
+        let mut loose = Loose::default();
+        if let Some((memory, _)) = inner.memory() {
+            loose.add(memory.pool.gone_records(), &memory.pool.gone_lost());
+        }
+        loose.add(0, &self.lost.each_ref().map(|n| n.load(Relaxed)));
+        loose
+    }
+
+    /// Whether a driver is behind the component.
+    pub(crate) fn attached(&self) -> bool {
+        self.with(|inner| inner.attached())
+    }
+
+    /// The driver's side; null where it is detached.
+    pub(super) fn attached_to(&self) -> *const RawComponent {
+        self.with(|inner| inner.raw)
+    }
+
+    /// Connects the driver's side, or where `raw` is null, its own.
+    ///
+    /// # Safety
+    ///
+    /// `raw` is null or stays valid until [`Self::detach`].
+    pub(super) unsafe fn connect(&self, raw: *const RawComponent) {
+        let raw = match raw.is_null() {
+            true => self.own(),
+            false => raw,
+        };
+        self.with(|inner| {
+            inner.raw = raw;
+            // SAFETY: As this function requires.
+            let Some(raw) = (unsafe { raw.as_ref() }) else {
+                return;
+            };
+            // SAFETY: This is its state, and its place. Nobody reads these fields while its
+            // threshold is 0.
+            let switch = unsafe { raw.switch() };
+            let state = ptr::from_ref(self).cast_mut().cast();
+            switch.state.store(state, Relaxed);
+            switch.slot.store(self.slot.into(), Relaxed);
+            if let Some((memory, _)) = inner.memory() {
+                // ORDERING: Release: who finds the table finds its entries.
+                switch.percpu.store(memory.percpu(), Release);
+            }
+        });
+    }
+
+    /// Switches it on where that is wanted, when it was connected or cleared.
+    ///
+    /// Without memory, it counts what it loses until the worker has got it some.
+    pub(super) fn start(&self) {
+        if let Err(e) = self.enable(false) {
+            pr_warn!("{}: has no memory yet: {:?}\n", &*self.name, e);
+            self.with(|inner| self.apply(inner));
+            self.apply_key();
+            (events().memory)();
+        }
+    }
+
+    /// Forgets the driver's side, whose memory may go after this. The settings stay.
+    ///
+    /// Only when nobody can log to it any more.
+    pub(super) fn detach(&self) {
+        // The static key isn't switched: it goes with the module, and jump labels have forgotten
+        // it already.
+        let _keys = KEYS.lock();
+        self.with(|inner| inner.raw = ptr::null());
+    }
+
+    /// Makes the driver's side do what the settings say, but for its static key.
+    fn apply(&self, inner: &Inner) {
+        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
+        if let Some(raw) = unsafe { inner.raw.as_ref() } {
+            // SAFETY: The threshold belongs to the settings; slot and state are there.
+            let switch = unsafe { raw.switch() };
+            let threshold = threshold(inner.on(), inner.level);
+            // ORDERING: Release: who sees that it is on also sees slot, state and per-CPU rings.
+            switch.threshold.store(threshold, Release);
+        }
+    }
+
+    /// Makes the static key of the driver's side do what the settings say.
+    fn apply_key(&self) {
+        #[cfg(CONFIG_JUMP_LABEL)]
+        if !self.dynamic() {
+            let _keys = KEYS.lock();
+            let (raw, on) = self.with(|inner| (inner.raw, inner.on()));
+            // SAFETY: A `raw` that isn't null is valid until `detach`, which takes the lock that is
+            // held.
+            if let Some(raw) = unsafe { raw.as_ref() } {
+                // SAFETY: The key starts with the `static_key`, and is valid with `raw`.
+                unsafe { glue::set_key(raw.key.get().cast(), on) };
+            }
+        }
+    }
+
+    /// Switches the component on, if `on` or where the settings say so, with new memory if need be.
+    ///
+    /// A detached one remembers it. One that is just being cleared is on when that is done.
+    fn enable(&self, on: bool) -> Result {
+        // Memory that was made for that many KiB.
+        let mut spare: Option<(u32, Made)> = None;
+        let mut fresh = false;
+        loop {
+            let wanted = self.with(|inner| {
+                if !on && !inner.enabled {
+                    return None;
+                }
+                if inner.memory.is_none() && !inner.clearing && inner.attached() {
+                    let kb = inner.size_kb;
+                    let Some((_, made)) = spare.take_if(|(made, _)| *made == kb) else {
+                        return Some(kb);
+                    };
+                    self.put_in(inner, made);
+                    fresh = true;
+                }
+                inner.enabled = true;
+                self.apply(inner);
+                None
+            });
+            let Some(kb) = wanted else {
+                break;
+            };
+            // What was made for another budget goes first.
+            drop(spare.take());
+            spare = Some((kb, Memory::new(kb as usize * 1024)?));
+        }
+        self.apply_key();
+        if fresh {
+            (events().memory)();
+        }
+        Ok(())
+    }
+
+    /// Gives the component memory.
+    fn put_in(&self, inner: &mut Inner, made: Made) {
+        let (memory, _) = &made;
+        let pointer = ptr::from_ref(&**memory).cast_mut();
+        // ORDERING: Release: see `live_memory`.
+        self.memory.store(pointer, Release);
+        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
+        if let Some(raw) = unsafe { inner.raw.as_ref() } {
+            // SAFETY: The table lives as long as the memory: until `take_out`, and somewhat longer.
+            // ORDERING: Release: as in `connect`.
+            unsafe { raw.switch() }
+                .percpu
+                .store(memory.percpu(), Release);
+        }
+        inner.memory = Some(made);
+    }
+
+    /// Switches the component on or off. A detached one remembers it.
+    pub(crate) fn set_enabled(&self, on: bool) -> Result {
+        if on {
+            return self.enable(true);
+        }
+        self.with(|inner| {
+            inner.enabled = false;
+            self.apply(inner);
+        });
+        self.apply_key();
+        Ok(())
+    }
+
+    /// Sets the level.
+    pub(crate) fn set_level(&self, level: Option<Level>) {
+        self.with(|inner| {
+            inner.level = level;
+            self.apply(inner);
+        });
+    }
+
+    /// Sets what full rings do.
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.with(|_| self.discard.store(u8::from(mode == Mode::Discard), Relaxed));
+    }
+
+    /// Sets the budget of one ring. A ring that holds more gives its oldest pages back.
+    pub(crate) fn set_ring_kb(&self, kb: u32) -> Result {
+        if !RING_KB.contains(&kb) {
+            return Err(EINVAL);
+        }
+        self.with(|inner| {
+            inner.ring_kb = kb;
+            self.max_bytes.store(kb * 1024, Relaxed);
+            if let Some((memory, _)) = &inner.memory {
+                memory.cut_to(kb * 1024);
+            }
+        });
+        Ok(())
+    }
+
+    /// Sets the budget of all rings: adds pages, or takes them from those that hold the most.
+    ///
+    /// `ENOSPC` beyond the limit for all components; `EBUSY` if what live rings write to just now
+    /// is more than the new budget.
+    pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
+        if !SIZE_KB.contains(&kb) {
+            return Err(EINVAL);
+        }
+        // What goes is freed when the lock is no longer held.
+        let (result, _doomed) = self.with(|inner| {
+            let mut doomed = Doomed::none();
+            let mut result = Ok(());
+            if let Some((memory, owned)) = &mut inner.memory {
+                let bytes = kb as usize * 1024;
+                if kb < inner.size_kb {
+                    match memory.lower(owned, bytes) {
+                        Ok(more) => doomed = more,
+                        Err(e) => result = Err(e),
+                    }
+                } else {
+                    result = memory.raise(owned, bytes);
+                }
+            }
+            if result.is_ok() {
+                inner.size_kb = kb;
+            }
+            (result, doomed)
+        });
+        (events().memory)();
+        result
+    }
+
+    /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
+    /// all components is lowered. Takes as much as can be had.
+    pub(crate) fn shrink(&self, part: usize, whole: usize) -> Doomed {
+        self.with(|inner| {
+            let Some((memory, owned)) = &mut inner.memory else {
+                return Doomed::none();
+            };
+            let bytes = memory.bytes() * part / whole.max(1);
+            // What the current pages of live rings need stays.
+            let bytes = bytes.max(memory.least_bytes(owned));
+            memory
+                .shrink_to(owned, bytes)
+                .unwrap_or_else(|_| Doomed::none())
+        })
+    }
+
+    /// Pages that it can spare; none where that can't be told without waiting. For reclaim.
+    pub(crate) fn spare_pages(&self, short: bool) -> u32 {
+        let inner = self.inner.try_lock();
+        let memory = inner.as_ref().and_then(|inner| inner.memory());
+        memory.map_or(0, |(memory, owned)| memory.spare_pages(owned, short))
+    }
+
+    /// Gives up to so many pages to the machine, without waiting; returns how many. For reclaim.
+    pub(crate) fn give_pages(&self, pages: u32, short: bool) -> u32 {
+        let Some(mut inner) = self.inner.try_lock() else {
+            return 0;
+        };
+        match &mut inner.memory {
+            Some((memory, owned)) => memory.give_pages(owned, pages, short),
+            None => 0,
+        }
+    }
+
+    /// Looks after the memory, now and then. True: much is being used.
+    pub(crate) fn tend(&self) -> bool {
+        let (busy, wants) = self.with(|inner| {
+            if !inner.enabled || !inner.attached() {
+                return (false, false);
+            }
+            if let Some((memory, owned)) = &mut inner.memory {
+                return (memory.tend(owned), false);
+            }
+            inner.waited = inner.waited.wrapping_add(1);
+            (false, inner.waited % RETRY == 0)
+        });
+        if wants {
+            // Not for long, or it is tried again.
+            return self.enable(false).is_ok();
+        }
+        busy
+    }
+
+    /// Forgets all that was logged so far.
+    ///
+    /// While the component logs, its writers go on undisturbed: what they have written is hidden
+    /// from readers, and rings of ended tasks are freed. While it is off or detached, all its
+    /// memory is freed, and its counts start again. That waits, without a lock, for log calls that
+    /// run; nobody else does.
+    pub(crate) fn clear(&self) -> Result {
+        let mut marks = KVVec::new();
+        let old = loop {
+            let result = self.with(|inner| {
+                if inner.enabled && inner.attached() {
+                    self.hide(inner, &mut marks).map(|()| None)
+                } else {
+                    Ok(self.take_out(inner))
+                }
+            });
+            match result {
+                Ok(old) => break old,
+                Err(rings) => marks.reserve(rings, GFP_KERNEL)?,
+            }
+        };
+        if let Some(old) = old {
+            self.free(old);
+        }
+        Ok(())
+    }
+
+    /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
+    /// it. The component is off, or nobody can log to it.
+    fn take_out(&self, inner: &mut Inner) -> Option<Made> {
+        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
+        if let Some(raw) = unsafe { inner.raw.as_ref() } {
+            // SAFETY: It is switched off.
+            let switch = unsafe { raw.switch() };
+            switch.percpu.store(ptr::null_mut(), Relaxed);
+        }
+        {
+            let _guard = glue::lock_tls();
+            self.memory.store(ptr::null_mut(), Relaxed);
+        }
+        // They are of rings that are gone.
+        inner.marks.clear();
+        inner.cleared = Loose::default();
+        for n in &self.lost {
+            n.store(0, Relaxed);
+        }
+        let old = inner.memory.take()?;
+        inner.clearing = true;
+        inner.generation = inner.generation.wrapping_add(1);
+        Some(old)
+    }
+
+    /// Frees memory that was taken out, when nobody uses it any more, and switches the component on
+    /// where that was wanted meanwhile.
+    fn free(&self, old: Made) {
+        glue::quiesce();
+        // Whoever was about to log has told his table of his ring by now.
+        (events().forget)(self.slot);
+        drop(old);
+        self.with(|inner| inner.clearing = false);
+        self.start();
+    }
+
+    /// Hides from readers what is in the rings. `marks` is where to note that; `Err`: it has no
+    /// room for so many rings. What comes back in it is to be dropped.
+    fn hide(&self, inner: &mut Inner, marks: &mut KVVec<Mark>) -> Result<(), usize> {
+        let Some((memory, owned)) = &inner.memory else {
+            inner.cleared = self.all_loose(inner);
+            return Ok(());
+        };
+        if marks.capacity() < owned.rings_end() as usize {
+            return Err(owned.rings_end() as usize);
+        }
+        memory.pool.drain_retired(&memory.store);
+        for id in 0..owned.rings_end() {
+            let Some(ring) = memory.store.ring(id) else {
+                continue;
+            };
+            if ring.pages() == 0 {
+                continue;
+            }
+            // A ring that changes all the time is tried again a few times; its writer is fast
+            // only for so long.
+            let mark = (0..1000).find_map(|_| {
+                let told = ring.info()?.told;
+                let (seq, end, records) = ring.position()?;
+                let info = ring.info()?;
+                (info.told == told && info.state == RingState::Live).then_some(Mark {
+                    ring: id,
+                    seq,
+                    end,
+                    records,
+                    told,
+                })
+            });
+            if let Some(mark) = mark {
+                // There is room, as was seen to.
+                let _ = marks.push_within_capacity(mark);
+                memory.set_cleared(id, mark.seq, mark.end);
+            }
+        }
+        mem::swap(&mut inner.marks, marks);
+        inner.cleared = self.all_loose(inner);
+        Ok(())
+    }
+}

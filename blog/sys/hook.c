@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The built-in part of BLog: the hook that free_task() calls for a task that
+ * owns rings, and that for a crash. The logger itself may be a module, so it
+ * registers its function here when it is ready and takes it back before it
+ * goes. At a crash there is nothing to call: what is done then is built in.
+ *
+ * Nothing here looks at what tsk->blog_tls points to, and nothing here is on a
+ * logging path.
+ */
+
+#include <linux/blog.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/fs.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+#include <linux/vmcore_info.h>
+
+#include "glue.h"
+
+/* User mode Linux has the x86 configuration symbols, but not its hardware. */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#include <asm/tsc.h>
+#define blog_tsc()	rdtsc()
+#else
+#define blog_tsc()	0
+#endif
+
+static void (__rcu *blog_task_hook)(struct task_struct *tsk);
+
+/* Serialises registration; readers of blog_task_hook use RCU. */
+static DEFINE_MUTEX(blog_task_hook_lock);
+
+/**
+ * __blog_task_free - hand a dying task's rings to the logger
+ * @tsk: task whose last reference is gone, with rings
+ *
+ * Called by free_task() in any context that frees a task, softirq included.
+ * Without a registered hook there is nobody left who owns the rings, and the
+ * pointer is only forgotten.
+ */
+void __blog_task_free(struct task_struct *tsk)
+{
+	void (*hook)(struct task_struct *tsk);
+
+	rcu_read_lock();
+	hook = rcu_dereference(blog_task_hook);
+	if (hook)
+		hook(tsk);
+	rcu_read_unlock();
+	blog_task_init(tsk);
+}
+
+/**
+ * blog_register_task_hook - ask to be called for each dying task with rings
+ * @fn: called under rcu_read_lock(), must not sleep
+ *
+ * Return: 0, or -EBUSY if a hook is registered already.
+ */
+int blog_register_task_hook(void (*fn)(struct task_struct *tsk))
+{
+	int ret = 0;
+
+	mutex_lock(&blog_task_hook_lock);
+	if (rcu_access_pointer(blog_task_hook))
+		ret = -EBUSY;
+	else
+		rcu_assign_pointer(blog_task_hook, fn);
+	mutex_unlock(&blog_task_hook_lock);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(blog_register_task_hook);
+
+/**
+ * blog_unregister_task_hook - take the hook back
+ *
+ * When this returns, the hook isn't running on any CPU and won't be called
+ * again. Tasks may still carry a blog_tls: the caller clears them all before
+ * its memory goes, also those that have left the task list but that somebody
+ * still holds a reference to.
+ */
+void blog_unregister_task_hook(void)
+{
+	mutex_lock(&blog_task_hook_lock);
+	RCU_INIT_POINTER(blog_task_hook, NULL);
+	mutex_unlock(&blog_task_hook_lock);
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(blog_unregister_task_hook);
+
+/**
+ * blog_vmcoreinfo_setup - name the root to crash tools
+ *
+ * Called where VMCOREINFO is made.
+ */
+void __init blog_vmcoreinfo_setup(void)
+{
+	/* Without it, nobody calls this. */
+	if (IS_ENABLED(CONFIG_VMCORE_INFO))
+		VMCOREINFO_SYMBOL(blog_root);
+}
+
+/**
+ * blog_may_see_addresses - whether kernel addresses are for who opened a file
+ * @file: the file
+ *
+ * By the rule of /proc/kallsyms: kptr_restrict, and CAP_SYSLOG when it was
+ * opened.
+ */
+bool blog_may_see_addresses(const struct file *file)
+{
+	return kallsyms_show_value(file->f_cred);
+}
+EXPORT_SYMBOL_GPL(blog_may_see_addresses);
+
+/**
+ * blog_crash - the machine is about to stop
+ *
+ * From here on, rings keep what they have, and crash tools can tell when this
+ * was. The first call counts. Any context, NMI included; takes no lock.
+ *
+ * Two ways lead here. A panic notifier, for all that comes after panic(): a
+ * hypervisor that dumps the guest, pstore, a kdump kernel that is started after
+ * the notifiers (crash_kexec_post_notifiers). And crash_save_vmcoreinfo(),
+ * because by default a kdump kernel is started before any notifier, by an oops
+ * even without panic(): there, other CPUs are stopped right after. It saves its
+ * note first: without that there is no dump, whatever became of the log.
+ */
+void blog_crash(void)
+{
+	u64 tsc = blog_tsc();
+
+	/* In rust/kernel/blog/root.rs, which is built in, too. */
+	blog_root_freeze(tsc, ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
+			 ktime_get_real_fast_ns(), raw_smp_processor_id(), current);
+}
+
+static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)
+{
+	blog_crash();
+	return NOTIFY_DONE;
+}
+
+/* Before all others: they may log. */
+static struct notifier_block blog_panic_nb = {
+	.notifier_call = blog_panic,
+	.priority = INT_MAX,
+};
+
+static int __init blog_hook_init(void)
+{
+	return atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
+}
+core_initcall(blog_hook_init);

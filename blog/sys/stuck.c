@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Notices when the kernel reports a task as stuck, and tells crash/stuck.rs.
+ *
+ * The detectors know nothing of BLog; tracepoints say what they do. Hung tasks
+ * have one, in front of each report. Soft lockups have none, so their report is
+ * recognised by its first line as it is printed: in a timer interrupt over the
+ * task that is stuck. In there nothing more can be printed, but an interrupt of
+ * our own comes as soon as that one is over, and so behind the report; if it
+ * still finds the same task, that is named. Where the report ends in a panic it
+ * never comes: the dump says more. So it does of hard lockups, which are found in
+ * an NMI.
+ *
+ * Without CONFIG_TRACEPOINTS nothing is noticed.
+ */
+
+#include <linux/atomic.h>
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "glue.h"
+
+#ifdef CONFIG_TRACEPOINTS
+
+/* As many as the kernel makes of its own, without kernel.hung_task_warnings. */
+static atomic_t blog_hung_lines = ATOMIC_INIT(10);
+
+static void blog_hung(void *unused, struct task_struct *tsk)
+{
+	if (tsk->blog_tls != &blog_no_rings && atomic_dec_if_positive(&blog_hung_lines) >= 0)
+		blog_task_stuck(tsk);
+}
+
+static DEFINE_PER_CPU(struct task_struct *, blog_locked_up);
+
+static void blog_locked_up_fn(struct irq_work *work)
+{
+	if (current == __this_cpu_read(blog_locked_up) && current->blog_tls != &blog_no_rings)
+		blog_task_stuck(current);
+}
+
+static DEFINE_PER_CPU(struct irq_work, blog_locked_up_work) = IRQ_WORK_INIT_HARD(blog_locked_up_fn);
+
+/* Each line of the kernel's log: any context, NMI included, interrupts off. */
+static void blog_printed(void *unused, const char *text, size_t len)
+{
+	static const char lockup[] = "watchdog: BUG: soft lockup";
+
+	if (len < sizeof(lockup) || memcmp(text, lockup, sizeof(lockup) - 1))
+		return;
+	__this_cpu_write(blog_locked_up, current);
+	irq_work_queue(this_cpu_ptr(&blog_locked_up_work));
+}
+
+/* By name: not all tracepoints are exported. */
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} blog_detectors[] = {
+	{ "sched_process_hang", blog_hung },
+	{ "console", blog_printed },
+};
+
+static void blog_find_detector(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++)
+		if (!strcmp(tp->name, blog_detectors[i].name))
+			blog_detectors[i].tp = tp;
+}
+
+/* From now on blog_task_stuck() is called. */
+void blog_start_detectors(void)
+{
+	unsigned int i;
+
+	for_each_kernel_tracepoint(blog_find_detector, NULL);
+	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++) {
+		struct tracepoint *tp = blog_detectors[i].tp;
+
+		if (tp && tracepoint_probe_register(tp, blog_detectors[i].probe, NULL))
+			blog_detectors[i].tp = NULL;
+	}
+}
+
+/* Not any more; on return no call runs. */
+void blog_stop_detectors(void)
+{
+	unsigned int i;
+	int cpu;
+
+	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++)
+		if (blog_detectors[i].tp)
+			tracepoint_probe_unregister(blog_detectors[i].tp,
+						    blog_detectors[i].probe, NULL);
+	tracepoint_synchronize_unregister();
+	for_each_possible_cpu(cpu)
+		irq_work_sync(per_cpu_ptr(&blog_locked_up_work, cpu));
+}
+
+#else
+
+void blog_start_detectors(void)
+{
+}
+
+void blog_stop_detectors(void)
+{
+}
+
+#endif

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands behind a log call: its slow path, the tables of tasks, and who adds memory.
+
+mod epochs;
+pub(crate) mod slow;
+pub(crate) mod tables;
+pub(crate) mod worker;

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The slow path of a log call: what a driver's inlined code calls when it has no ring yet, or no
+//! room in its page, or interrupts itself.
+//!
+//! Runs wherever drivers log: in tasks, softirqs, hard interrupts and NMIs, with any locks held,
+//! inside the allocator or the scheduler. So nothing here locks, waits, wakes, allocates or calls
+//! anything of the kernel that can be traced; all it uses is the pool, and tables that were made
+//! before. Once in a burst it has the worker come by an `irq_work`: see `worker.rs`. A context that
+//! can't have what it needs for a ring of its own, or that is in the middle of a record already,
+//! writes into one of the component's shared rings. Only what can't be had there either is counted
+//! as a loss.
+
+use core::{
+    ptr,
+    sync::atomic::Ordering::Acquire, //
+};
+use kernel::blog::{
+    no_ring,
+    ring::{
+        Mode,
+        Owner,
+        Place,
+        Ring, //
+    },
+    root,
+    wire::record::{
+        Context,
+        Lost,
+        HEADER_SIZE, //
+    },
+    RawComponent, //
+};
+
+use crate::{
+    memory::{
+        pool::{
+            PagesOf,
+            Store, //
+        },
+        Memory, //
+    },
+    registry::{
+        inert,
+        state::State, //
+    },
+    sys::{
+        clock,
+        glue, //
+    },
+    write::{
+        tables,
+        worker, //
+    }, //
+};
+
+/// How many shared rings a log call tries before it gives up. They are only taken while somebody
+/// is writing into them, so this is for those who were preempted in there.
+const SHARED_TRIES: usize = 4;
+
+/// Finds a place for a record: see `kernel::blog::abi`.
+///
+/// # Safety
+///
+/// `raw` is valid, the caller is in [`Ring::write`], and `ring` is null or the calling context's
+/// ring in it, in which that has begun a record, at `ts` if that isn't 0.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_reserve(
+    raw: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+) -> Place {
+    // SAFETY: By this function's requirements.
+    let (place, taken) = unsafe { reserve(raw, ring, bytes, ts) };
+    if taken {
+        worker::wake();
+    }
+    place
+}
+
+/// [`blog_reserve`], and whether the worker is to be told: not of a record for which the ring had
+/// room, as it has for most where the clock isn't one that the fast path reads.
+///
+/// # Safety
+///
+/// As for [`blog_reserve`].
+unsafe fn reserve(
+    raw: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+) -> (Place, bool) {
+    // SAFETY: A ring that somebody writes to is valid.
+    let begun = unsafe { ring.as_ref() };
+    // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
+    // while anybody can log to it.
+    let state = unsafe { (*raw).switch().state.load(Acquire).cast::<State>().as_ref() };
+    // SAFETY: The caller is a log call.
+    let call = state.and_then(|state| unsafe {
+        Some(Call {
+            state,
+            memory: state.live_memory()?,
+            bytes,
+            frozen: root::frozen(),
+        })
+    });
+    let Some(call) = call else {
+        match state {
+            // SAFETY: As above.
+            Some(state) => state.count_lost(match unsafe { (*raw).threshold() } {
+                0 => Lost::Disabled,
+                _ => Lost::NoRing,
+            }),
+            None => inert::count_lost(),
+        }
+        if let Some(ring) = begun {
+            // SAFETY: The caller has begun a record in it, which isn't written.
+            unsafe { ring.end() };
+        }
+        return (Place::LOST, true);
+    };
+
+    let own = begun.or_else(|| call.ring());
+    let cause = match own {
+        // SAFETY: By this function's requirements.
+        Some(own) => match unsafe { call.own_place(own, begun.is_some(), ts) } {
+            Ok(found) => return found,
+            Err(cause) => cause,
+        },
+        None if call.frozen => Lost::Frozen,
+        None => Lost::NoRing,
+    };
+    // A ring that is full in discard mode has what it is meant to have.
+    if cause != Lost::Full {
+        if let Some(place) = call.shared_place() {
+            return (place, true);
+        }
+    }
+    match own {
+        // SAFETY: This is the ring's context.
+        Some(own) => unsafe { own.count_lost(cause, 1) },
+        None => call.state.count_lost(cause),
+    }
+    (Place::LOST, true)
+}
+
+/// Finds a place for a record and puts it there: see `kernel::blog::abi`. False: it was lost, which
+/// has been counted.
+///
+/// # Safety
+///
+/// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_put(
+    raw: *const RawComponent,
+    ring: *const Ring,
+    bytes: u32,
+    ts: u64,
+    site_shl8: u32,
+    payload: *const u8,
+) -> bool {
+    // SAFETY: By this function's requirements; and a place has room for the record.
+    unsafe {
+        let place = blog_reserve(raw, ring, bytes, ts);
+        Ring::put(place, bytes, site_shl8, |to| {
+            ptr::copy_nonoverlapping(payload, to, bytes as usize - HEADER_SIZE)
+        })
+    }
+}
+
+/// A log call that needs a place.
+struct Call<'a> {
+    state: &'a State,
+    memory: &'a Memory,
+    bytes: u32,
+    /// The machine has crashed: what is there stays, and new records go where there is room.
+    frozen: bool,
+}
+
+impl Call<'_> {
+    /// A place in the calling context's own ring, where a record may have been begun already, at
+    /// `ts` if that isn't 0; and whether anything was taken for it.
+    ///
+    /// On an error, the record has not been begun any more, and is not counted.
+    ///
+    /// # Safety
+    ///
+    /// `ring` is the calling context's ring; see [`blog_reserve`].
+    unsafe fn own_place(&self, ring: &Ring, begun: bool, ts: u64) -> Result<(Place, bool), Lost> {
+        // SAFETY: This is the ring's context.
+        if !begun && !unsafe { ring.begin() } {
+            return Err(Lost::Nested);
+        }
+        let (ts, offset) = match ts {
+            0 => {
+                let (now, offset) = clock::read();
+                (ring.not_before_last(now), offset)
+            }
+            tsc => clock::of_tsc(tsc),
+        };
+        ring.follow(offset);
+        if ring.has_room(self.bytes, ts) {
+            return Ok((Place { ring, ts }, false));
+        }
+        let mode = match self.mode() {
+            // What `clear` has hidden need not be kept.
+            Mode::Discard if !self.frozen && self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
+            mode => mode,
+        };
+        // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
+        // marked as busy; the pool is the one of all of the ring's pages.
+        match unsafe { ring.turn(&self.pages(), mode, self.state.max_bytes(), self.bytes, ts) } {
+            Ok(()) => Ok((Place { ring, ts }, true)),
+            Err(cause) => {
+                // SAFETY: It was begun, above or by the caller.
+                unsafe { ring.end() };
+                Err(if self.frozen { Lost::Frozen } else { cause })
+            }
+        }
+    }
+
+    /// A place in one of the component's shared rings.
+    fn shared_place(&self) -> Option<Place> {
+        let rings = self.memory.shared_rings();
+        let who = caller();
+        let first = who.cpu as usize;
+        (0..rings.len().min(SHARED_TRIES)).find_map(|i| {
+            // ORDERING: Relaxed would do: they are all there since the memory is known to anybody.
+            let ring = rings.get((first + i) % rings.len())?.load(Acquire);
+            // SAFETY: It is a live shared ring of this memory, or null.
+            let ring = unsafe { ring.as_ref() }?;
+            let mode = self.mode();
+            let max = self.memory.max_shared(self.state.max_bytes());
+            // SAFETY: As above; the pool is the one of all of the ring's pages.
+            let ts = unsafe {
+                ring.begin_shared(&self.pages(), mode, max, self.bytes, clock::now, &who)
+            }?;
+            self.state.count_shared();
+            Some(Place { ring, ts })
+        })
+    }
+
+    /// What full rings do.
+    fn mode(&self) -> Mode {
+        if self.frozen {
+            return Mode::Discard;
+        }
+        self.state.mode()
+    }
+
+    fn pages(&self) -> PagesOf<'_, impl Store> {
+        let (_, cpu) = glue::here();
+        // What a component keeps that discards is kept from its other rings, too.
+        let steal = self.mode() == Mode::Overwrite;
+        self.memory.pages(cpu, steal).closed(self.frozen)
+    }
+
+    /// Finds or makes the ring for the calling context.
+    fn ring(&self) -> Option<&Ring> {
+        let (context, cpu) = glue::here();
+        let place = match context {
+            Context::Task => tables::get()?.rings.get(usize::from(self.state.slot()))?,
+            _ => self.memory.percpu_ring(cpu, context)?,
+        };
+        // ORDERING: Acquire, though it was stored by this very context: costs nothing.
+        let known = place.load(Acquire);
+        if known != no_ring() {
+            // SAFETY: A ring that is kept is valid.
+            return Some(unsafe { &*known });
+        }
+        if self.frozen {
+            // There would be no page for it.
+            return None;
+        }
+        let owner = match context {
+            Context::Task => Owner {
+                cpu: u32::MAX,
+                ..caller()
+            },
+            _ => caller(),
+        };
+        // SAFETY: That is where this context's ring of this memory is kept.
+        unsafe { self.memory.ring_in(place, &owner) }
+    }
+}
+
+/// Who is logging.
+fn caller() -> Owner {
+    let (context, cpu) = glue::here();
+    let mut owner = Owner::new(context, cpu);
+    if context == Context::Task {
+        let task = glue::current();
+        // SAFETY: The current task is valid.
+        unsafe {
+            owner.pid = (*task).pid;
+            owner.tgid = (*task).tgid;
+            owner.comm = tables::comm(task);
+            owner.life = ((*task).start_time, (*task).self_exec_id);
+        }
+    }
+    owner
+}

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tasks: the tables that `task_struct::blog_tls` points to, and what happens when a task ends.
+//!
+//! A task gets its table with its first record, out of a stock that the worker fills up: a log call
+//! can't allocate. When the task is freed, the hook in `free_task()` hands its rings to their
+//! components' pools as retired ones, with the task's name and the time, and the table goes back
+//! to the stock.
+//!
+//! [`get`] is for log calls: lock-free, any context. Everything else is not, and uses the lock of
+//! the task tables ([`glue::lock_tls`]): while it is held, a table that has a task keeps it, and
+//! the task is valid.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        AtomicU32,
+        Ordering::{
+            AcqRel,
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        no_ring,
+        no_rings,
+        ring::{
+            Info,
+            Ring,
+            Tls,
+            MAX_COMPONENTS, //
+        },
+        wire::{
+            dump::{
+                self,
+                state_letter, //
+            },
+            file, //
+        }, //
+    },
+    prelude::*, //
+};
+
+use crate::{
+    memory::{
+        budget::{
+            rounded,
+            Budget,
+            Charge,
+            FLAGS, //
+        },
+        pool::stack::Stack, //
+    },
+    registry::state::State,
+    sys::{
+        clock,
+        glue,
+        sort::sort_by_key, //
+    }, //
+};
+
+/// Tables that are allocated together: about 32 KiB.
+const CHUNK: usize = 56;
+/// Most chunks: 66304 tasks with rings at a time.
+const CHUNKS: usize = 1184;
+/// The stock that there is from the start, and that the worker keeps up at least.
+const STOCK: u32 = 512;
+/// Tables take at most this part of `blog.max_kb`; but there may be [`LEAST`] of them.
+const PART: u32 = 8;
+/// See [`PART`].
+const LEAST: u32 = 2048;
+
+/// What the tables are charged to: they have no limit but that for all.
+static BUDGET: Budget = Budget::new(usize::MAX);
+
+/// All tables.
+///
+/// # Invariants
+///
+/// - `chunks[i]` is null, or points to [`CHUNK`] tables that stay until BLog is unloaded.
+/// - A table without a task is in `free`, or somebody holds its index. It has no rings.
+struct Slab {
+    chunks: [AtomicPtr<Tls>; CHUNKS],
+    free: Stack,
+    /// Tables in `free`; may be too high for a moment.
+    stock: AtomicU32,
+    /// Tables taken or wanted, in all.
+    taken: AtomicU32,
+    /// The same when the worker last came.
+    seen: AtomicU32,
+}
+
+static SLAB: Slab = Slab {
+    chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
+    free: Stack::new(),
+    stock: AtomicU32::new(0),
+    taken: AtomicU32::new(0),
+    seen: AtomicU32::new(0),
+};
+
+/// Components by slot, for the task hook; changed under the lock of the task tables.
+static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
+
+impl Slab {
+    fn table(&self, index: u32) -> Option<&'static Tls> {
+        let index = index as usize;
+        // ORDERING: Acquire pairs with the store in `refill`: the tables are initialised.
+        let chunk = self.chunks.get(index / CHUNK)?.load(Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: By the type invariants, there are `CHUNK` tables, which stay.
+        Some(unsafe { &*chunk.add(index % CHUNK) })
+    }
+
+    /// The tables as crash tools find them.
+    fn root(&self) -> dump::Table {
+        dump::Table {
+            chunks: ptr::from_ref(&self.chunks) as u64,
+            capacity: CHUNKS as u32,
+            per_chunk: CHUNK as u32,
+            stride: size_of::<Tls>() as u32,
+            reserved: 0,
+        }
+    }
+
+    /// All tables, used or not.
+    fn tables(&self) -> impl Iterator<Item = &'static Tls> + '_ {
+        (0..(CHUNK * CHUNKS) as u32).map_while(|index| self.table(index))
+    }
+
+    fn take(&self) -> Option<&'static Tls> {
+        self.taken.fetch_add(1, Relaxed);
+        let index = self.free.pop(|index| Some(&self.table(index)?.link))?;
+        self.stock.fetch_sub(1, Relaxed);
+        self.table(index)
+    }
+
+    fn put(&self, table: &Tls) {
+        self.stock.fetch_add(1, Relaxed);
+        self.free.push(
+            |index| Some(&self.table(index)?.link),
+            table.index.load(Relaxed),
+        );
+    }
+
+    /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
+    fn refill(&self) -> Result<bool> {
+        let Some((n, slot)) = self
+            .chunks
+            .iter()
+            .enumerate()
+            .find(|(_, chunk)| chunk.load(Relaxed).is_null())
+        else {
+            return Ok(false);
+        };
+        let first = (n * CHUNK) as u32;
+        let (mut tables, charge) = BUDGET.pay(rounded(CHUNK * size_of::<Tls>()), || {
+            Ok(KVVec::with_capacity(CHUNK, FLAGS)?)
+        })?;
+        for index in (first..).take(CHUNK) {
+            tables.push(Tls::new(index, no_ring()), FLAGS)?;
+        }
+        let (chunk, _, _) = tables.into_raw_parts();
+        // Until `stop`.
+        charge.keep();
+        // ORDERING: Release publishes the tables.
+        // INVARIANT: There are `CHUNK` tables, and only `stop` frees them.
+        slot.store(chunk, Release);
+        for index in (first..).take(CHUNK) {
+            if let Some(table) = self.table(index) {
+                self.put(table);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// `task_struct::blog_tls` of a task.
+///
+/// # Safety
+///
+/// `task` must be valid for `'a`.
+unsafe fn tls_of<'a>(task: *mut bindings::task_struct) -> &'a AtomicPtr<c_void> {
+    // SAFETY: By this function's requirement; only atomics access this field while BLog runs.
+    unsafe { AtomicPtr::from_ptr(&raw mut (*task).blog_tls) }
+}
+
+/// The current task's table, which it gets if it has none; `None` when there are none left.
+///
+/// Only in a task. For log calls.
+pub(crate) fn get() -> Option<&'static Tls> {
+    let task = glue::current();
+    // SAFETY: The current task is valid, and this is only used now.
+    let tls = unsafe { tls_of(task) };
+    // ORDERING: Acquire, though it was stored by this very task: costs nothing.
+    let table = tls.load(Acquire).cast::<Tls>();
+    if table != no_rings() {
+        // SAFETY: What a task points to is a table of the slab.
+        return Some(unsafe { &*table });
+    }
+    let table = SLAB.take()?;
+    // ORDERING: Release: who finds the task finds a table without rings.
+    table.task.store(task.cast(), Release);
+    let new = ptr::from_ref(table).cast_mut().cast();
+    // A log call that interrupted this one (from a kprobe, say) may have been faster.
+    match tls.compare_exchange(no_rings().cast(), new, AcqRel, Acquire) {
+        Ok(_) => Some(table),
+        Err(other) => {
+            table.task.store(ptr::null_mut(), Relaxed);
+            SLAB.put(table);
+            // SAFETY: As above.
+            Some(unsafe { &*other.cast::<Tls>() })
+        }
+    }
+}
+
+/// Fills the stock up: the worker's part. True: many tables are being taken.
+///
+/// As many are kept as were taken in the last two rounds together, should they be taken that fast
+/// again. Only called by one at a time.
+pub(crate) fn tend() -> bool {
+    let taken = SLAB.taken.load(Relaxed);
+    let recent = taken.wrapping_sub(SLAB.seen.swap(taken, Relaxed));
+    let wanted = STOCK.max(recent.saturating_mul(2));
+    let most = (glue::max_kb() / PART)
+        .saturating_mul(1024)
+        .checked_div(size_of::<Tls>() as u32)
+        .map_or(LEAST, |n| n.max(LEAST));
+    while SLAB.stock.load(Relaxed) < wanted && tables().0 < most {
+        if !matches!(SLAB.refill(), Ok(true)) {
+            // No memory now, or as many tables as may be. Who gets none writes to a shared ring.
+            break;
+        }
+    }
+    recent > 0
+}
+
+/// The tables as crash tools find them.
+pub(crate) fn root() -> dump::Table {
+    SLAB.root()
+}
+
+/// Number of tables: in all, and free.
+pub(crate) fn tables() -> (u32, u32) {
+    let chunks = SLAB.chunks.iter().filter(|c| !c.load(Relaxed).is_null());
+    ((chunks.count() * CHUNK) as u32, SLAB.stock.load(Relaxed))
+}
+
+/// Bytes of all tables.
+pub(crate) fn table_bytes() -> usize {
+    tables().0 as usize * size_of::<Tls>()
+}
+
+/// Makes a component known to the task hook.
+///
+/// # Safety
+///
+/// `state` stays valid until [`unpublish`] for its slot.
+pub(crate) unsafe fn publish(state: &State) {
+    let _guard = glue::lock_tls();
+    if let Some(slot) = STATES.get(usize::from(state.slot())) {
+        slot.store(ptr::from_ref(state).cast_mut(), Relaxed);
+    }
+}
+
+/// Undoes [`publish`].
+pub(crate) fn unpublish(slot: u8) {
+    forget(slot);
+    let _guard = glue::lock_tls();
+    if let Some(state) = STATES.get(usize::from(slot)) {
+        state.store(ptr::null_mut(), Relaxed);
+    }
+}
+
+/// Takes the rings of a component from all tasks. Nobody logs to it any more.
+pub(crate) fn forget(slot: u8) {
+    for table in SLAB.tables() {
+        // One at a time, so that interrupts are not off for long.
+        let _guard = glue::lock_tls();
+        if let Some(ring) = table.rings.get(usize::from(slot)) {
+            ring.store(no_ring(), Relaxed);
+        }
+    }
+}
+
+/// A task that has a ring.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer {
+    /// Id of the ring.
+    pub(crate) ring: u32,
+    /// The task as it is now.
+    pub(crate) task: file::Task,
+}
+
+/// Calls `f` for each task that has a ring of the component in `slot`.
+pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
+    for table in SLAB.tables() {
+        let guard = glue::lock_tls();
+        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
+        let ring = match table.rings.get(usize::from(slot)) {
+            Some(ring) => ring.load(Acquire),
+            None => no_ring(),
+        };
+        if task.is_null() || ring == no_ring() {
+            continue;
+        }
+        // SAFETY: A ring in a table is valid, and a table's task too, while the lock is held.
+        let writer = unsafe {
+            Writer {
+                ring: (*ring).id(),
+                task: facts(task),
+            }
+        };
+        drop(guard);
+        f(writer);
+    }
+}
+
+/// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
+pub(crate) fn writers(slot: u8) -> Result<KVVec<Writer>> {
+    let mut writers = KVVec::new();
+    let mut result = Ok(());
+    for_each_writer(slot, |writer| {
+        if result.is_ok() {
+            result = writers.push(writer, GFP_KERNEL);
+        }
+    });
+    result?;
+    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
+    Ok(writers)
+}
+
+/// The next task that has a ring of the component in `slot`, or of any where that is `None`.
+///
+/// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
+/// may be left out.
+pub(crate) fn next(from: &mut u32, slot: Option<u8>) -> Option<file::Task> {
+    let wanted = |n: usize| slot.is_none_or(|slot| usize::from(slot) == n);
+    while let Some(table) = SLAB.table(*from) {
+        *from += 1;
+        let _guard = glue::lock_tls();
+        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
+        let mut rings = table.rings.iter().enumerate();
+        let has = rings.any(|(n, ring)| wanted(n) && ring.load(Relaxed) != no_ring());
+        if !task.is_null() && has {
+            // SAFETY: A table's task is valid while the lock is held.
+            return Some(unsafe { facts(task) });
+        }
+    }
+    None
+}
+
+/// Calls `f` for each ring that a task has, and says what it is doing; `None`: it has no table.
+///
+/// # Safety
+///
+/// `task` is valid. Any context but NMI, and not in a log call. `f` runs with the lock of the task
+/// tables held.
+pub(crate) unsafe fn for_each_ring_of(
+    task: *mut bindings::task_struct,
+    mut f: impl FnMut(&State, &Info),
+) -> Option<file::Task> {
+    let _guard = glue::lock_tls();
+    // SAFETY: By this function's requirement.
+    let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
+    if table == no_rings() {
+        return None;
+    }
+    // SAFETY: What a task points to otherwise is a table of the slab, while the lock is held.
+    for (ring, state) in unsafe { &*table }.rings.iter().zip(&STATES) {
+        // SAFETY: A ring in a table is valid, and so are the states, while the lock is held.
+        let (ring, state) = unsafe { (ring.load(Acquire).as_ref(), state.load(Acquire).as_ref()) };
+        if let (Some(state), Some(info)) = (state, ring.and_then(Ring::info)) {
+            f(state, &info);
+        }
+    }
+    // SAFETY: By this function's requirement.
+    Some(unsafe { facts(task) })
+}
+
+/// What a task is doing. It may do something else by now.
+///
+/// # Safety
+///
+/// `task` must be valid.
+unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
+    // SAFETY: By this function's requirement.
+    let (state, exit_state, flags, on_cpu, pid, tgid, comm) = unsafe {
+        (
+            (&raw const (*task).__state).read_volatile(),
+            (&raw const (*task).exit_state).read_volatile(),
+            (&raw const (*task).flags).read_volatile(),
+            (&raw const (*task).on_cpu).read_volatile(),
+            (*task).pid,
+            (*task).tgid,
+            comm(task),
+        )
+    };
+    let kernel = match flags & bindings::PF_KTHREAD {
+        0 => 0,
+        _ => file::TASK_KERNEL,
+    };
+    let running = match on_cpu {
+        0 => 0,
+        _ => file::TASK_RUNNING,
+    };
+    file::Task {
+        pid,
+        tgid,
+        comm,
+        state: state_letter(state, exit_state as u32),
+        flags: kernel | running,
+        reserved: 0,
+        // SAFETY: As above.
+        cpu: unsafe { cpu_of(task) },
+    }
+}
+
+/// The CPU that a task runs on, or ran on last.
+///
+/// # Safety
+///
+/// `task` must be valid.
+#[cfg(any(CONFIG_SMP, CONFIG_UML))]
+unsafe fn cpu_of(task: *const bindings::task_struct) -> u32 {
+    // SAFETY: By this function's requirement.
+    unsafe { (&raw const (*task).thread_info.cpu).read_volatile() }
+}
+
+/// The CPU that a task runs on: there is only one.
+///
+/// # Safety
+///
+/// None.
+#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
+unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
+    0
+}
+
+/// A task's name. It may be torn while the task changes it.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
+    // SAFETY: By this function's requirement.
+    let mut comm = unsafe { (&raw const (*task).comm).cast::<[u8; 16]>().read_volatile() };
+    comm[15] = 0;
+    comm
+}
+
+/// Called by `free_task()`, with the last reference to `task` gone: its rings retire.
+///
+/// In any context that frees a task, softirq included.
+///
+/// # Safety
+///
+/// `task` is valid, and will not run again.
+unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
+    let guard = glue::lock_tls();
+    // SAFETY: The task is valid by this function's requirement.
+    let table = unsafe { tls_of(task) }.swap(no_rings().cast(), Acquire);
+    if table == no_rings().cast() {
+        return;
+    }
+    // SAFETY: What a task points to otherwise is a table of the slab.
+    let table = unsafe { &*table.cast::<Tls>() };
+    // SAFETY: As above.
+    let comm = unsafe { comm(task) };
+    let now = clock::now();
+    for (ring, state) in table.rings.iter().zip(&STATES) {
+        let ring = ring.swap(no_ring(), Acquire);
+        if ring == no_ring() {
+            continue;
+        }
+        // SAFETY: A ring in a table is valid, and so are the states and their memory, while the
+        // lock is held. The ring's task is gone, so it has no writer any more.
+        unsafe { retire(&*ring, state.load(Acquire).as_ref(), comm, now) };
+    }
+    table.task.store(ptr::null_mut(), Relaxed);
+    drop(guard);
+    SLAB.put(table);
+}
+
+/// Hands a ring to its component's pool.
+///
+/// # Safety
+///
+/// `ring` is a ring of `state`'s memory, has no writer any more, and is in no table. The lock of
+/// the task tables is held.
+unsafe fn retire(ring: &Ring, state: Option<&State>, comm: [u8; 16], now: u64) {
+    // SAFETY: The lock is held by this function's requirement.
+    let Some(memory) = state.and_then(|state| unsafe { state.live_memory() }) else {
+        return;
+    };
+    // SAFETY: By this function's requirement.
+    unsafe { ring.retire(comm, now) };
+    memory.pool.retire(&memory.store, ring.id());
+}
+
+/// Registers the task hook.
+pub(crate) fn init() -> Result {
+    // SAFETY: `stop` unregisters it before this code goes.
+    unsafe { glue::register_task_hook(free_hook) }
+}
+
+/// Takes all tables from all tasks, and frees them. Nobody logs any more.
+pub(crate) fn stop() {
+    for table in SLAB.tables() {
+        // The hook is still there, so under the lock a table's task is valid. When the hook comes
+        // for it later, it finds no table.
+        let _guard = glue::lock_tls();
+        let task = table.task.swap(ptr::null_mut(), Acquire);
+        if !task.is_null() {
+            // SAFETY: See above.
+            unsafe { tls_of(task.cast()) }.store(no_rings().cast(), Relaxed);
+        }
+    }
+    glue::unregister_task_hook();
+    for chunk in &SLAB.chunks {
+        let chunk = chunk.swap(ptr::null_mut(), Relaxed);
+        if !chunk.is_null() {
+            // SAFETY: `refill` made it from a vector of this type with these numbers, and no task
+            // knows it any more.
+            drop(unsafe { KVVec::<Tls>::from_raw_parts(chunk, CHUNK, CHUNK) });
+            drop(Charge::of(rounded(CHUNK * size_of::<Tls>())));
+        }
+    }
+}

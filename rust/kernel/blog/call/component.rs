@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Components: what a driver logs to.
+//!
+//! A static component is declared by `blog_component!`; [`Instance`] is one that is made at run
+//! time, for a mount or a device. Both are a [`RawComponent`], which `blog/` fills in when it
+//! attaches the component, and which the fast path reads. Nothing here allocates rings or pages,
+//! and nothing runs when a static component's module is loaded: `blog/` finds it by its section.
+
+#[cfg(CONFIG_JUMP_LABEL)]
+use core::cell::UnsafeCell;
+use core::{
+    ffi::{
+        c_char,
+        c_void, //
+    },
+    ptr::{
+        self,
+        NonNull, //
+    },
+    sync::atomic::{
+        AtomicPtr,
+        AtomicU32,
+        AtomicU8,
+        Ordering::Relaxed, //
+    }, //
+};
+
+use super::super::{
+    abi,
+    ring::{
+        Mode,
+        Ring, //
+    },
+    wire::record::Level, //
+};
+use crate::{
+    alloc::KBox,
+    error::from_err_ptr,
+    prelude::*,
+    str::CStr,
+    sync::Arc,
+    task::might_sleep, //
+};
+
+/// Nothing, on architectures without jump labels.
+#[cfg(not(CONFIG_JUMP_LABEL))]
+#[doc(hidden)]
+pub type StaticKey = ();
+
+/// The static key of a component: a patched branch in front of each call. The C side changes it
+/// while others run.
+#[cfg(CONFIG_JUMP_LABEL)]
+#[doc(hidden)]
+#[repr(transparent)]
+pub struct StaticKey(UnsafeCell<crate::bindings::static_key_false>);
+
+#[cfg(CONFIG_JUMP_LABEL)]
+impl StaticKey {
+    /// Where it is.
+    pub const fn get(&self) -> *mut crate::bindings::static_key_false {
+        self.0.get()
+    }
+}
+
+/// How a component starts; all of it can be changed at run time through its control files.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::blog::{Config, Level, Mode};
+///
+/// const SMALL: Config = Config::new()
+///     .size_kb(128)
+///     .ring_kb(16)
+///     .level(Level::Debug)
+///     .mode(Mode::Discard);
+/// ```
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Config {
+    /// The component's name, NUL terminated. Null in a [`Config`] that is in no component.
+    name: *const c_char,
+    start: Start,
+}
+
+/// What a [`Config`] says, for `blog/`.
+#[doc(hidden)]
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// Limit of all rings together, in KiB.
+    pub size_kb: u32,
+    /// Limit of one ring, in KiB.
+    pub ring_kb: u32,
+    /// The least important level that is logged.
+    pub level: Level,
+    /// What full rings do.
+    pub mode: Mode,
+    /// Whether the component logs from the start.
+    pub enabled: bool,
+}
+
+impl Config {
+    /// 1 MiB in all, 64 KiB a ring, level [`Level::Info`], overwriting, enabled.
+    pub const fn new() -> Self {
+        Self {
+            name: ptr::null(),
+            start: Start {
+                size_kb: 1024,
+                ring_kb: 64,
+                level: Level::Info,
+                mode: Mode::Overwrite,
+                enabled: true,
+            },
+        }
+    }
+
+    /// Sets the limit of all rings together, in KiB.
+    pub const fn size_kb(mut self, size_kb: u32) -> Self {
+        self.start.size_kb = size_kb;
+        self
+    }
+
+    /// Sets the limit of one ring, in KiB.
+    pub const fn ring_kb(mut self, ring_kb: u32) -> Self {
+        self.start.ring_kb = ring_kb;
+        self
+    }
+
+    /// Sets the least important level that is logged.
+    pub const fn level(mut self, level: Level) -> Self {
+        self.start.level = level;
+        self
+    }
+
+    /// Sets what full rings do.
+    pub const fn mode(mut self, mode: Mode) -> Self {
+        self.start.mode = mode;
+        self
+    }
+
+    /// Sets whether the component logs from the start.
+    pub const fn enabled(mut self, enabled: bool) -> Self {
+        self.start.enabled = enabled;
+        self
+    }
+
+    /// Sets the name.
+    #[doc(hidden)]
+    pub const fn name(mut self, name: &'static CStr) -> Self {
+        self.name = name.to_bytes_with_nul().as_ptr().cast();
+        self
+    }
+
+    /// What it says.
+    #[doc(hidden)]
+    pub const fn start(&self) -> &Start {
+        &self.start
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A component in memory. The C side calls it `struct blog_component`.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::{Config, RawComponent};
+/// // `blog_component!` makes one, and `blog/` switches it on.
+/// static DISK: RawComponent = RawComponent::new(Config::new().name(c"disk"));
+///
+/// assert_eq!(DISK.threshold(), 0);
+/// ```
+///
+/// # Invariants
+///
+/// - `switch.slot` is less than [`MAX_COMPONENTS`](super::super::ring::MAX_COMPONENTS). While
+///   `threshold` is not 0, it is the component's index into each task's rings, `percpu` is null or
+///   points to three ring pointers for each possible CPU, and `state` is null, or points to what
+///   `blog/` knows of it.
+/// - `config.name` is null or outlives the component.
+#[repr(C)]
+pub struct RawComponent {
+    switch: Switch,
+    config: Config,
+    /// Enabled while `threshold` is not 0, for static components where there are jump labels.
+    #[doc(hidden)]
+    pub key: StaticKey,
+}
+
+/// What `blog/` stores into a component.
+#[doc(hidden)]
+#[repr(C)]
+pub struct Switch {
+    /// 0: off. Else a site logs if its gate is at most this: one more than the level.
+    pub threshold: AtomicU8,
+    /// Index into [`Tls::rings`](super::super::ring::Tls::rings).
+    pub slot: AtomicU32,
+    /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null where there is none yet.
+    ///
+    /// [`Context::percpu_index`]: super::super::wire::record::Context::percpu_index
+    pub percpu: AtomicPtr<AtomicPtr<Ring>>,
+    /// For `blog/`.
+    pub state: AtomicPtr<c_void>,
+}
+
+// SAFETY: What is shared and changes is atomic, or the C side's static key; `config` is constant,
+// and its name outlives the component.
+unsafe impl Sync for RawComponent {}
+
+// SAFETY: As for `Sync`: it belongs to no thread.
+unsafe impl Send for RawComponent {}
+
+impl RawComponent {
+    /// A component that is off and that `blog/` does not know yet.
+    pub const fn new(config: Config) -> Self {
+        Self {
+            switch: Switch {
+                threshold: AtomicU8::new(0),
+                slot: AtomicU32::new(0),
+                percpu: AtomicPtr::new(ptr::null_mut()),
+                state: AtomicPtr::new(ptr::null_mut()),
+            },
+            config,
+            // SAFETY: All zeros is a `static_key_false` that is off and has no entries, or `()`.
+            key: unsafe { core::mem::zeroed() },
+        }
+    }
+
+    /// What `blog/` stores to.
+    ///
+    /// # Safety
+    ///
+    /// Whoever stores there keeps this type's invariants, and knows that nobody else stores.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub const unsafe fn switch(&self) -> &Switch {
+        &self.switch
+    }
+
+    /// How the component starts.
+    #[doc(hidden)]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The component's name; `None` where it was made without one.
+    #[doc(hidden)]
+    pub fn name(&self) -> Option<&CStr> {
+        // SAFETY: By the type invariants, the name is a C string, or null.
+        (!self.config.name.is_null()).then(|| unsafe { CStr::from_ptr(self.config.name) })
+    }
+
+    /// The threshold, as READ_ONCE() loads it. An atomic load would do, but LLVM makes an
+    /// instruction of its own of one, where it makes this an operand of the comparison.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn threshold(&self) -> u8 {
+        // SAFETY: A reference is valid. What `blog/` may store meanwhile is one byte, by one
+        // instruction, which the kernel's memory model allows.
+        unsafe { self.switch.threshold.as_ptr().read_volatile() }
+    }
+
+    /// Index into a task's rings.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[inline(always)]
+    pub(super) fn slot(&self) -> usize {
+        self.switch.slot.load(Relaxed) as usize
+    }
+
+    /// Rings of interrupt contexts, of all CPUs.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[inline(always)]
+    pub(super) fn percpu(&self) -> *mut AtomicPtr<Ring> {
+        // ORDERING: Acquire pairs with the release store that made the table, whose address this
+        // is.
+        self.switch
+            .percpu
+            .load(core::sync::atomic::Ordering::Acquire)
+    }
+}
+
+/// What `blog_log!` can log to: a static component, an [`Instance`], or a pointer to one.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::prelude::*;
+/// use kernel::blog::{
+///     blog_component,
+///     blog_info,
+///     Component, //
+/// };
+///
+/// blog_component! { FS, name: "component_fs", enabled: false }
+///
+/// /// For the module as a whole, and for each mount.
+/// fn mounted(log: &impl Component, id: u32) {
+///     blog_info!(log, "mount {id}");
+/// }
+/// # mounted(&FS, 1);
+/// ```
+///
+/// # Safety
+///
+/// Where [`Self::is_on`] returns true, [`Self::raw`] is a component that `blog/` has switched on,
+/// and that it keeps, with all that it leads to, at least as long as the reference lives by which
+/// these were called. Both speak of the same one always.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a BLog component",
+    label = "expected a component",
+    note = "declare one with `blog_component!`, or make an `Instance`"
+)]
+pub unsafe trait Component {
+    /// Whether anything is logged to the component at all. For a static component on x86 this is
+    /// a branch that is patched, and costs a no-op while the component is off.
+    fn is_on(&self) -> bool;
+
+    /// The component in memory.
+    fn raw(&self) -> &RawComponent;
+}
+
+macro_rules! impl_pointer {
+    ($($ty:ty),*) => {$(
+        // SAFETY: Says what `T` says, which this keeps.
+        unsafe impl<T: Component + ?Sized> Component for $ty {
+            #[inline(always)]
+            fn is_on(&self) -> bool {
+                (**self).is_on()
+            }
+
+            #[inline(always)]
+            fn raw(&self) -> &RawComponent {
+                (**self).raw()
+            }
+        }
+    )*};
+}
+
+impl_pointer!(&T, Arc<T>, KBox<T>);
+
+/// Whether the component is on, as its memory says.
+#[doc(hidden)]
+#[inline(always)]
+pub fn is_on(component: &RawComponent) -> bool {
+    component.switch.threshold.load(Relaxed) != 0
+}
+
+/// What is in section `.blog_components`: where static components are.
+///
+/// An atomic, though nobody stores to it: with any relocation model, it is in writable data then,
+/// as the symbols around the section are. An assembler keeps data of other kinds apart.
+#[doc(hidden)]
+#[repr(transparent)]
+pub struct Pointer(#[allow(dead_code)] AtomicPtr<RawComponent>);
+
+impl Pointer {
+    /// Points to a component.
+    pub const fn new(component: &'static RawComponent) -> Self {
+        Self(AtomicPtr::new(ptr::from_ref(component).cast_mut()))
+    }
+}
+
+/// What stands for a component of a crate that can't reach the logger: never on.
+static OFF: RawComponent = RawComponent::new(Config::new());
+
+/// A component that is made at run time: one for each mount, or each device. It has rings and
+/// files of its own, and is gone when it is dropped.
+///
+/// Made by `instance()` of a static component.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::prelude::*;
+/// use kernel::blog::{
+///     blog_component,
+///     blog_info,
+///     Config,
+///     Instance, //
+/// };
+///
+/// blog_component! { FS, name: "instance_fs", enabled: false }
+///
+/// fn mount(dev: &CStr) -> Result<Instance> {
+///     let log = FS.instance_with(dev, Config::new().ring_kb(16))?;
+///     blog_info!(log, "mounted {dev}");
+///     Ok(log)
+/// }
+/// ```
+///
+/// # Where it may be made and dropped
+///
+/// In process context, where one may sleep. Making it allocates, and may wait a moment. Dropping it
+/// does neither, so it may be done under locks that are taken to free memory; files and rings go
+/// soon after.
+///
+/// # Invariants
+///
+/// `raw` is valid. If `unregister` is not `None`, then `raw` is registered, and calling it undoes
+/// that.
+pub struct Instance {
+    raw: NonNull<RawComponent>,
+    unregister: Option<unsafe extern "C" fn(*const RawComponent)>,
+}
+
+// SAFETY: It belongs to no thread, and a `RawComponent` is `Sync`.
+unsafe impl Send for Instance {}
+
+// SAFETY: As above.
+unsafe impl Sync for Instance {}
+
+impl Instance {
+    /// Makes a component of this name. `LINKED` says whether the calling crate can reach the
+    /// logger; if not, the component is never on.
+    ///
+    /// Call `instance()` of a static component instead: it knows.
+    #[doc(hidden)]
+    #[inline]
+    pub fn new<const LINKED: bool>(name: &CStr, config: Config) -> Result<Self> {
+        if !LINKED {
+            // INVARIANT: A static is valid.
+            return Ok(Self {
+                raw: NonNull::from(&OFF),
+                unregister: None,
+            });
+        }
+        // SAFETY: Both are valid.
+        let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config) };
+        let raw = from_err_ptr(raw.cast_mut())?;
+        // INVARIANT: It was just registered, and stays until it is unregistered.
+        Ok(Self {
+            raw: NonNull::new(raw).ok_or(EINVAL)?,
+            unregister: Some(abi::blog_component_unregister),
+        })
+    }
+}
+
+// SAFETY: `blog/` switches a component on that is registered, and keeps it until `drop`.
+unsafe impl Component for Instance {
+    #[inline(always)]
+    fn is_on(&self) -> bool {
+        is_on(self.raw())
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &RawComponent {
+        // SAFETY: By the type invariants.
+        unsafe { self.raw.as_ref() }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        might_sleep();
+        if let Some(unregister) = self.unregister {
+            // SAFETY: By the type invariants, `raw` is registered. Nobody logs to it any more:
+            // that needs a reference.
+            unsafe { unregister(self.raw.as_ptr()) };
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which ring is the caller's: that of the task, or of this CPU's interrupt context.
+//!
+//! Called from the fast path, in any context but `noinstr` code. It takes no lock, disables
+//! nothing, and calls nothing that can be traced.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{
+            Acquire,
+            Relaxed, //
+        }, //
+    }, //
+};
+
+use super::super::{
+    ring::{
+        PageHeader,
+        Ring,
+        Tls,
+        MAX_COMPONENTS, //
+    },
+    wire::record::Context, //
+};
+use super::component::RawComponent;
+use crate::bindings;
+
+/// What stands for the ring of a context that has none: see [`Ring::none`].
+///
+/// Tables have it in place of null, so that the fast path need not test for that.
+// SAFETY: The header is a static, to which nobody stores.
+pub(in super::super) static NO_RING: Ring = unsafe { Ring::none((&raw const NO_PAGE).cast_mut()) };
+
+/// A page without room. Nobody stores there.
+static NO_PAGE: PageHeader = PageHeader::empty();
+
+/// What `task_struct::blog_tls` points to in a task that has no rings. The C side knows it by this
+/// name.
+#[allow(missing_docs, non_upper_case_globals)]
+#[no_mangle]
+pub(in super::super) static blog_no_rings: Tls =
+    Tls::new(u32::MAX, (&raw const NO_RING).cast_mut());
+
+/// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
+/// interrupt, or while softirqs are served.
+#[cfg(not(CONFIG_UML))]
+const INTERRUPT: u32 =
+    bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
+
+/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
+#[cfg(not(CONFIG_UML))]
+#[inline(always)]
+pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
+    // SAFETY: Reads this CPU's preemption count, in one instruction.
+    unsafe {
+        core::arch::asm!(
+            "testl ${mask}, %gs:__preempt_count(%rip)",
+            "jnz {interrupt}",
+            mask = const INTERRUPT as i32,
+            interrupt = label { return interrupt_ring(component) },
+            options(readonly, nostack, att_syntax),
+        );
+    }
+    let task: *mut bindings::task_struct;
+    // SAFETY: Reads the pointer to the current task, which is the same on whichever CPU the task
+    // runs.
+    unsafe {
+        core::arch::asm!(
+            "movq %gs:const_current_task(%rip), {task}",
+            task = out(reg) task,
+            options(pure, nomem, nostack, preserves_flags, att_syntax),
+        );
+    }
+    // SAFETY: This is the current task.
+    unsafe { task_ring(component, task) }
+}
+
+/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
+#[cfg(CONFIG_UML)]
+#[inline(always)]
+pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
+    // SAFETY: Reads the preemption count and the current task.
+    let task = unsafe { bindings::blog_task() };
+    if task.is_null() {
+        return interrupt_ring(component);
+    }
+    // SAFETY: This is the current task.
+    unsafe { task_ring(component, task) }
+}
+
+/// The ring of a task, or [`NO_RING`] where there is none yet.
+///
+/// # Safety
+///
+/// `task` is the current task.
+#[inline(always)]
+unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) -> *mut Ring {
+    // SAFETY: The current task is valid. Its `blog_tls` is a pointer-sized field that others
+    // store only while the task cannot run.
+    let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
+    let tls = tls.load(Relaxed).cast::<Tls>();
+    let slot = component.slot();
+    debug_assert!(slot < MAX_COMPONENTS);
+    // SAFETY: The table that the task has is valid, and by the invariants of `RawComponent`, `slot`
+    // is an index into it.
+    unsafe { (*tls).rings.get_unchecked(slot) }.load(Relaxed)
+}
+
+/// The CPU, and the interrupt context.
+#[cfg(not(CONFIG_UML))]
+fn interrupt() -> (usize, Context) {
+    let count: u32;
+    let cpu: u32;
+    // SAFETY: Reads this CPU's preemption count and number. In interrupt context, these stay.
+    unsafe {
+        core::arch::asm!(
+            "movl %gs:__preempt_count(%rip), {count:e}",
+            "movl %gs:cpu_number(%rip), {cpu:e}",
+            count = out(reg) count,
+            cpu = out(reg) cpu,
+            options(readonly, nostack, preserves_flags, att_syntax),
+        );
+    }
+    let context = if count & bindings::BLOG_NMI_MASK != 0 {
+        Context::Nmi
+    } else if count & bindings::BLOG_HARDIRQ_MASK != 0 {
+        Context::Hardirq
+    } else {
+        Context::Softirq
+    };
+    (cpu as usize, context)
+}
+
+#[cfg(CONFIG_UML)]
+fn interrupt() -> (usize, Context) {
+    // SAFETY: Reads the preemption count and the number of the CPU.
+    let place = unsafe { bindings::blog_interrupt() };
+    let context = Context::from_u8((place % 4 + 1) as u8).unwrap_or(Context::Nmi);
+    (place as usize / 4, context)
+}
+
+/// The ring for an interrupt context.
+#[inline(always)]
+fn interrupt_ring(component: &RawComponent) -> *mut Ring {
+    let rings = component.percpu();
+    if rings.is_null() {
+        return (&raw const NO_RING).cast_mut();
+    }
+    let (cpu, context) = interrupt();
+    let Some(index) = context.percpu_index(cpu) else {
+        return (&raw const NO_RING).cast_mut();
+    };
+    // SAFETY: By the invariants of `RawComponent`, the table has an entry for each interrupt
+    // context of each CPU.
+    unsafe { (*rings.add(index)).load(Acquire) }
+}

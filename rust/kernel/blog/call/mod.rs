@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a log call expands to, on the driver's side.
+//!
+//! The macros' expansions name what is here; it is inlined into drivers. Nothing here knows how
+//! rings get memory, or how they are read.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `site.rs` | the call site in memory |
+//! | `component.rs` | what a call logs to |
+//! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
+//! | `fmt.rs`, `wrap.rs` | which type prints how |
+//! | `context.rs` | whose ring is the caller's |
+//! | `clock.rs` | the clock of records |
+//!
+//! `arg.rs`, `args.rs`, `fmt.rs` and `wrap.rs` need no kernel, and compile on the host unchanged.
+
+pub(super) mod arg;
+mod arg_kernel;
+pub(super) mod args;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub(super) mod clock;
+pub mod component;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub(super) mod context;
+pub mod fmt;
+pub(super) mod site;
+pub(super) mod wrap;

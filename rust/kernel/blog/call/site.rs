@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A call site in memory: the 8 bytes of section `.blog_sites`.
+//!
+//! The macros' expansions emit one for each call, by `asm!`, and test it before anything else of
+//! the call runs. `blog/` gives it an id when its image is loaded, and switches it. What the site
+//! says (format, file, line, names) is not in memory at all: it is in the side table, at the same
+//! index.
+
+use core::sync::atomic::{
+    AtomicU32,
+    AtomicU8,
+    Ordering::Relaxed, //
+};
+
+use super::super::wire::record::{
+    Level,
+    GATE_OFF,
+    SITE_BITS, //
+};
+use super::component::RawComponent;
+
+/// A call site. The C side calls it `struct blog_site`.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::{wire::record::GATE_OFF, Level, Site};
+/// let site = Site::new(Level::Warn);
+///
+/// assert_eq!(site.level(), Some(Level::Warn));
+/// // Until its image is registered.
+/// assert_eq!((site.id(), site.gate()), (0, GATE_OFF));
+/// ```
+///
+/// # Invariants
+///
+/// - `id_shl8` is 0 or the site's id shifted left by 8.
+/// - While `id_shl8` is 0, `gate` is [`GATE_OFF`].
+#[repr(C, align(8))]
+pub struct Site {
+    /// The id as a record header has it; 0 until the site's image is registered.
+    id_shl8: AtomicU32,
+    /// The level of the call, a number of [`Level`].
+    level: u8,
+    /// The site logs if its component's threshold is at least this.
+    gate: AtomicU8,
+    /// What [`site_flags`] says.
+    flags: u16,
+}
+
+impl Site {
+    /// One as the macros emit it.
+    #[doc(hidden)]
+    pub const fn new(level: Level) -> Self {
+        // INVARIANT: It is off.
+        Self {
+            id_shl8: AtomicU32::new(0),
+            level: level as u8,
+            gate: AtomicU8::new(GATE_OFF),
+            flags: site_flags(false),
+        }
+    }
+
+    /// The same with an address among the call's arguments.
+    #[doc(hidden)]
+    pub const fn with_address(mut self) -> Self {
+        self.flags = site_flags(true);
+        self
+    }
+
+    /// The level of the call; `None` where it is none, in a broken image.
+    pub const fn level(&self) -> Option<Level> {
+        Level::from_u8(self.level)
+    }
+
+    /// Whether an address is among the call's arguments, so that not every reader may see them.
+    pub const fn has_address(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    /// The site's id; 0 until it is registered.
+    pub fn id(&self) -> u32 {
+        self.id_shl8.load(Relaxed) >> 8
+    }
+
+    /// The site logs if its component's threshold is at least this.
+    pub fn gate(&self) -> u8 {
+        self.gate.load(Relaxed)
+    }
+
+    /// Gives the site its id.
+    ///
+    /// # Safety
+    ///
+    /// This is the id of its entry in the side table, is at most
+    /// [`SITE_MAX`](super::super::wire::record::SITE_MAX), and nobody logs by this site yet.
+    #[doc(hidden)]
+    pub unsafe fn set_id(&self, id: u32) {
+        // INVARIANT: This is the id.
+        self.id_shl8.store(id << 8, Relaxed);
+    }
+
+    /// Switches the site.
+    ///
+    /// # Safety
+    ///
+    /// The site has an id, or `gate` is [`GATE_OFF`].
+    #[doc(hidden)]
+    pub unsafe fn set_gate(&self, gate: u8) {
+        // INVARIANT: By this function's requirement.
+        self.gate.store(gate, Relaxed);
+    }
+}
+
+const _: () = assert!(size_of::<Site>() == 8);
+
+/// The flags of a site: 1 where an address is among the call's arguments. For the macros.
+#[doc(hidden)]
+pub const fn site_flags(has_address: bool) -> u16 {
+    has_address as u16
+}
+
+/// The bytes of an entry behind its `id_shl8` and `level` that the macros emit.
+const _: () = assert!(GATE_OFF == 255 && SITE_BITS <= 24);
+
+/// What a call has loaded of its [`Site`].
+///
+/// # Invariants
+///
+/// It was loaded from one, `gate` first: where that says on, the id is there.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
+    pub(in super::super) id_shl8: u32,
+    gate: u32,
+}
+
+impl Loaded {
+    /// What the macros' expansion has loaded.
+    ///
+    /// # Safety
+    ///
+    /// As the type invariants say.
+    #[inline(always)]
+    pub const unsafe fn new(id_shl8: u32, gate: u32) -> Self {
+        // INVARIANT: By this function's requirement.
+        Self { id_shl8, gate }
+    }
+
+    /// Whether the site logs to `component` now.
+    #[inline(always)]
+    pub fn is_on(self, component: &RawComponent) -> bool {
+        self.gate as u8 <= component.threshold()
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The chain of a ring's pages, from the oldest to the current one.
+
+use super::page::{
+    PageHeader,
+    Pages,
+    NO_PAGE, //
+};
+use core::sync::atomic::{
+    AtomicU32,
+    AtomicU64,
+    Ordering::{
+        AcqRel,
+        Acquire,
+        Relaxed,
+        Release, //
+    }, //
+};
+
+/// How often [`Chain::steal`] tries again before it gives up, and how many of its pages a ring
+/// gives up in one turn after its limit was lowered: time in an NMI is bounded.
+const TRIES: u32 = 16;
+
+/// The pages of a ring.
+///
+/// # Invariants
+///
+/// - The pages in the low half of `oldest`, `next` of that, … up to the newest one are the
+///   ring's, with `seq` growing by one. The high half of `oldest` grows with each change of the
+///   low half.
+/// - Only the ring's writer, or who owns a ring that has none, adds a page or takes the last one.
+/// - `pages` and `held` are the number and the size of those pages, or more while one is being
+///   added or taken.
+#[repr(C)]
+pub(super) struct Chain {
+    oldest: AtomicU64,
+    pub(super) pages: AtomicU32,
+    pub(super) held: AtomicU32,
+}
+
+impl Chain {
+    /// Without a page.
+    pub(super) const fn new() -> Self {
+        Self {
+            oldest: AtomicU64::new(NO_PAGE as u64),
+            pages: AtomicU32::new(0),
+            held: AtomicU32::new(0),
+        }
+    }
+
+    /// How many there are; a moment old.
+    pub(super) fn pages(&self) -> u32 {
+        self.pages.load(Relaxed)
+    }
+
+    /// Their size in bytes; a moment old, and never less than it is.
+    pub(super) fn held(&self) -> u32 {
+        self.held.load(Relaxed)
+    }
+
+    /// Index of the oldest one, for who reads it; it may be gone by now.
+    pub(super) fn oldest(&self) -> Option<u32> {
+        // ORDERING: Acquire: the header of the page that this names has been reset for this ring.
+        let index = self.oldest.load(Acquire) as u32;
+        (index != NO_PAGE).then_some(index)
+    }
+
+    /// Counts a page of `size` bytes, before [`Self::push`]: so nobody can take it before, and
+    /// neither count falls below zero.
+    pub(super) fn grow(&self, size: u32) {
+        self.held.fetch_add(size, Relaxed);
+        self.pages.fetch_add(1, Relaxed);
+    }
+
+    /// Adds the page at `index`, which has been reset, as the newest one; `last` was that so far,
+    /// if there was any.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer, and the page is its own, from the ring's pool.
+    pub(super) unsafe fn push(&self, index: u32, last: &PageHeader) {
+        let seen = self.oldest.load(Relaxed);
+        if seen as u32 == NO_PAGE {
+            let tag = (seen >> 32).wrapping_add(1) << 32;
+            // ORDERING: Release: who finds the page in `oldest` finds its header reset.
+            self.oldest.store(tag | u64::from(index), Release);
+        } else {
+            // ORDERING: Release: see `cut`. From here on, the last page may be taken away; all its
+            // records are there.
+            last.next.store(index, Release);
+        }
+    }
+
+    /// Takes the ring's own oldest page, if it has at least `room`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer, and `pages` is the pool of all pages of this ring.
+    pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
+        for tries in 1..=TRIES {
+            let seen = self.oldest.load(Relaxed);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
+            // SAFETY: What `oldest` names is a page of `pages`, and stays memory of one, even if it
+            // was taken since then.
+            let header = unsafe { &*pages.page(seen as u32) };
+            let size = header.size();
+            let last = header.next.load(Relaxed) == NO_PAGE;
+            if last && size < room {
+                if self.oldest.load(Relaxed) != seen {
+                    // A thief was faster, and the header was that of another ring's page.
+                    continue;
+                }
+                // It would be lost for nothing.
+                return None;
+            }
+            // SAFETY: By this function's requirements; the last page is the writer's to take.
+            let Some(index) = (unsafe { self.cut(pages, seen, last) }) else {
+                continue;
+            };
+            let left = max.saturating_sub(self.held());
+            if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
+                return Some(index);
+            }
+            // Rather a whole page instead of a small one.
+            if size < pages.largest() && left >= pages.largest() {
+                if let Some(larger) = pages.take(self.held(), room, left) {
+                    // SAFETY: The page has been cut out: it is in no ring, and ours.
+                    unsafe { pages.put(index) };
+                    return Some(larger);
+                }
+            }
+            if size >= room && size <= left {
+                return Some(index);
+            }
+            // Too small, or the ring's limit was lowered.
+            // SAFETY: As above.
+            unsafe { pages.put(index) };
+        }
+        None
+    }
+
+    /// Takes the page that `seen`, a value of `oldest`, tells of out of the chain; `None` where
+    /// `oldest` has changed, or that is the last page and `last` is false. The page is the caller's
+    /// then.
+    ///
+    /// # Safety
+    ///
+    /// `pages` is the pool of all pages of this ring. `last` is only true for who may take the last
+    /// page, as the type invariants say.
+    unsafe fn cut(&self, pages: &impl Pages, seen: u64, last: bool) -> Option<u32> {
+        let index = seen as u32;
+        if index == NO_PAGE {
+            return None;
+        }
+        // SAFETY: The page was in the chain when `oldest` was read, so it is one of `pages`, and
+        // stays memory of one, even if it was taken since then.
+        let header = unsafe { &*pages.page(index) };
+        // ORDERING: Acquire pairs with the store in `push`: with `next` comes what the
+        // writer has stored before, `taken` in particular, which `withdraw` passes on to readers.
+        let next = header.next.load(Acquire);
+        if next == NO_PAGE && !last {
+            return None;
+        }
+        let new = ((seen >> 32).wrapping_add(1) << 32) | u64::from(next);
+        // INVARIANT: The chain starts at the next page now. If `oldest` is what it was, with its
+        // tag, then the page has been the oldest one all the time since that was read; so `next`
+        // belongs to its life in this chain, and did not change after it was set.
+        // ORDERING: Release: who finds `next` in `oldest` finds that page's header reset, as the
+        // load of `next` above found it. Acquire is for what follows here: the page is ours.
+        self.oldest
+            .compare_exchange(seen, new, AcqRel, Relaxed)
+            .ok()?;
+        let size = header.size();
+        header.withdraw();
+        self.held.fetch_sub(size, Relaxed);
+        self.pages.fetch_sub(1, Relaxed);
+        Some(index)
+    }
+
+    /// [`Ring::steal`](super::Ring::steal).
+    ///
+    /// # Safety
+    ///
+    /// `pages` is the pool of all pages of this ring.
+    pub(super) unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
+        (0..TRIES).find_map(|_| {
+            // ORDERING: Acquire: the header of the page that this names has been reset for this
+            // ring. It pairs with the stores in `cut` and `push`.
+            // SAFETY: By this function's requirement.
+            unsafe { self.cut(pages, self.oldest.load(Acquire), false) }
+        })
+    }
+
+    /// [`Ring::steal_last`](super::Ring::steal_last).
+    ///
+    /// # Safety
+    ///
+    /// The ring has no writer, and is the caller's. `pages` is the pool of all pages of this ring.
+    pub(super) unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
+        // Nobody adds to the chain, and where `cut` fails, another thief has made it shorter.
+        loop {
+            // ORDERING: As in `steal`.
+            let seen = self.oldest.load(Acquire);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
+            // SAFETY: By this function's requirements.
+            if let Some(index) = unsafe { self.cut(pages, seen, true) } {
+                return Some(index);
+            }
+        }
+    }
+}

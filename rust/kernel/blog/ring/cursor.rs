@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where a ring's next record goes: the current page, and what is left of it.
+
+use super::{
+    super::wire::record::{
+        TS_BITS,
+        TS_MASK, //
+    },
+    page::PageHeader, //
+};
+use core::sync::atomic::{
+    AtomicPtr,
+    AtomicU64,
+    Ordering::{
+        Acquire,
+        Relaxed,
+        Release, //
+    }, //
+};
+
+/// The current page of a ring.
+///
+/// # Invariants
+///
+/// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
+/// - `limit` is at most the size of that page, but while the writer is in a
+///   [turn](super::Ring::turn). It is 0 whenever the next record must take the slow path.
+/// - `ts_base` has the upper bits of the times that headers tell from here on, as the fast path
+///   reads them: what the ring's [epoch](super::epoch::Epoch) adds is not in it.
+/// - `seq` is the position of the current page, or of the last one that there was.
+/// - `taken` is the number of records taken before the current page, once the ring is retired that
+///   of all records.
+/// - All of it is stored by the ring's writer while that is busy, or by who owns a ring that has
+///   none; but anybody may store 0 to `limit`.
+#[repr(C)]
+pub(super) struct Cursor {
+    /// As wide as a register: the fast path compares what it then adds to an address.
+    pub(super) limit: AtomicU64,
+    pub(super) ts_base: AtomicU64,
+    pub(super) page: AtomicPtr<PageHeader>,
+    /// The latest time that the ring has seen, where its clock may step back; of a retired ring,
+    /// when its task ended.
+    pub(super) last: AtomicU64,
+    /// Of a shared ring: [`Owner::key`](super::Owner) of who wrote last, or 0 at the start of a
+    /// page.
+    pub(super) writer: AtomicU64,
+    pub(super) seq: AtomicU64,
+    pub(super) taken: AtomicU64,
+}
+
+impl Cursor {
+    /// Without a page.
+    ///
+    /// # Safety
+    ///
+    /// `empty` is a valid header of no size, as long as this is used.
+    pub(super) const unsafe fn new(empty: *mut PageHeader) -> Self {
+        // INVARIANT: The empty header is a valid one, and its limit is 0.
+        Self {
+            limit: AtomicU64::new(0),
+            ts_base: AtomicU64::new(0),
+            page: AtomicPtr::new(empty),
+            last: AtomicU64::new(0),
+            writer: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, as if there had been `seq` pages before.
+    pub(super) const fn after(mut self, seq: u64) -> Self {
+        self.seq = AtomicU64::new(seq);
+        self
+    }
+
+    /// The current page's header, for the ring's writer.
+    pub(super) fn header(&self) -> &PageHeader {
+        // SAFETY: By the type invariants, `page` points to a valid header, and the memory of pages
+        // stays mapped as long as rings exist.
+        unsafe { &*self.page.load(Relaxed) }
+    }
+
+    /// [`PageHeader::look`] at the current page, if it is one of ring `id`.
+    pub(super) fn look(&self, id: u32) -> Option<(u64, u64, u64)> {
+        let page = self.page.load(Acquire);
+        // SAFETY: As in `header`.
+        let seen = unsafe { &*page }.look(id)?;
+        // What was a page may have become chunks, and bytes of a record may look like a header.
+        // ORDERING: Behind the loads of `look`, the last of which is an acquire one. If the page
+        // was taken from this ring before they happened, then the ring has another one by now.
+        // Acquire: who finds that one sees what `turn` has stored before, see `Ring::records`.
+        (self.page.load(Acquire) == page).then_some(seen)
+    }
+
+    /// Returns `now`, or the latest time seen where that is later.
+    #[inline(always)]
+    pub(super) fn not_before_last(&self, now: u64) -> u64 {
+        let now = now.max(self.last.load(Relaxed));
+        self.last.store(now, Relaxed);
+        now
+    }
+
+    /// Whether the time of a record at `ts` is told by its header, after the records before.
+    pub(super) fn knows(&self, ts: u64) -> bool {
+        (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS == 0
+    }
+
+    /// From here on, headers tell times from `ts` on.
+    pub(super) fn set_base(&self, ts: u64) {
+        self.ts_base.store(ts & !TS_MASK, Relaxed);
+    }
+
+    /// Headers tell the same times, though something else is added from here on: so much less.
+    pub(super) fn shift_base(&self, less: u64) {
+        let base = self.ts_base.load(Relaxed).wrapping_add(less);
+        self.ts_base.store(base, Relaxed);
+    }
+
+    /// Whether a record of `bytes` bytes can go behind the last one.
+    pub(super) fn has_room(&self, bytes: u32) -> bool {
+        u64::from(self.header().end()) + u64::from(bytes) <= self.limit.load(Relaxed)
+    }
+
+    /// Lets the fast path store up to the page's end.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer, so the page stays the current one.
+    pub(super) unsafe fn open(&self) {
+        // INVARIANT: That is the page's size.
+        self.limit.store(u64::from(self.header().size()), Relaxed);
+    }
+
+    /// Has the next record take the slow path.
+    pub(super) fn close(&self) {
+        // INVARIANT: 0 is no more than any size.
+        self.limit.store(0, Relaxed);
+    }
+
+    /// Goes on to `page`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer. `page` is valid as long as rings exist. Before the ring's
+    /// next record, [`Self::open`] or [`Self::close`] is called.
+    pub(super) unsafe fn enter(&self, page: *mut PageHeader) {
+        // INVARIANT: By this function's requirements.
+        // ORDERING: Release: a reader of the ring that finds the page finds it whole.
+        self.page.store(page, Release);
+    }
+
+    /// Gives the page up for `empty`.
+    ///
+    /// # Safety
+    ///
+    /// The ring has no writer, and is the caller's. `empty` is as for [`Self::new`].
+    pub(super) unsafe fn leave(&self, empty: *mut PageHeader) {
+        self.close();
+        // INVARIANT: The empty header is valid, and there is no limit that it could be less than.
+        self.page.store(empty, Release);
+    }
+}

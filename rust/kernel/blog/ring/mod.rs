@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ring: one writer, a chain of pages, readers that never block it.
+//!
+//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Ring::turn`] and
+//! [`Ring::begin_shared`] are the slow path, called by `blog/`: they move a ring to its next page,
+//! and write into a ring that has several writers. This file needs nothing but `core` and compiles
+//! on the host unchanged, so that tests, loom and sanitizers run the real code. It never allocates,
+//! locks, waits or wakes: pages come from a [`Pages`], which is lock-free.
+//!
+//! # Protocol
+//!
+//! A ring belongs to one context (a task, or one CPU's softirq, hardirq or NMI context), so it has
+//! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
+//! exception in the middle of a record may log again. `busy` catches that. The inner record, like
+//! that of a context which can get no ring or no page, goes into a *shared* ring: whoever changes
+//! its `busy` from 0 to 1 is its only writer until the record is there, and says who it is in a
+//! task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
+//!
+//! 1. The writer stores the arguments, then the header, beyond the published end of its page.
+//! 2. It publishes both with one release store of the page's `commit` word, which holds the new
+//!    end and the number of records. On x86 that is a plain store.
+//! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
+//!    oldest one. Whoever takes a page from a ring stores position 0 to its `seq`; then the page is
+//!    reset, then gets its new `seq`.
+//!
+//! A ring that holds more than its share may lose its oldest page to anybody ([`Ring::steal`]).
+//! So the old end of the chain is one word, an index and a tag, which the ring's own writer changes
+//! by compare-and-swap like everybody else. The other end, the current page, is the writer's alone.
+//!
+//! A reader acquires `seq`, then `commit`, copies the page up to that end, and looks at `seq`
+//! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What is
+//! not published, a reader does not look at.
+//!
+//! Positions are counted by each ring, so two rings that hold a page one after the other may both
+//! call it their first one. The upper bits of `seq` therefore count the page's lives: a reader
+//! sees a change even if the position is the same again.
+//!
+//! # Data race by design
+//!
+//! A reader may copy bytes that the page's next life is just storing; it drops such a copy without
+//! having looked at it. Its loads are relaxed atomic ones. The writer's stores are plain: arguments
+//! are packed without padding, so no atomic type is aligned for them. In the terms of the memory
+//! model that is still a race, as it is in every seqlock; the kernel's model has it as a marked
+//! load against a plain store, of which no value is used. Everything below the published end of a
+//! page that stays is ordered by `commit`, and free of races.
+//!
+//! Plain `core` atomics are used and not `kernel::sync::atomic`: the file must compile on the
+//! host, and a release store of the latter costs a full fence on SMP UML. Both are the same plain
+//! store on x86.
+//!
+//! # Folder
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `mod.rs` | the ring, of the roles that follow |
+//! | `busy.rs` | whose turn it is to write |
+//! | `cursor.rs` | where the next record goes: the current page |
+//! | `epoch.rs` | which epoch of the clock it goes by |
+//! | `chain.rs` | the pages of a ring: taking the oldest away |
+//! | `losses.rs` | what was lost, and what of that is told |
+//! | `owner.rs` | who writes into a ring, from its first record to its end |
+//! | `writer.rs` | the fast path; rings with one writer and shared ones |
+//! | `turn.rs` | the way to the next page, and what has to be told there |
+//! | `page.rs` | a page in memory, and where pages come from |
+//! | `peek.rs` | loads of what only the calling context stores |
+//! | `tasktable.rs` | what a task points to |
+
+mod busy;
+mod chain;
+mod cursor;
+mod epoch;
+mod losses;
+mod owner;
+mod page;
+mod peek;
+mod tasktable;
+mod turn;
+mod writer;
+
+use self::{
+    busy::Busy,
+    chain::Chain,
+    cursor::Cursor,
+    epoch::Epoch,
+    losses::Losses,
+    owner::Ownership, //
+};
+pub use self::{
+    owner::{
+        Info,
+        Owner,
+        State, //
+    },
+    page::{
+        PageHeader,
+        Pages,
+        NO_PAGE, //
+    },
+    tasktable::{
+        Tls,
+        MAX_COMPONENTS, //
+    },
+    turn::Mode,
+    writer::Place, //
+};
+use super::wire::dump::RingLayout;
+use core::{
+    mem::{
+        self,
+        offset_of, //
+    },
+    sync::atomic::Ordering::Relaxed, //
+};
+
+/// A ring.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::blog::{
+///     ring::{Mode, Owner, PageHeader, Pages, Place, Ring},
+///     wire::record::Context,
+/// };
+///
+/// /// A pool of one page.
+/// #[repr(align(8))]
+/// struct Pool(core::cell::UnsafeCell<[u8; 512]>);
+///
+/// // SAFETY: A ring that holds nothing gets the page, and no other one does.
+/// unsafe impl Pages for Pool {
+///     fn take(&self, held: u32, _: u32, _: u32) -> Option<u32> {
+///         (held == 0).then_some(0)
+///     }
+///     unsafe fn put(&self, _: u32) {}
+///     fn page(&self, _: u32) -> *mut PageHeader {
+///         self.0.get().cast()
+///     }
+///     fn largest(&self) -> u32 {
+///         512
+///     }
+/// }
+///
+/// let pool = Pool([0; 512].into());
+/// let mut empty = PageHeader::empty();
+/// let owner = Owner {
+///     context: Context::Task,
+///     cpu: u32::MAX,
+///     pid: 7,
+///     tgid: 7,
+///     comm: *b"example\0\0\0\0\0\0\0\0\0",
+///     life: (0, 0),
+/// };
+/// // SAFETY: There is one ring, one writer and one pool, and `fill` stores the 4 bytes that it
+/// said. let ring = unsafe {
+///     PageHeader::format(pool.page(0), 512);
+///     let ring = Ring::new(0, &mut empty);
+///     ring.adopt(&owner);
+///     let (bytes, site) = (8 + 4, 3 << 8);
+///     let fill = |at: *mut u8| at.cast::<u32>().write_unaligned(42);
+///     Ring::write(&ring, bytes, site, || Some(1000), fill, |_, ts| {
+///         let turned = ring.turn(&pool, Mode::Overwrite, 512, bytes, ts);
+///         let place = turned.map_or(Place::LOST, |()| Place { ring: &ring, ts });
+///         Ring::put(place, bytes, site, fill)
+///     });
+///     ring
+/// };
+/// assert_eq!(ring.position(), Some((1, 48 + 12, 1)));
+/// assert_eq!(ring.info().map(|info| info.owner.pid), Some(7));
+/// ```
+///
+/// # Invariants
+///
+/// Each role has its own. Together:
+///
+/// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
+///   none. Both go on to the next page in [`Ring::turn`].
+/// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Ring::turn`].
+#[repr(C, align(64))]
+pub struct Ring {
+    // The line that each record touches.
+    busy: Busy,
+    epoch: Epoch,
+    cursor: Cursor,
+
+    // What a page turn touches.
+    chain: Chain,
+    losses: Losses,
+
+    // Who it belongs to.
+    owner: Ownership,
+}
+
+impl Ring {
+    /// Where crash tools find what they need: see `wire/dump.rs`.
+    pub const LAYOUT: RingLayout = RingLayout {
+        size: mem::size_of::<Self>() as u32,
+        busy: offset_of!(Self, busy) as u32,
+        page: offset_of!(Self, cursor.page) as u32,
+        seq: offset_of!(Self, cursor.seq) as u32,
+        pages: offset_of!(Self, chain.pages) as u32,
+        held: offset_of!(Self, chain.held) as u32,
+        lost: offset_of!(Self, losses.lost) as u32,
+        told: offset_of!(Self, losses.told) as u32,
+        id: offset_of!(Self, owner.id) as u32,
+        version: offset_of!(Self, owner.version) as u32,
+        state: offset_of!(Self, owner.state) as u32,
+        context: offset_of!(Self, owner.context) as u32,
+        cpu: offset_of!(Self, owner.cpu) as u32,
+        pid: offset_of!(Self, owner.pid) as u32,
+        tgid: offset_of!(Self, owner.tgid) as u32,
+        comm: offset_of!(Self, owner.comm) as u32,
+        exit_clock: offset_of!(Self, cursor.last) as u32,
+        first_seq: offset_of!(Self, owner.first_seq) as u32,
+        taken: offset_of!(Self, cursor.taken) as u32,
+        reserved: 0,
+    };
+
+    /// Makes a free ring.
+    ///
+    /// # Safety
+    ///
+    /// `empty` is a [`PageHeader::empty`] that outlives the ring, and that nobody stores to.
+    pub const unsafe fn new(id: u32, empty: *mut PageHeader) -> Self {
+        Self {
+            busy: Busy::new(false),
+            epoch: Epoch::new(),
+            // SAFETY: By this function's requirement.
+            cursor: unsafe { Cursor::new(empty) },
+            chain: Chain::new(),
+            losses: Losses::new(),
+            owner: Ownership::new(id),
+        }
+    }
+
+    /// The same ring, as if `seq` pages had been its before: its positions go on from there.
+    pub const fn after(mut self, seq: u64) -> Self {
+        self.cursor = self.cursor.after(seq);
+        self
+    }
+
+    /// Makes what stands for a ring where a context has none: it is busy for good, so every call
+    /// takes the slow path.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::new`].
+    pub const unsafe fn none(empty: *mut PageHeader) -> Self {
+        Self {
+            busy: Busy::new(true),
+            // SAFETY: By this function's requirement.
+            ..unsafe { Self::new(u32::MAX, empty) }
+        }
+    }
+
+    /// Id of the ring within its component.
+    pub fn id(&self) -> u32 {
+        self.owner.id()
+    }
+
+    /// Pages that the ring holds; a moment old.
+    pub fn pages(&self) -> u32 {
+        self.chain.pages()
+    }
+
+    /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
+    pub fn held(&self) -> u32 {
+        self.chain.held()
+    }
+
+    /// Position of the oldest page that the ring holds; 1 more than that of the current page where
+    /// it holds none. A moment old.
+    pub fn oldest_seq(&self) -> u64 {
+        // Saturating: others may see the two while they change.
+        (self.cursor.seq.load(Relaxed) + 1).saturating_sub(u64::from(self.pages()))
+    }
+
+    /// Index of the oldest page that the ring holds, for who reads it; it may be gone by now.
+    pub fn oldest_page(&self) -> Option<u32> {
+        self.chain.oldest()
+    }
+
+    /// Takes the oldest page out of the ring, unless it is the current one: of any ring, by
+    /// anybody, in any context. The ring's writer notices nothing.
+    ///
+    /// What it costs is that page's records; who decides on it sees to it that the ring can spare
+    /// them. The page is the caller's then.
+    ///
+    /// # Safety
+    ///
+    /// `pages` is the pool of all pages of this ring.
+    pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
+        // SAFETY: By this function's requirement.
+        unsafe { self.chain.steal(pages) }
+    }
+
+    /// Takes the oldest page of a retired ring, be it the last one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::steal`], and the caller has taken the ring out of the queue of retired
+    /// rings, so it is nobody else's.
+    pub unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
+        // SAFETY: By this function's requirement.
+        unsafe { self.chain.steal_last(pages) }
+    }
+
+    /// Where the ring is: position of its current page, published end in that page, and number of
+    /// records taken in all. `None` where it has no page, or for a reader that sees the page turn.
+    pub fn position(&self) -> Option<(u64, u32, u64)> {
+        let (seq, first, commit) = self.cursor.look(self.id())?;
+        Some((seq, commit as u32, first.wrapping_add(commit >> 32)))
+    }
+
+    /// Records taken in all: those before the current page, and those in it.
+    ///
+    /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader sees what
+    /// was true a moment ago.
+    pub fn records(&self) -> u64 {
+        let look = if self.owner.has_ended() {
+            // The current page may be another ring's by now.
+            None
+        } else {
+            self.cursor.look(self.id())
+        };
+        match look {
+            Some((_, first, commit)) => first.wrapping_add(commit >> 32),
+            // ORDERING: A reader that finds the page withdrawn, or another one in its place, has
+            // acquired that, so it sees what `turn` has stored here before. As for a ring that has
+            // ended, see `has_ended`.
+            None => self.cursor.taken.load(Relaxed),
+        }
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who writes into a ring: a ring's life from its first owner to the next one.
+
+use super::super::wire::record::{
+    Context,
+    LOST_CAUSES, //
+};
+use super::{
+    page::PageHeader,
+    Ring, //
+};
+use core::sync::atomic::{
+    fence,
+    AtomicI32,
+    AtomicU32,
+    AtomicU64,
+    AtomicU8,
+    Ordering::{
+        Acquire,
+        Relaxed,
+        Release, //
+    }, //
+};
+
+/// State of a [`Ring`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Belongs to nobody and holds no page.
+    Free = 0,
+    /// Has a writer.
+    Live = 1,
+    /// Its task has ended; its pages are kept until they are needed.
+    Retired = 2,
+}
+
+/// Who writes into a ring: see [`Ring`] for an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The kind of context.
+    pub context: Context,
+    /// CPU of a per-CPU ring, number of a shared one, else `u32::MAX`. Of who writes into a shared
+    /// ring, the CPU that it runs on.
+    pub cpu: u32,
+    /// Thread id, or -1.
+    pub pid: i32,
+    /// Process id, or -1.
+    pub tgid: i32,
+    /// Name of the task, NUL padded.
+    pub comm: [u8; 16],
+    /// When the task started, in nanoseconds, and how many programs it has executed since: what
+    /// else tells the writers of a shared ring apart. [`Ring::info`] doesn't know.
+    pub life: (u64, u64),
+}
+
+impl Owner {
+    /// A context without a task.
+    pub const fn new(context: Context, cpu: u32) -> Self {
+        Self {
+            context,
+            cpu,
+            pid: -1,
+            tgid: -1,
+            comm: [0; 16],
+            life: (0, 0),
+        }
+    }
+
+    /// A number that tells the writers of a shared ring apart, never 0.
+    ///
+    /// Two that differ in one of these words have different numbers, as each step is one to one;
+    /// two that differ in more have by all chances.
+    pub(super) fn key(&self) -> u64 {
+        let comm = u128::from_ne_bytes(self.comm);
+        let (start, execs) = self.life;
+        let words = [
+            (self.context as u64) << 32 | u64::from(self.cpu),
+            u64::from(self.pid as u32) << 32 | u64::from(self.tgid as u32),
+            comm as u64,
+            (comm >> 64) as u64,
+            start,
+            execs,
+        ];
+        // As in FxHash.
+        let mix =
+            |sum: u64, n: u64| (sum.rotate_left(5) ^ n).wrapping_mul(0x51_7c_c1_b7_27_22_0a_95);
+        words.into_iter().fold(0, mix).max(1)
+    }
+}
+
+/// A copy of what readers want to know of a ring: [`Ring::info`].
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// State.
+    pub state: State,
+    /// Who writes into it.
+    pub owner: Owner,
+    /// When the task ended, in the ring's clock.
+    pub exit_clock: u64,
+    /// Pages of this owner have a position of at least this one.
+    pub first_seq: u64,
+    /// Position of the current page; less than `first_seq` where this owner has had none. Pages up
+    /// to here are this owner's for sure. Later ones are its own if, once they are copied,
+    /// [`Ring::info`] tells the same `first_seq`.
+    pub last_seq: u64,
+    /// Records taken in all.
+    pub records: u64,
+    /// Records lost, by cause.
+    pub lost: [u64; LOST_CAUSES],
+    /// Of these, those that records in the ring tell of.
+    pub told: [u64; LOST_CAUSES],
+    /// Pages held; a moment old.
+    pub pages: u32,
+    /// Their size in bytes; a moment old.
+    pub held: u32,
+}
+
+/// Who a ring belongs to, or belonged to.
+///
+/// # Invariants
+///
+/// - `id` never changes.
+/// - All else is stored by who owns the ring (its writer, or who took it out of a list), and while
+///   `version` is odd.
+/// - Pages of this owner have positions from `first_seq` on.
+#[repr(C)]
+pub(super) struct Ownership {
+    pub(super) id: AtomicU32,
+    pub(super) version: AtomicU32,
+    pub(super) state: AtomicU8,
+    pub(super) context: AtomicU8,
+    pub(super) cpu: AtomicU32,
+    pub(super) pid: AtomicI32,
+    pub(super) tgid: AtomicI32,
+    pub(super) comm: [AtomicU64; 2],
+    pub(super) first_seq: AtomicU64,
+}
+
+impl Ownership {
+    /// Nobody's.
+    pub(super) const fn new(id: u32) -> Self {
+        Self {
+            id: AtomicU32::new(id),
+            version: AtomicU32::new(0),
+            state: AtomicU8::new(State::Free as u8),
+            context: AtomicU8::new(0),
+            cpu: AtomicU32::new(u32::MAX),
+            pid: AtomicI32::new(-1),
+            tgid: AtomicI32::new(-1),
+            comm: [const { AtomicU64::new(0) }; 2],
+            first_seq: AtomicU64::new(1),
+        }
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.id.load(Relaxed)
+    }
+
+    /// Whether the ring is retired. If so, what was stored before that is visible.
+    pub(super) fn has_ended(&self) -> bool {
+        // ORDERING: Acquire pairs with the store in `end`: `taken` is that of the ring's end.
+        self.state.load(Acquire) == State::Retired as u8
+    }
+
+    fn set(&self, owner: &Owner) {
+        self.context.store(owner.context as u8, Relaxed);
+        self.cpu.store(owner.cpu, Relaxed);
+        self.pid.store(owner.pid, Relaxed);
+        self.tgid.store(owner.tgid, Relaxed);
+        self.set_comm(owner.comm);
+    }
+
+    fn set_comm(&self, comm: [u8; 16]) {
+        let n = u128::from_ne_bytes(comm);
+        self.comm[0].store(n as u64, Relaxed);
+        self.comm[1].store((n >> 64) as u64, Relaxed);
+    }
+
+    fn get(&self) -> Option<Owner> {
+        let comm = self.comm[0].load(Relaxed) as u128 | (self.comm[1].load(Relaxed) as u128) << 64;
+        Some(Owner {
+            context: Context::from_u8(self.context.load(Relaxed))?,
+            cpu: self.cpu.load(Relaxed),
+            pid: self.pid.load(Relaxed),
+            tgid: self.tgid.load(Relaxed),
+            comm: comm.to_ne_bytes(),
+            life: (0, 0),
+        })
+    }
+
+    fn state(&self) -> Option<State> {
+        match self.state.load(Relaxed) {
+            1 => Some(State::Live),
+            2 => Some(State::Retired),
+            _ => None,
+        }
+    }
+
+    /// Changes what readers must see together.
+    fn change(&self, change: impl FnOnce(&Self)) {
+        let version = self.version.load(Relaxed);
+        self.version.store(version.wrapping_add(1), Relaxed);
+        // ORDERING: The odd version comes before the changes, for a reader that fences between
+        // its loads and its second look at the version.
+        fence(Release);
+        change(self);
+        // ORDERING: The changes come before the even version.
+        self.version.store(version.wrapping_add(2), Release);
+    }
+
+    /// What `read` finds; `None` where any of that [changes](Self::change) meanwhile.
+    fn unchanged<T>(&self, read: impl FnOnce(&Self) -> Option<T>) -> Option<T> {
+        // ORDERING: Acquire: `read` sees at least the changes before this version.
+        let version = self.version.load(Acquire);
+        if version & 1 != 0 {
+            return None;
+        }
+        let value = read(self)?;
+        // ORDERING: Pairs with the fence in `change`.
+        fence(Acquire);
+        (self.version.load(Relaxed) == version).then_some(value)
+    }
+}
+
+impl Ring {
+    /// Gives a free ring an owner.
+    ///
+    /// # Safety
+    ///
+    /// The ring is free and nobody else's (it has just been taken from a list of free rings).
+    pub unsafe fn adopt(&self, owner: &Owner) {
+        self.owner.change(|ours| {
+            ours.set(owner);
+            let last = self.cursor.seq.load(Relaxed);
+            ours.first_seq.store(last + 1, Relaxed);
+            self.cursor.taken.store(0, Relaxed);
+            self.losses.clear();
+            ours.state.store(State::Live as u8, Relaxed);
+        });
+        // SAFETY: The ring had no writer.
+        unsafe { self.busy.end() };
+    }
+
+    /// Takes down that the ring's task has ended: there is no writer any more.
+    ///
+    /// # Safety
+    ///
+    /// The ring is live and its writer will not write again.
+    pub unsafe fn retire(&self, comm: [u8; 16], clock: u64) {
+        let taken = self.records();
+        self.owner.change(|ours| {
+            self.cursor.taken.store(taken, Relaxed);
+            ours.set_comm(comm);
+            self.cursor.last.store(clock, Relaxed);
+            // ORDERING: Release: see `has_ended`.
+            ours.state.store(State::Retired as u8, Release);
+        });
+    }
+
+    /// Makes a retired ring that has no pages left a free one. Returns the number of records that
+    /// it had taken and its loss counts, for which the caller must account.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::steal_last`], and that has returned `None`. `empty` as for [`Ring::new`].
+    pub unsafe fn release(&self, empty: *mut PageHeader) -> (u64, [u64; LOST_CAUSES]) {
+        let records = self.records();
+        let lost = self.losses.lost();
+        self.owner.change(|ours| {
+            // SAFETY: By this function's requirements.
+            unsafe { self.cursor.leave(empty) };
+            ours.state.store(State::Free as u8, Relaxed);
+        });
+        (records, lost)
+    }
+
+    /// Copies what readers want to know; `None` when the ring changes hands just now, or is free.
+    pub fn info(&self) -> Option<Info> {
+        self.owner.unchanged(|ours| {
+            let state = ours.state()?;
+            let first_seq = ours.first_seq.load(Relaxed);
+            // Amid what belongs together: it has acquire loads and fences of its own, and so the
+            // models see that those of `unchanged` are needed.
+            let records = self.records();
+            // Before `lost`, so that never more is told than was lost.
+            let told = self.losses.told();
+            Some(Info {
+                state,
+                owner: ours.get()?,
+                exit_clock: match state {
+                    State::Retired => self.cursor.last.load(Relaxed),
+                    _ => 0,
+                },
+                first_seq,
+                last_seq: self.cursor.seq.load(Relaxed),
+                records,
+                told,
+                lost: self.losses.lost(),
+                pages: self.pages(),
+                held: self.held(),
+            })
+        })
+    }
+}

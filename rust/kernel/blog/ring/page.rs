@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A page in memory: its header, which readers and writers share, and where rings get pages.
+
+use super::super::wire::{
+    page::{
+        PageInfo,
+        PAGE_HEADER_SIZE,
+        PAGE_MAGIC,
+        SEQ_BITS,
+        SEQ_MASK, //
+    }, //
+};
+use core::{
+    mem,
+    sync::atomic::{
+        fence,
+        AtomicU32,
+        AtomicU64,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+
+/// No page: the end of a chain.
+pub const NO_PAGE: u32 = u32::MAX;
+
+/// The live header at the start of a page; [`PageInfo`] has its layout at rest and
+/// says what the fields mean.
+///
+/// # Invariants
+///
+/// - While `seq` has a position, `base`, `first`, `ring` and `size` do not change, the bytes up to
+///   `commit`'s end do not change, and `commit` only grows.
+/// - `seq` has no position while the page is in no ring. Its upper bits grow with each life.
+/// - Only the ring's writer, or who took the ring or the page from it, stores here.
+#[repr(C, align(8))]
+pub struct PageHeader {
+    magic: AtomicU32,
+    size: AtomicU32,
+    ring: AtomicU32,
+    pub(super) next: AtomicU32,
+    seq: AtomicU64,
+    base: AtomicU64,
+    first: AtomicU64,
+    pub(super) commit: AtomicU64,
+}
+
+const _: () = assert!(core::mem::size_of::<PageHeader>() == PAGE_HEADER_SIZE);
+// What `wire/` reads and writes as bytes, rings store as numbers.
+const _: () = assert!(cfg!(target_endian = "little"));
+
+impl PageHeader {
+    /// A header of a page without room, for rings that have no page yet: any record takes the
+    /// slow path.
+    pub const fn empty() -> Self {
+        Self {
+            magic: AtomicU32::new(0),
+            size: AtomicU32::new(0),
+            ring: AtomicU32::new(0),
+            next: AtomicU32::new(NO_PAGE),
+            seq: AtomicU64::new(0),
+            base: AtomicU64::new(0),
+            first: AtomicU64::new(0),
+            commit: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes the memory of a page that is in no ring a page of `size` bytes.
+    ///
+    /// Readers may still be looking at it, as a page that it was before: they must find out.
+    ///
+    /// # Safety
+    ///
+    /// `page` must be valid for `size` bytes, initialised and aligned to 8. Nobody else stores
+    /// there.
+    pub unsafe fn format(page: *mut PageHeader, size: u32) {
+        // SAFETY: The memory is large enough, initialised and aligned.
+        let header = unsafe { &*page };
+        header.magic.store(PAGE_MAGIC, Relaxed);
+        header.size.store(size, Relaxed);
+        header.ring.store(0, Relaxed);
+        header.next.store(NO_PAGE, Relaxed);
+        header.seq.store(0, Relaxed);
+        header.base.store(0, Relaxed);
+        header.first.store(0, Relaxed);
+        header.commit.store(0, Relaxed);
+    }
+
+    /// Size in bytes, this header included.
+    pub fn size(&self) -> u32 {
+        self.size.load(Relaxed)
+    }
+
+    /// Id of the ring that holds the page, or last held it. Only meaningful with [`Self::seq`].
+    pub fn ring(&self) -> u32 {
+        self.ring.load(Relaxed)
+    }
+
+    /// Position of the page in its ring; 0 where it is in none.
+    ///
+    /// The load is an acquire one: it pairs with the release store at the end of a page turn, so
+    /// that a reader that sees a position sees the header that belongs to it.
+    pub fn seq(&self) -> u64 {
+        self.seq.load(Acquire) & SEQ_MASK
+    }
+
+    /// Ordinal of the page's first record.
+    pub fn first(&self) -> u64 {
+        self.first.load(Relaxed)
+    }
+
+    /// Number of records published so far.
+    pub fn records(&self) -> u32 {
+        (self.commit.load(Relaxed) >> 32) as u32
+    }
+
+    /// The published end of the page, in bytes from its start; for its writer.
+    pub(super) fn end(&self) -> u32 {
+        self.commit.load(Relaxed) as u32
+    }
+
+    /// What is left of the page behind that end.
+    pub(super) fn room(&self) -> u32 {
+        self.size().saturating_sub(self.end())
+    }
+
+    /// Copies the page, as far as it is published, to `to`, and returns the number of bytes; `None`
+    /// where the page is not (or no longer) one of `size` bytes at position `seq` of a ring, or
+    /// `to` is too small.
+    ///
+    /// The copy's header tells of which ring: a caller that goes by what it saw in the page before
+    /// must look again there.
+    ///
+    /// # Safety
+    ///
+    /// `page` must be valid for `size` bytes, initialised, and stay mapped during the call. Where
+    /// it may cease to be a page of its own meanwhile, the caller must find that out afterwards.
+    pub unsafe fn copy(
+        page: *const PageHeader,
+        size: u32,
+        seq: u64,
+        to: &mut [u8],
+    ) -> Option<usize> {
+        // SAFETY: There is memory of this size, of which a header is atomics only.
+        let header = unsafe { &*page };
+        // ORDERING: As in `seq`.
+        let life = header.seq.load(Acquire);
+        if seq == 0 || life & SEQ_MASK != seq {
+            return None;
+        }
+        // ORDERING: Acquire pairs with the release store that publishes records: all bytes below
+        // the end that is read here are there.
+        let commit = header.commit.load(Acquire);
+        let len = commit as u32 as usize;
+        if header.size() != size || len > size as usize {
+            return None;
+        }
+        let (head, body) = to
+            .get_mut(..len)?
+            .split_first_chunk_mut::<PAGE_HEADER_SIZE>()?;
+        let info = PageInfo {
+            magic: header.magic.load(Relaxed),
+            size,
+            ring: header.ring.load(Relaxed),
+            next: header.next.load(Relaxed),
+            seq,
+            base: header.base.load(Relaxed),
+            first: header.first.load(Relaxed),
+            commit,
+        };
+        *head = info.bytes();
+        // SAFETY: The page is larger than its header.
+        let mut from = unsafe { page.add(1) }.cast::<AtomicU32>();
+        for unit in body.chunks_exact_mut(mem::size_of::<u32>()) {
+            // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
+            // may take the page away meanwhile, see "Data race by design" above.
+            let (word, next) = unsafe { ((*from).load(Relaxed), from.add(1)) };
+            unit.copy_from_slice(&word.to_ne_bytes());
+            from = next;
+        }
+        // ORDERING: The fence keeps the loads of the copy before the load of `seq`, and pairs with
+        // the release fence in `reset`: if any of what was loaded is of the page's next life, then
+        // `seq` reads as changed here.
+        fence(Acquire);
+        (header.seq.load(Relaxed) == life).then_some(len)
+    }
+
+    /// Reads position, `first` and `commit` as they belong together; `None` where the page is not
+    /// in `ring`, or its life ends just now.
+    pub(super) fn look(&self, ring: u32) -> Option<(u64, u64, u64)> {
+        // ORDERING: As in `copy`.
+        let life = self.seq.load(Acquire);
+        let first = self.first.load(Relaxed);
+        let commit = self.commit.load(Acquire);
+        let ours = self.ring.load(Relaxed) == ring;
+        fence(Acquire);
+        // ORDERING: Acquire pairs with the store in `withdraw`: see `Ring::records`.
+        let same = self.seq.load(Acquire) == life && life & SEQ_MASK != 0 && ours;
+        same.then_some((life & SEQ_MASK, first, commit))
+    }
+
+    /// Starts a new life of this page, which is in no ring, without publishing it.
+    pub(super) fn reset(&self, ring: u32, base: u64, first: u64) {
+        // ORDERING: All stores into the page, from here on, come after the withdrawal for a reader
+        // that fences between its copy and its second look at `seq`.
+        fence(Release);
+        self.ring.store(ring, Relaxed);
+        self.next.store(NO_PAGE, Relaxed);
+        self.base.store(base, Relaxed);
+        self.first.store(first, Relaxed);
+        self.commit.store(PAGE_HEADER_SIZE as u64, Relaxed);
+    }
+
+    /// Gives the page, which has been reset, its position: readers accept it from now on.
+    pub(super) fn publish(&self, seq: u64) {
+        let lives = (self.seq.load(Relaxed) >> SEQ_BITS).wrapping_add(1);
+        // INVARIANT: There is one more life than at the last time, so the word has not been there
+        // before.
+        // ORDERING: Release: a reader that acquires the new position sees the reset header.
+        self.seq.store(lives << SEQ_BITS | seq & SEQ_MASK, Release);
+    }
+
+    /// Takes the page out of its ring's life: readers no longer accept it.
+    pub(super) fn withdraw(&self) {
+        let lives = self.seq.load(Relaxed) & !SEQ_MASK;
+        // ORDERING: Release: see `Ring::records`.
+        self.seq.store(lives, Release);
+    }
+}
+
+/// Where a ring gets pages: see [`Ring`](super::Ring) for an example. Implemented by the
+/// component's pool, and by tests.
+///
+/// Pages may differ in size. All sizes are in bytes.
+///
+/// # Safety
+///
+/// A page that [`Self::take`] hands out is the caller's alone, [formatted](PageHeader::format),
+/// until it gives it back. [`Self::page`] of its index leads to it then, and to memory that is
+/// mapped and initialised, and aligned to 8, as long as anybody may have the index from a ring.
+pub unsafe trait Pages {
+    /// Takes a page of at least `room` and at most `most` out of the pool, for a ring that holds
+    /// `held`: a small one for its first, later a large one if there is any. Lock-free.
+    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32>;
+
+    /// Gives a page to the pool. Lock-free.
+    ///
+    /// # Safety
+    ///
+    /// The page is the caller's: it got it from [`Self::take`], or from a ring that took it there.
+    unsafe fn put(&self, index: u32);
+
+    /// The page with this index.
+    fn page(&self, index: u32) -> *mut PageHeader;
+
+    /// The size of the largest pages there are.
+    fn largest(&self) -> u32;
+}

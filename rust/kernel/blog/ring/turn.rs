@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Turning the page: the slow path of a writer, which makes room and tells of what was lost.
+
+use super::super::wire::{
+    page::PAGE_HEADER_SIZE,
+    record::{
+        ControlRecord,
+        Lost,
+        CONTROL_SIZE,
+        LOST_CAUSES, //
+    }, //
+};
+use super::{
+    page::{
+        PageHeader,
+        Pages, //
+    },
+    Ring, //
+};
+use core::{
+    ptr,
+    sync::atomic::{
+        compiler_fence,
+        Ordering::{
+            Relaxed,
+            Release,
+            SeqCst, //
+        }, //
+    }, //
+};
+
+/// What a full ring does: [`Ring::turn`].
+///
+/// # Examples
+///
+/// ```
+/// use kernel::blog::{Config, Mode};
+///
+/// // The first records matter most.
+/// const BOOT: Config = Config::new().mode(Mode::Discard);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mode {
+    /// It overwrites its oldest page (flight recorder).
+    Overwrite = 0,
+    /// It keeps what it has, and counts what comes.
+    Discard = 1,
+}
+
+impl Ring {
+    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path of [`Self::write`].
+    ///
+    /// Writes the time-extend and lost records that are due, and takes another page when the
+    /// current one has no room: from `pages` while the ring holds less than `max` bytes, else its
+    /// own oldest one where `mode` allows. A ring that holds more than `max`, as the limit was
+    /// lowered, gives pages back.
+    ///
+    /// On an error, the record is not counted as lost yet: it may go elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer and has marked it as busy. `pages` is the pool of all pages
+    /// of this ring.
+    pub unsafe fn turn(
+        &self,
+        pages: &impl Pages,
+        mode: Mode,
+        max: u32,
+        bytes: u32,
+        ts: u64,
+    ) -> Result<(), Lost> {
+        let extend = !self.knows(ts);
+        let untold = bytes.saturating_add(self.losses.untold() * CONTROL_SIZE);
+        let room = self.cursor.header().room();
+
+        let page = if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
+            // What an empty page must hold, whatever is due.
+            let most =
+                bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
+            if most > pages.largest() {
+                return Err(Lost::TooLong);
+            }
+            self.cursor.taken.store(self.records(), Relaxed);
+            let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
+            // SAFETY: By this function's requirements.
+            unsafe {
+                let index = self.next_page(pages, mode, max, room)?;
+                self.start_page(pages, index, ts)
+            }
+        } else {
+            let page = self.cursor.page.load(Relaxed);
+            if extend {
+                // SAFETY: There is room for this and for what follows.
+                unsafe { self.control(page, ts, &ControlRecord::TimeExtend(ts)) };
+            }
+            self.cursor.set_base(self.epoch.raw(ts));
+            page
+        };
+
+        self.losses.tell(|cause, count| {
+            // There is room for all that were untold at the start. A cause that only a nested
+            // writer counted since then may need more: it waits.
+            if self.cursor.header().room() < CONTROL_SIZE + bytes {
+                return false;
+            }
+            let lost = ControlRecord::Lost {
+                cause: cause as u8,
+                count,
+            };
+            // SAFETY: `page` is the current one, and there is room.
+            unsafe { self.control(page, ts, &lost) };
+            true
+        });
+        // SAFETY: By this function's requirement.
+        unsafe { self.cursor.open() };
+        // ORDERING: See `count_lost`.
+        compiler_fence(SeqCst);
+        if self.losses.untold() != 0 {
+            self.cursor.close();
+        }
+        Ok(())
+    }
+
+    /// Writes a control record. It doesn't count as a record.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::turn`]; `page` is the ring's current one and has room.
+    pub(super) unsafe fn control(&self, page: *mut PageHeader, ts: u64, record: &ControlRecord) {
+        let (source, bytes) = (record.bytes(ts), record.size() as u32);
+        // SAFETY: The page is this ring's current one, and has room by this function's
+        // requirement.
+        unsafe {
+            let commit = (*page).commit.load(Relaxed);
+            let at = page.cast::<u8>().add(commit as u32 as usize);
+            ptr::copy_nonoverlapping(source.as_ptr(), at, record.size());
+            // ORDERING: As for any record.
+            (*page)
+                .commit
+                .store(commit.wrapping_add(bytes.into()), Release);
+        }
+    }
+
+    /// Finds a page of at least `room` that comes next, without changing the chain but for its
+    /// oldest end. The ring may hold `max` bytes with it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::turn`].
+    unsafe fn next_page(
+        &self,
+        pages: &impl Pages,
+        mode: Mode,
+        max: u32,
+        room: u32,
+    ) -> Result<u32, Lost> {
+        let largest = pages.largest();
+        let held = self.held();
+        let left = if held == 0 {
+            // Each ring may have one page.
+            largest
+        } else {
+            max.saturating_sub(held)
+        };
+        // A ring that overwrites takes whole pages, or it would keep small ones for good.
+        let wanted = match mode {
+            Mode::Overwrite => largest,
+            Mode::Discard => room,
+        };
+        if left >= wanted {
+            if let Some(index) = pages.take(held, room, left) {
+                return Ok(index);
+            }
+        }
+        match mode {
+            // SAFETY: By this function's requirements.
+            Mode::Overwrite => unsafe { self.chain.reuse(pages, max, room) }.ok_or(Lost::NoPage),
+            Mode::Discard if left < wanted => Err(Lost::Full),
+            Mode::Discard => Err(Lost::NoPage),
+        }
+    }
+
+    /// Makes the page at `index` the current one, empty, starting at time `ts`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::turn`]; the page is the caller's, and in no ring.
+    unsafe fn start_page(&self, pages: &impl Pages, index: u32, ts: u64) -> *mut PageHeader {
+        let page = pages.page(index);
+        // SAFETY: `index` came from the pool, so this is a valid page; it is this ring's alone.
+        let header = unsafe { &*page };
+        let seq = self.cursor.seq.load(Relaxed) + 1;
+        header.reset(self.id(), ts, self.cursor.taken.load(Relaxed));
+        self.chain.grow(header.size());
+        self.cursor.seq.store(seq, Relaxed);
+        self.cursor.set_base(self.epoch.raw(ts));
+        self.cursor.writer.store(0, Relaxed);
+        header.publish(seq);
+        // INVARIANT: The page is now the newest of the chain, and the cursor's.
+        // SAFETY: By this function's requirements. `turn` ends with opening the cursor.
+        unsafe {
+            self.chain.push(index, self.cursor.header());
+            self.cursor.enter(page);
+        }
+        page
+    }
+}

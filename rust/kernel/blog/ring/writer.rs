@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Writing a record: the fast path, and rings that several contexts share.
+
+use super::super::wire::record::{
+    ControlRecord,
+    Header,
+    Lost,
+    HEADER_SIZE,
+    TASK_SIZE,
+    TS_BITS, //
+};
+use super::{
+    page::{
+        PageHeader,
+        Pages, //
+    },
+    peek::Peek,
+    turn::Mode,
+    Owner,
+    Ring, //
+};
+use core::{
+    ptr,
+    sync::atomic::{
+        compiler_fence,
+        Ordering::{
+            Relaxed,
+            Release,
+            SeqCst, //
+        }, //
+    }, //
+};
+
+/// Where a record goes: what `write`'s slow path has found. See [`Ring`] for an example.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// A ring that is busy for the caller and has room for the record; null where there is none,
+    /// and the loss has been counted.
+    pub ring: *const Ring,
+    /// The record's time.
+    pub ts: u64,
+}
+
+impl Place {
+    /// There is none.
+    pub const LOST: Self = Self {
+        ring: ptr::null(),
+        ts: 0,
+    };
+}
+
+impl Ring {
+    /// Returns `now`, or the latest time that this ring has seen where that is later.
+    ///
+    /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
+    /// the ring's writer calls it, between the two stores of `busy`.
+    #[inline(always)]
+    pub fn not_before_last(&self, now: u64) -> u64 {
+        self.cursor.not_before_last(now)
+    }
+
+    /// Has the ring follow a clock that has begun a new epoch, or does nothing where it does: from
+    /// here on, times are what the fast path reads and `offset`, which is a multiple of
+    /// 2^[`TS_BITS`].
+    ///
+    /// Only the ring's writer calls it, between the two stores of `busy`.
+    #[inline(always)]
+    pub fn follow(&self, offset: u64) {
+        let old = self.epoch.offset();
+        if old != offset {
+            // Where the fast path goes on without a time-extend record, that is as right as before:
+            // what it reads stands for the same time that headers tell.
+            self.epoch.set(offset);
+            self.cursor.shift_base(old.wrapping_sub(offset));
+        }
+    }
+
+    /// Has the ring's writer take the slow path, where it will [`Self::follow`] the clock, unless
+    /// it did so already. By anybody; but no log call that was begun under another offset is in the
+    /// middle of a record.
+    pub fn expire(&self, offset: u64) {
+        if self.epoch.offset() != offset {
+            self.cursor.close();
+        }
+    }
+
+    /// Whether the time of a record at `ts` is told by its header, after the records before.
+    pub(super) fn knows(&self, ts: u64) -> bool {
+        self.cursor.knows(self.epoch.raw(ts))
+    }
+
+    /// Writes one record: the fast path.
+    ///
+    /// `ring` is the ring of the calling context, or one that is busy for good where it has none
+    /// yet ([`Self::none`]). `bytes` is the size of the record with its header, a multiple of 4.
+    /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
+    /// arguments and stores exactly `bytes - 8` bytes there.
+    ///
+    /// `slow` is called in place of that when the record can't simply go behind the last one: with
+    /// the ring if the record has been begun (the ring is marked as busy), else with a null
+    /// pointer; and with the time, or 0 where it wasn't read. It finds a place, and calls
+    /// [`Self::put`]. So nothing of the fast path has to be kept for after a call, and it needs few
+    /// registers. Returns whether the record was written, or what `slow` says.
+    ///
+    /// # Safety
+    ///
+    /// `ring` is valid, and of the context that the caller runs in or busy for good.
+    #[inline(always)]
+    pub unsafe fn write(
+        ring: *const Ring,
+        bytes: u32,
+        site_shl8: u32,
+        clock: impl FnOnce() -> Option<u64>,
+        fill: impl FnOnce(*mut u8),
+        slow: impl FnOnce(*const Ring, u64) -> bool,
+    ) -> bool {
+        // SAFETY: By this function's requirement.
+        let own = unsafe { &*ring };
+        // One call of `slow`, so that what it does is in the driver's code once.
+        let (begun, ts) = 'slow: {
+            // SAFETY: This is the ring's context, or the ring is busy for good.
+            if !unsafe { own.busy.begin() } {
+                break 'slow (ptr::null(), 0);
+            }
+            let Some(ts) = clock() else {
+                break 'slow (ring, 0);
+            };
+            // SAFETY: This is the ring's context.
+            let page = unsafe { own.cursor.page.peek() };
+            // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
+            let commit = unsafe { (*page).commit.peek() };
+            // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+            let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
+            // SAFETY: This is the ring's context. Each is loaded where it is compared, see `peek`.
+            let no_room = unsafe {
+                end > own.cursor.limit.peek() || (ts ^ own.cursor.ts_base.peek()) >> TS_BITS != 0
+            };
+            if no_room {
+                break 'slow (ring, ts);
+            }
+            // SAFETY: There is room up to `limit`, which is at most the size of the page.
+            unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
+            return true;
+        };
+        slow(begun, ts)
+    }
+
+    /// Writes one record where `place` says, behind the last one; the other arguments are those of
+    /// [`Self::write`]. False where there is no place.
+    ///
+    /// # Safety
+    ///
+    /// The ring of `place`, if it has one, is busy for this record, with room for `bytes` at that
+    /// time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
+    #[inline(always)]
+    pub unsafe fn put(
+        place: Place,
+        bytes: u32,
+        site_shl8: u32,
+        fill: impl FnOnce(*mut u8),
+    ) -> bool {
+        // SAFETY: By this function's requirement.
+        let Some(ring) = (unsafe { place.ring.as_ref() }) else {
+            return false;
+        };
+        let page = ring.cursor.page.load(Relaxed);
+        // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
+        unsafe {
+            let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
+            ring.store((page, end), place.ts, bytes, site_shl8, fill);
+        }
+        true
+    }
+
+    /// Stores a record and publishes it.
+    ///
+    /// # Safety
+    ///
+    /// The ring is busy for this record, `page` is its page, and there is room for `bytes`: up to
+    /// `end`.
+    #[inline(always)]
+    unsafe fn store(
+        &self,
+        (page, end): (*mut PageHeader, usize),
+        ts: u64,
+        bytes: u32,
+        site_shl8: u32,
+        fill: impl FnOnce(*mut u8),
+    ) {
+        // SAFETY: The end is within the page, and there is room by this function's requirement.
+        // What is stored to isn't published, so nobody reads it, and this is the only writer.
+        unsafe {
+            let at = page.cast::<u8>().add(end).sub(bytes as usize);
+            fill(at.add(HEADER_SIZE));
+            let header = Header::from_parts(ts, site_shl8, bytes);
+            ptr::write_unaligned(at.cast::<u64>(), header.0);
+            // ORDERING: Release: a reader that acquires this end sees the record whole. Relaxed:
+            // nobody else stores to it. Together they are one instruction that adds.
+            let commit = (*page).commit.load(Relaxed);
+            (*page)
+                .commit
+                .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
+            self.busy.end();
+        }
+    }
+
+    /// Marks the ring as busy; false where it is already: a record is being written into it.
+    ///
+    /// # Safety
+    ///
+    /// The ring isn't shared, and the caller runs in its context.
+    #[inline(always)]
+    pub unsafe fn begin(&self) -> bool {
+        // SAFETY: By this function's requirement.
+        unsafe { self.busy.begin() }
+    }
+
+    /// Ends what [`Self::begin`] or [`Self::claim`] began.
+    ///
+    /// # Safety
+    ///
+    /// It returned true, for the caller, who does not write into the ring any more.
+    #[inline(always)]
+    pub unsafe fn end(&self) {
+        // SAFETY: By this function's requirement.
+        unsafe { self.busy.end() };
+    }
+
+    /// Marks a shared ring as busy for the caller; false where it is already.
+    pub fn claim(&self) -> bool {
+        self.busy.claim()
+    }
+
+    /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.
+    ///
+    /// `None` where somebody else is writing, or there is no room. Otherwise the ring is busy for
+    /// the caller, and has room. A task record is written where `who` was not the last to write
+    /// into this page. The other arguments are those of [`Self::turn`] and [`Self::write`].
+    ///
+    /// # Safety
+    ///
+    /// The ring is live and shared: all its writers come through here. `pages` is the pool of all
+    /// pages of this ring.
+    pub unsafe fn begin_shared(
+        &self,
+        pages: &impl Pages,
+        mode: Mode,
+        max: u32,
+        bytes: u32,
+        clock: impl FnOnce() -> u64,
+        who: &Owner,
+    ) -> Option<u64> {
+        if !self.busy.claim() {
+            return None;
+        }
+        // Whatever the clock is, it may be a little behind that of the last writer's CPU.
+        let ts = self.not_before_last(clock());
+        let need = bytes.saturating_add(TASK_SIZE);
+        // SAFETY: The ring is claimed; `pages` by this function's requirement.
+        if !self.has_room(need, ts) && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
+            // SAFETY: It was claimed above.
+            unsafe { self.busy.end() };
+            return None;
+        }
+        if self.cursor.writer.load(Relaxed) != who.key() {
+            self.cursor.writer.store(who.key(), Relaxed);
+            let task = ControlRecord::Task {
+                context: who.context as u8,
+                cpu: who.cpu as u16,
+                pid: who.pid,
+                tgid: who.tgid,
+                comm: who.comm,
+            };
+            // SAFETY: The ring is claimed, and there is room for this and for the record.
+            unsafe { self.control(self.cursor.page.load(Relaxed), ts, &task) };
+        }
+        Some(ts)
+    }
+
+    /// Counts lost records; the next record that gets through tells of them.
+    ///
+    /// # Safety
+    ///
+    /// The caller runs in the ring's context, or has [claimed](Self::claim) it.
+    pub unsafe fn count_lost(&self, cause: Lost, count: u64) {
+        self.losses.count(cause, count);
+        // ORDERING: `turn` opens the page first and then looks at the losses, so one of the two
+        // closes it, whichever interrupts the other. Same CPU: compiler order is enough.
+        compiler_fence(SeqCst);
+        self.cursor.close();
+    }
+
+    /// Whether a record of `bytes` bytes at time `ts` can go behind the last one without a
+    /// [`turn`](Self::turn). For the ring's writer.
+    pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
+        self.cursor.has_room(bytes) && self.knows(ts)
+    }
+}

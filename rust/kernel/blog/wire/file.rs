@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The snapshot file, version 1: a stream of sections that each stand alone.
+//!
+//! `blog/` writes it through debugfs, crash tools build it out of a dump, and `blog-decode`
+//! includes this very file to read it. It needs nothing but `core` and compiles on the host
+//! unchanged. It has no I/O: only the layout and the order of things.
+//!
+//! ```text
+//! FileHeader                     32 bytes
+//! SectionHeader, payload, pad    kind System
+//! SectionHeader, payload, pad    kind Clock
+//! SectionHeader, payload, pad    kind Images
+//! SectionHeader, payload, pad    kind Tasks
+//! SectionHeader, payload, pad    kind Component           for each component:
+//!   SectionHeader, payload, pad    kind Ring                for each ring of it:
+//!     SectionHeader, payload, pad    kind Page                for each page, oldest first
+//! SectionHeader, payload         kind End                 what a whole file has held
+//! ```
+//!
+//! Every section starts on a multiple of 8 bytes, has its own magic, length and checksums, and
+//! names the ring and the component that it belongs to. So a reader of a damaged file goes to the
+//! next header whose checksum is right, and loses only what lies between. Checksums are CRC-32
+//! (IEEE 802.3, reflected, as in zlib).
+//!
+//! All integers are in the byte order of the machine that wrote the file; [`FileHeader::endian`]
+//! tells. Strings are UTF-8 or at least bytes without NUL, padded with NULs, in fixed arrays, or a
+//! `u16` length and the bytes where the text says so. All structures are `repr(C)` without
+//! implicit padding, and may grow at the end in a later version: a reader takes the length from
+//! the section, not from the structure.
+
+use super::record::LOST_CAUSES;
+
+/// Version of the file layout.
+pub const VERSION: u32 = 1;
+/// First 8 bytes of the file.
+pub const FILE_MAGIC: [u8; 8] = *b"BLOGSNAP";
+/// In [`FileHeader::flags`]: written by a file `stream`. Sections repeat as things change, Page
+/// sections are pieces, and there is no [`Kind::End`] as long as the stream has not ended.
+pub const FLAG_STREAM: u32 = 1;
+/// First 4 bytes of each section, read as a native integer.
+pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");
+/// Value of [`FileHeader::endian`] as the writer's machine sees it.
+pub const ENDIAN: u32 = 0x0102_0304;
+/// Longest payload of a section in bytes. A reader refuses a larger one as damage.
+pub const SECTION_MAX: u64 = 16 << 20;
+/// Longest build ID in bytes.
+pub const BUILD_ID_MAX: usize = 20;
+pub use super::name::NAME_MAX;
+/// Room for a task's name, as the kernel's `TASK_COMM_LEN`.
+pub const COMM_LEN: usize = 16;
+
+/// The file's first 32 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FileHeader {
+    /// [`FILE_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`ENDIAN`].
+    pub endian: u32,
+    /// Version of records and pages: `record::WIRE_VERSION`.
+    pub wire_version: u32,
+    /// Size of this header in bytes.
+    pub header_size: u32,
+    /// [`FLAG_STREAM`], or 0.
+    pub flags: u32,
+    /// CRC-32 of the 28 bytes before.
+    pub crc: u32,
+}
+
+/// Kinds of section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    /// Payload [`System`].
+    System = 1,
+    /// Payload [`Clock`], then [`Clock::pairs`] times [`ClockPair`].
+    Clock = 2,
+    /// Payload: any number of [`Image`].
+    Images = 3,
+    /// Payload [`Component`].
+    Component = 4,
+    /// Payload [`Ring`].
+    Ring = 5,
+    /// Payload [`Page`], then the page's bytes from its start up to its published end
+    /// (`record::PageInfo` and the records).
+    Page = 6,
+    /// Payload [`End`].
+    End = 7,
+    /// Payload: any number of [`Task`].
+    Tasks = 8,
+}
+
+impl Kind {
+    /// The kind with this number, where this version knows it.
+    pub const fn from_u16(n: u16) -> Option<Self> {
+        match n {
+            1 => Some(Self::System),
+            2 => Some(Self::Clock),
+            3 => Some(Self::Images),
+            4 => Some(Self::Component),
+            5 => Some(Self::Ring),
+            6 => Some(Self::Page),
+            7 => Some(Self::End),
+            8 => Some(Self::Tasks),
+            _ => None,
+        }
+    }
+}
+
+/// What stands before each section's payload: 32 bytes. The payload is padded with zeros to a
+/// multiple of 8 bytes; the padding is in neither length nor checksum.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SectionHeader {
+    /// [`SECTION_MAGIC`].
+    pub magic: u32,
+    /// [`Kind`].
+    pub kind: u16,
+    /// 0.
+    pub flags: u16,
+    /// Length of the payload in bytes, at most [`SECTION_MAX`].
+    pub len: u64,
+    /// Position of this section in the file, from 0.
+    pub index: u32,
+    /// 0.
+    pub reserved: u32,
+    /// CRC-32 of the payload.
+    pub payload_crc: u32,
+    /// CRC-32 of the 28 bytes before.
+    pub crc: u32,
+}
+
+/// Payload of [`Kind::System`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct System {
+    /// Size of a kernel page in bytes.
+    pub page_size: u32,
+    /// Number of possible CPUs.
+    pub cpus: u32,
+    /// Bytes of a pointer: 8.
+    pub pointer_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// `uname -r`, NUL padded.
+    pub release: [u8; 64],
+    /// `uname -m`, NUL padded.
+    pub machine: [u8; 64],
+    /// `uname -n`, NUL padded.
+    pub host: [u8; 64],
+    /// Random id of this boot, all zero where there is none.
+    pub boot_id: [u8; 16],
+}
+
+/// What the ring's clock is: [`Clock::kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ClockKind {
+    /// `ktime_get_mono_fast_ns()`: nanoseconds of CLOCK_MONOTONIC.
+    MonoFast = 1,
+    /// The raw x86 time stamp counter; [`Clock::pairs`] tell its rate.
+    Tsc = 2,
+    /// One of these after the other, as the TSC could not be trusted any more; [`Clock::pairs`]
+    /// tell the rates.
+    Mixed = 3,
+}
+
+/// Payload of [`Kind::Clock`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Clock {
+    /// [`ClockKind`].
+    pub kind: u32,
+    /// Number of [`ClockPair`]s that follow, at least 2, in the order of time: one from when BLog
+    /// started, then two for each break of the clock, from before and after it, and one from when
+    /// this snapshot was taken.
+    pub pairs: u32,
+    /// Nominal rate in Hz, since the last break; 0 where it isn't known.
+    pub hz: u64,
+}
+
+/// One instant in all clocks. The rate between two pairs converts ring time.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct ClockPair {
+    /// The ring's clock.
+    pub clock: u64,
+    /// CLOCK_MONOTONIC in ns.
+    pub mono: u64,
+    /// CLOCK_BOOTTIME in ns.
+    pub boot: u64,
+    /// CLOCK_REALTIME in ns since 1970.
+    pub real: u64,
+}
+
+/// Entry of [`Kind::Images`]: the sites of one build of vmlinux or of a module.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Image {
+    /// Id of the image's first site.
+    pub first: u32,
+    /// Number of sites.
+    pub count: u32,
+    /// 1: loaded now. 0: was loaded since this boot.
+    pub loaded: u32,
+    /// Length of the build ID in bytes, at most [`BUILD_ID_MAX`].
+    pub build_id_len: u32,
+    /// Build ID (GNU note), zero padded.
+    pub build_id: [u8; BUILD_ID_MAX],
+    /// 0.
+    pub reserved: u32,
+    /// `vmlinux` or the module's name, NUL padded.
+    pub name: [u8; NAME_MAX],
+}
+
+/// In [`Task::flags`]: it is running on [`Task::cpu`].
+pub const TASK_RUNNING: u8 = 1;
+/// In [`Task::flags`]: it is a kernel thread.
+pub const TASK_KERNEL: u8 = 2;
+/// In [`Task::flags`]: the machine crashed on its CPU while it was running there.
+pub const TASK_CRASHED: u8 = 4;
+
+/// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
+///
+/// Each such task is there once, whatever number of rings it has in how many components. Tasks that
+/// have ended are not.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Task {
+    /// Thread id.
+    pub pid: i32,
+    /// Process id.
+    pub tgid: i32,
+    /// Name, NUL padded.
+    pub comm: [u8; COMM_LEN],
+    /// State letter as in ps (`R`, `S`, `D`, …).
+    pub state: u8,
+    /// [`TASK_RUNNING`], [`TASK_KERNEL`], [`TASK_CRASHED`].
+    pub flags: u8,
+    /// 0.
+    pub reserved: u16,
+    /// CPU that it runs on, or ran on last; `u32::MAX` where it isn't known.
+    pub cpu: u32,
+}
+
+/// Payload of [`Kind::Component`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Component {
+    /// Id of the component in this file.
+    pub id: u32,
+    /// 1: enabled.
+    pub enabled: u8,
+    /// `record::Level` as a number, 0: off.
+    pub level: u8,
+    /// 0: overwrite, 1: discard.
+    pub mode: u8,
+    /// 1: its driver is loaded; 0: detached, only its history is kept.
+    pub attached: u8,
+    /// Budget of the component in KiB.
+    pub size_kb: u32,
+    /// Budget of one ring in KiB.
+    pub ring_kb: u32,
+    /// Number of Ring sections that follow.
+    pub rings: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Records that no longer belong to any ring of this file: all that rings had taken which
+    /// were then given to another task.
+    pub gone_records: u64,
+    /// Losses that belong to no ring of this file, by `record::Lost`.
+    pub lost: [u64; LOST_CAUSES],
+    /// Name, NUL padded.
+    pub name: [u8; NAME_MAX],
+}
+
+/// Payload of [`Kind::Ring`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Ring {
+    /// [`Component::id`].
+    pub component: u32,
+    /// Id of the ring within its component.
+    pub ring: u32,
+    /// `record::Context` as a number.
+    pub context: u8,
+    /// 1: the task has ended.
+    pub retired: u8,
+    /// State letter of the task as in ps (`R`, `S`, `D`, …), 0 where it isn't known.
+    pub task_state: u8,
+    /// 0.
+    pub reserved: u8,
+    /// CPU of a per-CPU ring, else `u32::MAX`.
+    pub cpu: u32,
+    /// Thread id of a task's ring, else -1.
+    pub pid: i32,
+    /// Process id of a task's ring, else -1.
+    pub tgid: i32,
+    /// Name of the task, NUL padded.
+    pub comm: [u8; COMM_LEN],
+    /// When the task ended, in the ring's clock; 0 while it lives.
+    pub exit_clock: u64,
+    /// Records that the ring has taken since it was made, those overwritten since then included.
+    /// Read before the pages were: pages may hold newer ones.
+    pub records: u64,
+    /// Records lost, by `record::Lost`, in all.
+    pub lost: [u64; LOST_CAUSES],
+    /// Of these, those that lost records in the ring tell of. The difference came after the last
+    /// record.
+    pub told: [u64; LOST_CAUSES],
+    /// Pages that the ring held when this section was written. Fewer Page sections may follow:
+    /// the writer takes its oldest pages back while they are being copied. What that cost is the
+    /// gap between [`PageInfo::first`](super::page::PageInfo::first) and what came before.
+    pub pages: u32,
+    /// 0.
+    pub reserved2: u32,
+}
+
+/// Payload of [`Kind::Page`], before the page's bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Page {
+    /// [`Component::id`].
+    pub component: u32,
+    /// [`Ring::ring`].
+    pub ring: u32,
+}
+
+/// Payload of [`Kind::End`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct End {
+    /// Sections before this one.
+    pub sections: u32,
+    /// Ring sections among them.
+    pub rings: u32,
+    /// Page sections among them.
+    pub pages: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+// The layouts are an interface: a change of size needs a new `VERSION`.
+const _: () = {
+    use core::mem::size_of;
+    assert!(size_of::<FileHeader>() == 32);
+    assert!(size_of::<SectionHeader>() == 32);
+    assert!(size_of::<System>() == 224);
+    assert!(size_of::<Clock>() == 16);
+    assert!(size_of::<ClockPair>() == 32);
+    assert!(size_of::<Image>() == 96);
+    assert!(size_of::<Task>() == 32);
+    assert!(size_of::<Component>() == 152);
+    assert!(size_of::<Ring>() == 192);
+    assert!(size_of::<Page>() == 8);
+    assert!(size_of::<End>() == 16);
+};

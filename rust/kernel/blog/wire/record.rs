@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The wire format, version 1: what a record, a control record and a page look like in memory.
+//!
+//! This is the one definition of the format. The fast path writes it, the snapshot reader copies
+//! it, and `blog-decode` includes this very file to read it. It needs nothing but `core`, and
+//! compiles on the host unchanged. It never allocates and never looks at more bytes than it is
+//! given.
+//!
+//! A record is an 8-byte [`Header`] and a payload of 0 to 255 units of 4 bytes:
+//!
+//! ```text
+//!  63                          28 27                   8 7       0
+//! +------------------------------+----------------------+---------+
+//! | ts: low 36 bits of the clock | site (0 = control)   | len     |  header, one 64-bit store
+//! +------------------------------+----------------------+---------+
+//! | len * 4 bytes of arguments, natural size, in order, zero padded |
+//! +-----------------------------------------------------------------+
+//! ```
+//!
+//! All fields are in the byte order of the machine that wrote them; a snapshot names it.
+
+/// Version of everything that this file describes.
+pub const WIRE_VERSION: u32 = 1;
+
+/// Bits of the clock that a record header keeps.
+pub const TS_BITS: u32 = 36;
+/// Mask of the bits of the clock that a record header keeps.
+pub const TS_MASK: u64 = (1 << TS_BITS) - 1;
+/// Bits of a site id.
+pub const SITE_BITS: u32 = 20;
+/// The largest site id.
+pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
+/// Size of a record header in bytes.
+pub const HEADER_SIZE: usize = 8;
+/// Size in bytes of the unit that `len` counts.
+pub const UNIT: usize = 4;
+/// The longest payload in bytes.
+pub const PAYLOAD_MAX: usize = 255 * UNIT;
+/// The longest record in bytes.
+pub const RECORD_MAX: usize = HEADER_SIZE + PAYLOAD_MAX;
+
+/// The header of a record.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::record::Header;
+/// let h = Header::new(0x1234_5678_9abc, 7, 3);
+/// assert_eq!(h.ts(), 0x4_5678_9abc);
+/// assert_eq!(h.site(), 7);
+/// assert_eq!(h.size(), 8 + 12);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Header(pub u64);
+
+const _: () = assert!(core::mem::size_of::<Header>() == HEADER_SIZE);
+
+impl Header {
+    /// Makes a header from a full clock value, a site id and a payload length in units.
+    #[inline(always)]
+    pub const fn new(clock: u64, site: u32, units: u8) -> Self {
+        Self::from_parts(
+            clock,
+            site << 8,
+            units as u32 * UNIT as u32 + HEADER_SIZE as u32,
+        )
+    }
+
+    /// Makes a header from what the fast path has at hand: the site id already shifted left by 8
+    /// and the size of the whole record in bytes.
+    #[inline(always)]
+    pub const fn from_parts(clock: u64, site_shl8: u32, bytes: u32) -> Self {
+        let units = (bytes - HEADER_SIZE as u32) / UNIT as u32;
+        Self((clock << (64 - TS_BITS)) | (site_shl8 | units) as u64)
+    }
+
+    /// The low 36 bits of the clock.
+    #[inline(always)]
+    pub const fn ts(self) -> u64 {
+        self.0 >> (64 - TS_BITS)
+    }
+
+    /// The full clock. `base` is that of the page's start, or of the latest time-extend record
+    /// behind it.
+    ///
+    /// All that follows times goes by this. It is exact: there is a time-extend record before the
+    /// first record whose upper bits differ, also where they have become less. So a record whose
+    /// low bits are less than those of the one before is earlier, and no turn of them is missing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use kernel::blog::wire::record::Header;
+    /// let base = 0x1234_5678_9abc;
+    /// for clock in [base, base + 5, base - 5] {
+    ///     assert_eq!(Header::new(clock, 7, 3).clock(base), clock);
+    /// }
+    /// ```
+    #[inline(always)]
+    pub const fn clock(self, base: u64) -> u64 {
+        base & !TS_MASK | self.ts()
+    }
+
+    /// The site id; 0 for a control record.
+    #[inline(always)]
+    pub const fn site(self) -> u32 {
+        (self.0 >> 8) as u32 & SITE_MAX
+    }
+
+    /// The same of a record without a payload.
+    #[inline(always)]
+    pub const fn without_payload(self) -> Self {
+        Self(self.0 & !0xff)
+    }
+
+    /// The payload's length in bytes.
+    #[inline(always)]
+    pub const fn payload(self) -> usize {
+        (self.0 & 0xff) as usize * UNIT
+    }
+
+    /// The size of the whole record in bytes.
+    #[inline(always)]
+    pub const fn size(self) -> usize {
+        HEADER_SIZE + self.payload()
+    }
+}
+
+/// What a control record (site 0) says: the low byte of its first payload word.
+///
+/// The second byte of that word is the [`Lost`] cause for [`Control::Lost`] and the [`Context`] for
+/// [`Control::Task`], else 0. The upper half is the CPU for [`Control::Task`], else 0. A decoder
+/// skips a kind that it doesn't know by the record's length.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::record::Control;
+/// assert_eq!(Control::from_word(0x0502), Some(Control::Lost));
+/// assert_eq!(Control::from_word(0xff), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Control {
+    /// Payload: word, full clock (`u64`). The bits above [`TS_BITS`] of all that follows in this
+    /// page.
+    TimeExtend = 1,
+    /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
+    Lost = 2,
+    /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes
+    /// from here on in this page of a [`Context::Shared`] ring. Pid and tgid are -1 and comm is
+    /// empty where an interrupt does.
+    Task = 3,
+}
+
+impl Control {
+    /// The kind behind a first payload word, where this version knows it.
+    pub const fn from_word(word: u32) -> Option<Self> {
+        match word as u8 {
+            1 => Some(Self::TimeExtend),
+            2 => Some(Self::Lost),
+            3 => Some(Self::Task),
+            _ => None,
+        }
+    }
+}
+
+/// A control record.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::record::{ControlRecord, Header, HEADER_SIZE};
+/// let lost = ControlRecord::Lost { cause: 5, count: 70 };
+/// let bytes = lost.bytes(0x1234);
+/// assert_eq!(ControlRecord::from_payload(&bytes[HEADER_SIZE..]), Some(lost));
+/// # assert_eq!(Header(u64::from_le_bytes(*bytes.first_chunk().unwrap())).size(), lost.size());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlRecord {
+    /// [`Control::TimeExtend`]: the full clock.
+    TimeExtend(u64),
+    /// [`Control::Lost`].
+    Lost {
+        /// A [`Lost`] as a number, or something newer.
+        cause: u8,
+        /// How many.
+        count: u64,
+    },
+    /// [`Control::Task`].
+    Task {
+        /// A [`Context`] as a number, or something newer.
+        context: u8,
+        /// CPU that the writer ran on.
+        cpu: u16,
+        /// Thread id, or -1.
+        pid: i32,
+        /// Process id, or -1.
+        tgid: i32,
+        /// Name of the task, NUL padded.
+        comm: [u8; 16],
+    },
+}
+
+impl ControlRecord {
+    /// Size of the whole record in bytes.
+    pub const fn size(&self) -> usize {
+        match self {
+            Self::TimeExtend(_) | Self::Lost { .. } => CONTROL_SIZE as usize,
+            Self::Task { .. } => TASK_SIZE as usize,
+        }
+    }
+
+    /// The record at this time: the first [`Self::size`] bytes.
+    pub fn bytes(&self, clock: u64) -> [u8; TASK_SIZE as usize] {
+        let header = Header::from_parts(clock, 0, self.size() as u32);
+        let (word, [a, b, c]) = match *self {
+            Self::TimeExtend(clock) => (Control::TimeExtend as u32, [clock, 0, 0]),
+            Self::Lost { cause, count } => {
+                let word = Control::Lost as u32 | (cause as u32) << 8;
+                (word, [count, 0, 0])
+            }
+            Self::Task {
+                context,
+                cpu,
+                pid,
+                tgid,
+                comm,
+            } => {
+                let word = Control::Task as u32 | (context as u32) << 8 | (cpu as u32) << 16;
+                let comm = u128::from_le_bytes(comm);
+                let ids = u64::from(pid as u32) | u64::from(tgid as u32) << 32;
+                (word, [ids, comm as u64, (comm >> 64) as u64])
+            }
+        };
+        let mut bytes = [0; TASK_SIZE as usize];
+        let (head, rest) = bytes.split_at_mut(HEADER_SIZE);
+        head.copy_from_slice(&header.0.to_le_bytes());
+        let (first, rest) = rest.split_at_mut(4);
+        first.copy_from_slice(&word.to_le_bytes());
+        for (to, word) in rest.chunks_exact_mut(8).zip([a, b, c]) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// What a control record of this payload says; `None` where that is too short, or of a kind
+    /// that this version doesn't know.
+    pub fn from_payload(payload: &[u8]) -> Option<Self> {
+        let word = u32::from_le_bytes(*payload.first_chunk()?);
+        let value = |n: usize| {
+            Some(u64::from_le_bytes(
+                *payload.get(4 + n * 8..)?.first_chunk()?,
+            ))
+        };
+        Some(match Control::from_word(word)? {
+            Control::TimeExtend => Self::TimeExtend(value(0)?),
+            Control::Lost => Self::Lost {
+                cause: (word >> 8) as u8,
+                count: value(0)?,
+            },
+            Control::Task => {
+                let ids = value(0)?;
+                let comm = u128::from(value(1)?) | u128::from(value(2)?) << 64;
+                Self::Task {
+                    context: (word >> 8) as u8,
+                    cpu: (word >> 16) as u16,
+                    pid: ids as i32,
+                    tgid: (ids >> 32) as i32,
+                    comm: comm.to_le_bytes(),
+                }
+            }
+        })
+    }
+}
+
+/// Size in bytes of a whole time-extend or lost record.
+pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
+/// Size in bytes of a whole task record.
+pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;
+
+/// Why records were lost. The discriminant is the second byte of a lost record's first payload
+/// word, and the index of a ring's counter.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::record::Lost;
+/// assert_eq!(Lost::ALL[Lost::Full as usize].name(), "full");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Lost {
+    /// The pool had no page to give, and the ring had none of its own to reuse.
+    NoPage = 0,
+    /// A writer interrupted another one in the same ring, in the middle of a record.
+    Nested = 1,
+    /// The record would not have fitted into an empty page.
+    TooLong = 2,
+    /// The component was switched off between the start and the end of the record.
+    Disabled = 3,
+    /// A consuming reader was too slow.
+    ReaderLag = 4,
+    /// The ring is full and keeps its oldest records (discard mode).
+    Full = 5,
+    /// There was no ring to be had: no ring or task table was free.
+    NoRing = 6,
+    /// The machine had crashed, and nothing was to be overwritten any more.
+    Frozen = 7,
+}
+
+/// Number of [`Lost`] causes, and of counters that a ring has.
+pub const LOST_CAUSES: usize = 8;
+
+impl Lost {
+    /// All causes, by index.
+    pub const ALL: [Self; LOST_CAUSES] = [
+        Self::NoPage,
+        Self::Nested,
+        Self::TooLong,
+        Self::Disabled,
+        Self::ReaderLag,
+        Self::Full,
+        Self::NoRing,
+        Self::Frozen,
+    ];
+
+    /// The cause's name, as files and tools print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoPage => "no-page",
+            Self::Nested => "nested",
+            Self::TooLong => "too-long",
+            Self::Disabled => "disabled",
+            Self::ReaderLag => "reader-lag",
+            Self::Full => "full",
+            Self::NoRing => "no-ring",
+            Self::Frozen => "frozen",
+        }
+    }
+}
+
+/// The level of a site, and the threshold of a component.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::blog::Level;
+///
+/// // The most important come first.
+/// assert!(Level::Err < Level::Debug);
+/// assert_eq!(Level::from_u8(2), Some(Level::Warn));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// Something failed.
+    Err = 1,
+    /// Something is odd, and was coped with.
+    Warn = 2,
+    /// What happens in normal work; the level of `blog_log!`.
+    Info = 3,
+    /// Details for the developer of the component.
+    Debug = 4,
+    /// Everything.
+    Trace = 5,
+}
+
+impl Level {
+    /// All levels, the most important first.
+    pub const ALL: [Self; 5] = [Self::Err, Self::Warn, Self::Info, Self::Debug, Self::Trace];
+
+    /// The level with this number.
+    pub const fn from_u8(n: u8) -> Option<Self> {
+        match n {
+            1 => Some(Self::Err),
+            2 => Some(Self::Warn),
+            3 => Some(Self::Info),
+            4 => Some(Self::Debug),
+            5 => Some(Self::Trace),
+            _ => None,
+        }
+    }
+
+    /// The level's name, as files and tools read and print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Err => "err",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// The `gate` of a site that never logs (not registered yet, or switched off).
+pub const GATE_OFF: u8 = 255;
+/// The `gate` of a site that logs at any level of its component.
+pub const GATE_ON: u8 = 1;
+
+/// Where a ring's writers run.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::record::Context;
+/// assert_eq!(Context::from_u8(3).map(Context::name), Some("nmi"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Context {
+    /// A task: one ring for each task.
+    Task = 0,
+    /// A softirq: one ring for each CPU.
+    Softirq = 1,
+    /// A hard interrupt: one ring for each CPU.
+    Hardirq = 2,
+    /// A non-maskable interrupt: one ring for each CPU.
+    Nmi = 3,
+    /// Whoever got no ring of its own: [`Control::Task`] records say who writes.
+    Shared = 4,
+}
+
+impl Context {
+    /// Number of interrupt contexts, of each of which every CPU has a ring.
+    pub const INTERRUPTS: usize = 3;
+
+    /// Where the ring of an interrupt context is in the table of those of all CPUs; `None` for
+    /// other contexts.
+    #[inline(always)]
+    pub const fn percpu_index(self, cpu: usize) -> Option<usize> {
+        match self {
+            Self::Softirq | Self::Hardirq | Self::Nmi => {
+                Some(cpu * Self::INTERRUPTS + (self as usize - Self::Softirq as usize))
+            }
+            Self::Task | Self::Shared => None,
+        }
+    }
+
+    /// The context with this number.
+    pub const fn from_u8(n: u8) -> Option<Self> {
+        match n {
+            0 => Some(Self::Task),
+            1 => Some(Self::Softirq),
+            2 => Some(Self::Hardirq),
+            3 => Some(Self::Nmi),
+            4 => Some(Self::Shared),
+            _ => None,
+        }
+    }
+
+    /// The context's name, as tools print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Softirq => "softirq",
+            Self::Hardirq => "hardirq",
+            Self::Nmi => "nmi",
+            Self::Shared => "shared",
+        }
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Type codes: what a stored argument is, in one `u64`.
+//!
+//! The kernel side puts these codes into the `.debug.blog` descriptors (never into a record); the
+//! decoder includes this very file by `#[path]` and reads the bytes of a record by them. It needs
+//! no kernel, compiles on the host unchanged, and never touches memory.
+//!
+//! # Layout of a stored argument
+//!
+//! Arguments follow each other without padding, in order, native-endian. Every argument has
+//! *fixed* bytes, which are always stored, and may have a *tail* directly after its fixed bytes:
+//!
+//! | kind | fixed bytes | tail |
+//! |---|---|---|
+//! | integers, `bool`, `char` | natural size (`usize`, `isize`: 8) | |
+//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`] | `u16` length (at most 65535) | the bytes |
+//! | [`POINTER`] | 8 | |
+//! | [`ERROR`] | 4 (`i32`, negative errno) | |
+//! | [`UNIT`] | 0 | |
+//! | [`BYTE_ARRAY`] | N | |
+//! | [`OPTION`] | `u8` tag (0 `None`, 1 `Some`), then inner fixed bytes (0 for `None`) | inner |
+//! | [`RESULT`] | `u8` tag (0 `Ok`, 1 `Err`), then max(inner fixed, 4) bytes, zero padded | inner |
+//! | [`PID`] | 4 (`i32`) | |
+//! | [`INSTANT`], [`DELTA`] | 8 (`i64`, ns) | |
+//! | [`IPV4`], [`IPV6`], [`MAC`] | 4, 16, 6 bytes in network order | |
+//! | [`DERIVED`] struct | its fields in order (all without tails) | |
+//! | [`DERIVED`] enum | `u8` variant index, then the widest variant's size, zero padded | |
+//!
+//! The tails of a record share a budget of [`MAX_PAYLOAD`] minus the sum of all fixed bytes, in
+//! argument order: each tail is `min(length, what is left)` bytes ([`take_tail`]). So a reader
+//! knows each tail's stored length from the `u16` lengths alone; a stored length below the `u16`
+//! length is a cut, which the reader shows. `None` and `Err` have no tail.
+
+/// Greatest payload of a record in bytes: 255 units of 4.
+pub const MAX_PAYLOAD: usize = 255 * 4;
+
+/// Greatest number of stored arguments of a call site, width and precision arguments included.
+pub const MAX_ARGS: usize = 12;
+
+/// Greatest length that the `u16` in front of a tail can name; longer data is cut before.
+pub const MAX_TAIL: usize = u16::MAX as usize;
+
+/// `u8`.
+pub const U8: u8 = 0x01;
+/// `u16`.
+pub const U16: u8 = 0x02;
+/// `u32`.
+pub const U32: u8 = 0x03;
+/// `u64`.
+pub const U64: u8 = 0x04;
+/// `u128`.
+pub const U128: u8 = 0x05;
+/// `usize`, stored in 8 bytes. Also the kind of width and precision arguments.
+pub const USIZE: u8 = 0x06;
+/// `i8`.
+pub const I8: u8 = 0x11;
+/// `i16`.
+pub const I16: u8 = 0x12;
+/// `i32`.
+pub const I32: u8 = 0x13;
+/// `i64`.
+pub const I64: u8 = 0x14;
+/// `i128`.
+pub const I128: u8 = 0x15;
+/// `isize`, stored in 8 bytes.
+pub const ISIZE: u8 = 0x16;
+/// `bool`, one byte, 0 or 1.
+pub const BOOL: u8 = 0x20;
+/// `char`, a `u32`.
+pub const CHAR: u8 = 0x21;
+/// `str`.
+pub const STR: u8 = 0x22;
+/// `CStr`, stored without its NUL.
+pub const CSTR: u8 = 0x23;
+/// A slice `[u8]`; prints with `{:?}` as Rust prints `&[u8]`.
+pub const BYTES: u8 = 0x24;
+/// A raw pointer or, under `{:p}`, a reference; 8 bytes.
+pub const POINTER: u8 = 0x25;
+/// The kernel's `Error`: a negative errno.
+pub const ERROR: u8 = 0x26;
+/// `()`.
+pub const UNIT: u8 = 0x27;
+/// An array `[u8; N]`; N in bits 8 to 23 of the code.
+pub const BYTE_ARRAY: u8 = 0x28;
+/// `kernel::blog::Hex`: bytes that print with `{}` as two hex digits each, space separated (as
+/// `%*ph` does): `de ad be ef`. Stored as [`BYTES`].
+pub const HEX: u8 = 0x29;
+/// `Option<T>`; T's code in bits 8 to 63.
+pub const OPTION: u8 = 0x30;
+/// `Result<T, Error>`; T's code in bits 8 to 63.
+pub const RESULT: u8 = 0x31;
+/// A process or thread id, `i32`. Prints as the integer does.
+pub const PID: u8 = 0x40;
+/// A point in time in ns, `i64`. Prints as the integer does.
+pub const INSTANT: u8 = 0x41;
+/// A span of time in ns, `i64`. Prints as the integer does.
+pub const DELTA: u8 = 0x42;
+/// `core::net::Ipv4Addr`.
+pub const IPV4: u8 = 0x43;
+/// `core::net::Ipv6Addr`.
+pub const IPV6: u8 = 0x44;
+/// `kernel::blog::Mac`: prints with `{}` and `{:?}` as `02:00:5e:10:00:ff`.
+pub const MAC: u8 = 0x45;
+/// A type with `#[derive(BlogArg)]`; bits 8 to 55 are [`derived_hash`] of its name. Its fields
+/// are in the `.debug.blog` type descriptor with the same code.
+pub const DERIVED: u8 = 0x50;
+
+/// A type code: the low byte is the kind, the rest its parameters.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::{types::TypeCode, BlogArg};
+/// assert_eq!(<u64 as BlogArg>::CODE.fixed_size(), Some(8));
+/// assert!(<str as BlogArg>::CODE.has_tail());
+/// assert!(!TypeCode(0xff).is_valid());
+/// ```
+///
+/// # Invariants
+///
+/// None: a code that was read from a file may be anything. [`TypeCode::is_valid`] tells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct TypeCode(pub u64);
+
+impl TypeCode {
+    /// The code of a kind that has no parameters.
+    pub const fn plain(kind: u8) -> Self {
+        Self(kind as u64)
+    }
+
+    /// The code of `[u8; len]`, or `None` if that cannot fit into a record.
+    pub const fn byte_array(len: usize) -> Option<Self> {
+        if len > MAX_PAYLOAD {
+            return None;
+        }
+        Some(Self(BYTE_ARRAY as u64 | (len as u64) << 8))
+    }
+
+    /// The code of an [`OPTION`] or [`RESULT`] (`outer`) around `self`, or `None` if the nesting
+    /// is too deep for 64 bits.
+    pub const fn wrapped(self, outer: u8) -> Option<Self> {
+        if self.0 >> 56 != 0 {
+            return None;
+        }
+        Some(Self(self.0 << 8 | outer as u64))
+    }
+
+    /// The code of a derived type.
+    pub const fn derived(hash: u64) -> Self {
+        Self(DERIVED as u64 | (hash & HASH_MASK) << 8)
+    }
+
+    /// The kind: one of this module's constants, or something a newer kernel wrote.
+    pub const fn kind(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// The code inside of an [`OPTION`] or [`RESULT`].
+    pub const fn inner(self) -> Self {
+        Self(self.0 >> 8)
+    }
+
+    /// The N of `[u8; N]`.
+    pub const fn array_len(self) -> usize {
+        (self.0 >> 8 & 0xffff) as usize
+    }
+
+    /// Bytes of the fixed part for the kinds whose code says it; `None` for unknown kinds and
+    /// where a [`DERIVED`] type is involved (its descriptor tells).
+    pub const fn fixed_size(self) -> Option<usize> {
+        Some(match self.kind() {
+            U8 | I8 | BOOL => 1,
+            U16 | I16 | STR | CSTR | BYTES | HEX => 2,
+            U32 | I32 | CHAR | ERROR | PID | IPV4 => 4,
+            U64 | I64 | USIZE | ISIZE | POINTER | INSTANT | DELTA => 8,
+            U128 | I128 | IPV6 => 16,
+            UNIT => 0,
+            MAC => 6,
+            BYTE_ARRAY => self.array_len(),
+            OPTION => match self.inner().fixed_size() {
+                Some(n) => 1 + n,
+                None => return None,
+            },
+            RESULT => match self.inner().fixed_size() {
+                Some(n) if n > 4 => 1 + n,
+                Some(_) => 5,
+                None => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Whether the argument has a tail (see the module's table).
+    pub const fn has_tail(self) -> bool {
+        match self.kind() {
+            STR | CSTR | BYTES | HEX => true,
+            OPTION | RESULT => self.inner().has_tail(),
+            _ => false,
+        }
+    }
+
+    /// Whether this version knows the code: known kinds all the way in, and no stray bits.
+    pub const fn is_valid(self) -> bool {
+        let params = self.0 >> 8;
+        match self.kind() {
+            U8..=USIZE | I8..=ISIZE | BOOL..=UNIT | HEX | PID..=MAC => params == 0,
+            BYTE_ARRAY => params <= MAX_PAYLOAD as u64,
+            OPTION | RESULT => self.inner().is_valid(),
+            DERIVED => params <= HASH_MASK,
+            _ => false,
+        }
+    }
+}
+
+const HASH_MASK: u64 = (1 << 48) - 1;
+
+/// 48-bit hash (FNV-1a, folded) of a derived type's `module_path::Name`, followed by
+/// `@line:column` of the derive, so that two local types of one name in one module differ.
+pub const fn derived_hash(module_path: &str, name: &str, line: u32, column: u32) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut h = fnv1a(OFFSET, module_path.as_bytes());
+    h = fnv1a(h, b"::");
+    h = fnv1a(h, name.as_bytes());
+    h = fnv1a(h, &line.to_le_bytes());
+    h = fnv1a(h, &column.to_le_bytes());
+    (h ^ h >> 48) & HASH_MASK
+}
+
+const fn fnv1a(mut h: u64, bytes: &[u8]) -> u64 {
+    let mut i = 0;
+    while i < bytes.len() {
+        h = (h ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01b3);
+        i += 1;
+    }
+    h
+}
+
+/// Takes the next tail of `len` bytes (as its `u16` says) out of `budget`, the bytes that are
+/// left for tails in this record; returns how many of them are stored.
+#[inline(always)]
+pub const fn take_tail(budget: &mut usize, len: usize) -> usize {
+    let n = if len < *budget { len } else { *budget };
+    *budget -= n;
+    n
+}

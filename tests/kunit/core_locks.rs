@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: who waits for whom. What takes long in one component, or is held up by somebody
+// else, must not delay the others, and nothing that a driver needs to free memory may wait for
+// memory. What is held up here is let go after a while, so that a test fails rather than hangs.
+
+#[kunit_tests(blog_locks)]
+mod suite {
+    use super::rig::*;
+    use crate::{
+        registry::*,
+        write::worker, //
+    };
+    use core::{
+        hint::spin_loop,
+        sync::atomic::{
+            AtomicBool,
+            Ordering::{
+                Acquire,
+                Release, //
+            }, //
+        }, //
+    };
+    use kernel::{
+        blog::{
+            Config,
+            Instance, //
+        },
+        prelude::*,
+        sync::Arc,
+        time::{
+            delay::fsleep,
+            Delta,
+            Instant,
+            Monotonic, //
+        },
+        workqueue, //
+    };
+
+    const SMALL: Config = Config::new().size_kb(32).ring_kb(16);
+    /// How long something is held up at most. Less than what RCU calls a stall.
+    const LIMIT: Delta = Delta::from_secs(15);
+
+    /// What is done elsewhere meanwhile.
+    struct Meanwhile {
+        begun: AtomicBool,
+        /// It may end.
+        enough: AtomicBool,
+        done: AtomicBool,
+    }
+
+    impl Meanwhile {
+        /// Has `f` run by another task.
+        fn run(f: impl FnOnce(&Self) + Send + 'static) -> Result<Arc<Self>> {
+            let this = Arc::new(
+                Self {
+                    begun: AtomicBool::new(false),
+                    enough: AtomicBool::new(false),
+                    done: AtomicBool::new(false),
+                },
+                GFP_KERNEL,
+            )?;
+            let there = this.clone();
+            workqueue::system_unbound().try_spawn(GFP_KERNEL, move || {
+                there.begun.store(true, Release);
+                f(&there);
+                there.done.store(true, Release);
+            })?;
+            until(|| this.begun.load(Acquire))?;
+            Ok(this)
+        }
+
+        /// Calls `f` until it may end, or has held up the others for too long.
+        fn hold(&self, f: impl Fn()) {
+            let start = Instant::<Monotonic>::now();
+            while !self.enough.load(Acquire) && start.elapsed() < LIMIT {
+                f();
+            }
+        }
+
+        fn done(&self) -> bool {
+            self.done.load(Acquire)
+        }
+
+        /// Lets it end.
+        fn end(&self) -> Result {
+            self.enough.store(true, Release);
+            until(|| self.done())
+        }
+    }
+
+    /// What others do all the time, with another component.
+    fn go_on() -> Result {
+        let other = Rig::new(c"blog_test_others", SMALL)?;
+        let state = other.state()?;
+        assert!(other.log(1));
+        state.set_level(None);
+        state.set_size_kb(64)?;
+        state.set_ring_kb(32)?;
+        state.set_enabled(false)?;
+        state.set_enabled(true)?;
+        state.clear()?;
+        assert!(other.log(2));
+        let read = Read::new(Some(state), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_clear_that_waits_for_log_calls_delays_nobody_else() -> Result {
+        if kernel::cpu::nr_cpu_ids() < 2 {
+            // Who holds it up has the only CPU.
+            return Ok(());
+        }
+        let busier = Rig::new(c"blog_test_busier", SMALL)?;
+        let rig = Rig::new(c"blog_test_slow", SMALL)?;
+        let state = rig.state()?;
+        assert!(rig.log(1));
+        state.set_enabled(false)?;
+
+        // A task that runs and never sleeps could be in a log call.
+        let busy = Meanwhile::run(|this| this.hold(spin_loop))?;
+        let cleared = state.clone();
+        let clear = Meanwhile::run(move |_| assert_eq!(cleared.clear(), Ok(())))?;
+        until(|| clear.done() || state.with(|inner| inner.memory().is_none()))?;
+
+        go_on()?;
+        // The worker, too.
+        let (mut n, before) = (0, worker::looks());
+        until(|| {
+            // So that it has something to do.
+            for _ in 0..1000 {
+                busier.log(n);
+                n += 1;
+            }
+            worker::looks() > before + 1
+        })?;
+        // Nor who wants this component: it is on when it is cleared.
+        state.set_enabled(true)?;
+        assert!(!rig.log(2));
+        state.clear()?;
+        assert!(Read::new(Some(state.clone()), 4096)?.rings.is_empty());
+        assert!(!clear.done());
+
+        busy.end()?;
+        until(|| clear.done())?;
+        assert!(rig.log(3));
+        let read = Read::new(Some(state), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[3]);
+        Ok(())
+    }
+
+    #[test]
+    fn components_come_and_go_while_another_one_is_locked() -> Result {
+        let rig = Rig::new(c"blog_test_locked", SMALL)?;
+        let state = rig.state()?;
+        let locked = Meanwhile::run(move |this| {
+            state.with(|_| this.hold(|| fsleep(Delta::from_millis(1))));
+        })?;
+        go_on()?;
+        assert!(state_of(c"blog_test_locked").is_ok());
+        // It can go itself. Who has its lock has the state.
+        assert!(!locked.done());
+        drop(rig);
+        assert!(!locked.done());
+        locked.end()
+    }
+
+    /// In a kernel with lockdep (suite debug), this fails where a lock that it takes was ever held
+    /// while memory was allocated, however indirectly.
+    #[test]
+    fn an_instance_is_dropped_where_memory_is_freed() -> Result {
+        unsafe extern "C" {
+            safe fn blog_pretend_reclaim(begin: bool);
+        }
+        let instance = Instance::new::<true>(c"blog_test_reclaim", SMALL)?;
+        blog_pretend_reclaim(true);
+        drop(instance);
+        blog_pretend_reclaim(false);
+        until(|| !removing())?;
+        assert_eq!(state_of(c"blog_test_reclaim").err(), Some(ENOENT));
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the macros' code calls of `blog/`, called by hand.
+
+#![forbid(unsafe_code)]
+
+pub fn call() {
+    let _ = kernel::blog::abi::blog_reserve;
+    //~                   ^ module `abi` is private: private module
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A call that says that its site is on.
+
+#![forbid(unsafe_code)]
+
+use kernel::blog::Loaded;
+
+pub fn forge() -> Loaded {
+    Loaded { id_shl8: 0xff, gate: 0 }
+    //~      ^ fields `id_shl8` and `gate` of struct `kernel::blog::Loaded` are private: private field, private field
+}
