@@ -11,7 +11,7 @@ kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-bench uml uml-m uml-n um
 kernel_fragments() {
 	case $1 in
 	x86) echo common x86 crash blog-m ;;
-	x86-y) echo common x86 crash hugetlb blog-y ;;
+	x86-y) echo common x86 crash distro blog-y ;;
 	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
 	x86-rt) echo common x86 blog-m debug-locks rt ;;
 	x86-bench) echo common x86 blog-m bench ;;
