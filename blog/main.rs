@@ -116,8 +116,9 @@ fn start() -> Result {
     sections::init();
     tables::init()?;
     describe::init();
+    registry::init();
     events::set(EVENTS);
-    if let Err(e) = clock::start().and_then(|()| registry::init()) {
+    if let Err(e) = clock::start().and_then(|()| registry::start()) {
         stop();
         return Err(e);
     }
@@ -212,6 +213,11 @@ mod tests {
         use super::rig;
         use kernel::prelude::*;
         include!("tests/core_stream.rs");
+    }
+    mod tables {
+        use super::rig;
+        use kernel::prelude::*;
+        include!("tests/core_tables.rs");
     }
     mod worker {
         use super::rig;

@@ -29,7 +29,10 @@ use kernel::{
             Ring,
             Tls, //
         },
-        root::blog_root,
+        root::{
+            blog_root,
+            Live, //
+        },
         wire::{
             dump::{
                 self,
@@ -116,6 +119,8 @@ pub(crate) fn init() {
         tls = Tls::LAYOUT,
         task = TASK,
         tables = tables::root(),
+        components = DESCRIBED.get() as u64,
+        components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,
     );
     tick();
@@ -125,7 +130,7 @@ pub(crate) fn init() {
 /// Takes everything out again. Nobody logs any more.
 pub(crate) fn stop() {
     set!(state = STATE_OFF);
-    set!(components = [0; COMPONENTS], tables = dump::Table::NONE);
+    set!(components_len = 0, tables = dump::Table::NONE);
     // A module's statics are not dropped.
     *LISTED.lock() = List::new();
 }
@@ -148,12 +153,15 @@ pub(crate) fn tick() {
     }
 }
 
+/// Addresses of components' descriptions, by slot.
+static DESCRIBED: Live<[u64; COMPONENTS]> = Live::new([0; COMPONENTS]);
+
 /// Stores the address of a component's description: who has this place in the registry.
-fn set_component(slot: u8, address: u64) {
+fn set_component(slot: u16, address: u64) {
     let slot = usize::from(slot);
     if slot < COMPONENTS {
         // SAFETY: A place has one component at a time, so nobody else stores there.
-        unsafe { blog_root.update(|root| (*root).components[slot] = address) };
+        unsafe { DESCRIBED.update(|described| (*described)[slot] = address) };
     }
 }
 
@@ -167,7 +175,7 @@ pub(crate) unsafe fn publish(state: &State) {
 }
 
 /// Undoes [`publish`].
-pub(crate) fn unpublish(slot: u8) {
+pub(crate) fn unpublish(slot: u16) {
     set_component(slot, 0);
 }
 

@@ -22,8 +22,8 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
+        AtomicU64,
         Ordering::{
-            AcqRel,
             Acquire,
             Release, //
         }, //
@@ -154,6 +154,24 @@ impl Owned {
     }
 }
 
+/// A ring that many write into.
+pub(crate) struct SharedRing {
+    /// Null until it is there.
+    ring: AtomicPtr<Ring>,
+    /// Who wrote last, for [`Ring::begin_shared`].
+    last: AtomicU64,
+}
+
+impl SharedRing {
+    /// Any context.
+    pub(crate) fn get(&self) -> Option<(&Ring, &AtomicU64)> {
+        // ORDERING: Acquire pairs with the store in `adopt_shared`.
+        // SAFETY: Rings that are put in stay as long as this.
+        let ring = unsafe { self.ring.load(Acquire).as_ref() }?;
+        Some((ring, &self.last))
+    }
+}
+
 /// The memory of a component. It stays in one place: rings and tasks point into it.
 pub(crate) struct Memory {
     /// Free pages and rings.
@@ -164,7 +182,7 @@ pub(crate) struct Memory {
     budget: Budget,
     /// By CPU and context; empty where interrupts have no rings of their own.
     percpu: KVVec<AtomicPtr<Ring>>,
-    shared: KVVec<AtomicPtr<Ring>>,
+    shared: KVVec<SharedRing>,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
     /// For all that is here from the start.
@@ -172,15 +190,16 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Makes memory for a budget of `bytes` bytes, of which it takes what it can get.
+    /// Makes memory for the component in `slot`, with a budget of `bytes` bytes, of which it takes
+    /// what it can get.
     ///
     /// `ENOSPC` where there can't be so much, `ENOMEM` where there isn't enough even to begin with.
-    pub(crate) fn new(bytes: usize) -> Result<(KBox<Self>, Owned)> {
-        Self::with_cpus(bytes, nr_cpu_ids())
+    pub(crate) fn new(slot: u16, bytes: usize) -> Result<(KBox<Self>, Owned)> {
+        Self::with_cpus(slot, bytes, nr_cpu_ids())
     }
 
     /// [`Self::new`] on a machine with this many CPUs.
-    pub(crate) fn with_cpus(bytes: usize, cpus: u32) -> Result<(KBox<Self>, Owned)> {
+    pub(crate) fn with_cpus(slot: u16, bytes: usize, cpus: u32) -> Result<(KBox<Self>, Owned)> {
         budget::check(bytes)?;
         let budget = Budget::new(bytes);
         let pages = (bytes / PAGE_SIZE) as u32;
@@ -200,12 +219,15 @@ impl Memory {
         let (magazines, magazines_charge) =
             paid_vec(&budget, magazines as usize, |_| Magazine::new())?;
         let (percpu, percpu_charge) = paid_vec(&budget, percpu as usize, none)?;
-        let (shared_rings, shared_charge) = paid_vec(&budget, shared as usize, none)?;
+        let (shared_rings, shared_charge) = paid_vec(&budget, shared as usize, |_| SharedRing {
+            ring: AtomicPtr::new(ptr::null_mut()),
+            last: AtomicU64::new(0),
+        })?;
         let memory = KBox::write(
             place,
             Self {
                 pool: Pool::new(),
-                store: Arrays::new(cells, magazines),
+                store: Arrays::new(slot, cells, magazines),
                 budget,
                 percpu,
                 shared: shared_rings,
@@ -283,7 +305,7 @@ impl Memory {
     }
 
     /// The rings for those who get none of their own. Any context.
-    pub(crate) fn shared_rings(&self) -> &[AtomicPtr<Ring>] {
+    pub(crate) fn shared_rings(&self) -> &[SharedRing] {
         &self.shared
     }
 
@@ -304,32 +326,30 @@ impl Memory {
         self.percpu.get(context.percpu_index(cpu as usize)?)
     }
 
-    /// The ring in `place`, where a task's or an interrupt's is kept; a free one where there is
-    /// none yet, which goes to `owner`. Any context.
+    /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another one,
+    /// which `keep` has found there. Any context.
     ///
     /// # Safety
     ///
-    /// What is in `place` is a ring of this memory, or [`no_ring`]; and `owner` is who may write
-    /// to it.
-    pub(crate) unsafe fn ring_in(&self, place: &AtomicPtr<Ring>, owner: &Owner) -> Option<&Ring> {
+    /// `owner` is who may write to it.
+    pub(crate) unsafe fn ring_for<'a>(
+        &'a self,
+        owner: &Owner,
+        keep: impl FnOnce(&'a Ring) -> Result<(), &'a Ring>,
+    ) -> Option<&'a Ring> {
         let (pool, store) = (&self.pool, &self.store);
         let id = pool.take_ring(store)?;
         let ring = store.ring(id)?;
         // SAFETY: The ring was just taken out of the free ones.
         unsafe { ring.adopt(owner) };
-        // ORDERING: Release: who finds the ring there finds it adopted.
-        let new = ptr::from_ref(ring).cast_mut();
-        match place.compare_exchange(no_ring(), new, AcqRel, Acquire) {
-            Ok(_) => Some(ring),
-            Err(faster) => {
-                // A log call that interrupted this one was faster; nobody has seen this ring.
-                // SAFETY: The ring has no writer.
-                unsafe { ring.retire(owner.comm, 0) };
-                pool.retire(store, id);
-                // SAFETY: By this function's requirement: only rings are put in.
-                Some(unsafe { &*faster })
-            }
-        }
+        let Err(faster) = keep(ring) else {
+            return Some(ring);
+        };
+        // A log call that interrupted this one was faster; nobody has seen this ring.
+        // SAFETY: The ring has no writer.
+        unsafe { ring.retire(owner.comm, 0) };
+        pool.retire(store, id);
+        Some(faster)
     }
 
     /// Calls `f` with the index of each page and chunk there is, and its header. For a moment the
@@ -422,7 +442,7 @@ impl Memory {
             }
         }
         let slot = self.shared.get(number as usize).ok_or(EINVAL)?;
-        slot.store(ptr::from_ref(ring).cast_mut(), Release);
+        slot.ring.store(ptr::from_ref(ring).cast_mut(), Release);
         Ok(())
     }
 

@@ -67,6 +67,8 @@ pub(super) const RING_BYTES: usize = 2048 / RINGS + size_of::<RingNote>();
 
 /// What [`Store`] offers to the pool.
 pub(crate) struct Arrays {
+    /// Of the component whose rings these are.
+    slot: u16,
     pub(super) slots: Table<Slot, SLOTS>,
     pub(super) rings: Table<Ring, RINGS>,
     notes: Table<RingNote, NOTES>,
@@ -77,9 +79,10 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// Makes it without slots and rings.
-    pub(super) fn new(cells: KVVec<Cell>, magazines: KVVec<Magazine>) -> Self {
+    /// Makes it without slots and rings, for the component in `slot`.
+    pub(super) fn new(slot: u16, cells: KVVec<Cell>, magazines: KVVec<Magazine>) -> Self {
         Self {
+            slot,
             slots: Table::new(),
             rings: Table::new(),
             notes: Table::new(),
@@ -104,7 +107,7 @@ impl Arrays {
         let first = self.rings.add_chunk(budget, |id| {
             let seq = self.cleared(id).map_or(0, |(seq, _)| seq);
             // SAFETY: The empty page stays longer than the rings.
-            unsafe { Ring::new(id, self.empty()) }.after(seq)
+            unsafe { Ring::new(id, self.slot, self.empty()) }.after(seq)
         })?;
         self.rings_end.fetch_max(end, Relaxed);
         Ok(first)

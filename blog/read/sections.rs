@@ -265,7 +265,7 @@ impl Sections {
 
     /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from`
     /// is that of [`tables::next`]. False: there are none.
-    pub(crate) fn tasks(&mut self, from: &mut u32, slot: Option<u8>) -> Result<bool> {
+    pub(crate) fn tasks(&mut self, from: &mut u32, slot: Option<u16>) -> Result<bool> {
         self.begin()?;
         let mut any = false;
         for _ in 0..TASKS {

@@ -53,7 +53,7 @@ use crate::{
 
 /// A line of the file.
 pub(crate) struct Line {
-    slot: u8,
+    slot: u16,
     pub(crate) name: [u8; NAME_MAX],
     ring: u32,
     pub(crate) info: Info,

@@ -812,7 +812,7 @@ fn news(only: Option<&Arc<State>>) -> u64 {
     NEWS.get(place(only)).map_or(0, |n| n.load(Acquire))
 }
 
-fn count(slot: u8) {
+fn count(slot: u16) {
     for at in [usize::from(slot), MAX_COMPONENTS] {
         if let Some(n) = NEWS.get(at) {
             // ORDERING: See `news`.
@@ -822,7 +822,7 @@ fn count(slot: u8) {
 }
 
 /// Tells readers that a component is gone.
-pub(crate) fn changed(slot: u8) {
+pub(crate) fn changed(slot: u16) {
     count(slot);
     glue::wake_streams();
 }

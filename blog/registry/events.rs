@@ -22,7 +22,7 @@ pub(crate) struct Events {
     /// The list of images has changed.
     pub(crate) images: fn(),
     /// A component's rings go; nobody logs to it now.
-    pub(crate) forget: fn(slot: u8),
+    pub(crate) forget: fn(slot: u16),
     /// A component has got memory, or may have more.
     pub(crate) memory: fn(),
     /// The worker is at it.

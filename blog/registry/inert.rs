@@ -37,10 +37,10 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 /// Makes them. Before there are instances.
 pub(super) fn init() {
     for (threshold, raw) in (0..).zip(&INERT) {
-        // SAFETY: Only this stores there. No task has a ring in this slot, and there are neither
-        // rings of CPUs nor a state.
+        // SAFETY: Only this stores there. No ring is of this slot, whatever is in place 0; and
+        // there are neither rings of CPUs nor a state.
         let switch = unsafe { raw.switch() };
-        switch.slot.store(NOBODYS_SLOT as u32, Relaxed);
+        switch.slot.store(NOBODYS_SLOT.into(), Relaxed);
         switch.threshold.store(threshold, Relaxed);
     }
 }

@@ -27,6 +27,7 @@ use core::{
 use kernel::{
     bindings,
     blog::{
+        ring::MAX_COMPONENTS,
         wire::{
             file::BUILD_ID_MAX,
             name, //
@@ -60,10 +61,7 @@ use self::{
         Images,
         Sites, //
     },
-    state::{
-        State,
-        NOBODYS_SLOT, //
-    }, //
+    state::State, //
 };
 use crate::sys::{
     glue,
@@ -87,11 +85,11 @@ enum Place {
 }
 
 /// All places, by slot.
-struct Places([Place; NOBODYS_SLOT]);
+struct Places([Place; MAX_COMPONENTS]);
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { Place::Free }; NOBODYS_SLOT]);
+    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { Place::Free }; MAX_COMPONENTS]);
 }
 
 global_lock! {
@@ -126,9 +124,7 @@ impl Iterator for Components {
 
     fn next(&mut self) -> Option<Arc<State>> {
         let places = PLACES.lock();
-        let state = places
-            .there()
-            .find(|s| usize::from(s.slot()) >= self.slot)?;
+        let state = places.there_from(self.slot).next()?;
         self.slot = usize::from(state.slot()) + 1;
         Some(state.clone())
     }
@@ -151,7 +147,11 @@ pub(crate) fn has(state: &State) -> bool {
 
 impl Places {
     fn there(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().filter_map(|place| match place {
+        self.there_from(0)
+    }
+
+    fn there_from(&self, slot: usize) -> impl Iterator<Item = &Arc<State>> {
+        self.0.iter().skip(slot).filter_map(|place| match place {
             Place::There(state) => Some(state),
             _ => None,
         })
@@ -203,7 +203,7 @@ impl Places {
             let may_come = patient && self.going().next().is_some();
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
-        unique.as_mut().set_slot(slot as u8);
+        unique.as_mut().set_slot(slot as u16);
         let state = Arc::from(unique);
         // SAFETY: By this function's requirement.
         unsafe { state.connect(raw) };
@@ -283,6 +283,8 @@ impl WorkItem for State {
             // The memory isn't freed here: this still has the state.
             *place = Place::Free;
         }
+        // Log calls to others may just be looking at a ring of it.
+        glue::quiesce();
     }
 }
 
@@ -473,16 +475,20 @@ pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawCompone
     remove(unsafe { &*state });
 }
 
-/// Starts with what is built in, and with modules from now on.
-pub(crate) fn init() -> Result {
+/// Makes what the rest, [`stop`] included, needs.
+pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe {
         PLACES.init();
         IMAGES.init();
         state::KEYS.init();
     }
-    QUEUE.start(c"blog")?;
     inert::init();
+}
+
+/// Starts with what is built in, and with modules from now on.
+pub(crate) fn start() -> Result {
+    QUEUE.start(c"blog")?;
     let vmlinux = glue::vmlinux();
     // SAFETY: vmlinux stays.
     unsafe {

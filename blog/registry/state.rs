@@ -16,8 +16,9 @@
 //!
 //! - a component is detached or removed only when nobody can log to it: its module's code has
 //!   ended, or its `Instance` is being dropped;
-//! - memory is dropped only with the state, or by `clear` while the component is off and
-//!   [`glue::quiesce`] has waited for the log calls that began before;
+//! - memory is dropped only with the state, or by `clear` while the component is off; in both cases
+//!   no task has a ring in it any more, and [`glue::quiesce`] has waited since: for the log calls
+//!   that began before, also those to other components, which walk through all rings of a task;
 //! - the task hook, which needs no component that is on, looks states and memories up under the
 //!   lock of the task tables, under which they are made unknown.
 //!
@@ -48,6 +49,7 @@ use kernel::{
     blog::{
         component::Start,
         ring::{
+            place_of,
             Info,
             Mode,
             State as RingState,
@@ -93,8 +95,8 @@ use crate::{
     sys::glue, //
 };
 
-/// A slot that no component gets: no task has a ring there.
-pub(super) const NOBODYS_SLOT: usize = MAX_COMPONENTS - 1;
+/// A slot that no component gets: no ring is of it.
+pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 
 /// Limits of `size_kb`.
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
@@ -250,7 +252,7 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
 #[pin_data]
 pub(crate) struct State {
     name: CString,
-    slot: u8,
+    slot: u16,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
     /// What takes it away.
@@ -292,7 +294,7 @@ impl State {
         let own = dynamic.then(|| RawComponent::new(Config::new()));
         try_pin_init!(Self {
             name,
-            slot: NOBODYS_SLOT as u8,
+            slot: NOBODYS_SLOT,
             own,
             work <- new_work!("blog::State::work"),
             memory: AtomicPtr::new(ptr::null_mut()),
@@ -323,13 +325,13 @@ impl State {
         &self.name
     }
 
-    /// Its place in the registry, and in each task's table.
-    pub(crate) fn slot(&self) -> u8 {
+    /// Its place in the registry, and what its rings know it by.
+    pub(crate) fn slot(&self) -> u16 {
         self.slot
     }
 
     /// Gives it its place, before anybody knows it.
-    pub(super) fn set_slot(self: Pin<&mut Self>, slot: u8) {
+    pub(super) fn set_slot(self: Pin<&mut Self>, slot: u16) {
         *self.project().slot = slot;
     }
 
@@ -472,6 +474,8 @@ impl State {
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
             switch.slot.store(self.slot.into(), Relaxed);
+            // INVARIANT: It is a place.
+            switch.place.store(place_of(self.slot.into()), Relaxed);
             if let Some((memory, _)) = inner.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);
@@ -557,7 +561,7 @@ impl State {
             };
             // What was made for another budget goes first.
             drop(spare.take());
-            spare = Some((kb, Memory::new(kb as usize * 1024)?));
+            spare = Some((kb, Memory::new(self.slot, kb as usize * 1024)?));
         }
         self.apply_key();
         if fresh {
@@ -767,6 +771,8 @@ impl State {
         glue::quiesce();
         // Whoever was about to log has told his table of his ring by now.
         (events().forget)(self.slot);
+        // And whoever logs to others has stopped looking at that ring.
+        glue::quiesce();
         drop(old);
         self.with(|inner| inner.clearing = false);
         self.start();

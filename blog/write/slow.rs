@@ -13,7 +13,10 @@
 
 use core::{
     ptr,
-    sync::atomic::Ordering::Acquire, //
+    sync::atomic::Ordering::{
+        AcqRel,
+        Acquire, //
+    }, //
 };
 use kernel::blog::{
     no_ring,
@@ -226,15 +229,13 @@ impl Call<'_> {
         let who = caller();
         let first = who.cpu as usize;
         (0..rings.len().min(SHARED_TRIES)).find_map(|i| {
-            // ORDERING: Relaxed would do: they are all there since the memory is known to anybody.
-            let ring = rings.get((first + i) % rings.len())?.load(Acquire);
-            // SAFETY: It is a live shared ring of this memory, or null.
-            let ring = unsafe { ring.as_ref() }?;
+            let (ring, last) = rings.get((first + i) % rings.len())?.get()?;
             let mode = self.mode();
             let max = self.memory.max_shared(self.state.max_bytes());
-            // SAFETY: As above; the pool is the one of all of the ring's pages.
+            let who = (&who, last);
+            // SAFETY: It is a live shared ring; the pool is the one of all of its pages.
             let ts = unsafe {
-                ring.begin_shared(&self.pages(), mode, max, self.bytes, clock::now, &who)
+                ring.begin_shared(&self.pages(), mode, max, self.bytes, clock::now, who)
             }?;
             self.state.count_shared();
             Some(Place { ring, ts })
@@ -259,10 +260,10 @@ impl Call<'_> {
     /// Finds or makes the ring for the calling context.
     fn ring(&self) -> Option<&Ring> {
         let (context, cpu) = glue::here();
-        let place = match context {
-            Context::Task => tables::get()?.rings.get(usize::from(self.state.slot()))?,
-            _ => self.memory.percpu_ring(cpu, context)?,
-        };
+        if context == Context::Task {
+            return self.task_ring();
+        }
+        let place = self.memory.percpu_ring(cpu, context)?;
         // ORDERING: Acquire, though it was stored by this very context: costs nothing.
         let known = place.load(Acquire);
         if known != no_ring() {
@@ -273,15 +274,40 @@ impl Call<'_> {
             // There would be no page for it.
             return None;
         }
-        let owner = match context {
-            Context::Task => Owner {
-                cpu: u32::MAX,
-                ..caller()
-            },
-            _ => caller(),
+        let keep = |ring| {
+            let new = ptr::from_ref::<Ring>(ring).cast_mut();
+            // ORDERING: Release: who finds the ring there finds it adopted.
+            match place.compare_exchange(no_ring(), new, AcqRel, Acquire) {
+                Ok(_) => Ok(()),
+                // SAFETY: Only rings of this memory are put in.
+                Err(faster) => Err(unsafe { &*faster }),
+            }
         };
-        // SAFETY: That is where this context's ring of this memory is kept.
-        unsafe { self.memory.ring_in(place, &owner) }
+        // SAFETY: This is the ring of this context.
+        unsafe { self.memory.ring_for(&caller(), keep) }
+    }
+
+    /// Finds or makes the ring for the current task, where the fast path finds it next time.
+    fn task_ring(&self) -> Option<&Ring> {
+        let table = tables::get()?;
+        // SAFETY: This is a log call of this task.
+        let known = unsafe { table.find(self.state.slot().into()) };
+        let ring = match known {
+            Some(ring) => ring,
+            // There would be no page for it.
+            None if self.frozen => return None,
+            None => {
+                let owner = Owner {
+                    cpu: u32::MAX,
+                    ..caller()
+                };
+                // SAFETY: This is a log call of this task, and to this component.
+                unsafe { self.memory.ring_for(&owner, |ring| table.add(ring)) }?
+            }
+        };
+        // SAFETY: As above; and it is in the list.
+        unsafe { table.show(ring) };
+        Some(ring)
     }
 }
 

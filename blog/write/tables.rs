@@ -65,9 +65,9 @@ use crate::{
 };
 
 /// Tables that are allocated together: about 32 KiB.
-const CHUNK: usize = 56;
-/// Most chunks: 66304 tasks with rings at a time.
-const CHUNKS: usize = 1184;
+const CHUNK: usize = 170;
+/// Most chunks: 66300 tasks with rings at a time.
+const CHUNKS: usize = 390;
 /// The stock that there is from the start, and that the worker keeps up at least.
 const STOCK: u32 = 512;
 /// Tables take at most this part of `blog.max_kb`; but there may be [`LEAST`] of them.
@@ -137,17 +137,15 @@ impl Slab {
 
     fn take(&self) -> Option<&'static Tls> {
         self.taken.fetch_add(1, Relaxed);
-        let index = self.free.pop(|index| Some(&self.table(index)?.link))?;
+        let index = self.free.pop(|index| Some(self.table(index)?.link()))?;
         self.stock.fetch_sub(1, Relaxed);
         self.table(index)
     }
 
     fn put(&self, table: &Tls) {
         self.stock.fetch_add(1, Relaxed);
-        self.free.push(
-            |index| Some(&self.table(index)?.link),
-            table.index.load(Relaxed),
-        );
+        self.free
+            .push(|index| Some(self.table(index)?.link()), table.index());
     }
 
     /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
@@ -207,13 +205,13 @@ pub(crate) fn get() -> Option<&'static Tls> {
     }
     let table = SLAB.take()?;
     // ORDERING: Release: who finds the task finds a table without rings.
-    table.task.store(task.cast(), Release);
+    table.task().store(task.cast(), Release);
     let new = ptr::from_ref(table).cast_mut().cast();
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
     match tls.compare_exchange(no_rings().cast(), new, AcqRel, Acquire) {
         Ok(_) => Some(table),
         Err(other) => {
-            table.task.store(ptr::null_mut(), Relaxed);
+            table.task().store(ptr::null_mut(), Relaxed);
             SLAB.put(table);
             // SAFETY: As above.
             Some(unsafe { &*other.cast::<Tls>() })
@@ -270,8 +268,18 @@ pub(crate) unsafe fn publish(state: &State) {
     }
 }
 
+/// The component in a slot.
+///
+/// # Safety
+///
+/// The lock of the task tables is held for as long as the result is used.
+unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
+    // SAFETY: By the requirement of `publish`, and `unpublish` takes the lock.
+    unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
+}
+
 /// Undoes [`publish`].
-pub(crate) fn unpublish(slot: u8) {
+pub(crate) fn unpublish(slot: u16) {
     forget(slot);
     let _guard = glue::lock_tls();
     if let Some(state) = STATES.get(usize::from(slot)) {
@@ -279,14 +287,14 @@ pub(crate) fn unpublish(slot: u8) {
     }
 }
 
-/// Takes the rings of a component from all tasks. Nobody logs to it any more.
-pub(crate) fn forget(slot: u8) {
+/// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
+/// other components may still be looking at them, until [`glue::quiesce`] has waited once more.
+pub(crate) fn forget(slot: u16) {
     for table in SLAB.tables() {
         // One at a time, so that interrupts are not off for long.
         let _guard = glue::lock_tls();
-        if let Some(ring) = table.rings.get(usize::from(slot)) {
-            ring.store(no_ring(), Relaxed);
-        }
+        // SAFETY: The lock is held, and nobody logs to it.
+        unsafe { table.remove(slot.into(), no_ring()) };
     }
 }
 
@@ -300,23 +308,18 @@ pub(crate) struct Writer {
 }
 
 /// Calls `f` for each task that has a ring of the component in `slot`.
-pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
+pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
     for table in SLAB.tables() {
         let guard = glue::lock_tls();
-        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
-        let ring = match table.rings.get(usize::from(slot)) {
-            Some(ring) => ring.load(Acquire),
-            None => no_ring(),
-        };
-        if task.is_null() || ring == no_ring() {
+        let task = table.task().load(Acquire).cast::<bindings::task_struct>();
+        // SAFETY: The lock is held.
+        let Some(ring) = (unsafe { table.find(slot.into()) }) else {
             continue;
-        }
-        // SAFETY: A ring in a table is valid, and a table's task too, while the lock is held.
-        let writer = unsafe {
-            Writer {
-                ring: (*ring).id(),
-                task: facts(task),
-            }
+        };
+        let writer = Writer {
+            ring: ring.id(),
+            // SAFETY: The task of a table with a ring is valid while the lock is held.
+            task: unsafe { facts(task) },
         };
         drop(guard);
         f(writer);
@@ -324,7 +327,7 @@ pub(crate) fn for_each_writer(slot: u8, mut f: impl FnMut(Writer)) {
 }
 
 /// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
-pub(crate) fn writers(slot: u8) -> Result<KVVec<Writer>> {
+pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
     let mut writers = KVVec::new();
     let mut result = Ok(());
     for_each_writer(slot, |writer| {
@@ -341,16 +344,15 @@ pub(crate) fn writers(slot: u8) -> Result<KVVec<Writer>> {
 ///
 /// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
 /// may be left out.
-pub(crate) fn next(from: &mut u32, slot: Option<u8>) -> Option<file::Task> {
-    let wanted = |n: usize| slot.is_none_or(|slot| usize::from(slot) == n);
+pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
     while let Some(table) = SLAB.table(*from) {
         *from += 1;
         let _guard = glue::lock_tls();
-        let task = table.task.load(Acquire).cast::<bindings::task_struct>();
-        let mut rings = table.rings.iter().enumerate();
-        let has = rings.any(|(n, ring)| wanted(n) && ring.load(Relaxed) != no_ring());
-        if !task.is_null() && has {
-            // SAFETY: A table's task is valid while the lock is held.
+        let task = table.task().load(Acquire).cast::<bindings::task_struct>();
+        // SAFETY: The lock is held.
+        let mut rings = unsafe { table.rings() };
+        if rings.any(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
+            // SAFETY: The task of a table with a ring is valid while the lock is held.
             return Some(unsafe { facts(task) });
         }
     }
@@ -373,11 +375,10 @@ pub(crate) unsafe fn for_each_ring_of(
     if table == no_rings() {
         return None;
     }
-    // SAFETY: What a task points to otherwise is a table of the slab, while the lock is held.
-    for (ring, state) in unsafe { &*table }.rings.iter().zip(&STATES) {
-        // SAFETY: A ring in a table is valid, and so are the states, while the lock is held.
-        let (ring, state) = unsafe { (ring.load(Acquire).as_ref(), state.load(Acquire).as_ref()) };
-        if let (Some(state), Some(info)) = (state, ring.and_then(Ring::info)) {
+    // SAFETY: What a task points to otherwise is a table of the slab; and the lock is held.
+    for ring in unsafe { (*table).rings() } {
+        // SAFETY: The lock is held.
+        if let (Some(state), Some(info)) = (unsafe { state_in(ring.slot()) }, ring.info()) {
             f(state, &info);
         }
     }
@@ -475,16 +476,9 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
     // SAFETY: As above.
     let comm = unsafe { comm(task) };
     let now = clock::now();
-    for (ring, state) in table.rings.iter().zip(&STATES) {
-        let ring = ring.swap(no_ring(), Acquire);
-        if ring == no_ring() {
-            continue;
-        }
-        // SAFETY: A ring in a table is valid, and so are the states and their memory, while the
-        // lock is held. The ring's task is gone, so it has no writer any more.
-        unsafe { retire(&*ring, state.load(Acquire).as_ref(), comm, now) };
-    }
-    table.task.store(ptr::null_mut(), Relaxed);
+    // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
+    unsafe { table.take(no_ring(), |ring| retire(ring, comm, now)) };
+    table.task().store(ptr::null_mut(), Relaxed);
     drop(guard);
     SLAB.put(table);
 }
@@ -493,10 +487,11 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
 ///
 /// # Safety
 ///
-/// `ring` is a ring of `state`'s memory, has no writer any more, and is in no table. The lock of
-/// the task tables is held.
-unsafe fn retire(ring: &Ring, state: Option<&State>, comm: [u8; 16], now: u64) {
+/// `ring` has no writer any more, and is in no table. The lock of the task tables is held.
+unsafe fn retire(ring: &Ring, comm: [u8; 16], now: u64) {
     // SAFETY: The lock is held by this function's requirement.
+    let state = unsafe { state_in(ring.slot()) };
+    // SAFETY: Likewise.
     let Some(memory) = state.and_then(|state| unsafe { state.live_memory() }) else {
         return;
     };
@@ -517,7 +512,7 @@ pub(crate) fn stop() {
         // The hook is still there, so under the lock a table's task is valid. When the hook comes
         // for it later, it finds no table.
         let _guard = glue::lock_tls();
-        let task = table.task.swap(ptr::null_mut(), Acquire);
+        let task = table.task().swap(ptr::null_mut(), Acquire);
         if !task.is_null() {
             // SAFETY: See above.
             unsafe { tls_of(task.cast()) }.store(no_rings().cast(), Relaxed);

@@ -181,12 +181,13 @@ pub unsafe fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) 
             abi::blog_put(component, begun, bytes, ts, site.id_shl8, payload)
         }
     };
-    // SAFETY: `ring` is the ring of this context or `NO_RING`, as the invariants of `Tls` and
+    // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `args` stores the bytes that it said.
     unsafe {
         let fill = |dst| args.store(dst);
-        ring::Ring::write(ring, bytes, site.id_shl8, clock::read, fill, slow);
+        let slot = || component.slot();
+        ring::Ring::write(ring, slot, bytes, site.id_shl8, clock::read, fill, slow);
     }
 }
 
@@ -204,13 +205,15 @@ pub fn no_rings() -> *mut ring::Tls {
     (&raw const context::blog_no_rings).cast_mut()
 }
 
-/// The ring of `component` for the calling context, or null where it has none yet. For tests.
+/// The ring of `component` that the fast path finds in the calling context, or null where it has
+/// none there. For tests.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub fn ring_of(component: &RawComponent) -> *const ring::Ring {
     let ring = context::ring(component);
-    if core::ptr::eq(ring, no_ring()) {
-        return core::ptr::null();
+    // SAFETY: It is a ring of this context, or `NO_RING`.
+    match unsafe { (*ring).slot() } == component.slot() {
+        true => ring,
+        false => core::ptr::null(),
     }
-    ring
 }

@@ -97,14 +97,14 @@ fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
         unsafe { ring::Ring::put(ring::Place { ring, ts }, bytes, site, fill) }
     };
     // SAFETY: One thread.
-    assert!(unsafe { ring::Ring::write(ring, bytes, site, || Some(clock), fill, slow) });
+    assert!(unsafe { ring::Ring::write(ring, || ring.slot(), bytes, site, || Some(clock), fill, slow) });
 }
 
 /// A page with two records, a time-extend record and a lost record between them.
 fn sample_page() {
     let mut empty = ring::PageHeader::empty();
     // SAFETY: The header outlives the ring.
-    let ring = unsafe { ring::Ring::new(5, &mut empty) };
+    let ring = unsafe { ring::Ring::new(5, 0, &mut empty) };
     let pages = OnePage(Box::new([0; 64]));
     let page = ring::Pages::page(&pages, 0);
     // SAFETY: The page is 512 bytes and aligned to 8; the ring is free.

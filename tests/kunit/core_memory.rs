@@ -288,7 +288,7 @@ mod memory_suite {
     fn what_is_charged_is_what_was_allocated() -> Result {
         for kb in [16, 100, 1024] {
             let used = budget::used();
-            let (memory, mut owned) = Memory::new(kb << 10)?;
+            let (memory, mut owned) = Memory::new(0, kb << 10)?;
             assert_eq!(memory.bytes(), allocated(&memory, &owned));
             for _ in 0..10 {
                 memory.tend(&mut owned);
@@ -313,7 +313,7 @@ mod memory_suite {
     #[test]
     fn the_smallest_instance_has_all_in_its_budget_with_256_cpus_too() -> Result {
         for cpus in [1, 8, 256, 4096] {
-            let (memory, mut owned) = Memory::with_cpus(16 << 10, cpus)?;
+            let (memory, mut owned) = Memory::with_cpus(0, 16 << 10, cpus)?;
             let first = memory.bytes();
             let tables = memory.table_bytes(&owned);
             for _ in 0..10 {
@@ -332,13 +332,13 @@ mod memory_suite {
     }
 
     #[test]
-    fn ten_thousand_tasks_with_ten_records_each_are_readable_in_12_mib_all_in() -> Result {
+    fn ten_thousand_tasks_with_ten_records_each_are_readable_in_8_mib_all_in() -> Result {
         const TASKS: u32 = 10_000;
         // As many bytes as ten records of two numbers.
         const EACH: u64 = 12;
         // Of the task tables.
         const TABLES: u32 = TASKS * size_of::<Tls>() as u32;
-        let kb = (12 << 10) - TABLES.div_ceil(1024);
+        let kb = (8 << 10) - TABLES.div_ceil(1024);
         let rig = Rig::new(c"blog_test_crowd", config(kb, 64))?;
         let state = rig.state()?;
         for task in 0..TASKS {

@@ -162,7 +162,7 @@ mod suite {
     /// Fills all places that are free.
     fn fill_up() -> Result<KVec<Rig>> {
         let mut rigs = KVec::new();
-        for n in 0..MAX_COMPONENTS {
+        for n in 0..=MAX_COMPONENTS {
             let name = CString::try_from_fmt(fmt!("blog_test_many{n}"))?;
             match Rig::new(&name, SMALL.enabled(false)) {
                 Err(ENOSPC) => return Ok(rigs),
@@ -195,7 +195,7 @@ mod suite {
             assert_eq!(bad.err(), Some(EINVAL));
         }
         assert_eq!(inert::counts(), (instances, lost + 10));
-        drop(rigs);
+        Rig::drop_all(rigs)?;
         // There is room again.
         let after = Rig::new(c"blog_test_after", SMALL)?;
         assert!(after.log(1));

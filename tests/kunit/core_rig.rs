@@ -5,6 +5,7 @@
 // look at what no driver sees. It never runs outside of a test.
 
 use core::{
+    mem,
     ptr,
     sync::atomic::{
         AtomicBool,
@@ -72,6 +73,7 @@ const SITE: u32 = 7;
 
 /// A dynamic component, removed when it is dropped.
 pub(super) struct Rig {
+    /// Null where it is removed already.
     raw: *const RawComponent,
     name: CString,
 }
@@ -98,6 +100,20 @@ impl Rig {
         unsafe { &*self.raw }
     }
 
+    /// Drops many, and waits once.
+    pub(super) fn drop_all(mut rigs: KVec<Self>) -> Result {
+        rigs.iter_mut().for_each(Self::unregister);
+        until(|| !registry::removing())
+    }
+
+    fn unregister(&mut self) {
+        let raw = mem::replace(&mut self.raw, ptr::null());
+        if !raw.is_null() {
+            // SAFETY: It is registered, and nobody logs to it any more.
+            unsafe { registry::blog_component_unregister(raw) };
+        }
+    }
+
     /// Our side.
     pub(super) fn state(&self) -> Result<Arc<State>> {
         state_of(&self.name)
@@ -111,8 +127,7 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // SAFETY: It is registered, and nobody logs to it any more.
-        unsafe { registry::blog_component_unregister(self.raw) };
+        self.unregister();
         // What comes next is to find its place and its memory free.
         let _ = until(|| !registry::removing());
     }
@@ -148,6 +163,7 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
     unsafe {
         Ring::write(
             ring,
+            || raw.switch().slot.load(Relaxed),
             16,
             SITE << 8,
             || glue::clock_is_tsc().then(|| glue::raw_clock(true)),

@@ -85,7 +85,11 @@ mod suite {
 
     /// The component of this name, as the root has it, and its address.
     fn component(name: &CStr) -> Option<(u64, Component)> {
-        let found = root().components.into_iter().filter(|n| *n != 0);
+        let root = root();
+        // SAFETY: There are so many addresses.
+        let found = (0..root.components_len.into())
+            .map(|n| unsafe { at::<u64>(root.components + 8 * n) })
+            .filter(|address| *address != 0);
         let mut found = found.map(|address| {
             // SAFETY: A component is there.
             (address, unsafe { at::<Component>(address) })
@@ -311,14 +315,14 @@ mod suite {
         });
     }
 
-    /// Addresses of the rings that the table of `task` has.
-    fn table_of(task: u64) -> Option<(u64, [u64; 64])> {
+    /// The table of `task`, and the address of its first ring.
+    fn table_of(task: u64) -> Option<(u64, u64)> {
         let (root, mut found) = (root(), None);
         walk(&root.tables, |table| {
             // SAFETY: A table is there.
             unsafe {
                 if at::<u64>(table + u64::from(root.tls.task)) == task {
-                    found = Some((table, at(table + u64::from(root.tls.rings))));
+                    found = Some((table, at(table + u64::from(root.tls.first))));
                 }
             }
         });
@@ -333,11 +337,10 @@ mod suite {
         let (task, layout) = (thread.task() as u64, root().task);
         let (_, c) = component(c"blog_test_task").ok_or(ENOENT)?;
         let memory = memory(&c).ok_or(ENOENT)?;
-        let (table, rings) = table_of(task).ok_or(ENOENT)?;
-        assert_eq!(
-            &*rings_of(&memory, thread.pid())?,
-            &[rings[c.slot as usize]]
-        );
+        let (table, ring) = table_of(task).ok_or(ENOENT)?;
+        assert_eq!(&*rings_of(&memory, thread.pid())?, &[ring]);
+        // SAFETY: A ring is there. It is the only one.
+        assert_eq!(unsafe { at::<u64>(ring + u64::from(root().ring.next)) }, 0);
 
         let field = |offset: u32| task + u64::from(offset);
         // It sleeps until it is to end.

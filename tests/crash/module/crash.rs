@@ -10,10 +10,12 @@ use kernel::{
     blog::{
         blog_component,
         blog_log,
-        ring::Tls,
+        ring::{
+            Ring,
+            Tls, //
+        },
         Component, //
     },
-    prelude::*, //
 };
 
 blog_component! { CRASH, name: "crash", size_kb: 512, ring_kb: 16, level: Trace }
@@ -76,11 +78,8 @@ extern "C" fn blog_crash_noise(writer: u32, seq: u32) {
 #[no_mangle]
 unsafe extern "C" fn blog_crash_published(tls: *const Tls) -> u64 {
     // SAFETY: Nothing is stored there.
-    let slot = unsafe { CRASH.raw().switch() }.slot.load(Relaxed) as usize;
-    // SAFETY: The table that the current task has is valid.
-    match unsafe { &*tls }.rings.get(slot) {
-        // SAFETY: What is in the table is valid while the component is on, which it stays.
-        Some(ring) => unsafe { &*ring.load(Relaxed) }.records(),
-        None => 0,
-    }
+    let slot = unsafe { CRASH.raw().switch() }.slot.load(Relaxed);
+    // SAFETY: The table that the current task has is valid, and its rings while their components
+    // are on, which they stay.
+    unsafe { (*tls).find(slot) }.map_or(0, Ring::records)
 }

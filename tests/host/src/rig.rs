@@ -30,6 +30,8 @@ use kernel::blog::wire::{
 use std::cell::{Cell as StdCell, UnsafeCell};
 
 pub const PAGE: usize = 4096;
+/// The component's slot.
+pub const SLOT: u16 = 3;
 
 #[repr(C, align(4096))]
 struct PageMem(UnsafeCell<[u8; PAGE]>);
@@ -43,6 +45,8 @@ pub struct Rig {
     ring_links: Vec<AtomicU32>,
     cells: Vec<Cell>,
     rings: Vec<Ring>,
+    /// Who wrote last, of those that are shared.
+    last: Vec<AtomicU64>,
     pub(crate) pool: Pool,
     pub mode: Mode,
     pub max_pages: u32,
@@ -124,8 +128,9 @@ impl Rig {
             cells: (0..cells).map(Cell::new).collect(),
             rings: (0..rings as u32)
                 // SAFETY: The rig keeps the header.
-                .map(|id| unsafe { Ring::new(id, empty.get()) })
+                .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
                 .collect(),
+            last: (0..rings).map(|_| AtomicU64::new(0)).collect(),
             empty,
             pool: Pool::new(),
             mode: Mode::Overwrite,
@@ -198,6 +203,7 @@ impl Rig {
         // SAFETY: Who calls this for a ring does so in all threads; all pages are of this pool, and
         // a place has room.
         unsafe {
+            let who = (who, &self.last[ring.id() as usize]);
             let ts = ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who);
             let place = ts.map_or(Place::LOST, |ts| Place { ring, ts });
             Ring::put(place, 16, 1 << 8, |to| to.cast::<[u8; 8]>().write(*payload))
@@ -230,6 +236,7 @@ impl Rig {
         unsafe {
             Ring::write(
                 ring,
+                || SLOT.into(),
                 bytes,
                 site << 8,
                 || Some(ts),

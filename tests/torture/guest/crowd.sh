@@ -10,7 +10,7 @@
 
 set_file 65536 /proc/sys/kernel/pid_max
 set_file 60000 /proc/sys/kernel/threads-max
-# The rest of 12 MiB is for the tables of tasks.
+# The rest of 8 MiB is for the tables of tasks.
 prepare torture_crowd/size_kb=6144 torture_crowd/ring_kb=16 torture_crowd/enable=1
 only="workers=0 storm=0 irq_us=0 ipi_us=0 instances=0 payload=0"
 # The worker that makes tables for tasks may be behind at first.
@@ -23,5 +23,5 @@ verdict
 own=$(get bytes $BLOG/torture_crowd/stats)
 tables=$(get task_table_bytes $BLOG/stats)
 say "$(cat $TORTURE/state | tail -n 1), $own bytes of the component, $tables of tables for tasks"
-[ $((own + tables)) -le 12582912 ] || die "more than 12 MiB, all in"
+[ $((own + tables)) -le 8388608 ] || die "more than 8 MiB, all in"
 rmmod blog_torture || die "rmmod blog_torture"

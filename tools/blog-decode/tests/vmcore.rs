@@ -22,7 +22,10 @@ use blog_decode::{
         extract,
         memory::Memory, //
     },
-    wire::dump::STATE_OFF, //
+    wire::dump::{
+        RING_BUSY,
+        STATE_OFF, //
+    }, //
 };
 use common::{
     extracted::{
@@ -37,6 +40,7 @@ use common::{
         Kernel,
         Ram,
         PAGE,
+        RING,
         ROOT, //
     },
 };
@@ -181,7 +185,7 @@ fn a_turn_in_progress_is_no_damage() {
     // The ring has counted the page that comes next, which isn't published yet.
     let got = with(|kernel, ram| {
         let ring = kernel.rings[0];
-        ram.write(ring + 8, &1u32.to_le_bytes());
+        ram.write(ring + 8, &RING_BUSY.to_le_bytes());
         ram.write(ring + 24, &5u64.to_le_bytes());
         ram.write(ring + 32, &3u32.to_le_bytes());
         ram.write(ring + 224, &23u64.to_le_bytes());
@@ -191,7 +195,7 @@ fn a_turn_in_progress_is_no_damage() {
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     // The oldest page is on its way to become the newest.
     let got = with(|kernel, ram| {
-        ram.write(kernel.rings[0] + 8, &1u32.to_le_bytes());
+        ram.write(kernel.rings[0] + 8, &RING_BUSY.to_le_bytes());
         ram.write(kernel.pages[0] + 16, &0u64.to_le_bytes());
     });
     let got = got.unwrap();
@@ -199,7 +203,7 @@ fn a_turn_in_progress_is_no_damage() {
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     // A page is just being split.
     let got = with(|kernel, ram| {
-        ram.write(kernel.rings[0] + 8, &1u32.to_le_bytes());
+        ram.write(kernel.rings[0] + 8, &RING_BUSY.to_le_bytes());
         ram.write(kernel.slots[0] + 4, &5u32.to_le_bytes());
     });
     lacks(&got.unwrap(), &[0]);
@@ -235,7 +239,7 @@ fn without_a_root_there_is_a_reason() {
 fn tables_that_lead_in_circles_end() {
     // All chunks of rings are the same one; then there are more than can be.
     let got = with(|kernel, ram| {
-        let memory = u64::from_le_bytes(read(ram, kernel.root.components[0] + 24));
+        let memory = u64::from_le_bytes(read(ram, kernel.components[0] + 24));
         let chunks = u64::from_le_bytes(read(ram, memory + 8));
         let first: [u8; 8] = read(ram, chunks);
         for n in 0..4 {
@@ -246,10 +250,35 @@ fn tables_that_lead_in_circles_end() {
     assert!(texts.iter().any(|t| t.contains("leads twice")), "{texts:?}");
     for capacity in [1 << 20, u32::MAX] {
         let got = with(|kernel, ram| {
-            let memory = u64::from_le_bytes(read(ram, kernel.root.components[0] + 24));
+            let memory = u64::from_le_bytes(read(ram, kernel.components[0] + 24));
             ram.write(memory + 16, &capacity.to_le_bytes());
         });
         assert!(got.unwrap().extracted.problems.any_grave());
+    }
+}
+
+/// Rings of a task that lead back to the first one, or nowhere.
+#[test]
+fn rings_that_lead_in_circles_end() {
+    for (next, why) in [
+        (None, "have no end"),
+        (Some(0xdead_0000), "not in the dump"),
+    ] {
+        let got = with(|kernel, ram| {
+            let next = next.unwrap_or(kernel.rings[0]);
+            ram.write(
+                kernel.rings[0] + u64::from(RING.next),
+                &u64::to_le_bytes(next),
+            );
+        });
+        let got = got.unwrap();
+        lacks(&got, &[]);
+        let texts = texts(&got);
+        let text = texts.iter().find(|t| t.contains("can't be followed"));
+        assert!(
+            text.is_some_and(|t| t.contains("pid 10") && t.contains(why)),
+            "{texts:?}"
+        );
     }
 }
 

@@ -180,10 +180,10 @@ impl Default for Config {
 ///
 /// # Invariants
 ///
-/// - `switch.slot` is less than [`MAX_COMPONENTS`](super::super::ring::MAX_COMPONENTS). While
-///   `threshold` is not 0, it is the component's index into each task's rings, `percpu` is null or
-///   points to three ring pointers for each possible CPU, and `state` is null, or points to what
-///   `blog/` knows of it.
+/// - `switch.place` is less than [`PLACES`](super::super::ring::PLACES). While `threshold` is not 0,
+///   it is the component's place in each task's table, `slot` is the slot that its rings know,
+///   `percpu` is null or points to three ring pointers for each possible CPU, and `state` is null,
+///   or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
 #[repr(C)]
 pub struct RawComponent {
@@ -200,8 +200,10 @@ pub struct RawComponent {
 pub struct Switch {
     /// 0: off. Else a site logs if its gate is at most this: one more than the level.
     pub threshold: AtomicU8,
-    /// Index into [`Tls::rings`](super::super::ring::Tls::rings).
+    /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these.
     pub slot: AtomicU32,
+    /// [`place_of`](super::super::ring::place_of) that.
+    pub place: AtomicU32,
     /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null where there is none yet.
     ///
     /// [`Context::percpu_index`]: super::super::wire::record::Context::percpu_index
@@ -224,6 +226,7 @@ impl RawComponent {
             switch: Switch {
                 threshold: AtomicU8::new(0),
                 slot: AtomicU32::new(0),
+                place: AtomicU32::new(0),
                 percpu: AtomicPtr::new(ptr::null_mut()),
                 state: AtomicPtr::new(ptr::null_mut()),
             },
@@ -267,11 +270,19 @@ impl RawComponent {
         unsafe { self.switch.threshold.as_ptr().read_volatile() }
     }
 
-    /// Index into a task's rings.
+    /// What its rings know it by. As [`Self::threshold`] is loaded, and for the same reason.
     #[cfg(CONFIG_BLOG_HOOKS)]
     #[inline(always)]
-    pub(super) fn slot(&self) -> usize {
-        self.switch.slot.load(Relaxed) as usize
+    pub(in super::super) fn slot(&self) -> u32 {
+        // SAFETY: As there.
+        unsafe { self.switch.slot.as_ptr().read_volatile() }
+    }
+
+    /// Its place in tasks' tables.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[inline(always)]
+    pub(super) fn place(&self) -> usize {
+        self.switch.place.load(Relaxed) as usize
     }
 
     /// Rings of interrupt contexts, of all CPUs.

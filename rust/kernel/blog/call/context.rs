@@ -20,8 +20,7 @@ use super::super::{
     ring::{
         PageHeader,
         Ring,
-        Tls,
-        MAX_COMPONENTS, //
+        Tls, //
     },
     wire::record::Context, //
 };
@@ -50,7 +49,8 @@ pub(in super::super) static blog_no_rings: Tls =
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
-/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
+/// The ring of `component` for the caller's context; or another one of that context, or [`NO_RING`],
+/// where it is to be looked for.
 #[cfg(not(CONFIG_UML))]
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
@@ -78,7 +78,8 @@ pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
     unsafe { task_ring(component, task) }
 }
 
-/// The ring of `component` for the caller's context, or [`NO_RING`] where there is none yet.
+/// The ring of `component` for the caller's context; or another one of that context, or [`NO_RING`],
+/// where it is to be looked for.
 #[cfg(CONFIG_UML)]
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
@@ -91,7 +92,7 @@ pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
     unsafe { task_ring(component, task) }
 }
 
-/// The ring of a task, or [`NO_RING`] where there is none yet.
+/// What is in the component's place of a task's table.
 ///
 /// # Safety
 ///
@@ -102,11 +103,9 @@ unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) 
     // store only while the task cannot run.
     let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
     let tls = tls.load(Relaxed).cast::<Tls>();
-    let slot = component.slot();
-    debug_assert!(slot < MAX_COMPONENTS);
-    // SAFETY: The table that the task has is valid, and by the invariants of `RawComponent`, `slot`
-    // is an index into it.
-    unsafe { (*tls).rings.get_unchecked(slot) }.load(Relaxed)
+    // SAFETY: The table that the task has is valid; and the place is one, by the invariants of
+    // `RawComponent`.
+    unsafe { (*tls).at(component.place()) }
 }
 
 /// The CPU, and the interrupt context.

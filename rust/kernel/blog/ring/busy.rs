@@ -2,7 +2,10 @@
 
 //! Whose turn it is to write into a ring: at any instant, there is one writer at most.
 
-use super::peek::Peek;
+use super::{
+    super::wire::dump::RING_BUSY,
+    peek::Peek, //
+};
 use core::sync::atomic::{
     compiler_fence,
     AtomicU32,
@@ -14,23 +17,26 @@ use core::sync::atomic::{
     }, //
 };
 
-/// Whether a record is being written into the ring.
+/// Whether a record is being written into the ring; and of which component the ring is, so that the
+/// fast path asks both at once.
 ///
 /// # Invariants
 ///
-/// It is 1 from a [`Self::begin`] or [`Self::claim`] that returned true until the [`Self::end`]
-/// that belongs to it, and then there is one such writer; else it is 0. Of a ring without a writer,
-/// it may be 1 for good.
+/// It is [`RING_BUSY`] from a [`Self::begin`] or [`Self::claim`] that succeeded until the
+/// [`Self::end`] that belongs to it, and then there is one such writer; else it is the component's
+/// slot. Of a ring without a writer, it may be [`RING_BUSY`] for good.
 #[repr(transparent)]
 pub(super) struct Busy(AtomicU32);
 
 impl Busy {
-    /// One that is busy for good if `busy`, else one for whom no record has begun.
-    pub(super) const fn new(busy: bool) -> Self {
-        Self(AtomicU32::new(busy as u32))
+    /// That of a ring of the component in `slot`, for which no record has begun; of [`RING_BUSY`],
+    /// one that is busy for good.
+    pub(super) const fn new(slot: u32) -> Self {
+        Self(AtomicU32::new(slot))
     }
 
-    /// Begins a record; false where one has begun already.
+    /// Begins a record, and returns the slot of the component that the ring is of; `None` where one
+    /// has begun already, or the ring is of another component than the one whose slot `slot` says.
     ///
     /// It need not be one atomic step: who comes between the load and the store has gone again when
     /// the store happens.
@@ -39,35 +45,40 @@ impl Busy {
     ///
     /// The ring has writers in one context only, and the caller runs there.
     #[inline(always)]
-    pub(super) unsafe fn begin(&self) -> bool {
+    pub(super) unsafe fn begin(&self, slot: impl FnOnce() -> u32) -> Option<u32> {
         // SAFETY: By this function's requirement.
-        if unsafe { self.0.peek() } != 0 {
-            return false;
+        let word = unsafe { self.0.peek() };
+        // In this order, the other one is an operand of the comparison.
+        if word != slot() {
+            return None;
         }
         // INVARIANT: No record has begun, and who might begin one meanwhile interrupts this code,
         // and has ended it when this goes on.
-        self.0.store(1, Relaxed);
+        self.0.store(RING_BUSY, Relaxed);
         // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
         // is enough that the compiler keeps what follows behind the store.
         compiler_fence(SeqCst);
-        true
+        Some(word)
     }
 
     /// As [`Self::begin`], for rings that have writers in several contexts.
-    pub(super) fn claim(&self) -> bool {
+    pub(super) fn claim(&self, slot: u32) -> bool {
         // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
-        self.0.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+        self.0
+            .compare_exchange(slot, RING_BUSY, Acquire, Relaxed)
+            .is_ok()
     }
 
     /// Ends what [`Self::begin`] or [`Self::claim`] began.
     ///
     /// # Safety
     ///
-    /// It returned true, for the caller; or the ring has no writer, and is the caller's.
+    /// It succeeded, for the caller; or the ring has no writer, and is the caller's. The ring
+    /// is of the component in `slot`.
     #[inline(always)]
-    pub(super) unsafe fn end(&self) {
+    pub(super) unsafe fn end(&self, slot: u32) {
         // ORDERING: Release keeps the stores of the record before this one, for nested writers on
         // this CPU, and for the next writer of a shared ring: it pairs with `claim`.
-        self.0.store(0, Release);
+        self.0.store(slot, Release);
     }
 }

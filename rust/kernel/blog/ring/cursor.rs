@@ -42,9 +42,6 @@ pub(super) struct Cursor {
     /// The latest time that the ring has seen, where its clock may step back; of a retired ring,
     /// when its task ended.
     pub(super) last: AtomicU64,
-    /// Of a shared ring: [`Owner::key`](super::Owner) of who wrote last, or 0 at the start of a
-    /// page.
-    pub(super) writer: AtomicU64,
     pub(super) seq: AtomicU64,
     pub(super) taken: AtomicU64,
 }
@@ -62,7 +59,6 @@ impl Cursor {
             ts_base: AtomicU64::new(0),
             page: AtomicPtr::new(empty),
             last: AtomicU64::new(0),
-            writer: AtomicU64::new(0),
             seq: AtomicU64::new(0),
             taken: AtomicU64::new(0),
         }

@@ -14,7 +14,7 @@
 //! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
 //! exception in the middle of a record may log again. `busy` catches that. The inner record, like
 //! that of a context which can get no ring or no page, goes into a *shared* ring: whoever changes
-//! its `busy` from 0 to 1 is its only writer until the record is there, and says who it is in a
+//! its `busy` by compare-and-swap is its only writer until the record is there, and says who it is in a
 //! task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
 //!
 //! 1. The writer stores the arguments, then the header, beyond the published end of its page.
@@ -98,19 +98,28 @@ pub use self::{
         NO_PAGE, //
     },
     tasktable::{
+        place_of,
         Tls,
-        MAX_COMPONENTS, //
+        MAX_COMPONENTS,
+        PLACES, //
     },
     turn::Mode,
     writer::Place, //
 };
-use super::wire::dump::RingLayout;
+use super::wire::dump::{
+    RingLayout,
+    RING_BUSY, //
+};
 use core::{
     mem::{
         self,
         offset_of, //
     },
-    sync::atomic::Ordering::Relaxed, //
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::Relaxed, //
+    }, //
 };
 
 /// A ring.
@@ -151,14 +160,15 @@ use core::{
 ///     comm: *b"example\0\0\0\0\0\0\0\0\0",
 ///     life: (0, 0),
 /// };
-/// // SAFETY: There is one ring, one writer and one pool, and `fill` stores the 4 bytes that it
-/// said. let ring = unsafe {
+/// // SAFETY: There is one ring, one writer and one pool, and `fill` stores the 4 bytes that
+/// // it said.
+/// let ring = unsafe {
 ///     PageHeader::format(pool.page(0), 512);
-///     let ring = Ring::new(0, &mut empty);
+///     let ring = Ring::new(0, 2, &mut empty);
 ///     ring.adopt(&owner);
 ///     let (bytes, site) = (8 + 4, 3 << 8);
 ///     let fill = |at: *mut u8| at.cast::<u32>().write_unaligned(42);
-///     Ring::write(&ring, bytes, site, || Some(1000), fill, |_, ts| {
+///     Ring::write(&ring, || 2, bytes, site, || Some(1000), fill, |_, ts| {
 ///         let turned = ring.turn(&pool, Mode::Overwrite, 512, bytes, ts);
 ///         let place = turned.map_or(Place::LOST, |()| Place { ring: &ring, ts });
 ///         Ring::put(place, bytes, site, fill)
@@ -189,6 +199,8 @@ pub struct Ring {
 
     // Who it belongs to.
     owner: Ownership,
+    /// The next ring of the same task, see [`Tls`].
+    next: AtomicPtr<Ring>,
 }
 
 impl Ring {
@@ -213,23 +225,24 @@ impl Ring {
         exit_clock: offset_of!(Self, cursor.last) as u32,
         first_seq: offset_of!(Self, owner.first_seq) as u32,
         taken: offset_of!(Self, cursor.taken) as u32,
-        reserved: 0,
+        next: offset_of!(Self, next) as u32,
     };
 
-    /// Makes a free ring.
+    /// Makes a free ring for the component in `slot`.
     ///
     /// # Safety
     ///
     /// `empty` is a [`PageHeader::empty`] that outlives the ring, and that nobody stores to.
-    pub const unsafe fn new(id: u32, empty: *mut PageHeader) -> Self {
+    pub const unsafe fn new(id: u32, slot: u16, empty: *mut PageHeader) -> Self {
         Self {
-            busy: Busy::new(false),
+            busy: Busy::new(slot as u32),
             epoch: Epoch::new(),
             // SAFETY: By this function's requirement.
             cursor: unsafe { Cursor::new(empty) },
             chain: Chain::new(),
             losses: Losses::new(),
-            owner: Ownership::new(id),
+            owner: Ownership::new(id, slot),
+            next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -247,15 +260,20 @@ impl Ring {
     /// As for [`Self::new`].
     pub const unsafe fn none(empty: *mut PageHeader) -> Self {
         Self {
-            busy: Busy::new(true),
+            busy: Busy::new(RING_BUSY),
             // SAFETY: By this function's requirement.
-            ..unsafe { Self::new(u32::MAX, empty) }
+            ..unsafe { Self::new(u32::MAX, u16::MAX, empty) }
         }
     }
 
     /// Id of the ring within its component.
     pub fn id(&self) -> u32 {
         self.owner.id()
+    }
+
+    /// Slot of the component that the ring is of.
+    pub fn slot(&self) -> u32 {
+        u32::from(self.owner.slot)
     }
 
     /// Pages that the ring holds; a moment old.

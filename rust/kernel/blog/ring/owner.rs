@@ -120,7 +120,7 @@ pub struct Info {
 ///
 /// # Invariants
 ///
-/// - `id` never changes.
+/// - `id` and `slot` never change.
 /// - All else is stored by who owns the ring (its writer, or who took it out of a list), and while
 ///   `version` is odd.
 /// - Pages of this owner have positions from `first_seq` on.
@@ -130,6 +130,8 @@ pub(super) struct Ownership {
     pub(super) version: AtomicU32,
     pub(super) state: AtomicU8,
     pub(super) context: AtomicU8,
+    /// Of the component that the ring is of.
+    pub(super) slot: u16,
     pub(super) cpu: AtomicU32,
     pub(super) pid: AtomicI32,
     pub(super) tgid: AtomicI32,
@@ -139,12 +141,13 @@ pub(super) struct Ownership {
 
 impl Ownership {
     /// Nobody's.
-    pub(super) const fn new(id: u32) -> Self {
+    pub(super) const fn new(id: u32, slot: u16) -> Self {
         Self {
             id: AtomicU32::new(id),
             version: AtomicU32::new(0),
             state: AtomicU8::new(State::Free as u8),
             context: AtomicU8::new(0),
+            slot,
             cpu: AtomicU32::new(u32::MAX),
             pid: AtomicI32::new(-1),
             tgid: AtomicI32::new(-1),
@@ -239,7 +242,7 @@ impl Ring {
             ours.state.store(State::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.
-        unsafe { self.busy.end() };
+        unsafe { self.busy.end(self.slot()) };
     }
 
     /// Takes down that the ring's task has ended: there is no writer any more.

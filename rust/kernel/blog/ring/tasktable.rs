@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! A task's table of rings.
+//!
+//! All rings of a task are in a list. In front of it is a small array, in which a component has one
+//! place, by its number: there the fast path finds the ring, if it is that of the component which
+//! used the place last. So a table is small, whatever number of components there is, and a task that
+//! logs to hundreds of them has all its rings; where two of these share a place, going from one to
+//! the other costs a walk through the list. Components get the lowest number that is free: up to
+//! [`PLACES`] of them, none share.
 
-use super::super::wire::dump::{
-    TlsLayout,
-    COMPONENTS, //
+use super::{
+    super::wire::dump::{
+        TlsLayout,
+        COMPONENTS, //
+    },
+    Ring, //
 };
-use super::Ring;
 use core::{
+    ffi::c_void,
+    iter,
     mem::{
         self,
         offset_of, //
@@ -15,55 +26,222 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
-        AtomicU32, //
+        AtomicU32,
+        Ordering::{
+            AcqRel,
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
     }, //
 };
 
 /// Number of components that can be attached at a time, and of rings that a task can have.
 pub const MAX_COMPONENTS: usize = COMPONENTS;
 
-/// What `task_struct::blog_tls` points to: a task's rings, by [`slot`](super::super::RawComponent)
-/// of the component.
+/// Places of a table: as many as make it three cache lines long.
+pub const PLACES: usize = 21;
+const _: () = assert!(size_of::<Tls>() == 192);
+
+/// The place of a component in each table.
+pub const fn place_of(slot: u32) -> u32 {
+    slot % PLACES as u32
+}
+
+/// What `task_struct::blog_tls` points to: a task's rings.
 ///
 /// # Invariants
 ///
-/// A pointer in `rings` points to a live ring that belongs to this task, or to one that stands for
-/// none ([`Ring::none`]); the ring's memory stays valid as long as the pointer is there.
+/// - From `first` on, there is a list of live rings of this task, at most one for each component;
+///   it ends with null. New ones are put in at the front, by the task itself. They are taken out
+///   under the lock of the task tables, and stay valid for as long as a log call can last.
+/// - A pointer in `rings` points to one of these, or to what stands for none ([`Ring::none`]). The
+///   task itself stores there, and who takes a ring out of the list.
+/// - `index` never changes.
 #[repr(C, align(64))]
 pub struct Tls {
-    /// The rings. Stored by the task itself (which adds rings), and by `blog/` when a component
-    /// goes away (which takes the ring out).
-    pub rings: [AtomicPtr<Ring>; MAX_COMPONENTS],
+    rings: [AtomicPtr<Ring>; PLACES],
+    first: AtomicPtr<Ring>,
     /// The task, or null when this table is free.
-    pub task: AtomicPtr<core::ffi::c_void>,
+    task: AtomicPtr<c_void>,
     /// Position of this table in the slab of tables.
-    pub index: AtomicU32,
+    index: AtomicU32,
     /// What links free tables.
-    pub link: AtomicU32,
+    link: AtomicU32,
 }
 
 impl Tls {
     /// Where crash tools find what they need: see `wire/dump.rs`.
     pub const LAYOUT: TlsLayout = TlsLayout {
         size: mem::size_of::<Self>() as u32,
-        rings: offset_of!(Self, rings) as u32,
+        first: offset_of!(Self, first) as u32,
         task: offset_of!(Self, task) as u32,
         reserved: 0,
     };
 
     /// Makes a free table. `none` is what [`Ring::none`] made.
     pub const fn new(index: u32, none: *mut Ring) -> Self {
-        let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
+        let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; PLACES];
         let mut i = 0;
-        while i < MAX_COMPONENTS {
+        while i < PLACES {
             rings[i] = AtomicPtr::new(none);
             i += 1;
         }
         Self {
             rings,
+            first: AtomicPtr::new(ptr::null_mut()),
             task: AtomicPtr::new(ptr::null_mut()),
             index: AtomicU32::new(index),
             link: AtomicU32::new(0),
+        }
+    }
+
+    /// Whose it is: null where it is nobody's.
+    pub fn task(&self) -> &AtomicPtr<c_void> {
+        &self.task
+    }
+
+    /// Position of this table in the slab of tables.
+    pub fn index(&self) -> u32 {
+        self.index.load(Relaxed)
+    }
+
+    /// What links free tables.
+    pub fn link(&self) -> &AtomicU32 {
+        &self.link
+    }
+
+    /// What is in a place: the ring of some component that has this place, or what stands for none.
+    ///
+    /// # Safety
+    ///
+    /// `place` is less than [`PLACES`].
+    #[inline(always)]
+    pub unsafe fn at(&self, place: usize) -> *mut Ring {
+        debug_assert!(place < PLACES);
+        // SAFETY: By this function's requirement.
+        unsafe { self.rings.get_unchecked(place) }.load(Relaxed)
+    }
+
+    /// All rings, the newest first.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a log call of this task, or holds the lock of the task tables, for as long as
+    /// it uses the result.
+    pub unsafe fn rings(&self) -> impl Iterator<Item = &Ring> {
+        Self::from(self.first.load(Acquire))
+    }
+
+    /// The rings from this one on.
+    fn from<'a>(first: *mut Ring) -> impl Iterator<Item = &'a Ring> {
+        // SAFETY: By the type invariants, those in the list are valid, for whoever may walk it.
+        iter::successors(unsafe { first.as_ref() }, |ring| unsafe {
+            // ORDERING: Acquire pairs with the stores of `add` and `remove`.
+            ring.next.load(Acquire).as_ref()
+        })
+    }
+
+    /// The task's ring of the component in `slot`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::rings`].
+    pub unsafe fn find(&self, slot: u32) -> Option<&Ring> {
+        // SAFETY: By this function's requirement.
+        unsafe { self.rings() }.find(|ring| ring.slot() == slot)
+    }
+
+    /// Has the fast path find this ring.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a log call of this task, to the ring's component, and the ring is in the list.
+    pub unsafe fn show(&self, ring: &Ring) {
+        // INVARIANT: By this function's requirement.
+        // ORDERING: Only this task looks there.
+        self.rings[place_of(ring.slot()) as usize].store(ptr::from_ref(ring).cast_mut(), Relaxed);
+    }
+
+    /// Adds a ring; where there is one already for its component, returns that: a log call that
+    /// interrupted this one has been faster.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a log call of this task, to the ring's component. The ring is live, is this
+    /// task's, and in no list.
+    pub unsafe fn add(&self, ring: &Ring) -> Result<(), &Ring> {
+        let new = ptr::from_ref(ring).cast_mut();
+        loop {
+            let first = self.first.load(Acquire);
+            if let Some(faster) = Self::from(first).find(|other| other.slot() == ring.slot()) {
+                return Err(faster);
+            }
+            ring.next.store(first, Relaxed);
+            // INVARIANT: There is no other one for this component: who adds one is in this task,
+            // and puts it before `first`.
+            // ORDERING: Release: who walks the list finds the ring whole, and what follows it.
+            if self
+                .first
+                .compare_exchange(first, new, AcqRel, Relaxed)
+                .is_ok()
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the ring of the component in `slot` out. It has to stay valid as long as log calls of
+    /// the task may still be looking at it. `none` is what [`Ring::none`] made.
+    ///
+    /// # Safety
+    ///
+    /// The lock of the task tables is held, and nobody logs to that component.
+    pub unsafe fn remove(&self, slot: u32, none: *mut Ring) {
+        loop {
+            let mut link = &self.first;
+            let ring = loop {
+                // SAFETY: What is in the list is valid, as the lock is held.
+                let Some(ring) = (unsafe { link.load(Acquire).as_ref() }) else {
+                    return;
+                };
+                if ring.slot() == slot {
+                    break ring;
+                }
+                link = &ring.next;
+            };
+            let old = ptr::from_ref(ring).cast_mut();
+            // The task may have another ring there by now, or put one there just now; but not this
+            // one again.
+            let _ =
+                self.rings[place_of(slot) as usize].compare_exchange(old, none, Relaxed, Relaxed);
+            let next = ring.next.load(Relaxed);
+            // INVARIANT: The list goes on with what followed. Who stands on the ring still gets
+            // there, too.
+            // ORDERING: Release, as `next` was stored so.
+            if link.compare_exchange(old, next, Release, Relaxed).is_ok() {
+                return;
+            }
+            // It was the first one, and the task has put another one in front of it.
+        }
+    }
+
+    /// Takes all rings out, and calls `f` with each, which may have another owner then.
+    ///
+    /// # Safety
+    ///
+    /// The lock of the task tables is held, and the task doesn't run again. `none` is what
+    /// [`Ring::none`] made.
+    pub unsafe fn take(&self, none: *mut Ring, mut f: impl FnMut(&Ring)) {
+        for place in &self.rings {
+            place.store(none, Relaxed);
+        }
+        let mut at = self.first.swap(ptr::null_mut(), Acquire);
+        // SAFETY: What was in the list is valid, as the lock is held.
+        while let Some(ring) = unsafe { at.as_ref() } {
+            // Before it has another owner, in whose list it is.
+            at = ring.next.load(Acquire);
+            f(ring);
         }
     }
 }

@@ -196,7 +196,6 @@ impl Ring {
         self.chain.grow(header.size());
         self.cursor.seq.store(seq, Relaxed);
         self.cursor.set_base(self.epoch.raw(ts));
-        self.cursor.writer.store(0, Relaxed);
         header.publish(seq);
         // INVARIANT: The page is now the newest of the chain, and the cursor's.
         // SAFETY: By this function's requirements. `turn` ends with opening the cursor.

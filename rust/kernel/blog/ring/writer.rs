@@ -24,6 +24,7 @@ use core::{
     ptr,
     sync::atomic::{
         compiler_fence,
+        AtomicU64,
         Ordering::{
             Relaxed,
             Release,
@@ -93,8 +94,8 @@ impl Ring {
 
     /// Writes one record: the fast path.
     ///
-    /// `ring` is the ring of the calling context, or one that is busy for good where it has none
-    /// yet ([`Self::none`]). `bytes` is the size of the record with its header, a multiple of 4.
+    /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or any
+    /// other one of that context, or one that is busy for good ([`Self::none`]), which are left alone. `bytes` is the size of the record with its header, a multiple of 4.
     /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
     /// arguments and stores exactly `bytes - 8` bytes there.
     ///
@@ -110,6 +111,7 @@ impl Ring {
     #[inline(always)]
     pub unsafe fn write(
         ring: *const Ring,
+        slot: impl FnOnce() -> u32,
         bytes: u32,
         site_shl8: u32,
         clock: impl FnOnce() -> Option<u64>,
@@ -121,9 +123,9 @@ impl Ring {
         // One call of `slow`, so that what it does is in the driver's code once.
         let (begun, ts) = 'slow: {
             // SAFETY: This is the ring's context, or the ring is busy for good.
-            if !unsafe { own.busy.begin() } {
+            let Some(slot) = (unsafe { own.busy.begin(slot) }) else {
                 break 'slow (ptr::null(), 0);
-            }
+            };
             let Some(ts) = clock() else {
                 break 'slow (ring, 0);
             };
@@ -141,7 +143,7 @@ impl Ring {
                 break 'slow (ring, ts);
             }
             // SAFETY: There is room up to `limit`, which is at most the size of the page.
-            unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
+            unsafe { own.store((page, end as usize), slot, ts, bytes, site_shl8, fill) };
             return true;
         };
         slow(begun, ts)
@@ -169,7 +171,7 @@ impl Ring {
         // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
         unsafe {
             let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
-            ring.store((page, end), place.ts, bytes, site_shl8, fill);
+            ring.store((page, end), ring.slot(), place.ts, bytes, site_shl8, fill);
         }
         true
     }
@@ -178,12 +180,13 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// The ring is busy for this record, `page` is its page, and there is room for `bytes`: up to
-    /// `end`.
+    /// The ring is busy for this record, `slot` is its slot, `page` its page, and there is room for
+    /// `bytes`: up to `end`.
     #[inline(always)]
     unsafe fn store(
         &self,
         (page, end): (*mut PageHeader, usize),
+        slot: u32,
         ts: u64,
         bytes: u32,
         site_shl8: u32,
@@ -202,7 +205,7 @@ impl Ring {
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
-            self.busy.end();
+            self.busy.end(slot);
         }
     }
 
@@ -214,7 +217,7 @@ impl Ring {
     #[inline(always)]
     pub unsafe fn begin(&self) -> bool {
         // SAFETY: By this function's requirement.
-        unsafe { self.busy.begin() }
+        unsafe { self.busy.begin(|| self.slot()) }.is_some()
     }
 
     /// Ends what [`Self::begin`] or [`Self::claim`] began.
@@ -225,19 +228,20 @@ impl Ring {
     #[inline(always)]
     pub unsafe fn end(&self) {
         // SAFETY: By this function's requirement.
-        unsafe { self.busy.end() };
+        unsafe { self.busy.end(self.slot()) };
     }
 
     /// Marks a shared ring as busy for the caller; false where it is already.
     pub fn claim(&self) -> bool {
-        self.busy.claim()
+        self.busy.claim(self.slot())
     }
 
     /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.
     ///
     /// `None` where somebody else is writing, or there is no room. Otherwise the ring is busy for
     /// the caller, and has room. A task record is written where `who` was not the last to write
-    /// into this page. The other arguments are those of [`Self::turn`] and [`Self::write`].
+    /// into this page, as `last` says, which belongs to the ring and is 0 at first. The other
+    /// arguments are those of [`Self::turn`] and [`Self::write`].
     ///
     /// # Safety
     ///
@@ -250,22 +254,23 @@ impl Ring {
         max: u32,
         bytes: u32,
         clock: impl FnOnce() -> u64,
-        who: &Owner,
+        (who, last): (&Owner, &AtomicU64),
     ) -> Option<u64> {
-        if !self.busy.claim() {
+        if !self.claim() {
             return None;
         }
         // Whatever the clock is, it may be a little behind that of the last writer's CPU.
         let ts = self.not_before_last(clock());
         let need = bytes.saturating_add(TASK_SIZE);
+        let turns = !self.has_room(need, ts);
         // SAFETY: The ring is claimed; `pages` by this function's requirement.
-        if !self.has_room(need, ts) && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
+        if turns && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
             // SAFETY: It was claimed above.
-            unsafe { self.busy.end() };
+            unsafe { self.busy.end(self.slot()) };
             return None;
         }
-        if self.cursor.writer.load(Relaxed) != who.key() {
-            self.cursor.writer.store(who.key(), Relaxed);
+        if turns || last.load(Relaxed) != who.key() {
+            last.store(who.key(), Relaxed);
             let task = ControlRecord::Task {
                 context: who.context as u8,
                 cpu: who.cpu as u16,

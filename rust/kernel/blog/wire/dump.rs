@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The post-mortem root, version 1: how a crash tool finds everything there is, without DWARF.
+//! The post-mortem root, version 2: how a crash tool finds everything there is, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
@@ -10,11 +10,11 @@
 //! ```text
 //! Root -+- system, clock, calibration, crash
 //!       +- images -------> file::Image[]
-//!       +- components[64] > Component -+-> lost[]
-//!       |                              +-> Memory -+-> rings: Table of Ring
-//!       |                                          +-> slots: Table of Slot -> page or chunks
+//!       +- components ---> Component[] -+-> lost[]
+//!       |                               +-> Memory -+-> rings: Table of Ring
+//!       |                                           +-> slots: Table of Slot -> page or chunks
 //!       +- tables: Table of Tls -+-> task_struct
-//!                                +-> rings[64] -> Ring
+//!                                +-> Ring -> Ring -> ...
 //! ```
 //!
 //! What has a layout of its own here is `repr(C)`, without implicit padding, and only grows at the
@@ -44,7 +44,7 @@ use super::file::{
 use core::mem::size_of;
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -55,12 +55,14 @@ pub const COMPONENT_MAGIC: u32 = u32::from_le_bytes(*b"BLCO");
 pub const MEMORY_MAGIC: u32 = u32::from_le_bytes(*b"BLME");
 /// Value of [`Root::endian`] as the machine that crashed sees it.
 pub const ENDIAN: u32 = 0x0102_0304;
-/// Number of components that there can be at a time, and of rings that a task can have.
-pub const COMPONENTS: usize = 64;
+/// The most components that there can be at a time, and rings that a task can have.
+pub const COMPONENTS: usize = 1024;
 /// Instants in [`Root::breaks`].
 pub const BREAKS: usize = 64;
 /// In [`Root::epoch`]: the clock that is read is the TSC, else `ktime_get_mono_fast_ns()`.
 pub const EPOCH_TSC: u64 = 1;
+/// [`RingLayout::busy`]: a record is being written into the ring.
+pub const RING_BUSY: u32 = u32::MAX;
 /// An offset of what this kernel doesn't have.
 pub const NO_FIELD: u32 = u32::MAX;
 /// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming or going).
@@ -103,7 +105,7 @@ impl Table {
 pub struct RingLayout {
     /// Size of a ring.
     pub size: u32,
-    /// `u32`: a record is being written, or a page turned.
+    /// `u32`: [`RING_BUSY`] while a record is being written, or a page turned.
     pub busy: u32,
     /// `u64`: address of the current page's header, or of an empty one.
     pub page: u32,
@@ -141,8 +143,8 @@ pub struct RingLayout {
     /// of a live ring has taken is in that page's header (`first` + its number of records), if it
     /// is this ring's.
     pub taken: u32,
-    /// 0.
-    pub reserved: u32,
+    /// `u64`: address of the next ring of the same task; 0: that was the last.
+    pub next: u32,
 }
 
 /// Where the fields of a slot, the place of a page, are.
@@ -166,9 +168,9 @@ pub struct SlotLayout {
 pub struct TlsLayout {
     /// Size of a table.
     pub size: u32,
-    /// `[u64; 64]`: addresses of the task's rings, by [`Component::slot`]; where it has none, the
-    /// address of something that is no ring of any component.
-    pub rings: u32,
+    /// `u64`: address of the task's first ring; 0: it has none. The others follow by
+    /// [`RingLayout::next`].
+    pub first: u32,
     /// `u64`: address of the task_struct; 0: the table is free.
     pub task: u32,
     /// 0.
@@ -338,8 +340,12 @@ pub struct Root {
     pub images_len: u32,
     /// Size of each.
     pub image_size: u32,
-    /// Addresses of [`Component`]s, attached or not; 0: there is none.
-    pub components: [u64; COMPONENTS],
+    /// Address of an array of addresses of [`Component`]s, attached or not; 0: there is none.
+    pub components: u64,
+    /// How many it has.
+    pub components_len: u32,
+    /// 0.
+    pub reserved2: u32,
     /// All tables of rings that tasks have, or had.
     pub tables: Table,
     /// Address of `init_task`, where the list of all processes starts.
@@ -396,7 +402,9 @@ impl Root {
             images: 0,
             images_len: 0,
             image_size: size_of::<super::file::Image>() as u32,
-            components: [0; COMPONENTS],
+            components: 0,
+            components_len: 0,
+            reserved2: 0,
             tables: Table::NONE,
             init_task: 0,
             epoch: 0,
@@ -440,7 +448,7 @@ const NO_RING: RingLayout = RingLayout {
     exit_clock: 0,
     first_seq: 0,
     taken: 0,
-    reserved: 0,
+    next: 0,
 };
 
 const NO_SLOT: SlotLayout = SlotLayout {
@@ -452,7 +460,7 @@ const NO_SLOT: SlotLayout = SlotLayout {
 
 const NO_TLS: TlsLayout = TlsLayout {
     size: 0,
-    rings: 0,
+    first: 0,
     task: 0,
     reserved: 0,
 };
@@ -488,7 +496,7 @@ pub struct Component {
     pub magic: u32,
     /// Size of this structure in bytes.
     pub size: u32,
-    /// Its place in [`Root::components`] and in tasks' tables; its id in a snapshot.
+    /// Its place in [`Root::components`]; its id in a snapshot.
     pub slot: u32,
     /// 1: enabled.
     pub enabled: u8,
@@ -611,5 +619,5 @@ const _: () = {
     assert!(size_of::<Crash>() == 80);
     assert!(size_of::<Component>() == 96);
     assert!(size_of::<Memory>() == 88);
-    assert!(size_of::<Root>() == 3808);
+    assert!(size_of::<Root>() == 3312);
 };

@@ -280,7 +280,7 @@ fn a_payload_is_no_header() {
         // SAFETY: They are in a page of which nobody has more than the header.
         unsafe { PageHeader::format(bytes, SMALL.chunk) };
         // SAFETY: The rig keeps the header.
-        let forger = Box::new(unsafe { Ring::new(7, rig.empty()) });
+        let forger = Box::new(unsafe { Ring::new(7, 3, rig.empty()) });
         // SAFETY: As above, and the ring is nobody else's.
         unsafe {
             forger.adopt(&OWNER);

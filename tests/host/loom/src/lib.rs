@@ -26,6 +26,8 @@ mod shared;
 #[cfg(test)]
 mod shelf;
 #[cfg(test)]
+mod tasks;
+#[cfg(test)]
 mod thieves;
 
 /// Runs `body` in all executions that differ by what threads see, with up to two preemptions.

@@ -19,10 +19,12 @@ use crate::blog::wire::{
 use crate::pool::Stack;
 use crate::rig::page_info;
 use core::ptr;
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
+/// The component's slot.
+const SLOT: u16 = 3;
 /// Bytes of a record: its header, who wrote it, and its number.
 const RECORD: u32 = 16;
 /// The same, with more bytes behind it that nobody looks at: few of these fill a page.
@@ -38,6 +40,8 @@ pub struct Shelf {
     empty: Box<UnsafeCell<PageHeader>>,
     pub rings: Vec<Ring>,
     none: Ring,
+    /// Who wrote last into the ring that is shared.
+    last: AtomicU64,
     /// What a ring may hold, in pages.
     max: u32,
 }
@@ -58,9 +62,10 @@ impl Shelf {
             stack: Stack::new(),
             // SAFETY: The shelf keeps the header, here and below.
             rings: (0..rings)
-                .map(|id| unsafe { Ring::new(id, empty.get()) })
+                .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
                 .collect(),
             none: unsafe { Ring::none(empty.get()) },
+            last: AtomicU64::new(0),
             empty,
             max,
         });
@@ -103,6 +108,7 @@ impl Shelf {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             Ring::write(
                 ring,
+                || SLOT.into(),
                 bytes,
                 pid << 8,
                 || Some(u64::from(n)),
@@ -128,6 +134,7 @@ impl Shelf {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             Ring::write(
                 &self.none,
+                || SLOT.into(),
                 RECORD,
                 pid << 8,
                 || None,
@@ -137,7 +144,7 @@ impl Shelf {
                     let clock = || u64::from(n);
                     let who = task(pid as i32);
                     let place = ring
-                        .begin_shared(self, Mode::Overwrite, room, RECORD, clock, &who)
+                        .begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
                         .map_or(Place::LOST, |ts| Place { ring, ts });
                     Ring::put(place, RECORD, pid << 8, fill)
                 },

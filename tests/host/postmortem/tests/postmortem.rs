@@ -103,6 +103,7 @@ struct Machine {
     /// Keeps what `root` leads to.
     _shown: Box<Shown>,
     _component: Box<Component>,
+    _components: Box<[u64; 4]>,
     _lost: Box<[u64; 8]>,
     _chunk: Box<u64>,
     tables: Vec<Tls>,
@@ -178,7 +179,10 @@ impl Machine {
         root.slot = Rig::slot_layout();
         root.tls = Tls::LAYOUT;
         root.task = TASK;
-        root.components[3] = ptr::from_ref(&*component) as u64;
+        let mut components = Box::new([0; 4]);
+        components[3] = ptr::from_ref(&*component) as u64;
+        root.components = ptr::from_ref(&*components) as u64;
+        root.components_len = 4;
         root.tables = Table {
             chunks: ptr::from_ref(&*chunk) as u64,
             capacity: 1,
@@ -190,6 +194,7 @@ impl Machine {
             rig,
             _shown: shown,
             _component: component,
+            _components: components,
             _lost: lost,
             _chunk: chunk,
             tables,
@@ -204,9 +209,10 @@ impl Machine {
     /// Gives a writer a ring, which its table has from now on.
     fn start(&self, n: usize) -> &Ring {
         let ring = self.rig.adopt(self.tasks[n].pid).unwrap();
-        self.tables[n].rings[3].store(ptr::from_ref(ring).cast_mut(), Release);
+        // SAFETY: The ring is this writer's, and in no list.
+        assert!(unsafe { self.tables[n].add(ring) }.is_ok());
         let task = ptr::from_ref(&self.tasks[n]).cast_mut();
-        self.tables[n].task.store(task.cast(), Release);
+        self.tables[n].task().store(task.cast(), Release);
         ring
     }
 
@@ -311,6 +317,7 @@ fn the_layouts_are_those_of_the_structures() {
         (l.exit_clock, 8),
         (l.first_seq, 8),
         (l.taken, 8),
+        (l.next, 8),
     ];
     fields.sort_unstable();
     for pair in fields.windows(2) {

@@ -123,6 +123,7 @@ pub(super) fn ring_fits(l: &RingLayout) -> bool {
         (l.exit_clock, 8),
         (l.first_seq, 8),
         (l.taken, 8),
+        (l.next, 8),
     ];
     fits(l.size, &fields)
 }
@@ -134,7 +135,7 @@ pub(super) fn slot_fits(l: &SlotLayout) -> bool {
 
 /// Whether tasks' tables can be read by this.
 pub(super) fn tls_fits(l: &TlsLayout) -> bool {
-    fits(l.size, &[(l.rings, 64 * 8), (l.task, 8)])
+    fits(l.size, &[(l.first, 8), (l.task, 8)])
 }
 
 /// Whether tasks can be read by this. Fields that the kernel doesn't have are no obstacle.
@@ -323,7 +324,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             exit_clock: f.u32(),
             first_seq: f.u32(),
             taken: f.u32(),
-            reserved: f.u32(),
+            next: f.u32(),
         },
         slot: SlotLayout {
             size: f.u32(),
@@ -333,7 +334,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         },
         tls: TlsLayout {
             size: f.u32(),
-            rings: f.u32(),
+            first: f.u32(),
             task: f.u32(),
             reserved: f.u32(),
         },
@@ -360,7 +361,9 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         images: f.u64(),
         images_len: f.u32(),
         image_size: f.u32(),
-        components: f.u64s(),
+        components: f.u64(),
+        components_len: f.u32(),
+        reserved2: f.u32(),
         tables: table(f),
         init_task: f.u64(),
         epoch: f.u64(),

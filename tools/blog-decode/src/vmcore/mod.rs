@@ -81,6 +81,8 @@ use crate::{
 
 /// Images that the root may list.
 const MAX_IMAGES: u32 = 1 << 16;
+/// Components that it may have places for.
+const MAX_COMPONENTS: u32 = 1 << 16;
 /// Images, or tasks, in a section.
 const IN_SECTION: usize = 1024;
 
@@ -176,9 +178,16 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             self.out.tasks(part)?;
         }
         self.result.tasks = tasks.list.len() as u32;
-        for (slot, addr) in (0..).zip(self.root.components) {
-            if addr != 0 {
-                self.component(slot, addr, &tasks)?;
+        for slot in 0..self.root.components_len.min(MAX_COMPONENTS) {
+            let at = self.root.components.wrapping_add(u64::from(slot) * 8);
+            match memory::word(self.memory, at) {
+                Ok(0) => {}
+                Ok(addr) => self.component(slot, addr, &tasks)?,
+                Err(e) => {
+                    let problems = &mut self.result.problems;
+                    problems.grave("root", "components can't be found", || at_addr(at, &e));
+                    break;
+                }
             }
         }
         Ok(())

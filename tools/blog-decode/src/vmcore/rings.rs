@@ -30,7 +30,8 @@ use crate::{
     wire::{
         dump::{
             Memory as Layout,
-            Root, //
+            Root,
+            RING_BUSY, //
         },
         file::Ring,
         page::{
@@ -206,7 +207,7 @@ fn candidate(
         seq: long(l.seq),
         first_seq: long(l.first_seq),
         taken: long(l.taken),
-        busy: word(l.busy) != 0,
+        busy: word(l.busy) == RING_BUSY,
     })
 }
 

@@ -7,7 +7,10 @@ use std::collections::HashMap;
 
 use super::{
     layout,
-    memory::Memory,
+    memory::{
+        self,
+        Memory, //
+    },
     problems::Problems,
     table::{
         at_addr,
@@ -139,10 +142,26 @@ impl Tasks {
             flags |= TASK_CRASHED;
         }
         let state = number(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
-        let rings = (0..COMPONENTS).filter_map(|n| u64_at(table, root.tls.rings as usize + n * 8));
-        // What stands for no ring is among them; nobody will ask whose that is.
-        self.by_ring
-            .extend(rings.map(|ring| (ring, self.list.len())));
+        let mut ring = u64_at(table, root.tls.first as usize).unwrap_or(0);
+        for n in 0.. {
+            if ring == 0 {
+                break;
+            }
+            let next = memory::word(memory, ring.wrapping_add(root.ring.next.into()));
+            let known = self.by_ring.insert(ring, self.list.len());
+            let damage = match next {
+                _ if n == COMPONENTS || known == Some(self.list.len()) => "they have no end".into(),
+                Err(e) => at_addr(ring, &e),
+                Ok(next) => {
+                    ring = next;
+                    continue;
+                }
+            };
+            problems.grave(PLACE, "the rings of a task can't be followed", || {
+                format!("pid {}: {damage}", pid as i32)
+            });
+            break;
+        }
         self.list.push(Task {
             pid: pid as i32,
             tgid: tgid as i32,

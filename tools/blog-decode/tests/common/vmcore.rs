@@ -142,7 +142,7 @@ pub const RING: RingLayout = RingLayout {
     exit_clock: 208,
     first_seq: 216,
     taken: 224,
-    reserved: 0,
+    next: 240,
 };
 
 pub const SLOT: SlotLayout = SlotLayout {
@@ -154,7 +154,7 @@ pub const SLOT: SlotLayout = SlotLayout {
 
 const TLS: TlsLayout = TlsLayout {
     size: 640,
-    rings: 64,
+    first: 64,
     task: 8,
     reserved: 0,
 };
@@ -199,6 +199,9 @@ pub struct Ring {
     pub pages: Vec<Page>,
 }
 
+/// Places for components.
+const COMPONENTS: usize = 4;
+
 /// A kernel under construction.
 pub struct Kernel {
     pub ram: Ram,
@@ -208,6 +211,8 @@ pub struct Kernel {
     tasks: Vec<(i32, u64, u64)>,
     /// Where the slots are, by component, for who wants to damage them.
     pub slots: Vec<u64>,
+    /// Where the components are.
+    pub components: Vec<u64>,
     pub rings: Vec<u64>,
     pub pages: Vec<u64>,
 }
@@ -254,9 +259,12 @@ impl Kernel {
             root,
             tasks: Vec::new(),
             slots: Vec::new(),
+            components: Vec::new(),
             rings: Vec::new(),
             pages: Vec::new(),
         };
+        this.root.components = this.take(COMPONENTS * 8);
+        this.root.components_len = COMPONENTS as u32;
         let tables = this.take(64 * 640);
         for (n, task) in (0u64..).zip(tasks) {
             let at = this.take(TASK.size as usize);
@@ -345,7 +353,8 @@ impl Kernel {
     /// Adds a component. Rings are in two chunks of four, their pages in slots of two; a page that
     /// is smaller than a page is a chunk of its own split page.
     pub fn component(&mut self, name: &str, rings: &[Ring]) {
-        let slot = self.root.components.iter().position(|c| *c == 0).unwrap();
+        let slot = self.components.len();
+        assert!(slot < COMPONENTS);
         assert!(rings.len() <= 8);
         let mut slots: Vec<(u64, u32)> = Vec::new();
         let chunks = [
@@ -401,8 +410,11 @@ impl Kernel {
             put(&mut raw, RING.taken, &taken.to_le_bytes());
             self.ram.write(at, &raw);
             if let Some((_, _, table)) = task.filter(|_| !retired) {
-                let place = table + u64::from(TLS.rings) + slot as u64 * 8;
-                self.ram.write(place, &at.to_le_bytes());
+                let first = table + u64::from(TLS.first);
+                let mut next = [0; 8];
+                ReadMemory::read(&self.ram, first, &mut next).unwrap();
+                self.ram.write(at + u64::from(RING.next), &next);
+                self.ram.write(first, &at.to_le_bytes());
             }
         }
         let places = self.take(slots.len().max(1).next_multiple_of(2) * SLOT.size as usize);
@@ -438,7 +450,7 @@ impl Kernel {
             gone_records: counters,
             gone_lost: counters + 64,
         });
-        self.root.components[slot] = self.write(&Component {
+        let component = self.write(&Component {
             magic: COMPONENT_MAGIC,
             size: size_of::<Component>() as u32,
             slot: slot as u32,
@@ -452,6 +464,9 @@ impl Kernel {
             lost: counters + 128,
             name: padded(name),
         });
+        let place = self.root.components + slot as u64 * 8;
+        self.ram.write(place, &component.to_le_bytes());
+        self.components.push(component);
     }
 
     /// What the machine's memory is like when it has stopped.

@@ -6,7 +6,7 @@
 
 use blog_decode::format::value::Value;
 use blog_decode::sidetable::{read_table, Sites};
-use blog_host_tests::rig::Rig;
+use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
     bindings::{
         task_struct,
@@ -14,6 +14,7 @@ use kernel::{
     },
     blog::{
         ring::{
+            place_of,
             Place,
             Ring,
             Tls, //
@@ -41,7 +42,7 @@ pub struct Host {
 
 static HOST: LazyLock<Mutex<Host>> = LazyLock::new(|| Mutex::new(Host::new()));
 static RIG: LazyLock<Box<Rig>> = LazyLock::new(|| Rig::new(2, 1));
-/// The rings of the task that logs. The component has slot 0.
+/// The rings of the task that logs.
 static TLS: Tls = Tls::new(0, ptr::null_mut());
 
 /// Runs `test` with the component, alone, as the task whose ring it has.
@@ -70,6 +71,8 @@ unsafe extern "C" fn blog_component_register(
     let raw = Box::leak(Box::new(RawComponent::new(unsafe { *config })));
     // SAFETY: Nobody else knows it.
     let switch = unsafe { raw.switch() };
+    switch.slot.store(SLOT.into(), Relaxed);
+    switch.place.store(place_of(SLOT.into()), Relaxed);
     switch.threshold.store(Level::Trace as u8 + 1, Relaxed);
     raw
 }
@@ -123,7 +126,11 @@ impl Host {
         register_sites(table.sites.len());
         let rig = &*RIG;
         let ring = rig.adopt(1).unwrap();
-        TLS.rings[0].store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        // SAFETY: Nobody else knows the ring, and its component isn't logged to yet.
+        unsafe {
+            assert!(TLS.add(ring).is_ok());
+            TLS.show(ring);
+        }
         Self {
             rig,
             ring,

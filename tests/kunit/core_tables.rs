@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: a task that logs to many components. Included by blog/main.rs.
+
+/// Tables of tasks.
+#[kunit_tests(blog_tables)]
+mod suite {
+    use super::rig::*;
+    use crate::registry::inert;
+    use kernel::{
+        blog::{
+            ring::{
+                place_of,
+                MAX_COMPONENTS,
+                PLACES, //
+            },
+            ring_of,
+            Config, //
+        },
+        prelude::*,
+        str::CString, //
+    };
+
+    const SMALL: Config = Config::new().size_kb(16).ring_kb(8);
+
+    /// So many components that are on.
+    fn rigs(n: usize) -> Result<KVec<Rig>> {
+        let mut rigs = KVec::new();
+        for n in 0..n {
+            let name = CString::try_from_fmt(fmt!("blog_test_table{n}"))?;
+            rigs.push(Rig::new(&name, SMALL)?, GFP_KERNEL)?;
+        }
+        Ok(rigs)
+    }
+
+    /// What this task has logged to a component, all of which is in one ring of its own.
+    fn is_in_its_ring(rig: &Rig, numbers: &[u64]) -> Result<bool> {
+        let state = rig.state()?;
+        let read = Read::new(Some(state.clone()), 4096)?;
+        Ok(state.shared() == 0 && &*read.only_ring()?.numbers == numbers)
+    }
+
+    #[test]
+    fn a_task_logs_to_hundreds() -> Result {
+        let lost = inert::counts().1;
+        let rigs = rigs(300)?;
+        for (n, rig) in (0..).zip(&rigs) {
+            assert!(rig.log(n));
+        }
+        for (n, rig) in rigs.iter().enumerate().rev() {
+            assert!(rig.log(1000 + n as u64));
+        }
+        for (n, rig) in (0..).zip(&rigs) {
+            assert!(is_in_its_ring(rig, &[n, 1000 + n])?);
+        }
+        assert_eq!(inert::counts().1, lost);
+        Rig::drop_all(rigs)
+    }
+
+    #[test]
+    fn those_that_share_a_place_have_their_rings() -> Result {
+        let rigs = rigs(PLACES + 1)?;
+        let place = |rig: &Rig| rig.state().map(|state| place_of(state.slot().into()));
+        let mut pair = None;
+        for (n, a) in rigs.iter().enumerate() {
+            for b in &rigs[n + 1..] {
+                if place(a)? == place(b)? {
+                    pair = Some((a, b));
+                }
+            }
+        }
+        let (a, b) = pair.ok_or(EINVAL)?;
+        for n in 0..10 {
+            assert!(a.log(n));
+            // The fast path finds it, and not the other one.
+            assert!(!ring_of(a.raw()).is_null() && ring_of(b.raw()).is_null());
+            assert!(b.log(n));
+            assert!(ring_of(a.raw()).is_null() && !ring_of(b.raw()).is_null());
+        }
+        assert!(is_in_its_ring(a, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])?);
+        assert!(is_in_its_ring(b, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])?);
+        Rig::drop_all(rigs)
+    }
+
+    #[test]
+    fn a_thousand_are_there_at_a_time() -> Result {
+        assert!(MAX_COMPONENTS >= 1024);
+        let mut rigs = KVec::new();
+        for n in 0..1000 {
+            let name = CString::try_from_fmt(fmt!("blog_test_table{n}"))?;
+            rigs.push(Rig::new(&name, SMALL.enabled(false))?, GFP_KERNEL)?;
+        }
+        // The last one has what all others have.
+        let last = rigs.last().ok_or(EINVAL)?;
+        last.state()?.set_enabled(true)?;
+        assert!(last.log(7));
+        assert!(is_in_its_ring(last, &[7])?);
+        Rig::drop_all(rigs)
+    }
+}
