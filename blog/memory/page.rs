@@ -187,10 +187,7 @@ pub(crate) fn init() {
     unsafe { LATER.init() };
 }
 
-/// Frees what was left for later. From glue.c, in a work queue.
-#[no_mangle]
-extern "C" fn blog_reap() {
-    // The lock isn't held any more when they are dropped.
-    let doomed = mem::replace(&mut *LATER.lock(), Doomed::none());
-    drop(doomed);
+/// What was left for later, which the caller is to drop.
+pub(crate) fn left() -> Doomed {
+    mem::replace(&mut *LATER.lock(), Doomed::none())
 }

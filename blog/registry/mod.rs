@@ -70,6 +70,7 @@ use crate::sys::{
 
 pub(crate) mod control;
 pub(crate) mod events;
+mod gone;
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod names;
@@ -283,8 +284,7 @@ impl WorkItem for State {
             // The memory isn't freed here: this still has the state.
             *place = Place::Free;
         }
-        // Log calls to others may just be looking at a ring of it.
-        glue::quiesce();
+        gone::leave(state);
     }
 }
 
@@ -477,6 +477,7 @@ pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawCompone
 
 /// Makes what the rest, [`stop`] included, needs.
 pub(crate) fn init() {
+    gone::init();
     // SAFETY: Called once, first.
     unsafe {
         PLACES.init();

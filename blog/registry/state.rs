@@ -73,6 +73,7 @@ use kernel::{
     str::CString,
     sync::{
         global_lock,
+        Arc,
         Mutex, //
     },
     workqueue::{
@@ -160,6 +161,8 @@ pub(crate) struct Inner {
     clearing: bool,
     /// How often the worker has found it without memory.
     waited: u32,
+    /// Of one that is gone: the one that went before it, see `gone.rs`.
+    pub(super) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// What `clear` has hidden, by ring id.
@@ -309,6 +312,7 @@ impl State {
                 memory: None,
                 clearing: false,
                 waited: 0,
+                gone_before: None,
                 generation: 0,
                 marks: KVVec::new(),
                 cleared: Loose::default(),

@@ -135,6 +135,11 @@ impl Slab {
         (0..(CHUNK * CHUNKS) as u32).map_while(|index| self.table(index))
     }
 
+    /// Those that have rings, or had a moment ago.
+    fn used(&self) -> impl Iterator<Item = &'static Tls> + '_ {
+        self.tables().filter(|table| !table.is_empty())
+    }
+
     fn take(&self) -> Option<&'static Tls> {
         self.taken.fetch_add(1, Relaxed);
         let index = self.free.pop(|index| Some(self.table(index)?.link()))?;
@@ -290,7 +295,7 @@ pub(crate) fn unpublish(slot: u16) {
 /// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
 /// other components may still be looking at them, until [`glue::quiesce`] has waited once more.
 pub(crate) fn forget(slot: u16) {
-    for table in SLAB.tables() {
+    for table in SLAB.used() {
         // One at a time, so that interrupts are not off for long.
         let _guard = glue::lock_tls();
         // SAFETY: The lock is held, and nobody logs to it.
@@ -309,7 +314,7 @@ pub(crate) struct Writer {
 
 /// Calls `f` for each task that has a ring of the component in `slot`.
 pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
-    for table in SLAB.tables() {
+    for table in SLAB.used() {
         let guard = glue::lock_tls();
         let task = table.task().load(Acquire).cast::<bindings::task_struct>();
         // SAFETY: The lock is held.

@@ -123,6 +123,11 @@ impl Tls {
         unsafe { self.rings.get_unchecked(place) }.load(Relaxed)
     }
 
+    /// Whether there is no ring; a moment old.
+    pub fn is_empty(&self) -> bool {
+        self.first.load(Relaxed).is_null()
+    }
+
     /// All rings, the newest first.
     ///
     /// # Safety

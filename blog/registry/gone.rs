@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Components that are gone, until their memory may go.
+//!
+//! No task has a ring of theirs any more. But a log call to another component may just be looking
+//! at one, on its walk through the rings of its task. Many mounts or devices may go at once: one
+//! wait does for all of them, and for pages that were left for later.
+
+use core::iter;
+use kernel::{
+    prelude::*,
+    sync::{
+        global_lock,
+        Arc, //
+    }, //
+};
+
+use super::state::State;
+use crate::{
+    memory::page,
+    sys::glue, //
+};
+
+global_lock! {
+    // SAFETY: `init` is called before there are components.
+    unsafe(uninit) static LAST: Mutex<Option<Arc<State>>> = None;
+}
+
+/// Makes [`leave`] ready.
+pub(super) fn init() {
+    // SAFETY: Called once, first.
+    unsafe { LAST.init() };
+}
+
+/// Has a component dropped soon. Process context.
+pub(super) fn leave(state: Arc<State>) {
+    {
+        let mut last = LAST.lock();
+        let before = last.replace(state.clone());
+        state.with(|inner| inner.gone_before = before);
+    }
+    glue::queue_reap();
+}
+
+/// Frees what was left for later. From glue.c, in a work queue.
+#[no_mangle]
+extern "C" fn blog_reap() {
+    let (last, pages) = (LAST.lock().take(), page::left());
+    if last.is_some() {
+        glue::quiesce();
+    }
+    // One after the other, so that no drop is inside another one.
+    let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
+    iter::successors(last, before).for_each(drop);
+    drop(pages);
+}
