@@ -81,7 +81,7 @@ const EVENTS: Events = Events {
         unsafe { describe::publish(state) };
     },
     gone: |state| {
-        stream::changed(state.slot());
+        stream::changed(state);
         files::remove(state);
         tables::unpublish(state.slot());
         describe::unpublish(state.slot());

@@ -2,7 +2,7 @@
 
 //! Writes the sections of a snapshot or a stream, one at a time.
 //!
-//! The readers (`snapshot.rs`, `stream.rs`) decide what comes next; this knows how it is laid out,
+//! The readers (`snapshot.rs`, `stream/`) decide what comes next; this knows how it is laid out,
 //! as `rust/kernel/blog/wire/file.rs` says. [`Sections`] holds at most one section, until it has
 //! been read: so an open file needs room for one page, whatever is read from it.
 
@@ -32,7 +32,15 @@ use kernel::{
 
 use crate::{
     read::withheld::Withheld,
-    registry,
+    registry::{
+        self,
+        names::name_field,
+        state::{
+            Inner,
+            Loose,
+            State, //
+        }, //
+    },
     sys::{
         clock,
         glue, //
@@ -103,6 +111,29 @@ macro_rules! plain {
 }
 
 plain!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
+
+/// The section of a component, with what counts belong to none of its rings, which are not counted.
+pub(crate) fn component_section(
+    id: u32,
+    state: &State,
+    inner: &Inner,
+    loose: &Loose,
+) -> format::Component {
+    format::Component {
+        id,
+        enabled: u8::from(inner.enabled),
+        level: inner.level.map_or(0, |level| level as u8),
+        mode: state.mode() as u8,
+        attached: u8::from(inner.attached()),
+        size_kb: inner.size_kb,
+        ring_kb: inner.ring_kb,
+        rings: 0,
+        reserved: 0,
+        gone_records: loose.records,
+        lost: loose.lost,
+        name: name_field(state.name().to_bytes()),
+    }
+}
 
 /// The section of a ring of which `info` tells.
 pub(crate) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
@@ -342,25 +373,33 @@ pub(crate) trait Source {
     fn consume(&mut self, n: usize);
 }
 
-/// Copies to a reader what there is, as far as it has room.
+/// Copies to a reader what there is, as far as it has room; returns how much. After some, an error
+/// comes back with the next call.
 ///
 /// `stop` is asked after each section.
 pub(crate) fn copy_out(
     from: &mut impl Source,
     to: &mut UserSliceWriter,
     stop: impl Fn() -> bool,
-) -> Result {
+) -> Result<usize> {
+    let mut done = 0;
     while !to.is_empty() {
-        let bytes = from.peek()?;
-        let n = bytes.len().min(to.len());
-        if n == 0 {
-            break;
+        let copied = from.peek().and_then(|bytes| {
+            let n = bytes.len().min(to.len());
+            to.write_slice(bytes.get(..n).unwrap_or(&[]))?;
+            Ok(n)
+        });
+        match copied {
+            Err(e) if done == 0 => return Err(e),
+            Err(_) | Ok(0) => break,
+            Ok(n) => {
+                from.consume(n);
+                done += n;
+            }
         }
-        to.write_slice(bytes.get(..n).unwrap_or(&[]))?;
-        from.consume(n);
         if stop() {
             break;
         }
     }
-    Ok(())
+    Ok(done)
 }

@@ -19,7 +19,6 @@ use kernel::{
             State as RingState, //
         },
         wire::{
-            file as format,
             page::PageInfo,
             record::Context, //
         }, //
@@ -47,6 +46,7 @@ use crate::{
     read::{
         piece,
         sections::{
+            component_section,
             copy_out,
             ring_section,
             Sections,
@@ -55,7 +55,6 @@ use crate::{
     },
     registry::{
         self,
-        names::name_field,
         state::{
             Inner,
             Mark,
@@ -329,20 +328,7 @@ impl Progress {
                 *generation = inner.generation;
                 list_rings(inner, &writers, list);
                 let loose = state.loose(inner);
-                format::Component {
-                    id: u32::from(state.slot()),
-                    enabled: u8::from(inner.enabled),
-                    level: inner.level.map_or(0, |level| level as u8),
-                    mode: state.mode() as u8,
-                    attached: u8::from(inner.attached()),
-                    size_kb: inner.size_kb,
-                    ring_kb: inner.ring_kb,
-                    rings: 0,
-                    reserved: 0,
-                    gone_records: loose.records,
-                    lost: loose.lost,
-                    name: name_field(state.name().to_bytes()),
-                }
+                component_section(state.slot().into(), &state, inner, &loose)
             })
         })?;
         section.rings = self.list.len() as u32;
@@ -471,12 +457,6 @@ impl FileOperations for Snapshot {
         to: &mut UserSliceWriter,
         _at: &mut Offset,
     ) -> Result<usize> {
-        let room = to.len();
-        let result = copy_out(&mut *snapshot.progress.lock(), to, || false);
-        match (result, room - to.len()) {
-            (Err(e), 0) => Err(e),
-            // An error comes back with the next read.
-            (_, done) => Ok(done),
-        }
+        copy_out(&mut *snapshot.progress.lock(), to, || false)
     }
 }

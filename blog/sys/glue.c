@@ -27,7 +27,6 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/security.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -473,11 +472,6 @@ static DECLARE_WAIT_QUEUE_HEAD(blog_stream_wq);
 static void blog_stream_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(blog_stream_ticker, blog_stream_work);
 
-bool blog_signal_pending(void)
-{
-	return signal_pending(current);
-}
-
 void blog_wake_streams(void)
 {
 	wake_up_interruptible_poll(&blog_stream_wq, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
@@ -513,11 +507,11 @@ void blog_stop_streams(void)
 	cancel_delayed_work_sync(&blog_stream_ticker);
 }
 
-/* Waits until there is news for a reader; -ERESTARTSYS if a signal comes first. */
-int blog_stream_wait(void *reader)
+/* Waits until a count isn't what it was; -ERESTARTSYS if a signal comes first. */
+int blog_stream_wait(const u64 *count, u64 old)
 {
 	return wait_event_interruptible(blog_stream_wq,
-					(blog_stream_arm(), blog_stream_news(reader)));
+					(blog_stream_arm(), READ_ONCE(*count) != old));
 }
 
 /* While the work item is at it, it knows best whether there is news: see there. */

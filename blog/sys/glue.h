@@ -68,7 +68,6 @@ void blog_clock_settled(void);
 void blog_task_stuck(struct task_struct *tsk);
 int blog_max_kb_setting(u32 kb);
 void blog_max_kb_set(void);
-bool blog_stream_news(void *reader);
 bool blog_stream_tick(void);
 
 /* In hook.c, called from here. */
@@ -114,9 +113,8 @@ void blog_flush_reap(void);
 void blog_start_detectors(void);
 void blog_stop_detectors(void);
 void blog_stop_worker(void);
-int blog_stream_wait(void *reader);
+int blog_stream_wait(const u64 *count, u64 old);
 bool blog_stream_poll_wait(struct file *file, struct poll_table_struct *wait);
-bool blog_signal_pending(void);
 void blog_wake_streams(void);
 void blog_stop_streams(void);
 

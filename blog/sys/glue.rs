@@ -8,6 +8,7 @@
 use core::{
     mem,
     sync::atomic::{
+        AtomicU64,
         AtomicU8,
         Ordering::Relaxed, //
     }, //
@@ -82,12 +83,11 @@ unsafe extern "C" {
     fn blog_start_detectors();
     fn blog_stop_detectors();
     fn blog_stop_worker();
-    fn blog_stream_wait(reader: *const c_void) -> c_int;
+    fn blog_stream_wait(count: *const u64, old: u64) -> c_int;
     fn blog_stream_poll_wait(
         file: *mut bindings::file,
         table: *mut bindings::poll_table_struct,
     ) -> bool;
-    safe fn blog_signal_pending() -> bool;
     fn blog_queue_reap();
     safe fn blog_flush_reap();
     safe fn blog_wake_streams();
@@ -406,20 +406,10 @@ pub(crate) fn unregister_task_hook() {
     unsafe { blog_unregister_task_hook() };
 }
 
-/// Whether the current task should return to user mode soon. Process context.
-pub(crate) fn signal_pending() -> bool {
-    blog_signal_pending()
-}
-
-/// Waits until `blog_stream_news` says of `reader` that there is news, or a signal comes. Process
-/// context.
-///
-/// # Safety
-///
-/// `reader` is what that function expects.
-pub(crate) unsafe fn wait_for_stream(reader: *const c_void) -> Result {
-    // SAFETY: By this function's requirement.
-    kernel::error::to_result(unsafe { blog_stream_wait(reader) })
+/// Waits until `count` isn't `old`, or a signal comes. Process context.
+pub(crate) fn wait_for_stream(count: &AtomicU64, old: u64) -> Result {
+    // SAFETY: The count is there during the call, and only read as a whole.
+    kernel::error::to_result(unsafe { blog_stream_wait(count.as_ptr(), old) })
 }
 
 /// Has whoever polls `file` looked for when there is news; returns whether rings were not looked at

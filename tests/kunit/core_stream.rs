@@ -11,7 +11,7 @@ mod suite {
         read::{
             piece,
             sections::Source,
-            stream::Stream,
+            stream::passes::Stream,
             withheld::Withheld, //
         },
         registry::state::State, //
