@@ -126,9 +126,9 @@ fn start() -> Result {
     Ok(())
 }
 
-/// Built in, BLog starts by an early initcall, before any driver's code (glue.c). There is only one
-/// CPU yet, and no debugfs; but there are memory, work queues and RCU, and RCU for tasks, and
-/// static keys can be switched.
+/// Built in, BLog starts by an early initcall, before any driver's code (`sys/exports.c`). There is
+/// only one CPU yet, and no debugfs; but there are memory, work queues and RCU, and RCU for tasks,
+/// and static keys can be switched.
 #[cfg(not(MODULE))]
 #[no_mangle]
 extern "C" fn blog_start() -> c_int {

@@ -42,7 +42,7 @@ pub(super) fn leave(state: Arc<State>) {
     glue::queue_reap();
 }
 
-/// Frees what was left for later. From glue.c, in a work queue.
+/// Frees what was left for later. From `sys/work.c`.
 #[no_mangle]
 extern "C" fn blog_reap() {
     let (last, pages) = (LAST.lock().take(), page::left());

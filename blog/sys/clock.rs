@@ -33,6 +33,7 @@
 use core::sync::atomic::{
     fence,
     AtomicBool,
+    AtomicU32,
     AtomicU64,
     Ordering::{
         Acquire,
@@ -66,7 +67,11 @@ use kernel::{
         }, //
     },
     fmt,
-    prelude::*, //
+    prelude::*,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
 };
 
 use crate::sys::glue;
@@ -79,6 +84,9 @@ const TSC_GOOD: u32 = 2;
 /// Less than that, in ns, and the machine has not slept.
 const NO_SLEEP: u64 = 1_000_000;
 
+/// How long the rate of a TSC is measured that the kernel doesn't know.
+const MEASURED: Delta = Delta::from_millis(20);
+
 /// The clock is the TSC, and whoever vouched for it may still take that back.
 static VOUCHED: AtomicBool = AtomicBool::new(false);
 /// The clock is to be the TSC.
@@ -88,7 +96,7 @@ static SLEEPING: AtomicBool = AtomicBool::new(false);
 
 /// Chooses the clock by the parameter `blog.clock`. Called once, before anything can log.
 pub(crate) fn init() -> Result {
-    let (quality, khz) = glue::tsc_quality();
+    let (quality, khz) = tsc_quality();
     let tsc = match glue::param_clock().to_bytes() {
         b"auto" => quality >= TSC_GOOD,
         b"mono" => false,
@@ -121,6 +129,32 @@ pub(crate) fn init() -> Result {
         });
     }
     Ok(())
+}
+
+/// What the TSC is worth, and its rate in kHz, which is measured once where the kernel doesn't know
+/// it. Process context the first time.
+fn tsc_quality() -> (u32, u32) {
+    static KHZ: AtomicU32 = AtomicU32::new(0);
+    match glue::tsc_quality() {
+        (quality @ TSC_USABLE.., 0) if cfg!(CONFIG_UML) => {
+            if KHZ.load(Relaxed) == 0 {
+                KHZ.store(measured_khz(), Relaxed);
+            }
+            match KHZ.load(Relaxed) {
+                0 => (TSC_USABLE, 0),
+                khz => (quality, khz),
+            }
+        }
+        known => known,
+    }
+}
+
+fn measured_khz() -> u32 {
+    let from = glue::raw_pair(true);
+    fsleep(MEASURED);
+    let to = glue::raw_pair(true);
+    let (ticks, ns) = (to.clock.wrapping_sub(from.clock), to.mono - from.mono);
+    (ticks.saturating_mul(1_000_000) / ns.max(1)) as u32
 }
 
 /// Starts looking for breaks.
@@ -212,7 +246,7 @@ pub(crate) fn tick() -> Tick {
 /// What a snapshot says of a clock that is the TSC, or the other one, from its start on.
 fn section_of(tsc: bool) -> file::Clock {
     let (kind, hz) = match tsc {
-        true => (ClockKind::Tsc, u64::from(glue::tsc_quality().1) * 1000),
+        true => (ClockKind::Tsc, u64::from(tsc_quality().1) * 1000),
         false => (ClockKind::MonoFast, 1_000_000_000),
     };
     file::Clock {
@@ -435,7 +469,7 @@ pub(crate) extern "C" fn blog_clock_settled() {
 
 /// The text of the file `clock`.
 pub(crate) fn show(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (quality, _) = glue::tsc_quality();
+    let (quality, _) = tsc_quality();
     writeln!(f, "clock {}", name())?;
     writeln!(f, "hz {}", root!(clock).hz)?;
     writeln!(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What glue.c offers, as safe functions.
+//! What the C files of this folder offer, and what bindings have without an abstraction, as safe
+//! functions.
 //!
 //! Used by all other files of this folder. Nothing here decides anything; a function says whether
 //! it may be called from a log call (any context, NMI included) or only in process context.
@@ -26,78 +27,84 @@ use kernel::{
         RawComponent,
         Site, //
     },
+    error::to_result,
     fs::File,
-    page::Page,
+    interrupt::local_interrupt_disable,
+    page::{
+        Page,
+        PAGE_SIZE, //
+    },
     prelude::*,
-    sync::poll::PollTable, //
+    sync::poll::PollTable,
+    time::{
+        msecs_to_jiffies,
+        BootTime,
+        ClockSource,
+        Monotonic,
+        RealTime, //
+    }, //
 };
 
-/// What stands behind `blog_clock_pair()` in glue.c.
-#[repr(C)]
-struct RawPair {
-    clock: u64,
-    mono: u64,
-    boot: u64,
-    real: u64,
-}
-
 unsafe extern "C" {
+    // exports.c
     safe static blog_clock_is_tsc: AtomicU8;
-    safe fn blog_where() -> u32;
-    safe fn blog_current() -> *mut c_void;
-    safe fn blog_tls_lock() -> c_ulong;
-    fn blog_tls_unlock(flags: c_ulong);
-    #[cfg(CONFIG_JUMP_LABEL)]
-    fn blog_key_set(key: *mut bindings::static_key, on: bool);
-    safe fn blog_quiesce();
-    fn blog_page_address(page: *mut c_void) -> *mut c_void;
-    fn blog_crc32(crc: u32, p: *const u8, len: usize) -> u32;
+
+    // hook.c
+    fn blog_may_open(file: *const c_void) -> c_int;
+    fn blog_register_task_hook(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> c_int;
+    fn blog_unregister_task_hook();
+
+    // machine.c
     fn blog_uts(release: *mut u8, machine: *mut u8, host: *mut u8, size: usize);
-    fn blog_random(buf: *mut u8, len: usize);
-    safe fn blog_ram_kb() -> c_ulong;
+
+    // modules.c
+    fn blog_start_modules() -> c_int;
+    fn blog_stop_modules();
+
+    // params.c
     safe fn blog_param_max_kb() -> u32;
     fn blog_param_clock() -> *const c_char;
     safe fn blog_param_stalled_secs() -> u32;
     safe fn blog_param_stuck_hint() -> bool;
-    fn blog_tsc_quality(khz: *mut u32) -> u32;
-    safe fn blog_hz() -> u32;
-    safe fn blog_clock_mono() -> u64;
-    safe fn blog_clock_tsc() -> u64;
-    fn blog_clock_pair(pair: *mut RawPair, tsc: bool);
-    safe fn blog_tsc_unstable() -> bool;
+
+    // quiesce.c
+    safe fn blog_quiesce();
+
+    // sleep.c
     fn blog_start_sleep() -> c_int;
     fn blog_stop_sleep();
     safe fn blog_settle();
-    fn blog_vmlinux(
-        build_id: *mut *const u8,
-        sites: *mut *const Site,
-        components: *mut *const *const RawComponent,
-        components_len: *mut u32,
-    ) -> u32;
-    fn blog_is_within(module: *const bindings::module, p: *const c_void) -> bool;
-    fn blog_start_modules() -> c_int;
-    fn blog_stop_modules();
-    fn blog_may_open(file: *const c_void) -> c_int;
-    safe fn blog_queue_worker();
-    safe fn blog_cpu_online() -> bool;
+
+    // stuck.c
     fn blog_start_detectors();
     fn blog_stop_detectors();
-    fn blog_stop_worker();
+
+    // tasks.c
+    safe fn blog_where() -> u32;
+    safe fn blog_current() -> *mut c_void;
+    safe fn blog_cpu_online() -> bool;
+    safe fn blog_tls_lock() -> c_ulong;
+    fn blog_tls_unlock(flags: c_ulong);
+
+    // tsc.c
+    fn blog_tsc_quality(khz: *mut u32) -> u32;
+    safe fn blog_clock_tsc() -> u64;
+    safe fn blog_tsc_unstable() -> bool;
+
+    // waiters.c
     fn blog_stream_wait(count: *const u64, old: u64) -> c_int;
-    fn blog_stream_poll_wait(
-        file: *mut bindings::file,
-        table: *mut bindings::poll_table_struct,
-    ) -> bool;
-    fn blog_queue_reap();
-    safe fn blog_flush_reap();
+    fn blog_stream_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
     safe fn blog_wake_streams();
     fn blog_stop_streams();
-}
 
-// From the task_struct patch's hook.c.
-unsafe extern "C" {
-    fn blog_register_task_hook(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> c_int;
-    fn blog_unregister_task_hook();
+    // work.c
+    safe fn blog_queue_worker();
+    fn blog_stop_worker();
+    fn blog_queue_reap();
+    safe fn blog_flush_reap();
+
+    // lib/crc/
+    fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
 }
 
 /// Whether log calls may read the rings' clock themselves: as the TSC. Any context.
@@ -112,30 +119,38 @@ pub(crate) fn set_clock_is_tsc(tsc: bool) {
 
 /// Reads the TSC, or the monotonic clock. Any context.
 pub(crate) fn raw_clock(tsc: bool) -> u64 {
-    if tsc {
-        blog_clock_tsc()
-    } else {
-        blog_clock_mono()
+    match tsc {
+        true => blog_clock_tsc(),
+        // SAFETY: No requirements. It isn't traced.
+        false => unsafe { bindings::ktime_get_mono_fast_ns() },
     }
 }
 
 /// All clocks at this instant; as `clock`, the TSC or the monotonic one as it is. Any context but
 /// an NMI.
+///
+/// The others are read between two reads of that one. Of a few tries the closest one counts, so
+/// that what comes in between, as a hypervisor, does no harm.
 pub(crate) fn raw_pair(tsc: bool) -> ClockPair {
-    let mut raw = RawPair {
-        clock: 0,
-        mono: 0,
-        boot: 0,
-        real: 0,
-    };
-    // SAFETY: The place is as large as the C side's.
-    unsafe { blog_clock_pair(&mut raw, tsc) };
-    ClockPair {
-        clock: raw.clock,
-        mono: raw.mono,
-        boot: raw.boot,
-        real: raw.real,
+    let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
+    for _ in 0..5 {
+        let _guard = local_interrupt_disable();
+        let before = raw_clock(tsc);
+        let mono = Monotonic::ktime_get() as u64;
+        let real = RealTime::ktime_get() as u64;
+        let boot = BootTime::ktime_get() as u64;
+        let took = raw_clock(tsc).wrapping_sub(before);
+        if took < best {
+            best = took;
+            pair = ClockPair {
+                clock: before.wrapping_add(took / 2),
+                mono,
+                boot,
+                real,
+            };
+        }
     }
+    pair
 }
 
 /// Whether the kernel has found out that the TSC can't be trusted. Any context.
@@ -146,7 +161,7 @@ pub(crate) fn tsc_is_unstable() -> bool {
 /// Has the clock told when the machine sleeps. Process context.
 pub(crate) fn start_sleep() -> Result {
     // SAFETY: No requirements.
-    kernel::error::to_result(unsafe { blog_start_sleep() })
+    to_result(unsafe { blog_start_sleep() })
 }
 
 /// Undoes [`start_sleep`]. Process context.
@@ -161,7 +176,7 @@ pub(crate) fn settle() {
     blog_settle();
 }
 
-/// What the TSC is worth, and its rate in kHz: see [`crate::clock`]. Process context.
+/// What the TSC is worth, and its rate in kHz, as far as the kernel knows it. Any context.
 pub(crate) fn tsc_quality() -> (u32, u32) {
     let mut khz = 0;
     // SAFETY: `khz` is valid for a write.
@@ -171,7 +186,7 @@ pub(crate) fn tsc_quality() -> (u32, u32) {
 
 /// Jiffies in a second. (`bindings::HZ` is what user space is told.)
 pub(crate) fn hz() -> u32 {
-    blog_hz()
+    msecs_to_jiffies(1000) as u32
 }
 
 /// Where the caller runs, and on which CPU (which in a task may be another one already). Any
@@ -216,7 +231,12 @@ impl Drop for TlsGuard {
 #[cfg(CONFIG_JUMP_LABEL)]
 pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
     // SAFETY: By this function's requirement.
-    unsafe { blog_key_set(key, on) };
+    unsafe {
+        match on {
+            true => bindings::static_key_enable(key),
+            false => bindings::static_key_disable(key),
+        }
+    }
 }
 
 /// Waits until all log calls that run now have ended. Process context.
@@ -227,13 +247,13 @@ pub(crate) fn quiesce() {
 /// The address of a page's memory. Any context.
 pub(crate) fn page_address(page: &Page) -> *mut c_void {
     // SAFETY: `page` is valid; there is no high memory on 64-bit machines.
-    unsafe { blog_page_address(page.as_ptr().cast()) }
+    unsafe { bindings::blog_page_address(page.as_ptr()) }
 }
 
-/// Goes on with a CRC-32 (start with 0).
+/// Goes on with a CRC-32 as in zlib (start with 0).
 pub(crate) fn crc32(crc: u32, bytes: &[u8]) -> u32 {
     // SAFETY: The slice is valid for its length.
-    unsafe { blog_crc32(crc, bytes.as_ptr(), bytes.len()) }
+    !unsafe { crc32_le(!crc, bytes.as_ptr().cast(), bytes.len()) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.
@@ -256,21 +276,28 @@ pub(crate) fn uts() -> [[u8; 64]; 3] {
 pub(crate) fn random() -> [u8; 16] {
     let mut buf = [0; 16];
     // SAFETY: `buf` is valid for its length.
-    unsafe { blog_random(buf.as_mut_ptr(), buf.len()) };
+    unsafe { bindings::get_random_bytes(buf.as_mut_ptr().cast(), buf.len()) };
     buf
 }
 
 /// The machine's memory, in KiB.
 pub(crate) fn ram_kb() -> usize {
-    blog_ram_kb()
+    // SAFETY: It is there, and one word.
+    let pages = unsafe { (&raw const bindings::_totalram_pages.counter).read_volatile() };
+    pages as usize * (PAGE_SIZE / 1024)
+}
+
+/// The limit for all that BLog takes, in KiB, if the parameter `max_kb` has this value.
+pub(crate) fn max_kb_of(param: u32) -> u32 {
+    match param {
+        0 => u32::try_from(ram_kb() / 8).unwrap_or(u32::MAX),
+        kb => kb,
+    }
 }
 
 /// The limit for all that BLog takes, in KiB.
 pub(crate) fn max_kb() -> u32 {
-    match blog_param_max_kb() {
-        0 => u32::try_from(ram_kb() / 8).unwrap_or(u32::MAX),
-        kb => kb,
-    }
+    max_kb_of(blog_param_max_kb())
 }
 
 /// The value of the parameter `clock`.
@@ -303,30 +330,41 @@ pub(crate) struct Vmlinux {
     pub(crate) components_len: u32,
 }
 
-/// What is built in; empty where BLog is a module.
+/// What is built in. Empty where BLog is a module: what is built in can't call it.
 pub(crate) fn vmlinux() -> Vmlinux {
-    let mut vmlinux = Vmlinux {
+    #[cfg(MODULE)]
+    return Vmlinux {
         build_id: [0; BUILD_ID_MAX],
         sites: core::ptr::null(),
         sites_len: 0,
         components: core::ptr::null(),
         components_len: 0,
     };
-    let mut build_id = core::ptr::null();
-    // SAFETY: All are valid for a write.
-    vmlinux.sites_len = unsafe {
-        blog_vmlinux(
-            &mut build_id,
-            &mut vmlinux.sites,
-            &mut vmlinux.components,
-            &mut vmlinux.components_len,
-        )
-    };
-    if !build_id.is_null() {
-        // SAFETY: The kernel's own build ID has this size.
-        vmlinux.build_id = unsafe { build_id.cast::<[u8; BUILD_ID_MAX]>().read() };
+    #[cfg(not(MODULE))]
+    {
+        // From the linker script.
+        unsafe extern "C" {
+            static __start_blog_sites: Site;
+            static __stop_blog_sites: Site;
+            static __start_blog_components: *const RawComponent;
+            static __stop_blog_components: *const RawComponent;
+        }
+        fn len<T>(start: *const T, stop: *const T) -> u32 {
+            ((stop.addr() - start.addr()) / size_of::<T>()) as u32
+        }
+        let (sites, components) = (
+            &raw const __start_blog_sites,
+            &raw const __start_blog_components,
+        );
+        Vmlinux {
+            // SAFETY: It is there, and doesn't change.
+            build_id: unsafe { (&raw const bindings::vmlinux_build_id).read() },
+            sites,
+            sites_len: len(sites, &raw const __stop_blog_sites),
+            components,
+            components_len: len(components, &raw const __stop_blog_components),
+        }
     }
-    vmlinux
 }
 
 /// Whether something is in the memory of a module.
@@ -336,13 +374,13 @@ pub(crate) fn vmlinux() -> Vmlinux {
 /// The module is there.
 pub(crate) unsafe fn is_within(module: *const bindings::module, p: *const c_void) -> bool {
     // SAFETY: By this function's requirement.
-    unsafe { blog_is_within(module, p) }
+    unsafe { bindings::blog_within_module(p as c_ulong, module) }
 }
 
 /// Starts to tell [`crate::registry`] about modules.
 pub(crate) fn start_modules() -> Result {
     // SAFETY: What the notifier calls is ready.
-    kernel::error::to_result(unsafe { blog_start_modules() })
+    to_result(unsafe { blog_start_modules() })
 }
 
 /// Ends that; no call runs any more on return.
@@ -356,7 +394,7 @@ pub(crate) fn stop_modules() {
 pub(crate) fn may_open(file: &File) -> Result<bool> {
     // SAFETY: The file is valid.
     let may = unsafe { blog_may_open(file.as_ptr().cast()) };
-    kernel::error::to_result(may)?;
+    to_result(may)?;
     Ok(may != 0)
 }
 
@@ -397,7 +435,7 @@ pub(crate) unsafe fn register_task_hook(
     f: unsafe extern "C" fn(*mut bindings::task_struct),
 ) -> Result {
     // SAFETY: By this function's requirement.
-    kernel::error::to_result(unsafe { blog_register_task_hook(f) })
+    to_result(unsafe { blog_register_task_hook(f) })
 }
 
 /// Ends that; no call runs any more on return.
@@ -409,17 +447,17 @@ pub(crate) fn unregister_task_hook() {
 /// Waits until `count` isn't `old`, or a signal comes. Process context.
 pub(crate) fn wait_for_stream(count: &AtomicU64, old: u64) -> Result {
     // SAFETY: The count is there during the call, and only read as a whole.
-    kernel::error::to_result(unsafe { blog_stream_wait(count.as_ptr(), old) })
+    to_result(unsafe { blog_stream_wait(count.as_ptr(), old) })
 }
 
 /// Has whoever polls `file` looked for when there is news; returns whether rings were not looked at
 /// lately.
 pub(crate) fn poll_stream(file: &File, table: PollTable<'_>) -> bool {
     // SAFETY: It is nothing but the pointer.
-    let table = unsafe { mem::transmute::<PollTable<'_>, *mut bindings::poll_table_struct>(table) };
+    let table = unsafe { mem::transmute::<PollTable<'_>, *mut c_void>(table) };
     // SAFETY: Both are valid, or the table is null; the wait queue is static, and files that are
     // open keep the module.
-    unsafe { blog_stream_poll_wait(file.as_ptr(), table) }
+    unsafe { blog_stream_poll_wait(file.as_ptr().cast(), table) }
 }
 
 /// Lets who waits for a stream look again. Process context.

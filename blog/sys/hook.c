@@ -20,6 +20,7 @@
 #include <linux/panic_notifier.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/security.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/vmcore_info.h>
@@ -109,17 +110,22 @@ void __init blog_vmcoreinfo_setup(void)
 }
 
 /**
- * blog_may_see_addresses - whether kernel addresses are for who opened a file
+ * blog_may_open - what of BLog is for who opens a file
  * @file: the file
  *
- * By the rule of /proc/kallsyms: kptr_restrict, and CAP_SYSLOG when it was
- * opened.
+ * Kernel addresses by the rule of /proc/kallsyms: kptr_restrict, and CAP_SYSLOG
+ * when it was opened. Under lockdown as for tracefs: at confidentiality, nothing
+ * is opened. (What debugfs refuses from integrity on, it refuses by itself.)
+ *
+ * Return: an error, or whether addresses are for him, too.
  */
-bool blog_may_see_addresses(const struct file *file)
+int blog_may_open(const struct file *file)
 {
-	return kallsyms_show_value(file->f_cred);
+	int ret = security_locked_down(LOCKDOWN_TRACEFS);
+
+	return ret ?: kallsyms_show_value(file->f_cred);
 }
-EXPORT_SYMBOL_GPL(blog_may_see_addresses);
+EXPORT_SYMBOL_GPL(blog_may_open);
 
 /**
  * blog_crash - the machine is about to stop

@@ -139,8 +139,8 @@ fn look() -> bool {
     busy
 }
 
-/// One look, from glue.c. Returns in how many milliseconds the next one is due; 0: none is, before
-/// [`wake`].
+/// One look, from `sys/work.c`. Returns in how many milliseconds the next one is due; 0: none is,
+/// before [`wake`].
 #[no_mangle]
 extern "C" fn blog_work() -> u32 {
     clock::check();
@@ -173,14 +173,15 @@ fn park() -> u32 {
     }
 }
 
-/// `blog.max_kb` is about to be set to `kb`; makes it true. From glue.c, one at a time, perhaps
-/// before BLog has started.
+/// `blog.max_kb` is about to be set to `kb`; makes it true. From `sys/params.c`, one at a time,
+/// perhaps before BLog has started.
 ///
 /// `EBUSY` if rings can't give up so much. Until [`blog_max_kb_set`], no more than that is
 /// allocated.
 #[no_mangle]
 pub(crate) extern "C" fn blog_max_kb_setting(kb: u32) -> c_int {
     from_result(|| {
+        let kb = glue::max_kb_of(kb);
         lower_max_kb(kb);
         // What has gone already need not go again.
         glue::flush_reap();

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * For rust/kernel/blog/call/context.rs, which needs no helpers on x86: they read
- * the context of the caller, and are not traced, because a tracer may log.
- */
-
+#include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
+/* For blog/sys/glue.rs. What a log call may reach is not traced: a tracer may log. */
+
+__rust_helper notrace void *rust_helper_blog_page_address(const struct page *page)
+{
+	return page_address(page);
+}
+
+__rust_helper bool rust_helper_blog_within_module(unsigned long addr,
+						  const struct module *mod)
+{
+	return within_module(addr, mod);
+}
+
+/*
+ * For rust/kernel/blog/call/context.rs, which needs no helpers on x86: they read
+ * the context of the caller.
+ */
 #ifdef CONFIG_UML
 
 /* The current task in task context, else NULL. */

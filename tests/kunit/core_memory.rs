@@ -227,7 +227,7 @@ mod memory_suite {
     fn a_limit_that_cannot_be_reached_is_refused() -> Result {
         let rig = Rig::new(c"blog_test_least", config(64, 64))?;
         assert!(rig.log(1));
-        assert_eq!(worker::blog_max_kb_setting(0), EBUSY.to_errno());
+        assert_eq!(worker::blog_max_kb_setting(1), EBUSY.to_errno());
         worker::blog_max_kb_set();
         assert!(rig.log(2));
         let read = Read::new(Some(rig.state()?), 4096)?;

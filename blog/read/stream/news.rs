@@ -163,7 +163,7 @@ fn summary(state: &State) -> u64 {
     sum
 }
 
-/// Looks for news for whoever waits, from `sys/glue.c`; returns whether there is any.
+/// Looks for news for whoever waits, from `sys/waiters.c`; returns whether there is any.
 #[no_mangle]
 extern "C" fn blog_stream_tick() -> bool {
     LOOKS.fetch_add(1, Relaxed);

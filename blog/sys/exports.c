@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What others find of the Rust side: symbols for drivers, and where it starts if
+ * it is built in.
+ */
+
+#include <linux/cache.h>
+#include <linux/export.h>
+#include <linux/init.h>
+
+#include "glue.h"
+
+/* The body is in registry/mod.rs or write/slow.rs. */
+#define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
+
+EXPORT_RUST_SYMBOL_GPL(blog_component_register);
+EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
+EXPORT_RUST_SYMBOL_GPL(blog_put);
+EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+
+/* Written once, before anything can log. */
+u8 blog_clock_is_tsc __read_mostly;
+EXPORT_SYMBOL_GPL(blog_clock_is_tsc);
+
+#ifndef MODULE
+/* Before the initcalls of all drivers, which are linked behind blog/. */
+early_initcall(blog_start);
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Modules that come and go, with their sites and components.
+ */
+
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "glue.h"
+
+#ifdef CONFIG_MODULES
+/*
+ * A table of a module that is coming: its bounds are symbols, as those of code
+ * tags are (lib/codetag.c). Each crate in the module has two of its own, around
+ * its part of the table (rust/macros/blog/asm.rs). Returns the table's size.
+ */
+static unsigned long blog_table(const struct module *mod, const char *first,
+				const char *end, unsigned long *table)
+{
+	const struct mod_kallsyms *syms;
+	unsigned long last = 0;
+	unsigned int i;
+
+	*table = 0;
+	guard(rcu)();
+	syms = rcu_dereference(mod->kallsyms);
+	for (i = 0; i < syms->num_symtab; i++) {
+		unsigned long value = syms->symtab[i].st_value;
+		const char *name = syms->strtab + syms->symtab[i].st_name;
+
+		if (!strcmp(name, first))
+			*table = min_not_zero(*table, value);
+		else if (!strcmp(name, end))
+			last = max(last, value);
+	}
+	return *table < last ? last - *table : 0;
+}
+
+static int blog_module_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	unsigned long sites, sites_size, comps, comps_size;
+	struct module *mod = data;
+
+	switch (event) {
+	case MODULE_STATE_COMING:
+		sites_size = blog_table(mod, "__blog_sites", "__blog_sites_end", &sites);
+		comps_size = blog_table(mod, "__blog_components", "__blog_components_end",
+					&comps);
+		if (sites_size || comps_size)
+			blog_module_coming(mod->name, mod->build_id, (void *)sites,
+					   sites_size / sizeof(struct blog_site), (void *)comps,
+					   comps_size / sizeof(struct blog_component *));
+		break;
+	case MODULE_STATE_GOING:
+		blog_module_going(mod);
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+/*
+ * After jump labels (priority 1) know the module: its components' static keys
+ * are switched from here.
+ */
+static struct notifier_block blog_module_nb = {
+	.notifier_call = blog_module_event,
+};
+
+int blog_start_modules(void)
+{
+	return register_module_notifier(&blog_module_nb);
+}
+
+void blog_stop_modules(void)
+{
+	unregister_module_notifier(&blog_module_nb);
+}
+#else
+int blog_start_modules(void)
+{
+	return 0;
+}
+
+void blog_stop_modules(void)
+{
+}
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module parameters. The kernel crate's can neither be changed by who runs the
+ * machine, nor hold a text.
+ */
+
+#include <linux/kernel.h>
+#include <linux/moduleparam.h>
+
+#include "glue.h"
+
+static char *blog_clock = "auto";
+module_param_named(clock, blog_clock, charp, 0444);
+MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
+
+static unsigned int blog_max_kb;
+
+/* It is set when it holds: see write/worker.rs. */
+static int blog_set_max_kb(const char *val, const struct kernel_param *kp)
+{
+	unsigned int kb;
+	int ret;
+
+	ret = kstrtouint(val, 0, &kb);
+	if (ret)
+		return ret;
+	ret = blog_max_kb_setting(kb);
+	if (!ret)
+		WRITE_ONCE(blog_max_kb, kb);
+	blog_max_kb_set();
+	return ret;
+}
+
+static const struct kernel_param_ops blog_max_kb_ops = {
+	.set = blog_set_max_kb,
+	.get = param_get_uint,
+};
+
+module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
+MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory)");
+
+static unsigned int blog_stalled_secs = 10;
+module_param_named(stalled_secs, blog_stalled_secs, uint, 0644);
+MODULE_PARM_DESC(stalled_secs, "Seconds after which a blocked task that logs nothing is called stalled (default 10)");
+
+static bool blog_stuck_hint = true;
+module_param_named(stuck_hint, blog_stuck_hint, bool, 0644);
+MODULE_PARM_DESC(stuck_hint, "Say after a report of a hung task or soft lockup what that task has logged (default Y)");
+
+u32 blog_param_stalled_secs(void)
+{
+	return READ_ONCE(blog_stalled_secs);
+}
+
+bool blog_param_stuck_hint(void)
+{
+	return READ_ONCE(blog_stuck_hint);
+}
+
+const char *blog_param_clock(void)
+{
+	return blog_clock;
+}
+
+u32 blog_param_max_kb(void)
+{
+	return READ_ONCE(blog_max_kb);
+}

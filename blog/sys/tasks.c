@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks: which one runs where, for log calls, and the lock of their tables.
+ *
+ * What a log call may reach is not traced, as its tracer may log.
+ */
+
+#include <linux/cpumask.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+
+#include "glue.h"
+
+/*
+ * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the
+ * low byte, CPU above. In a task, the CPU may be another one already.
+ *
+ * By the same bits as the inlined fast path. With PREEMPT_RT, softirqs are not
+ * among them: they run in tasks there, may be preempted by other softirqs on
+ * their CPU, and so log to their tasks' rings.
+ */
+notrace u32 blog_where(void)
+{
+	return interrupt_context_level() | raw_smp_processor_id() << 8;
+}
+
+/* Unlike the helper that Rust has, this one can't be traced. */
+notrace struct task_struct *blog_current(void)
+{
+	return current;
+}
+
+/* Not so from when a CPU is taken down until it is back. */
+notrace bool blog_cpu_online(void)
+{
+	return cpu_online(raw_smp_processor_id());
+}
+
+/* Who owns which task table: see write/tables.rs. */
+static DEFINE_RAW_SPINLOCK(blog_tls_spinlock);
+
+unsigned long blog_tls_lock(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&blog_tls_spinlock, flags);
+	return flags;
+}
+
+void blog_tls_unlock(unsigned long flags)
+{
+	raw_spin_unlock_irqrestore(&blog_tls_spinlock, flags);
+}
