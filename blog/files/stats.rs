@@ -55,7 +55,7 @@ use crate::{
 };
 
 /// The file `components`: one line for each.
-pub(crate) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     registry::components().try_for_each(|state| {
         let mode = mode_name(state.mode());
         // What is printed may have to be allocated: not under a lock.
@@ -79,7 +79,7 @@ pub(crate) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// The file `stats`.
-pub(crate) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (tables, free_tables) = tables::tables();
     let (images, ids) = registry::with_images(|images| {
         let last = images.list().last().map_or(0, |image| image.last());
@@ -109,7 +109,7 @@ impl fmt::Display for Hex<'_> {
 }
 
 /// The file `control`: one line for each image.
-pub(crate) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for at in 0.. {
         // As in `show_components`.
         let image = registry::with_images(|images| {
@@ -182,7 +182,7 @@ impl Held {
 }
 
 /// The file `stats` of a component.
-pub(crate) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (mut live, mut bytes_retired) = (0, 0u64);
     let (attached, enabled, total, memory) = state.with(|inner| {
         let mut total = state.loose(inner);

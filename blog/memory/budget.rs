@@ -182,7 +182,7 @@ impl Budget {
     }
 
     /// Sets the limit; what is taken stays, be it more.
-    pub(crate) fn set_limit(&self, bytes: usize) {
+    pub(super) fn set_limit(&self, bytes: usize) {
         self.limit.store(bytes, Relaxed);
     }
 

@@ -37,7 +37,7 @@ use super::{
 };
 
 /// The most rings for tasks that a component can have.
-pub(super) const MAX_TASK_RINGS: u32 = 65536;
+const MAX_TASK_RINGS: u32 = 65536;
 
 /// What a component gets of its budget when it is switched on; the worker adds the rest as it is
 /// used. A burst of log calls can't wait for a worker, nor can one be sure to get memory when it is

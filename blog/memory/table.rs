@@ -147,7 +147,7 @@ impl<T, const N: usize> Table<T, N> {
     /// Adds `N` values, which `f` makes out of their indices; returns the first index.
     ///
     /// Only called by one at a time.
-    pub(crate) fn add_chunk(&self, budget: &Budget, f: impl Fn(u32) -> T) -> Result<u32> {
+    pub(super) fn add_chunk(&self, budget: &Budget, f: impl Fn(u32) -> T) -> Result<u32> {
         let first = self.next();
         let n = first / N as u32;
         if n >= self.len.load(Relaxed) {

@@ -95,7 +95,7 @@ pub(crate) fn system() -> format::System {
 /// # Safety
 ///
 /// Implementers have no padding bytes.
-pub(crate) unsafe trait Plain: Sized {
+pub(super) unsafe trait Plain: Sized {
     fn as_bytes(&self) -> &[u8] {
         // SAFETY: All bytes are initialised, as there is no padding.
         unsafe { core::slice::from_raw_parts(core::ptr::from_ref(self).cast(), size_of::<Self>()) }
@@ -113,7 +113,7 @@ macro_rules! plain {
 plain!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
 
 /// The section of a component, with what counts belong to none of its rings, which are not counted.
-pub(crate) fn component_section(
+pub(super) fn component_section(
     id: u32,
     state: &State,
     inner: &Inner,
@@ -136,7 +136,7 @@ pub(crate) fn component_section(
 }
 
 /// The section of a ring of which `info` tells.
-pub(crate) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
+pub(super) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
     format::Ring {
         component,
         ring,
@@ -158,7 +158,7 @@ pub(crate) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ri
 }
 
 /// The section that is being read.
-pub(crate) struct Sections {
+pub(super) struct Sections {
     out: KVVec<u8>,
     read: usize,
     /// Sections so far, and rings and pages among them.
@@ -173,7 +173,7 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// Nothing has been written yet. `addresses`: whether who reads may see them.
-    pub(crate) fn new(addresses: bool) -> Result<Self> {
+    pub(super) fn new(addresses: bool) -> Result<Self> {
         Ok(Self {
             out: KVVec::with_capacity(ROOM, GFP_KERNEL)?,
             read: 0,
@@ -186,12 +186,12 @@ impl Sections {
     }
 
     /// What of the section has not been read.
-    pub(crate) fn pending(&self) -> &[u8] {
+    pub(super) fn pending(&self) -> &[u8] {
         self.out.get(self.read..).unwrap_or(&[])
     }
 
     /// Goes on by `n` bytes. When all is read, there is room for the next section.
-    pub(crate) fn consume(&mut self, n: usize) {
+    pub(super) fn consume(&mut self, n: usize) {
         self.read = self.read.saturating_add(n);
         if self.read >= self.out.len() {
             self.out.clear();
@@ -239,7 +239,7 @@ impl Sections {
     }
 
     /// Writes what stands before the first section. `flags` are those of [`format::FileHeader`].
-    pub(crate) fn file(&mut self, flags: u32) -> Result {
+    pub(super) fn file(&mut self, flags: u32) -> Result {
         let mut header = format::FileHeader {
             magic: format::FILE_MAGIC,
             version: format::VERSION,
@@ -258,7 +258,7 @@ impl Sections {
         self.section(Kind::System, &system())
     }
 
-    pub(crate) fn clock(&mut self) -> Result {
+    pub(super) fn clock(&mut self) -> Result {
         clock::check();
         let pairs = clock::pairs()?;
         self.begin()?;
@@ -271,7 +271,7 @@ impl Sections {
 
     /// Writes the images that were not written yet, as far as they fit; false: there are none. Of
     /// sites that come later, who may not see addresses sees no arguments.
-    pub(crate) fn images(&mut self) -> Result<bool> {
+    pub(super) fn images(&mut self) -> Result<bool> {
         let (from, total) = (self.images, registry::with_images(|i| i.list().len()));
         if from >= total {
             return Ok(false);
@@ -296,7 +296,7 @@ impl Sections {
 
     /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from`
     /// is that of [`tables::next`]. False: there are none.
-    pub(crate) fn tasks(&mut self, from: &mut u32, slot: Option<u16>) -> Result<bool> {
+    pub(super) fn tasks(&mut self, from: &mut u32, slot: Option<u16>) -> Result<bool> {
         self.begin()?;
         let mut any = false;
         for _ in 0..TASKS {
@@ -314,11 +314,11 @@ impl Sections {
         Ok(any)
     }
 
-    pub(crate) fn component(&mut self, section: &format::Component) -> Result {
+    pub(super) fn component(&mut self, section: &format::Component) -> Result {
         self.section(Kind::Component, section)
     }
 
-    pub(crate) fn ring(&mut self, section: &format::Ring) -> Result {
+    pub(super) fn ring(&mut self, section: &format::Ring) -> Result {
         self.rings = self.rings.wrapping_add(1);
         self.section(Kind::Ring, section)
     }
@@ -327,7 +327,7 @@ impl Sections {
     ///
     /// `fill` puts it at the start of a slice that has room for a page and for what a reader may
     /// add, and returns its length; `None`: there is nothing to write. Returns what `fill` did.
-    pub(crate) fn page<T>(
+    pub(super) fn page<T>(
         &mut self,
         component: u32,
         ring: u32,
@@ -354,7 +354,7 @@ impl Sections {
     }
 
     /// Writes the last section.
-    pub(crate) fn end_of_file(&mut self) -> Result {
+    pub(super) fn end_of_file(&mut self) -> Result {
         let end = format::End {
             sections: self.sections,
             rings: self.rings,
@@ -377,7 +377,7 @@ pub(crate) trait Source {
 /// comes back with the next call.
 ///
 /// `stop` is asked after each section.
-pub(crate) fn copy_out(
+pub(super) fn copy_out(
     from: &mut impl Source,
     to: &mut UserSliceWriter,
     stop: impl Fn() -> bool,

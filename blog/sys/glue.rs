@@ -108,12 +108,13 @@ unsafe extern "C" {
 }
 
 /// Whether log calls may read the rings' clock themselves: as the TSC. Any context.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn clock_is_tsc() -> bool {
     blog_clock_is_tsc.load(Relaxed) != 0
 }
 
 /// Says whether they may: see [`crate::sys::clock`].
-pub(crate) fn set_clock_is_tsc(tsc: bool) {
+pub(super) fn set_clock_is_tsc(tsc: bool) {
     blog_clock_is_tsc.store(u8::from(tsc), Relaxed);
 }
 
@@ -131,7 +132,7 @@ pub(crate) fn raw_clock(tsc: bool) -> u64 {
 ///
 /// The others are read between two reads of that one. Of a few tries the closest one counts, so
 /// that what comes in between, as a hypervisor, does no harm.
-pub(crate) fn raw_pair(tsc: bool) -> ClockPair {
+pub(super) fn raw_pair(tsc: bool) -> ClockPair {
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
     for _ in 0..5 {
         let _guard = local_interrupt_disable();
@@ -154,18 +155,18 @@ pub(crate) fn raw_pair(tsc: bool) -> ClockPair {
 }
 
 /// Whether the kernel has found out that the TSC can't be trusted. Any context.
-pub(crate) fn tsc_is_unstable() -> bool {
+pub(super) fn tsc_is_unstable() -> bool {
     blog_tsc_unstable()
 }
 
 /// Has the clock told when the machine sleeps. Process context.
-pub(crate) fn start_sleep() -> Result {
+pub(super) fn start_sleep() -> Result {
     // SAFETY: No requirements.
     to_result(unsafe { blog_start_sleep() })
 }
 
 /// Undoes [`start_sleep`]. Process context.
-pub(crate) fn stop_sleep() {
+pub(super) fn stop_sleep() {
     // SAFETY: No requirements.
     unsafe { blog_stop_sleep() };
 }
@@ -177,7 +178,7 @@ pub(crate) fn settle() {
 }
 
 /// What the TSC is worth, and its rate in kHz, as far as the kernel knows it. Any context.
-pub(crate) fn tsc_quality() -> (u32, u32) {
+pub(super) fn tsc_quality() -> (u32, u32) {
     let mut khz = 0;
     // SAFETY: `khz` is valid for a write.
     let quality = unsafe { blog_tsc_quality(&mut khz) };
@@ -301,7 +302,7 @@ pub(crate) fn max_kb() -> u32 {
 }
 
 /// The value of the parameter `clock`.
-pub(crate) fn param_clock() -> &'static CStr {
+pub(super) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock()) }
 }

@@ -73,7 +73,7 @@ impl Batch {
 /// # Invariants
 ///
 /// A page is in at most one batch, and a batch at most once in `batches`.
-pub(crate) struct Depot {
+pub(super) struct Depot {
     batches: Stack,
     pages: AtomicU32,
 }

@@ -77,7 +77,7 @@ impl Magazine {
     }
 
     /// Pages that rings took here, modulo 2^32.
-    pub(crate) fn hits(&self) -> u32 {
+    pub(super) fn hits(&self) -> u32 {
         self.hits.load(Relaxed)
     }
 }

@@ -130,7 +130,7 @@ impl Rings {
     }
 
     /// Takes out all free rings, and marks them as held; returns how many.
-    pub(crate) fn hold_free(&self, store: &impl Store) -> u32 {
+    pub(super) fn hold_free(&self, store: &impl Store) -> u32 {
         let mut held = 0;
         while let Some(id) = self.free.pop(|i| store.ring_link(i)) {
             self.free_count.fetch_sub(1, Relaxed);
@@ -217,7 +217,7 @@ impl Rings {
 
     /// Gives up all retired rings: their pages become free. Returns how many there were. Takes as
     /// long as it takes: process context.
-    pub(crate) fn drain_all(&self, store: &impl Store, pages: &impl Pages) -> u32 {
+    pub(super) fn drain_all(&self, store: &impl Store, pages: &impl Pages) -> u32 {
         let mut rings = 0;
         while let Some(id) = self.take_retired(store) {
             if let Some(ring) = store.ring(id) {

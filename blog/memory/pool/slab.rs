@@ -130,7 +130,7 @@ impl Slab {
 
     /// Splits a page, which is whole and the caller's; returns one of its chunks, which is the
     /// caller's. The others are free.
-    pub(crate) fn split_page(&self, store: &impl Store, page: u32) -> Option<Index> {
+    pub(super) fn split_page(&self, store: &impl Store, page: u32) -> Option<Index> {
         let slot = store.slot(page)?;
         let chunks = store.sizes().chunks();
         if chunks == 0 {

@@ -10,7 +10,7 @@
 pub const NAME_MAX: usize = 56;
 
 /// Names of files beside the components' directories, which no component can have.
-pub const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 7] = [
     "clock",
     "components",
     "control",
