@@ -161,6 +161,8 @@ pub(super) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ri
 pub(super) struct Sections {
     out: KVVec<u8>,
     read: usize,
+    /// Whether the file's header was written.
+    begun: bool,
     /// Sections so far, and rings and pages among them.
     sections: u32,
     rings: u32,
@@ -177,6 +179,7 @@ impl Sections {
         Ok(Self {
             out: KVVec::with_capacity(ROOM, GFP_KERNEL)?,
             read: 0,
+            begun: false,
             sections: 0,
             rings: 0,
             pages: 0,
@@ -238,8 +241,20 @@ impl Sections {
         self.end(kind)
     }
 
-    /// Writes what stands before the first section. `flags` are those of [`format::FileHeader`].
-    pub(super) fn file(&mut self, flags: u32) -> Result {
+    /// Writes what stands first, one with each call: the header, the system, the clock. False: it
+    /// is all there. `flags` are those of [`format::FileHeader`].
+    pub(super) fn head(&mut self, flags: u32) -> Result<bool> {
+        match (self.begun, self.sections) {
+            (false, _) => self.file(flags)?,
+            (true, 0) => self.section(Kind::System, &system())?,
+            (true, 1) => self.clock()?,
+            _ => return Ok(false),
+        }
+        self.begun = true;
+        Ok(true)
+    }
+
+    fn file(&mut self, flags: u32) -> Result {
         let mut header = format::FileHeader {
             magic: format::FILE_MAGIC,
             version: format::VERSION,
@@ -252,10 +267,6 @@ impl Sections {
         let bytes = header.as_bytes();
         header.crc = glue::crc32(0, bytes.get(..bytes.len() - 4).unwrap_or(&[]));
         self.push(header.as_bytes())
-    }
-
-    pub(crate) fn system(&mut self) -> Result {
-        self.section(Kind::System, &system())
     }
 
     pub(super) fn clock(&mut self) -> Result {

@@ -202,9 +202,7 @@ struct Gone;
 /// What comes next.
 #[derive(Clone, Copy)]
 enum Step {
-    File,
-    System,
-    Clock,
+    Head,
     Images,
     Tasks,
     Component,
@@ -249,7 +247,7 @@ impl Progress {
     pub(crate) fn new(only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
         Ok(Self {
             only,
-            step: Step::File,
+            step: Step::Head,
             out: Sections::new(addresses)?,
             task: 0,
             components: registry::components(),
@@ -270,18 +268,10 @@ impl Progress {
     /// Makes the next section, or none where there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
-            Step::File => {
-                self.out.file(0)?;
-                Step::System
-            }
-            Step::System => {
-                self.out.system()?;
-                Step::Clock
-            }
-            Step::Clock => {
-                self.out.clock()?;
-                Step::Images
-            }
+            Step::Head => match self.out.head(0)? {
+                true => Step::Head,
+                false => Step::Images,
+            },
             Step::Images => match self.out.images()? {
                 true => Step::Images,
                 false => Step::Tasks,

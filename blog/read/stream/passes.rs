@@ -43,9 +43,7 @@ const CLOCK_EVERY: Delta = Delta::from_secs(1);
 /// What comes next.
 #[derive(Clone, Copy)]
 enum Step {
-    File,
-    System,
-    Clock,
+    Head,
     /// A pass begins.
     Images,
     /// The component with this place in the list, and its rings.
@@ -85,7 +83,7 @@ impl Stream {
     pub(crate) fn new(only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
         Ok(Self {
             only,
-            step: Step::File,
+            step: Step::Head,
             out: Sections::new(addresses)?,
             components: KVVec::new(),
             next_id: 0,
@@ -93,7 +91,7 @@ impl Stream {
             written: 0,
             news: 0,
             clock: Instant::now(),
-            breaks: 0,
+            breaks: clock::breaks(),
         })
     }
 
@@ -141,7 +139,7 @@ impl Stream {
     }
 
     /// Starts a pass: which components there are.
-    fn start_pass(&mut self) -> Result {
+    fn start_pass(&mut self) -> Result<Step> {
         self.written = 0;
         self.news = News::of(self.only.as_deref()).count();
         if let Some(only) = self.only.clone() {
@@ -159,7 +157,7 @@ impl Stream {
         for watched in &mut self.components {
             watched.removed = !registry::has(&watched.state);
         }
-        Ok(())
+        Ok(Step::Images)
     }
 
     /// Ends a pass.
@@ -182,20 +180,10 @@ impl Stream {
     /// Makes the next section, or none where there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
-            Step::File => {
-                self.out.file(format::FLAG_STREAM)?;
-                Step::System
-            }
-            Step::System => {
-                self.out.system()?;
-                Step::Clock
-            }
-            Step::Clock => {
-                self.breaks = clock::breaks();
-                self.out.clock()?;
-                self.start_pass()?;
-                Step::Images
-            }
+            Step::Head => match self.out.head(format::FLAG_STREAM)? {
+                true => Step::Head,
+                false => self.start_pass()?,
+            },
             Step::Images => match self.out.images()? {
                 true => Step::Images,
                 false => Step::Component(0),
@@ -213,11 +201,14 @@ impl Stream {
                 }
                 self.end_pass()
             }
-            // What comes next may be of another epoch.
-            Step::Idle if self.breaks != clock::breaks() => Step::Clock,
             Step::Idle => {
-                self.start_pass()?;
-                Step::Images
+                let breaks = clock::breaks();
+                if self.breaks != breaks {
+                    // What comes next is of another epoch.
+                    self.out.clock()?;
+                    self.breaks = breaks;
+                }
+                self.start_pass()?
             }
             Step::End => {
                 self.out.end_of_file()?;
