@@ -2,7 +2,7 @@
 
 //! The registry: which components there are, and which images have sites.
 //!
-//! Static components come and go with their modules: glue.c's notifier calls
+//! Static components come and go with their modules: the notifier of `sys/modules.c` calls
 //! [`blog_module_coming`] before a module's first instruction runs, and [`blog_module_going`] after
 //! its last; vmlinux's are attached when BLog starts. Dynamic ones come and go with
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
@@ -383,7 +383,7 @@ fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
 ///
 /// # Safety
 ///
-/// Called by glue.c, with what `struct module` says.
+/// Called by `sys/modules.c`, with what `struct module` says.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_coming(
     name: *const c_char,
@@ -427,7 +427,7 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
 ///
 /// # Safety
 ///
-/// Called by glue.c, with a module whose memory is there.
+/// Called by `sys/modules.c`, with a module whose memory is there.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_going(module: *const bindings::module) {
     // SAFETY: By this function's requirement.
