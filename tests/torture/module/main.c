@@ -22,6 +22,10 @@
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
 
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#include <asm/tsc.h>
+#endif
+
 #include "blog_torture.h"
 
 /* Built in, it must be asked for. */
@@ -84,6 +88,10 @@ MODULE_PARM_DESC(ipi_us, "Time between two calls of all CPUs; 0: none (default 5
 unsigned int blog_torture_onoff_ms;
 module_param_named(onoff_ms, blog_torture_onoff_ms, uint, 0444);
 MODULE_PARM_DESC(onoff_ms, "Time between two changes of CPUs; 0: none (default 0)");
+
+static unsigned int blog_torture_unstable_ms;
+module_param_named(unstable_ms, blog_torture_unstable_ms, uint, 0444);
+MODULE_PARM_DESC(unstable_ms, "Time after which the TSC is declared unstable; 0: never (default 0)");
 
 unsigned int blog_torture_probes;
 module_param_named(probes, blog_torture_probes, uint, 0444);
@@ -221,12 +229,29 @@ void torture_stop_now(void)
 	mutex_unlock(&torture_lock);
 }
 
+/* As if the kernel had found that out. There is no way back. */
+static void torture_distrust_tsc(void)
+{
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+	mark_tsc_unstable("blog_torture");
+#else
+	torture_error("there is no TSC to distrust");
+#endif
+}
+
 static int torture_conduct(void *unused)
 {
+	unsigned long unstable = jiffies + msecs_to_jiffies(blog_torture_unstable_ms);
 	unsigned long end = jiffies + blog_torture_seconds * HZ;
+	bool trusted = blog_torture_unstable_ms;
 
-	while (!kthread_should_stop() && time_before(jiffies, end))
+	while (!kthread_should_stop() && time_before(jiffies, end)) {
 		schedule_timeout_interruptible(min(end - jiffies, (unsigned long)HZ / 10));
+		if (trusted && time_after_eq(jiffies, unstable)) {
+			torture_distrust_tsc();
+			trusted = false;
+		}
+	}
 	torture_stop_now();
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(HZ / 10);
