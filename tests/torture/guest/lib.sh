@@ -170,6 +170,14 @@ users() {
 	done
 }
 
+# sleeper: has the machine sleep in RAM; in the end, how often the clock broke
+sleeper() {
+	set_file +10 /sys/class/rtc/rtc0/wakealarm
+	set_file mem /sys/power/state
+	while [ ! -e /tmp/stop ]; do sleep 0.2; done
+	grep -c '^after ' $BLOG/clock > /out/breaks
+}
+
 # sysrq: has all CPUs sent NMIs by one of them
 sysrq() {
 	# Their stack traces are of no interest, and no complaints.

@@ -18,7 +18,7 @@ helpers_end
 sleep 1
 truth end
 verdict
-for file in reads samples flips; do
+for file in reads samples flips breaks; do
 	[ ! -e /out/$file ] || say "$file: $(cat /out/$file)"
 done
 rmmod blog_torture || die "rmmod blog_torture"
