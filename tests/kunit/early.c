@@ -22,7 +22,7 @@ static int __init blog_kunit_early_param(char *unused)
 }
 early_param("blog_kunit_early", blog_kunit_early_param);
 
-/* Each of these logs a record, which tests/kunit/core_registry.rs counts. */
+/* What each of these logs is counted by core_registry.rs. */
 static int __init blog_kunit_early_initcall(void)
 {
 	blog_kunit_early(1);
