@@ -97,7 +97,17 @@ fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
         unsafe { ring::Ring::put(ring::Place { ring, ts }, bytes, site, fill) }
     };
     // SAFETY: One thread.
-    assert!(unsafe { ring::Ring::write(ring, || ring.slot(), bytes, site, || Some(clock), fill, slow) });
+    assert!(unsafe {
+        ring::Ring::write(
+            ring,
+            || ring.slot(),
+            bytes,
+            site,
+            || Some(clock),
+            fill,
+            slow,
+        )
+    });
 }
 
 /// A page with two records, a time-extend record and a lost record between them.

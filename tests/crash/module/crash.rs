@@ -6,16 +6,14 @@
 //! its writer and its sequence number, so who reads a dump can say of each one what it must be.
 
 use core::sync::atomic::Ordering::Relaxed;
-use kernel::{
-    blog::{
-        blog_component,
-        blog_log,
-        ring::{
-            Ring,
-            Tls, //
-        },
-        Component, //
+use kernel::blog::{
+    blog_component,
+    blog_log,
+    ring::{
+        Ring,
+        Tls, //
     },
+    Component, //
 };
 
 blog_component! { CRASH, name: "crash", size_kb: 512, ring_kb: 16, level: Trace }

@@ -144,7 +144,14 @@ impl Shelf {
                     let clock = || u64::from(n);
                     let who = task(pid as i32);
                     let place = ring
-                        .begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
+                        .begin_shared(
+                            self,
+                            Mode::Overwrite,
+                            room,
+                            RECORD,
+                            clock,
+                            (&who, &self.last),
+                        )
                         .map_or(Place::LOST, |ts| Place { ring, ts });
                     Ring::put(place, RECORD, pid << 8, fill)
                 },
