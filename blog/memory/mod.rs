@@ -326,8 +326,8 @@ impl Memory {
         self.percpu.get(context.percpu_index(cpu as usize)?)
     }
 
-    /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another one,
-    /// which `keep` has found there. Any context.
+    /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another
+    /// one, which `keep` has found there. Any context.
     ///
     /// # Safety
     ///

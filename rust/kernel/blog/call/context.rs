@@ -49,8 +49,8 @@ pub(in super::super) static blog_no_rings: Tls =
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
-/// The ring of `component` for the caller's context; or another one of that context, or [`NO_RING`],
-/// where it is to be looked for.
+/// The ring of `component` for the caller's context; or another one of that context, or
+/// [`NO_RING`], where it is to be looked for.
 #[cfg(not(CONFIG_UML))]
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
@@ -78,8 +78,8 @@ pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
     unsafe { task_ring(component, task) }
 }
 
-/// The ring of `component` for the caller's context; or another one of that context, or [`NO_RING`],
-/// where it is to be looked for.
+/// The ring of `component` for the caller's context; or another one of that context, or
+/// [`NO_RING`], where it is to be looked for.
 #[cfg(CONFIG_UML)]
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {

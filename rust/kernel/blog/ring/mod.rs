@@ -14,8 +14,8 @@
 //! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
 //! exception in the middle of a record may log again. `busy` catches that. The inner record, like
 //! that of a context which can get no ring or no page, goes into a *shared* ring: whoever changes
-//! its `busy` by compare-and-swap is its only writer until the record is there, and says who it is in a
-//! task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
+//! its `busy` by compare-and-swap is its only writer until the record is there, and says who it is
+//! in a task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
 //!
 //! 1. The writer stores the arguments, then the header, beyond the published end of its page.
 //! 2. It publishes both with one release store of the page's `commit` word, which holds the new

@@ -94,8 +94,9 @@ impl Ring {
 
     /// Writes one record: the fast path.
     ///
-    /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or any
-    /// other one of that context, or one that is busy for good ([`Self::none`]), which are left alone. `bytes` is the size of the record with its header, a multiple of 4.
+    /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or
+    /// any other one of that context, or one that is busy for good ([`Self::none`]), which are left
+    /// alone. `bytes` is the size of the record with its header, a multiple of 4.
     /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
     /// arguments and stores exactly `bytes - 8` bytes there.
     ///
