@@ -25,6 +25,9 @@ const FIRST: u32 = 3;
 const SECOND: u32 = FIRST + PLACES as u32;
 const THIRD: u32 = SECOND + PLACES as u32;
 
+/// What stands for the slot of no ring.
+const NONE: u32 = u16::MAX as u32;
+
 /// A task with a ring for each component that may be there.
 struct Task {
     rings: [Ring; 3],
@@ -106,7 +109,7 @@ fn a_ring_is_added_while_the_one_before_it_is_taken_out() {
         assert_eq!(task.slots(), [SECOND]);
         // Loom doesn't know that what an exchange stores comes right behind what it has read, so
         // for it, the place may be empty.
-        assert!([SECOND, u32::MAX].contains(&task.shown()));
+        assert!([SECOND, NONE].contains(&task.shown()));
     });
 }
 
@@ -116,10 +119,10 @@ fn nothing_is_left_of_a_ring_that_is_taken_out() {
         let task = Task::new(1);
         let other = task.clone();
         let other = thread::spawn(move || other.forget(FIRST));
-        assert!([FIRST, u32::MAX].contains(&task.shown()));
+        assert!([FIRST, NONE].contains(&task.shown()));
         other.join().unwrap();
         assert_eq!(task.slots(), []);
-        assert_eq!(task.shown(), u32::MAX);
+        assert_eq!(task.shown(), NONE);
     });
 }
 
