@@ -7,6 +7,6 @@
 use kernel::blog::ring::Ring;
 
 pub fn position() -> Option<(u64, u32, u64)> {
-    Ring::new(0, core::ptr::null_mut()).position()
+    Ring::new(0, 0, core::ptr::null_mut()).position()
 //~ ^ call to unsafe function `kernel::blog::ring::Ring::new` is unsafe and requires unsafe function or block: call to unsafe function
 }
