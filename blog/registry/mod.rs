@@ -478,6 +478,7 @@ pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawCompone
 /// Makes what the rest, [`stop`] included, needs.
 pub(crate) fn init() {
     gone::init();
+    reclaim::init();
     // SAFETY: Called once, first.
     unsafe {
         PLACES.init();

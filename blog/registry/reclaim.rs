@@ -70,14 +70,18 @@ pub(crate) fn give(wanted: usize, short: bool) -> usize {
 }
 
 global_lock! {
-    // SAFETY: `start` is called before `stop`.
+    // SAFETY: `init` is called before anything else here.
     unsafe(uninit) static REGISTRATION: Mutex<Option<Registration<Components>>> = None;
+}
+
+/// Makes what the rest, [`stop`] included, needs.
+pub(super) fn init() {
+    // SAFETY: Called once, first.
+    unsafe { REGISTRATION.init() };
 }
 
 /// Lets the kernel ask.
 pub(super) fn start() {
-    // SAFETY: Called once, first.
-    unsafe { REGISTRATION.init() };
     match Registration::new(c"blog", ()) {
         Ok(registration) => *REGISTRATION.lock() = Some(registration),
         Err(e) => pr_warn!("gives no memory back under pressure: {e:?}\n"),
