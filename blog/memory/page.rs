@@ -11,7 +11,11 @@
 
 use core::{
     mem,
-    ptr, //
+    ptr,
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::Relaxed, //
+    }, //
 };
 use kernel::{
     blog::ring::{
@@ -90,6 +94,8 @@ impl Rings {
 #[must_use]
 pub(crate) struct Doomed {
     first: *mut Tail,
+    /// How many pages these are.
+    count: usize,
     rings: Option<KBox<Rings>>,
 }
 
@@ -101,6 +107,7 @@ impl Doomed {
     pub(crate) const fn none() -> Self {
         Self {
             first: ptr::null_mut(),
+            count: 0,
             rings: None,
         }
     }
@@ -128,6 +135,7 @@ impl Doomed {
         // SAFETY: That is the end of a page, of which nobody else has more than a look.
         unsafe { tail.write(Tail { page, next }) };
         self.first = tail;
+        self.count += 1;
     }
 
     /// Takes a page out, of which others may still have a look.
@@ -139,6 +147,7 @@ impl Doomed {
         let Tail { page, next } = unsafe { self.first.read() };
         // INVARIANT: The page is the caller's.
         self.first = next;
+        self.count -= 1;
         Some(page)
     }
 
@@ -156,6 +165,7 @@ impl Doomed {
     /// others wait for.
     pub(crate) fn later(self) {
         if !self.is_empty() {
+            WAITING.fetch_add(self.count, Relaxed);
             LATER.lock().append(self);
             glue::queue_reap();
         }
@@ -187,7 +197,19 @@ pub(crate) fn init() {
     unsafe { LATER.init() };
 }
 
-/// What was left for later, which the caller is to drop.
-pub(crate) fn left() -> Doomed {
-    mem::replace(&mut *LATER.lock(), Doomed::none())
+/// Pages that were left for later, and aren't free yet.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// How many these are.
+pub(crate) fn waiting() -> usize {
+    WAITING.load(Relaxed)
+}
+
+/// Frees what was left for later.
+pub(crate) fn free_left() {
+    // The lock isn't held any more when they are dropped.
+    let doomed = mem::replace(&mut *LATER.lock(), Doomed::none());
+    let count = doomed.count;
+    drop(doomed);
+    WAITING.fetch_sub(count, Relaxed);
 }

@@ -45,12 +45,12 @@ pub(super) fn leave(state: Arc<State>) {
 /// Frees what was left for later. From `sys/work.c`.
 #[no_mangle]
 extern "C" fn blog_reap() {
-    let (last, pages) = (LAST.lock().take(), page::left());
+    page::free_left();
+    let last = LAST.lock().take();
     if last.is_some() {
         glue::quiesce();
     }
     // One after the other, so that no drop is inside another one.
     let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
     iter::successors(last, before).for_each(drop);
-    drop(pages);
 }

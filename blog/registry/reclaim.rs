@@ -19,10 +19,20 @@ use kernel::{
         Scan,
         Shrinker, //
     },
-    sync::global_lock, //
+    sync::global_lock,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
 };
 
-use crate::memory::budget;
+use crate::{
+    memory::{
+        budget,
+        page, //
+    },
+    sys::glue, //
+};
 
 /// All components.
 struct Components;
@@ -80,8 +90,36 @@ pub(super) fn init() {
     unsafe { REGISTRATION.init() };
 }
 
+/// How often it is looked whether pages have become free, and how long until then, in ms.
+const LOOKS: u32 = 100;
+const LOOK_MS: i64 = 10;
+
+/// Called before a task is killed as there is no memory. Gives up all that can be had, and waits
+/// for that and for what was given up before, but no longer than a second. Returns how many pages
+/// have become free.
+#[no_mangle]
+extern "C" fn blog_out_of_memory() -> c_ulong {
+    give(usize::MAX >> 20, true);
+    let before = page::waiting();
+    if before == 0 {
+        return 0;
+    }
+    glue::queue_reap();
+    for _ in 0..LOOKS {
+        fsleep(Delta::from_millis(LOOK_MS));
+        let freed = before.saturating_sub(page::waiting());
+        if freed != 0 {
+            return freed as c_ulong;
+        }
+    }
+    0
+}
+
 /// Lets the kernel ask.
 pub(super) fn start() {
+    if let Err(e) = glue::start_oom() {
+        pr_warn!("gives no memory back before tasks are killed: {e:?}\n");
+    }
     match Registration::new(c"blog", ()) {
         Ok(registration) => *REGISTRATION.lock() = Some(registration),
         Err(e) => pr_warn!("gives no memory back under pressure: {e:?}\n"),
@@ -90,5 +128,6 @@ pub(super) fn start() {
 
 /// Ends that; nothing here runs any more on return.
 pub(super) fn stop() {
+    glue::stop_oom();
     *REGISTRATION.lock() = None;
 }

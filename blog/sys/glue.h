@@ -40,6 +40,7 @@ void blog_module_coming(const char *name, const u8 *build_id,
 void blog_module_going(const struct module *mod);
 u32 blog_work(void);
 void blog_reap(void);
+unsigned long blog_out_of_memory(void);
 void blog_sleep_begins(void);
 void blog_sleep_enters(void);
 void blog_sleep_leaves(void);
@@ -77,6 +78,8 @@ void blog_start_detectors(void);
 void blog_stop_detectors(void);
 void blog_queue_worker(void);
 void blog_stop_worker(void);
+int blog_start_oom(void);
+void blog_stop_oom(void);
 void blog_queue_reap(void);
 void blog_flush_reap(void);
 int blog_stream_wait(const u64 *count, u64 old);

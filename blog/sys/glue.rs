@@ -61,6 +61,10 @@ unsafe extern "C" {
     fn blog_start_modules() -> c_int;
     fn blog_stop_modules();
 
+    // oom.c
+    fn blog_start_oom() -> c_int;
+    fn blog_stop_oom();
+
     // params.c
     safe fn blog_param_max_kb() -> u32;
     fn blog_param_clock() -> *const c_char;
@@ -464,6 +468,18 @@ pub(crate) fn poll_stream(file: &File, table: PollTable<'_>) -> bool {
 /// Lets who waits for a stream look again. Process context.
 pub(crate) fn wake_streams() {
     blog_wake_streams();
+}
+
+/// Starts to have `blog_out_of_memory` called.
+pub(crate) fn start_oom() -> Result {
+    // SAFETY: What it calls is ready.
+    to_result(unsafe { blog_start_oom() })
+}
+
+/// Ends that; no call runs any more on return.
+pub(crate) fn stop_oom() {
+    // SAFETY: Was started; if not, it does nothing.
+    unsafe { blog_stop_oom() };
 }
 
 /// Has `blog_reap` called soon. Any context that may take an ordinary lock.
