@@ -4,7 +4,7 @@
 //!
 //! No task has a ring of theirs any more. But a log call to another component may just be looking
 //! at one, on its walk through the rings of its task. Many mounts or devices may go at once: one
-//! wait does for all of them, and for pages that were left for later.
+//! wait does for all of them.
 
 use core::iter;
 use kernel::{
