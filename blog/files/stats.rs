@@ -170,11 +170,11 @@ impl Held {
             levels: memory.levels(),
             pages: owned.pages(),
             rings: owned.rings(),
-            rings_free: memory.pool.rings_free(),
-            retired: memory.pool.retired(),
+            rings_free: memory.pool.rings_free(&memory.store),
+            retired: memory.pool.retired(&memory.store),
             bytes: memory.bytes(),
             table_bytes: memory.table_bytes(owned),
-            fair: memory.pool.fair(),
+            fair: memory.pool.fair(&memory.store),
             grown: owned.grown(),
             grow_failed: owned.grow_failed(),
         }
@@ -219,12 +219,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     }
     put!(f, "records_shared {}\n", state.shared())?;
     put!(f, "pages {}\n", memory.pages)?;
-    put!(
-        f,
-        "pages_free {}\n",
-        levels.pages_depot + levels.pages_magazines
-    )?;
-    put!(f, "pages_magazines {}\n", levels.pages_magazines)?;
+    put!(f, "pages_free {}\n", levels.pages_free)?;
     put!(f, "pages_split {}\n", levels.pages_split)?;
     put!(f, "chunks_free {}\n", levels.chunks_free)?;
     put!(
@@ -240,8 +235,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     put!(f, "rings_free {}\n", memory.rings_free)?;
     put!(f, "fair_share {}\n", memory.fair)?;
     put!(f, "from_chunks {}\n", levels.chunk_hits)?;
-    put!(f, "from_magazine {}\n", levels.magazine_hits)?;
-    put!(f, "from_depot {}\n", levels.depot_hits)?;
+    put!(f, "from_own_cpu {}\n", levels.page_hits)?;
     put!(f, "from_other_cpus {}\n", levels.other_hits)?;
     put!(f, "from_retired {}\n", levels.retired_hits)?;
     put!(f, "from_live {}\n", levels.stolen)?;

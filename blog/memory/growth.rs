@@ -21,7 +21,6 @@ use super::{
     },
     page::OwnedPage,
     pool::{
-        Batch,
         Slot,
         Store, //
     },
@@ -114,8 +113,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Adds one page to `batch`, in a free slot from `from` on; returns the slot.
-    fn add_page(&self, owned: &mut Owned, from: usize, batch: &mut Batch) -> Result<usize> {
+    /// Adds one page, in a free slot from `from` on; returns the slot.
+    fn add_page(&self, owned: &mut Owned, from: usize) -> Result<usize> {
         let free = |i: &usize| matches!(owned.pages.get(*i), Some(None));
         let number = match (from..owned.pages.len()).find(free) {
             Some(number) => number,
@@ -127,7 +126,7 @@ impl Memory {
         };
         let page = OwnedPage::new(&self.budget)?;
         self.place(owned, number, page)?;
-        batch.push(&self.store, number as u32);
+        self.pool.give_page(&self.store, number as u32);
         Ok(number)
     }
 
@@ -150,18 +149,11 @@ impl Memory {
 
     /// Adds pages until there are `pages`. On an error, there may be fewer.
     pub(super) fn grow(&self, owned: &mut Owned, pages: u32) -> Result {
-        let (mut from, mut batch, mut result) = (0, Batch::EMPTY, Ok(()));
+        let (mut from, mut result) = (0, Ok(()));
         self.pool.set_pages(&self.store, pages.max(owned.count));
         while owned.count < pages && result.is_ok() {
-            result = self
-                .add_page(owned, from, &mut batch)
-                .map(|number| from = number + 1);
-            if batch.len() >= self.pool.rounds().max(1) {
-                self.pool
-                    .give(&self.store, mem::replace(&mut batch, Batch::EMPTY));
-            }
+            result = self.add_page(owned, from).map(|number| from = number + 1);
         }
-        self.pool.give(&self.store, batch);
         self.pool.set_pages(&self.store, owned.count);
         result
     }
@@ -184,8 +176,8 @@ impl Memory {
     pub(crate) fn tend(&self, owned: &mut Owned) -> bool {
         let levels = self.levels();
         let now = Seen {
-            pages: levels.chunk_hits + levels.magazine_hits + levels.depot_hits,
-            rings: self.pool.rings_taken(),
+            pages: levels.chunk_hits + levels.page_hits + levels.other_hits,
+            rings: self.pool.rings_taken(&self.store),
             stolen: levels.stolen + levels.dry,
         };
         let before = mem::replace(&mut owned.seen, now);
@@ -198,13 +190,10 @@ impl Memory {
 
         self.tend_rings(owned, rings);
         self.tend_pages(owned, pages);
-        if self.pool.depot_pages() == 0 {
-            // What lies in magazines of CPUs that log nothing is of use elsewhere.
-            self.pool.flush(&self.store);
-        }
         if dry {
             self.tend_shares();
         }
+        self.pool.refresh(&self.store);
         pages > 0 || rings > 0 || dry
     }
 
@@ -226,7 +215,7 @@ impl Memory {
     }
 
     fn tend_rings(&self, owned: &mut Owned, taken: u32) {
-        let free = self.pool.rings_free();
+        let free = self.pool.rings_free(&self.store);
         let stock = LEAST_RINGS
             .max(taken.saturating_mul(2))
             .max(owned.count / 8)

@@ -77,10 +77,11 @@ use self::{
         Cell,
         Index,
         Levels,
-        Magazine,
         PagesOf,
         Pool,
-        Store, //
+        Shelf,
+        Store,
+        MOST_SHELVES, //
     },
     store::Arrays,
     table::paid_vec, //
@@ -94,8 +95,8 @@ use crate::sys::clock;
 /// A component has a shared ring for each so many pages of its budget, but one at least and no more
 /// than CPUs.
 const PAGES_PER_SHARED: u32 = 32;
-/// Of so many pages of a budget, there is a magazine, but no more than CPUs.
-const PAGES_PER_MAGAZINE: u32 = 8;
+/// Of so many pages of a budget, there is a shelf, but one at least and no more than CPUs.
+const PAGES_PER_SHELF: u32 = 8;
 /// Per-CPU contexts.
 const PER_CPU: u32 = Context::INTERRUPTS as u32;
 /// Interrupts have rings of their own where pointers to these take at most this part of a budget;
@@ -208,16 +209,18 @@ impl Memory {
             percpu = 0;
         }
         let shared = (pages / PAGES_PER_SHARED).clamp(1, cpus);
-        let magazines = (pages / PAGES_PER_MAGAZINE).min(cpus);
-        let cells = most_rings(bytes).next_power_of_two();
+        let shelves = (pages / PAGES_PER_SHELF).clamp(1, cpus.min(MOST_SHELVES as u32));
+        // For each of them; more than there are rings, in all.
+        let cells = (most_rings(bytes) / shelves).max(2).next_power_of_two();
 
         let none = |_| AtomicPtr::new(no_ring());
         let (place, own) = budget.pay(rounded(size_of::<Self>()), || {
             Ok(KBox::<Self>::new_uninit(FLAGS)?)
         })?;
-        let (cells, cells_charge) = paid_vec(&budget, cells as usize, Cell::new)?;
-        let (magazines, magazines_charge) =
-            paid_vec(&budget, magazines as usize, |_| Magazine::new())?;
+        let (cells, cells_charge) = paid_vec(&budget, (cells * shelves) as usize, |i| {
+            Cell::new(i % cells)
+        })?;
+        let (shelves, shelves_charge) = paid_vec(&budget, shelves as usize, Shelf::new)?;
         let (percpu, percpu_charge) = paid_vec(&budget, percpu as usize, none)?;
         let (shared_rings, shared_charge) = paid_vec(&budget, shared as usize, |_| SharedRing {
             ring: AtomicPtr::new(ptr::null_mut()),
@@ -227,7 +230,7 @@ impl Memory {
             place,
             Self {
                 pool: Pool::new(),
-                store: Arrays::new(slot, cells, magazines),
+                store: Arrays::new(slot, cells, shelves),
                 budget,
                 percpu,
                 shared: shared_rings,
@@ -235,7 +238,7 @@ impl Memory {
                 _charges: [
                     own,
                     cells_charge,
-                    magazines_charge,
+                    shelves_charge,
                     percpu_charge,
                     shared_charge,
                 ],
@@ -267,15 +270,18 @@ impl Memory {
 
     /// Says in [`Self::root`] where all is. The memory has its place.
     fn describe(&self) {
-        let (records, lost) = self.pool.gone();
+        let shelves = self.store.shelves();
         let new = dump::Memory {
             rings: self.store.rings.root(),
             slots: self.store.slots.root(),
             page_size: SIZES.page,
             chunk_size: SIZES.chunk,
             chunks: SIZES.chunks(),
-            gone_records: ptr::from_ref(records) as u64,
-            gone_lost: ptr::from_ref(lost) as u64,
+            gone: shelves
+                .first()
+                .map_or(0, |shelf| ptr::from_ref(&shelf.gone) as u64),
+            gone_count: shelves.len() as u32,
+            gone_stride: size_of::<Shelf>() as u32,
             ..dump::Memory::NONE
         };
         // SAFETY: The memory is new, or the component's lock held.
@@ -327,7 +333,7 @@ impl Memory {
     }
 
     /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another
-    /// one, which `keep` has found there. Any context.
+    /// one, which `keep` has found there. The caller is on `cpu`. Any context.
     ///
     /// # Safety
     ///
@@ -335,10 +341,11 @@ impl Memory {
     pub(crate) unsafe fn ring_for<'a>(
         &'a self,
         owner: &Owner,
+        cpu: u32,
         keep: impl FnOnce(&'a Ring) -> Result<(), &'a Ring>,
     ) -> Option<&'a Ring> {
         let (pool, store) = (&self.pool, &self.store);
-        let id = pool.take_ring(store)?;
+        let id = pool.take_ring(store, cpu)?;
         let ring = store.ring(id)?;
         // SAFETY: The ring was just taken out of the free ones.
         unsafe { ring.adopt(owner) };
@@ -348,7 +355,7 @@ impl Memory {
         // A log call that interrupted this one was faster; nobody has seen this ring.
         // SAFETY: The ring has no writer.
         unsafe { ring.retire(owner.comm, 0) };
-        pool.retire(store, id);
+        pool.retire(store, cpu, id);
         Some(faster)
     }
 

@@ -96,7 +96,7 @@ impl Memory {
         // Rings that ask for pages meanwhile get shares of what will be left, and only the first
         // ones; else they might be faster.
         self.pool.set_pages(&self.store, pages);
-        self.pool.set_reserve(u32::MAX);
+        self.pool.reserve_all();
         let mut level = pages.saturating_mul(SIZES.page);
         let mut tries = TRIES;
         while owned.count > pages && tries > 0 {
@@ -151,6 +151,10 @@ impl Memory {
     fn free_rings(&self, owned: &mut Owned, doomed: &mut Doomed) {
         let mut held = self.pool.hold_rings(&self.store);
         for first in (0..self.store.rings()).step_by(RINGS).rev() {
+            if self.store.ring(first).is_none() {
+                // They were taken away before.
+                continue;
+            }
             let ids = first..first + RINGS as u32;
             let all = ids.clone().all(|id| self.pool.is_held(&self.store, id));
             // A few stay, for tasks that come.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the pool works on: a component's slots, rings, magazines and cells.
+//! What the pool works on: a component's slots, rings, shelves and cells.
 
 use core::{
     ptr,
@@ -26,7 +26,7 @@ use super::{
     },
     pool::{
         Cell,
-        Magazine,
+        Shelf,
         Sizes,
         Slot,
         Store, //
@@ -74,13 +74,13 @@ pub(crate) struct Arrays {
     notes: Table<RingNote, NOTES>,
     rings_end: AtomicU32,
     cells: KVVec<Cell>,
-    magazines: KVVec<Magazine>,
+    shelves: KVVec<Shelf>,
     empty: PageHeader,
 }
 
 impl Arrays {
     /// Makes it without slots and rings, for the component in `slot`.
-    pub(super) fn new(slot: u16, cells: KVVec<Cell>, magazines: KVVec<Magazine>) -> Self {
+    pub(super) fn new(slot: u16, cells: KVVec<Cell>, shelves: KVVec<Shelf>) -> Self {
         Self {
             slot,
             slots: Table::new(),
@@ -88,7 +88,7 @@ impl Arrays {
             notes: Table::new(),
             rings_end: AtomicU32::new(0),
             cells,
-            magazines,
+            shelves,
             empty: PageHeader::empty(),
         }
     }
@@ -126,9 +126,7 @@ impl Arrays {
     #[cfg(CONFIG_BLOG_KUNIT_TEST)]
     pub(super) fn for_each_allocation(&self, mut f: impl FnMut(*const c_void)) {
         f(self.cells.as_ptr().cast());
-        if !self.magazines.is_empty() {
-            f(self.magazines.as_ptr().cast());
-        }
+        f(self.shelves.as_ptr().cast());
         self.slots.for_each_allocation(&mut f);
         self.rings.for_each_allocation(&mut f);
         self.notes.for_each_allocation(&mut f);
@@ -158,8 +156,8 @@ impl Store for Arrays {
         self.slots.get(page)
     }
 
-    fn magazines(&self) -> &[Magazine] {
-        &self.magazines
+    fn shelves(&self) -> &[Shelf] {
+        &self.shelves
     }
 
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {

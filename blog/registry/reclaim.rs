@@ -94,11 +94,15 @@ pub(super) fn init() {
 const LOOKS: u32 = 100;
 const LOOK_MS: i64 = 10;
 
-/// Called before a task is killed as there is no memory. Gives up all that can be had, and waits
-/// for that and for what was given up before, but no longer than a second. Returns how many pages
-/// have become free.
+/// Called before a task is killed as there is no memory. From `sys/oom.c`.
 #[no_mangle]
 extern "C" fn blog_out_of_memory() -> c_ulong {
+    out_of_memory() as c_ulong
+}
+
+/// Gives up all that can be had, and waits for that and for what was given up before, but no longer
+/// than a second. Returns how many pages have become free.
+pub(crate) fn out_of_memory() -> usize {
     give(usize::MAX >> 20, true);
     let before = page::waiting();
     if before == 0 {
@@ -109,7 +113,7 @@ extern "C" fn blog_out_of_memory() -> c_ulong {
         fsleep(Delta::from_millis(LOOK_MS));
         let freed = before.saturating_sub(page::waiting());
         if freed != 0 {
-            return freed as c_ulong;
+            return freed;
         }
     }
     0

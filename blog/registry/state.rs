@@ -440,7 +440,8 @@ impl State {
     pub(crate) fn all_loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
         if let Some((memory, _)) = inner.memory() {
-            loose.add(memory.pool.gone_records(), &memory.pool.gone_lost());
+            let (records, lost) = memory.pool.gone(&memory.store);
+            loose.add(records, &lost);
         }
         loose.add(0, &self.lost.each_ref().map(|n| n.load(Relaxed)));
         loose

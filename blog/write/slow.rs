@@ -284,7 +284,7 @@ impl Call<'_> {
             }
         };
         // SAFETY: This is the ring of this context.
-        unsafe { self.memory.ring_for(&caller(), keep) }
+        unsafe { self.memory.ring_for(&caller(), cpu, keep) }
     }
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
@@ -297,12 +297,16 @@ impl Call<'_> {
             // There would be no page for it.
             None if self.frozen => return None,
             None => {
+                let caller = caller();
                 let owner = Owner {
                     cpu: u32::MAX,
-                    ..caller()
+                    ..caller
                 };
                 // SAFETY: This is a log call of this task, and to this component.
-                unsafe { self.memory.ring_for(&owner, |ring| table.add(ring)) }?
+                unsafe {
+                    self.memory
+                        .ring_for(&owner, caller.cpu, |ring| table.add(ring))
+                }?
             }
         };
         // SAFETY: As above; and it is in the list.

@@ -502,7 +502,8 @@ unsafe fn retire(ring: &Ring, comm: [u8; 16], now: u64) {
     };
     // SAFETY: By this function's requirement.
     unsafe { ring.retire(comm, now) };
-    memory.pool.retire(&memory.store, ring.id());
+    let (_, cpu) = glue::here();
+    memory.pool.retire(&memory.store, cpu, ring.id());
 }
 
 /// Registers the task hook.

@@ -198,15 +198,13 @@ def cost_plot(run):
 
 
 def scaling_plot(model):
-    """The curves that the model of cache lines expects, from its table: the largest magazines."""
-    lines, label, largest = {}, "", {}
+    """The curves that the model of cache lines expects, from its table: with shelves for all CPUs."""
+    lines, label = {}, ""
     for line in model.splitlines():
         words = line.split()
         if words and words[0].isdigit():
-            rounds, cpus, speedup = int(words[0]), int(words[1]), float(words[-1])
-            if rounds > largest.get(label, 0):
-                largest[label], lines[label] = rounds, []
-            lines[label].append((cpus, speedup))
+            if words[1] != "1":
+                lines.setdefault(label, []).append((int(words[0]), float(words[-1])))
         elif ":" in line:
             label = line.strip()
     return plot.curves("What more CPUs bring (by a model of cache lines)", "CPUs", "speedup", lines)

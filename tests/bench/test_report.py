@@ -105,8 +105,8 @@ class Report(unittest.TestCase):
         svg = plot.bars("title", "ns", [("a", "blog", 10, 9, 11), ("b", "peer", 100, 90, 2000)])
         self.assertEqual(svg.count("<rect"), 3)
 
-    def test_the_curves_are_those_of_the_largest_magazine(self):
-        rows = ["alone: nothing", "magazine  CPUs  speedup", " 1 2 1.5", " 8 2 2.0", " 8 256 64.0"]
+    def test_the_curves_are_those_with_many_shelves(self):
+        rows = ["alone: nothing", "CPUs  shelves  speedup", " 2 2 2.0", " 256 1 1.5", " 256 64 64.0"]
         svg = tables.scaling_plot("\n".join(rows))
         # 9 lines of the grid each way, the dashed one, and the curve
         self.assertEqual(svg.count("<polyline"), 2 * 9 + 2)

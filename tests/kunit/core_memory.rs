@@ -93,7 +93,7 @@ mod memory_suite {
             state.with(|inner| {
                 inner
                     .memory()
-                    .map_or(0, |(memory, _)| memory.pool.rings_free())
+                    .map_or(0, |(memory, _)| memory.pool.rings_free(&memory.store))
             })
         };
         let before = held(&rig)?;
@@ -326,7 +326,7 @@ mod memory_suite {
             );
             assert!(memory.bytes() <= 16 << 10);
             assert!(owned.pages() >= 2);
-            assert!(memory.pool.rings_free() >= 4);
+            assert!(memory.pool.rings_free(&memory.store) >= 4);
         }
         Ok(())
     }
@@ -345,7 +345,9 @@ mod memory_suite {
             let adopt = || {
                 state.with(|inner| {
                     let (memory, _) = inner.memory()?;
-                    let ring = memory.store.ring(memory.pool.take_ring(&memory.store)?)?;
+                    let ring = memory
+                        .store
+                        .ring(memory.pool.take_ring(&memory.store, 0)?)?;
                     let owner = Owner::new(Context::Task, u32::MAX);
                     // SAFETY: It was just taken out of the free ones.
                     unsafe { ring.adopt(&owner) };
@@ -425,6 +427,18 @@ mod memory_suite {
     }
 
     #[test]
+    fn pages_are_free_before_a_task_is_killed_for_want_of_memory() -> Result {
+        let rig = Rig::new(c"blog_test_oom", config(1024, 1024))?;
+        for n in 0..1000 {
+            rig.log(n);
+        }
+        // Not only given up: it has waited until they are free.
+        assert!(reclaim::out_of_memory() > 0);
+        assert!(rig.log(1000));
+        Ok(())
+    }
+
+    #[test]
     fn nobody_waits_for_a_component_in_reclaim() -> Result {
         let rig = Rig::new(c"blog_test_busy", config(64, 64))?;
         let state = rig.state()?;
@@ -450,6 +464,15 @@ mod memory_suite {
         until(|| state.set_size_kb(96).is_ok())?;
         assert!(taken_kb(&rig)? <= 96);
         assert!(rings() < before);
+        // And once more: what is gone doesn't come back.
+        state.set_size_kb(95)?;
+        let free = || {
+            state.with(|inner| {
+                let (memory, _) = inner.memory()?;
+                Some(memory.pool.rings_free(&memory.store))
+            })
+        };
+        assert!(free().is_some_and(|free| free <= rings()));
         // Positions of a ring that comes again go on.
         assert!(rig.log(7));
         state.set_size_kb(1024)?;

@@ -195,7 +195,7 @@ mod suite {
             let owner = Owner::new(Context::Nmi, 0);
             // SAFETY: That is the ring for NMIs, which don't come.
             let ring = unsafe {
-                memory.ring_for(&owner, |ring| {
+                memory.ring_for(&owner, 0, |ring| {
                     place.store(ptr::from_ref(ring).cast_mut(), Relaxed);
                     Ok(())
                 })
@@ -501,7 +501,7 @@ mod suite {
         state.with(|inner| {
             inner
                 .memory()
-                .map_or(0, |(memory, _)| memory.pool.retired())
+                .map_or(0, |(memory, _)| memory.pool.retired(&memory.store))
         })
     }
 

@@ -12,61 +12,59 @@
 //! | file | level |
 //! |---|---|
 //! | `slab.rs` | chunks of split pages: for a ring's first page |
-//! | `magazine.rs` | free pages that this CPU has at hand |
-//! | `depot.rs` | free pages of the component, in batches |
-//! | `retired.rs` | rings of tasks that have ended, the oldest page first |
+//! | `mod.rs` | free pages, those that the CPU has at hand first |
+//! | `rings.rs` | rings of tasks that have ended, the oldest page first; and free rings |
 //! | `share.rs` | live rings that hold more than their share |
+//! | `shelf.rs` | what a CPU has at hand of all that |
 //! | `slot.rs` | what all of that is about: the place of a page, whole or split |
-//! | `stack.rs`, `queue.rs` | what it is built of |
+//! | `hint.rs` | where there is more of it |
+//! | `stack.rs`, `queue.rs`, `retired.rs` | what it is built of |
 //!
 //! Pages come from the kernel, and go back to it, in `growth.rs` and `shrink.rs`.
 
 use core::sync::atomic::{
     AtomicU32,
     AtomicU64,
+    AtomicU8,
     Ordering::Relaxed, //
 };
-use kernel::blog::{
-    ring::{
-        PageHeader,
-        Pages,
-        Ring, //
-    },
-    wire::record::LOST_CAUSES, //
+use kernel::blog::ring::{
+    PageHeader,
+    Pages,
+    Ring, //
 };
 
-mod depot;
-mod magazine;
+mod hint;
 mod queue;
 mod retired;
+mod rings;
 mod share;
+mod shelf;
 mod slab;
 mod slot;
 pub(crate) mod stack;
 
+use self::share::Shares;
 pub(crate) use self::{
-    depot::Batch,
-    magazine::{
-        Magazine,
-        ROUNDS, //
+    hint::{
+        Hint,
+        MOST as MOST_SHELVES, //
     },
     queue::Cell,
+    shelf::Shelf,
     slot::{
         Index,
         Sizes,
         Slot, //
     }, //
 };
-use self::{
-    depot::Depot,
-    retired::Rings,
-    share::Shares,
-    slab::Slab, //
-};
 #[cfg(test)]
 pub(crate) use self::{
     queue::Queue,
-    stack::Stack, //
+    stack::{
+        List,
+        Stack, //
+    }, //
 };
 
 /// No index: the end of a list.
@@ -80,9 +78,15 @@ const TRIES: u32 = 1000;
 /// How many chunks of retired rings are given up in the hope that they make a page.
 const PIECES: u32 = 64;
 
-/// One of how many pages is kept for rings that have none, and one of how many may be in all
-/// magazines together.
+/// One of how many pages is kept for rings that have none.
 const PART: u32 = 8;
+
+/// So many pages above the reserve may just be passing: of these, others hear when the worker
+/// comes. Else a shelf that gets and gives pages by turns would call all CPUs each time.
+const PASSING: u32 = 2;
+
+/// How many pages or rings more are taken from another shelf than are needed.
+const BURST: u32 = 7;
 
 /// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
 pub(crate) trait Store {
@@ -90,12 +94,14 @@ pub(crate) trait Store {
     fn sizes(&self) -> Sizes;
     /// The slot with this number.
     fn slot(&self, page: u32) -> Option<&Slot>;
-    /// The magazines; where there are fewer than CPUs, some share one.
-    fn magazines(&self) -> &[Magazine];
+    /// The shelves, one at least and [`MOST_SHELVES`] at most; where there are fewer than CPUs,
+    /// some share one.
+    fn shelves(&self) -> &[Shelf];
     /// The link of the ring with this id.
     fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
-    /// Cells for the queue of retired rings: a power of two, better twice as many as rings. Those
-    /// that retire when all are in use lose their place in the order.
+    /// Cells for the queues of retired rings: for each shelf a power of two, 2 at least; better
+    /// twice as many in all as rings. Those that retire when all are in use lose their place in the
+    /// order.
     fn cells(&self) -> &[Cell];
     /// The ring with this id.
     fn ring(&self, id: u32) -> Option<&Ring>;
@@ -110,11 +116,9 @@ pub(crate) trait Store {
 pub(crate) struct Levels {
     /// Chunks taken out of the slab.
     pub(crate) chunk_hits: u64,
-    /// Pages taken out of a CPU's own magazine.
-    pub(crate) magazine_hits: u64,
-    /// Pages taken out of the depot.
-    pub(crate) depot_hits: u64,
-    /// Pages taken out of another CPU's magazine.
+    /// Free pages taken off the CPU's own shelf.
+    pub(crate) page_hits: u64,
+    /// Free pages taken off another shelf.
     pub(crate) other_hits: u64,
     /// Pages or chunks of tasks that have ended.
     pub(crate) retired_hits: u64,
@@ -126,20 +130,8 @@ pub(crate) struct Levels {
     pub(crate) chunks_free: u32,
     /// Pages that are split into chunks.
     pub(crate) pages_split: u32,
-    /// Pages in magazines.
-    pub(crate) pages_magazines: u32,
-    /// Pages in the depot.
-    pub(crate) pages_depot: u32,
-}
-
-/// Counters of [`Levels`].
-struct Counters {
-    chunk: AtomicU64,
-    depot: AtomicU64,
-    other: AtomicU64,
-    retired: AtomicU64,
-    stolen: AtomicU64,
-    dry: AtomicU64,
+    /// Free pages.
+    pub(crate) pages_free: u32,
 }
 
 fn count(n: &AtomicU64) {
@@ -151,7 +143,7 @@ fn count(n: &AtomicU64) {
 struct Request {
     /// Bytes that it holds.
     held: u32,
-    /// CPU whose magazine is near.
+    /// CPU that it is for.
     cpu: u32,
     /// Whether other live rings may be made to give up pages for it.
     steal: bool,
@@ -168,57 +160,76 @@ impl Request {
     }
 }
 
-/// Free pages, free rings and retired rings of one component.
+/// Free pages, free rings and retired rings of one component. What they are in is the shelves of
+/// its [`Store`]; here is what these have in common, which changes rarely.
 ///
 /// # Invariants
 ///
 /// A page or chunk is in a ring's chain or in one of the levels, or somebody holds its index.
+#[repr(align(64))]
 pub(crate) struct Pool {
-    slab: Slab,
-    depot: Depot,
-    rings: Rings,
+    /// Which shelves have free pages: any, and more than the reserve.
+    has_pages: Hint,
+    has_spare: Hint,
+    has_chunks: Hint,
+    has_rings: Hint,
+    has_retired: Hint,
     shares: Shares,
-    /// Pages in the depot that are for rings that hold nothing.
+    /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
-    /// Most pages in a magazine, and so in a batch; 0: they are not used.
-    rounds: AtomicU32,
-    counters: Counters,
+    /// Whether a retired ring may be taken as a free one before all its pages are used up.
+    recycling: AtomicU8,
 }
 
 impl Pool {
     /// Makes a pool with nothing in it.
     pub(crate) const fn new() -> Self {
         Self {
-            slab: Slab::new(),
-            depot: Depot::new(),
-            rings: Rings::new(),
+            has_pages: Hint::new(),
+            has_spare: Hint::new(),
+            has_chunks: Hint::new(),
+            has_rings: Hint::new(),
+            has_retired: Hint::new(),
             shares: Shares::new(),
             reserve: AtomicU32::new(0),
-            rounds: AtomicU32::new(0),
-            counters: Counters {
-                chunk: AtomicU64::new(0),
-                depot: AtomicU64::new(0),
-                other: AtomicU64::new(0),
-                retired: AtomicU64::new(0),
-                stolen: AtomicU64::new(0),
-                dry: AtomicU64::new(0),
-            },
+            recycling: AtomicU8::new(1),
         }
     }
 
     /// Says that there are `pages` pages in all: what follows from that is set.
     pub(crate) fn set_pages(&self, store: &impl Store, pages: u32) {
-        let magazines = (store.magazines().len() as u32).max(1);
-        let rounds = (pages / PART / magazines).min(ROUNDS as u32);
-        self.reserve.store(pages / PART, Relaxed);
-        self.rounds.store(rounds, Relaxed);
         self.shares
             .set_bytes(pages.saturating_mul(store.sizes().page));
+        self.set_reserve(store, pages / PART);
     }
 
-    /// Keeps the last `pages` pages of the depot for rings that have none.
-    pub(crate) fn set_reserve(&self, pages: u32) {
-        self.reserve.store(pages, Relaxed);
+    /// Keeps the last `pages` free pages for rings that have none.
+    pub(crate) fn set_reserve(&self, store: &impl Store, pages: u32) {
+        let shelves = store.shelves().len() as u32;
+        let each = pages / shelves;
+        self.reserve.store(each, Relaxed);
+        self.shares
+            .set_reserve((each * shelves).saturating_mul(store.sizes().page));
+        self.refresh(store);
+    }
+
+    /// Keeps all free pages for rings that have none, until [`Self::set_pages`] is called.
+    pub(crate) fn reserve_all(&self) {
+        self.reserve.store(u32::MAX, Relaxed);
+    }
+
+    /// Looks after what all shelves together have. Process context.
+    pub(crate) fn refresh(&self, store: &impl Store) {
+        let shelves = store.shelves();
+        self.shares.refresh(store);
+        let reserve = self.reserve.load(Relaxed);
+        let chunks = Self::chunks_free(store) / shelves.len() as u32;
+        for (n, shelf) in shelves.iter().enumerate() {
+            shelf.slab.even_out(&shelves[0].slab, chunks);
+            if shelf.pages.len() > reserve {
+                self.has_spare.set(n);
+            }
+        }
     }
 
     /// What is behind fair shares.
@@ -226,260 +237,260 @@ impl Pool {
         &self.shares
     }
 
-    /// Pages that make a full batch.
-    pub(crate) fn rounds(&self) -> u32 {
-        self.rounds.load(Relaxed)
-    }
-
-    /// Pages in the depot; a moment old.
-    pub(crate) fn depot_pages(&self) -> u32 {
-        self.depot.pages()
-    }
-
-    /// Free pages, in the depot and in magazines; a moment old.
+    /// Free pages; a moment old.
     pub(crate) fn free(&self, store: &impl Store) -> u32 {
-        let magazines = store.magazines().iter().map(Magazine::pages);
-        self.depot.pages().saturating_add(magazines.sum())
-    }
-
-    /// Free rings; a moment old.
-    pub(crate) fn rings_free(&self) -> u32 {
-        self.rings.free()
+        store.shelves().iter().map(|shelf| shelf.pages.len()).sum()
     }
 
     /// A ring's fair share in bytes; a moment old.
-    pub(crate) fn fair(&self) -> u32 {
-        self.shares.fair(self.rings.live())
+    pub(crate) fn fair(&self, store: &impl Store) -> u32 {
+        self.shares.fair(store)
     }
 
-    /// Rings that were taken or wanted, in all.
-    pub(crate) fn rings_taken(&self) -> u64 {
-        self.rings.taken()
-    }
-
-    /// Sets whether a new task may have the ring of one that has ended, with the loss of all that
-    /// it holds, where there is no free one. It may, unless somebody says that more rings will
-    /// come.
-    pub(crate) fn set_recycling(&self, on: bool) {
-        self.rings.set_recycling(on);
-    }
-
-    /// Retired rings; a moment old.
-    pub(crate) fn retired(&self) -> u32 {
-        self.rings.retired()
-    }
-
-    /// Records of rings that were given to another task, in all.
-    pub(crate) fn gone_records(&self) -> u64 {
-        self.rings.gone_records()
-    }
-
-    /// Where [`Self::gone_records`] and [`Self::gone_lost`] are counted.
-    pub(crate) fn gone(&self) -> (&AtomicU64, &[AtomicU64; LOST_CAUSES]) {
-        self.rings.gone()
-    }
-
-    /// Losses of rings that were given to another task, by cause.
-    pub(crate) fn gone_lost(&self) -> [u64; LOST_CAUSES] {
-        self.rings.gone_lost()
+    /// Free chunks; a moment old.
+    fn chunks_free(store: &impl Store) -> u32 {
+        let free = store.shelves().iter().map(|shelf| shelf.slab.free());
+        free.fold(0, u32::wrapping_add)
     }
 
     /// How often each level has served a ring, and what it has now.
     pub(crate) fn levels(&self, store: &impl Store) -> Levels {
-        let hits = |m: &Magazine| u64::from(m.hits());
-        Levels {
-            chunk_hits: self.counters.chunk.load(Relaxed),
-            magazine_hits: store.magazines().iter().map(hits).sum(),
-            depot_hits: self.counters.depot.load(Relaxed),
-            other_hits: self.counters.other.load(Relaxed),
-            retired_hits: self.counters.retired.load(Relaxed),
-            stolen: self.counters.stolen.load(Relaxed),
-            dry: self.counters.dry.load(Relaxed),
-            chunks_free: self.slab.free(),
-            pages_split: self.slab.split(),
-            pages_magazines: store.magazines().iter().map(Magazine::pages).sum(),
-            pages_depot: self.depot.pages(),
+        let mut levels = Levels {
+            chunks_free: Self::chunks_free(store),
+            ..Levels::default()
+        };
+        for shelf in store.shelves() {
+            levels.chunk_hits += shelf.hits.chunk.load(Relaxed);
+            levels.page_hits += shelf.hits.page.load(Relaxed);
+            levels.other_hits += shelf.hits.other.load(Relaxed);
+            levels.retired_hits += shelf.hits.retired.load(Relaxed);
+            levels.stolen += shelf.hits.stolen.load(Relaxed);
+            levels.dry += shelf.hits.dry.load(Relaxed);
+            levels.pages_split = levels.pages_split.wrapping_add(shelf.slab.split());
+            levels.pages_free += shelf.pages.len();
         }
+        levels
+    }
+
+    /// The number of the shelf that is a CPU's.
+    fn number(store: &impl Store, cpu: u32) -> usize {
+        cpu as usize % store.shelves().len()
     }
 
     // Giving.
 
-    /// Gives free pages, which are in no ring, to the depot.
-    pub(crate) fn give(&self, store: &impl Store, batch: Batch) {
-        self.depot.give(store, batch);
-    }
-
-    /// Gives a page to the depot.
+    /// Adds a page, which is in no ring, to the free ones.
     pub(crate) fn give_page(&self, store: &impl Store, page: u32) {
-        let mut batch = Batch::EMPTY;
-        batch.push(store, page);
-        self.depot.give(store, batch);
+        // Their slots are two to a cache line.
+        self.shelve(store, Self::number(store, page / 2), page);
     }
 
-    /// The magazine that is near to a CPU.
-    fn magazine(store: &impl Store, cpu: u32) -> Option<&Magazine> {
-        let magazines = store.magazines();
-        magazines.get((cpu as usize).checked_rem(magazines.len())?)
+    /// Puts a free page on a shelf.
+    fn shelve(&self, store: &impl Store, n: usize, page: u32) {
+        let pages = &store.shelves()[n].pages;
+        pages.push(|page| Some(&store.slot(page)?.link), page);
+        self.has_pages(store, n);
     }
 
-    /// Gives a page to the magazine of a CPU; a full one is flushed.
-    fn load_page(&self, store: &impl Store, cpu: u32, page: u32) {
-        let Some(magazine) = Self::magazine(store, cpu) else {
-            return self.give_page(store, page);
-        };
-        if magazine.give(self.rounds(), page) {
-            return;
+    /// Says that a shelf has free pages.
+    fn has_pages(&self, store: &impl Store, n: usize) {
+        self.has_pages.set(n);
+        let least = self.reserve.load(Relaxed).saturating_add(PASSING);
+        if store.shelves()[n].pages.len() > least {
+            self.has_spare.set(n);
         }
-        let mut batch = Batch::EMPTY;
-        batch.push(store, page);
-        while batch.len() < self.rounds() {
-            let Some(page) = magazine.take() else {
-                break;
-            };
-            batch.push(store, page);
-        }
-        self.depot.give(store, batch);
     }
 
     /// Gives a page or chunk, which is in no ring any more, to the level that it belongs to.
     pub(crate) fn put(&self, store: &impl Store, cpu: u32, index: u32) {
         let index = Index(index);
-        match index.part() {
-            None => self.load_page(store, cpu, index.slot()),
-            Some(chunk) => {
-                if let Some(page) = self.slab.put(store, index.slot(), chunk) {
-                    self.load_page(store, cpu, page);
-                }
-            }
+        let page = match index.part() {
+            None => Some(index.slot()),
+            Some(chunk) => self.put_chunk(store, cpu, index.slot(), chunk),
+        };
+        if let Some(page) = page {
+            self.shelve(store, Self::number(store, cpu), page);
         }
+    }
+
+    /// Gives a chunk back; returns the page if it is whole now.
+    fn put_chunk(&self, store: &impl Store, cpu: u32, page: u32, chunk: u32) -> Option<u32> {
+        let own = Self::number(store, cpu);
+        let whole = store.shelves()[own].slab.put(store, page, chunk);
+        self.has_chunks.set(own);
+        whole
     }
 
     // Taking.
 
     /// Takes a page or chunk, as `Pages::take` says.
     fn take(&self, store: &impl Store, request: Request) -> Option<u32> {
-        let index = self.find(store, request);
+        let own = Self::number(store, request.cpu);
+        let index = self.find(store, own, request);
         if index.is_none() {
-            count(&self.counters.dry);
+            count(&store.shelves()[own].hits.dry);
         }
         Some(index?.0)
     }
 
-    fn find(&self, store: &impl Store, request: Request) -> Option<Index> {
+    fn find(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
         if !request.page && !request.chunk {
             return None;
         }
-        let small = request.small();
-        if small {
-            if let Some(chunk) = self.take_chunk(store) {
-                return Some(chunk);
+        let (shelf, small) = (&store.shelves()[own], request.small());
+        let lender = || shelf.lender.load(Relaxed) as usize;
+        let here = match small {
+            true => {
+                (self.take_chunk(store, own, own)).or_else(|| self.take_chunk(store, own, lender()))
             }
-        }
-        if let Some(index) = self.find_page(store, request) {
+            false => None,
+        };
+        // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
+        // chunks of others: those who have tasks that have ended use these up first.
+        let full = self.has_spare.is_clear();
+        let elsewhere = || {
+            let chunk = if small {
+                self.other_chunk(store, own)
+            } else {
+                None
+            };
+            chunk.or_else(|| self.other_page(store, own, request))
+        };
+        let found = here.or_else(|| self.own_page(store, own, request));
+        if let Some(index) = found.or_else(|| if full { None } else { elsewhere() }) {
             return Some(index);
         }
         for _ in 0..PIECES {
-            if !small && request.chunk && self.slab.free() >= PIECES {
+            let Some(index) = self.take_retired_page(store, request.cpu) else {
+                break;
+            };
+            count(&shelf.hits.retired);
+            if let Some(index) = self.suit(store, own, request, Index(index)) {
+                return Some(index);
+            }
+            if request.chunk && shelf.slab.free() as i32 >= store.sizes().chunks() as i32 {
                 // There is room in small pieces: no need to give up so many more.
                 break;
             }
-            let pages = self.pages(store, request.cpu, false);
-            let Some(index) = self.rings.take_page(store, &pages) else {
-                break;
-            };
-            count(&self.counters.retired);
-            if let Some(index) = self.suit(store, request, Index(index)) {
+        }
+        if full {
+            if let Some(index) = elsewhere() {
                 return Some(index);
             }
         }
         if request.chunk {
-            if let Some(chunk) = self.take_chunk(store) {
+            let chunk = self.take_chunk(store, own, own);
+            if let Some(chunk) = chunk.or_else(|| self.other_chunk(store, own)) {
                 return Some(chunk);
             }
         }
         if !request.steal {
             return None;
         }
+        let pages = self.pages(store, request.cpu, false);
         for _ in 0..PIECES {
-            let pages = self.pages(store, request.cpu, false);
-            let index =
-                self.shares
-                    .steal(store, &pages, self.rings.live(), request.held, !small)?;
-            count(&self.counters.stolen);
-            if let Some(index) = self.suit(store, request, Index(index)) {
+            let index = self
+                .shares
+                .steal(store, &pages, &shelf.cursor, request.held, !small)?;
+            count(&shelf.hits.stolen);
+            if let Some(index) = self.suit(store, own, request, Index(index)) {
                 return Some(index);
             }
         }
         None
     }
 
-    fn take_chunk(&self, store: &impl Store) -> Option<Index> {
-        let chunk = self.slab.take(store)?;
-        count(&self.counters.chunk);
+    /// Takes a chunk from the slab of shelf `n`.
+    fn take_chunk(&self, store: &impl Store, own: usize, n: usize) -> Option<Index> {
+        let chunk = store.shelves()[n].slab.take(store)?;
+        count(&store.shelves()[own].hits.chunk);
         Some(chunk)
     }
 
-    /// Finds a free page, and splits it where a chunk is wanted.
-    fn find_page(&self, store: &impl Store, request: Request) -> Option<Index> {
-        let page = self.take_page(store, request)?;
-        if request.small() {
-            return self.slab.split_page(store, page);
+    /// Takes a chunk from wherever there is one.
+    fn other_chunk(&self, store: &impl Store, own: usize) -> Option<Index> {
+        self.has_chunks.others(own).find_map(|n| {
+            let chunk = self.take_chunk(store, own, n);
+            if chunk.is_none() {
+                self.has_chunks.clear(n, || store.shelves()[n].slab.has());
+            }
+            chunk
+        })
+    }
+
+    /// Makes a free page what is asked for.
+    fn cut(&self, store: &impl Store, own: usize, request: Request, page: u32) -> Option<Index> {
+        if !request.small() {
+            return Some(Index::whole(page));
         }
-        Some(Index::whole(page))
+        let shelf = &store.shelves()[own];
+        let (chunk, lender) = shelf.slab.split_page(store, page)?;
+        shelf.lender.store(lender, Relaxed);
+        self.has_chunks.set(lender as usize);
+        Some(chunk)
+    }
+
+    /// Free pages of a shelf that are not for this request.
+    fn kept(&self, request: Request) -> u32 {
+        match request.held {
+            0 => 0,
+            _ => self.reserve.load(Relaxed),
+        }
+    }
+
+    /// Takes a free page off the own shelf.
+    fn own_page(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
+        let shelf = &store.shelves()[own];
+        if shelf.pages.len() <= self.kept(request) {
+            return None;
+        }
+        let page = shelf.pages.pop(|page| Some(&store.slot(page)?.link))?;
+        count(&shelf.hits.page);
+        self.cut(store, own, request, page)
+    }
+
+    /// Takes a free page off another shelf, and where there are many, a few more for the own one.
+    fn other_page(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
+        let (shelf, kept) = (&store.shelves()[own], self.kept(request));
+        let hint = if kept == 0 {
+            &self.has_pages
+        } else {
+            &self.has_spare
+        };
+        let page = hint.others(own).find_map(|n| {
+            let pages = &store.shelves()[n].pages;
+            let spare = pages.len().saturating_sub(self.reserve.load(Relaxed));
+            let more = (spare / 2).min(BURST);
+            let page = match pages.len() > kept {
+                true => pages.share(|page| Some(&store.slot(page)?.link), &shelf.pages, more),
+                false => None,
+            };
+            match page {
+                None => hint.clear(n, || pages.len() > kept),
+                Some(_) if more != 0 => self.has_pages(store, own),
+                Some(_) => {}
+            }
+            page
+        })?;
+        count(&shelf.hits.other);
+        self.cut(store, own, request, page)
     }
 
     /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.
-    fn suit(&self, store: &impl Store, request: Request, index: Index) -> Option<Index> {
+    fn suit(
+        &self,
+        store: &impl Store,
+        own: usize,
+        request: Request,
+        index: Index,
+    ) -> Option<Index> {
         match (index.part(), request.small()) {
-            (None, false) | (Some(_), true) => Some(index),
-            (None, true) => self.slab.split_page(store, index.slot()),
+            (Some(_), true) => Some(index),
+            (None, _) => self.cut(store, own, request, index.slot()),
+            // Perhaps it makes a page with others.
             (Some(chunk), false) => {
-                // Perhaps it makes a page with others.
-                let page = self.slab.put(store, index.slot(), chunk)?;
+                let page = self.put_chunk(store, request.cpu, index.slot(), chunk)?;
                 Some(Index::whole(page))
-            }
-        }
-    }
-
-    /// Takes a free page.
-    fn take_page(&self, store: &impl Store, request: Request) -> Option<u32> {
-        let magazine = Self::magazine(store, request.cpu);
-        if let Some(magazine) = magazine {
-            if let Some(page) = magazine.take() {
-                magazine.hit();
-                return Some(page);
-            }
-        }
-        let poor = request.held == 0;
-        let spare = self.depot.pages() > self.reserve.load(Relaxed);
-        if poor || spare {
-            if let Some(mut batch) = self.depot.take(store) {
-                let page = batch.pop(store);
-                // What is in the reserve stays there: others on this CPU may hold enough.
-                if let (Some(magazine), true) = (magazine, spare) {
-                    self.fill(store, magazine, &mut batch);
-                }
-                self.depot.give(store, batch);
-                count(&self.counters.depot);
-                return page;
-            }
-        }
-        if poor || self.shares.is_poor(store, self.rings.live(), request.held) {
-            let page = store.magazines().iter().find_map(Magazine::take);
-            if page.is_some() {
-                count(&self.counters.other);
-            }
-            return page;
-        }
-        None
-    }
-
-    /// Fills a magazine from a batch.
-    fn fill(&self, store: &impl Store, magazine: &Magazine, batch: &mut Batch) {
-        while let Some(page) = batch.pop(store) {
-            if !magazine.give(self.rounds(), page) {
-                batch.push(store, page);
-                break;
             }
         }
     }
@@ -488,12 +499,8 @@ impl Pool {
 
     /// Takes a free page from wherever there is one.
     pub(crate) fn take_free(&self, store: &impl Store) -> Option<u32> {
-        if let Some(mut batch) = self.depot.take(store) {
-            let page = batch.pop(store);
-            self.depot.give(store, batch);
-            return page;
-        }
-        store.magazines().iter().find_map(Magazine::take)
+        let take = |shelf: &Shelf| shelf.pages.pop(|page| Some(&store.slot(page)?.link));
+        store.shelves().iter().find_map(take)
     }
 
     /// As [`Self::take_free`], or from a ring whose task has ended.
@@ -502,58 +509,9 @@ impl Pool {
             if let Some(page) = self.take_free(store) {
                 return Some(page);
             }
-            let pages = self.pages(store, NONE, false);
-            let index = self.rings.take_page(store, &pages)?;
-            self.put(store, NONE, index);
+            let index = self.take_retired_page(store, 0)?;
+            self.put(store, 0, index);
         }
-    }
-
-    /// Empties the magazines into the depot.
-    pub(crate) fn flush(&self, store: &impl Store) {
-        for magazine in store.magazines() {
-            let mut batch = Batch::EMPTY;
-            for _ in 0..ROUNDS {
-                let Some(page) = magazine.take() else {
-                    break;
-                };
-                batch.push(store, page);
-            }
-            self.depot.give(store, batch);
-        }
-    }
-
-    // Rings.
-
-    /// Adds a ring to the free ones.
-    pub(crate) fn put_ring(&self, store: &impl Store, id: u32) {
-        self.rings.put(store, id);
-    }
-
-    /// Takes a free ring; where there is none, the one that retired first, whose pages become free.
-    pub(crate) fn take_ring(&self, store: &impl Store) -> Option<u32> {
-        self.rings.take(store, &self.pages(store, NONE, false))
-    }
-
-    /// Takes out all free rings, which are the caller's then; returns how many these are. Process
-    /// context.
-    pub(crate) fn hold_rings(&self, store: &impl Store) -> u32 {
-        self.rings.hold_free(store)
-    }
-
-    /// Whether a ring is one that [`Self::hold_rings`] has taken out, and that was not put back.
-    pub(crate) fn is_held(&self, store: &impl Store, id: u32) -> bool {
-        Rings::is_held(store, id)
-    }
-
-    /// Takes over a ring whose task has ended, after [`Ring::retire`].
-    pub(crate) fn retire(&self, store: &impl Store, id: u32) {
-        self.rings.retire(store, id);
-    }
-
-    /// Gives up all retired rings: their pages become free. Returns how many there were. Process
-    /// context.
-    pub(crate) fn drain_retired(&self, store: &impl Store) -> u32 {
-        self.rings.drain_all(store, &self.pages(store, NONE, false))
     }
 
     /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made

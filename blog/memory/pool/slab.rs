@@ -16,6 +16,9 @@
 //!   come meanwhile; then the page goes back onto the stack.
 //! - Who gives the last missing chunk back clears all bits in one exchange. If that succeeds, all
 //!   chunks are its own, and it makes them a whole page.
+//!
+//! Each shelf has a slab. A page is on the stack of one of them, [`Slot::shelf`], which need not be
+//! the one where it was split last: who splits it then goes on there.
 
 use core::sync::atomic::{
     AtomicU32,
@@ -43,36 +46,55 @@ const LISTED: u32 = 1 << 16;
 /// In [`Slot::chunks`]: free chunks.
 const FREE: u32 = LISTED - 1;
 
-/// Free chunks.
+/// Free chunks of a shelf.
 pub(crate) struct Slab {
+    /// Number of the shelf.
+    number: u32,
     pages: Stack,
-    /// Free chunks; a moment old.
+    /// Chunks that became free here, less those that were taken.
     free: AtomicU32,
-    /// Pages that are split; a moment old.
+    /// Pages that were split here, less those that became whole.
     split: AtomicU32,
 }
 
 impl Slab {
-    /// Makes an empty slab.
-    pub(crate) const fn new() -> Self {
+    /// Makes an empty slab, the one of this shelf.
+    pub(super) const fn new(number: u32) -> Self {
         Self {
+            number,
             pages: Stack::new(),
             free: AtomicU32::new(0),
             split: AtomicU32::new(0),
         }
     }
 
-    /// Free chunks; a moment old.
+    /// Free chunks; a moment old, and of use as the sum of all shelves, modulo 2^32.
     pub(crate) fn free(&self) -> u32 {
         self.free.load(Relaxed)
     }
 
-    /// Pages that are split; a moment old.
+    /// Makes this count what a shelf has of free chunks on average; the rest is counted by another
+    /// one.
+    pub(super) fn even_out(&self, other: &Self, average: u32) {
+        let more = self.free().wrapping_sub(average);
+        self.free.fetch_sub(more, Relaxed);
+        other.free.fetch_add(more, Relaxed);
+    }
+
+    /// Pages that are split, likewise.
     pub(crate) fn split(&self) -> u32 {
         self.split.load(Relaxed)
     }
 
+    /// Whether there may be a free chunk.
+    pub(super) fn has(&self) -> bool {
+        self.pages.top() != NONE
+    }
+
     fn list(&self, store: &impl Store, page: u32) {
+        if let Some(slot) = store.slot(page) {
+            slot.shelf.store(self.number, Relaxed);
+        }
         self.pages.push(|page| Some(&store.slot(page)?.split), page);
     }
 
@@ -129,8 +151,8 @@ impl Slab {
     }
 
     /// Splits a page, which is whole and the caller's; returns one of its chunks, which is the
-    /// caller's. The others are free.
-    pub(super) fn split_page(&self, store: &impl Store, page: u32) -> Option<Index> {
+    /// caller's, and the number of the shelf where the others are.
+    pub(super) fn split_page(&self, store: &impl Store, page: u32) -> Option<(Index, u32)> {
         let slot = store.slot(page)?;
         let chunks = store.sizes().chunks();
         if chunks == 0 {
@@ -139,7 +161,7 @@ impl Slab {
         slot.divide(store.sizes());
         self.split.fetch_add(1, Relaxed);
         self.add(store, slot, page, (1 << chunks) - 2);
-        Some(Index::chunk(page, 0))
+        Some((Index::chunk(page, 0), slot.shelf.load(Relaxed)))
     }
 
     /// Gives a chunk back, which is in no ring. Returns the page if it is whole now: then it is the

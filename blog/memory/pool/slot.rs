@@ -102,12 +102,12 @@ pub(crate) struct Slot {
     shape: AtomicU32,
     /// See `slab.rs`.
     pub(super) chunks: AtomicU32,
-    /// The next page of a batch.
+    /// The page below this one among the free ones.
     pub(super) link: AtomicU32,
-    /// The batch below this one in the depot.
-    pub(super) batch: AtomicU32,
     /// The page below this one among the split ones.
     pub(super) split: AtomicU32,
+    /// The shelf where it is, or was last, among the split ones.
+    pub(super) shelf: AtomicU32,
 }
 
 impl Slot {
@@ -126,8 +126,8 @@ impl Slot {
             shape: AtomicU32::new(0),
             chunks: AtomicU32::new(0),
             link: AtomicU32::new(NONE),
-            batch: AtomicU32::new(NONE),
             split: AtomicU32::new(NONE),
+            shelf: AtomicU32::new(0),
         }
     }
 

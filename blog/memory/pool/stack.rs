@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A lock-free stack of indices.
+//! Lock-free stacks of indices.
 //!
-//! Under the depot, the slab, the free rings and the free task tables. Needs nothing but `core`,
+//! Free pages, split ones, free rings and free task tables are in them. Needs nothing but `core`,
 //! and compiles on the host unchanged. Any context, NMI included.
 
 use core::sync::atomic::{
@@ -77,5 +77,57 @@ impl Stack {
     /// The top index, or [`NONE`]. It may be gone by now.
     pub(crate) fn top(&self) -> u32 {
         self.head.load(Relaxed) as u32
+    }
+}
+
+/// A stack that knows how many indices it has.
+pub(crate) struct List {
+    stack: Stack,
+    len: AtomicU32,
+}
+
+impl List {
+    /// Makes an empty one.
+    pub(crate) const fn new() -> Self {
+        Self {
+            stack: Stack::new(),
+            len: AtomicU32::new(0),
+        }
+    }
+
+    /// Number of indices; a moment old, and for a moment too high.
+    pub(crate) fn len(&self) -> u32 {
+        self.len.load(Relaxed)
+    }
+
+    /// As [`Stack::push`].
+    pub(crate) fn push<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
+        // Counted before it can be taken, so that the count never falls below zero.
+        self.len.fetch_add(1, Relaxed);
+        self.stack.push(next, index);
+    }
+
+    /// As [`Stack::pop`].
+    pub(crate) fn pop<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
+        let index = self.stack.pop(next)?;
+        self.len.fetch_sub(1, Relaxed);
+        Some(index)
+    }
+
+    /// Takes an index for the caller, and up to `more` for another list.
+    pub(crate) fn share<'a>(
+        &self,
+        next: impl Fn(u32) -> Option<&'a AtomicU32> + Copy,
+        to: &Self,
+        more: u32,
+    ) -> Option<u32> {
+        let index = self.pop(next)?;
+        for _ in 0..more {
+            let Some(index) = self.pop(next) else {
+                break;
+            };
+            to.push(next, index);
+        }
+        Some(index)
     }
 }

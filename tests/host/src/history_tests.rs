@@ -214,8 +214,8 @@ proptest! {
             rig.retire(ring, tried);
         }
         rig.pool.drain_retired(&*rig);
-        let lost: u64 = rig.pool.gone_lost().iter().sum();
-        prop_assert_eq!(rig.pool.gone_records() + lost, tried);
+        let lost: u64 = rig.pool.gone(&*rig).1.iter().sum();
+        prop_assert_eq!(rig.pool.gone(&*rig).0 + lost, tried);
         prop_assert_eq!(rig.count_pages(), pages);
     }
 }

@@ -2,7 +2,7 @@
 
 //! Properties of the pool: nothing is lost, nothing is handed out twice, the oldest goes first.
 
-use crate::pool::{Batch, Cell, Queue, Stack, Store};
+use crate::pool::{Cell, Queue, Stack, Store};
 use crate::rig::{page_info, set_cpu, Read, Rig, PAGE};
 use kernel::blog::ring::{Pages, Ring};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -113,7 +113,7 @@ fn the_ring_that_retired_first_gives_its_pages_first_and_its_oldest_first() {
         assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
     }
     assert_eq!((rings[1].pages(), rings[0].pages()), (0, 1));
-    assert_eq!(rig.pool.gone_records(), 300);
+    assert_eq!(rig.pool.gone(&*rig).0, 300);
     assert_eq!(rig.count_pages(), 6);
 }
 
@@ -135,7 +135,7 @@ fn rings_for_which_the_queue_has_no_room_come_last_and_are_not_lost() {
         [0, 1, 1, 1],
         "the first, though there are newer ones"
     );
-    assert_eq!(rig.pool.retired(), 3);
+    assert_eq!(rig.pool.retired(&*rig), 3);
     assert_eq!(rig.pool.drain_retired(&*rig), 3);
     assert_eq!(rig.count_pages(), 5);
 }
@@ -143,7 +143,7 @@ fn rings_for_which_the_queue_has_no_room_come_last_and_are_not_lost() {
 #[test]
 fn the_reserve_is_for_rings_that_have_no_page() {
     let rig = Rig::new(4, 3);
-    rig.pool.set_reserve(2);
+    rig.pool.set_reserve(&*rig, 2);
     let (a, b) = (rig.adopt(1).unwrap(), rig.adopt(2).unwrap());
     for n in 0..5000u64 {
         assert!(rig.log(a, n, 1, &n.to_ne_bytes()));
@@ -183,14 +183,11 @@ fn storms_of_tasks_lose_no_page_no_ring_and_no_record() {
     });
     rig.pool.drain_retired(&*rig);
     assert_eq!(rig.count_pages(), 16);
-    assert_eq!(rig.pool.retired(), 0);
+    assert_eq!(rig.pool.retired(&*rig), 0);
     assert_eq!(rig.pool.free(&*rig), 16);
-    let lost: u64 = rig.pool.gone_lost().iter().sum();
+    let lost: u64 = rig.pool.gone(&*rig).1.iter().sum();
     assert_eq!(lost, u64::from(failed.into_inner()));
-    assert_eq!(
-        rig.pool.gone_records() + lost,
-        u64::from(tried.into_inner())
-    );
+    assert_eq!(rig.pool.gone(&*rig).0 + lost, u64::from(tried.into_inner()));
 }
 
 /// Chunks of a page.
@@ -219,7 +216,7 @@ fn first_pages_are_chunks_and_sixteen_rings_share_a_page() {
     }
     let levels = rig.pool.levels(&*rig);
     assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
-    assert_eq!((levels.depot_hits, levels.chunk_hits), (1, 15));
+    assert_eq!((levels.page_hits, levels.chunk_hits), (1, 15));
     assert_eq!(rig.pool.free(&*rig), 7);
     // The next page of a ring is a whole one.
     for n in 0..40u64 {
@@ -289,88 +286,92 @@ fn ten_thousand_tasks_with_ten_records_each_fit_in_8_mib() {
 }
 
 #[test]
-fn a_magazine_is_filled_and_flushed_by_batches() {
-    // 256 pages, 4 CPUs: eight in a magazine.
-    let rig = Rig::with_chunks(256, 4, 4);
-    assert_eq!(rig.pool.rounds(), 8);
-    let all: Vec<_> = std::iter::from_fn(|| rig.pool.take_free(&*rig)).collect();
-    for pages in all.chunks(8) {
-        let mut batch = Batch::EMPTY;
-        pages.iter().for_each(|page| batch.push(&*rig, *page));
-        rig.pool.give(&*rig, batch);
-    }
+fn who_has_no_page_at_hand_gets_a_few_of_who_has_most_to_spare() {
+    // 64 pages on 4 shelves: 16 each, of which 2 are for rings that hold nothing.
+    let rig = Rig::with_chunks(64, 4, 4);
     let pages = rig.pool.pages(&*rig, 2, false);
     let page = PAGE as u32;
-    let held: Vec<_> = (0..9)
-        .map(|_| pages.take(page, page, page).unwrap())
-        .collect();
-    let levels = rig.pool.levels(&*rig);
-    assert_eq!((levels.depot_hits, levels.magazine_hits), (2, 7));
-    assert_eq!((levels.pages_magazines, levels.pages_depot), (7, 240));
-    for index in &held[..2] {
+    let take = |n| {
+        (0..n)
+            .map(|_| pages.take(page, page, page))
+            .collect::<Vec<_>>()
+    };
+    let levels = || {
+        let levels = rig.pool.levels(&*rig);
+        (levels.page_hits, levels.other_hits, levels.pages_free)
+    };
+    let mut held = take(14);
+    assert_eq!(levels(), (14, 0, 50));
+    // Half of the 14 that the next one can spare, beside the page itself.
+    held.extend(take(8));
+    assert_eq!(levels(), (21, 1, 42));
+    // Each keeps its reserve.
+    held.extend(take(64));
+    assert_eq!(rig.pool.free(&*rig), 8);
+    // Which goes to who has nothing, to the last page.
+    let first = || pages.take(0, page, page);
+    held.extend(std::iter::from_fn(|| first().map(Some)));
+    assert_eq!(rig.pool.free(&*rig), 0);
+    for index in held.into_iter().flatten() {
         // SAFETY: It was taken above.
-        unsafe { pages.put(*index) };
+        unsafe { pages.put(index) };
     }
-    // One has filled the magazine, the other has flushed it.
-    let levels = rig.pool.levels(&*rig);
-    assert_eq!((levels.pages_magazines, levels.pages_depot), (1, 248));
-    for index in &held[2..] {
-        // SAFETY: It was taken above.
-        unsafe { pages.put(*index) };
-    }
-    rig.pool.flush(&*rig);
-    assert_eq!(rig.pool.levels(&*rig).pages_depot, 256);
-    assert_eq!(rig.count_pages(), 256);
+    assert_eq!(rig.count_pages(), 64);
 }
 
 #[test]
-fn magazines_hold_no_more_than_an_eighth_and_nothing_of_a_small_budget() {
-    for (pages, cpus, rounds) in [
-        (4, 1, 0),
-        (8, 1, 1),
-        (256, 32, 1),
-        (2048, 32, 8),
-        (2048, 64, 4),
+fn chunks_of_a_page_that_another_cpu_has_split_before_are_used_up_first() {
+    let rig = Rig::with_chunks(2, 40, 2);
+    let take = |cpu| {
+        let pages = rig.pool.pages(&*rig, cpu, false);
+        pages.take(0, CHUNK, CHUNK).unwrap()
+    };
+    // CPU 1 splits a page, and CPU 0 makes it whole: it is CPU 0's then, but in CPU 1's slab.
+    let all: Vec<_> = (0..PARTS).map(|_| take(1)).collect();
+    for index in all {
+        // SAFETY: It was taken above.
+        unsafe { rig.pool.pages(&*rig, 0, false).put(index) };
+    }
+    assert_eq!(rig.pool.free(&*rig), 2);
+    for _ in 0..2 * PARTS {
+        take(0);
+        let levels = rig.pool.levels(&*rig);
+        assert!(
+            levels.chunks_free < PARTS as u32,
+            "a page is split while there are chunks"
+        );
+    }
+}
+
+#[test]
+fn the_rings_that_retired_first_go_first_on_whatever_shelf_they_are() {
+    for order in [
+        [0, 1, 0, 1, 0, 1, 0, 1],
+        [1, 1, 1, 1, 0, 0, 0, 0],
+        [0, 0, 1, 1, 1, 0, 0, 1],
     ] {
-        let rig = Rig::with_chunks(pages, 1, cpus);
-        assert_eq!(rig.pool.rounds(), rounds, "{pages} pages, {cpus} CPUs");
-        for cpu in 0..cpus as u32 {
-            let pages = rig.pool.pages(&*rig, cpu, false);
-            let page = PAGE as u32;
-            for _ in 0..3 {
-                if let Some(index) = pages.take(page, page, page) {
-                    // SAFETY: It was taken above.
-                    unsafe { pages.put(index) };
-                }
-            }
+        let rig = Rig::with_chunks(16, 8, 2);
+        let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
+        for ((ring, cpu), clock) in rings.iter().zip(order).zip(100u64..) {
+            assert!(rig.log(ring, 0, 1, &[0; 8]));
+            set_cpu(cpu);
+            rig.retire(ring, clock);
         }
-        assert!(rig.pool.levels(&*rig).pages_magazines as usize <= pages / 8);
-        assert_eq!(rig.count_pages(), pages);
+        for cpu in 0..8 {
+            set_cpu(cpu % 2);
+            assert_eq!(
+                rig.adopt(9).unwrap().id(),
+                rings[cpu as usize].id(),
+                "{order:?}"
+            );
+        }
     }
-}
-
-#[test]
-fn what_lies_in_other_magazines_is_found_by_those_who_have_nothing() {
-    let rig = Rig::with_chunks(16, 4, 2);
-    let page = PAGE as u32;
-    // All that isn't in CPU 1's magazine is taken.
-    let other = rig.pool.pages(&*rig, 1, false);
-    let index = other.take(0, page, page).unwrap();
-    let rest: Vec<_> = std::iter::from_fn(|| rig.pool.take_free(&*rig)).collect();
-    // SAFETY: It was taken above.
-    unsafe { other.put(index) };
-    assert_eq!(rig.pool.levels(&*rig).pages_magazines, 1);
-    let here = rig.pool.pages(&*rig, 0, false);
-    assert_eq!(here.take(16 * page, page, page), None, "it holds enough");
-    assert_eq!(here.take(0, page, page), Some(index));
-    assert_eq!(rig.pool.levels(&*rig).other_hits, 1);
-    drop(rest);
 }
 
 #[test]
 fn a_newcomer_is_served_although_others_hold_all() {
     let mut rig = Rig::with_chunks(64, 8, 1);
-    rig.pool.set_reserve(0);
+    rig.pool.set_reserve(&*rig, 0);
     let hog = rig.adopt(1).unwrap();
     fill(&rig, hog, 63 * PAGE as u32);
     while let Some(page) = rig.pool.take_free(&*rig) {
@@ -419,7 +420,7 @@ fn a_newcomer_is_served_although_others_hold_all() {
 #[test]
 fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
     let rig = Rig::with_chunks(64, 300, 1);
-    rig.pool.set_reserve(0);
+    rig.pool.set_reserve(&*rig, 0);
     let small: Vec<_> = (0..280).map(|pid| rig.adopt(pid).unwrap()).collect();
     let hog = rig.adopt(1000).unwrap();
     for ring in &small[..200] {
@@ -441,7 +442,7 @@ fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
 #[test]
 fn chunks_of_ended_tasks_become_a_page_for_who_needs_one() {
     let rig = Rig::with_chunks(4, 80, 0);
-    rig.pool.set_reserve(0);
+    rig.pool.set_reserve(&*rig, 0);
     let rings: Vec<_> = (0..4 * PARTS).map(|pid| rig.adopt(pid).unwrap()).collect();
     for ring in &rings {
         assert!(rig.log(ring, 0, 1, &[0; 8]));
@@ -515,9 +516,10 @@ fn all_levels_under_storms_lose_nothing_and_readers_see_whole_records() {
         reader.join().unwrap();
         assert!(copies.load(Relaxed) > 100);
     });
-    assert_eq!(rig.pool.fair(), 48 * PAGE as u32, "no ring is live");
+    // All but the reserve, of a page for each shelf.
+    assert_eq!(rig.pool.fair(&*rig), 44 * PAGE as u32, "no ring is live");
     rig.pool.drain_retired(&*rig);
-    assert_eq!(rig.pool.rings_free(), 64);
+    assert_eq!(rig.pool.rings_free(&*rig), 64);
     assert_eq!(rig.count_pages(), 48);
     let levels = rig.pool.levels(&*rig);
     assert_eq!((levels.chunks_free, levels.pages_split), (0, 0));

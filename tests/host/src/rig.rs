@@ -3,7 +3,7 @@
 //! A component in plain memory: pages, rings and a pool, as `blog/` has them in the kernel, and a
 //! reader that collects what a snapshot would.
 
-use crate::pool::{Batch, Cell, Index, Magazine, Pool, Sizes, Slot, Store};
+use crate::pool::{Cell, Index, Pool, Shelf, Sizes, Slot, Store};
 use core::{
     ptr,
     sync::atomic::{
@@ -40,7 +40,7 @@ struct PageMem(UnsafeCell<[u8; PAGE]>);
 pub struct Rig {
     pages: Vec<PageMem>,
     slots: Vec<Slot>,
-    magazines: Vec<Magazine>,
+    shelves: Vec<Shelf>,
     empty: Box<UnsafeCell<PageHeader>>,
     ring_links: Vec<AtomicU32>,
     cells: Vec<Cell>,
@@ -100,7 +100,7 @@ impl Rig {
         Self::with_sizes(pages, rings, sizes, 0)
     }
 
-    /// A component with chunks and magazines, as in the kernel. All levels do what they do there,
+    /// A component with chunks and shelves, as in the kernel. All levels do what they do there,
     /// with the same reserves.
     pub fn with_chunks(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
         let sizes = Sizes {
@@ -117,15 +117,16 @@ impl Rig {
     pub(crate) fn with_sizes(pages: usize, rings: usize, sizes: Sizes, cpus: usize) -> Box<Self> {
         assert!(sizes.page as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
-        let cells = (rings * 2).next_power_of_two() as u32;
+        let shelves = cpus.max(1) as u32;
+        let cells = (rings as u32 * 2 / shelves).max(2).next_power_of_two();
         let rig = Box::new(Rig {
             pages: (0..pages)
                 .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
                 .collect(),
             slots: (0..pages).map(|_| Slot::new()).collect(),
-            magazines: (0..cpus).map(|_| Magazine::new()).collect(),
+            shelves: (0..shelves).map(Shelf::new).collect(),
             ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
-            cells: (0..cells).map(Cell::new).collect(),
+            cells: (0..cells * shelves).map(|i| Cell::new(i % cells)).collect(),
             rings: (0..rings as u32)
                 // SAFETY: The rig keeps the header.
                 .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
@@ -152,7 +153,7 @@ impl Rig {
 
     /// Takes a ring for a task.
     pub fn adopt(&self, pid: i32) -> Option<&Ring> {
-        let ring = self.ring(self.pool.take_ring(self)?)?;
+        let ring = self.ring(self.pool.take_ring(self, cpu())?)?;
         // SAFETY: The ring was free and is ours now.
         unsafe {
             ring.adopt(&Owner {
@@ -168,7 +169,7 @@ impl Rig {
     pub fn retire(&self, ring: &Ring, clock: u64) {
         // SAFETY: The tests don't write into a ring after they have retired it.
         unsafe { ring.retire(*b"gone\0\0\0\0\0\0\0\0\0\0\0\0", clock) };
-        self.pool.retire(self, ring.id());
+        self.pool.retire(self, cpu(), ring.id());
     }
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
@@ -335,13 +336,11 @@ impl Rig {
 
     /// Pages that the pool has free, chunks included. Only at rest.
     pub fn count_free(&self) -> usize {
-        let mut free = Batch::EMPTY;
-        while let Some(page) = self.pool.take_free(self) {
-            free.push(self, page);
+        let free: Vec<_> = std::iter::from_fn(|| self.pool.take_free(self)).collect();
+        for page in &free {
+            self.pool.give_page(self, *page);
         }
-        let n = free.len() as usize;
-        self.pool.give(self, free);
-        n
+        free.len()
     }
 
     /// Sum of all pages that some list or ring has. Only at rest.
@@ -374,7 +373,6 @@ impl Rig {
             stride,
             reserved: 0,
         };
-        let (records, lost) = self.pool.gone();
         Shown {
             memory: dump::Memory {
                 magic: dump::MEMORY_MAGIC,
@@ -385,8 +383,9 @@ impl Rig {
                 chunk_size: self.sizes.chunk,
                 chunks: self.sizes.chunks(),
                 reserved: 0,
-                gone_records: ptr::from_ref(records) as u64,
-                gone_lost: ptr::from_ref(lost) as u64,
+                gone: ptr::from_ref(&self.shelves[0].gone) as u64,
+                gone_count: self.shelves.len() as u32,
+                gone_stride: size_of::<Shelf>() as u32,
             },
             _chunks: chunks,
         }
@@ -479,8 +478,8 @@ impl Store for Rig {
     fn slot(&self, page: u32) -> Option<&Slot> {
         self.slots.get(page as usize)
     }
-    fn magazines(&self) -> &[Magazine] {
-        &self.magazines
+    fn shelves(&self) -> &[Shelf] {
+        &self.shelves
     }
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
         self.ring_links.get(id as usize)

@@ -111,7 +111,7 @@ fn a_ring_without_any_page_counts_what_it_loses() {
         "the loss is told before the next record"
     );
     assert_eq!(read.records.len(), 1);
-    assert_eq!(rig.pool.gone_records(), 1);
+    assert_eq!(rig.pool.gone(&*rig).0, 1);
 }
 
 /// A renamed thread, one that has executed a program of the same name, another task with the same
@@ -319,7 +319,7 @@ fn a_ring_that_goes_to_another_task_starts_anew() {
     assert!(rig.read(id).records.is_empty());
     assert!(rig.log(b, 1, 1, &payload(1, 0)));
     assert_eq!(rig.read(id).records.len(), 1);
-    assert_eq!(rig.pool.gone_records(), 7);
+    assert_eq!(rig.pool.gone(&*rig).0, 7);
     assert_eq!(rig.count_pages(), 4);
 }
 

@@ -20,6 +20,12 @@ set_file() {
 	echo "$1" 2>/tmp/error > "$2" || die "$1 > $2: $(cat /tmp/error)"
 }
 
+# levels: how often rings got memory from which level, of all components that are there
+levels() {
+	cat "$BLOG"/torture*/stats |
+		awk '/^from_/ { n[$1] += $2 } END { for (key in n) printf " %s %d", key, n[key] }'
+}
+
 # get KEY FILE: prints the value of a line "KEY VALUE"
 get() {
 	while read -r key value; do

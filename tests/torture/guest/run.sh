@@ -21,4 +21,5 @@ verdict
 for file in reads samples flips breaks; do
 	[ ! -e /out/$file ] || say "$file: $(cat /out/$file)"
 done
+say "levels:$(levels)"
 rmmod blog_torture || die "rmmod blog_torture"

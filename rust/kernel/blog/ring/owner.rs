@@ -261,6 +261,11 @@ impl Ring {
         });
     }
 
+    /// When the task of a retired ring ended, by its clock.
+    pub fn ended(&self) -> u64 {
+        self.cursor.last.load(Relaxed)
+    }
+
     /// Makes a retired ring that has no pages left a free one. Returns the number of records that
     /// it had taken and its loss counts, for which the caller must account.
     ///

@@ -44,7 +44,7 @@ use super::file::{
 use core::mem::size_of;
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -488,7 +488,7 @@ const NO_TASK: TaskLayout = TaskLayout {
 
 /// A component.
 ///
-/// Losses that belong to no ring are the sum of `lost` here and of [`Memory::gone_lost`].
+/// Losses that belong to no ring are the sum of `lost` here and of what is at [`Memory::gone`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Component {
@@ -557,10 +557,13 @@ pub struct Memory {
     pub chunks: u32,
     /// 0.
     pub reserved: u32,
-    /// Address of a `u64`: records of rings that were given to another task.
-    pub gone_records: u64,
-    /// Address of `[u64; 8]`: losses of these, by `record::Lost`.
-    pub gone_lost: u64,
+    /// Address of counts: a `u64`, records of rings that were given to another task, and
+    /// `[u64; 8]`, losses of these, by `record::Lost`. To be summed up over all that there are.
+    pub gone: u64,
+    /// How many of these counts there are.
+    pub gone_count: u32,
+    /// Bytes from one to the next.
+    pub gone_stride: u32,
 }
 
 impl Memory {
@@ -574,8 +577,9 @@ impl Memory {
         chunk_size: 0,
         chunks: 0,
         reserved: 0,
-        gone_records: 0,
-        gone_lost: 0,
+        gone: 0,
+        gone_count: 0,
+        gone_stride: 0,
     };
 }
 

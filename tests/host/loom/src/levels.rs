@@ -54,7 +54,11 @@ impl Shared {
 
     /// Takes a chunk, or with `whole` a page, and uses all of it.
     fn take(&self, whole: bool) -> Option<Index> {
-        let pages = self.pool.pages(&**self, 0, false);
+        self.take_on(0, whole)
+    }
+
+    fn take_on(&self, cpu: u32, whole: bool) -> Option<Index> {
+        let pages = self.pool.pages(&**self, cpu, false);
         let size = if whole { self.sizes().page } else { 1 };
         let index = Index(pages.take(u32::from(whole), size, self.sizes().page)?);
         self.parts(index, |part| self.things.hold(part));
@@ -70,9 +74,13 @@ impl Shared {
     }
 
     fn put(&self, index: Index) {
+        self.put_on(0, index);
+    }
+
+    fn put_on(&self, cpu: u32, index: Index) {
         self.parts(index, |part| self.things.leave(part));
         // SAFETY: The models put back what they took.
-        unsafe { self.pool.pages(&**self, 0, false).put(index.0) };
+        unsafe { self.pool.pages(&**self, cpu, false).put(index.0) };
     }
 
     fn parts(&self, index: Index, f: impl FnMut(u32)) {
@@ -85,19 +93,18 @@ impl Shared {
     }
 }
 
-/// One magazine, which two use: it is filled from the depot, and flushed into it.
+/// Two shelves: one takes its pages while the other one, which has none, takes some of them.
 #[test]
-fn a_magazine_is_filled_while_it_is_flushed() {
+fn pages_go_from_shelf_to_shelf() {
     model(ATOMICS, || {
         let sizes = Sizes { chunk: 0, ..TINY };
-        let shared = Shared::new(Rig::with_sizes(3, 1, sizes, 1), 3);
-        // As if there were enough pages for magazines of one.
-        shared.pool.set_pages(&**shared, 8);
-        shared.pool.set_reserve(0);
+        // The first two are on the first shelf, and nothing is kept.
+        let shared = Shared::new(Rig::with_sizes(2, 1, sizes, 2), 2);
         let other = shared.clone();
         let other = thread::spawn(move || {
-            if let Some(page) = other.take(true) {
-                other.put(page);
+            if let Some(page) = other.take_on(1, true) {
+                other.touch(page);
+                other.put_on(1, page);
             }
         });
         let held = [(); 2].map(|()| shared.take(true));
@@ -107,7 +114,7 @@ fn a_magazine_is_filled_while_it_is_flushed() {
         other.join().unwrap();
         assert_eq!(
             shared.count_pages(),
-            3,
+            2,
             "a page was lost, or is there twice"
         );
     });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Models of stack, queue and magazine: who takes an index has it alone, and sees what was done to
-//! what it names.
+//! Models of stack, queue and hint: who takes an index has it alone, and sees what was done to what
+//! it names.
 
 use crate::model;
-use crate::pool::{Cell, Magazine, Queue, Stack};
+use crate::pool::{Cell, Hint, List, Queue, Stack};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
@@ -180,26 +180,27 @@ fn queue_keeps_the_order_of_each_pusher() {
     });
 }
 
+/// A shelf gets something, while another one's owner finds that it has nothing: nothing is hidden.
 #[test]
-fn magazine_hands_each_page_to_one_taker() {
+fn a_hint_is_clear_only_where_there_is_nothing() {
     model(ATOMICS, || {
-        let shared = Arc::new((Magazine::new(), Things::new(2)));
-        assert!(shared.0.give(2, 0) && shared.0.give(2, 1) && !shared.0.give(2, 2));
-        let turn = |shared: &(Magazine, Things)| {
-            let (magazine, things) = shared;
-            let page = magazine.take()?;
-            things.hold(page);
-            things.leave(page);
-            // Full, for who has not seen yet that a place is free.
-            (!magazine.give(2, page)).then_some(page)
-        };
+        let shared = Arc::new((Hint::new(), List::new(), Things::new(1)));
+        shared.0.set(1);
         let other = shared.clone();
-        let other = thread::spawn(move || turn(&other));
-        let here = turn(&shared);
-        let there = other.join().unwrap();
-        let mut left: Vec<_> = std::iter::from_fn(|| shared.0.take()).collect();
-        left.extend(here.into_iter().chain(there));
-        left.sort_unstable();
-        assert_eq!(left, [0, 1], "lost");
+        let other = thread::spawn(move || {
+            let (hint, list, things) = &*other;
+            list.push(things.link(), 0);
+            hint.set(1);
+        });
+        let (hint, list, things) = &*shared;
+        let found = list.pop(things.link());
+        if found.is_none() {
+            hint.clear(1, || list.len() != 0);
+        }
+        other.join().unwrap();
+        assert!(
+            found.is_some() || hint.others(0).eq([1]),
+            "there is something that nobody finds"
+        );
     });
 }

@@ -348,7 +348,7 @@ fn two_thieves_get_two_pages() {
             );
         }
         rig.pool.drain_retired(&**rig);
-        assert_eq!(rig.pool.retired(), 0);
+        assert_eq!(rig.pool.retired(&**rig), 0);
     });
 }
 
@@ -367,7 +367,7 @@ fn a_new_task_gets_the_ring_of_one_that_ends_as_new() {
             assert!(rig.log(ring, 0, 2, &[2, 0, 0, 0, 0, 0, 0, 0]));
             let read = rig.read(0);
             assert_eq!((read.records.len(), read.first), (1, 0));
-            assert_eq!(rig.pool.gone_records(), 1);
+            assert_eq!(rig.pool.gone(&**rig).0, 1);
         }
         other.join().unwrap();
         assert_eq!(rig.count_pages(), 1);

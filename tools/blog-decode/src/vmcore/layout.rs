@@ -8,6 +8,7 @@
 
 use super::memory::{
     counters,
+    word,
     Fault,
     Fields,
     Memory as Mem, //
@@ -47,6 +48,9 @@ const MAX_STRUCT: u32 = 1 << 16;
 const MAX_VALUES: u64 = 1 << 24;
 /// The most values that are believed to be allocated together.
 const MAX_CHUNK: u32 = 1 << 14;
+
+/// The most counts that a component is believed to keep apart.
+const MAX_COUNTS: u32 = 1 << 10;
 
 /// Reads the start of a structure of `N` bytes in this version, of which the dump's kernel may
 /// have had fewer, or more.
@@ -199,27 +203,46 @@ pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<Memory>, Fau
         chunk_size: f.u32(),
         chunks: f.u32(),
         reserved: f.u32(),
-        gone_records: f.u64(),
-        gone_lost: f.u64(),
+        gone: f.u64(),
+        gone_count: f.u32(),
+        gone_stride: f.u32(),
     };
     let parts = u64::from(m.chunks) * u64::from(m.chunk_size);
     let sound = m.magic == MEMORY_MAGIC
         && (256..=MAX_STRUCT).contains(&m.page_size)
         && m.page_size.is_power_of_two()
         && parts <= u64::from(m.page_size)
-        && (m.chunks == 0 || m.chunk_size >= 64 && m.chunk_size % 8 == 0);
+        && (m.chunks == 0 || m.chunk_size >= 64 && m.chunk_size % 8 == 0)
+        && m.gone_count <= MAX_COUNTS
+        && m.gone_stride <= MAX_STRUCT;
     Ok(sound.then_some(m))
 }
 
-/// Losses that belong to no ring of a component, as far as they can be read.
-pub(super) fn loose_lost(mem: &impl Mem, addrs: [u64; 2]) -> Result<[u64; 8], Fault> {
-    let mut all = [0u64; 8];
-    for addr in addrs.into_iter().filter(|addr| *addr != 0) {
+/// Records and losses that belong to no ring of a component: `lost` is the address of some of the
+/// latter.
+pub(super) fn loose(
+    mem: &impl Mem,
+    lost: u64,
+    memory: Option<&Memory>,
+) -> Result<(u64, [u64; 8]), Fault> {
+    let (mut records, mut all) = (0u64, [0u64; 8]);
+    let mut add = |addr| -> Result<(), Fault> {
         for (to, n) in all.iter_mut().zip(counters(mem, addr)?) {
             *to = to.wrapping_add(n);
         }
+        Ok(())
+    };
+    if lost != 0 {
+        add(lost)?;
     }
-    Ok(all)
+    if let Some(memory) = memory {
+        for n in 0..u64::from(memory.gone_count) {
+            let addr = (memory.gone).wrapping_add(n * u64::from(memory.gone_stride));
+            records = records.wrapping_add(word(mem, addr)?);
+            add(addr.wrapping_add(8))?;
+        }
+    }
+    Ok((records, all))
 }
 
 /// Takes an image's entry apart; `None`: it makes no sense.

@@ -261,17 +261,12 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                 }
             },
         };
-        let gone = layout.map_or(0, |l| l.gone_lost);
-        match layout::loose_lost(memory, [c.lost, gone]) {
-            Ok(lost) => section.lost = lost,
-            Err(e) => problems.grave(&place, "its losses can't be read", || e.to_string()),
+        match layout::loose(memory, c.lost, layout.as_ref()) {
+            Ok((records, lost)) => (section.gone_records, section.lost) = (records, lost),
+            Err(e) => problems.grave(&place, "its counts can't be read", || e.to_string()),
         }
         let mut rings = Vec::new();
         if let Some(layout) = &layout {
-            match memory::word(memory, layout.gone_records) {
-                Ok(records) => section.gone_records = records,
-                Err(e) => problems.grave(&place, "its counts can't be read", || e.to_string()),
-            }
             if rings::layouts_fit(root) {
                 let of = (slot, layout);
                 rings = rings::find(memory, root, of, tasks, &self.walks, &place, problems);

@@ -447,8 +447,9 @@ impl Kernel {
             chunk_size: 512,
             chunks: 8,
             reserved: 0,
-            gone_records: counters,
-            gone_lost: counters + 64,
+            gone: counters,
+            gone_count: 2,
+            gone_stride: 128,
         });
         let component = self.write(&Component {
             magic: COMPONENT_MAGIC,

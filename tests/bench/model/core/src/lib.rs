@@ -232,6 +232,11 @@ pub mod sync {
                         self.0.fetch_sub(n, order)
                     }
 
+                    pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
+                        self.change();
+                        self.0.fetch_and(bits, order)
+                    }
+
                     pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
                         self.change();
                         self.0.fetch_or(bits, order)

@@ -212,6 +212,12 @@ pub mod sync {
                         assert_eq!(self.inward(0), 0);
                         self.object().value.fetch_or(bits as u64, order) as $value
                     }
+
+                    /// As [`Self::fetch_or`].
+                    pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
+                        assert_eq!(self.inward(0), 0);
+                        self.object().value.fetch_and(bits as u64, order) as $value
+                    }
                 }
             };
         }

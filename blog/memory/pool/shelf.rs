@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A shelf: what a CPU has at hand, and what it counts.
+//!
+//! Nothing depends on who runs where: any CPU may use any shelf, a task may be moved in the middle,
+//! and an NMI may come. But as long as each finds on its own shelf what it needs, no cache line
+//! moves between CPUs. Needs nothing but `core`, and compiles on the host unchanged. Any context,
+//! NMI included.
+
+use core::sync::atomic::{
+    AtomicU32,
+    AtomicU64,
+    Ordering::Relaxed, //
+};
+use kernel::blog::wire::record::LOST_CAUSES;
+
+use super::{
+    retired::Retired,
+    slab::Slab,
+    stack::List, //
+};
+
+/// What went with rings that were given to another task.
+///
+/// Crash tools read it: see `rust/kernel/blog/wire/dump.rs`.
+#[repr(C)]
+pub(crate) struct Gone {
+    records: AtomicU64,
+    lost: [AtomicU64; LOST_CAUSES],
+}
+
+impl Gone {
+    /// Counts what a ring had.
+    pub(super) fn add(&self, records: u64, lost: [u64; LOST_CAUSES]) {
+        self.records.fetch_add(records, Relaxed);
+        for (gone, lost) in self.lost.iter().zip(lost).filter(|(_, lost)| *lost != 0) {
+            gone.fetch_add(lost, Relaxed);
+        }
+    }
+
+    /// Records, and losses by cause.
+    pub(super) fn get(&self) -> (u64, [u64; LOST_CAUSES]) {
+        (
+            self.records.load(Relaxed),
+            self.lost.each_ref().map(|n| n.load(Relaxed)),
+        )
+    }
+}
+
+/// How often rings got something here.
+pub(super) struct Hits {
+    /// A chunk of a page that was split.
+    pub(super) chunk: AtomicU64,
+    /// A free page.
+    pub(super) page: AtomicU64,
+    /// A free page of another shelf.
+    pub(super) other: AtomicU64,
+    /// A page or chunk of a task that has ended.
+    pub(super) retired: AtomicU64,
+    /// A page or chunk of a live ring.
+    pub(super) stolen: AtomicU64,
+    /// Nothing.
+    pub(super) dry: AtomicU64,
+}
+
+/// What a CPU has at hand.
+#[repr(C, align(64))]
+pub(crate) struct Shelf {
+    /// Free pages.
+    pub(super) pages: List,
+    /// Free chunks.
+    pub(super) slab: Slab,
+    /// The shelf that has what is left of the page that was split here last.
+    pub(super) lender: AtomicU32,
+    /// Free rings.
+    pub(super) rings: List,
+    /// Rings whose task has ended.
+    pub(super) retired: Retired,
+    /// The shelf whose retired rings are used up for this CPU, and for how many times more.
+    pub(super) source: AtomicU32,
+    pub(super) times: AtomicU32,
+    /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,
+    /// modulo 2^32.
+    pub(super) live: AtomicU32,
+    /// The ring to look at first, for one that holds more than its share.
+    pub(super) cursor: AtomicU32,
+    /// Rings that were taken or wanted here, in all.
+    pub(super) taken: AtomicU64,
+    pub(super) hits: Hits,
+    pub(crate) gone: Gone,
+}
+
+impl Shelf {
+    /// Makes an empty shelf, the `n`th one.
+    pub(crate) const fn new(n: u32) -> Self {
+        Self {
+            pages: List::new(),
+            slab: Slab::new(n),
+            lender: AtomicU32::new(n),
+            rings: List::new(),
+            retired: Retired::new(),
+            source: AtomicU32::new(n),
+            times: AtomicU32::new(0),
+            live: AtomicU32::new(0),
+            // Not all begin to look at the same place.
+            cursor: AtomicU32::new(n * 8),
+            taken: AtomicU64::new(0),
+            hits: Hits {
+                chunk: AtomicU64::new(0),
+                page: AtomicU64::new(0),
+                other: AtomicU64::new(0),
+                retired: AtomicU64::new(0),
+                stolen: AtomicU64::new(0),
+                dry: AtomicU64::new(0),
+            },
+            gone: Gone {
+                records: AtomicU64::new(0),
+                lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            },
+        }
+    }
+}
