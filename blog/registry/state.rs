@@ -19,8 +19,8 @@
 //! - memory is dropped only with the state, or by `clear` while the component is off; in both cases
 //!   no task has a ring in it any more, and [`glue::quiesce`] has waited since: for the log calls
 //!   that began before, also those to other components, which walk through all rings of a task;
-//! - the task hook, which needs no component that is on, looks states and memories up under the
-//!   lock of the task tables, under which they are made unknown.
+//! - the task hook, which needs no component that is on, looks states and memories up with
+//!   interrupts off, so [`glue::quiesce`] has waited for it, too.
 //!
 //! # Locks
 //!
@@ -368,11 +368,11 @@ impl State {
         self.max_bytes.load(Relaxed)
     }
 
-    /// The memory, for log calls and, under the lock of the task tables, the task hook.
+    /// The memory, for log calls and, with interrupts off, the task hook.
     ///
     /// # Safety
     ///
-    /// The caller is a log call to this component, or holds that lock for as long as it uses the
+    /// The caller is a log call to this component, or has interrupts off for as long as it uses the
     /// result.
     pub(crate) unsafe fn live_memory(&self) -> Option<&Memory> {
         // ORDERING: Acquire pairs with the store in `put_in`: the memory is initialised.
@@ -754,10 +754,7 @@ impl State {
             let switch = unsafe { raw.switch() };
             switch.percpu.store(ptr::null_mut(), Relaxed);
         }
-        {
-            let _guard = glue::lock_tls();
-            self.memory.store(ptr::null_mut(), Relaxed);
-        }
+        self.memory.store(ptr::null_mut(), Relaxed);
         // They are of rings that are gone.
         inner.marks.clear();
         inner.cleared = Loose::default();

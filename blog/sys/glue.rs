@@ -87,8 +87,9 @@ unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
     safe fn blog_cpu_online() -> bool;
-    safe fn blog_tls_lock() -> c_ulong;
-    fn blog_tls_unlock(flags: c_ulong);
+    safe fn blog_tls_lock(group: u32) -> c_ulong;
+    fn blog_tls_unlock(group: u32, flags: c_ulong);
+    safe fn blog_tls_sync();
 
     // tsc.c
     fn blog_tsc_quality(khz: *mut u32) -> u32;
@@ -207,25 +208,33 @@ pub(crate) fn current() -> *mut bindings::task_struct {
     blog_current().cast()
 }
 
-/// Holds the lock of the task tables: interrupts are off until it is dropped.
+/// Holds the lock of a group of task tables: interrupts are off until it is dropped.
 pub(crate) struct TlsGuard {
+    group: u32,
     flags: c_ulong,
     _not_send: kernel::types::NotThreadSafe,
 }
 
-/// Takes the lock of the task tables. Any context but NMI, and not from a log call.
-pub(crate) fn lock_tls() -> TlsGuard {
+/// Takes the lock of a group of task tables, which others may have, too: the caller holds none. Any
+/// context but NMI, and not from a log call.
+pub(crate) fn lock_tls(group: u32) -> TlsGuard {
     TlsGuard {
-        flags: blog_tls_lock(),
+        group,
+        flags: blog_tls_lock(group),
         _not_send: kernel::types::NotThreadSafe,
     }
 }
 
 impl Drop for TlsGuard {
     fn drop(&mut self) {
-        // SAFETY: The guard is there, so the lock is held, with these flags.
-        unsafe { blog_tls_unlock(self.flags) };
+        // SAFETY: The guard is there, so that group's lock is held, with these flags.
+        unsafe { blog_tls_unlock(self.group, self.flags) };
     }
+}
+
+/// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
+pub(crate) fn sync_tls() {
+    blog_tls_sync();
 }
 
 /// Switches a static key. Process context.

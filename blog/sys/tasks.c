@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks: which one runs where, for log calls, and the lock of their tables.
+ * Tasks: which one runs where, for log calls, and the locks of their tables.
  *
  * What a log call may reach is not traced, as its tracer may log.
  */
 
+#include <linux/array_size.h>
 #include <linux/cpumask.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -38,18 +39,36 @@ notrace bool blog_cpu_online(void)
 	return cpu_online(raw_smp_processor_id());
 }
 
-/* Who owns which task table: see write/tables.rs. */
-static DEFINE_RAW_SPINLOCK(blog_tls_spinlock);
+/* Who owns which task table: see write/tables.rs. Tables of a group share one. */
+static struct {
+	raw_spinlock_t lock;
+} ____cacheline_aligned_in_smp blog_tls_locks[] = {
+	[0 ... 63] = {
+		.lock = __RAW_SPIN_LOCK_UNLOCKED(blog_tls_locks.lock),
+	},
+};
 
-unsigned long blog_tls_lock(void)
+static raw_spinlock_t *blog_tls_lock_of(u32 group)
+{
+	return &blog_tls_locks[group % ARRAY_SIZE(blog_tls_locks)].lock;
+}
+
+unsigned long blog_tls_lock(u32 group)
 {
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&blog_tls_spinlock, flags);
+	raw_spin_lock_irqsave(blog_tls_lock_of(group), flags);
 	return flags;
 }
 
-void blog_tls_unlock(unsigned long flags)
+void blog_tls_unlock(u32 group, unsigned long flags)
 {
-	raw_spin_unlock_irqrestore(&blog_tls_spinlock, flags);
+	raw_spin_unlock_irqrestore(blog_tls_lock_of(group), flags);
+}
+
+/* Waits until whoever holds any of these now has given it up. */
+void blog_tls_sync(void)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(blog_tls_locks); i++)
+		blog_tls_unlock(i, blog_tls_lock(i));
 }

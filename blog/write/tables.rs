@@ -2,14 +2,15 @@
 
 //! Tasks: the tables that `task_struct::blog_tls` points to, and what happens when a task ends.
 //!
-//! A task gets its table with its first record, out of a stock that the worker fills up: a log call
-//! can't allocate. When the task is freed, the hook in `free_task()` hands its rings to their
-//! components' pools as retired ones, with the task's name and the time, and the table goes back
-//! to the stock.
+//! A task gets its table with its first record, out of its CPU's stock, which the worker fills up:
+//! a log call can't allocate. When the task is freed, the hook in `free_task()` hands its rings to
+//! their components' pools as retired ones, with the task's name and the time, and the table goes
+//! back to the stock.
 //!
 //! [`get`] is for log calls: lock-free, any context. Everything else is not, and uses the lock of
-//! the task tables ([`glue::lock_tls`]): while it is held, a table that has a task keeps it, and
-//! the task is valid.
+//! the table ([`lock`]): while it is held, a table that has a task keeps it, and the task
+//! is valid. What a ring's component is, is valid as long as interrupts are off, as they are then:
+//! who takes that away has waited by [`glue::quiesce`] before it is freed.
 
 use core::{
     ptr,
@@ -43,6 +44,7 @@ use kernel::{
             file, //
         }, //
     },
+    cpu::nr_cpu_ids,
     prelude::*, //
 };
 
@@ -54,7 +56,11 @@ use crate::{
             Charge,
             FLAGS, //
         },
-        pool::stack::Stack, //
+        pool::{
+            stack::List,
+            Hint,
+            MOST_SHELVES, //
+        }, //
     },
     registry::state::State,
     sys::{
@@ -70,6 +76,8 @@ const CHUNK: usize = 170;
 const CHUNKS: usize = 390;
 /// The stock that there is from the start, and that the worker keeps up at least.
 const STOCK: u32 = 512;
+/// So many tables next to each other go to one CPU; their locks are one.
+const NEIGHBOURS: u32 = 8;
 /// Tables take at most this part of `blog.max_kb`; but there may be [`LEAST`] of them.
 const PART: u32 = 8;
 /// See [`PART`].
@@ -78,32 +86,42 @@ const LEAST: u32 = 2048;
 /// What the tables are charged to: they have no limit but that for all.
 static BUDGET: Budget = Budget::new(usize::MAX);
 
+/// Tables that a CPU has at hand.
+#[repr(align(64))]
+struct Stock {
+    free: List,
+    /// Tables taken or wanted, in all.
+    taken: AtomicU32,
+}
+
 /// All tables.
 ///
 /// # Invariants
 ///
 /// - `chunks[i]` is null, or points to [`CHUNK`] tables that stay until BLog is unloaded.
-/// - A table without a task is in `free`, or somebody holds its index. It has no rings.
+/// - A table without a task is in a stock, or somebody holds its index. It has no rings.
 struct Slab {
     chunks: [AtomicPtr<Tls>; CHUNKS],
-    free: Stack,
-    /// Tables in `free`; may be too high for a moment.
-    stock: AtomicU32,
-    /// Tables taken or wanted, in all.
-    taken: AtomicU32,
-    /// The same when the worker last came.
+    stocks: [Stock; MOST_SHELVES],
+    /// Which of these have tables.
+    has: Hint,
+    /// Tables taken when the worker last came.
     seen: AtomicU32,
 }
 
 static SLAB: Slab = Slab {
     chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
-    free: Stack::new(),
-    stock: AtomicU32::new(0),
-    taken: AtomicU32::new(0),
+    stocks: [const {
+        Stock {
+            free: List::new(),
+            taken: AtomicU32::new(0),
+        }
+    }; MOST_SHELVES],
+    has: Hint::new(),
     seen: AtomicU32::new(0),
 };
 
-/// Components by slot, for the task hook; changed under the lock of the task tables.
+/// Components by slot, for the task hook.
 static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
 
@@ -141,16 +159,31 @@ impl Slab {
     }
 
     fn take(&self) -> Option<&'static Tls> {
-        self.taken.fetch_add(1, Relaxed);
-        let index = self.free.pop(|index| Some(self.table(index)?.link()))?;
-        self.stock.fetch_sub(1, Relaxed);
+        let (_, cpu) = glue::here();
+        let n = cpu as usize % MOST_SHELVES;
+        self.stocks[n].taken.fetch_add(1, Relaxed);
+        let link = |index| Some(self.table(index)?.link());
+        let index = self.has.take(n, |n| &self.stocks[n].free, link)?;
         self.table(index)
     }
 
-    fn put(&self, table: &Tls) {
-        self.stock.fetch_add(1, Relaxed);
-        self.free
-            .push(|index| Some(self.table(index)?.link()), table.index());
+    /// Puts a table into a CPU's stock.
+    fn put(&self, cpu: u32, table: &Tls) {
+        let n = cpu as usize % MOST_SHELVES;
+        let link = |index| Some(self.table(index)?.link());
+        self.stocks[n].free.push(link, table.index());
+        self.has.set(n);
+    }
+
+    /// Tables in stock; a moment old.
+    fn free(&self) -> u32 {
+        self.stocks.iter().map(|stock| stock.free.len()).sum()
+    }
+
+    /// Tables taken or wanted, in all.
+    fn taken(&self) -> u32 {
+        let taken = self.stocks.iter().map(|stock| stock.taken.load(Relaxed));
+        taken.fold(0, u32::wrapping_add)
     }
 
     /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
@@ -178,7 +211,7 @@ impl Slab {
         slot.store(chunk, Release);
         for index in (first..).take(CHUNK) {
             if let Some(table) = self.table(index) {
-                self.put(table);
+                self.put(index / NEIGHBOURS % nr_cpu_ids(), table);
             }
         }
         Ok(true)
@@ -195,19 +228,34 @@ unsafe fn tls_of<'a>(task: *mut bindings::task_struct) -> &'a AtomicPtr<c_void> 
     unsafe { AtomicPtr::from_ptr(&raw mut (*task).blog_tls) }
 }
 
+/// Takes the lock of a table: see [`glue::lock_tls`].
+fn lock(table: &Tls) -> glue::TlsGuard {
+    glue::lock_tls(table.index() / NEIGHBOURS)
+}
+
+/// The table of a task; `None`: it has none.
+///
+/// # Safety
+///
+/// `task` must be valid.
+unsafe fn table_of(task: *mut bindings::task_struct) -> Option<&'static Tls> {
+    // SAFETY: By this function's requirement.
+    let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
+    // SAFETY: What a task points to otherwise is a table of the slab.
+    (table != no_rings()).then(|| unsafe { &*table })
+}
+
 /// The current task's table, which it gets if it has none; `None` when there are none left.
 ///
 /// Only in a task. For log calls.
 pub(crate) fn get() -> Option<&'static Tls> {
     let task = glue::current();
-    // SAFETY: The current task is valid, and this is only used now.
-    let tls = unsafe { tls_of(task) };
-    // ORDERING: Acquire, though it was stored by this very task: costs nothing.
-    let table = tls.load(Acquire).cast::<Tls>();
-    if table != no_rings() {
-        // SAFETY: What a task points to is a table of the slab.
-        return Some(unsafe { &*table });
+    // SAFETY: The current task is valid.
+    if let Some(table) = unsafe { table_of(task) } {
+        return Some(table);
     }
+    // SAFETY: As above, and this is only used now.
+    let tls = unsafe { tls_of(task) };
     let table = SLAB.take()?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
@@ -217,7 +265,7 @@ pub(crate) fn get() -> Option<&'static Tls> {
         Ok(_) => Some(table),
         Err(other) => {
             table.task().store(ptr::null_mut(), Relaxed);
-            SLAB.put(table);
+            SLAB.put(glue::here().1, table);
             // SAFETY: As above.
             Some(unsafe { &*other.cast::<Tls>() })
         }
@@ -229,14 +277,14 @@ pub(crate) fn get() -> Option<&'static Tls> {
 /// As many are kept as were taken in the last two rounds together, should they be taken that fast
 /// again. Only called by one at a time.
 pub(crate) fn tend() -> bool {
-    let taken = SLAB.taken.load(Relaxed);
+    let taken = SLAB.taken();
     let recent = taken.wrapping_sub(SLAB.seen.swap(taken, Relaxed));
     let wanted = STOCK.max(recent.saturating_mul(2));
     let most = (glue::max_kb() / PART)
         .saturating_mul(1024)
         .checked_div(size_of::<Tls>() as u32)
         .map_or(LEAST, |n| n.max(LEAST));
-    while SLAB.stock.load(Relaxed) < wanted && tables().0 < most {
+    while SLAB.free() < wanted && tables().0 < most {
         if !matches!(SLAB.refill(), Ok(true)) {
             // No memory now, or as many tables as may be. Who gets none writes to a shared ring.
             break;
@@ -253,7 +301,7 @@ pub(crate) fn root() -> dump::Table {
 /// Number of tables: in all, and free.
 pub(crate) fn tables() -> (u32, u32) {
     let chunks = SLAB.chunks.iter().filter(|c| !c.load(Relaxed).is_null());
-    ((chunks.count() * CHUNK) as u32, SLAB.stock.load(Relaxed))
+    ((chunks.count() * CHUNK) as u32, SLAB.free())
 }
 
 /// Bytes of all tables.
@@ -265,11 +313,11 @@ pub(crate) fn table_bytes() -> usize {
 ///
 /// # Safety
 ///
-/// `state` stays valid until [`unpublish`] for its slot.
+/// `state` stays valid until [`unpublish`] for its slot, and [`glue::quiesce`] after that.
 pub(crate) unsafe fn publish(state: &State) {
-    let _guard = glue::lock_tls();
     if let Some(slot) = STATES.get(usize::from(state.slot())) {
-        slot.store(ptr::from_ref(state).cast_mut(), Relaxed);
+        // ORDERING: Release: who finds it there finds it made.
+        slot.store(ptr::from_ref(state).cast_mut(), Release);
     }
 }
 
@@ -277,27 +325,28 @@ pub(crate) unsafe fn publish(state: &State) {
 ///
 /// # Safety
 ///
-/// The lock of the task tables is held for as long as the result is used.
+/// Interrupts are off for as long as the result is used.
 unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
-    // SAFETY: By the requirement of `publish`, and `unpublish` takes the lock.
+    // SAFETY: By the requirement of `publish`: `quiesce` waits for who has interrupts off.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
 
 /// Undoes [`publish`].
 pub(crate) fn unpublish(slot: u16) {
     forget(slot);
-    let _guard = glue::lock_tls();
     if let Some(state) = STATES.get(usize::from(slot)) {
         state.store(ptr::null_mut(), Relaxed);
     }
+    // A hook that has taken out a ring of it, and would look the slot up when it is another one's,
+    // is done by then.
+    glue::sync_tls();
 }
 
 /// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
 /// other components may still be looking at them, until [`glue::quiesce`] has waited once more.
 pub(crate) fn forget(slot: u16) {
     for table in SLAB.used() {
-        // One at a time, so that interrupts are not off for long.
-        let _guard = glue::lock_tls();
+        let _guard = lock(table);
         // SAFETY: The lock is held, and nobody logs to it.
         unsafe { table.remove(slot.into(), no_ring()) };
     }
@@ -315,7 +364,7 @@ pub(crate) struct Writer {
 /// Calls `f` for each task that has a ring of the component in `slot`.
 pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
     for table in SLAB.used() {
-        let guard = glue::lock_tls();
+        let guard = lock(table);
         let task = table.task().load(Acquire).cast::<bindings::task_struct>();
         // SAFETY: The lock is held.
         let Some(ring) = (unsafe { table.find(slot.into()) }) else {
@@ -352,7 +401,7 @@ pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
 pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
     while let Some(table) = SLAB.table(*from) {
         *from += 1;
-        let _guard = glue::lock_tls();
+        let _guard = lock(table);
         let task = table.task().load(Acquire).cast::<bindings::task_struct>();
         // SAFETY: The lock is held.
         let mut rings = unsafe { table.rings() };
@@ -368,21 +417,18 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
 ///
 /// # Safety
 ///
-/// `task` is valid. Any context but NMI, and not in a log call. `f` runs with the lock of the task
-/// tables held.
+/// `task` is valid. Any context but NMI, and not in a log call. `f` runs with the lock of the
+/// task's table held.
 pub(crate) unsafe fn for_each_ring_of(
     task: *mut bindings::task_struct,
     mut f: impl FnMut(&State, &Info),
 ) -> Option<file::Task> {
-    let _guard = glue::lock_tls();
     // SAFETY: By this function's requirement.
-    let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
-    if table == no_rings() {
-        return None;
-    }
-    // SAFETY: What a task points to otherwise is a table of the slab; and the lock is held.
-    for ring in unsafe { (*table).rings() } {
-        // SAFETY: The lock is held.
+    let table = unsafe { table_of(task) }?;
+    let _guard = lock(table);
+    // SAFETY: The lock is held.
+    for ring in unsafe { table.rings() } {
+        // SAFETY: As above.
         if let (Some(state), Some(info)) = (unsafe { state_in(ring.slot()) }, ring.info()) {
             f(state, &info);
         }
@@ -470,31 +516,34 @@ pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
 ///
 /// `task` is valid, and will not run again.
 unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
-    let guard = glue::lock_tls();
-    // SAFETY: The task is valid by this function's requirement.
-    let table = unsafe { tls_of(task) }.swap(no_rings().cast(), Acquire);
-    if table == no_rings().cast() {
+    // SAFETY: By this function's requirement.
+    let Some(table) = (unsafe { table_of(task) }) else {
+        return;
+    };
+    let guard = lock(table);
+    // SAFETY: As above.
+    let tls = unsafe { tls_of(task) };
+    if tls.swap(no_rings().cast(), Acquire) == no_rings().cast() {
+        // `stop` has been faster.
         return;
     }
-    // SAFETY: What a task points to otherwise is a table of the slab.
-    let table = unsafe { &*table.cast::<Tls>() };
     // SAFETY: As above.
     let comm = unsafe { comm(task) };
-    let now = clock::now();
+    let (now, (_, cpu)) = (clock::now(), glue::here());
     // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
-    unsafe { table.take(no_ring(), |ring| retire(ring, comm, now)) };
+    unsafe { table.take(no_ring(), |ring| retire(ring, cpu, comm, now)) };
     table.task().store(ptr::null_mut(), Relaxed);
     drop(guard);
-    SLAB.put(table);
+    SLAB.put(cpu, table);
 }
 
 /// Hands a ring to its component's pool.
 ///
 /// # Safety
 ///
-/// `ring` has no writer any more, and is in no table. The lock of the task tables is held.
-unsafe fn retire(ring: &Ring, comm: [u8; 16], now: u64) {
-    // SAFETY: The lock is held by this function's requirement.
+/// `ring` has no writer any more, and is in no table. Interrupts are off, on `cpu`.
+unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
+    // SAFETY: By this function's requirement.
     let state = unsafe { state_in(ring.slot()) };
     // SAFETY: Likewise.
     let Some(memory) = state.and_then(|state| unsafe { state.live_memory() }) else {
@@ -502,7 +551,6 @@ unsafe fn retire(ring: &Ring, comm: [u8; 16], now: u64) {
     };
     // SAFETY: By this function's requirement.
     unsafe { ring.retire(comm, now) };
-    let (_, cpu) = glue::here();
     memory.pool.retire(&memory.store, cpu, ring.id());
 }
 
@@ -517,7 +565,7 @@ pub(crate) fn stop() {
     for table in SLAB.tables() {
         // The hook is still there, so under the lock a table's task is valid. When the hook comes
         // for it later, it finds no table.
-        let _guard = glue::lock_tls();
+        let _guard = lock(table);
         let task = table.task().swap(ptr::null_mut(), Acquire);
         if !task.is_null() {
             // SAFETY: See above.

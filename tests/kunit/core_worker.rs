@@ -77,8 +77,8 @@ mod suite {
         let rig = Rig::new(c"worker_irq_off", SMALL)?;
         until(is_parked)?;
         let looks = worker::looks();
-        // The lock of the task tables, for the interrupts.
-        let guard = glue::lock_tls();
+        // The lock of a task table, for the interrupts.
+        let guard = glue::lock_tls(0);
         for n in 0..1000 {
             rig.log(n);
         }

@@ -54,7 +54,7 @@ pub const fn place_of(slot: u32) -> u32 {
 ///
 /// - From `first` on, there is a list of live rings of this task, at most one for each component;
 ///   it ends with null. New ones are put in at the front, by the task itself. They are taken out
-///   under the lock of the task tables, and stay valid for as long as a log call can last.
+///   under the lock of the table, and stay valid for as long as a log call can last.
 /// - A pointer in `rings` points to one of these, or to what stands for none ([`Ring::none`]). The
 ///   task itself stores there, and who takes a ring out of the list.
 /// - `index` never changes.
@@ -132,7 +132,7 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, or holds the lock of the task tables, for as long as
+    /// The caller is a log call of this task, or holds the lock of the table, for as long as
     /// it uses the result.
     pub unsafe fn rings(&self) -> impl Iterator<Item = &Ring> {
         Self::from(self.first.load(Acquire))
@@ -201,7 +201,7 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The lock of the task tables is held, and nobody logs to that component.
+    /// The lock of the table is held, and nobody logs to that component.
     pub unsafe fn remove(&self, slot: u32, none: *mut Ring) {
         loop {
             let mut link = &self.first;
@@ -235,7 +235,7 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The lock of the task tables is held, and the task doesn't run again. `none` is what
+    /// The lock of the table is held, and the task doesn't run again. `none` is what
     /// [`Ring::none`] made.
     pub unsafe fn take(&self, none: *mut Ring, mut f: impl FnMut(&Ring)) {
         for place in &self.rings {
