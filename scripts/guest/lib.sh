@@ -15,6 +15,7 @@ guest_usage() {
 	  -a ARGS    more for the kernel command line
 	  -q SOCKET  QEMU listens there for QMP commands
 	  -n         QEMU's clocks count instructions, a nanosecond each; implies -c 1
+	  -s         QEMU's CPUs take turns in one thread
 	  -w         let kernel warnings pass
 	Lines that the guest starts with "guest: " are shown, without that prefix.
 	Exit status: that of the guest's /run; 121 the kernel complained (BUG, WARNING,
@@ -24,11 +25,11 @@ guest_usage() {
 	exit "$1"
 }
 
-# Sets kernel, initrd, log, dir, secs, cpus, mem, args, qmp, icount, warn_ok.
+# Sets kernel, initrd, log, dir, secs, cpus, mem, args, qmp, icount, single, warn_ok.
 guest_options() {
-	kernel='' initrd='' log='' dir='' secs=120 cpus=4 mem=1024 args='' qmp='' icount='' warn_ok=''
+	kernel='' initrd='' log='' dir='' secs=120 cpus=4 mem=1024 args='' qmp='' icount='' single='' warn_ok=''
 	local opt
-	while getopts 'k:i:l:d:t:c:m:a:q:nwh' opt; do
+	while getopts 'k:i:l:d:t:c:m:a:q:nswh' opt; do
 		case $opt in
 		k) kernel=$OPTARG ;;
 		i) initrd=$OPTARG ;;
@@ -40,6 +41,7 @@ guest_options() {
 		a) args=$OPTARG ;;
 		q) qmp=$OPTARG ;;
 		n) icount=1 cpus=1 ;;
+		s) single=1 ;;
 		w) warn_ok=1 ;;
 		h) guest_usage 0 ;;
 		*) guest_usage 2 >&2 ;;
