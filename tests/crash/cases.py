@@ -87,7 +87,7 @@ LONG = [
                                  ("qemu", 256, 4))
 ] + [
     Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
-    Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"),
+    Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"), sysrq=True,
          damage={"d31-elf": 4000, "d31-lzo": 1000, "d31-flat": 500}),
     Case("turn-each", "turn", "steps", ("elf",), settings="at=1 every=7", stops=60),
 ]
