@@ -22,9 +22,9 @@ use core::sync::atomic::{
 ///
 /// # Invariants
 ///
-/// It is [`RING_BUSY`] from a [`Self::begin`] or [`Self::claim`] that succeeded until the
-/// [`Self::end`] that belongs to it, and then there is one such writer; else it is the component's
-/// slot. Of a ring without a writer, it may be [`RING_BUSY`] for good.
+/// [`RING_BUSY`] is set from a [`Self::begin`] or [`Self::claim`] that succeeded until the
+/// [`Self::end`] that belongs to it, and then there is one such writer. The rest is the component's
+/// slot. Of a ring without a writer, [`RING_BUSY`] may be set for good.
 #[repr(transparent)]
 pub(super) struct Busy(AtomicU32);
 
@@ -35,37 +35,38 @@ impl Busy {
         Self(AtomicU32::new(slot))
     }
 
-    /// Begins a record, and returns the slot of the component that the ring is of; `None` where one
-    /// has begun already, or the ring is of another component than the one whose slot `slot` says.
+    /// Begins a record; false where one has begun already, or the ring is of another component than
+    /// the one whose slot `slot` says.
     ///
-    /// It need not be one atomic step: who comes between the load and the store has gone again when
-    /// the store happens.
+    /// The slot stays, so that nobody has to keep it for [`Self::end`], in a register. It need not
+    /// be one atomic step: who comes between a load and a store has gone again when the store
+    /// happens.
     ///
     /// # Safety
     ///
     /// The ring has writers in one context only, and the caller runs there.
     #[inline(always)]
-    pub(super) unsafe fn begin(&self, slot: impl FnOnce() -> u32) -> Option<u32> {
+    pub(super) unsafe fn begin(&self, slot: impl FnOnce() -> u32) -> bool {
         // SAFETY: By this function's requirement.
         let word = unsafe { self.0.peek() };
         // In this order, the other one is an operand of the comparison.
         if word != slot() {
-            return None;
+            return false;
         }
         // INVARIANT: No record has begun, and who might begin one meanwhile interrupts this code,
         // and has ended it when this goes on.
-        self.0.store(RING_BUSY, Relaxed);
+        self.0.store(self.0.load(Relaxed) | RING_BUSY, Relaxed);
         // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
         // is enough that the compiler keeps what follows behind the store.
         compiler_fence(SeqCst);
-        Some(word)
+        true
     }
 
     /// As [`Self::begin`], for rings that have writers in several contexts.
     pub(super) fn claim(&self, slot: u32) -> bool {
         // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
         self.0
-            .compare_exchange(slot, RING_BUSY, Acquire, Relaxed)
+            .compare_exchange(slot, slot | RING_BUSY, Acquire, Relaxed)
             .is_ok()
     }
 
@@ -73,12 +74,12 @@ impl Busy {
     ///
     /// # Safety
     ///
-    /// It succeeded, for the caller; or the ring has no writer, and is the caller's. The ring
-    /// is of the component in `slot`.
+    /// It succeeded, for the caller; or the ring has no writer, and is the caller's.
     #[inline(always)]
-    pub(super) unsafe fn end(&self, slot: u32) {
+    pub(super) unsafe fn end(&self) {
         // ORDERING: Release keeps the stores of the record before this one, for nested writers on
-        // this CPU, and for the next writer of a shared ring: it pairs with `claim`.
-        self.0.store(slot, Release);
+        // this CPU, and for the next writer of a shared ring: it pairs with `claim`. Relaxed:
+        // nobody else stores to it meanwhile. Together they are one instruction.
+        self.0.store(self.0.load(Relaxed) & !RING_BUSY, Release);
     }
 }

@@ -242,7 +242,7 @@ impl Ring {
             ours.state.store(State::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.
-        unsafe { self.busy.end(self.slot()) };
+        unsafe { self.busy.end() };
     }
 
     /// Takes down that the ring's task has ended: there is no writer any more.

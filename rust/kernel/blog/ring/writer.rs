@@ -124,27 +124,29 @@ impl Ring {
         // One call of `slow`, so that what it does is in the driver's code once.
         let (begun, ts) = 'slow: {
             // SAFETY: This is the ring's context, or the ring is busy for good.
-            let Some(slot) = (unsafe { own.busy.begin(slot) }) else {
+            if !unsafe { own.busy.begin(slot) } {
                 break 'slow (ptr::null(), 0);
-            };
+            }
             let Some(ts) = clock() else {
                 break 'slow (ring, 0);
             };
+            // Before there is more to keep in registers.
+            // SAFETY: This is the ring's context.
+            if (ts ^ unsafe { own.cursor.ts_base.peek() }) >> TS_BITS != 0 {
+                break 'slow (ring, ts);
+            }
             // SAFETY: This is the ring's context.
             let page = unsafe { own.cursor.page.peek() };
             // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
             let commit = unsafe { (*page).commit.peek() };
             // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
             let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
-            // SAFETY: This is the ring's context. Each is loaded where it is compared, see `peek`.
-            let no_room = unsafe {
-                end > own.cursor.limit.peek() || (ts ^ own.cursor.ts_base.peek()) >> TS_BITS != 0
-            };
-            if no_room {
+            // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
+            if end > unsafe { own.cursor.limit.peek() } {
                 break 'slow (ring, ts);
             }
             // SAFETY: There is room up to `limit`, which is at most the size of the page.
-            unsafe { own.store((page, end as usize), slot, ts, bytes, site_shl8, fill) };
+            unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
             return true;
         };
         slow(begun, ts)
@@ -172,7 +174,7 @@ impl Ring {
         // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
         unsafe {
             let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
-            ring.store((page, end), ring.slot(), place.ts, bytes, site_shl8, fill);
+            ring.store((page, end), place.ts, bytes, site_shl8, fill);
         }
         true
     }
@@ -181,13 +183,12 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// The ring is busy for this record, `slot` is its slot, `page` its page, and there is room for
-    /// `bytes`: up to `end`.
+    /// The ring is busy for this record, `page` is its page, and there is room for `bytes`: up to
+    /// `end`.
     #[inline(always)]
     unsafe fn store(
         &self,
         (page, end): (*mut PageHeader, usize),
-        slot: u32,
         ts: u64,
         bytes: u32,
         site_shl8: u32,
@@ -206,7 +207,7 @@ impl Ring {
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
-            self.busy.end(slot);
+            self.busy.end();
         }
     }
 
@@ -218,7 +219,7 @@ impl Ring {
     #[inline(always)]
     pub unsafe fn begin(&self) -> bool {
         // SAFETY: By this function's requirement.
-        unsafe { self.busy.begin(|| self.slot()) }.is_some()
+        unsafe { self.busy.begin(|| self.slot()) }
     }
 
     /// Ends what [`Self::begin`] or [`Self::claim`] began.
@@ -229,7 +230,7 @@ impl Ring {
     #[inline(always)]
     pub unsafe fn end(&self) {
         // SAFETY: By this function's requirement.
-        unsafe { self.busy.end(self.slot()) };
+        unsafe { self.busy.end() };
     }
 
     /// Marks a shared ring as busy for the caller; false where it is already.
@@ -267,7 +268,7 @@ impl Ring {
         // SAFETY: The ring is claimed; `pages` by this function's requirement.
         if turns && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
             // SAFETY: It was claimed above.
-            unsafe { self.busy.end(self.slot()) };
+            unsafe { self.busy.end() };
             return None;
         }
         if turns || last.load(Relaxed) != who.key() {

@@ -61,8 +61,8 @@ pub const COMPONENTS: usize = 1024;
 pub const BREAKS: usize = 64;
 /// In [`Root::epoch`]: the clock that is read is the TSC, else `ktime_get_mono_fast_ns()`.
 pub const EPOCH_TSC: u64 = 1;
-/// [`RingLayout::busy`]: a record is being written into the ring.
-pub const RING_BUSY: u32 = u32::MAX;
+/// In [`RingLayout::busy`]: a record is being written into the ring.
+pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
 pub const NO_FIELD: u32 = u32::MAX;
 /// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming or going).
@@ -105,7 +105,7 @@ impl Table {
 pub struct RingLayout {
     /// Size of a ring.
     pub size: u32,
-    /// `u32`: [`RING_BUSY`] while a record is being written, or a page turned.
+    /// `u32`: has [`RING_BUSY`] while a record is being written, or a page turned.
     pub busy: u32,
     /// `u64`: address of the current page's header, or of an empty one.
     pub page: u32,

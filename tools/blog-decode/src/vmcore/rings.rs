@@ -207,7 +207,7 @@ fn candidate(
         seq: long(l.seq),
         first_seq: long(l.first_seq),
         taken: long(l.taken),
-        busy: word(l.busy) == RING_BUSY,
+        busy: word(l.busy) & RING_BUSY != 0,
     })
 }
 
