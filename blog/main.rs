@@ -2,7 +2,7 @@
 
 //! BLog, the binary logger: what is behind `kernel::blog`.
 //!
-//! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is inlined into
+//! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is compiled in
 //! drivers. This module owns what it writes to, and how that is read and controlled:
 //!
 //! From the top down; nothing imports what stands above it:

@@ -15,7 +15,6 @@
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
-EXPORT_RUST_SYMBOL_GPL(blog_put);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 
 /* Written once, before anything can log. */

@@ -22,14 +22,12 @@ struct blog_place {
 	u64 ts;
 };
 
-/* Exported to drivers; their code calls these from what is inlined. In Rust: */
+/* Exported to drivers; what is instantiated in their code calls these. In Rust: */
 const struct blog_component *blog_component_register(const char *name,
 						     const struct blog_config *config);
 void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring,
 			       u32 bytes, u64 ts);
-bool blog_put(const struct blog_component *comp, const void *ring, u32 bytes, u64 ts,
-	      u32 site_shl8, const u8 *payload);
 extern u8 blog_clock_is_tsc;
 
 /* In Rust, called from C. */

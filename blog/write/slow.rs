@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The slow path of a log call: what a driver's inlined code calls when it has no ring yet, or no
+//! The slow path of a log call: what a driver's code calls when it has no ring yet, or no
 //! room in its page, or interrupts itself.
 //!
 //! Runs wherever drivers log: in tasks, softirqs, hard interrupts and NMIs, with any locks held,
@@ -29,8 +29,7 @@ use kernel::blog::{
     root,
     wire::record::{
         Context,
-        Lost,
-        HEADER_SIZE, //
+        Lost, //
     },
     RawComponent, //
 };
@@ -146,30 +145,6 @@ unsafe fn reserve(
         None => call.state.count_lost(cause),
     }
     (Place::LOST, true)
-}
-
-/// Finds a place for a record and puts it there: see `kernel::blog::abi`. False: it was lost, which
-/// has been counted.
-///
-/// # Safety
-///
-/// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_put(
-    raw: *const RawComponent,
-    ring: *const Ring,
-    bytes: u32,
-    ts: u64,
-    site_shl8: u32,
-    payload: *const u8,
-) -> bool {
-    // SAFETY: By this function's requirements; and a place has room for the record.
-    unsafe {
-        let place = blog_reserve(raw, ring, bytes, ts);
-        Ring::put(place, bytes, site_shl8, |to| {
-            ptr::copy_nonoverlapping(payload, to, bytes as usize - HEADER_SIZE)
-        })
-    }
 }
 
 /// A log call that needs a place.

@@ -79,7 +79,7 @@
 //!
 //! | | what it is |
 //! |---|---|
-//! | `call/` | what a log call expands to; inlined into drivers |
+//! | `call/` | what a log call expands to; compiled in drivers |
 //! | `abi.rs` | what `blog/` gives to that |
 //! | [`root`] | where crash tools start, and the freeze at a crash: built in |
 //! | [`ring`] | the ring: one writer, a chain of pages. Only needs `core` |
@@ -92,6 +92,10 @@ pub mod ring;
 pub mod root;
 pub mod wire;
 
+#[cfg(CONFIG_BLOG_HOOKS)]
+use self::call::context;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub use self::call::write::cold;
 pub use self::{
     call::{
         arg::{
@@ -124,16 +128,6 @@ pub use self::{
         types, //
     }, //
 };
-#[cfg(CONFIG_BLOG_HOOKS)]
-use self::{
-    call::{
-        clock,
-        context, //
-    },
-    wire::record, //
-};
-#[cfg(CONFIG_BLOG_HOOKS)]
-use core::mem::MaybeUninit;
 pub use macros::{
     blog_component,
     blog_debug,
@@ -144,52 +138,6 @@ pub use macros::{
     blog_warn,
     BlogArg, //
 };
-
-/// How long a payload without tails may be to go by copy in the slow path, on the stack.
-#[cfg(CONFIG_BLOG_HOOKS)]
-const BY_COPY: usize = 64;
-
-/// Writes a record. The macros' expansions call it, for a site that is on.
-///
-/// In the slow path, the arguments of most calls go by copy to where all the rest is done: then the
-/// compiler needs no registers, on the fast one, for what comes after that.
-///
-/// # Safety
-///
-/// `component` is what a [`Component`] is, whose [`Component::is_on`] has returned true, by a
-/// reference that lives still; and `site` is on for it.
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[doc(hidden)]
-#[inline(always)]
-pub unsafe fn log<A: BlogArgs>(component: &RawComponent, site: Loaded, args: A) {
-    let ring = context::ring(component);
-    let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    let slow = |begun, ts| {
-        if A::ANY_TAIL || A::FIXED_SUM > BY_COPY {
-            // SAFETY: `write` calls this, and what `blog_reserve` returns is as `put` demands.
-            // `args` stores the bytes that it said.
-            return unsafe {
-                let place = abi::blog_reserve(component, begun, bytes, ts);
-                ring::Ring::put(place, bytes, site.id_shl8, |dst| args.store(dst))
-            };
-        }
-        let mut payload = MaybeUninit::<[u8; BY_COPY]>::uninit();
-        let payload: *mut u8 = payload.as_mut_ptr().cast();
-        // SAFETY: `write` calls this. `args` has no more than `BY_COPY` bytes, and stores them all.
-        unsafe {
-            args.store(payload);
-            abi::blog_put(component, begun, bytes, ts, site.id_shl8, payload)
-        }
-    };
-    // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
-    // `RawComponent` say, and stays so: a task does not leave its context in here, and other
-    // contexts do not change CPU. `args` stores the bytes that it said.
-    unsafe {
-        let fill = |dst| args.store(dst);
-        let slot = || component.slot();
-        ring::Ring::write(ring, slot, bytes, site.id_shl8, clock::read, fill, slow);
-    }
-}
 
 /// What stands for a ring where there is none, in the tables of tasks.
 #[cfg(CONFIG_BLOG_HOOKS)]

@@ -65,7 +65,7 @@ use crate::{
         state::State, //
     },
     sys::glue,
-    write::slow::blog_put, //
+    write::slow::blog_reserve, //
 };
 
 /// Site id of the records that the tests write.
@@ -159,7 +159,11 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
         true => kernel::blog::no_ring(),
         false => ring,
     };
-    // SAFETY: By this function's requirement; 16 bytes are a header and a number.
+    let fill = |to: *mut u8| {
+        // SAFETY: 16 bytes are a header and a number.
+        unsafe { to.cast::<u64>().write_unaligned(n) }
+    };
+    // SAFETY: By this function's requirement; and what `blog_reserve` returns is as `put` demands.
     unsafe {
         Ring::write(
             ring,
@@ -167,8 +171,8 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             16,
             SITE << 8,
             || glue::clock_is_tsc().then(|| glue::raw_clock(true)),
-            |to| to.cast::<u64>().write_unaligned(n),
-            |begun, ts| blog_put(raw, begun, 16, ts, SITE << 8, (&raw const n).cast()),
+            fill,
+            |begun, ts| Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << 8, fill),
         )
     }
 }

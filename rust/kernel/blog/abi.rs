@@ -2,8 +2,8 @@
 
 //! What `blog/` exports to drivers, under its C names.
 //!
-//! Only code that is inlined into a driver's crate may use these: the kernel crate is always built
-//! in, and `blog/` may be a module.
+//! Only code that is inlined or instantiated in a driver's crate may use these: the kernel crate is
+//! always built in, and `blog/` may be a module.
 
 use core::ffi::c_char;
 
@@ -52,22 +52,6 @@ unsafe extern "C" {
         bytes: u32,
         ts: u64,
     ) -> Place;
-
-    /// Does all that is left to do for a record, when the fast path could not write it: finds a
-    /// place, and puts it there. `payload` is what is behind the header.
-    ///
-    /// # Safety
-    ///
-    /// As for [`blog_reserve`]. `payload` is valid for reads of `bytes - 8` bytes, all of them
-    /// initialised.
-    pub(super) unsafe fn blog_put(
-        c: *const RawComponent,
-        ring: *const Ring,
-        bytes: u32,
-        ts: u64,
-        site_shl8: u32,
-        payload: *const u8,
-    ) -> bool;
 
     /// 1 if log calls may read the clock, which is the TSC; 0 if they have to leave it to `blog/`.
     /// It changes while they run.

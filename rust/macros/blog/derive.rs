@@ -179,6 +179,18 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         .map(|shape| shape.store_arm(usize::from(is_enum)));
     // A variant that is shorter than the longest leaves zeros.
     let clear = is_enum.then(|| quote!(::core::ptr::write_bytes(__dst, 0, Self::FIXED);));
+    let (passed, pass) = match integer(is_enum, &shapes) {
+        Some(integer) => {
+            let pass = quote! {
+                let mut bytes = [0; Self::FIXED];
+                // SAFETY: It has as many bytes.
+                unsafe { Self::store(self, bytes.as_mut_ptr()) };
+                #integer::from_ne_bytes(bytes)
+            };
+            (quote!(#integer), pass)
+        }
+        None => (quote!(&'a Self), quote!(self)),
+    };
     let checks = shapes.iter().flat_map(Shape::types).map(check_field);
     let addresses = shapes
         .iter()
@@ -194,6 +206,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             // SAFETY: `store` writes each field in its place, and zeros for what a variant lacks.
             unsafe impl ::kernel::blog::BlogArg for #ident {
                 type This = Self;
+                type Passed<'a> = #passed;
 
                 const CODE: ::kernel::blog::types::TypeCode =
                     ::kernel::blog::types::TypeCode::derived(
@@ -206,6 +219,11 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                     );
                 const FIXED: usize = #fixed;
                 const ADDRESS: bool = false #(|| #addresses)*;
+
+                #[inline(always)]
+                fn pass(&self) -> Self::Passed<'_> {
+                    #pass
+                }
 
                 #[inline(always)]
                 unsafe fn store(&self, __dst: *mut u8) {
@@ -228,6 +246,26 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             impl ::kernel::blog::fmt::Debug for #ident {}
         };
     })
+}
+
+/// The integer that has the size of what is stored, as far as the names of types tell that.
+fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
+    let size = |ty: &Type| match quote!(#ty).to_string().as_str() {
+        "u8" | "i8" | "bool" => Some(1),
+        "u16" | "i16" => Some(2),
+        "u32" | "i32" | "char" => Some(4),
+        "u64" | "i64" | "usize" | "isize" => Some(8),
+        _ => None,
+    };
+    let sizes = shapes.iter().map(|shape| shape.types().map(size).sum());
+    let sizes = sizes.collect::<Option<Vec<usize>>>()?;
+    match usize::from(is_enum) + sizes.into_iter().max()? {
+        1 => Some(quote!(u8)),
+        2 => Some(quote!(u16)),
+        4 => Some(quote!(u32)),
+        8 => Some(quote!(u64)),
+        _ => None,
+    }
 }
 
 /// A span at a field's type, for code of our own: what is wrong with the type is reported there.

@@ -19,7 +19,7 @@
 //!                 match (&a,) {                                // evaluates
 //!                     values => {
 //!                         probe0.bind(values.0);               // tells A0
-//!                         unsafe { log(component, site, (value(values.0),)) };
+//!                         unsafe { (value(values.0),).log(component, site) };
 //!                     }
 //!                 }
 //!             }
@@ -429,6 +429,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
         checked,
     } = &probes;
     let reachable = reachable();
+    let cold = matches!(level, Level::Err | Level::Warn).then(|| quote!(::kernel::blog::cold();));
 
     Ok(quote! {{
         #[cfg(#reachable)]
@@ -440,11 +441,14 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
                     let #site = __blog_site(#(#refs),*);
                     let #raw = #as_raw;
                     if #site.is_on(#raw) {
+                        #cold
                         match #evaluate {
                             #values => {
                                 #binds
                                 // SAFETY: The component is on, and the site for it.
-                                unsafe { ::kernel::blog::log(#raw, #site, (#(#checked,)*)) };
+                                unsafe {
+                                    ::kernel::blog::BlogArgs::log((#(#checked,)*), #raw, #site)
+                                };
                             }
                         }
                     }
@@ -579,7 +583,7 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
     t.line("779:");
     t.line(".popsection");
     // In this order, which x86 keeps: a site gets its id before its gate opens.
-    t.line("movzbl 771b+5(%rip), {gate:e}");
+    t.line("movb 771b+5(%rip), {gate}");
     t.line("movl 771b(%rip), {id:e}");
 
     quote! {
@@ -599,14 +603,14 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
                 );
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
-            let (id_shl8, gate): (u32, u32);
+            let (id_shl8, gate): (u32, u8);
             // SAFETY: The code is two loads, of an entry that is laid out as `Site` is: first of
             // its gate.
             unsafe {
                 ::core::arch::asm!(
                     #t
                     id = out(reg) id_shl8,
-                    gate = out(reg) gate,
+                    gate = out(reg_byte) gate,
                     line = const ::core::line!(),
                     flags = const ::kernel::blog::site_flags(
                         false #(|| <#types as ::kernel::blog::BlogArg>::ADDRESS)*

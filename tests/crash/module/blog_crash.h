@@ -55,8 +55,8 @@ int crash_steps(bool turn);
 /* What the stepper is at: nothing to say if it returns false. */
 bool crash_step_text(char *text, size_t size);
 
-/* What blog exports to drivers; only their addresses are of interest here. */
-extern char blog_put[], blog_reserve[];
+/* What blog exports to drivers; only its address is of interest here. */
+extern char blog_reserve[];
 
 /* crash.rs */
 void blog_crash_log(u32 writer, u32 seq, u32 event);

@@ -2,15 +2,15 @@
 /*
  * A crash in the middle of a log call, at an instruction of one's choice.
  *
- * A thread sets the trap flag, and logs: after each instruction, be it in the code
- * that the call was inlined into or in blog, the CPU raises a debug exception, whose
- * handler counts. At the instruction that was asked for it stays, interrupts off,
- * until an NMI comes. That NMI either is the crash (unknown_nmi_panic), or, with
+ * A thread sets the trap flag, and logs: after each instruction, be it in the
+ * driver's code or in blog, the CPU raises a debug exception, whose handler
+ * counts. At the instruction that was asked for it stays, interrupts off, until
+ * an NMI comes. That NMI either is the crash (unknown_nmi_panic), or, with
  * "every", lets the thread go on to the next place: so the hypervisor can take many
  * dumps of one log call.
  *
  * Scene "record": the count starts with the log call. Scene "turn": it starts at
- * blog_put() or blog_reserve(), where a call goes that has no room left in its page.
+ * blog_reserve(), where a call goes that has no room left in its page.
  */
 
 #include <linux/kdebug.h>
@@ -72,8 +72,7 @@ static int crash_step(struct notifier_block *block, unsigned long what, void *da
 		return NOTIFY_DONE;
 	if (!(*(unsigned long *)ERR_PTR(args->err) & DR_STEP))
 		return NOTIFY_DONE;
-	if (!crash_turn || args->regs->ip == (unsigned long)blog_put ||
-	    args->regs->ip == (unsigned long)blog_reserve)
+	if (!crash_turn || args->regs->ip == (unsigned long)blog_reserve)
 		crash_counting = true;
 	if (crash_counting && ++crash_count == crash_next) {
 		crash_stop_here(args->regs);

@@ -3,11 +3,11 @@
  * Log calls in the middle of log calls, and in places that no other context
  * reaches: kprobes.
  *
- * Those of kind "nested" are on instructions of blog_torture_fast(), which has
- * a whole log call inlined, and of the slow path. So a handler's records come
- * between any two steps of another record of the same ring. The others are in
- * functions that the idle task, a CPU that starts or dies, and a task that ends
- * go through.
+ * Those of kind "nested" are on instructions of blog_torture_fast(), which is a
+ * log call, of the functions that write its records, and of the slow path.
+ * So a handler's records come between any two steps of another record of the
+ * same ring. The others are in functions that the idle task, a CPU that starts
+ * or dies, and a task that ends go through.
  *
  * All of them are set before anybody logs, and stay to the end. Handlers of a
  * CPU don't nest: a kprobe in a kprobe's handler is skipped by the kernel.
@@ -18,10 +18,13 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 
 #include "blog_torture.h"
 
 #ifdef CONFIG_KPROBES
+
+#include <linux/text-patching.h>
 
 static const struct {
 	const char *symbol;
@@ -36,12 +39,17 @@ static const struct {
 };
 
 /* What a log call goes through. */
-static const char * const torture_steps[] = {
-	"blog_torture_fast",
-	"blog_put",
-	"blog_reserve",
-	"blog_ring_turn",
-	"blog_ring_get",
+static struct torture_step {
+	const char *symbol;
+	kprobe_opcode_t *addr;
+} torture_steps[] = {
+	{ "blog_torture_fast" },
+	{ NULL }, /* the fast path, for each of three formats: torture_find_records() */
+	{ NULL },
+	{ NULL },
+	{ "blog_reserve" },
+	{ "blog_ring_turn" },
+	{ "blog_ring_get" },
 };
 
 struct torture_probe {
@@ -81,13 +89,14 @@ bool torture_in_probe(void)
 	return __this_cpu_read(torture_hitting);
 }
 
-static int torture_probe(const char *symbol, unsigned int offset, enum torture_kind kind)
+static int torture_probe(struct torture_step step, unsigned int offset, enum torture_kind kind)
 {
 	struct torture_probe *probe = &torture_probes[torture_probe_count];
 	int ret;
 
 	probe->kp = (struct kprobe) {
-		.symbol_name = symbol,
+		.symbol_name = step.symbol,
+		.addr = step.addr,
 		.offset = offset,
 		.pre_handler = torture_hit,
 	};
@@ -98,18 +107,36 @@ static int torture_probe(const char *symbol, unsigned int offset, enum torture_k
 	return ret;
 }
 
-/* The size of the function that a probe is set on, from "name+0x0/0x123". */
-static unsigned int torture_size(const struct torture_probe *probe)
+/* The size of the function that starts at addr, from "name+0x0/0x123". */
+static unsigned int torture_size(const void *addr, const char *part)
 {
 	char text[KSYM_SYMBOL_LEN];
 	unsigned int size = 0;
-	const char *slash;
+	const char *start;
 
-	sprint_symbol(text, (unsigned long)probe->kp.addr);
-	slash = strchr(text, '/');
-	if (!slash || sscanf(slash, "/0x%x", &size) != 1)
+	sprint_symbol(text, (unsigned long)addr);
+	start = strstr(text, "+0x0/");
+	if (!start || !strstr(text, part) || sscanf(start, "+0x0/0x%x", &size) != 1)
 		return 0;
 	return size;
+}
+
+/*
+ * The functions that write records have mangled names: they are those that
+ * blog_torture_fast() calls, or jumps to in the end.
+ */
+static void torture_find_records(struct torture_step *step)
+{
+	const u8 *at = (const u8 *)blog_torture_fast;
+	const u8 *end = at + torture_size(at, "blog_torture_fast");
+
+	for (; at + 5 <= end && !step->symbol; at++) {
+		const u8 *to = at + 5 + get_unaligned((s32 *)(at + 1));
+
+		if ((*at == CALL_INSN_OPCODE || *at == JMP32_INSN_OPCODE) &&
+		    torture_size(to, "blog_record"))
+			step++->addr = (kprobe_opcode_t *)to;
+	}
 }
 
 int torture_probes_start(void)
@@ -125,15 +152,19 @@ int torture_probes_start(void)
 	torture_probes = kvcalloc(max, sizeof(*torture_probes), GFP_KERNEL);
 	if (!torture_probes)
 		return -ENOMEM;
+	torture_find_records(&torture_steps[1]);
+	if (!torture_steps[1].addr)
+		pr_info("blog_torture: no probe in the fast path\n");
 	for (i = 0; i < ARRAY_SIZE(torture_places); i++)
 		if (blog_torture_places & BIT(i) &&
-		    torture_probe(torture_places[i].symbol, 0, torture_places[i].kind))
+		    torture_probe((struct torture_step){ torture_places[i].symbol }, 0,
+				  torture_places[i].kind))
 			pr_info("blog_torture: no probe in %s\n", torture_places[i].symbol);
 	for (i = 0; i < ARRAY_SIZE(torture_steps); i++) {
 		/* The slow path has other names in other versions. */
 		if (torture_probe(torture_steps[i], 0, TORTURE_NESTED))
 			continue;
-		sizes[i] = torture_size(&torture_probes[torture_probe_count - 1]);
+		sizes[i] = torture_size(torture_probes[torture_probe_count - 1].kp.addr, "");
 		nested++;
 	}
 	/* An offset that is in the middle of an instruction is refused. */

@@ -28,6 +28,9 @@ use kernel::{
         blog_debug,
         blog_log,
         blog_trace,
+        fmt,
+        types::TypeCode,
+        BlogArg,
         Component,
         Instance, //
     },
@@ -139,14 +142,46 @@ fn take(seq: &AtomicU32) -> u32 {
     n
 }
 
-/// Logs the next record of a writer.
+/// A writer's number, logged as a u32 is but passed in another way. So calls with one have
+/// functions of their own write their records, and probes in there are in no other call's way.
+struct Probed(u32);
+
+// SAFETY: Stores what a u32 does.
+unsafe impl BlogArg for Probed {
+    type This = Self;
+    type Passed<'a> = &'a Self;
+
+    const CODE: TypeCode = u32::CODE;
+    const FIXED: usize = u32::FIXED;
+
+    #[inline(always)]
+    fn pass(&self) -> &Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, dst: *mut u8) {
+        // SAFETY: As our caller's promise.
+        unsafe { self.0.store(dst) }
+    }
+}
+
+impl fmt::Display for Probed {}
+
+/// Logs the next record of a writer, whose number goes as a `W`.
 #[inline(always)]
-fn log_one<C: Component>(component: &C, target: &Target, writer: u32) {
+fn log_one<C: Component, W: BlogArg + fmt::Display>(
+    component: &C,
+    target: &Target,
+    writer: u32,
+    number: impl Fn(u32) -> W,
+) {
     let Some(seq) = target.seqs.get(writer as usize) else {
         return;
     };
     let writer = writer | RUN.load(Relaxed) << WRITER_BITS;
     let c = payload::sum(target.salt, writer, seq.load(Relaxed));
+    let writer = &number(writer);
     match payload::shape(c, PAYLOAD.load(Relaxed)) {
         Shape::Short => blog_log!(component, "short w={} s={} c={:#x}", writer, take(seq), c),
         Shape::Bytes(bytes) => blog_debug!(
@@ -171,7 +206,7 @@ fn log_one<C: Component>(component: &C, target: &Target, writer: u32) {
 #[inline(never)]
 fn log_many<C: Component>(component: &C, target: &Target, writer: u32, count: u32) {
     for _ in 0..count {
-        log_one(component, target, writer);
+        log_one(component, target, writer, |writer| writer);
     }
 }
 
@@ -201,7 +236,7 @@ unsafe extern "C" fn blog_torture_log(number: u32, writer: u32, count: u32) {
     drop(guard);
 }
 
-/// Logs one record: a function of its own, in which probes are set.
+/// Logs one record: a function of its own, in which, and in what it calls, probes are set.
 ///
 /// # Safety
 ///
@@ -211,7 +246,7 @@ unsafe extern "C" fn blog_torture_log(number: u32, writer: u32, count: u32) {
 unsafe extern "C" fn blog_torture_fast(writer: u32) {
     // SAFETY: This target is none that goes.
     if let Some(target) = unsafe { target(TO_FAST) } {
-        log_one(&FAST, target, writer);
+        log_one(&FAST, target, writer, Probed);
     }
 }
 
@@ -226,7 +261,7 @@ unsafe extern "C" fn blog_torture_fast(writer: u32) {
 unsafe extern "C" fn blog_torture_nested(writer: u32) {
     // SAFETY: This target is none that goes.
     if let Some(target) = unsafe { target(TO_FAST) } {
-        log_one(&FAST, target, writer);
+        log_one(&FAST, target, writer, |writer| writer);
     }
 }
 

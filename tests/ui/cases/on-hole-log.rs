@@ -4,9 +4,9 @@
 
 #![forbid(unsafe_code)]
 
-use kernel::blog::{log, Loaded, RawComponent};
+use kernel::blog::{BlogArgs, Loaded, RawComponent};
 
 pub fn record(raw: &RawComponent, site: Loaded) {
-    log(raw, site, (&1u32,));
-//~ ^ call to unsafe function `kernel::blog::log` is unsafe and requires unsafe function or block: call to unsafe function
+    (&1u32,).log(raw, site);
+//~ ^ call to unsafe function `kernel::blog::BlogArgs::log` is unsafe and requires unsafe function or block: call to unsafe function
 }

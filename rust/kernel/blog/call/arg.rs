@@ -53,7 +53,8 @@ use super::super::wire::types::{
 ///
 /// [`BlogArg::store`] must write all of its [`BlogArg::FIXED`] bytes and nothing else, and they
 /// must be what [`types`] says about [`BlogArg::CODE`]. [`BlogArg::tail`] must be as long each time
-/// that it is asked of the same value: the size of the record is that of the first time.
+/// that it is asked of the same value: the size of the record is that of the first time. What
+/// [`BlogArg::pass`] returns must have the same fixed bytes and the same tail as the value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be logged by BLog",
     label = "not a type that BLog knows",
@@ -64,6 +65,13 @@ pub unsafe trait BlogArg {
     /// implementation.
     #[doc(hidden)]
     type This: BlogArg + ?Sized;
+
+    /// What goes in place of a reference to the function that writes the record: in registers,
+    /// where it can; and the same for all types of which the same bytes are stored, as one function
+    /// serves them all.
+    type Passed<'a>: BlogArg + Copy
+    where
+        Self: 'a;
 
     /// What is stored.
     const CODE: TypeCode;
@@ -80,6 +88,9 @@ pub unsafe trait BlogArg {
     fn tail(&self) -> &[u8] {
         &[]
     }
+
+    /// The value, as it is passed.
+    fn pass(&self) -> Self::Passed<'_>;
 
     /// Stores the fixed bytes.
     ///
@@ -114,141 +125,100 @@ const fn wrap(inner: TypeCode, outer: u8) -> TypeCode {
     }
 }
 
+/// Types that are passed and stored as an integer: `|value| expression of that type`.
 macro_rules! impl_scalar {
-    ($($ty:ty => $kind:ident, |$v:ident| $stored:expr;)*) => {$(
-        // SAFETY: `store` writes one value of the size of `FIXED`, as the kind demands.
-        unsafe impl BlogArg for $ty {
+    ($(($($generics:tt)*) $ty:ty => $kind:ident $passed:ty, |$v:ident| $value:expr;)*) => {$(
+        // SAFETY: `store` writes one value, whose size the kind demands.
+        unsafe impl<$($generics)*> BlogArg for $ty {
             type This = Self;
+            type Passed<'a> = $passed where Self: 'a;
 
             const CODE: TypeCode = TypeCode::plain(types::$kind);
             const FIXED: usize = match Self::CODE.fixed_size() {
-                Some(n) => n,
-                None => unreachable!(),
+                Some(n) if n == size_of::<$passed>() => n,
+                _ => panic!("the kind has another size"),
             };
 
             #[inline(always)]
+            fn pass(&self) -> $passed {
+                let $v = self;
+                $value
+            }
+
+            #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
-                let $v = *self;
-                let stored = $stored;
-                const { assert!(size_of::<$ty>() <= 16) };
-                // SAFETY: The caller gives us `FIXED` bytes, and `put` checks the size.
-                unsafe { put::<{ Self::FIXED }, _>(dst, stored) }
+                // SAFETY: The caller gives us `FIXED` bytes, which are this size.
+                unsafe { dst.cast::<$passed>().write_unaligned(self.pass()) }
             }
         }
 
         // SAFETY: The type has no tail.
-        unsafe impl BlogFixed for $ty {}
+        unsafe impl<$($generics)*> BlogFixed for $ty {}
     )*};
 }
-
-/// Stores `value`, whose size must be `N`.
-///
-/// # Safety
-///
-/// `dst` must be valid for writes of `N` bytes.
-#[inline(always)]
-unsafe fn put<const N: usize, T>(dst: *mut u8, value: T) {
-    const { assert!(size_of::<T>() == N) };
-    // SAFETY: `dst` is valid for `N` bytes, and that is the size of `T`.
-    unsafe { dst.cast::<T>().write_unaligned(value) }
-}
+pub(super) use impl_scalar;
 
 impl_scalar! {
-    u8 => U8, |v| v;
-    u16 => U16, |v| v;
-    u32 => U32, |v| v;
-    u64 => U64, |v| v;
-    u128 => U128, |v| v;
-    usize => USIZE, |v| v as u64;
-    i8 => I8, |v| v;
-    i16 => I16, |v| v;
-    i32 => I32, |v| v;
-    i64 => I64, |v| v;
-    i128 => I128, |v| v;
-    isize => ISIZE, |v| v as i64;
-    bool => BOOL, |v| v;
-    char => CHAR, |v| v;
-    () => UNIT, |v| v;
-    NonZero<u8> => U8, |v| v;
-    NonZero<u16> => U16, |v| v;
-    NonZero<u32> => U32, |v| v;
-    NonZero<u64> => U64, |v| v;
-    NonZero<u128> => U128, |v| v;
-    NonZero<usize> => USIZE, |v| v.get() as u64;
-    NonZero<i8> => I8, |v| v;
-    NonZero<i16> => I16, |v| v;
-    NonZero<i32> => I32, |v| v;
-    NonZero<i64> => I64, |v| v;
-    NonZero<i128> => I128, |v| v;
-    NonZero<isize> => ISIZE, |v| v.get() as i64;
-    Ipv4Addr => IPV4, |v| v.octets();
-    Ipv6Addr => IPV6, |v| v.octets();
+    () () => UNIT (), |v| *v;
+    () u8 => U8 u8, |v| *v;
+    () u16 => U16 u16, |v| *v;
+    () u32 => U32 u32, |v| *v;
+    () u64 => U64 u64, |v| *v;
+    () u128 => U128 u128, |v| *v;
+    () usize => USIZE u64, |v| *v as u64;
+    () i8 => I8 u8, |v| *v as u8;
+    () i16 => I16 u16, |v| *v as u16;
+    () i32 => I32 u32, |v| *v as u32;
+    () i64 => I64 u64, |v| *v as u64;
+    () i128 => I128 u128, |v| *v as u128;
+    () isize => ISIZE u64, |v| *v as u64;
+    () bool => BOOL u8, |v| (*v).into();
+    () char => CHAR u32, |v| (*v).into();
+    () NonZero<u8> => U8 u8, |v| v.get();
+    () NonZero<u16> => U16 u16, |v| v.get();
+    () NonZero<u32> => U32 u32, |v| v.get();
+    () NonZero<u64> => U64 u64, |v| v.get();
+    () NonZero<u128> => U128 u128, |v| v.get();
+    () NonZero<usize> => USIZE u64, |v| v.get() as u64;
+    () NonZero<i8> => I8 u8, |v| v.get() as u8;
+    () NonZero<i16> => I16 u16, |v| v.get() as u16;
+    () NonZero<i32> => I32 u32, |v| v.get() as u32;
+    () NonZero<i64> => I64 u64, |v| v.get() as u64;
+    () NonZero<i128> => I128 u128, |v| v.get() as u128;
+    () NonZero<isize> => ISIZE u64, |v| v.get() as u64;
+    () Ipv4Addr => IPV4 u32, |v| u32::from_ne_bytes(v.octets());
+    () Ipv6Addr => IPV6 u128, |v| u128::from_ne_bytes(v.octets());
+    (T) *const T => POINTER u64, |v| v.addr() as u64;
+    (T) *mut T => POINTER u64, |v| v.addr() as u64;
 }
 
-// SAFETY: `store` writes the address as 8 bytes.
-unsafe impl<T> BlogArg for *const T {
-    type This = Self;
-
-    const CODE: TypeCode = TypeCode::plain(types::POINTER);
-    const FIXED: usize = 8;
-
-    #[inline(always)]
-    unsafe fn store(&self, dst: *mut u8) {
-        // SAFETY: The caller gives us 8 bytes.
-        unsafe { put::<8, _>(dst, self.addr() as u64) }
-    }
-}
-
-// SAFETY: Has no tail.
-unsafe impl<T> BlogFixed for *const T {}
-
-// SAFETY: As `*const T`.
-unsafe impl<T> BlogArg for *mut T {
-    type This = Self;
-
-    const CODE: TypeCode = <*const T>::CODE;
-    const FIXED: usize = <*const T>::FIXED;
-
-    #[inline(always)]
-    unsafe fn store(&self, dst: *mut u8) {
-        // SAFETY: As our caller's promise.
-        unsafe { self.cast_const().store(dst) }
-    }
-}
-
-// SAFETY: Has no tail.
-unsafe impl<T> BlogFixed for *mut T {}
-
-/// Stores the `u16` in front of a tail of `len` bytes.
-///
-/// # Safety
-///
-/// `dst` must be valid for writes of 2 bytes.
-#[inline(always)]
-pub(super) unsafe fn put_len(dst: *mut u8, len: usize) {
-    // SAFETY: As our caller's promise.
-    unsafe { put::<2, _>(dst, len.min(types::MAX_TAIL) as u16) }
-}
-
+/// Types that are passed as bytes.
 macro_rules! impl_tail {
     ($($ty:ty => $kind:ident, |$v:ident| $bytes:expr;)*) => {$(
         // SAFETY: `store` writes the `u16` length.
         unsafe impl BlogArg for $ty {
             type This = Self;
+            type Passed<'a> = &'a [u8] where Self: 'a;
 
             const CODE: TypeCode = TypeCode::plain(types::$kind);
             const FIXED: usize = 2;
 
             #[inline(always)]
             fn tail(&self) -> &[u8] {
+                self.pass()
+            }
+
+            #[inline(always)]
+            fn pass(&self) -> &[u8] {
                 let $v = self;
                 $bytes
             }
 
             #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
+                let len = self.tail().len().min(types::MAX_TAIL) as u16;
                 // SAFETY: The caller gives us 2 bytes.
-                unsafe { super::arg::put_len(dst, self.tail().len()) }
+                unsafe { dst.cast::<u16>().write_unaligned(len) }
             }
         }
     )*};
@@ -256,14 +226,30 @@ macro_rules! impl_tail {
 pub(super) use impl_tail;
 
 impl_tail! {
+    [u8] => BYTES, |s| s;
     str => STR, |s| s.as_bytes();
     CStr => CSTR, |s| s.to_bytes();
-    [u8] => BYTES, |s| s;
+}
+
+/// What goes by reference.
+macro_rules! by_reference {
+    () => {
+        type Passed<'a>
+            = &'a Self
+        where
+            Self: 'a;
+
+        #[inline(always)]
+        fn pass(&self) -> &Self {
+            self
+        }
+    };
 }
 
 // SAFETY: `store` writes N bytes.
 unsafe impl<const N: usize> BlogArg for [u8; N] {
     type This = Self;
+    by_reference!();
 
     const CODE: TypeCode = match TypeCode::byte_array(N) {
         Some(code) => code,
@@ -281,19 +267,26 @@ unsafe impl<const N: usize> BlogArg for [u8; N] {
 // SAFETY: Has no tail.
 unsafe impl<const N: usize> BlogFixed for [u8; N] {}
 
-macro_rules! impl_ref {
-    ($($ty:ty),*) => {$(
-        // SAFETY: Defers to `T` in everything.
-        unsafe impl<T: BlogArg + ?Sized> BlogArg for $ty {
+/// Pointers that are logged as what they point to.
+macro_rules! impl_deref {
+    ($(($($generics:tt)*) $ty:ty => $target:ty;)*) => {$(
+        // SAFETY: Defers to the target in everything.
+        unsafe impl<$($generics)*> BlogArg for $ty {
             type This = Self;
+            type Passed<'a> = <$target as BlogArg>::Passed<'a> where Self: 'a;
 
-            const CODE: TypeCode = T::CODE;
-            const FIXED: usize = T::FIXED;
-            const ADDRESS: bool = T::ADDRESS;
+            const CODE: TypeCode = <$target>::CODE;
+            const FIXED: usize = <$target>::FIXED;
+            const ADDRESS: bool = <$target>::ADDRESS;
 
             #[inline(always)]
             fn tail(&self) -> &[u8] {
                 (**self).tail()
+            }
+
+            #[inline(always)]
+            fn pass(&self) -> Self::Passed<'_> {
+                (**self).pass()
             }
 
             #[inline(always)]
@@ -304,20 +297,28 @@ macro_rules! impl_ref {
 
             #[inline(always)]
             fn describe() {
-                T::describe()
+                <$target>::describe()
             }
         }
-
-        // SAFETY: `T` has no tail.
-        unsafe impl<T: BlogFixed + ?Sized> BlogFixed for $ty {}
     )*};
 }
+pub(super) use impl_deref;
 
-impl_ref!(&T, &mut T);
+impl_deref! {
+    (T: BlogArg + ?Sized) &T => T;
+    (T: BlogArg + ?Sized) &mut T => T;
+}
+
+// SAFETY: `T` has no tail.
+unsafe impl<T: BlogFixed + ?Sized> BlogFixed for &T {}
+
+// SAFETY: `T` has no tail.
+unsafe impl<T: BlogFixed + ?Sized> BlogFixed for &mut T {}
 
 // SAFETY: `store` writes the tag and then either `T`'s fixed bytes or as many zeros.
 unsafe impl<T: BlogArg> BlogArg for Option<T> {
     type This = Self;
+    by_reference!();
 
     const CODE: TypeCode = wrap(T::CODE, types::OPTION);
     const FIXED: usize = 1 + T::FIXED;
@@ -361,6 +362,7 @@ pub trait Errno {
 // SAFETY: `store` writes the tag and max(`T::FIXED`, 4) bytes, padded with zeros.
 unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
     type This = Self;
+    by_reference!();
 
     const CODE: TypeCode = wrap(T::CODE, types::RESULT);
     const FIXED: usize = 1 + if T::FIXED > 4 { T::FIXED } else { 4 };
@@ -383,7 +385,7 @@ unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
                 Ok(v) => v.store(dst.add(1)),
                 Err(e) => {
                     dst.write(1);
-                    put::<4, _>(dst.add(1), e.errno());
+                    dst.add(1).cast::<i32>().write_unaligned(e.errno());
                 }
             }
         }

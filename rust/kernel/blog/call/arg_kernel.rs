@@ -10,6 +10,8 @@ use super::super::wire::types::{
 };
 use super::{
     arg::{
+        impl_deref,
+        impl_scalar,
         BlogArg,
         BlogFixed,
         Errno, //
@@ -49,71 +51,17 @@ impl Errno for Error {
     }
 }
 
-/// Types that are stored as another type: `|value| expression of that type`.
-macro_rules! impl_as {
-    ($(($($generics:tt)*) $ty:ty => $kind:ident $stored:ty, |$v:ident| $value:expr;)*) => {$(
-        // SAFETY: Stores what `$stored` does, which is what the kind demands.
-        unsafe impl<$($generics)*> BlogArg for $ty {
-            type This = Self;
-
-            const CODE: TypeCode = TypeCode::plain(types::$kind);
-            const FIXED: usize = <$stored>::FIXED;
-
-            #[inline(always)]
-            unsafe fn store(&self, dst: *mut u8) {
-                let $v = self;
-                let stored: $stored = $value;
-                // SAFETY: As our caller's promise.
-                unsafe { stored.store(dst) }
-            }
-        }
-
-        // SAFETY: Has no tail.
-        unsafe impl<$($generics)*> BlogFixed for $ty {}
-    )*};
-}
-
-impl_as! {
-    () Error => ERROR i32, |v| v.to_errno();
-    () Task => PID i32, |v| v.pid();
-    (C: ClockSource) Instant<C> => INSTANT i64, |v| v.as_nanos();
-    () Delta => DELTA i64, |v| v.as_nanos();
+impl_scalar! {
+    () Error => ERROR u32, |v| v.to_errno() as u32;
+    () Task => PID u32, |v| v.pid() as u32;
+    (C: ClockSource) Instant<C> => INSTANT u64, |v| v.as_nanos() as u64;
+    () Delta => DELTA u64, |v| v.as_nanos() as u64;
 }
 
 impl fmt::Debug for Error {}
 impl fmt::Display for Task {}
 impl<C: ClockSource> fmt::Display for Instant<C> {}
 impl fmt::Display for Delta {}
-
-/// Pointers that print as what they point to.
-macro_rules! impl_deref {
-    ($(($($generics:tt)*) $ty:ty => $target:ty;)*) => {$(
-        // SAFETY: Defers to the target in everything.
-        unsafe impl<$($generics)*> BlogArg for $ty {
-            type This = Self;
-
-            const CODE: TypeCode = <$target>::CODE;
-            const FIXED: usize = <$target>::FIXED;
-            const ADDRESS: bool = <$target>::ADDRESS;
-
-            #[inline(always)]
-            fn tail(&self) -> &[u8] {
-                (**self).tail()
-            }
-
-            #[inline(always)]
-            unsafe fn store(&self, dst: *mut u8) {
-                // SAFETY: As our caller's promise.
-                unsafe { (**self).store(dst) }
-            }
-
-            #[inline(always)]
-            fn describe() {
-                <$target>::describe()
-            }
-        }
-    )*};
-}
 
 impl_deref! {
     (T: BlogArg + ?Sized) Arc<T> => T;

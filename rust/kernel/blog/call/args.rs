@@ -2,10 +2,13 @@
 
 //! A call site's whole list of arguments: its size, and its bytes.
 //!
-//! The macros' expansions build a tuple of references and hand it to `log()`, which asks this for
-//! the size, opens a record, and has the bytes stored. It needs no kernel and compiles on the host
-//! unchanged. A list of scalars has a constant size and turns into plain stores.
+//! The macros' expansions build a tuple of references and call `log()` of it, which passes them to
+//! a function that they share with others. That asks this for the size, and has the bytes stored.
+//! It needs no kernel and compiles on the host unchanged, but for `log()`. A list of scalars has a
+//! constant size and turns into plain stores.
 
+#[cfg(CONFIG_BLOG_HOOKS)]
+use core::marker::PhantomData;
 use core::ptr;
 
 use super::super::wire::types::{
@@ -13,6 +16,16 @@ use super::super::wire::types::{
     MAX_PAYLOAD, //
 };
 use super::arg::BlogArg;
+#[cfg(CONFIG_BLOG_HOOKS)]
+use super::{
+    super::ring::Ring,
+    component::RawComponent,
+    site::Loaded,
+    write::{
+        write,
+        write_slow, //
+    }, //
+};
 
 /// A tuple of references to [`BlogArg`]s.
 ///
@@ -35,6 +48,16 @@ pub unsafe trait BlogArgs: Copy {
     ///
     /// `dst` must be valid for writes of [`BlogArgs::size`] bytes.
     unsafe fn store(self, dst: *mut u8);
+
+    /// Writes a record, by a function that is not inlined: a crate has one for each list of types
+    /// that are passed. The macros' expansions call it, for a site that is on.
+    ///
+    /// # Safety
+    ///
+    /// `component` is what a [`Component`](super::component::Component) is, whose `is_on()` has
+    /// returned true, by a reference that lives still; and `site` is on for it.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    unsafe fn log(self, component: &RawComponent, site: Loaded);
 }
 
 const UNIT_MASK: usize = super::super::wire::record::UNIT - 1;
@@ -115,6 +138,47 @@ macro_rules! impl_args {
                 // tails, whichever is less.
                 unsafe {
                     $(dst = store_one(self.$index, dst, &mut budget);)*
+                }
+            }
+
+            #[cfg(CONFIG_BLOG_HOOKS)]
+            #[inline(always)]
+            unsafe fn log(self, component: &RawComponent, site: Loaded) {
+                // `Any`, so that the one without arguments is generic, too: the kernel crate, which
+                // can't reach `blog/`, has none of these then, and a driver has what it uses.
+                #[inline(never)]
+                #[allow(non_snake_case, clippy::too_many_arguments)]
+                unsafe fn blog_record<Any, $($name: BlogArg + Copy),*>(
+                    any: PhantomData<Any>,
+                    component: &RawComponent,
+                    site_shl8: u32,
+                    $($name: $name,)*
+                ) {
+                    // SAFETY: By our caller's promise.
+                    unsafe {
+                        if let Err((ring, ts)) = write(component, site_shl8, ($(&$name,)*)) {
+                            blog_record_slow(any, component, site_shl8, $($name,)* ring, ts);
+                        }
+                    }
+                }
+                // By itself, so that the other one has nothing to keep over a call.
+                #[cold]
+                #[inline(never)]
+                #[allow(non_snake_case, clippy::too_many_arguments)]
+                unsafe fn blog_record_slow<Any, $($name: BlogArg),*>(
+                    _: PhantomData<Any>,
+                    component: &RawComponent,
+                    site_shl8: u32,
+                    $($name: $name,)*
+                    ring: *const Ring,
+                    ts: u64,
+                ) {
+                    // SAFETY: By our caller's promise.
+                    unsafe { write_slow(component, site_shl8, ($(&$name,)*), (ring, ts)) };
+                }
+                // SAFETY: As our caller's promise.
+                unsafe {
+                    blog_record(PhantomData::<()>, component, site.id_shl8, $(self.$index.pass()),*)
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 //! What a log call expands to, on the driver's side.
 //!
-//! The macros' expansions name what is here; it is inlined into drivers. Nothing here knows how
+//! The macros' expansions name what is here; it is compiled in drivers. Nothing here knows how
 //! rings get memory, or how they are read.
 //!
 //! | file | what it is |
@@ -11,6 +11,7 @@
 //! | `component.rs` | what a call logs to |
 //! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
 //! | `fmt.rs`, `wrap.rs` | which type prints how |
+//! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
 //! | `clock.rs` | the clock of records |
 //!
@@ -20,10 +21,12 @@ pub(super) mod arg;
 mod arg_kernel;
 pub(super) mod args;
 #[cfg(CONFIG_BLOG_HOOKS)]
-pub(super) mod clock;
+mod clock;
 pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod context;
 pub mod fmt;
 pub(super) mod site;
 pub(super) mod wrap;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub(super) mod write;

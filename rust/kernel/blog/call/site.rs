@@ -134,7 +134,7 @@ const _: () = assert!(GATE_OFF == 255 && SITE_BITS <= 24);
 pub struct Loaded {
     #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
     pub(in super::super) id_shl8: u32,
-    gate: u32,
+    gate: u8,
 }
 
 impl Loaded {
@@ -144,7 +144,7 @@ impl Loaded {
     ///
     /// As the type invariants say.
     #[inline(always)]
-    pub const unsafe fn new(id_shl8: u32, gate: u32) -> Self {
+    pub const unsafe fn new(id_shl8: u32, gate: u8) -> Self {
         // INVARIANT: By this function's requirement.
         Self { id_shl8, gate }
     }
@@ -152,6 +152,6 @@ impl Loaded {
     /// Whether the site logs to `component` now.
     #[inline(always)]
     pub fn is_on(self, component: &RawComponent) -> bool {
-        self.gate as u8 <= component.threshold()
+        self.gate <= component.threshold()
     }
 }

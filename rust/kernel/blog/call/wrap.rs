@@ -70,12 +70,18 @@ impl fmt::Display for Hex<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mac(pub [u8; 6]);
 
-// SAFETY: `store` writes the six bytes.
+// SAFETY: Stores its six bytes.
 unsafe impl BlogArg for Mac {
     type This = Self;
+    type Passed<'a> = &'a [u8; 6];
 
     const CODE: TypeCode = TypeCode::plain(types::MAC);
     const FIXED: usize = 6;
+
+    #[inline(always)]
+    fn pass(&self) -> &[u8; 6] {
+        &self.0
+    }
 
     #[inline(always)]
     unsafe fn store(&self, dst: *mut u8) {
@@ -161,16 +167,6 @@ impl Ptr {
     }
 }
 
-// SAFETY: `store` writes the 8 bytes.
-unsafe impl BlogArg for Ptr {
-    type This = Self;
-
-    const CODE: TypeCode = TypeCode::plain(types::POINTER);
-    const FIXED: usize = 8;
-
-    #[inline(always)]
-    unsafe fn store(&self, dst: *mut u8) {
-        // SAFETY: As our caller's promise.
-        unsafe { self.0.store(dst) }
-    }
+super::arg::impl_scalar! {
+    () Ptr => POINTER u64, |p| p.0;
 }

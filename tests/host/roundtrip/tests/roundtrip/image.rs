@@ -94,25 +94,6 @@ unsafe extern "C" fn blog_reserve(
     RIG.reserve(own, ring, bytes, ts)
 }
 
-/// Writes a record when its page is full.
-#[no_mangle]
-unsafe extern "C" fn blog_put(
-    raw: *const RawComponent,
-    ring: *const Ring,
-    bytes: u32,
-    ts: u64,
-    site_shl8: u32,
-    payload: *const u8,
-) -> bool {
-    // SAFETY: As for the other; the caller has a payload of this size.
-    unsafe {
-        let place = blog_reserve(raw, ring, bytes, ts);
-        Ring::put(place, bytes, site_shl8, |to| {
-            payload.copy_to_nonoverlapping(to, bytes as usize - 8)
-        })
-    }
-}
-
 /// The clock is the one that log calls read themselves.
 #[no_mangle]
 static blog_clock_is_tsc: u8 = 1;

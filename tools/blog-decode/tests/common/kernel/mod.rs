@@ -2,7 +2,7 @@
 
 //! The kernel's own sources, so that tests store arguments by the code that drivers run.
 
-#![allow(clippy::all)]
+#![allow(clippy::all, unexpected_cfgs, unused_imports)]
 
 pub mod call;
 #[path = "../../../../../rust/kernel/blog/wire/mod.rs"]

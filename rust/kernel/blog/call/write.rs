@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How a record is written: inlined into the one function that does it for all calls of a crate
+//! whose arguments are passed alike.
+
+use super::{
+    super::{
+        abi,
+        ring::Ring,
+        wire::record::HEADER_SIZE, //
+    },
+    args::BlogArgs,
+    clock,
+    component::RawComponent,
+    context, //
+};
+
+/// Tells the compiler that a call is off the way that is taken most.
+#[doc(hidden)]
+#[cold]
+#[inline(always)]
+pub fn cold() {}
+
+/// Writes a record that can simply go behind the last one; for any other, returns what
+/// [`write_slow`] is to be given.
+///
+/// # Safety
+///
+/// As for [`BlogArgs::log`]; `site_shl8` is the site's id.
+#[inline(always)]
+pub(super) unsafe fn write<A: BlogArgs>(
+    component: &RawComponent,
+    site_shl8: u32,
+    args: A,
+) -> Result<(), (*const Ring, u64)> {
+    let ring = context::ring(component);
+    let slot = || component.slot();
+    let bytes = (HEADER_SIZE + args.size()) as u32;
+    let mut done = Ok(());
+    let slow = |ring, ts| {
+        done = Err((ring, ts));
+        false
+    };
+    // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
+    // `RawComponent` say, and stays so: a task does not leave its context in here, and other
+    // contexts do not change CPU. `args` stores the bytes that it said.
+    unsafe {
+        let fill = |dst| args.store(dst);
+        Ring::write(ring, slot, bytes, site_shl8, clock::read, fill, slow);
+    }
+    done
+}
+
+/// Does what is left to do for a record.
+///
+/// # Safety
+///
+/// [`write`] has just returned `Err((ring, ts))` for the same arguments.
+#[inline(always)]
+pub(super) unsafe fn write_slow<A: BlogArgs>(
+    component: &RawComponent,
+    site_shl8: u32,
+    args: A,
+    (ring, ts): (*const Ring, u64),
+) {
+    let bytes = (HEADER_SIZE + args.size()) as u32;
+    // SAFETY: The record was begun where `ring` isn't null, and what `blog_reserve` returns is as
+    // `put` demands. `args` stores the bytes that it said.
+    unsafe {
+        let place = abi::blog_reserve(component, ring, bytes, ts);
+        Ring::put(place, bytes, site_shl8, |dst| args.store(dst));
+    }
+}
