@@ -19,8 +19,7 @@ EMPTY = {
     "lttng": "loop",
     "pr_debug_off": "loop",
     "pr_debug_on": "loop",
-    "function_inlined": "function_empty",
-    "function_far": "function_empty",
+    "function_call": "function_empty",
     "function_empty": "empty",
     "none": "none_empty",
 }

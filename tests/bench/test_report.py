@@ -63,11 +63,11 @@ class Report(unittest.TestCase):
         self.assertEqual((plain.median, turn.median, share.median), (70, 600, 150))
 
     def test_bounds_are_met_missed_or_not_measured(self):
-        for on, state in ((45.0, bounds.MET), (45.5, bounds.MISSED)):
+        for on, state in ((52.0, bounds.MET), (52.5, bounds.MISSED)):
             found = bounds.Bounds()
             bounds.instructions(found, self.run_of(f"on-{on}", on=on))
             states = {v.bound: v.state for v in found.verdicts}
-            self.assertEqual(states["2 scalars, task, with page turns: at most 45 instructions"], state)
+            self.assertEqual(states["2 scalars, task, with page turns: at most 52 instructions"], state)
             self.assertEqual(states["2 scalars, hardirq: at most 70 instructions"], bounds.UNKNOWN)
 
     def test_cpus_are_told_apart_by_case(self):

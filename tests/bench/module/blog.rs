@@ -176,7 +176,7 @@ macro_rules! rounds {
 }
 
 /// Cases for each list of arguments.
-const PER_SHAPE: usize = 9;
+const PER_SHAPE: usize = 8;
 
 /// All cases with one list of arguments.
 macro_rules! cases {
@@ -226,19 +226,10 @@ macro_rules! cases {
                 $($arg.used();)*
             }
             #[inline(never)]
-            pub(super) fn bench_function_inlined($($arg: $ty),*) {
+            pub(super) fn bench_function_call($($arg: $ty),*) {
                 blog_log!(ON, $fmt, $($arg),*);
-            }
-            // One call for all, in a function of its own.
-            #[inline(never)]
-            fn bench_shared($($arg: $ty),*) {
-                blog_log!(ON, $fmt, $($arg),*);
-            }
-            #[inline(never)]
-            pub(super) fn bench_function_far($($arg: $ty),*) {
-                bench_shared($($arg),*);
-                // There is something after a call.
-                0_u32.used();
+                // It goes on.
+                $($arg.used();)*
             }
             rounds!(function_empty, i, {}, {
                 let at = i;
@@ -246,17 +237,11 @@ macro_rules! cases {
                 at.used();
                 bench_function_empty($($arg),*);
             });
-            rounds!(function_inlined, i, {}, {
+            rounds!(function_call, i, {}, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
-                bench_function_inlined($($arg),*);
-            });
-            rounds!(function_far, i, {}, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                bench_function_far($($arg),*);
+                bench_function_call($($arg),*);
             });
 
             pub(super) const CASES: [Case; PER_SHAPE] = [
@@ -267,8 +252,7 @@ macro_rules! cases {
                 Case::new(concat!("floor_tsc.", $label, "\0"), floor_tsc),
                 Case::new(concat!("floor_mono.", $label, "\0"), floor_mono),
                 Case::new(concat!("function_empty.", $label, "\0"), function_empty),
-                Case::new(concat!("function_inlined.", $label, "\0"), function_inlined),
-                Case::new(concat!("function_far.", $label, "\0"), function_far),
+                Case::new(concat!("function_call.", $label, "\0"), function_call),
             ];
         })*
 
