@@ -132,7 +132,7 @@ fn tour(name: &str, label: &CStr, bytes: &[u8]) {
     );
     blog_log!(SAMPLE, "{0} {0:x} {1:>2$} {1:<width$}|", u128::MAX, 7, 4);
 
-    // Strings are cut where a record (1020 bytes) ends; the cut is visible.
+    // Strings are cut where a record (1023 bytes) ends; the cut is visible.
     blog_log!(
         SAMPLE,
         "{name} {name:?} {label} {:.*} {:^10}",

@@ -99,7 +99,7 @@ class Report(unittest.TestCase):
 
     def test_sizes_are_those_of_the_format(self):
         sizes = {shape: traffic.blog_size(shape) for shape in ("0", "2x32", "2", "str11")}
-        self.assertEqual(sizes, {"0": 8, "2x32": 16, "2": 20, "str11": 24})
+        self.assertEqual(sizes, {"0": 8, "2x32": 16, "2": 20, "str11": 20})
 
     def test_the_plot_has_a_bar_for_each_row(self):
         svg = plot.bars("title", "ns", [("a", "blog", 10, 9, 11), ("b", "peer", 100, 90, 2000)])

@@ -16,13 +16,13 @@ MIB = 1 << 20
 
 # Bytes of arguments, as they are in memory; a string has its length beside it in BLog's records.
 ARGUMENTS = {
-    "0": 0, "1": 4, "2": 12, "2x32": 8, "4": 24, "8": 48, "rnull": 17, "str11": 13, "str64": 66
+    "0": 0, "1": 4, "2": 12, "2x32": 8, "4": 24, "8": 48, "rnull": 17, "str11": 12, "str64": 65
 }
 
 
 def blog_size(shape):
-    """Bytes of a record by formats.rst: a header of 8, and the arguments rounded up to 4."""
-    return 8 + (ARGUMENTS[shape] + 3) // 4 * 4
+    """Bytes of a record by formats.rst: a header of 8, and the arguments."""
+    return 8 + ARGUMENTS[shape]
 
 
 def blog(decode, tables, path):

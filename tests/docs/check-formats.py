@@ -227,7 +227,7 @@ def compare_codes(b, facts, errors):
         if fixed == "1+T":
             # Around u64, u8 and str; RESULT makes room for an errno.
             least = 5 if kind == "RESULT" else 0
-            for inner, size in ("U64", 9), ("U8", 2), ("STR", 3):
+            for inner, size in ("U64", 9), ("U8", 2), ("STR", 2):
                 if facts[f"fixed.{kind}.{inner}"] != f"Some({max(size, least)})":
                     errors.append(f"{b}: {kind} of {inner} is not {fixed}")
         elif said is None:
@@ -383,7 +383,7 @@ def compare_page(by_name, facts, errors):
     seen = []
     while at + 8 <= len(data):
         word = int.from_bytes(data[at:at + 8], "little")
-        payload = data[at + 8:at + 8 + 4 * part(word, "len")]
+        payload = data[at + 8:at + 8 + part(word, "len")]
         if part(word, "site") == 0:
             kind = int.from_bytes(payload[:4], "little")
             value = int.from_bytes(payload[4:12], "little")

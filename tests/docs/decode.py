@@ -99,12 +99,16 @@ def read_type(d):
 
 # --- arguments ---------------------------------------------------------------------
 
+def has_tail(code):
+    return has_tail(code >> 8) if code & 0xff in (0x30, 0x31) else code & 0xff in TAILS
+
+
 class Args:
     """The arguments of one record."""
 
     def __init__(self, payload, codes, types):
         self.payload, self.types = payload, types
-        self.budget = 1020 - sum(self.fixed(c) for c in codes)
+        self.budget = 1023 - sum(self.fixed(c) + 2 * has_tail(c) for c in codes)
         self.at = self.cut = 0
 
     def fixed(self, code):
@@ -122,7 +126,7 @@ class Args:
             sizes = [sum(self.fixed(c) for _, c in members) for _, _, members in variants]
             return 1 + max(sizes) if is_enum == 2 else sizes[0]
         if kind in TAILS:
-            return 2
+            return 1
         return {0x05: 16, 0x15: 16, 0x20: 1, 0x21: 4, 0x25: 8, 0x26: 4, 0x27: 0,
                 0x43: 4, 0x44: 16, 0x45: 6}[kind]
 
@@ -146,7 +150,7 @@ class Args:
         if kind == 0x21:
             return chr(u(p, at, 4))
         if kind in TAILS:
-            return self.tail(kind, u(p, at, 2))
+            return self.tail(kind, p[at])
         if kind == 0x25:
             return hex(u(p, at, 8))
         if kind == 0x26:
@@ -168,6 +172,9 @@ class Args:
         raise ValueError(f"kind {kind:#x}")
 
     def tail(self, kind, length):
+        if length == 255:
+            length = u(self.payload, self.at, 2)
+            self.at += 2
         stored = min(length, self.budget)
         self.budget -= stored
         self.cut = length - stored
@@ -232,7 +239,7 @@ def page_records(component, ring, page):
     at, out = 48, []
     while at < end:
         word = u(page, at, 8)
-        ts, site, size = word >> 28, word >> 8 & 0xfffff, 4 * (word & 0xff)
+        ts, site, size = word >> 28, word >> 10 & 0x3ffff, word & 0x3ff
         payload = page[at + 8:at + 8 + size]
         if site:
             out.append((component, ring, ordinal, high & ~0xfffffffff | ts, site, payload))

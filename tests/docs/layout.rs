@@ -86,7 +86,7 @@ const EXAMPLE: (u64, u32) = (0x12_3456_789a, 0x123);
 /// Logs `args` at site 0x123.
 fn log(ring: &ring::Ring, pages: &OnePage, clock: u64, args: impl BlogArgs) {
     let bytes = (record::HEADER_SIZE + args.size()) as u32;
-    let site = EXAMPLE.1 << 8;
+    let site = EXAMPLE.1 << record::LEN_BITS;
     // SAFETY: There is room for the arguments.
     let fill = |at| unsafe { args.store(at) };
     let slow = |_, ts| {
@@ -210,7 +210,11 @@ fn main() {
     say("names.record::Lost", names.join(","));
 
     // One bit pattern per field, for the bits of a header.
-    for (clock, site, len) in [(!0, 0, 0), (0, !0 >> 12, 0), (0, 0, 255)] {
+    for (clock, site, len) in [
+        (!0, 0, 0),
+        (0, record::SITE_MAX, 0),
+        (0, 0, record::PAYLOAD_MAX as u32),
+    ] {
         let header = record::Header::new(clock, site, len);
         say(
             &format!("header.{}.{}.{}", clock & 1, site & 1, len & 1),
@@ -222,7 +226,7 @@ fn main() {
     let mut bytes = vec![0xaa; args.size()];
     // SAFETY: `size` bytes are there.
     unsafe { args.store(bytes.as_mut_ptr()) };
-    let header = record::Header::new(EXAMPLE.0, EXAMPLE.1, (bytes.len() / record::UNIT) as u8);
+    let header = record::Header::new(EXAMPLE.0, EXAMPLE.1, bytes.len() as u32);
     say("example", hex(&header.0.to_ne_bytes()) + &hex(&bytes));
 
     sample_page();

@@ -40,7 +40,7 @@ mod tests {
             this
         }
 
-        /// Whether these are the bytes, followed by the padding and by nothing else.
+        /// Whether these are the bytes, followed by nothing else.
         fn is(&self, parts: &[&[u8]]) -> bool {
             let mut left = &self.bytes[..];
             for part in parts {
@@ -50,10 +50,7 @@ mod tests {
                 }
             }
             let used = self.bytes.len() - left.len();
-            let padded = used.next_multiple_of(4);
-            self.size == padded
-                && self.bytes[used..padded].iter().all(|b| *b == 0)
-                && self.bytes[padded..].iter().all(|b| *b == 0xa5)
+            self.size == used && left.iter().all(|b| *b == 0xa5)
         }
     }
 
@@ -94,10 +91,10 @@ mod tests {
 
     #[test]
     fn strings_are_length_and_bytes() -> Result {
-        assert!(Payload::of((c"label",)).is(&[&5_u16.to_ne_bytes(), b"label"]));
+        assert!(Payload::of((c"label",)).is(&[&[5], b"label"]));
         let owned = CString::try_from(c"owned")?;
-        assert!(Payload::of((&owned,)).is(&[&5_u16.to_ne_bytes(), b"owned"]));
-        assert!(Payload::of(("", &1_u8)).is(&[&[0, 0, 1]]));
+        assert!(Payload::of((&owned,)).is(&[&[5], b"owned"]));
+        assert!(Payload::of(("", &1_u8)).is(&[&[0, 1]]));
         Ok(())
     }
 
@@ -106,11 +103,23 @@ mod tests {
         let mut long = KVec::new();
         long.resize(3000, b'x', GFP_KERNEL)?;
         let bytes: &[u8] = &long;
-        // 2 + 2 + 4 fixed bytes; the first tail takes all that is left.
+        // 3 bytes for each length and 4 for the number; the first tail takes all that is left.
         let payload = Payload::of((bytes, "cut away", &1_u32));
-        let x = &bytes[..1012];
+        let x = &bytes[..1013];
         let one = 1_u32.to_ne_bytes();
-        assert!(payload.is(&[&3000_u16.to_ne_bytes(), x, &8_u16.to_ne_bytes(), &one]));
+        assert!(payload.is(&[&[255], &3000_u16.to_ne_bytes(), x, &[8], &one]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_length_has_one_byte_up_to_254() -> Result {
+        let mut long = KVec::new();
+        long.resize(256, b'x', GFP_KERNEL)?;
+        assert!(Payload::of((&long[..254],)).is(&[&[254], &long[..254]]));
+        for n in [255, 256] {
+            let payload = Payload::of((&long[..n], &true));
+            assert!(payload.is(&[&[255], &(n as u16).to_ne_bytes(), &long[..n], &[1]]));
+        }
         Ok(())
     }
 
@@ -119,7 +128,7 @@ mod tests {
         let mut long = KVVec::new();
         long.resize(70_000, b'x', GFP_KERNEL)?;
         let payload = Payload::of((&long[..],));
-        assert!(payload.is(&[&u16::MAX.to_ne_bytes(), &long[..1018]]));
+        assert!(payload.is(&[&[255], &u16::MAX.to_ne_bytes(), &long[..1020]]));
         Ok(())
     }
 

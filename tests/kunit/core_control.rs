@@ -112,11 +112,11 @@ mod suite {
         };
         assert_eq!(queries("=p").next(), Some(Ok(on)));
         let one = Query {
-            ids: Some((1048575, 1048575)),
+            ids: Some((262143, 262143)),
             switch: Switch::Follow,
             ..none
         };
-        assert_eq!(queries("site 1048575 =_").next(), Some(Ok(one)));
+        assert_eq!(queries("site 262143 =_").next(), Some(Ok(one)));
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod suite {
             "site +p",
             "site 0 +p",
             "site 5-3 +p",
-            "site 1-1048576 +p",
+            "site 1-262144 +p",
             "site 1- +p",
             "site -3 +p",
             "site 1-2-3 +p",

@@ -40,6 +40,7 @@ use kernel::{
                 Control,
                 Header,
                 Lost,
+                LEN_BITS,
                 LOST_CAUSES, //
             }, //
         },
@@ -169,10 +170,10 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             ring,
             || raw.switch().slot.load(Relaxed),
             16,
-            SITE << 8,
+            SITE << LEN_BITS,
             || glue::clock_is_tsc().then(|| glue::raw_clock(true)),
             fill,
-            |begun, ts| Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << 8, fill),
+            |begun, ts| Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << LEN_BITS, fill),
         )
     }
 }

@@ -522,12 +522,12 @@ mod suite {
         for (ts, extend) in what {
             match extend {
                 Some(full) => {
-                    push(&Header::new(*ts, 0, 3).0.to_ne_bytes())?;
+                    push(&Header::new(*ts, 0, 12).0.to_ne_bytes())?;
                     push(&u32::from(Control::TimeExtend as u8).to_ne_bytes())?;
                     push(&full.to_ne_bytes())?;
                 }
                 None => {
-                    push(&Header::new(*ts, 7, 2).0.to_ne_bytes())?;
+                    push(&Header::new(*ts, 7, 8).0.to_ne_bytes())?;
                     push(&records.to_ne_bytes())?;
                     records += 1;
                 }
@@ -585,7 +585,7 @@ mod suite {
         assert_eq!(field(&copy, 24), Some(HIGH | 3));
         assert_eq!(field(&copy, 32), Some(0));
         assert_eq!(field(&copy, 40), Some(2 << 32 | 80));
-        assert_eq!(field(&copy, 48), Some(Header::new(4, 7, 2).0));
+        assert_eq!(field(&copy, 48), Some(Header::new(4, 7, 8).0));
 
         // Up to in front of it.
         let mut copy = page(3, 1, 100, &what)?;

@@ -34,6 +34,7 @@ mod suite {
                     Lost,
                     CONTROL_SIZE,
                     LOST_CAUSES,
+                    PAYLOAD_MAX,
                     TASK_SIZE, //
                 }, //
             },
@@ -123,8 +124,10 @@ mod suite {
         }
 
         fn record(&mut self, clock: u64, n: u64) -> Result {
-            self.push(&Header::new(clock, 7, 2).0.to_ne_bytes())?;
-            self.push(&n.to_ne_bytes())
+            let more = n as u32 % 5;
+            self.push(&Header::new(clock, 7, 8 + more).0.to_ne_bytes())?;
+            self.push(&n.to_ne_bytes())?;
+            self.push(&[0xa5; 4][..more as usize])
         }
 
         fn control(&mut self, clock: u64, word: u32, n: u64) -> Result {
@@ -247,11 +250,11 @@ mod suite {
         const BASE: u64 = 5 << 36;
         let mut page = Page::new(9, BASE, 1000)?;
         for n in 0..40u64 {
-            // Sites 1 to 4, with payloads of 8 to 20 bytes.
+            // Sites 1 to 4, with payloads of 5 to 20 bytes.
             let site = n as u32 % 4 + 1;
-            page.push(&Header::new(BASE | n, site, 1 + site as u8).0.to_ne_bytes())?;
-            for _ in 0..1 + site {
-                page.push(&0xdead_0000u32.to_ne_bytes())?;
+            page.push(&Header::new(BASE | n, site, 5 * site).0.to_ne_bytes())?;
+            for _ in 0..site {
+                page.push(&[0xde; 5])?;
             }
             if n == 20 {
                 page.task(BASE | n, 77)?;
@@ -296,7 +299,7 @@ mod suite {
         }
         // Damage ends it: nothing behind is given out.
         page.0[PAGE_HEADER_SIZE..PAGE_HEADER_SIZE + 8]
-            .copy_from_slice(&Header::new(0, 1, 255).0.to_ne_bytes());
+            .copy_from_slice(&Header::new(0, 1, PAYLOAD_MAX as u32).0.to_ne_bytes());
         let len = Withheld::new().take_out(&mut page.0[..end]);
         assert_eq!(len, PAGE_HEADER_SIZE);
         Ok(())

@@ -597,19 +597,21 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
         ) -> ::kernel::blog::Loaded {
             const {
                 ::core::assert!(
-                    0 #(+ <#types as ::kernel::blog::BlogArg>::FIXED)*
-                        <= ::kernel::blog::types::MAX_PAYLOAD,
-                    "BLog: these arguments are larger than a record (1020 bytes)"
+                    0 #(
+                        + <#types as ::kernel::blog::BlogArg>::FIXED
+                        + <#types as ::kernel::blog::BlogArg>::CODE.long_size()
+                    )* <= ::kernel::blog::types::MAX_PAYLOAD,
+                    "BLog: these arguments are larger than a record (1023 bytes)"
                 );
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
-            let (id_shl8, gate): (u32, u8);
+            let (id_shl10, gate): (u32, u8);
             // SAFETY: The code is two loads, of an entry that is laid out as `Site` is: first of
             // its gate.
             unsafe {
                 ::core::arch::asm!(
                     #t
-                    id = out(reg) id_shl8,
+                    id = out(reg) id_shl10,
                     gate = out(reg_byte) gate,
                     line = const ::core::line!(),
                     flags = const ::kernel::blog::site_flags(
@@ -619,7 +621,7 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
                     // Not pure: the entry changes while a loop runs that logs.
                     options(readonly, nostack, preserves_flags, att_syntax),
                 );
-                ::kernel::blog::Loaded::new(id_shl8, gate)
+                ::kernel::blog::Loaded::new(id_shl10, gate)
             }
         }
     }

@@ -159,7 +159,7 @@ fn store(floor: *mut u8, position: &mut usize, ts: u64, args: impl BlogArgs) {
     unsafe {
         let at = floor.add(*position);
         at.cast::<u64>()
-            .write_unaligned(ts << 28 | 1 << 8 | bytes as u64);
+            .write_unaligned(ts << 28 | 1 << 10 | (bytes - HEADER_SIZE) as u64);
         args.store(at.add(HEADER_SIZE));
     }
     *position += bytes;

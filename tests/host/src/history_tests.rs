@@ -117,10 +117,10 @@ fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {
 /// What a schedule does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A task logs a record of so many words, and within it another one.
+    /// A task logs a record with a payload of so many bytes, and within it another one.
     Log {
         task: usize,
-        words: usize,
+        len: usize,
         nested: bool,
     },
     /// A task ends, and another one begins.
@@ -138,9 +138,9 @@ const TASKS: usize = 4;
 fn step() -> impl Strategy<Value = Step> {
     let task = 0..TASKS;
     prop_oneof![
-        40 => (task.clone(), 0usize..200, 0u8..16).prop_map(|(task, words, n)| Step::Log {
+        40 => (task.clone(), 8usize..800, 0u8..16).prop_map(|(task, len, n)| Step::Log {
             task,
-            words: 2 + words,
+            len,
             nested: n == 0,
         }),
         1 => task.clone().prop_map(|task| Step::Next { task }),
@@ -186,9 +186,9 @@ proptest! {
         for step in steps {
             let ring = |task: usize| crate::pool::Store::ring(&*rig, ids[task]).unwrap();
             match step {
-                Step::Log { task, words, nested } => {
+                Step::Log { task, len, nested } => {
                     let mut payload = tried.to_ne_bytes().to_vec();
-                    payload.resize(words * 4, 0);
+                    payload.resize(len, 0);
                     tried += 1;
                     rig.log_with(ring(task), tried, 1, &payload, || if nested {
                         tried += 1;

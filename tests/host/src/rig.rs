@@ -24,7 +24,9 @@ use kernel::blog::wire::{
         Control,
         Header,
         Lost,
-        LOST_CAUSES, //
+        LEN_BITS,
+        LOST_CAUSES,
+        PAYLOAD_MAX, //
     }, //
 };
 use std::cell::{Cell as StdCell, UnsafeCell};
@@ -207,7 +209,9 @@ impl Rig {
             let who = (who, &self.last[ring.id() as usize]);
             let ts = ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who);
             let place = ts.map_or(Place::LOST, |ts| Place { ring, ts });
-            Ring::put(place, 16, 1 << 8, |to| to.cast::<[u8; 8]>().write(*payload))
+            Ring::put(place, 16, 1 << LEN_BITS, |to| {
+                to.cast::<[u8; 8]>().write(*payload)
+            })
         }
     }
 
@@ -220,18 +224,15 @@ impl Rig {
         payload: &[u8],
         inside: impl FnOnce(),
     ) -> bool {
-        assert!(payload.len() & 3 == 0 && payload.len() <= 1020);
+        assert!(payload.len() <= PAYLOAD_MAX);
         let bytes = payload.len() as u32 + 8;
         let inside = StdCell::new(Some(inside));
         let fill = |to: *mut u8| {
             if let Some(inside) = inside.take() {
                 inside();
             }
-            for (i, word) in payload.chunks_exact(4).enumerate() {
-                let word = u32::from_ne_bytes(word.try_into().unwrap());
-                // SAFETY: There is room for the payload.
-                unsafe { ptr::write_unaligned(to.cast::<u32>().add(i), word) };
-            }
+            // SAFETY: There is room for the payload.
+            unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), to, payload.len()) };
         };
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
@@ -239,12 +240,12 @@ impl Rig {
                 ring,
                 || SLOT.into(),
                 bytes,
-                site << 8,
+                site << LEN_BITS,
                 || Some(ts),
                 fill,
                 |begun, ts| {
                     let place = self.reserve(ring, begun, bytes, ts);
-                    Ring::put(place, bytes, site << 8, fill)
+                    Ring::put(place, bytes, site << LEN_BITS, fill)
                 },
             )
         }

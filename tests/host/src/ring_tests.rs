@@ -15,14 +15,11 @@ use kernel::blog::wire::{
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A payload that tells its number, and whose every word depends on it.
-fn payload(n: u64, words: usize) -> Vec<u8> {
+/// A payload that tells its number, and `more` bytes, each of which depends on it.
+fn payload(n: u64, more: usize) -> Vec<u8> {
     let mut out = n.to_ne_bytes().to_vec();
-    for i in 0..words as u64 {
-        out.extend_from_slice(
-            &((n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ i as u32).to_ne_bytes(),
-        );
-    }
+    let hash = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    out.extend((0..more as u64).map(|i| (hash >> (i % 4 * 8) ^ i) as u8));
     out
 }
 
@@ -30,7 +27,7 @@ fn number(payload_bytes: &[u8]) -> u64 {
     let n = u64::from_ne_bytes(payload_bytes[..8].try_into().unwrap());
     assert_eq!(
         payload_bytes,
-        payload(n, (payload_bytes.len() - 8) / 4),
+        payload(n, payload_bytes.len() - 8),
         "torn record"
     );
     n
@@ -192,7 +189,7 @@ fn a_record_that_fits_no_page_costs_no_history() {
     }
     let before = rig.read(ring.id()).records.len();
     for n in 100..120 {
-        assert!(!rig.log(ring, n, 1, &payload(n, 200)));
+        assert!(!rig.log(ring, n, 1, &payload(n, 800)));
     }
     assert_eq!(rig.read(ring.id()).records.len(), before);
     assert!(rig.log(ring, 120, 1, &payload(120, 0)));
@@ -205,7 +202,7 @@ fn a_record_that_fits_no_page_costs_no_history() {
 fn a_page_that_a_too_long_record_started_keeps_time() {
     let rig = Rig::with_page_size(2, 1, 256);
     let ring = rig.adopt(1).unwrap();
-    assert!(!rig.log(ring, 3 << 36, 1, &payload(0, 200)), "no page yet");
+    assert!(!rig.log(ring, 3 << 36, 1, &payload(0, 800)), "no page yet");
     for ts in [3 << 36, (3 << 36) + 1, 4 << 36] {
         assert!(rig.log(ring, ts, 1, &payload(ts, 0)));
     }
@@ -425,17 +422,17 @@ proptest! {
         pages in 1usize..6,
         max in 1u32..6,
         discard: bool,
-        steps in prop::collection::vec((0u64..1 << 38, 0usize..60, 0u8..10), 1..400),
+        steps in prop::collection::vec((0u64..1 << 38, 0usize..240, 0u8..10), 1..400),
     ) {
         let mut rig = Rig::new(pages, 1);
         rig.max_pages = max;
         rig.mode = if discard { Mode::Discard } else { Mode::Overwrite };
         let ring = rig.adopt(1).unwrap();
         let (mut ts, mut tried, mut nested) = (0u64, 0u64, 0u64);
-        for (step, words, nest) in steps {
+        for (step, more, nest) in steps {
             ts += step;
             tried += 1;
-            rig.log_with(ring, ts, 1, &payload(tried, words), || if nest == 0 {
+            rig.log_with(ring, ts, 1, &payload(tried, more), || if nest == 0 {
                 nested += 1;
                 rig.log(ring, ts, 2, &payload(0, 0));
             });

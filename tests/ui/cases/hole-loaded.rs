@@ -7,6 +7,6 @@
 use kernel::blog::Loaded;
 
 pub fn forge() -> Loaded {
-    Loaded { id_shl8: 0xff, gate: 0 }
-    //~      ^ fields `id_shl8` and `gate` of struct `kernel::blog::Loaded` are private: private field, private field
+    Loaded { id_shl10: 0xff, gate: 0 }
+    //~      ^ fields `id_shl10` and `gate` of struct `kernel::blog::Loaded` are private: private field, private field
 }

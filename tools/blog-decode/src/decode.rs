@@ -20,7 +20,10 @@ use crate::{
         Stream,
         What, //
     },
-    record::Writer,
+    record::{
+        Version,
+        Writer, //
+    },
     sidetable::{
         Found,
         SiteMap, //
@@ -208,13 +211,14 @@ impl<'a> Sieve<'a> {
             What::Record {
                 site: id,
                 ordinal,
+                version,
                 payload,
             } => {
                 let found = map.find(id);
                 if !self.filter.wants_site(id, found.as_ref()) {
                     return Ok(());
                 }
-                let raw = cut(found.as_ref(), payload, &mut self.slots);
+                let raw = cut(found.as_ref(), version, payload, &mut self.slots);
                 self.message.clear();
                 let slots = &self.slots;
                 let subject = |message| Subject {
@@ -438,7 +442,12 @@ fn lines<E>(
 }
 
 /// Finds a record's arguments; the answer is why there are none.
-fn cut(found: Option<&Found<'_>>, payload: &[u8], slots: &mut Vec<Slot>) -> Option<Raw> {
+fn cut(
+    found: Option<&Found<'_>>,
+    version: Version,
+    payload: &[u8],
+    slots: &mut Vec<Slot>,
+) -> Option<Raw> {
     slots.clear();
     let raw = match found {
         None => Raw::NoImage,
@@ -446,7 +455,7 @@ fn cut(found: Option<&Found<'_>>, payload: &[u8], slots: &mut Vec<Slot>) -> Opti
         Some(Found {
             site: Some(site), ..
         }) => match &site.template {
-            Ok(template) if template.cut(payload, slots) => return None,
+            Ok(template) if template.cut(payload, version, slots) => return None,
             // No call with arguments writes such a record.
             Ok(_) if payload.is_empty() => Raw::Withheld,
             Ok(_) => Raw::Short,

@@ -18,10 +18,85 @@ use crate::{
             ControlRecord,
             Header,
             Lost,
-            HEADER_SIZE, //
+            HEADER_SIZE,
+            WIRE_VERSION, //
         }, //
+        types, //
     }, //
 };
+
+/// A version of records that this program reads.
+///
+/// Kernels write the one that [`wire`](crate::wire) defines. What was different before is here, and
+/// nowhere else: it is in files, and no kernel writes it any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// Payloads in units of 4 bytes, 20 bits of a site id, a `u16` in front of each tail.
+    One,
+    /// That of [`WIRE_VERSION`].
+    #[default]
+    Two,
+}
+
+impl Version {
+    /// Those that there are, in words.
+    pub const READS: &str = "1 and 2";
+
+    /// The version with this number; the error names what can be read.
+    pub fn from_number(n: u32) -> Result<Self, String> {
+        match n {
+            1 => Ok(Self::One),
+            WIRE_VERSION => Ok(Self::Two),
+            _ => Err(format!(
+                "version {n}, but this program reads {}",
+                Self::READS
+            )),
+        }
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Two => WIRE_VERSION,
+        }
+    }
+
+    /// Site id and payload length of a header.
+    pub fn header(self, header: Header) -> (u32, usize) {
+        match self {
+            Self::One => (
+                (header.0 >> 8) as u32 & 0xf_ffff,
+                (header.0 & 0xff) as usize * 4,
+            ),
+            Self::Two => (header.site(), header.payload()),
+        }
+    }
+
+    /// The longest payload.
+    pub fn max_payload(self) -> usize {
+        match self {
+            Self::One => 1020,
+            Self::Two => types::MAX_PAYLOAD,
+        }
+    }
+
+    /// Size of the length that is in the fixed bytes of an argument with a tail.
+    pub fn length_size(self) -> usize {
+        match self {
+            Self::One => 2,
+            Self::Two => 1,
+        }
+    }
+
+    /// What the length may take beyond that.
+    pub fn long_size(self) -> usize {
+        match self {
+            Self::One => 0,
+            Self::Two => types::LONG_SIZE,
+        }
+    }
+}
 
 /// A thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +160,12 @@ pub struct Walk {
     /// Records that the page's header speaks of.
     expected: u64,
     seen: u64,
+    version: Version,
 }
 
 impl Walk {
     /// Starts at the first record. `len` is how many bytes of the page there are.
-    pub fn new(info: &PageInfo, len: usize) -> Self {
+    pub fn new(info: &PageInfo, len: usize, version: Version) -> Self {
         Self {
             at: PAGE_HEADER_SIZE,
             end: len.min(info.end() as usize),
@@ -97,6 +173,7 @@ impl Walk {
             ordinal: info.first,
             expected: info.records().into(),
             seen: 0,
+            version,
         }
     }
 
@@ -120,19 +197,19 @@ impl Walk {
         while self.at < self.end {
             let header = Header(u64_at(page, self.at)?);
             let at = self.at + HEADER_SIZE;
-            let len = header.payload();
+            let (site, len) = self.version.header(header);
             if at + len > self.end || at + len > page.len() {
                 return None;
             }
             let clock = header.clock(self.base);
             self.at = at + len;
-            if header.site() != 0 {
+            if site != 0 {
                 let ordinal = self.ordinal;
                 self.ordinal = ordinal.wrapping_add(1);
                 self.seen += 1;
                 return Some(Item::Record {
                     clock,
-                    site: header.site(),
+                    site,
                     ordinal,
                     at,
                     len,

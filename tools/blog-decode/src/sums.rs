@@ -17,8 +17,7 @@ use crate::{
     snapshot::Snapshot,
     wire::record::{
         HEADER_SIZE,
-        LOST_CAUSES,
-        SITE_MAX, //
+        LOST_CAUSES, //
     }, //
 };
 
@@ -178,7 +177,7 @@ impl Sums {
                 let (first, last) = clocks.get_or_insert((clock, clock));
                 *first = clock.min(*first);
                 *last = clock.max(*last);
-                sites[file].add(site & SITE_MAX, one);
+                sites[file].add(site, one);
             });
             done += ring.sum.records;
             let c = &calibrations[stream.file];

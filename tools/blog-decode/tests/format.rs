@@ -27,7 +27,8 @@ use blog_decode::{
     format::{
         template::Template,
         types::Types, //
-    }, //
+    },
+    record::Version, //
 };
 use common::kernel::{
     call::{
@@ -65,7 +66,7 @@ fn decode_with<A: BlogArgs>(
     let names = names.iter().map(|&n| n.to_owned()).collect();
     let template = Template::new(format, names, types).unwrap();
     let mut slots = Vec::new();
-    assert!(template.cut(&payload, &mut slots));
+    assert!(template.cut(&payload, Version::Two, &mut slots));
     let mut out = Vec::new();
     template.print(&payload, &slots, &mut out);
     String::from_utf8(out).unwrap()
@@ -276,11 +277,11 @@ proptest! {
             // SAFETY: The payload has as many bytes as `size` says.
             unsafe { args.store(payload.as_mut_ptr()) };
             let (mut slots, mut out) = (Vec::new(), Vec::new());
-            assert!(template.cut(&payload, &mut slots));
+            assert!(template.cut(&payload, Version::Two, &mut slots));
             template.print(&payload, &slots, &mut out);
             std::str::from_utf8(&out).unwrap();
             for n in 0..payload.len() {
-                if template.cut(&payload[..n], &mut slots) {
+                if template.cut(&payload[..n], Version::Two, &mut slots) {
                     template.print(&payload[..n], &slots, &mut out);
                 }
             }
@@ -450,7 +451,7 @@ fn a_cut_string_shows_how_much_is_missing() {
     let long = "x".repeat(2000);
     let codes = [<str as BlogArg>::CODE.0, <str as BlogArg>::CODE.0];
     let text = decode("{} {}", &["a", "b"], &codes, (long.as_str(), "tail"));
-    let stored = 1020 - 4;
+    let stored = 1023 - 6;
     let missing = 2000 - stored;
     let x = "x".repeat(stored);
     assert_eq!(
@@ -461,26 +462,26 @@ fn a_cut_string_shows_how_much_is_missing() {
     let text = decode("{:.5}", &["a", "b"], &codes, (long.as_str(), "tail"));
     assert_eq!(text, "xxxxx");
     let text = decode("{:?}", &["a"], &codes[..1], (long.as_str(),));
-    let x = "x".repeat(1018);
-    assert_eq!(text, format!("\"{x}\"\u{2026}[+982 bytes]"));
+    let x = "x".repeat(1020);
+    assert_eq!(text, format!("\"{x}\"\u{2026}[+980 bytes]"));
     let text = decode(
         "{0:?}",
         &["a"],
         &[<Option<&str>>::CODE.0],
         (&Some(long.as_str()),),
     );
-    let x = "x".repeat(1017);
-    assert_eq!(text, format!("Some(\"{x}\")\u{2026}[+983 bytes]"));
+    let x = "x".repeat(1019);
+    assert_eq!(text, format!("Some(\"{x}\")\u{2026}[+981 bytes]"));
     let huge = "y".repeat(70_000);
     let text = decode("{}", &["a"], &codes[..1], (huge.as_str(),));
-    assert!(text.ends_with(&format!("\u{2026}[+{} bytes or more]", 65535 - 1018)));
+    assert!(text.ends_with(&format!("\u{2026}[+{} bytes or more]", 65535 - 1020)));
 }
 
 #[test]
 fn a_cut_within_a_character_drops_it_whole() {
     let crabs = "\u{1f980}".repeat(300);
     let text = decode("{}", &["a"], &[<str as BlogArg>::CODE.0], (crabs.as_str(),));
-    let whole = 1018 / 4;
+    let whole = 1020 / 4;
     let missing = 1200 - whole * 4;
     let crabs = "\u{1f980}".repeat(whole);
     assert_eq!(text, format!("{crabs}\u{2026}[+{missing} bytes]"));

@@ -30,7 +30,6 @@ use blog_decode::{
     },
     snapshot::Snapshot,
     stats::Stats,
-    wire::record::WIRE_VERSION, //
 };
 use common::snapshot::{
     Builder,
@@ -75,9 +74,9 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
     let mut json = Vec::new();
     stats.write_json(&mut json);
     stats.write_text(&mut Vec::new()).unwrap();
+    // Names of tasks are passed on as they are: any bytes.
     let lines = |bytes: Vec<u8>| -> Vec<String> {
-        String::from_utf8(bytes)
-            .unwrap()
+        String::from_utf8_lossy(&bytes)
             .lines()
             .map(str::to_owned)
             .collect()
@@ -488,7 +487,7 @@ fn other_files_are_refused_by_name() {
     };
     let newer = "snapshot version 2, but this program reads 1";
     assert_eq!(with(8, 2, false), newer);
-    let newer = format!("records of version 9, but this program reads {WIRE_VERSION}");
+    let newer = "records of version 9, but this program reads 1 and 2";
     assert_eq!(with(16, 9, false), newer);
     assert!(with(12, 0x0403_0201, true).contains("big-endian"));
     assert!(with(12, 0x0403_0201, false).contains("big-endian"));

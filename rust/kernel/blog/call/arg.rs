@@ -195,13 +195,13 @@ impl_scalar! {
 /// Types that are passed as bytes.
 macro_rules! impl_tail {
     ($($ty:ty => $kind:ident, |$v:ident| $bytes:expr;)*) => {$(
-        // SAFETY: `store` writes the `u16` length.
+        // SAFETY: `store` writes the length's byte.
         unsafe impl BlogArg for $ty {
             type This = Self;
             type Passed<'a> = &'a [u8] where Self: 'a;
 
             const CODE: TypeCode = TypeCode::plain(types::$kind);
-            const FIXED: usize = 2;
+            const FIXED: usize = 1;
 
             #[inline(always)]
             fn tail(&self) -> &[u8] {
@@ -216,9 +216,8 @@ macro_rules! impl_tail {
 
             #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
-                let len = self.tail().len().min(types::MAX_TAIL) as u16;
-                // SAFETY: The caller gives us 2 bytes.
-                unsafe { dst.cast::<u16>().write_unaligned(len) }
+                // SAFETY: The caller gives us a byte.
+                unsafe { dst.write(self.tail().len().min(types::LONG) as u8) }
             }
         }
     )*};

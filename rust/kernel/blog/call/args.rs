@@ -36,13 +36,13 @@ pub unsafe trait BlogArgs: Copy {
     /// The sum of the arguments' fixed bytes.
     const FIXED_SUM: usize;
 
-    /// Whether an argument has a tail, so that the size is known only at run time.
-    const ANY_TAIL: bool;
+    /// What is left for tails, with room for the longest lengths of all.
+    const BUDGET: usize;
 
-    /// The payload's size in bytes: a multiple of 4, at most [`MAX_PAYLOAD`].
+    /// The payload's size in bytes: at most [`MAX_PAYLOAD`].
     fn size(self) -> usize;
 
-    /// Stores the payload, zero padding included.
+    /// Stores the payload.
     ///
     /// # Safety
     ///
@@ -60,37 +60,33 @@ pub unsafe trait BlogArgs: Copy {
     unsafe fn log(self, component: &RawComponent, site: Loaded);
 }
 
-const UNIT_MASK: usize = super::super::wire::record::UNIT - 1;
-
-/// `n` rounded up to whole units.
-#[inline(always)]
-const fn round_up(n: usize) -> usize {
-    (n + UNIT_MASK) & !UNIT_MASK
-}
-
 /// Stores one argument's fixed bytes and tail; returns where the next one starts.
 ///
 /// # Safety
 ///
-/// `dst` must be valid for writes of the argument's fixed bytes, and of `budget` more if it has a
-/// tail.
+/// `dst` must be valid for writes of the argument's fixed bytes, and of its tail's length and
+/// `budget` more if it has one.
 #[inline(always)]
 unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usize) -> *mut u8 {
     // SAFETY: The caller gives us room for this much, and `take_tail` never exceeds the budget.
     unsafe {
         arg.store(dst);
-        let dst = dst.add(T::FIXED);
+        let mut dst = dst.add(T::FIXED);
         if !const { T::CODE.has_tail() } {
             return dst;
         }
-        let tail = arg.tail();
-        let n = types::take_tail(budget, tail.len().min(types::MAX_TAIL));
+        let (tail, len) = (arg.tail(), tail_len(arg));
+        if types::long_size(len) != 0 {
+            dst.cast::<u16>().write_unaligned(len as u16);
+            dst = dst.add(types::LONG_SIZE);
+        }
+        let n = types::take_tail(budget, len);
         ptr::copy_nonoverlapping(tail.as_ptr(), dst, n);
         dst.add(n)
     }
 }
 
-/// Length of an argument's tail, for the sum of all.
+/// Length of an argument's tail, as it is told.
 #[inline(always)]
 fn tail_len<T: BlogArg + ?Sized>(arg: &T) -> usize {
     if const { T::CODE.has_tail() } {
@@ -103,39 +99,32 @@ fn tail_len<T: BlogArg + ?Sized>(arg: &T) -> usize {
 
 macro_rules! impl_args {
     ($($name:ident $index:tt),*) => {
-        // SAFETY: `store` starts with zeros in the last unit and then writes every byte up to
-        // where the tails end, which is what `size` computes from the same lengths.
+        // SAFETY: `store` writes every byte up to where the tails end, which is what `size`
+        // computes from the same lengths.
         unsafe impl<$($name: BlogArg + ?Sized),*> BlogArgs for ($(&$name,)*) {
             const FIXED_SUM: usize = {
                 let fixed = 0 $(+ $name::FIXED)*;
                 assert!(
-                    fixed <= MAX_PAYLOAD,
-                    "BLog: these arguments are larger than a record (1020 bytes)"
+                    fixed $(+ $name::CODE.long_size())* <= MAX_PAYLOAD,
+                    "BLog: these arguments are larger than a record (1023 bytes)"
                 );
                 fixed
             };
-            const ANY_TAIL: bool = false $(|| $name::CODE.has_tail())*;
+            const BUDGET: usize = MAX_PAYLOAD - Self::FIXED_SUM $(- $name::CODE.long_size())*;
 
             #[inline(always)]
             fn size(self) -> usize {
-                if !Self::ANY_TAIL {
-                    return round_up(Self::FIXED_SUM);
-                }
                 let tails = 0usize $(+ tail_len(self.$index))*;
-                round_up(Self::FIXED_SUM + tails.min(MAX_PAYLOAD - Self::FIXED_SUM))
+                let lengths = 0 $(+ types::long_size(tail_len(self.$index)))*;
+                Self::FIXED_SUM + lengths + tails.min(Self::BUDGET)
             }
 
             #[inline(always)]
             #[allow(unused_variables, unused_assignments, unused_mut, unused_unsafe)]
             unsafe fn store(self, mut dst: *mut u8) {
-                let size = self.size();
-                if size != 0 && (Self::ANY_TAIL || Self::FIXED_SUM & UNIT_MASK != 0) {
-                    // SAFETY: `size` is a multiple of 4 and at least 4.
-                    unsafe { dst.add(size - 4).cast::<u32>().write_unaligned(0) };
-                }
-                let mut budget = MAX_PAYLOAD - Self::FIXED_SUM;
-                // SAFETY: The caller gives us `size` bytes: all fixed ones, and the budget or all
-                // tails, whichever is less.
+                let mut budget = Self::BUDGET;
+                // SAFETY: The caller gives us `size` bytes: all fixed ones, the lengths of long
+                // tails, and the budget or all tails, whichever is less.
                 unsafe {
                     $(dst = store_one(self.$index, dst, &mut budget);)*
                 }
@@ -151,13 +140,13 @@ macro_rules! impl_args {
                 unsafe fn blog_record<Any, $($name: BlogArg + Copy),*>(
                     any: PhantomData<Any>,
                     component: &RawComponent,
-                    site_shl8: u32,
+                    site_shl10: u32,
                     $($name: $name,)*
                 ) {
                     // SAFETY: By our caller's promise.
                     unsafe {
-                        if let Err((ring, ts)) = write(component, site_shl8, ($(&$name,)*)) {
-                            blog_record_slow(any, component, site_shl8, $($name,)* ring, ts);
+                        if let Err((ring, ts)) = write(component, site_shl10, ($(&$name,)*)) {
+                            blog_record_slow(any, component, site_shl10, $($name,)* ring, ts);
                         }
                     }
                 }
@@ -168,18 +157,17 @@ macro_rules! impl_args {
                 unsafe fn blog_record_slow<Any, $($name: BlogArg),*>(
                     _: PhantomData<Any>,
                     component: &RawComponent,
-                    site_shl8: u32,
+                    site_shl10: u32,
                     $($name: $name,)*
                     ring: *const Ring,
                     ts: u64,
                 ) {
                     // SAFETY: By our caller's promise.
-                    unsafe { write_slow(component, site_shl8, ($(&$name,)*), (ring, ts)) };
+                    unsafe { write_slow(component, site_shl10, ($(&$name,)*), (ring, ts)) };
                 }
+                let (any, id) = (PhantomData::<()>, site.id_shl10);
                 // SAFETY: As our caller's promise.
-                unsafe {
-                    blog_record(PhantomData::<()>, component, site.id_shl8, $(self.$index.pass()),*)
-                }
+                unsafe { blog_record(any, component, id, $(self.$index.pass()),*) }
             }
         }
     };

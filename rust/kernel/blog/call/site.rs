@@ -16,6 +16,7 @@ use core::sync::atomic::{
 use super::super::wire::record::{
     Level,
     GATE_OFF,
+    LEN_BITS,
     SITE_BITS, //
 };
 use super::component::RawComponent;
@@ -35,12 +36,12 @@ use super::component::RawComponent;
 ///
 /// # Invariants
 ///
-/// - `id_shl8` is 0 or the site's id shifted left by 8.
-/// - While `id_shl8` is 0, `gate` is [`GATE_OFF`].
+/// - `id_shl10` is 0 or the site's id shifted left by [`LEN_BITS`].
+/// - While `id_shl10` is 0, `gate` is [`GATE_OFF`].
 #[repr(C, align(8))]
 pub struct Site {
     /// The id as a record header has it; 0 until the site's image is registered.
-    id_shl8: AtomicU32,
+    id_shl10: AtomicU32,
     /// The level of the call, a number of [`Level`].
     level: u8,
     /// The site logs if its component's threshold is at least this.
@@ -55,7 +56,7 @@ impl Site {
     pub const fn new(level: Level) -> Self {
         // INVARIANT: It is off.
         Self {
-            id_shl8: AtomicU32::new(0),
+            id_shl10: AtomicU32::new(0),
             level: level as u8,
             gate: AtomicU8::new(GATE_OFF),
             flags: site_flags(false),
@@ -81,7 +82,7 @@ impl Site {
 
     /// The site's id; 0 until it is registered.
     pub fn id(&self) -> u32 {
-        self.id_shl8.load(Relaxed) >> 8
+        self.id_shl10.load(Relaxed) >> LEN_BITS
     }
 
     /// The site logs if its component's threshold is at least this.
@@ -98,7 +99,7 @@ impl Site {
     #[doc(hidden)]
     pub unsafe fn set_id(&self, id: u32) {
         // INVARIANT: This is the id.
-        self.id_shl8.store(id << 8, Relaxed);
+        self.id_shl10.store(id << LEN_BITS, Relaxed);
     }
 
     /// Switches the site.
@@ -121,8 +122,8 @@ pub const fn site_flags(has_address: bool) -> u16 {
     has_address as u16
 }
 
-/// The bytes of an entry behind its `id_shl8` and `level` that the macros emit.
-const _: () = assert!(GATE_OFF == 255 && SITE_BITS <= 24);
+/// The bytes of an entry behind its `id_shl10` and `level` that the macros emit.
+const _: () = assert!(GATE_OFF == 255 && SITE_BITS + LEN_BITS <= 32);
 
 /// What a call has loaded of its [`Site`].
 ///
@@ -133,7 +134,7 @@ const _: () = assert!(GATE_OFF == 255 && SITE_BITS <= 24);
 #[derive(Clone, Copy)]
 pub struct Loaded {
     #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
-    pub(in super::super) id_shl8: u32,
+    pub(in super::super) id_shl10: u32,
     gate: u8,
 }
 
@@ -144,9 +145,9 @@ impl Loaded {
     ///
     /// As the type invariants say.
     #[inline(always)]
-    pub const unsafe fn new(id_shl8: u32, gate: u8) -> Self {
+    pub const unsafe fn new(id_shl10: u32, gate: u8) -> Self {
         // INVARIANT: By this function's requirement.
-        Self { id_shl8, gate }
+        Self { id_shl10, gate }
     }
 
     /// Whether the site logs to `component` now.

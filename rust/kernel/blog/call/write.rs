@@ -26,11 +26,11 @@ pub fn cold() {}
 ///
 /// # Safety
 ///
-/// As for [`BlogArgs::log`]; `site_shl8` is the site's id.
+/// As for [`BlogArgs::log`]; `site_shl10` is the site's id.
 #[inline(always)]
 pub(super) unsafe fn write<A: BlogArgs>(
     component: &RawComponent,
-    site_shl8: u32,
+    site_shl10: u32,
     args: A,
 ) -> Result<(), (*const Ring, u64)> {
     let ring = context::ring(component);
@@ -46,7 +46,7 @@ pub(super) unsafe fn write<A: BlogArgs>(
     // contexts do not change CPU. `args` stores the bytes that it said.
     unsafe {
         let fill = |dst| args.store(dst);
-        Ring::write(ring, slot, bytes, site_shl8, clock::read, fill, slow);
+        Ring::write(ring, slot, bytes, site_shl10, clock::read, fill, slow);
     }
     done
 }
@@ -59,7 +59,7 @@ pub(super) unsafe fn write<A: BlogArgs>(
 #[inline(always)]
 pub(super) unsafe fn write_slow<A: BlogArgs>(
     component: &RawComponent,
-    site_shl8: u32,
+    site_shl10: u32,
     args: A,
     (ring, ts): (*const Ring, u64),
 ) {
@@ -68,6 +68,6 @@ pub(super) unsafe fn write_slow<A: BlogArgs>(
     // `put` demands. `args` stores the bytes that it said.
     unsafe {
         let place = abi::blog_reserve(component, ring, bytes, ts);
-        Ring::put(place, bytes, site_shl8, |dst| args.store(dst));
+        Ring::put(place, bytes, site_shl10, |dst| args.store(dst));
     }
 }

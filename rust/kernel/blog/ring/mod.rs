@@ -19,7 +19,8 @@
 //!
 //! 1. The writer stores the arguments, then the header, beyond the published end of its page.
 //! 2. It publishes both with one release store of the page's `commit` word, which holds the new
-//!    end and the number of records. On x86 that is a plain store.
+//!    end and the number of records. On x86 that is a plain store. Records have no alignment; this
+//!    word has, so that whoever sees it sees the record whole, however that lies in memory.
 //! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
 //!    oldest one. Whoever takes a page from a ring stores position 0 to its `seq`; then the page is
 //!    reset, then gets its new `seq`.
@@ -129,7 +130,7 @@ use core::{
 /// ```
 /// use kernel::blog::{
 ///     ring::{Mode, Owner, PageHeader, Pages, Place, Ring},
-///     wire::record::Context,
+///     wire::record::{Context, LEN_BITS},
 /// };
 ///
 /// /// A pool of one page.
@@ -166,7 +167,7 @@ use core::{
 ///     PageHeader::format(pool.page(0), 512);
 ///     let ring = Ring::new(0, 2, &mut empty);
 ///     ring.adopt(&owner);
-///     let (bytes, site) = (8 + 4, 3 << 8);
+///     let (bytes, site) = (8 + 4, 3 << LEN_BITS);
 ///     let fill = |at: *mut u8| at.cast::<u32>().write_unaligned(42);
 ///     Ring::write(&ring, || 2, bytes, site, || Some(1000), fill, |_, ts| {
 ///         let turned = ring.turn(&pool, Mode::Overwrite, 512, bytes, ts);

@@ -17,6 +17,7 @@ use core::{
         fence,
         AtomicU32,
         AtomicU64,
+        AtomicU8,
         Ordering::{
             Acquire,
             Relaxed,
@@ -175,12 +176,19 @@ impl PageHeader {
         *head = info.bytes();
         // SAFETY: The page is larger than its header.
         let mut from = unsafe { page.add(1) }.cast::<AtomicU32>();
-        for unit in body.chunks_exact_mut(mem::size_of::<u32>()) {
+        let mut words = body.chunks_exact_mut(mem::size_of::<u32>());
+        for word in &mut words {
             // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
             // may take the page away meanwhile, see "Data race by design" above.
-            let (word, next) = unsafe { ((*from).load(Relaxed), from.add(1)) };
-            unit.copy_from_slice(&word.to_ne_bytes());
+            let (copy, next) = unsafe { ((*from).load(Relaxed), from.add(1)) };
+            word.copy_from_slice(&copy.to_ne_bytes());
             from = next;
+        }
+        // The last record may end in the middle of a word, and the next one be on its way there.
+        let mut from = from.cast::<AtomicU8>();
+        for byte in words.into_remainder() {
+            // SAFETY: As above.
+            (*byte, from) = unsafe { ((*from).load(Relaxed), from.add(1)) };
         }
         // ORDERING: The fence keeps the loads of the copy before the load of `seq`, and pairs with
         // the release fence in `reset`: if any of what was loaded is of the page's next life, then

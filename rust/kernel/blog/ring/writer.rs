@@ -96,7 +96,7 @@ impl Ring {
     ///
     /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or
     /// any other one of that context, or one that is busy for good ([`Self::none`]), which are left
-    /// alone. `bytes` is the size of the record with its header, a multiple of 4.
+    /// alone. `bytes` is the size of the record with its header.
     /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
     /// arguments and stores exactly `bytes - 8` bytes there.
     ///
@@ -114,7 +114,7 @@ impl Ring {
         ring: *const Ring,
         slot: impl FnOnce() -> u32,
         bytes: u32,
-        site_shl8: u32,
+        site_shl10: u32,
         clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8),
         slow: impl FnOnce(*const Ring, u64) -> bool,
@@ -146,7 +146,7 @@ impl Ring {
                 break 'slow (ring, ts);
             }
             // SAFETY: There is room up to `limit`, which is at most the size of the page.
-            unsafe { own.store((page, end as usize), ts, bytes, site_shl8, fill) };
+            unsafe { own.store((page, end as usize), ts, bytes, site_shl10, fill) };
             return true;
         };
         slow(begun, ts)
@@ -163,7 +163,7 @@ impl Ring {
     pub unsafe fn put(
         place: Place,
         bytes: u32,
-        site_shl8: u32,
+        site_shl10: u32,
         fill: impl FnOnce(*mut u8),
     ) -> bool {
         // SAFETY: By this function's requirement.
@@ -174,7 +174,7 @@ impl Ring {
         // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
         unsafe {
             let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
-            ring.store((page, end), place.ts, bytes, site_shl8, fill);
+            ring.store((page, end), place.ts, bytes, site_shl10, fill);
         }
         true
     }
@@ -191,7 +191,7 @@ impl Ring {
         (page, end): (*mut PageHeader, usize),
         ts: u64,
         bytes: u32,
-        site_shl8: u32,
+        site_shl10: u32,
         fill: impl FnOnce(*mut u8),
     ) {
         // SAFETY: The end is within the page, and there is room by this function's requirement.
@@ -199,7 +199,7 @@ impl Ring {
         unsafe {
             let at = page.cast::<u8>().add(end).sub(bytes as usize);
             fill(at.add(HEADER_SIZE));
-            let header = Header::from_parts(ts, site_shl8, bytes);
+            let header = Header::from_parts(ts, site_shl10, bytes);
             ptr::write_unaligned(at.cast::<u64>(), header.0);
             // ORDERING: Release: a reader that acquires this end sees the record whole. Relaxed:
             // nobody else stores to it. Together they are one instruction that adds.

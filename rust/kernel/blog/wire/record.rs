@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The wire format, version 1: what a record, a control record and a page look like in memory.
+//! The wire format, version 2: what a record, a control record and a page look like in memory.
 //!
 //! This is the one definition of the format. The fast path writes it, the snapshot reader copies
 //! it, and `blog-decode` includes this very file to read it. It needs nothing but `core`, and
 //! compiles on the host unchanged. It never allocates and never looks at more bytes than it is
 //! given.
 //!
-//! A record is an 8-byte [`Header`] and a payload of 0 to 255 units of 4 bytes:
+//! A record is an 8-byte [`Header`] and a payload of 0 to 1023 bytes:
 //!
 //! ```text
-//!  63                          28 27                   8 7       0
-//! +------------------------------+----------------------+---------+
-//! | ts: low 36 bits of the clock | site (0 = control)   | len     |  header, one 64-bit store
-//! +------------------------------+----------------------+---------+
-//! | len * 4 bytes of arguments, natural size, in order, zero padded |
+//!  63                          28 27                  10 9        0
+//! +------------------------------+----------------------+----------+
+//! | ts: low 36 bits of the clock | site (0 = control)   | len      |  header, one 64-bit store
+//! +------------------------------+----------------------+----------+
+//! | len bytes of arguments, natural size, in order, without padding |
 //! +-----------------------------------------------------------------+
 //! ```
 //!
-//! All fields are in the byte order of the machine that wrote them; a snapshot names it.
+//! Nothing is rounded: the next record starts at the next byte. All fields are in the byte order of
+//! the machine that wrote them; a snapshot names it.
 
-/// Version of everything that this file describes.
-pub const WIRE_VERSION: u32 = 1;
+/// Version of everything that this file describes. Version 1 counted payloads in units of 4 bytes,
+/// had 20 bits of a site id, and two bytes of length before each tail.
+pub const WIRE_VERSION: u32 = 2;
 
 /// Bits of the clock that a record header keeps.
 pub const TS_BITS: u32 = 36;
 /// Mask of the bits of the clock that a record header keeps.
 pub const TS_MASK: u64 = (1 << TS_BITS) - 1;
-/// Bits of a site id.
-pub const SITE_BITS: u32 = 20;
+/// Bits of the payload's length.
+pub const LEN_BITS: u32 = 10;
+/// Bits of a site id: what is left.
+pub const SITE_BITS: u32 = 64 - TS_BITS - LEN_BITS;
 /// The largest site id.
 pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
 /// Size of a record header in bytes.
 pub const HEADER_SIZE: usize = 8;
-/// Size in bytes of the unit that `len` counts.
-pub const UNIT: usize = 4;
 /// The longest payload in bytes.
-pub const PAYLOAD_MAX: usize = 255 * UNIT;
+pub const PAYLOAD_MAX: usize = (1 << LEN_BITS) - 1;
 /// The longest record in bytes.
 pub const RECORD_MAX: usize = HEADER_SIZE + PAYLOAD_MAX;
 
@@ -49,7 +51,7 @@ pub const RECORD_MAX: usize = HEADER_SIZE + PAYLOAD_MAX;
 /// let h = Header::new(0x1234_5678_9abc, 7, 3);
 /// assert_eq!(h.ts(), 0x4_5678_9abc);
 /// assert_eq!(h.site(), 7);
-/// assert_eq!(h.size(), 8 + 12);
+/// assert_eq!(h.size(), 8 + 3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
@@ -58,22 +60,19 @@ pub struct Header(pub u64);
 const _: () = assert!(core::mem::size_of::<Header>() == HEADER_SIZE);
 
 impl Header {
-    /// Makes a header from a full clock value, a site id and a payload length in units.
+    /// Makes a header from a full clock value, a site id and a payload length, which is at most
+    /// [`PAYLOAD_MAX`].
     #[inline(always)]
-    pub const fn new(clock: u64, site: u32, units: u8) -> Self {
-        Self::from_parts(
-            clock,
-            site << 8,
-            units as u32 * UNIT as u32 + HEADER_SIZE as u32,
-        )
+    pub const fn new(clock: u64, site: u32, payload: u32) -> Self {
+        Self::from_parts(clock, site << LEN_BITS, payload + HEADER_SIZE as u32)
     }
 
-    /// Makes a header from what the fast path has at hand: the site id already shifted left by 8
-    /// and the size of the whole record in bytes.
+    /// Makes a header from what the fast path has at hand: the site id already shifted left by
+    /// [`LEN_BITS`] and the size of the whole record in bytes.
     #[inline(always)]
-    pub const fn from_parts(clock: u64, site_shl8: u32, bytes: u32) -> Self {
-        let units = (bytes - HEADER_SIZE as u32) / UNIT as u32;
-        Self((clock << (64 - TS_BITS)) | (site_shl8 | units) as u64)
+    pub const fn from_parts(clock: u64, site_shl10: u32, bytes: u32) -> Self {
+        let payload = bytes - HEADER_SIZE as u32;
+        Self((clock << (64 - TS_BITS)) | (site_shl10 | payload) as u64)
     }
 
     /// The low 36 bits of the clock.
@@ -106,19 +105,19 @@ impl Header {
     /// The site id; 0 for a control record.
     #[inline(always)]
     pub const fn site(self) -> u32 {
-        (self.0 >> 8) as u32 & SITE_MAX
+        (self.0 >> LEN_BITS) as u32 & SITE_MAX
     }
 
     /// The same of a record without a payload.
     #[inline(always)]
     pub const fn without_payload(self) -> Self {
-        Self(self.0 & !0xff)
+        Self(self.0 & !(PAYLOAD_MAX as u64))
     }
 
     /// The payload's length in bytes.
     #[inline(always)]
     pub const fn payload(self) -> usize {
-        (self.0 & 0xff) as usize * UNIT
+        self.0 as usize & PAYLOAD_MAX
     }
 
     /// The size of the whole record in bytes.

@@ -14,7 +14,7 @@
 //! | kind | fixed bytes | tail |
 //! |---|---|---|
 //! | integers, `bool`, `char` | natural size (`usize`, `isize`: 8) | |
-//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`] | `u16` length (at most 65535) | the bytes |
+//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`] | `u8` length, or [`LONG`] | the bytes |
 //! | [`POINTER`] | 8 | |
 //! | [`ERROR`] | 4 (`i32`, negative errno) | |
 //! | [`UNIT`] | 0 | |
@@ -27,18 +27,28 @@
 //! | [`DERIVED`] struct | its fields in order (all without tails) | |
 //! | [`DERIVED`] enum | `u8` variant index, then the widest variant's size, zero padded | |
 //!
-//! The tails of a record share a budget of [`MAX_PAYLOAD`] minus the sum of all fixed bytes, in
-//! argument order: each tail is `min(length, what is left)` bytes ([`take_tail`]). So a reader
-//! knows each tail's stored length from the `u16` lengths alone; a stored length below the `u16`
-//! length is a cut, which the reader shows. `None` and `Err` have no tail.
+//! Where the length is [`LONG`] or more, that stands in its place, and the length itself is a `u16`
+//! (at most 65535) at the start of the tail.
+//!
+//! The bytes of a record's tails share a budget of [`MAX_PAYLOAD`] minus the sum of all fixed bytes
+//! and [`LONG_SIZE`] for each tail, long or not, in argument order: of each tail
+//! `min(length, what is left)` bytes are stored ([`take_tail`]). So a reader knows each tail's
+//! stored length from the lengths alone; one below the length is a cut, which the reader shows.
+//! `None` and `Err` have no tail.
 
-/// Greatest payload of a record in bytes: 255 units of 4.
-pub const MAX_PAYLOAD: usize = 255 * 4;
+/// Greatest payload of a record in bytes.
+pub const MAX_PAYLOAD: usize = super::record::PAYLOAD_MAX;
 
 /// Greatest number of stored arguments of a call site, width and precision arguments included.
 pub const MAX_ARGS: usize = 12;
 
-/// Greatest length that the `u16` in front of a tail can name; longer data is cut before.
+/// Length byte of a tail that is so long or longer: the tail starts with its length.
+pub const LONG: usize = u8::MAX as usize;
+
+/// Size of the `u16` length that a long tail starts with.
+pub const LONG_SIZE: usize = 2;
+
+/// Greatest length of a tail that can be named; longer data is cut before.
 pub const MAX_TAIL: usize = u16::MAX as usize;
 
 /// `u8`.
@@ -171,8 +181,8 @@ impl TypeCode {
     /// where a [`DERIVED`] type is involved (its descriptor tells).
     pub const fn fixed_size(self) -> Option<usize> {
         Some(match self.kind() {
-            U8 | I8 | BOOL => 1,
-            U16 | I16 | STR | CSTR | BYTES | HEX => 2,
+            U8 | I8 | BOOL | STR | CSTR | BYTES | HEX => 1,
+            U16 | I16 => 2,
             U32 | I32 | CHAR | ERROR | PID | IPV4 => 4,
             U64 | I64 | USIZE | ISIZE | POINTER | INSTANT | DELTA => 8,
             U128 | I128 | IPV6 => 16,
@@ -198,6 +208,15 @@ impl TypeCode {
             STR | CSTR | BYTES | HEX => true,
             OPTION | RESULT => self.inner().has_tail(),
             _ => false,
+        }
+    }
+
+    /// What the length of the argument's tail may take beyond the fixed bytes.
+    pub const fn long_size(self) -> usize {
+        if self.has_tail() {
+            LONG_SIZE
+        } else {
+            0
         }
     }
 
@@ -237,8 +256,18 @@ const fn fnv1a(mut h: u64, bytes: &[u8]) -> u64 {
     h
 }
 
-/// Takes the next tail of `len` bytes (as its `u16` says) out of `budget`, the bytes that are
-/// left for tails in this record; returns how many of them are stored.
+/// How many bytes of length a tail of `len` bytes starts with.
+#[inline(always)]
+pub const fn long_size(len: usize) -> usize {
+    if len < LONG {
+        0
+    } else {
+        LONG_SIZE
+    }
+}
+
+/// Takes the next tail of `len` bytes out of `budget`, the bytes that are left for tails in this
+/// record; returns how many of them are stored.
 #[inline(always)]
 pub const fn take_tail(budget: &mut usize, len: usize) -> usize {
     let n = if len < *budget { len } else { *budget };

@@ -12,6 +12,7 @@ use crate::blog::wire::{
         Control,
         Header,
         CONTROL_SIZE,
+        LEN_BITS,
         LOST_CAUSES,
         TASK_SIZE, //
     }, //
@@ -110,14 +111,14 @@ impl Shelf {
                 ring,
                 || SLOT.into(),
                 bytes,
-                pid << 8,
+                pid << LEN_BITS,
                 || Some(u64::from(n)),
                 fill,
                 |begun, ts| {
                     assert!(!begun.is_null(), "two writers");
                     let room = self.max * PAGE;
                     if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
-                        return Ring::put(Place { ring, ts }, bytes, pid << 8, fill);
+                        return Ring::put(Place { ring, ts }, bytes, pid << LEN_BITS, fill);
                     }
                     ring.end();
                     false
@@ -136,7 +137,7 @@ impl Shelf {
                 &self.none,
                 || SLOT.into(),
                 RECORD,
-                pid << 8,
+                pid << LEN_BITS,
                 || None,
                 fill,
                 |_, _| {
@@ -153,7 +154,7 @@ impl Shelf {
                             (&who, &self.last),
                         )
                         .map_or(Place::LOST, |ts| Place { ring, ts });
-                    Ring::put(place, RECORD, pid << 8, fill)
+                    Ring::put(place, RECORD, pid << LEN_BITS, fill)
                 },
             )
         }

@@ -42,7 +42,13 @@ pub mod expected {
         let sum = sum(component, writer, seq);
         let mut bytes = [writer.to_le_bytes(), seq.to_le_bytes()].concat();
         let tail = |bytes: &mut Vec<u8>, tail: &[u8]| {
-            bytes.extend((tail.len() as u16).to_le_bytes());
+            match u8::try_from(tail.len()) {
+                Ok(len @ ..=254) => bytes.push(len),
+                _ => {
+                    bytes.push(255);
+                    bytes.extend((tail.len() as u16).to_le_bytes());
+                }
+            }
             bytes.extend(tail);
         };
         let form = match payload::shape(sum, max) {
@@ -61,7 +67,6 @@ pub mod expected {
                 super::walk::Form::Text
             }
         };
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
         (form, bytes)
     }
 }

@@ -218,7 +218,7 @@ impl Reader<'_, '_> {
                 self.fail("unreadable page", String::new);
                 continue;
             }
-            let mut walk = Walk::new(info, bytes.len());
+            let mut walk = Walk::new(info, bytes.len(), self.against.files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 match item {
                     Item::Record {
@@ -320,26 +320,29 @@ impl Reader<'_, '_> {
     fn check(&self, form: Form, args: &[u8]) -> Option<(u32, u32)> {
         let word = |at: usize| Some(u32::from_le_bytes(*args.get(at..at + 4)?.first_chunk()?));
         let (writer, seq) = (word(0)?, word(4)?);
+        // What lies behind a length, and how much is left behind that.
         let tail = |at: usize| {
-            let len = u16::from_le_bytes(*args.get(at..at + 2)?.first_chunk()?);
-            args.get(at + 2..at + 2 + usize::from(len))
+            let (len, rest) = match args.get(at..)? {
+                [255, low, high, rest @ ..] => (u16::from_le_bytes([*low, *high]).into(), rest),
+                [len, rest @ ..] => (usize::from(*len), rest),
+                [] => return None,
+            };
+            let (bytes, behind) = rest.split_at_checked(len)?;
+            Some((bytes, behind.len()))
         };
-        let (sum, bytes, end) = match form {
-            Form::Short => (word(8)?, &[][..], 12),
+        let (sum, bytes, left) = match form {
+            Form::Short => (word(8)?, &[][..], args.len() - 12),
             Form::Bytes => {
-                let bytes = tail(12)?;
-                (word(8)?, bytes, 14 + bytes.len())
+                let (bytes, left) = tail(12)?;
+                (word(8)?, bytes, left)
             }
             Form::Text => {
-                let text = tail(8)?;
-                (word(10 + text.len())?, text, 14 + text.len())
+                let (text, left) = tail(8)?;
+                let left = left.checked_sub(4)?;
+                (word(args.len() - left - 4)?, text, left)
             }
         };
-        let padding = args.get(end..)?;
-        if sum != payload::sum(self.salt, writer, seq)
-            || padding.len() > 3
-            || padding.iter().any(|b| *b != 0)
-        {
+        if sum != payload::sum(self.salt, writer, seq) || left != 0 {
             return None;
         }
         let max = self.against.truth.payload.get(&(writer >> WRITER_BITS));

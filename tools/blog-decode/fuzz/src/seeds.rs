@@ -73,7 +73,7 @@ pub fn snapshot() -> Vec<u8> {
     b.page(&task, &p);
     let mut p = Page::new(1, 7, (1 << 36) + 2_000, 106);
     p.lost((1 << 36) + 2_000, 4, 2);
-    p.raw_record((1 << 36) + 3_000, 4, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0]);
+    p.raw_record((1 << 36) + 3_000, 4, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     b.page(&task, &p);
     let softirq = Ring::softirq(1, 2, 3);
     b.ring(&softirq);

@@ -17,6 +17,7 @@ use blog_decode::{
         image,
         source::Source, //
     },
+    record::Version,
     sidetable::Sites, //
 };
 
@@ -72,16 +73,18 @@ pub fn sidetable(bytes: &[u8]) {
 
 /// Prints a record of each site.
 pub fn print_all(table: Table) {
-    let payload: Vec<u8> = (0..1020u32).map(|n| (n % 7) as u8).collect();
+    let payload: Vec<u8> = (0..1023u32).map(|n| (n % 7) as u8).collect();
     let (mut slots, mut out) = (Vec::new(), Vec::new());
     for site in Sites::new(table, PathBuf::new()).sites.iter().take(64) {
         let Ok(template) = &site.template else {
             continue;
         };
-        if template.cut(&payload, &mut slots) {
-            out.clear();
-            template.print(&payload, &slots, &mut out);
-            std::str::from_utf8(&out).unwrap();
+        for version in [Version::One, Version::Two] {
+            if template.cut(&payload, version, &mut slots) {
+                out.clear();
+                template.print(&payload, &slots, &mut out);
+                std::str::from_utf8(&out).unwrap();
+            }
         }
     }
 }

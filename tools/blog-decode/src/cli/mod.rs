@@ -51,10 +51,8 @@ use self::args::{
 };
 use crate::{
     blogfmt::format,
-    wire::{
-        file,
-        record::WIRE_VERSION, //
-    }, //
+    record::Version,
+    wire::file, //
 };
 
 /// Everything was decoded.
@@ -95,7 +93,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Some(Command::Man) => print_all(man),
         Some(Command::Versions) => print_all(|out| {
             writeln!(out, "snapshot and stream files: {}", file::VERSION)?;
-            writeln!(out, "records and pages: {WIRE_VERSION}")?;
+            writeln!(out, "records and pages: {}", Version::READS)?;
             writeln!(out, "side tables: {}", format::VERSION)
         }),
     };

@@ -9,6 +9,7 @@ use crate::{
     merge::Stream,
     record::{
         Task,
+        Version,
         Writer, //
     },
     sidetable::{
@@ -28,13 +29,11 @@ fn check(source: &str) -> bool {
     let format = "{len} {name} {delta} {e:?}";
     let template = Template::new(format, names, types).unwrap();
     let mut payload = 8192u32.to_le_bytes().to_vec();
-    payload.extend([3, 0]);
-    payload.extend(b"sda");
+    payload.extend(b"\x03sda");
     payload.extend((-7i32).to_le_bytes());
     payload.extend((-5i32).to_le_bytes());
-    payload.resize(payload.len().next_multiple_of(4), 0);
     let mut slots = Vec::new();
-    assert!(template.cut(&payload, &mut slots));
+    assert!(template.cut(&payload, Version::Two, &mut slots));
     let site = Site {
         level: 2,
         line: 71,

@@ -28,10 +28,15 @@ use super::{
         View, //
     },
 };
-use crate::wire::types::{
-    take_tail,
-    MAX_PAYLOAD,
-    MAX_TAIL, //
+use crate::{
+    blogfmt::bytes::array,
+    record::Version,
+    wire::types::{
+        take_tail,
+        LONG,
+        LONG_SIZE,
+        MAX_TAIL, //
+    }, //
 };
 
 /// A compiled format string.
@@ -40,8 +45,27 @@ pub struct Template {
     steps: Vec<Step>,
     types: Vec<Type>,
     names: Vec<String>,
+    /// How a payload is cut, by version; `None` where there is none of such records.
+    plans: [Option<Plan>; 2],
+}
+
+/// How the payloads of a version are cut.
+#[derive(Debug)]
+struct Plan {
+    /// Fixed bytes of each argument.
+    fixed: Vec<usize>,
     /// Bytes that tails may have in all.
     budget: usize,
+}
+
+impl Plan {
+    fn new(types: &[Type], version: Version) -> Option<Self> {
+        let fixed: Vec<usize> = types.iter().map(|t| t.fixed_by(version)).collect();
+        let tails = types.iter().filter(|t| t.has_tail()).count();
+        let least = fixed.iter().sum::<usize>() + tails * version.long_size();
+        let budget = version.max_payload().checked_sub(least)?;
+        Some(Self { fixed, budget })
+    }
 }
 
 #[derive(Debug)]
@@ -70,6 +94,7 @@ enum Number {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
     at: usize,
+    fixed: usize,
     tail_at: usize,
     stored: usize,
     /// Length that the tail had, stored or not.
@@ -114,35 +139,46 @@ impl Template {
                 }),
             });
         }
-        let fixed: usize = types.iter().map(|t| t.fixed).sum();
-        let budget = MAX_PAYLOAD
-            .checked_sub(fixed)
-            .ok_or("the arguments are larger than a record")?;
+        let plans = [Version::One, Version::Two].map(|version| Plan::new(&types, version));
+        if plans.iter().all(Option::is_none) {
+            return Err("the arguments are larger than a record".into());
+        }
         Ok(Self {
             steps,
+            plans,
             types,
             names,
-            budget,
         })
     }
 
     /// Finds the arguments in a payload. `false`: it is too short for them.
-    pub fn cut(&self, payload: &[u8], slots: &mut Vec<Slot>) -> bool {
+    pub fn cut(&self, payload: &[u8], version: Version, slots: &mut Vec<Slot>) -> bool {
         slots.clear();
-        let mut budget = self.budget;
+        let Some(plan) = &self.plans[version as usize] else {
+            return false;
+        };
+        let mut budget = plan.budget;
         let mut at = 0;
-        for ty in &self.types {
-            let Some(fixed) = payload.get(at..at + ty.fixed) else {
+        for (ty, &fixed_len) in self.types.iter().zip(&plan.fixed) {
+            let mut tail_at = at + fixed_len;
+            let Some(fixed) = payload.get(at..tail_at) else {
                 return false;
             };
-            let tail_at = at + ty.fixed;
-            let whole = Value::tail_len(ty, fixed).unwrap_or(0);
+            let mut whole = Value::tail_len(ty, fixed, version.length_size()).unwrap_or(0);
+            if version == Version::Two && whole == LONG {
+                let Some(long) = array(payload, tail_at) else {
+                    return false;
+                };
+                whole = u16::from_le_bytes(long).into();
+                tail_at += LONG_SIZE;
+            }
             let stored = take_tail(&mut budget, whole);
             if tail_at + stored > payload.len() {
                 return false;
             }
             slots.push(Slot {
                 at,
+                fixed: fixed_len,
                 tail_at,
                 stored,
                 whole,
@@ -167,7 +203,7 @@ impl Template {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
         Some(Value {
             ty,
-            fixed: payload.get(slot.at..slot.at + ty.fixed)?,
+            fixed: payload.get(slot.at..slot.at + slot.fixed)?,
             tail: payload.get(slot.tail_at..slot.tail_at + slot.stored)?,
         })
     }

@@ -17,6 +17,7 @@ use crate::{
         Shape,
         TypeKind, //
     },
+    record::Version,
     wire::types::{
         self as codes,
         TypeCode,
@@ -34,7 +35,7 @@ const MAX_LEAVES: usize = 4096;
 pub struct Type {
     /// What it is.
     pub kind: Kind,
-    /// Bytes that are always stored.
+    /// Bytes that are always stored, by [`WIRE_VERSION`](crate::wire::record::WIRE_VERSION).
     pub fixed: usize,
     /// Scalars that printing it can take, at most.
     leaves: usize,
@@ -94,6 +95,25 @@ impl Type {
             kind,
             fixed,
             leaves: fixed.max(1),
+        }
+    }
+
+    /// Whether it has a tail.
+    pub fn has_tail(&self) -> bool {
+        match &self.kind {
+            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => true,
+            Kind::Option(inner) | Kind::Result(inner) => inner.has_tail(),
+            _ => false,
+        }
+    }
+
+    /// Bytes that records of a version always store.
+    pub fn fixed_by(&self, version: Version) -> usize {
+        match &self.kind {
+            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => version.length_size(),
+            Kind::Option(inner) => 1 + inner.fixed_by(version),
+            Kind::Result(inner) => 1 + inner.fixed_by(version).max(4),
+            _ => self.fixed,
         }
     }
 }

@@ -31,7 +31,7 @@ use crate::blogfmt::descriptor::Shape;
 pub struct Value<'a> {
     /// Its type.
     pub ty: &'a Type,
-    /// Its fixed bytes: `ty.fixed` of them.
+    /// Its fixed bytes: [`Type::fixed`] of them.
     pub fixed: &'a [u8],
     /// As much of its tail as is stored.
     pub tail: &'a [u8],
@@ -109,20 +109,16 @@ fn sign_extend(value: u128, bytes: usize) -> i128 {
 }
 
 impl<'a> Value<'a> {
-    /// The tail's whole length as the record says it, stored or not. `None`: it has no tail.
-    pub fn tail_len(ty: &Type, fixed: &[u8]) -> Option<usize> {
-        match &ty.kind {
-            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => {
-                Some(uint(&fixed[..fixed.len().min(2)]) as usize)
+    /// The tail's length as the fixed bytes have it, in a field of `size` bytes. `None`: it has no
+    /// tail.
+    pub fn tail_len(ty: &Type, fixed: &[u8], size: usize) -> Option<usize> {
+        match (&ty.kind, fixed.split_first()) {
+            (Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex, _) => {
+                Some(uint(cut(fixed, size).0) as usize)
             }
-            Kind::Option(inner) => match fixed.split_first() {
-                Some((1, rest)) => Self::tail_len(inner, rest),
-                _ => None,
-            },
-            Kind::Result(inner) => match fixed.split_first() {
-                Some((0, rest)) => Self::tail_len(inner, rest),
-                _ => None,
-            },
+            (Kind::Option(inner), Some((1, rest))) | (Kind::Result(inner), Some((0, rest))) => {
+                Self::tail_len(inner, rest, size)
+            }
             _ => None,
         }
     }

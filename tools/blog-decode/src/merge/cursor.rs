@@ -16,6 +16,7 @@ use super::{
 use crate::{
     record::{
         Item,
+        Version,
         Walk,
         Writer, //
     },
@@ -50,6 +51,7 @@ enum Next {
 pub(crate) struct Cursor {
     /// File of the current page.
     file: usize,
+    version: Version,
     /// Where the next page is.
     place: Place,
     /// The page before that.
@@ -83,6 +85,7 @@ impl Cursor {
     pub(crate) fn new(stream: &Stream) -> Self {
         Self {
             file: stream.file,
+            version: Version::default(),
             place: Place::default(),
             before: None,
             page: Vec::new(),
@@ -166,6 +169,7 @@ impl Cursor {
                 } => What::Record {
                     site,
                     ordinal,
+                    version: self.version,
                     payload: self.page.get(at..at + len).unwrap_or_default(),
                 },
             },
@@ -235,9 +239,9 @@ impl Cursor {
         let before = self.before.replace(page);
         let info = &page.info;
         let is_same_page = before.is_some_and(|b| seq(&b) == seq(&page));
-        self.file = file;
+        (self.file, self.version) = (file, files[file].version);
         self.clock = info.base;
-        let walk = Walk::new(info, self.page.len());
+        let walk = Walk::new(info, self.page.len(), self.version);
         let mut gap = info.first.saturating_sub(self.expected);
         self.had = match is_same_page || before.is_none() {
             true => self.expected.saturating_sub(info.first),
@@ -273,8 +277,8 @@ impl Cursor {
             return Vec::new();
         }
         let (mut place, mut bytes) = (Place::default(), Vec::new());
-        while let Some((_, page)) = place.next(stream, files, Some(&mut bytes)) {
-            let mut walk = Walk::new(&page.info, bytes.len());
+        while let Some((file, page)) = place.next(stream, files, Some(&mut bytes)) {
+            let mut walk = Walk::new(&page.info, bytes.len(), files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 let is_old = page.info.first.saturating_add(walk.seen()) < stream.from;
                 if let (Item::Lost { cause, count, .. }, false) = (item, is_old) {

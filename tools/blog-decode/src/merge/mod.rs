@@ -23,6 +23,7 @@ use crate::{
     clock::Calibration,
     record::{
         Task,
+        Version,
         Writer, //
     },
     snapshot::{
@@ -175,6 +176,8 @@ pub enum What<'a> {
         site: u32,
         /// Ordinal in its ring, from 0.
         ordinal: u64,
+        /// How they are stored.
+        version: Version,
         /// Its arguments.
         payload: &'a [u8],
     },

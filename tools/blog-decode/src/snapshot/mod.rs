@@ -32,6 +32,10 @@ use crate::{
         },
         source::Source, //
     },
+    record::{
+        Version,
+        Walk, //
+    },
     wire::{
         file as wire,
         file::{
@@ -47,8 +51,7 @@ use crate::{
             NAME_MAX, //
         },
         name,
-        page::PageInfo,
-        record::WIRE_VERSION, //
+        page::PageInfo, //
     }, //
 };
 use fields::Fields;
@@ -138,6 +141,8 @@ pub struct Snapshot {
     pub host: String,
     /// Whether it is the capture of a stream.
     pub stream: bool,
+    /// That of its records.
+    pub version: Version,
     /// The machine; `None` if that section is lost.
     pub system: Option<System>,
     /// Clock kind and rate; `None` if that section is lost.
@@ -197,6 +202,7 @@ impl Snapshot {
             base: 0,
             host: String::new(),
             stream: false,
+            version: Version::default(),
             system: None,
             clock: None,
             pairs: Vec::new(),
@@ -236,12 +242,8 @@ impl Snapshot {
                     wire::VERSION
                 ));
             }
-            if h.wire_version != WIRE_VERSION {
-                return Err(format!(
-                    "records of version {}, but this program reads {WIRE_VERSION}",
-                    h.wire_version
-                ));
-            }
+            self.version =
+                Version::from_number(h.wire_version).map_err(|e| format!("records of {e}"))?;
             self.stream = h.flags & wire::FLAG_STREAM != 0;
             return Ok(u64::from(h.header_size).max(FILE_HEADER as u64));
         }
@@ -310,6 +312,28 @@ impl Snapshot {
         let n = self.read_some(page.offset, buf)?;
         buf.truncate(n);
         Ok(())
+    }
+
+    /// The version by which pages make sense, where the file's own header doesn't say it.
+    fn likely_version(&self) -> Version {
+        let mut bytes = Vec::new();
+        for run in self.rings.iter().flat_map(|ring| &ring.runs) {
+            if self.read_page(&run.first, &mut bytes).is_err() {
+                continue;
+            }
+            let is_whole = |version| {
+                let mut walk = Walk::new(&run.first.info, bytes.len(), version);
+                while walk.next(&bytes).is_some() {}
+                walk.missing() == 0 && walk.left() == 0
+            };
+            match (is_whole(Version::One), is_whole(Version::Two)) {
+                (true, false) => return Version::One,
+                (false, true) => return Version::Two,
+                // It has no records, or is damaged.
+                _ => {}
+            }
+        }
+        Version::default()
     }
 
     /// The boot id, if the file has one.

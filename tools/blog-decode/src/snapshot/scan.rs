@@ -238,6 +238,9 @@ impl<'a> Scan<'a> {
         if self.sections.count == 0 {
             return Err("damaged: nothing in it is whole".into());
         }
+        if self.file.damage.bad_header {
+            self.file.version = self.file.likely_version();
+        }
         Ok(())
     }
 

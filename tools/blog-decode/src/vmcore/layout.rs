@@ -13,33 +13,35 @@ use super::memory::{
     Fields,
     Memory as Mem, //
 };
-use crate::wire::{
-    dump::{
-        Component,
-        Crash,
-        Memory,
-        RingLayout,
-        Root,
-        SlotLayout,
-        Table,
-        TaskLayout,
-        Tick,
-        TlsLayout,
-        COMPONENT_MAGIC,
-        ENDIAN,
-        MEMORY_MAGIC,
-        NO_FIELD,
-        ROOT_MAGIC,
-        VERSION, //
-    },
-    file::{
-        self,
-        Clock,
-        ClockPair,
-        Image,
-        System, //
-    },
-    record::WIRE_VERSION, //
+use crate::{
+    record::Version,
+    wire::{
+        dump::{
+            Component,
+            Crash,
+            Memory,
+            RingLayout,
+            Root,
+            SlotLayout,
+            Table,
+            TaskLayout,
+            Tick,
+            TlsLayout,
+            COMPONENT_MAGIC,
+            ENDIAN,
+            MEMORY_MAGIC,
+            NO_FIELD,
+            ROOT_MAGIC,
+            VERSION, //
+        },
+        file::{
+            self,
+            Clock,
+            ClockPair,
+            Image,
+            System, //
+        },
+    }, //
 };
 
 /// The largest structure of the kernel that is believed, in bytes.
@@ -81,11 +83,8 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, String> {
             "it has version {}, but this program reads {VERSION}",
             root.version
         )
-    } else if root.wire_version != WIRE_VERSION {
-        format!(
-            "records have version {}, but this program reads {WIRE_VERSION}",
-            root.wire_version
-        )
+    } else if let Err(e) = Version::from_number(root.wire_version) {
+        format!("records have {e}")
     } else if root.snapshot_version != file::VERSION {
         format!(
             "descriptions have version {}, but this program reads {}",

@@ -62,6 +62,7 @@ use self::{
     tasks::Tasks, //
 };
 use crate::{
+    record::Version,
     snapshot::{
         component_name,
         text, //
@@ -136,14 +137,16 @@ pub fn extract_with(
             "BLog was not loaded when the machine stopped: nothing was logged".into(),
         ));
     }
+    let version = Version::from_number(root.wire_version).map_err(Error::Root)?;
     let mut job = Job {
         memory,
         root: &root,
         walks: Walks::new(),
-        out: Out::new(to)?,
+        out: Out::new(to, version)?,
         result: Extracted::default(),
         tick,
         found: 0,
+        version,
     };
     job.run()?;
     job.out.end()?;
@@ -159,6 +162,7 @@ struct Job<'a, M, W> {
     tick: &'a mut dyn FnMut(u64, u64),
     /// Pages that were found so far.
     found: u64,
+    version: Version,
 }
 
 impl<M: Memory, W: Write> Job<'_, M, W> {
@@ -302,7 +306,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             problems.grave(place, "a page can't be read", || at_addr(page.addr, &e));
             return Ok(());
         }
-        if page::finish(&mut bytes, &page.info) {
+        if page::finish(&mut bytes, &page.info, self.version) {
             problems.grave(place, "a page is damaged, and cut", || {
                 format!("position {} of ring {}", page.seq, ring.ring)
             });

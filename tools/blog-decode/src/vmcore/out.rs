@@ -8,8 +8,9 @@ use std::io::{
     Write, //
 };
 
-use crate::wire::{
-    file::{
+use crate::{
+    record::Version,
+    wire::file::{
         Clock,
         ClockPair,
         Component,
@@ -26,7 +27,6 @@ use crate::wire::{
         SECTION_MAGIC,
         VERSION, //
     },
-    record::WIRE_VERSION, //
 };
 
 /// Bytes under construction.
@@ -67,14 +67,14 @@ pub(super) struct Out<W> {
 }
 
 impl<W: Write> Out<W> {
-    /// Starts a file.
-    pub(super) fn new(mut to: W) -> io::Result<Self> {
+    /// Starts a file with records of this version.
+    pub(super) fn new(mut to: W, version: Version) -> io::Result<Self> {
         let mut header = Bytes::default();
         header
             .raw(&FILE_MAGIC)
             .u32(VERSION)
             .u32(ENDIAN)
-            .u32(WIRE_VERSION)
+            .u32(version.number())
             .u32(size_of::<FileHeader>() as u32)
             .u32(0);
         let crc = crc32fast::hash(&header.0);

@@ -7,6 +7,7 @@
 
 use crate::{
     blogfmt::bytes::u64_at,
+    record::Version,
     wire::{
         page::{
             PageInfo,
@@ -22,11 +23,11 @@ use crate::{
 
 /// Makes `page`, all bytes of a page with the header `info`, one for a snapshot: up to the end of its
 /// last whole record, and with a header that says so. Returns whether something was cut.
-pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo) -> bool {
+pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
     let published = info.end() as usize;
     let is_sound = (PAGE_HEADER_SIZE..=page.len()).contains(&published);
     let limit = if is_sound { published } else { page.len() };
-    let (end, records) = whole(page, limit, info.records());
+    let (end, records) = whole(page, limit, info.records(), version);
     let commit = end as u64 | u64::from(records) << 32;
     page.truncate(end);
     let at_rest = PageInfo {
@@ -41,13 +42,13 @@ pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo) -> bool {
 }
 
 /// End and number of the records before `limit` that make sense; at most `most` records.
-fn whole(page: &[u8], limit: usize, most: u32) -> (usize, u32) {
+fn whole(page: &[u8], limit: usize, most: u32, version: Version) -> (usize, u32) {
     let (mut at, mut records) = (PAGE_HEADER_SIZE, 0);
     while let Some(header) = u64_at(page, at).map(Header) {
-        let size = HEADER_SIZE + header.payload();
-        let is_record = header.site() != 0;
+        let (site, payload) = version.header(header);
+        let (size, is_record) = (HEADER_SIZE + payload, site != 0);
         // A control record has a word at least.
-        if limit - at < size || is_record && records == most || !is_record && header.payload() < 4 {
+        if limit - at < size || is_record && records == most || !is_record && payload < 4 {
             break;
         }
         records += u32::from(is_record);
@@ -64,13 +65,13 @@ mod tests {
     use super::*;
     use crate::wire::page::PAGE_MAGIC;
 
-    /// A page of 256 bytes with records of these sites and payloads in units.
-    fn page(records: &[(u32, u8)]) -> (Vec<u8>, PageInfo) {
+    /// A page of 256 bytes with records of these sites and payloads.
+    fn page(records: &[(u32, u32)]) -> (Vec<u8>, PageInfo) {
         let mut page = vec![0; PAGE_HEADER_SIZE];
         let mut count = 0;
-        for &(site, units) in records {
-            page.extend(Header::new(1, site, units).0.to_le_bytes());
-            page.resize(page.len() + usize::from(units) * 4, 7);
+        for &(site, payload) in records {
+            page.extend(Header::new(1, site, payload).0.to_le_bytes());
+            page.resize(page.len() + payload as usize, 7);
             count += u64::from(site != 0);
         }
         let info = PageInfo {
@@ -89,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_whole_page_is_kept() {
-        let (mut bytes, info) = page(&[(3, 1), (0, 3), (4, 0), (0, 7)]);
-        assert!(!finish(&mut bytes, &info));
+        let (mut bytes, info) = page(&[(3, 5), (0, 12), (4, 0), (0, 28)]);
+        assert!(!finish(&mut bytes, &info, Version::Two));
         assert_eq!(bytes.len(), info.end() as usize);
         // The life of the page in memory is of no interest.
         assert_eq!(u64_at(&bytes, 16), Some(3));
@@ -100,36 +101,36 @@ mod tests {
     #[test]
     fn an_empty_page_is_whole() {
         let (mut bytes, info) = page(&[]);
-        assert!(!finish(&mut bytes, &info));
+        assert!(!finish(&mut bytes, &info, Version::Two));
         assert_eq!(bytes.len(), PAGE_HEADER_SIZE);
     }
 
     #[test]
     fn an_end_that_is_wrong_is_found_by_the_count() {
-        let (whole, info) = page(&[(3, 1), (4, 2), (5, 0)]);
+        let (whole, info) = page(&[(3, 5), (4, 10), (5, 0)]);
         for end in [0, 47, 52, 60, 250, 256, 300, u32::MAX] {
             let mut bytes = whole.clone();
             let bad = PageInfo {
                 commit: (info.commit >> 32 << 32) | u64::from(end),
                 ..info
             };
-            assert!(finish(&mut bytes, &bad), "{end}");
+            assert!(finish(&mut bytes, &bad, Version::Two), "{end}");
             assert!(bytes.len() <= info.end() as usize, "{end}");
-            let at_most = if (48..84).contains(&end) { end } else { 84 };
+            let at_most = if (48..87).contains(&end) { end } else { 87 };
             assert!(bytes.len() <= at_most as usize);
-            if !(48..84).contains(&end) {
-                assert_eq!(bytes.len(), 84, "{end}");
+            if !(48..87).contains(&end) {
+                assert_eq!(bytes.len(), 87, "{end}");
             }
         }
     }
 
     #[test]
     fn records_behind_a_damaged_one_are_cut() {
-        let (mut bytes, info) = page(&[(3, 1), (4, 2), (5, 0)]);
+        let (mut bytes, info) = page(&[(3, 5), (4, 10), (5, 0)]);
         // The second record's length.
-        bytes[60] = 200;
-        assert!(finish(&mut bytes, &info));
-        assert_eq!(bytes.len(), 60);
-        assert_eq!(u64_at(&bytes, 40), Some(60 | 1 << 32));
+        bytes[61] = 200;
+        assert!(finish(&mut bytes, &info, Version::Two));
+        assert_eq!(bytes.len(), 61);
+        assert_eq!(u64_at(&bytes, 40), Some(61 | 1 << 32));
     }
 }

@@ -61,15 +61,13 @@ impl Page {
             self.high = clock >> TS_BITS;
             self.control(clock, Control::TimeExtend as u32, &clock.to_le_bytes());
         }
-        assert_eq!(payload.len() % 4, 0);
-        let header = Header::new(clock, site, (payload.len() / 4) as u8);
+        let header = Header::new(clock, site, payload.len() as u32);
         self.bytes.extend(header.0.to_le_bytes());
         self.bytes.extend(payload);
     }
 
     pub fn control(&mut self, clock: u64, word: u32, rest: &[u8]) {
-        let len = 4 + rest.len();
-        let header = Header::new(clock, 0, (len / 4) as u8);
+        let header = Header::new(clock, 0, 4 + rest.len() as u32);
         self.bytes.extend(header.0.to_le_bytes());
         self.bytes.extend(word.to_le_bytes());
         self.bytes.extend(rest);

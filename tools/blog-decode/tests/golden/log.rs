@@ -85,14 +85,12 @@ const SUSPENDED: u64 = 7 * SECOND;
 
 /// A record's payload: the bytes of its arguments, one after the other.
 fn payload(parts: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = parts.concat();
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
+    parts.concat()
 }
 
 /// A length, and the bytes behind it.
 fn tail(bytes: &[u8]) -> Vec<u8> {
-    [&(bytes.len() as u16).to_le_bytes()[..], bytes].concat()
+    [&[bytes.len() as u8], bytes].concat()
 }
 
 fn disk(b: &mut Builder, late: bool) {

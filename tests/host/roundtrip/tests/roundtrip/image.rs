@@ -5,6 +5,7 @@
 //! `kernel::blog::log`, as a task whose ring is there; what it wants of `blog/` is here, too.
 
 use blog_decode::format::value::Value;
+use blog_decode::record::Version;
 use blog_decode::sidetable::{read_table, Sites};
 use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
@@ -148,7 +149,7 @@ impl Host {
             .unwrap_or_else(|e| panic!("{}:{}: {:?}: {e}", site.file, site.line, site.format));
         let mut slots = Vec::new();
         assert!(
-            template.cut(payload, &mut slots),
+            template.cut(payload, Version::Two, &mut slots),
             "{:?}: payload too short",
             site.format
         );
@@ -164,7 +165,10 @@ impl Host {
         let template = &self.sites.sites[*site as usize - 1].template;
         let template = template.as_ref().unwrap();
         let mut slots = Vec::new();
-        assert!(template.cut(payload, &mut slots), "payload too short");
+        assert!(
+            template.cut(payload, Version::Two, &mut slots),
+            "payload too short"
+        );
         for (i, (_, value, _)) in template.arguments(payload, &slots).enumerate() {
             see(i, value);
         }

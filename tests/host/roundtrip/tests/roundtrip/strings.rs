@@ -4,7 +4,8 @@
 
 use super::{image::with_host, same};
 use kernel::{
-    blog::{blog_info, Hex, Mac},
+    blog::wire::{page::PAGE_HEADER_SIZE, record::HEADER_SIZE},
+    blog::{blog_info, BlogArgs, Hex, Mac},
     error::Error,
 };
 use proptest::prelude::*;
@@ -46,13 +47,25 @@ fn errors_print_their_names() {
 }
 
 #[test]
+fn lengths_of_one_byte_and_of_three() {
+    with_host(|host| {
+        for len in [0, 1, 253, 254, 255, 256, 500, 1000] {
+            let s = &"y".repeat(len)[..];
+            same!(host, "{} {} {:?}", s, len, Some(&s[..len / 200]));
+            let r: Result<&str, Error> = Ok(s);
+            same!(host, "{:?} {}", r, len);
+        }
+    });
+}
+
+#[test]
 fn what_does_not_fit_is_cut_and_seen() {
     let long = "x".repeat(3000);
     with_host(|host| {
         blog_info!(&host.component, "{} {} {}", 7u32, long.as_str(), "tail");
         let text = host.texts(1).remove(0);
-        // 1020 bytes, less 4 for the number and 2 for each length.
-        let kept = 1020 - 4 - 2 - 2;
+        // 1023 bytes, less 4 for the number and 3 for each length.
+        let kept = 1023 - 4 - 3 - 3;
         let want = format!(
             "7 {}…[+{} bytes] …[+4 bytes]",
             "x".repeat(kept),
@@ -60,4 +73,19 @@ fn what_does_not_fit_is_cut_and_seen() {
         );
         assert_eq!(text, want);
     });
+}
+
+/// The bench's records with their part of what else is in a page, beside those of LTTng with a
+/// thread id and more than 31 events.
+#[test]
+fn records_are_smaller_than_those_of_lttng() {
+    let each = |size: usize| {
+        let records = (4096 - PAGE_HEADER_SIZE) / (HEADER_SIZE + size);
+        4096.0 / records as f64
+    };
+    let (text_11, text_64) = (&"x".repeat(11)[..], &"x".repeat(64)[..]);
+    assert!(each((&1u32, &2u64).size()) < 20.5);
+    assert!(each((&1u8, &2u64, &3u32, &4u32).size()) < 27.13);
+    assert!(each((text_11,).size()) < 22.10);
+    assert!(each((text_64,).size()) < 75.33);
 }

@@ -4,7 +4,7 @@
 //! have one rule for them.
 
 use blog_decode::{
-    record::{Item, Walk},
+    record::{Item, Version, Walk},
     wire::page::PageInfo,
 };
 use blog_host_tests::{
@@ -55,7 +55,7 @@ proptest! {
                 first: info.first,
                 commit: info.commit,
             };
-            let mut walk = Walk::new(&info, page.len());
+            let mut walk = Walk::new(&info, page.len(), Version::Two);
             while let Some(item) = walk.next(&page) {
                 if let Item::Record { clock, .. } = item {
                     decoded.push(clock);
