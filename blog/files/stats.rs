@@ -81,9 +81,10 @@ pub(super) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// The file `stats`.
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (tables, free_tables) = tables::tables();
-    let (images, ids) = registry::with_images(|images| {
-        let last = images.list().last().map_or(0, |image| image.last());
-        (images.list().len(), last)
+    let (images, ids, refused) = registry::with_images(|images| {
+        let counts = images.list().iter().map(|image| image.entry().count);
+        let ids: u32 = counts.sum();
+        (images.list().len(), ids, images.refused())
     });
     put!(f, "components {}\n", registry::components().count())?;
     let (inert, lost) = inert::counts();
@@ -96,6 +97,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
     put!(f, "images {images}\n")?;
     put!(f, "site_ids {ids}\n")?;
+    put!(f, "sites_without_id {refused}\n")?;
     put!(f, "wakeups {}\n", worker::looks() + stream::looks())
 }
 
@@ -119,6 +121,10 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((image, switched)) = image else {
             break;
         };
+        if image.count == 0 {
+            // Its ids are other images' now.
+            continue;
+        }
         put!(
             f,
             "module {} site {}-{} loaded {} on {} off {} build_id {}\n",

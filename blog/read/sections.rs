@@ -176,8 +176,10 @@ pub(super) struct Sections {
 impl Sections {
     /// Nothing has been written yet. `addresses`: whether who reads may see them.
     pub(super) fn new(addresses: bool) -> Result<Self> {
+        let out = KVVec::with_capacity(ROOM, GFP_KERNEL)?;
+        registry::with_images(|images| images.reader(true));
         Ok(Self {
-            out: KVVec::with_capacity(ROOM, GFP_KERNEL)?,
+            out,
             read: 0,
             begun: false,
             sections: 0,
@@ -294,7 +296,7 @@ impl Sections {
                 Some((image.entry(), image.last(), image.addresses().clone()))
             });
             if let Some((entry, last, addresses)) = image {
-                if let Some(withheld) = &mut self.withheld {
+                if let (Some(withheld), 1..) = (&mut self.withheld, entry.count) {
                     withheld.add(entry.first, last, &addresses)?;
                 }
                 self.push(entry.as_bytes())?;
@@ -373,6 +375,12 @@ impl Sections {
             reserved: 0,
         };
         self.section(Kind::End, &end)
+    }
+}
+
+impl Drop for Sections {
+    fn drop(&mut self) {
+        registry::with_images(|images| images.reader(false));
     }
 }
 

@@ -7,6 +7,7 @@
 //! keeps its header, and so its time, its site and its place in the counts. No call with arguments
 //! writes such a record, so a decoder knows it.
 
+use crate::sys::sort::sort_by_key;
 use kernel::{
     blog::wire::{
         page::{
@@ -39,12 +40,15 @@ impl Withheld {
     }
 
     /// Adds the sites from `first` to `last`, of which those at `indices` have an address among
-    /// their arguments. Images come in the order of their ids.
+    /// their arguments.
+    ///
+    /// As long as this is in use, ids that weren't added have never been any other image's.
     pub(crate) fn add(&mut self, first: u32, last: u32, indices: &[u32]) -> Result {
         for index in indices {
             self.ids.push(first.saturating_add(*index), GFP_KERNEL)?;
         }
-        self.end = last.saturating_add(1);
+        sort_by_key(&mut self.ids, |id| *id);
+        self.end = self.end.max(last.saturating_add(1));
         Ok(())
     }
 

@@ -4,9 +4,10 @@
 //!
 //! The registry adds an image when vmlinux's or a module's sites become known, and takes it out
 //! when the module goes; the snapshot lists the ranges, the control file switches their sites.
-//! A range is handed out once per build: the same build ID loaded again gets the same ids, and no
-//! other build ever gets them as long as BLog is loaded, because records that name them may be
-//! in a ring. Nothing here is called from a log call.
+//! A range is handed out once per build: the same build ID loaded again gets the same ids. Where
+//! ids have run out, another build gets those of builds that are gone, if no record names them any
+//! more ([`super::ids`] looks), and no open file has told of them. Nothing here is called from a
+//! log call.
 
 use kernel::{
     blog::{
@@ -141,6 +142,8 @@ pub(crate) struct Image {
     name: [u8; NAME_MAX],
     /// `None`: not loaded now.
     sites: Option<Sites>,
+    /// How often it was loaded.
+    loads: u32,
     /// Indices of sites that have an address among their arguments.
     addresses: Arc<KVVec<u32>>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
@@ -151,6 +154,11 @@ impl Image {
     /// Id of the last site.
     pub(crate) fn last(&self) -> u32 {
         self.first + self.count - 1
+    }
+
+    /// Whether an id of `count` from `first` on is one of its own.
+    fn overlaps(&self, first: u32, count: u32) -> bool {
+        self.count != 0 && self.first < first.saturating_add(count) && first <= self.last()
     }
 
     /// Whether it is loaded now.
@@ -218,23 +226,108 @@ impl Image {
     }
 }
 
-/// All images since BLog was loaded.
+/// An image that isn't loaded, as [`Images::free`] wants to know of it.
+pub(crate) struct Gone {
+    /// Its ids.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// Whether a record names one of them.
+    pub(crate) used: bool,
+    /// Its place in the list, and how often it had been loaded.
+    at: usize,
+    loads: u32,
+}
+
+/// All images since BLog was loaded. Those whose ids were taken from them have a count of 0.
 ///
 /// # Invariants
 ///
-/// The images' ranges lie one behind the other, from 1 to `next - 1`.
+/// The images' ranges don't overlap, and lie between 1 and `most`.
 pub(crate) struct Images {
     list: KVVec<Image>,
-    next: u32,
+    most: u32,
+    /// Open files, which may have told of images.
+    readers: u32,
+    /// Sites that never log, as there were no ids.
+    refused: u64,
 }
 
 impl Images {
     /// No image.
     pub(crate) const fn new() -> Self {
+        Self::with_ids(SITE_MAX)
+    }
+
+    /// No image, and so many ids.
+    pub(crate) const fn with_ids(most: u32) -> Self {
         Self {
             list: KVVec::new(),
-            next: 1,
+            most,
+            readers: 0,
+            refused: 0,
         }
+    }
+
+    /// From here on, there are so many ids; returns how many there were.
+    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
+    pub(crate) fn limit(&mut self, most: u32) -> u32 {
+        mem::replace(&mut self.most, most)
+    }
+
+    /// How many sites never log, as there were no ids for them.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Counts sites as such.
+    pub(crate) fn refuse(&mut self, sites: Sites) {
+        self.refused += u64::from(sites.count);
+    }
+
+    /// A file is opened that will tell of images; or closed.
+    pub(crate) fn reader(&mut self, opens: bool) {
+        if opens {
+            self.readers += 1;
+        } else {
+            self.readers -= 1;
+        }
+    }
+
+    /// The images that aren't loaded.
+    pub(crate) fn gone(&self) -> impl Iterator<Item = Gone> + '_ {
+        let all = self.list.iter().enumerate();
+        let gone = all.filter(|(_, image)| image.count != 0 && !image.loaded());
+        gone.map(|(at, image)| Gone {
+            first: image.first,
+            last: image.last(),
+            used: false,
+            at,
+            loads: image.loads,
+        })
+    }
+
+    /// Takes the ids of these images from them, but where they are in use: a record or an open file
+    /// has them, or the image was loaded again.
+    pub(crate) fn free(&mut self, gone: &[Gone]) {
+        if self.readers != 0 {
+            return;
+        }
+        for gone in gone.iter().filter(|gone| !gone.used) {
+            let image = self.list.get_mut(gone.at);
+            if let Some(image) = image.filter(|i| i.loads == gone.loads && !i.loaded()) {
+                image.count = 0;
+            }
+        }
+    }
+
+    /// The first of `count` ids that no image has.
+    fn place(&self, count: u32) -> Option<u32> {
+        let mut first = 1;
+        while let Some(image) = self.list.iter().find(|i| i.overlaps(first, count)) {
+            first = image.last() + 1;
+        }
+        let last = first.checked_add(count - 1)?;
+        (last <= self.most).then_some(first)
     }
 
     /// The images, in the order of their ranges. Images are never taken out, so an image keeps
@@ -286,11 +379,8 @@ impl Images {
         let at = match known {
             Some(at) => at,
             None => {
-                let first = self.next;
-                let next = first.checked_add(sites.count).ok_or(ENOSPC)?;
-                if next - 1 > SITE_MAX {
-                    return Err(ENOSPC);
-                }
+                let first = self.place(sites.count).ok_or(ENOSPC)?;
+                // INVARIANT: The new range overlaps with no other one.
                 self.list.push(
                     Image {
                         first,
@@ -298,13 +388,12 @@ impl Images {
                         build_id,
                         name,
                         sites: None,
+                        loads: 0,
                         addresses: addresses.clone(),
                         gates: KVVec::new(),
                     },
                     GFP_NOWAIT | __GFP_NOWARN,
                 )?;
-                // INVARIANT: The new range starts where the last one ended.
-                self.next = next;
                 self.list.len() - 1
             }
         };
@@ -320,6 +409,7 @@ impl Images {
         }
         image.gates = KVVec::new();
         image.sites = Some(sites);
+        image.loads = image.loads.wrapping_add(1);
         Ok(())
     }
 

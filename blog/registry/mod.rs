@@ -71,6 +71,7 @@ use crate::sys::{
 pub(crate) mod control;
 pub(crate) mod events;
 mod gone;
+pub(crate) mod ids;
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod names;
@@ -356,6 +357,7 @@ unsafe fn coming(
     // SAFETY: By this function's requirement.
     let sites = unsafe { Sites::new(sites, num_sites) };
     if let Err(e) = add_image(name, BuildId::new(build_id), sites) {
+        with_images(|images| images.refuse(sites));
         pr_warn!("{}: its sites can't log: {:?}\n", BStr::from_bytes(name), e);
     }
     (events().images)();
@@ -363,19 +365,30 @@ unsafe fn coming(
     unsafe { attach_all(components) };
 }
 
-/// Adds an image, with room that is made before the lock is taken.
+/// Adds an image, with room that is made before the lock is taken. Where there are no ids left,
+/// those are used again that can be.
 fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
     let addresses = sites.addresses()?;
     let mut room = KVVec::new();
+    let mut freed = false;
     loop {
         let len = {
             let mut images = IMAGES.lock();
-            if images.has_room(&mut room) {
-                return images.add(name, build_id, sites, &addresses);
+            match images.has_room(&mut room) {
+                true => match images.add(name, build_id, sites, &addresses) {
+                    Err(e) if e == ENOSPC && !freed => None,
+                    result => return result,
+                },
+                false => Some(images.list().len()),
             }
-            images.list().len()
         };
-        room = KVVec::with_capacity(len + len / 2 + 16, GFP_KERNEL)?;
+        match len {
+            Some(len) => room = KVVec::with_capacity(len + len / 2 + 16, GFP_KERNEL)?,
+            None => {
+                freed = true;
+                ids::free()?;
+            }
+        }
     }
 }
 

@@ -5,9 +5,11 @@
 
 #[kunit_tests(blog_images)]
 mod suite {
+    use super::rig;
     use crate::{
         read::withheld::Withheld,
         registry::control::queries,
+        registry::ids,
         registry::images::*, //
     };
     use kernel::{
@@ -16,6 +18,7 @@ mod suite {
                 Level,
                 SITE_MAX, //
             },
+            Config,
             Site, //
         },
         prelude::*, //
@@ -170,6 +173,94 @@ mod suite {
         add(&mut images, "last", B, &none)?;
         assert_eq!(ids(&none), Some((SITE_MAX, SITE_MAX)));
         assert_eq!(add(&mut images, "x", [1; 20], &rest), Err(ENOSPC));
+        Ok(())
+    }
+
+    /// Builds of a module come and go until ids run out, and then those of builds that nothing
+    /// tells of any more are used again.
+    #[test]
+    fn ids_of_builds_that_are_gone_are_used_again() -> Result {
+        let mut images = Images::with_ids(100);
+        let vmlinux = table(20)?;
+        add(&mut images, "vmlinux", A, &vmlinux)?;
+        let load = |images: &mut Images, build: u8, count| -> Result<u32> {
+            let sites = table(count)?;
+            add(images, "driver", [build; 20], &sites)?;
+            let first = sites.first().ok_or(EINVAL)?.id();
+            images.remove(sites.as_ptr(), room()?);
+            Ok(first)
+        };
+        for build in 0..8u8 {
+            let first = 21 + 10 * u32::from(build);
+            assert_eq!(load(&mut images, build + 1, 10), Ok(first));
+        }
+        assert_eq!(load(&mut images, 9, 10), Err(ENOSPC));
+        let gone = |images: &Images| -> Result<KVVec<Gone>> {
+            let mut list = KVVec::new();
+            for mut image in images.gone() {
+                // Records name builds 1, 4 and 6.
+                image.used = [21, 51, 71].contains(&image.first);
+                list.push(image, GFP_KERNEL)?;
+            }
+            Ok(list)
+        };
+        assert_eq!(gone(&images)?.len(), 8);
+        // Who has a file open may have been told of all of them.
+        images.reader(true);
+        images.free(&gone(&images)?);
+        assert_eq!(load(&mut images, 9, 10), Err(ENOSPC));
+        images.reader(false);
+        // Build 2 comes again just now.
+        let old = gone(&images)?;
+        assert_eq!(load(&mut images, 2, 10), Ok(31));
+        images.free(&old);
+        assert_eq!(images.gone().count(), 4);
+        // Builds 3, 5, 7 and 8 had 41 to 50, 61 to 70 and 81 to 100.
+        assert_eq!(load(&mut images, 9, 11), Ok(81));
+        assert_eq!(load(&mut images, 10, 10), Ok(41));
+        assert_eq!(load(&mut images, 11, 9), Ok(61));
+        assert_eq!(load(&mut images, 12, 10), Err(ENOSPC));
+        assert_eq!(load(&mut images, 12, 9), Ok(92));
+        // What was used is as it was.
+        assert_eq!(load(&mut images, 4, 10), Ok(51));
+        // Build 3 had to give way.
+        assert_eq!(load(&mut images, 3, 10), Err(ENOSPC));
+        Ok(())
+    }
+
+    #[test]
+    fn what_records_name_is_found() -> Result {
+        let rig = rig::Rig::new(c"blog_test_ids", Config::new().size_kb(64).ring_kb(32))?;
+        assert!(rig.log(1));
+        rig.state()?.clear()?;
+        assert!(rig.log(2));
+        let mut images = Images::new();
+        // Records of the rig are of site 7; there may be others of these images.
+        for (name, count) in [
+            ("small", 10),
+            ("large", SITE_MAX as usize - 20),
+            ("rare", 10),
+        ] {
+            let sites = table(count)?;
+            add(&mut images, name, A, &sites)?;
+            images.remove(sites.as_ptr(), room()?);
+        }
+        let mut gone = KVVec::new();
+        for image in images.gone() {
+            gone.push(image, GFP_KERNEL)?;
+        }
+        ids::find_used(&mut gone)?;
+        assert!(gone.first().is_some_and(|image| image.used));
+        assert!(gone.last().is_some_and(|image| !image.used));
+        images.free(&gone);
+        assert_eq!(
+            images.list().first().map(|image| image.entry().count),
+            Some(10)
+        );
+        assert_eq!(
+            images.list().last().map(|image| image.entry().count),
+            Some(0)
+        );
         Ok(())
     }
 

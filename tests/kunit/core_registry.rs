@@ -7,8 +7,14 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        read::snapshot::info_of,
-        registry::*, //
+        read::snapshot::{
+            info_of,
+            Progress, //
+        },
+        registry::{
+            images::Image,
+            *, //
+        }, //
     };
     use core::{
         ptr,
@@ -21,7 +27,8 @@ mod suite {
             Config,
             Instance,
             Level,
-            RawComponent, //
+            RawComponent,
+            Site, //
         },
         prelude::*,
         str::CString,
@@ -61,6 +68,65 @@ mod suite {
         fn drop(&mut self) {
             going(|p| ptr::eq(p, ptr::from_ref(&*self.0).cast()));
         }
+    }
+
+    /// A build of a module that has five sites and no component.
+    struct Build(KVec<Site>);
+
+    impl Build {
+        fn load(build: u8) -> Result<Self> {
+            let mut sites = KVec::new();
+            for _ in 0..5 {
+                sites.push(Site::new(Level::Info), GFP_KERNEL)?;
+            }
+            let build_id = [build; 20];
+            // SAFETY: The sites stay until `drop` takes them back.
+            unsafe {
+                blog_module_coming(
+                    c"blog_test_build".as_char_ptr(),
+                    build_id.as_ptr(),
+                    sites.as_ptr(),
+                    5,
+                    ptr::null(),
+                    0,
+                )
+            };
+            Ok(Self(sites))
+        }
+
+        /// Whether its sites have ids.
+        fn can_log(&self) -> bool {
+            self.0.iter().all(|site| site.id() != 0)
+        }
+    }
+
+    impl Drop for Build {
+        fn drop(&mut self) {
+            going(|p| ptr::eq(p, self.0.as_ptr().cast()));
+        }
+    }
+
+    #[test]
+    fn builds_come_and_go_when_ids_have_run_out() -> Result {
+        let last = with_images(|images| images.list().iter().map(Image::last).max());
+        let refused = || with_images(|images| images.refused());
+        let old = refused();
+        // As if only three builds were left to come.
+        let most = with_images(|images| images.limit(last.unwrap_or(0) + 15));
+        for n in 1..100 {
+            assert!(Build::load(n)?.can_log());
+        }
+        assert_eq!(refused(), old);
+        // Who has a file open may have been told of some.
+        let reader = Progress::new(None, true)?;
+        let mut builds = 100..200;
+        while Build::load(builds.next().ok_or(EINVAL)?)?.can_log() {}
+        assert_eq!(refused(), old + 5);
+        drop(reader);
+        assert!(Build::load(200)?.can_log());
+        assert_eq!(refused(), old + 5);
+        with_images(|images| images.limit(most));
+        Ok(())
     }
 
     /// How much of what initcalls have logged to a component is, or was, in a ring, and how much is

@@ -396,6 +396,8 @@ impl SiteMap {
         let mut ranges: Vec<_> = images
             .iter()
             .enumerate()
+            // One that has none is gone, and its ids may be another's now.
+            .filter(|(_, image)| image.count != 0)
             .map(|(i, image)| (image.first, image.count, i))
             .collect();
         ranges.sort_unstable();

@@ -94,7 +94,8 @@ fn start() -> Builder {
     let mut b = Builder::new();
     b.system(BOOT_ID)
         .clock(1, &[[0, 0, 0, 1_000], [1 << 40, 1 << 40, 1 << 40, 1 << 41]])
-        .images(&[(1, 10, ID, "test")]);
+        // One that is gone has no ids any more.
+        .images(&[(2, 0, &[7; 20], "gone"), (1, 10, ID, "test")]);
     b
 }
 
