@@ -4,7 +4,7 @@
 
 use crate::pool::Store;
 use crate::rig::{cause, Rig, PAGE};
-use kernel::blog::ring::{Mode, Owner};
+use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
 use kernel::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{
@@ -178,6 +178,61 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     let read = rig.read(ring.id());
     assert!(read.records.iter().all(|(_, site, _)| *site == 1));
     assert_eq!(read.lost[cause(Lost::Nested)], 200);
+}
+
+/// A pool in the middle of whose work a record of the ring is lost, as one that an NMI brings.
+struct Interrupted<'a, P: Pages>(P, &'a Ring);
+
+// SAFETY: As for the pool.
+unsafe impl<P: Pages> Pages for Interrupted<'_, P> {
+    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
+        // SAFETY: This is the ring's context.
+        unsafe { self.1.count_lost(Lost::Nested, 1) };
+        self.0.take(held, room, most)
+    }
+
+    unsafe fn put(&self, index: u32) {
+        // SAFETY: By this function's requirement.
+        unsafe { self.0.put(index) };
+    }
+
+    fn page(&self, index: u32) -> *mut PageHeader {
+        self.0.page(index)
+    }
+
+    fn largest(&self) -> u32 {
+        self.0.largest()
+    }
+}
+
+#[test]
+fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
+    let rig = Rig::new(8, 1);
+    let ring = rig.adopt(1).unwrap();
+    let (record, large) = (&payload(0, 100), PAGE as u32 - 300);
+    for turns in 1..=4 {
+        // SAFETY: This is the ring's context, and all pages are of this pool.
+        unsafe {
+            if turns % 2 == 0 {
+                // It is told of in this turn, and what comes meanwhile isn't forgotten for that.
+                ring.count_lost(Lost::Disabled, 1);
+            }
+            assert!(ring.begin());
+            let pages = Interrupted(rig.pool.pages(&*rig, 0, false), ring);
+            assert_eq!(
+                ring.turn(&pages, Mode::Overwrite, u32::MAX, large, 1),
+                Ok(())
+            );
+            ring.end();
+        }
+        assert!(rig.log(ring, 1, 1, record));
+        let info = ring.info().unwrap();
+        assert_eq!(info.lost[cause(Lost::Nested)], turns);
+        assert_eq!(info.told, info.lost);
+        while ring.position().unwrap().1 + large <= PAGE as u32 {
+            assert!(rig.log(ring, 1, 1, record));
+        }
+    }
 }
 
 #[test]

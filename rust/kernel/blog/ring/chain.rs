@@ -50,11 +50,13 @@ impl Chain {
     }
 
     /// How many there are; a moment old.
+    #[inline]
     pub(super) fn pages(&self) -> u32 {
         self.pages.load(Relaxed)
     }
 
     /// Their size in bytes; a moment old, and never less than it is.
+    #[inline]
     pub(super) fn held(&self) -> u32 {
         self.held.load(Relaxed)
     }
@@ -68,6 +70,7 @@ impl Chain {
 
     /// Counts a page of `size` bytes, before [`Self::push`]: so nobody can take it before, and
     /// neither count falls below zero.
+    #[inline]
     pub(super) fn grow(&self, size: u32) {
         self.held.fetch_add(size, Relaxed);
         self.pages.fetch_add(1, Relaxed);
@@ -79,6 +82,7 @@ impl Chain {
     /// # Safety
     ///
     /// The caller is the ring's writer, and the page is its own, from the ring's pool.
+    #[inline]
     pub(super) unsafe fn push(&self, index: u32, last: &PageHeader) {
         let seen = self.oldest.load(Relaxed);
         if seen as u32 == NO_PAGE {

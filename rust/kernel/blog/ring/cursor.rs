@@ -10,22 +10,28 @@ use super::{
     page::PageHeader, //
 };
 use core::sync::atomic::{
+    compiler_fence,
     AtomicPtr,
     AtomicU64,
     Ordering::{
         Acquire,
         Relaxed,
-        Release, //
+        Release,
+        SeqCst, //
     }, //
 };
+
+/// A limit that no record keeps to, of a cursor that isn't closed.
+const NO_ROOM: u64 = 1;
 
 /// The current page of a ring.
 ///
 /// # Invariants
 ///
 /// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
-/// - `limit` is at most the size of that page, but while the writer is in a
-///   [turn](super::Ring::turn). It is 0 whenever the next record must take the slow path.
+/// - `limit` is at most the size of that page, or [`NO_ROOM`], as it is while the writer is in a
+///   [turn](super::Ring::turn). 0 means that the cursor is closed: there is something to do before
+///   the next record.
 /// - `ts_base` has the upper bits of the times that headers tell from here on, as the fast path
 ///   reads them: what the ring's [epoch](super::epoch::Epoch) adds is not in it.
 /// - `seq` is the position of the current page, or of the last one that there was.
@@ -71,10 +77,23 @@ impl Cursor {
     }
 
     /// The current page's header, for the ring's writer.
+    #[inline]
     pub(super) fn header(&self) -> &PageHeader {
         // SAFETY: By the type invariants, `page` points to a valid header, and the memory of pages
         // stays mapped as long as rings exist.
         unsafe { &*self.page.load(Relaxed) }
+    }
+
+    /// Takes down how many records were taken, those in the current page among them. For the ring's
+    /// writer.
+    #[inline]
+    pub(super) fn take_down(&self) {
+        let page = self.header();
+        // Without a page, it is down already.
+        if page.seq() != 0 {
+            let taken = page.first().wrapping_add(page.records().into());
+            self.taken.store(taken, Relaxed);
+        }
     }
 
     /// [`PageHeader::look`] at the current page, if it is one of ring `id`.
@@ -98,40 +117,60 @@ impl Cursor {
     }
 
     /// Whether the time of a record at `ts` is told by its header, after the records before.
+    #[inline]
     pub(super) fn knows(&self, ts: u64) -> bool {
         (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS == 0
     }
 
     /// From here on, headers tell times from `ts` on.
+    #[inline]
     pub(super) fn set_base(&self, ts: u64) {
         self.ts_base.store(ts & !TS_MASK, Relaxed);
     }
 
     /// Headers tell the same times, though something else is added from here on: so much less.
+    #[inline]
     pub(super) fn shift_base(&self, less: u64) {
         let base = self.ts_base.load(Relaxed).wrapping_add(less);
         self.ts_base.store(base, Relaxed);
     }
 
     /// Whether a record of `bytes` bytes can go behind the last one.
+    #[inline]
     pub(super) fn has_room(&self, bytes: u32) -> bool {
         u64::from(self.header().end()) + u64::from(bytes) <= self.limit.load(Relaxed)
     }
 
-    /// Lets the fast path store up to the page's end.
+    /// Has the next record take the slow path.
+    #[inline]
+    pub(super) fn close(&self) {
+        // INVARIANT: 0 is no more than any size.
+        self.limit.store(0, Relaxed);
+    }
+
+    /// Says that there is nothing to do before the next record but to find room for it. Returns
+    /// whether there was, as the cursor was closed.
+    #[inline]
+    pub(super) fn reopen(&self) -> bool {
+        // INVARIANT: That is allowed at any time.
+        // ORDERING: One step, as this may be interrupted by who closes it. See `count_lost`.
+        let was_closed = self.limit.swap(NO_ROOM, Relaxed) == 0;
+        compiler_fence(SeqCst);
+        was_closed
+    }
+
+    /// Lets the fast path store up to the page's end, unless the cursor was closed after
+    /// [`Self::reopen`].
     ///
     /// # Safety
     ///
     /// The caller is the ring's writer, so the page stays the current one.
+    #[inline]
     pub(super) unsafe fn open(&self) {
+        let size = u64::from(self.header().size());
         // INVARIANT: That is the page's size.
-        self.limit.store(u64::from(self.header().size()), Relaxed);
-    }
-
-    /// Has the next record take the slow path.
-    pub(super) fn close(&self) {
-        // INVARIANT: 0 is no more than any size.
-        self.limit.store(0, Relaxed);
+        // ORDERING: One step, as above.
+        let _ = self.limit.compare_exchange(NO_ROOM, size, Relaxed, Relaxed);
     }
 
     /// Goes on to `page`.
@@ -140,6 +179,7 @@ impl Cursor {
     ///
     /// The caller is the ring's writer. `page` is valid as long as rings exist. Before the ring's
     /// next record, [`Self::open`] or [`Self::close`] is called.
+    #[inline]
     pub(super) unsafe fn enter(&self, page: *mut PageHeader) {
         // INVARIANT: By this function's requirements.
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.

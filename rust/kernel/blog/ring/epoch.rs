@@ -24,16 +24,19 @@ impl Epoch {
     }
 
     /// What is added.
+    #[inline]
     pub(super) fn offset(&self) -> u64 {
         u64::from(self.0.load(Relaxed)) << TS_BITS
     }
 
     /// From here on, `offset` is.
+    #[inline]
     pub(super) fn set(&self, offset: u64) {
         self.0.store((offset >> TS_BITS) as u32, Relaxed);
     }
 
     /// What the fast path would have read at this time.
+    #[inline]
     pub(super) fn raw(&self, ts: u64) -> u64 {
         ts.wrapping_sub(self.offset())
     }

@@ -268,21 +268,25 @@ impl Ring {
     }
 
     /// Id of the ring within its component.
+    #[inline]
     pub fn id(&self) -> u32 {
         self.owner.id()
     }
 
     /// Slot of the component that the ring is of.
+    #[inline]
     pub fn slot(&self) -> u32 {
         u32::from(self.owner.slot)
     }
 
     /// Pages that the ring holds; a moment old.
+    #[inline]
     pub fn pages(&self) -> u32 {
         self.chain.pages()
     }
 
     /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
+    #[inline]
     pub fn held(&self) -> u32 {
         self.chain.held()
     }

@@ -156,6 +156,7 @@ impl Ownership {
         }
     }
 
+    #[inline]
     pub(super) fn id(&self) -> u32 {
         self.id.load(Relaxed)
     }
@@ -166,6 +167,7 @@ impl Ownership {
         self.state.load(Acquire) == State::Retired as u8
     }
 
+    #[inline]
     fn set(&self, owner: &Owner) {
         self.context.store(owner.context as u8, Relaxed);
         self.cpu.store(owner.cpu, Relaxed);
@@ -174,6 +176,7 @@ impl Ownership {
         self.set_comm(owner.comm);
     }
 
+    #[inline]
     fn set_comm(&self, comm: [u8; 16]) {
         let n = u128::from_ne_bytes(comm);
         self.comm[0].store(n as u64, Relaxed);
@@ -201,6 +204,7 @@ impl Ownership {
     }
 
     /// Changes what readers must see together.
+    #[inline]
     fn change(&self, change: impl FnOnce(&Self)) {
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
@@ -232,13 +236,14 @@ impl Ring {
     /// # Safety
     ///
     /// The ring is free and nobody else's (it has just been taken from a list of free rings).
+    #[inline]
     pub unsafe fn adopt(&self, owner: &Owner) {
         self.owner.change(|ours| {
             ours.set(owner);
             let last = self.cursor.seq.load(Relaxed);
             ours.first_seq.store(last + 1, Relaxed);
             self.cursor.taken.store(0, Relaxed);
-            self.losses.clear();
+            self.cursor.reopen();
             ours.state.store(State::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.
@@ -278,6 +283,7 @@ impl Ring {
         self.owner.change(|ours| {
             // SAFETY: By this function's requirements.
             unsafe { self.cursor.leave(empty) };
+            self.losses.clear();
             ours.state.store(State::Free as u8, Relaxed);
         });
         (records, lost)

@@ -92,6 +92,7 @@ impl PageHeader {
     }
 
     /// Size in bytes, this header included.
+    #[inline]
     pub fn size(&self) -> u32 {
         self.size.load(Relaxed)
     }
@@ -105,26 +106,31 @@ impl PageHeader {
     ///
     /// The load is an acquire one: it pairs with the release store at the end of a page turn, so
     /// that a reader that sees a position sees the header that belongs to it.
+    #[inline]
     pub fn seq(&self) -> u64 {
         self.seq.load(Acquire) & SEQ_MASK
     }
 
     /// Ordinal of the page's first record.
+    #[inline]
     pub fn first(&self) -> u64 {
         self.first.load(Relaxed)
     }
 
     /// Number of records published so far.
+    #[inline]
     pub fn records(&self) -> u32 {
         (self.commit.load(Relaxed) >> 32) as u32
     }
 
     /// The published end of the page, in bytes from its start; for its writer.
+    #[inline]
     pub(super) fn end(&self) -> u32 {
         self.commit.load(Relaxed) as u32
     }
 
     /// What is left of the page behind that end.
+    #[inline]
     pub(super) fn room(&self) -> u32 {
         self.size().saturating_sub(self.end())
     }
@@ -212,6 +218,7 @@ impl PageHeader {
     }
 
     /// Starts a new life of this page, which is in no ring, without publishing it.
+    #[inline]
     pub(super) fn reset(&self, ring: u32, base: u64, first: u64) {
         // ORDERING: All stores into the page, from here on, come after the withdrawal for a reader
         // that fences between its copy and its second look at `seq`.
@@ -224,6 +231,7 @@ impl PageHeader {
     }
 
     /// Gives the page, which has been reset, its position: readers accept it from now on.
+    #[inline]
     pub(super) fn publish(&self, seq: u64) {
         let lives = (self.seq.load(Relaxed) >> SEQ_BITS).wrapping_add(1);
         // INVARIANT: There is one more life than at the last time, so the word has not been there
@@ -233,6 +241,7 @@ impl PageHeader {
     }
 
     /// Takes the page out of its ring's life: readers no longer accept it.
+    #[inline]
     pub(super) fn withdraw(&self) {
         let lives = self.seq.load(Relaxed) & !SEQ_MASK;
         // ORDERING: Release: see `Ring::records`.

@@ -20,13 +20,9 @@ use super::{
 };
 use core::{
     ptr,
-    sync::atomic::{
-        compiler_fence,
-        Ordering::{
-            Relaxed,
-            Release,
-            SeqCst, //
-        }, //
+    sync::atomic::Ordering::{
+        Relaxed,
+        Release, //
     }, //
 };
 
@@ -72,21 +68,24 @@ impl Ring {
         ts: u64,
     ) -> Result<(), Lost> {
         let extend = !self.knows(ts);
-        let untold = bytes.saturating_add(self.losses.untold() * CONTROL_SIZE);
+        // What is lost from here on is told of at the next turn.
+        let has_lost = self.cursor.reopen();
+        let causes = if has_lost { self.losses.untold() } else { 0 };
+        let untold = bytes.saturating_add(causes * CONTROL_SIZE);
         let room = self.cursor.header().room();
 
         let page = if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
-            // What an empty page must hold, whatever is due.
-            let most =
-                bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
-            if most > pages.largest() {
-                return Err(Lost::TooLong);
-            }
-            self.cursor.taken.store(self.records(), Relaxed);
+            self.cursor.take_down();
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
             // SAFETY: By this function's requirements.
             unsafe {
-                let index = self.next_page(pages, mode, max, room)?;
+                let index = self
+                    .next_page(pages, mode, max, bytes, room)
+                    .inspect_err(|_| {
+                        if has_lost {
+                            self.cursor.close();
+                        }
+                    })?;
                 self.start_page(pages, index, ts)
             }
         } else {
@@ -99,27 +98,24 @@ impl Ring {
             page
         };
 
-        self.losses.tell(|cause, count| {
-            // There is room for all that were untold at the start. A cause that only a nested
-            // writer counted since then may need more: it waits.
-            if self.cursor.header().room() < CONTROL_SIZE + bytes {
-                return false;
-            }
-            let lost = ControlRecord::Lost {
-                cause: cause as u8,
-                count,
-            };
-            // SAFETY: `page` is the current one, and there is room.
-            unsafe { self.control(page, ts, &lost) };
-            true
-        });
+        if causes != 0 {
+            self.losses.tell(|cause, count| {
+                // There is room for all that were untold at the start. A cause that only a nested
+                // writer counted since then may need more: it waits.
+                if self.cursor.header().room() < CONTROL_SIZE + bytes {
+                    return false;
+                }
+                let lost = ControlRecord::Lost {
+                    cause: cause as u8,
+                    count,
+                };
+                // SAFETY: `page` is the current one, and there is room.
+                unsafe { self.control(page, ts, &lost) };
+                true
+            });
+        }
         // SAFETY: By this function's requirement.
         unsafe { self.cursor.open() };
-        // ORDERING: See `count_lost`.
-        compiler_fence(SeqCst);
-        if self.losses.untold() != 0 {
-            self.cursor.close();
-        }
         Ok(())
     }
 
@@ -143,8 +139,8 @@ impl Ring {
         }
     }
 
-    /// Finds a page of at least `room` that comes next, without changing the chain but for its
-    /// oldest end. The ring may hold `max` bytes with it.
+    /// Finds a page of at least `room` that comes next, for a record of `bytes`, without changing the
+    /// chain but for its oldest end. The ring may hold `max` bytes with it.
     ///
     /// # Safety
     ///
@@ -154,9 +150,16 @@ impl Ring {
         pages: &impl Pages,
         mode: Mode,
         max: u32,
+        bytes: u32,
         room: u32,
     ) -> Result<u32, Lost> {
         let largest = pages.largest();
+        // What an empty page must hold, whatever is due.
+        let most =
+            bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
+        if most > largest {
+            return Err(Lost::TooLong);
+        }
         let held = self.held();
         let left = if held == 0 {
             // Each ring may have one page.

@@ -88,6 +88,7 @@ impl Ring {
     }
 
     /// Whether the time of a record at `ts` is told by its header, after the records before.
+    #[inline]
     pub(super) fn knows(&self, ts: u64) -> bool {
         self.cursor.knows(self.epoch.raw(ts))
     }
@@ -293,14 +294,16 @@ impl Ring {
     /// The caller runs in the ring's context, or has [claimed](Self::claim) it.
     pub unsafe fn count_lost(&self, cause: Lost, count: u64) {
         self.losses.count(cause, count);
-        // ORDERING: `turn` opens the page first and then looks at the losses, so one of the two
-        // closes it, whichever interrupts the other. Same CPU: compiler order is enough.
+        // ORDERING: `turn` reopens the cursor first and then looks at the losses, so it tells of
+        // this one, or finds the cursor closed again at its end, whichever interrupts the other.
+        // Same CPU: compiler order is enough.
         compiler_fence(SeqCst);
         self.cursor.close();
     }
 
     /// Whether a record of `bytes` bytes at time `ts` can go behind the last one without a
     /// [`turn`](Self::turn). For the ring's writer.
+    #[inline]
     pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
         self.cursor.has_room(bytes) && self.knows(ts)
     }
