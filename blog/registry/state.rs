@@ -256,6 +256,8 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
 pub(crate) struct State {
     name: CString,
     slot: u16,
+    /// Of its rings in tasks' tables: what [`place_of`] says of the slot.
+    place: u32,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
     /// What takes it away.
@@ -298,6 +300,7 @@ impl State {
         try_pin_init!(Self {
             name,
             slot: NOBODYS_SLOT,
+            place: place_of(NOBODYS_SLOT.into()),
             own,
             work <- new_work!("blog::State::work"),
             memory: AtomicPtr::new(ptr::null_mut()),
@@ -334,9 +337,16 @@ impl State {
         self.slot
     }
 
+    /// Its place in tasks' tables.
+    pub(crate) fn place(&self) -> u32 {
+        self.place
+    }
+
     /// Gives it its place, before anybody knows it.
     pub(super) fn set_slot(self: Pin<&mut Self>, slot: u16) {
-        *self.project().slot = slot;
+        let this = self.project();
+        *this.slot = slot;
+        *this.place = place_of(slot.into());
     }
 
     /// Whether it was made at run time.
@@ -480,7 +490,7 @@ impl State {
             switch.state.store(state, Relaxed);
             switch.slot.store(self.slot.into(), Relaxed);
             // INVARIANT: It is a place.
-            switch.place.store(place_of(self.slot.into()), Relaxed);
+            switch.place.store(self.place, Relaxed);
             if let Some((memory, _)) = inner.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);

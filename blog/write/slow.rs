@@ -12,26 +12,30 @@
 //! as a loss.
 
 use core::{
+    cell::Cell,
     ptr,
     sync::atomic::Ordering::{
         AcqRel,
         Acquire, //
     }, //
 };
-use kernel::blog::{
-    no_ring,
-    ring::{
-        Mode,
-        Owner,
-        Place,
-        Ring, //
-    },
-    root,
-    wire::record::{
-        Context,
-        Lost, //
-    },
-    RawComponent, //
+use kernel::{
+    bindings::task_struct,
+    blog::{
+        no_ring,
+        ring::{
+            Mode,
+            Owner,
+            Place,
+            Ring, //
+        },
+        root,
+        wire::record::{
+            Context,
+            Lost, //
+        },
+        RawComponent, //
+    }, //
 };
 
 use crate::{
@@ -105,6 +109,7 @@ unsafe fn reserve(
             memory: state.live_memory()?,
             bytes,
             frozen: root::frozen(),
+            here: Cell::new(None),
         })
     });
     let Some(call) = call else {
@@ -154,6 +159,8 @@ struct Call<'a> {
     bytes: u32,
     /// The machine has crashed: what is there stays, and new records go where there is room.
     frozen: bool,
+    /// The kind of context, and the CPU, which may have become another one since it was asked.
+    here: Cell<Option<(Context, u32)>>,
 }
 
 impl Call<'_> {
@@ -181,14 +188,23 @@ impl Call<'_> {
         if ring.has_room(self.bytes, ts) {
             return Ok((Place { ring, ts }, false));
         }
-        let mode = match self.mode() {
+        let set = self.mode();
+        let mode = match set {
             // What `clear` has hidden need not be kept.
             Mode::Discard if !self.frozen && self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
             mode => mode,
         };
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
         // marked as busy; the pool is the one of all of the ring's pages.
-        match unsafe { ring.turn(&self.pages(), mode, self.state.max_bytes(), self.bytes, ts) } {
+        match unsafe {
+            ring.turn(
+                &self.pages(set),
+                mode,
+                self.state.max_bytes(),
+                self.bytes,
+                ts,
+            )
+        } {
             Ok(()) => Ok((Place { ring, ts }, true)),
             Err(cause) => {
                 // SAFETY: It was begun, above or by the caller.
@@ -201,7 +217,7 @@ impl Call<'_> {
     /// A place in one of the component's shared rings.
     fn shared_place(&self) -> Option<Place> {
         let rings = self.memory.shared_rings();
-        let who = caller();
+        let who = self.caller();
         let first = who.cpu as usize;
         (0..rings.len().min(SHARED_TRIES)).find_map(|i| {
             let (ring, last) = rings.get((first + i) % rings.len())?.get()?;
@@ -210,7 +226,7 @@ impl Call<'_> {
             let who = (&who, last);
             // SAFETY: It is a live shared ring; the pool is the one of all of its pages.
             let ts = unsafe {
-                ring.begin_shared(&self.pages(), mode, max, self.bytes, clock::now, who)
+                ring.begin_shared(&self.pages(mode), mode, max, self.bytes, clock::now, who)
             }?;
             self.state.count_shared();
             Some(Place { ring, ts })
@@ -225,18 +241,19 @@ impl Call<'_> {
         self.state.mode()
     }
 
-    fn pages(&self) -> PagesOf<'_, impl Store> {
-        let (_, cpu) = glue::here();
+    /// The pool, of a component of which full rings do this.
+    fn pages(&self, mode: Mode) -> PagesOf<'_, impl Store> {
+        let (_, cpu) = self.here();
         // What a component keeps that discards is kept from its other rings, too.
-        let steal = self.mode() == Mode::Overwrite;
+        let steal = mode == Mode::Overwrite;
         self.memory.pages(cpu, steal).closed(self.frozen)
     }
 
     /// Finds or makes the ring for the calling context.
     fn ring(&self) -> Option<&Ring> {
-        let (context, cpu) = glue::here();
+        let (context, cpu) = self.here();
         if context == Context::Task {
-            return self.task_ring();
+            return self.task_ring(cpu);
         }
         let place = self.memory.percpu_ring(cpu, context)?;
         // ORDERING: Acquire, though it was stored by this very context: costs nothing.
@@ -259,12 +276,14 @@ impl Call<'_> {
             }
         };
         // SAFETY: This is the ring of this context.
-        unsafe { self.memory.ring_for(&caller(), cpu, keep) }
+        unsafe { self.memory.ring_for(&self.caller(), cpu, keep) }
     }
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
-    fn task_ring(&self) -> Option<&Ring> {
-        let table = tables::get()?;
+    fn task_ring(&self, cpu: u32) -> Option<&Ring> {
+        let task = glue::current();
+        // SAFETY: It is the current task.
+        let table = unsafe { tables::get(task, cpu) }?;
         // SAFETY: This is a log call of this task.
         let known = unsafe { table.find(self.state.slot().into()) };
         let ring = match known {
@@ -272,37 +291,48 @@ impl Call<'_> {
             // There would be no page for it.
             None if self.frozen => return None,
             None => {
-                let caller = caller();
-                let owner = Owner {
-                    cpu: u32::MAX,
-                    ..caller
-                };
+                // SAFETY: As above.
+                let owner = unsafe { task_owner(task, u32::MAX) };
                 // SAFETY: This is a log call of this task, and to this component.
-                unsafe {
-                    self.memory
-                        .ring_for(&owner, caller.cpu, |ring| table.add(ring))
-                }?
+                unsafe { self.memory.ring_for(&owner, cpu, |ring| table.add(ring)) }?
             }
         };
         // SAFETY: As above; and it is in the list.
-        unsafe { table.show(ring) };
+        unsafe { table.show(self.state.place(), ring) };
         Some(ring)
+    }
+
+    /// Who is logging.
+    fn caller(&self) -> Owner {
+        match self.here() {
+            // SAFETY: The current task is valid.
+            (Context::Task, cpu) => unsafe { task_owner(glue::current(), cpu) },
+            (context, cpu) => Owner::new(context, cpu),
+        }
+    }
+
+    /// Where it is.
+    fn here(&self) -> (Context, u32) {
+        let here = self.here.get().unwrap_or_else(glue::here);
+        self.here.set(Some(here));
+        here
     }
 }
 
-/// Who is logging.
-fn caller() -> Owner {
-    let (context, cpu) = glue::here();
-    let mut owner = Owner::new(context, cpu);
-    if context == Context::Task {
-        let task = glue::current();
-        // SAFETY: The current task is valid.
-        unsafe {
-            owner.pid = (*task).pid;
-            owner.tgid = (*task).tgid;
-            owner.comm = tables::comm(task);
-            owner.life = ((*task).start_time, (*task).self_exec_id);
+/// A task as who is logging.
+///
+/// # Safety
+///
+/// `task` is valid.
+unsafe fn task_owner(task: *const task_struct, cpu: u32) -> Owner {
+    // SAFETY: By this function's requirement.
+    unsafe {
+        Owner {
+            pid: (*task).pid,
+            tgid: (*task).tgid,
+            comm: tables::comm(task),
+            life: ((*task).start_time, (*task).self_exec_id),
+            ..Owner::new(Context::Task, cpu)
         }
     }
-    owner
 }

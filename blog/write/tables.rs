@@ -13,6 +13,7 @@
 //! who takes that away has waited by [`glue::quiesce`] before it is freed.
 
 use core::{
+    mem::offset_of,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -158,8 +159,7 @@ impl Slab {
         self.tables().filter(|table| !table.is_empty())
     }
 
-    fn take(&self) -> Option<&'static Tls> {
-        let (_, cpu) = glue::here();
+    fn take(&self, cpu: u32) -> Option<&'static Tls> {
         let n = cpu as usize % MOST_SHELVES;
         self.stocks[n].taken.fetch_add(1, Relaxed);
         let link = |index| Some(self.table(index)?.link());
@@ -211,7 +211,7 @@ impl Slab {
         slot.store(chunk, Release);
         for index in (first..).take(CHUNK) {
             if let Some(table) = self.table(index) {
-                self.put(index / NEIGHBOURS % nr_cpu_ids(), table);
+                self.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
             }
         }
         Ok(true)
@@ -247,16 +247,19 @@ unsafe fn table_of(task: *mut bindings::task_struct) -> Option<&'static Tls> {
 
 /// The current task's table, which it gets if it has none; `None` when there are none left.
 ///
-/// Only in a task. For log calls.
-pub(crate) fn get() -> Option<&'static Tls> {
-    let task = glue::current();
+/// For log calls, on this CPU.
+///
+/// # Safety
+///
+/// `task` is the current task, which is the context of the call.
+pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&'static Tls> {
     // SAFETY: The current task is valid.
     if let Some(table) = unsafe { table_of(task) } {
         return Some(table);
     }
     // SAFETY: As above, and this is only used now.
     let tls = unsafe { tls_of(task) };
-    let table = SLAB.take()?;
+    let table = SLAB.take(cpu)?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
     let new = ptr::from_ref(table).cast_mut().cast();
@@ -265,7 +268,7 @@ pub(crate) fn get() -> Option<&'static Tls> {
         Ok(_) => Some(table),
         Err(other) => {
             table.task().store(ptr::null_mut(), Relaxed);
-            SLAB.put(glue::here().1, table);
+            SLAB.put(cpu, table);
             // SAFETY: As above.
             Some(unsafe { &*other.cast::<Tls>() })
         }
@@ -502,10 +505,15 @@ unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
 ///
 /// `task` must be valid.
 pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
+    const { assert!(offset_of!(bindings::task_struct, comm) % align_of::<u64>() == 0) };
     // SAFETY: By this function's requirement.
-    let mut comm = unsafe { (&raw const (*task).comm).cast::<[u8; 16]>().read_volatile() };
-    comm[15] = 0;
-    comm
+    let words = unsafe { &raw const (*task).comm }.cast::<u64>();
+    // SAFETY: By this function's requirement there are two such words, aligned. It may be just
+    // changing.
+    let words = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
+    let comm = u128::from(words[0].to_le()) | u128::from(words[1].to_le() << 8 >> 8) << 64;
+    // The last byte is 0 for sure.
+    comm.to_le_bytes()
 }
 
 /// Called by `free_task()`, with the last reference to `task` gone: its rings retire.

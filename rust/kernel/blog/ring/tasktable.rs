@@ -44,6 +44,7 @@ pub const PLACES: usize = 21;
 const _: () = assert!(size_of::<Tls>() == 192);
 
 /// The place of a component in each table.
+#[inline]
 pub const fn place_of(slot: u32) -> u32 {
     slot % PLACES as u32
 }
@@ -97,16 +98,19 @@ impl Tls {
     }
 
     /// Whose it is: null where it is nobody's.
+    #[inline]
     pub fn task(&self) -> &AtomicPtr<c_void> {
         &self.task
     }
 
     /// Position of this table in the slab of tables.
+    #[inline]
     pub fn index(&self) -> u32 {
         self.index.load(Relaxed)
     }
 
     /// What links free tables.
+    #[inline]
     pub fn link(&self) -> &AtomicU32 {
         &self.link
     }
@@ -134,11 +138,13 @@ impl Tls {
     ///
     /// The caller is a log call of this task, or holds the lock of the table, for as long as
     /// it uses the result.
+    #[inline]
     pub unsafe fn rings(&self) -> impl Iterator<Item = &Ring> {
         Self::from(self.first.load(Acquire))
     }
 
     /// The rings from this one on.
+    #[inline]
     fn from<'a>(first: *mut Ring) -> impl Iterator<Item = &'a Ring> {
         // SAFETY: By the type invariants, those in the list are valid, for whoever may walk it.
         iter::successors(unsafe { first.as_ref() }, |ring| unsafe {
@@ -152,6 +158,7 @@ impl Tls {
     /// # Safety
     ///
     /// As for [`Self::rings`].
+    #[inline]
     pub unsafe fn find(&self, slot: u32) -> Option<&Ring> {
         // SAFETY: By this function's requirement.
         unsafe { self.rings() }.find(|ring| ring.slot() == slot)
@@ -161,11 +168,16 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, to the ring's component, and the ring is in the list.
-    pub unsafe fn show(&self, ring: &Ring) {
+    /// The caller is a log call of this task, to the ring's component, which has this place, and the
+    /// ring is in the list.
+    #[inline]
+    pub unsafe fn show(&self, place: u32, ring: &Ring) {
+        debug_assert!(place == place_of(ring.slot()));
+        // SAFETY: By this function's requirement; places are less than `PLACES`.
+        let shown = unsafe { self.rings.get_unchecked(place as usize) };
         // INVARIANT: By this function's requirement.
         // ORDERING: Only this task looks there.
-        self.rings[place_of(ring.slot()) as usize].store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        shown.store(ptr::from_ref(ring).cast_mut(), Relaxed);
     }
 
     /// Adds a ring; where there is one already for its component, returns that: a log call that
@@ -175,6 +187,7 @@ impl Tls {
     ///
     /// The caller is a log call of this task, to the ring's component. The ring is live, is this
     /// task's, and in no list.
+    #[inline]
     pub unsafe fn add(&self, ring: &Ring) -> Result<(), &Ring> {
         let new = ptr::from_ref(ring).cast_mut();
         loop {

@@ -4,6 +4,7 @@
 //! components that go are taken out.
 
 use crate::blog::ring::{
+    place_of,
     Owner,
     PageHeader,
     Ring,
@@ -76,7 +77,7 @@ impl Task {
             assert!(self.table.find(ring.slot()).is_none());
             ring.adopt(&owner);
             assert!(self.table.add(ring).is_ok());
-            self.table.show(ring);
+            self.table.show(place_of(ring.slot()), ring);
         }
     }
 
