@@ -209,7 +209,9 @@ impl Memory {
             percpu = 0;
         }
         let shared = (pages / PAGES_PER_SHARED).clamp(1, cpus);
-        let shelves = (pages / PAGES_PER_SHELF).clamp(1, cpus.min(MOST_SHELVES as u32));
+        let shelves = (pages / PAGES_PER_SHELF)
+            .min(cpus)
+            .clamp(1, MOST_SHELVES as u32);
         // For each of them; more than there are rings, in all.
         let cells = (most_rings(bytes) / shelves).max(2).next_power_of_two();
 
@@ -218,7 +220,7 @@ impl Memory {
             Ok(KBox::<Self>::new_uninit(FLAGS)?)
         })?;
         let (cells, cells_charge) = paid_vec(&budget, (cells * shelves) as usize, |i| {
-            Cell::new(i % cells)
+            Cell::new(i & (cells - 1))
         })?;
         let (shelves, shelves_charge) = paid_vec(&budget, shelves as usize, Shelf::new)?;
         let (percpu, percpu_charge) = paid_vec(&budget, percpu as usize, none)?;

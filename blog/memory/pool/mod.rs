@@ -134,6 +134,12 @@ pub(crate) struct Levels {
     pub(crate) pages_free: u32,
 }
 
+/// How many shelves there are.
+fn shelf_count(store: &impl Store) -> u32 {
+    // There is one at least: now the compiler knows.
+    (store.shelves().len() as u32).max(1)
+}
+
 fn count(n: &AtomicU64) {
     n.fetch_add(1, Relaxed);
 }
@@ -205,7 +211,7 @@ impl Pool {
 
     /// Keeps the last `pages` free pages for rings that have none.
     pub(crate) fn set_reserve(&self, store: &impl Store, pages: u32) {
-        let shelves = store.shelves().len() as u32;
+        let shelves = shelf_count(store);
         let each = pages / shelves;
         self.reserve.store(each, Relaxed);
         self.shares
@@ -223,7 +229,7 @@ impl Pool {
         let shelves = store.shelves();
         self.shares.refresh(store);
         let reserve = self.reserve.load(Relaxed);
-        let chunks = Self::chunks_free(store) / shelves.len() as u32;
+        let chunks = Self::chunks_free(store) / shelf_count(store);
         for (n, shelf) in shelves.iter().enumerate() {
             shelf.slab.even_out(&shelves[0].slab, chunks);
             if shelf.pages.len() > reserve {
@@ -274,7 +280,7 @@ impl Pool {
 
     /// The number of the shelf that is a CPU's.
     fn number(store: &impl Store, cpu: u32) -> usize {
-        cpu as usize % store.shelves().len()
+        (cpu % shelf_count(store)) as usize
     }
 
     // Giving.
@@ -337,14 +343,30 @@ impl Pool {
         if !request.page && !request.chunk {
             return None;
         }
-        let (shelf, small) = (&store.shelves()[own], request.small());
-        let lender = || shelf.lender.load(Relaxed) as usize;
-        let here = match small {
-            true => {
-                (self.take_chunk(store, own, own)).or_else(|| self.take_chunk(store, own, lender()))
+        if request.small() {
+            let chunk = self.take_chunk(store, own, own);
+            if chunk.is_some() {
+                return chunk;
             }
-            false => None,
-        };
+            let lender = store.shelves()[own].lender.load(Relaxed) as usize;
+            if lender != own {
+                let chunk = self.take_chunk(store, own, lender);
+                if chunk.is_some() {
+                    return chunk;
+                }
+            }
+        }
+        let page = self.own_page(store, own, request);
+        if page.is_some() {
+            return page;
+        }
+        self.find_elsewhere(store, own, request)
+    }
+
+    /// What the CPU doesn't have at hand. Not inlined, so that who has it doesn't pay for this.
+    #[inline(never)]
+    fn find_elsewhere(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
+        let (shelf, small) = (&store.shelves()[own], request.small());
         // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
         // chunks of others: those who have tasks that have ended use these up first.
         let full = self.has_spare.is_clear();
@@ -356,8 +378,7 @@ impl Pool {
             };
             chunk.or_else(|| self.other_page(store, own, request))
         };
-        let found = here.or_else(|| self.own_page(store, own, request));
-        if let Some(index) = found.or_else(|| if full { None } else { elsewhere() }) {
+        if let Some(index) = if full { None } else { elsewhere() } {
             return Some(index);
         }
         for _ in 0..PIECES {
@@ -379,8 +400,12 @@ impl Pool {
             }
         }
         if request.chunk {
-            let chunk = self.take_chunk(store, own, own);
-            if let Some(chunk) = chunk.or_else(|| self.other_chunk(store, own)) {
+            let other = || match small {
+                // They have been asked.
+                true => None,
+                false => self.other_chunk(store, own),
+            };
+            if let Some(chunk) = self.take_chunk(store, own, own).or_else(other) {
                 return Some(chunk);
             }
         }
@@ -419,10 +444,16 @@ impl Pool {
     }
 
     /// Makes a free page what is asked for.
+    #[inline]
     fn cut(&self, store: &impl Store, own: usize, request: Request, page: u32) -> Option<Index> {
-        if !request.small() {
-            return Some(Index::whole(page));
+        match request.small() {
+            true => self.split(store, own, page),
+            false => Some(Index::whole(page)),
         }
+    }
+
+    /// Splits a free page, and takes one of its chunks.
+    fn split(&self, store: &impl Store, own: usize, page: u32) -> Option<Index> {
         let shelf = &store.shelves()[own];
         let (chunk, lender) = shelf.slab.split_page(store, page)?;
         shelf.lender.store(lender, Relaxed);

@@ -23,6 +23,7 @@ use super::{
         Gone,
         Shelf, //
     },
+    shelf_count,
     Pool,
     Store,
     NONE, //
@@ -116,6 +117,7 @@ impl Pool {
 
     /// Takes a free ring; where there is none, the one that retired first, whose pages become free.
     /// One that holds a lot is only made shorter.
+    #[inline]
     pub(crate) fn take_ring(&self, store: &impl Store, cpu: u32) -> Option<u32> {
         let own = Self::number(store, cpu);
         let shelf = &store.shelves()[own];
@@ -163,7 +165,7 @@ impl Pool {
     /// The cells of a shelf's queue.
     fn cells(store: &impl Store, n: usize) -> &[super::Cell] {
         let cells = store.cells();
-        let each = cells.len() / store.shelves().len();
+        let each = cells.len() / shelf_count(store) as usize;
         &cells[n * each..(n + 1) * each]
     }
 
@@ -196,12 +198,10 @@ impl Pool {
     /// long as it takes: process context.
     pub(crate) fn drain_retired(&self, store: &impl Store) -> u32 {
         let mut rings = 0;
-        for n in 0..store.shelves().len() {
-            while let Some((_, id)) = self.take_retired(store, n) {
-                self.drain(store, n as u32, id, u32::MAX);
-                self.shelve_ring(store, n, id);
-                rings += 1;
-            }
+        while let Some((n, id)) = self.take_retired(store, 0) {
+            self.drain(store, n as u32, id, u32::MAX);
+            self.shelve_ring(store, n, id);
+            rings += 1;
         }
         rings
     }

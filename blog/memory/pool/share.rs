@@ -114,7 +114,7 @@ impl Shares {
             }
             let rings = store.rings();
             let start = cursor.load(Relaxed);
-            let near = (0..SCAN.min(rings)).map(|n| start.wrapping_add(n) % rings);
+            let near = (0..SCAN.min(rings)).map(|n| start.wrapping_add(n) % rings.max(1));
             for id in near.chain([self.richest.load(Relaxed)]) {
                 let rich = store.ring(id).filter(|ring| ring.held() > fair);
                 // SAFETY: All rings of the store have their pages from its pool.
