@@ -75,13 +75,13 @@ for value in '\n' 0 2 yes '1 1'; do
 	refused "$INVAL" rnull/clear "$value"
 done
 for value in '\n' +p\ +p bogus 'bogus +p' module 'module +p' 'module a module b +p' 'site +p' \
-	'site x +p' 'site 2-1 +p' 'site 1-2-3 +p' 'site 1048576 +p' 'level 9 +p' 'level off +p' \
+	'site x +p' 'site 2-1 +p' 'site 1-2-3 +p' 'site 262144 +p' 'level 9 +p' 'level off +p' \
 	'level debug' 'file x.c +p' '+x' '=' '-' 'site 1 +p trailing' \
 	'site 1 +p; nonsense' 'level debug +p\nsite 1 +q' '\377 +p'; do
 	refused "$INVAL" control "$value"
 done
 refused 'No such file' control 'module nosuch +p'
-refused 'No such file' control 'site 1000000 +p'
+refused 'No such file' control 'site 262143 +p'
 refused 'No such file' control 'site 1 +p; module nosuch +p'
 
 for file in components clock stats tasks snapshot rnull/stats rnull/snapshot; do
