@@ -48,8 +48,6 @@ static struct torture_step {
 	{ NULL },
 	{ NULL },
 	{ "blog_reserve" },
-	{ "blog_ring_turn" },
-	{ "blog_ring_get" },
 };
 
 struct torture_probe {
@@ -153,8 +151,11 @@ int torture_probes_start(void)
 	if (!torture_probes)
 		return -ENOMEM;
 	torture_find_records(&torture_steps[1]);
-	if (!torture_steps[1].addr)
-		pr_info("blog_torture: no probe in the fast path\n");
+	if (!torture_steps[3].addr) {
+		pr_err("blog_torture: the functions that write records aren't found\n");
+		torture_probes_stop();
+		return -ENOENT;
+	}
 	for (i = 0; i < ARRAY_SIZE(torture_places); i++)
 		if (blog_torture_places & BIT(i) &&
 		    torture_probe((struct torture_step){ torture_places[i].symbol }, 0,

@@ -59,8 +59,8 @@ impl Forms {
             "text w={} s={} {} c={:#x}" => Some(Form::Text),
             _ => None,
         };
-        // Ids have 20 bits.
-        Self((0..end.unwrap_or(0).min(1 << 20)).map(form).collect())
+        // Ids have 18 bits.
+        Self((0..end.unwrap_or(0).min(1 << 18)).map(form).collect())
     }
 
     /// Sites that are known already.
