@@ -140,7 +140,7 @@ pub(super) fn state_of(name: &CStr) -> Result<Arc<State>> {
     all.find(|state| state.name() == name).ok_or(ENOENT)
 }
 
-/// Logs a number as a driver's inlined code would, from this task. False: it was lost, or the
+/// Logs a number as a driver's call does, from this task. False: it was lost, or the
 /// component is off.
 pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
     if raw.threshold() == 0 {
