@@ -184,13 +184,20 @@ global_lock! {
     unsafe(uninit) static LISTED: Mutex<List> = List::new();
 }
 
-/// Tells crash tools about the images. Without memory for that, the list stays as it is.
+/// Tells crash tools about the images. Without memory for that, the list stays as it is, but for
+/// images whose ids others have now.
 pub(crate) fn list() {
     let mut list = KVVec::new();
     let listed = fill(&mut list, |room| {
         registry::with_images(|images| images.list().iter().for_each(|i| room.push(i.entry())))
     });
     if let Err(e) = listed {
+        let mut listed = LISTED.lock();
+        registry::with_images(|images| {
+            let pairs = listed.0.iter_mut().zip(images.list());
+            let gone = pairs.filter(|(_, image)| image.entry().count == 0);
+            gone.for_each(|(entry, _)| entry.count = 0);
+        });
         pr_warn!("crash tools don't know the latest module: {e:?}\n");
         return;
     }

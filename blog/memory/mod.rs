@@ -19,6 +19,7 @@
 //! | `pool/` | what log calls take pages and rings from |
 
 use core::{
+    ops::Range,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -365,13 +366,21 @@ impl Memory {
     /// header may be none any more: what it says is to be confirmed by [`Self::copy`].
     ///
     /// `f` must not sleep before it is done with the header.
-    pub(crate) fn for_each_page(&self, mut f: impl FnMut(u32, &PageHeader)) {
-        for page in 0.. {
-            let Some(slot) = self.store.slot(page) else {
-                break;
-            };
-            slot.for_each_part(page, SIZES, &mut f);
-        }
+    pub(crate) fn for_each_page(&self, f: impl FnMut(u32, &PageHeader)) {
+        self.for_each_page_in(0..u32::MAX, f);
+    }
+
+    /// The same for those in these slots. True: there may be slots behind them.
+    pub(crate) fn for_each_page_in(
+        &self,
+        mut slots: Range<u32>,
+        mut f: impl FnMut(u32, &PageHeader),
+    ) -> bool {
+        slots.all(|page| {
+            let slot = self.store.slot(page);
+            slot.map(|slot| slot.for_each_part(page, SIZES, &mut f))
+                .is_some()
+        })
     }
 
     /// The header of the page or chunk with this index, as [`Self::for_each_page`] has it; one

@@ -67,7 +67,7 @@ const ROOM: usize = {
     }
 };
 
-/// Random id of this run of BLog, within which site ids are unique.
+/// Random id of this run of BLog: two files of it give a site that is in both the same id.
 static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
 
 /// Called once, when BLog starts.

@@ -26,8 +26,9 @@ use kernel::{
 pub(crate) struct Withheld {
     /// In ascending order.
     ids: KVVec<u32>,
-    /// Ids from here on aren't known yet: theirs are, too.
-    end: u32,
+    /// From the first to the last id of each image that is known, in ascending order. Those of
+    /// others are withheld, too.
+    known: KVVec<(u32, u32)>,
 }
 
 impl Withheld {
@@ -35,7 +36,7 @@ impl Withheld {
     pub(crate) const fn new() -> Self {
         Self {
             ids: KVVec::new(),
-            end: 1,
+            known: KVVec::new(),
         }
     }
 
@@ -48,13 +49,16 @@ impl Withheld {
             self.ids.push(first.saturating_add(*index), GFP_KERNEL)?;
         }
         sort_by_key(&mut self.ids, |id| *id);
-        self.end = self.end.max(last.saturating_add(1));
+        self.known.push((first, last), GFP_KERNEL)?;
+        sort_by_key(&mut self.known, |range| range.0);
         Ok(())
     }
 
     /// Whether the arguments of this site are withheld.
     pub(crate) fn has(&self, id: u32) -> bool {
-        id >= self.end || self.ids.binary_search(&id).is_ok()
+        let behind = self.known.partition_point(|range| range.0 <= id);
+        let known = behind.checked_sub(1).and_then(|n| self.known.get(n));
+        known.is_none_or(|range| id > range.1) || self.ids.binary_search(&id).is_ok()
     }
 
     /// Takes them out of a copied page, or a piece of one; returns its new length.

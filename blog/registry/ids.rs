@@ -14,7 +14,7 @@ use kernel::{
 };
 
 use super::{
-    components,
+    all_components,
     images::Gone,
     state::Inner,
     with_images, //
@@ -24,12 +24,19 @@ use crate::sys::{
     sort::sort_by_key, //
 };
 
+/// How many pages are looked at in one go.
+const BATCH: u32 = 256;
+
 /// Takes their ids from images that are gone, where nothing tells of them any more.
 pub(super) fn free() -> Result {
     let mut gone = KVVec::new();
     fill(&mut gone, |room| {
         with_images(|images| images.gone().for_each(|image| room.push(image)))
     })?;
+    if gone.is_empty() {
+        // Nobody has left, or somebody may still know whose ids these were.
+        return Ok(());
+    }
     find_used(&mut gone)?;
     with_images(|images| images.free(&gone));
     Ok(())
@@ -43,18 +50,23 @@ pub(crate) fn find_used(gone: &mut [Gone]) -> Result {
     sort_by_key(gone, |image| image.first);
     let mut page = KVVec::new();
     page.resize(PAGE_SIZE, 0, GFP_KERNEL)?;
-    for state in components() {
-        state.with(|inner| look(inner, &mut page, gone));
+    for state in all_components() {
+        // Its lock isn't held for long, as its log calls may wait for who does.
+        let mut from = 0;
+        while state.with(|inner| look(inner, from, &mut page, gone)) {
+            from += BATCH;
+        }
     }
     Ok(())
 }
 
-/// The same by the records of one component, those included that `clear` has hidden.
-fn look(inner: &Inner, copy: &mut [u8], gone: &mut [Gone]) {
+/// The same by the records of one component in the next pages from this one on, those included that
+/// `clear` has hidden. True: there may be more.
+fn look(inner: &Inner, from: u32, copy: &mut [u8], gone: &mut [Gone]) -> bool {
     let Some((memory, _)) = inner.memory() else {
-        return;
+        return false;
     };
-    memory.for_each_page(|index, page| {
+    memory.for_each_page_in(from..from + BATCH, |index, page| {
         let Some(len) = memory.copy(index, page.seq(), copy) else {
             return;
         };
@@ -68,5 +80,5 @@ fn look(inner: &Inner, copy: &mut [u8], gone: &mut [Gone]) {
             }
             at += header.size();
         }
-    });
+    })
 }

@@ -151,14 +151,14 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Id of the last site.
+    /// Id of the last site; the image has its ids.
     pub(crate) fn last(&self) -> u32 {
         self.first + self.count - 1
     }
 
     /// Whether an id of `count` from `first` on is one of its own.
     fn overlaps(&self, first: u32, count: u32) -> bool {
-        self.count != 0 && self.first < first.saturating_add(count) && first <= self.last()
+        self.first < first.saturating_add(count) && first <= self.last()
     }
 
     /// Whether it is loaded now.
@@ -293,10 +293,11 @@ impl Images {
         }
     }
 
-    /// The images that aren't loaded.
+    /// The images that aren't loaded, where no open file has told of images.
     pub(crate) fn gone(&self) -> impl Iterator<Item = Gone> + '_ {
         let all = self.list.iter().enumerate();
-        let gone = all.filter(|(_, image)| image.count != 0 && !image.loaded());
+        let none_reads = self.readers == 0;
+        let gone = all.filter(move |(_, i)| none_reads && i.count != 0 && !i.loaded());
         gone.map(|(at, image)| Gone {
             first: image.first,
             last: image.last(),
@@ -316,22 +317,33 @@ impl Images {
             let image = self.list.get_mut(gone.at);
             if let Some(image) = image.filter(|i| i.loads == gone.loads && !i.loaded()) {
                 image.count = 0;
+                image.gates = KVVec::new();
             }
         }
     }
 
-    /// The first of `count` ids that no image has.
+    /// The first of `count` ids that no image has: behind all others, and where that is the end,
+    /// those of images that have none any more.
     fn place(&self, count: u32) -> Option<u32> {
+        let fits = |first: &u32| {
+            first
+                .checked_add(count - 1)
+                .is_some_and(|last| last <= self.most)
+        };
+        let with_ids = || self.list.iter().filter(|image| image.count != 0);
+        let behind = with_ids().map(Image::last).max().unwrap_or(0) + 1;
+        if fits(&behind) {
+            return Some(behind);
+        }
         let mut first = 1;
-        while let Some(image) = self.list.iter().find(|i| i.overlaps(first, count)) {
+        while let Some(image) = with_ids().find(|image| image.overlaps(first, count)) {
             first = image.last() + 1;
         }
-        let last = first.checked_add(count - 1)?;
-        (last <= self.most).then_some(first)
+        Some(first).filter(fits)
     }
 
-    /// The images, in the order of their ranges. Images are never taken out, so an image keeps
-    /// its place.
+    /// The images, in the order in which they came. They are never taken out, so each keeps its
+    /// place.
     pub(crate) fn list(&self) -> &[Image] {
         &self.list
     }

@@ -114,11 +114,23 @@ pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
 /// All components, in the order of their places, each as it is when it is asked for.
 pub(crate) struct Components {
     slot: usize,
+    going: bool,
 }
 
 /// All components. No lock is held between two.
 pub(crate) const fn components() -> Components {
-    Components { slot: 0 }
+    Components {
+        slot: 0,
+        going: false,
+    }
+}
+
+/// The same, with those that are going: their files and what crash tools find of them may be there.
+const fn all_components() -> Components {
+    Components {
+        slot: 0,
+        going: true,
+    }
 }
 
 impl Iterator for Components {
@@ -126,7 +138,12 @@ impl Iterator for Components {
 
     fn next(&mut self) -> Option<Arc<State>> {
         let places = PLACES.lock();
-        let state = places.there_from(self.slot).next()?;
+        let mut places = places.0.iter().skip(self.slot);
+        let state = places.find_map(|place| match place {
+            Place::There(state) => Some(state),
+            Place::Going(state) if self.going => Some(state),
+            _ => None,
+        })?;
         self.slot = usize::from(state.slot()) + 1;
         Some(state.clone())
     }
@@ -149,11 +166,7 @@ pub(crate) fn has(state: &State) -> bool {
 
 impl Places {
     fn there(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.there_from(0)
-    }
-
-    fn there_from(&self, slot: usize) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().skip(slot).filter_map(|place| match place {
+        self.0.iter().filter_map(|place| match place {
             Place::There(state) => Some(state),
             _ => None,
         })
@@ -357,7 +370,9 @@ unsafe fn coming(
     // SAFETY: By this function's requirement.
     let sites = unsafe { Sites::new(sites, num_sites) };
     if let Err(e) = add_image(name, BuildId::new(build_id), sites) {
-        with_images(|images| images.refuse(sites));
+        if e == ENOSPC {
+            with_images(|images| images.refuse(sites));
+        }
         pr_warn!("{}: its sites can't log: {:?}\n", BStr::from_bytes(name), e);
     }
     (events().images)();

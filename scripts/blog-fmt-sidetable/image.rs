@@ -39,8 +39,8 @@ pub const SITES_SECTION: &str = ".blog_sites";
 const ENTRY: u64 = 8;
 /// Size of the shortest site descriptor.
 const MIN_DESCRIPTOR: u64 = 32;
-/// As many sites as the 20 bits of a site id allow.
-const MAX_SITES: u64 = 1 << 20;
+/// As many sites as the 18 bits of a site id allow, of which 0 is none.
+const MAX_SITES: u64 = (1 << 18) - 1;
 
 /// Reads the side table out of vmlinux or a .ko. `None`: the image has no descriptors.
 ///
@@ -65,7 +65,7 @@ pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
     };
     let count = places.count();
     if count > MAX_SITES {
-        return Err(format!("{count} sites; ids have 20 bits"));
+        return Err(format!("{count} sites; ids have 18 bits"));
     }
     if count > fmt.len() as u64 / MIN_DESCRIPTOR {
         return Err(format!("{count} sites, but fewer descriptors"));
