@@ -5,20 +5,19 @@
 # directories are. Sourced by scripts/build-kernel and by what boots the result.
 
 # kernel_flavours: all that there are
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-bench uml uml-m uml-n uml-bench; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-m uml-n uml-bench; }
 
 # kernel_fragments FLAVOUR: config fragments, later ones win
 kernel_fragments() {
 	case $1 in
-	x86) echo common x86 crash blog-m ;;
+	x86) echo common x86 crash peers blog-m ;;
 	x86-y) echo common x86 crash distro blog-y ;;
 	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
 	x86-rt) echo common x86 blog-m debug-locks rt ;;
-	x86-bench) echo common x86 blog-m bench ;;
 	uml) echo common uml blog-y ;;
 	uml-m) echo common uml blog-m ;;
 	uml-n) echo common uml blog-n ;;
-	uml-bench) echo common uml blog-m bench bench-up ;;
+	uml-bench) echo common uml blog-m peers up ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
 	esac
 }

@@ -26,6 +26,14 @@ module_build() (
 # bench_module BUILD ARCH DIR: the module that measures
 bench_module() { module_build "$1" "$2" "$BENCH/module" "$3"; }
 
+# site_bytes BUILD ARCH DIR: leaves in DIR/sites.json what a call site takes
+site_bytes() {
+	rm -rf "$3/sites" "$3/sites.json"
+	"$BENCH/sites" generate "$3/sites/source" &&
+		module_build "$1" "$2" "$3/sites/source" "$3/sites/built" &&
+		"$BENCH/sites" measure "$3/sites/built" "llvm-readelf-$LLVM_MAJOR" >"$3/sites.json"
+}
+
 # rnull_module BUILD ARCH DIR PEER: rnull by itself, see rnull/Kbuild
 rnull_module() {
 	local source=$3/source rnull
@@ -71,6 +79,16 @@ lttng_modules() {
 		make -C "$1" ARCH="$2" LLVM=1 -j"${BLOG_JOBS:-$(nproc)}" M="$source/src" \
 			CONFIG_LTTNG=m BENCH_MODULE="$BENCH/module" modules
 	)
+}
+
+# host_facts [ARCH]: what a run's facts have beside those of the guest
+host_facts() {
+	local cpu
+	cpu=$(sed -n '/^model name/{s/.*: //p;q}' /proc/cpuinfo)
+	[[ ${1-} != x86_64 ]] ||
+		cpu="QEMU $(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9.]*\).*/\1/p') on $cpu"
+	echo "cpu $cpu"
+	echo "commit $(git -C "$BLOG_TOP" describe --always --dirty=+ --exclude='*')"
 }
 
 # blog_ko BUILD: where blog.ko is

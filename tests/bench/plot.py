@@ -2,56 +2,45 @@
 """Charts as SVG: bars for what a record costs, curves for what more CPUs bring."""
 
 from html import escape
-from math import ceil, log10, log2
+from math import ceil, log2
 
-BAR, GAP, LEFT, WIDTH = 16, 6, 250, 560
-LEAST = 0.5
-COLOURS = {"blog": "#2b6cb0", "floor": "#718096", "peer": "#c05621"}
+COLOURS = ["#2b6cb0", "#2f855a", "#805ad5", "#c05621"]
 
 
-def bars(title, unit, rows):
-    """Draws rows of (label, kind, median, min, max); returns the text of an SVG file. What costs
-    next to nothing has a number, but no bar."""
-    # Below the smallest, so that it has a bar
-    low = 10.0 ** (ceil(log10(max(LEAST, min(r[2] for r in rows)))) - 1)
-    high = 10 ** (int(log10(max(r[4] for r in rows)) // 1) + 1)
-    span = log10(high / low)
-    height = 60 + len(rows) * (BAR + GAP) + 30
-
-    def x(number):
-        return LEFT + WIDTH * max(0.0, log10(max(number, low) / low)) / span
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 90}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="100%" height="100%" fill="white"/>',
+def begin(title, width, height):
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="10" y="22" font-size="15" font-weight="bold">{escape(title)}</text>',
     ]
-    power = low
-    while power <= high:
-        out.append(
-            f'<line x1="{x(power):.1f}" y1="36" x2="{x(power):.1f}" y2="{height - 28}" stroke="#ddd"/>'
-            f'<text x="{x(power):.1f}" y="{height - 12}" text-anchor="middle">{power:g}</text>'
-        )
-        power *= 10
-    out.append(f'<text x="10" y="{height - 12}">{escape(unit)}</text>')
-    for i, (label, kind, mid, least, most) in enumerate(rows):
-        y = 42 + i * (BAR + GAP)
-        middle = y + BAR / 2
-        out.append(
-            f'<text x="{LEFT - 8}" y="{middle + 4}" text-anchor="end">{escape(label)}</text>'
-            f'<rect x="{LEFT}" y="{y}" width="{x(mid) - LEFT:.1f}" height="{BAR}" '
-            f'fill="{COLOURS[kind]}"/>'
-            f'<line x1="{x(least):.1f}" y1="{middle}" x2="{x(most):.1f}" y2="{middle}" '
-            'stroke="black"/>'
-            f'<text x="{x(most) + 6:.1f}" y="{middle + 4}">{mid:.3g}</text>'
-        )
-    out.append("</svg>")
-    return "\n".join(out) + "\n"
 
 
-LINES = ["#2b6cb0", "#2f855a", "#805ad5", "#c05621"]
-SIDE, EDGE = 420, 60
+BAR, GAP, LEFT, LENGTH = 15, 12, 150, 440
+
+
+def bars(title, groups):
+    """Draws groups of (label, [(label, number)]), all on one scale that begins at 0; returns the
+    text of an SVG file."""
+    most = max(number for _, rows in groups for _, number in rows)
+    y, body = 38, []
+    for label, rows in groups:
+        body.append(f'<text x="10" y="{y + 12}" font-weight="bold">{escape(label)}</text>')
+        y += 18
+        for i, (name, number) in enumerate(rows):
+            length = LENGTH * number / most
+            body.append(
+                f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(name)}</text>'
+                f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 2}" '
+                f'fill="{COLOURS[i]}"/>'
+                f'<text x="{LEFT + length + 6:.1f}" y="{y + 12}">{number:.0f}</text>'
+            )
+            y += BAR
+        y += GAP
+    return "\n".join([*begin(title, LEFT + LENGTH + 60, y), *body, "</svg>"]) + "\n"
+
+
+SIDE, EDGE = 300, 60
 
 
 def curves(title, across, up, lines):
@@ -68,10 +57,7 @@ def curves(title, across, up, lines):
 
     width, height = SIDE + EDGE + 310, SIDE + 2 * EDGE
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="10" y="22" font-size="15" font-weight="bold">{escape(title)}</text>',
+        *begin(title, width, height),
         f'<text x="{EDGE + SIDE / 2}" y="{height - 14}" text-anchor="middle">{escape(across)}</text>',
         f'<text x="10" y="{EDGE - 14}">{escape(up)}</text>',
     ]
@@ -88,7 +74,7 @@ def curves(title, across, up, lines):
         'stroke-dasharray="4 4"/>'
     )
     for i, (label, points) in enumerate(lines.items()):
-        colour = LINES[i % len(LINES)]
+        colour = COLOURS[i]
         path = " ".join(place(x, y) for x, y in sorted(points))
         y = EDGE + 10 + 22 * i
         out.append(

@@ -6,6 +6,7 @@ is a run; values know theirs, and those of different runs can't be compared: tha
 number.
 """
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,8 @@ class Run:
         self.setup = self.facts["setup"]
         self.id = self.facts["boot"]
         self.clock = self.facts["clock"]
+        sites = self.folder.parent / "sites.json"
+        self.sites = json.loads(sites.read_text()) if sites.exists() else {}
         self.unit = "instructions" if self.facts.get("icount") == "yes" else "ns"
         # mark -> (case, context) -> ticks for each round, by record
         self.cases = defaultdict(lambda: defaultdict(list))
@@ -122,8 +125,8 @@ class Run:
     def has(self, what, shape, context="task", mark=""):
         return (f"{what}.{shape}", context) in self.cases[mark]
 
-    def cost(self, what, shape, context="task", mark=""):
-        """What a case costs, without its loop."""
+    def samples(self, what, shape, context="task", mark=""):
+        """What a case cost in each round, without its loop."""
         base = f"{EMPTY.get(what, 'empty')}.{shape}"
         name = f"{what}.{shape}"
         rounds = self.cases[mark].get((name, context))
@@ -131,9 +134,12 @@ class Run:
         if not rounds or not empty:
             raise Missing(f"{name} in {context} was not measured in {self.setup}")
         scale = self.scale()
-        samples = [(a - b) * scale for a, b in zip(rounds, empty)]
-        label = f"{name}/{context}" + (f"/{mark}" if mark else "")
-        return self.make(label, samples)
+        return [(a - b) * scale for a, b in zip(rounds, empty)]
+
+    def cost(self, what, shape, context="task", mark=""):
+        """What a case costs, without its loop."""
+        label = f"{what}.{shape}/{context}" + (f"/{mark}" if mark else "")
+        return self.make(label, self.samples(what, shape, context, mark))
 
     def costs(self):
         """All costs of the run."""

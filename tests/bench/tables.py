@@ -8,7 +8,7 @@ import endtoend
 import plot
 import traffic
 from bounds import best_speedup, speedups
-from samples import Missing
+from samples import Missing, read_facts
 
 SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
 
@@ -60,6 +60,17 @@ def layout(header, rows):
     return "\n".join(line.rstrip() for line in lines)
 
 
+def where(facts, what):
+    """What was measured where, on what, and of which commit."""
+    kernel = [f"Linux {facts['release']}"] if "release" in facts else []
+    return "; ".join([what, facts.get("cpu", "?"), *kernel, f"BLog {facts.get('commit', '?')}"]) + "\n"
+
+
+def head(run, what=""):
+    """What a table of a run begins with."""
+    return where(run.facts, what or run.setup) + disturbed(run)
+
+
 def costs(run):
     """One line for each way to log, one column for each list of arguments."""
     rows = []
@@ -75,9 +86,7 @@ def costs(run):
     text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
-    text = f"{run.setup} (clock of BLog: {run.clock}; run {run.id})\n{disturbed(run)}" + (
-        f"\n{text}\n" if text else ""
-    )
+    text = head(run, f"{run.setup}, BLog's clock: {run.clock}") + (f"\n{text}\n" if text else "")
     if "logged" in run.facts:
         text += f"{run.facts['cpus']} CPUs logged {run.facts['logged']} records: all are counted, "
         text += f"{run.facts['lost']} of them as lost.\n"
@@ -113,7 +122,6 @@ def details(run):
     """Single values beside the table."""
     if run.each:
         yield from run.page_turns()
-    if run.new:
         yield from run.first_records()
     # CPUs that are emulated share those of this machine.
     for case in run.cpus if run.setup == "cpus" else ():
@@ -126,21 +134,26 @@ def verdicts(found):
     return layout(["bound", "setup", "measured", ""], rows) + "\n"
 
 
-def bytes_table(found):
+# What a buffer or a call site is of
+LOGGERS = {
+    "blog": "BLog", "event_on": "TRACE_EVENT", "trace_printk": "trace_printk",
+    "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, more, thread id",
+}
+SITES = {"blog": "blog_log!", "blog_err": "blog_err!", "event": "TRACE_EVENT"}
+
+
+def bytes_table(run):
     """Records in 1 MiB, and bytes for each; page headers and padding are in them."""
-    names = {
-        "blog": "BLog", "event_on": "TRACE_EVENT", "trace_printk": "trace_printk",
-        "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, more, thread id",
-    }
     rows = []
-    for key, name in names.items():
-        cells = [found[key].get(shape) for shape in SHAPES]
+    for key, name in LOGGERS.items():
+        cells = [run.traffic[key].get(shape) for shape in SHAPES]
         if any(cells):
             rows.append([name, *(f"{traffic.MIB / n:.2f}" if n else "" for n in cells)])
             rows.append(["  records per MiB", *(f"{n:.0f}" if n else "" for n in cells)])
     if not rows:
         return ""
-    return layout(["bytes a record, all in", *SHAPES], rows) + "\n"
+    table = layout(["bytes a record, all in", *SHAPES], rows)
+    return head(run) + f"\n{table}\n"
 
 
 def fio_table(run):
@@ -157,48 +170,93 @@ def fio_table(run):
                 ])
     if not rows:
         return ""
-    header = [f"fio, IOPS ({run.setup})", "median", "min", "max", "of BLog off"]
-    return layout(header, rows) + "\n"
+    table = layout([f"fio, IOPS ({run.setup})", "median", "min", "max", "of BLog off"], rows)
+    return head(run) + f"\n{table}\n"
 
 
-SITES = {"blog": "blog_log!", "blog_err": "blog_err!", "event": "TRACE_EVENT"}
-
-
-def site_bytes(sites, kind):
-    """Loaded bytes of a call site, beyond a function that does nothing: code, data, unwind tables
-    and their sum."""
-    parts = [0, 0, 0]
-    for section, size in sites[kind].items():
-        is_code = section.startswith((".text", ".ltext"))
-        part = 0 if is_code else 2 if "orc" in section or "eh_frame" in section else 1
-        parts[part] += size - (sites["empty"].get(section, 0) if part != 1 else 0)
-    return [*parts, sum(parts)]
-
-
-def sites_table(sites):
-    """The same, as a table."""
-    rows = []
-    for kind in sites:
+def sites_table(run):
+    """What a call site takes, by what it is for."""
+    rows, header = [], []
+    for kind in run.sites:
         if kind != "empty":
-            row = [f"{n:.0f}" for n in site_bytes(sites, kind)]
-            rows.append([SITES.get(kind, kind), *row])
-    return layout(["loaded bytes of a call site", "code", "data", "unwind tables", "sum"], rows) + "\n"
+            parts = traffic.site_bytes(run.sites, kind)
+            header = list(parts)
+            rows.append([SITES.get(kind, kind), *(f"{n:.0f}" for n in parts.values())])
+    if not rows:
+        return ""
+    table = layout(["loaded bytes of a call site", *header], rows)
+    return head(run) + f"\n{table}\n"
 
 
-def cost_plot(run):
-    """The cost of two scalars, as a picture."""
-    rows = []
-    for what, context, mark, label in ROWS:
+# (what it is called, case, buffer, call site): the loggers on one page
+SUMMARY = [
+    ("blog_log!", "blog_on", "blog", "blog"),
+    ("LTTng", "lttng", "lttng-tid", ""),
+    ("TRACE_EVENT", "event_on", "event_on", "event"),
+    ("trace_printk", "trace_printk", "trace_printk", "trace_printk"),
+    ("pr_debug, on", "pr_debug_on", "", "pr_debug"),
+    ("blog_log!, site off", "blog_site_off", "", ""),
+    ("blog_log!, component off", "blog_component_off", "", ""),
+    ("TRACE_EVENT, off", "event_off", "", ""),
+    ("pr_debug, off", "pr_debug_off", "", ""),
+]
+
+
+def summary(counted, native):
+    """A record of two scalars in a task, by all that was measured of it."""
+    def known(measure, show=cell):
         try:
-            value = run.cost(what, "2", context, mark)
+            return show(measure())
         except Missing:
-            continue
-        kind = "floor" if what.startswith(("floor", "clock")) else "peer"
-        if what.startswith(("blog", "function", "none")):
-            kind = "blog"
-        rows.append((label, kind, value.median, value.min, value.max))
-    title = f"What a record of two scalars costs ({run.setup})"
-    return plot.bars(title, run.unit, rows)
+            return ""
+
+    rows = []
+    for label, case, buffer, site in SUMMARY:
+        records = counted.traffic.get(buffer, {}).get("2")
+        rows.append([
+            label,
+            known(lambda: counted.cost(case, "2").median),
+            known(lambda: native.cost(case, "2").median),
+            f"{traffic.MIB / records:.1f}" if records else "",
+            known(lambda: traffic.site_bytes(counted.sites, site)["sum"], "{:.0f}".format),
+        ])
+    header = ["u32 and u64", "instructions", "ns", "bytes", "of a site"]
+    heads = head(counted, "instructions and bytes") + head(native, "ns")
+    return f"{heads}\n{layout(header, rows)}\n"
+
+
+# The loggers and kinds of records that are in plots
+PLOTTED = ["2", "rnull", "str11"]
+NAMES = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
+
+
+def plot_of(title, loggers, number):
+    """Bars for what `number` knows of each kind of record and logger."""
+    groups = [
+        (NAMES[shape], [(label, n) for label, key in loggers.items()
+                        if (n := number(key, shape)) is not None])
+        for shape in PLOTTED
+    ]
+    return plot.bars(title, groups)
+
+
+def instructions_plot(run):
+    def number(case, shape):
+        return run.cost(case, shape).median if run.has(case, shape) else None
+
+    loggers = {"BLog": "blog_on", "LTTng": "lttng", "TRACE_EVENT": "event_on",
+               "trace_printk": "trace_printk"}
+    return plot_of("Instructions of a record, in a task", loggers, number)
+
+
+def bytes_plot(run):
+    def number(logger, shape):
+        records = run.traffic[logger].get(shape)
+        return traffic.MIB / records if records else None
+
+    loggers = {"BLog": "blog", "LTTng": "lttng-tid", "TRACE_EVENT": "event_on",
+               "trace_printk": "trace_printk"}
+    return plot_of("Bytes of a record in the buffer, all headers in", loggers, number)
 
 
 def scaling_plot(model):
@@ -214,53 +272,56 @@ def scaling_plot(model):
     return plot.curves("What more CPUs bring (by a model of cache lines)", "CPUs", "speedup", lines)
 
 
-def all_values(run, found):
+def all_values(run):
     """Everything of a run that results.json has."""
     yield from run.costs()
     yield from details(run)
     yield from endtoend.values(run)
-    for logger, shapes in found.items():
+    for logger, shapes in run.traffic.items():
         for shape, records in shapes.items():
             yield run.make(f"bytes_{logger}.{shape}", [traffic.MIB / records], "bytes")
+    for kind in run.sites:
+        for part, size in traffic.site_bytes(run.sites, kind).items():
+            yield run.make(f"site_{kind}.{part.replace(' ', '_')}", [size], "bytes")
 
 
-def write(out, runs, verdicts_of, decode, sites):
-    """Leaves results.json, a text file for each table, a plot for each setup, and one of what the
-    model says, if that is there, in `out`."""
-    out.mkdir(parents=True, exist_ok=True)
-    values, texts = [], {}
+def write(out, runs, found):
+    """Leaves results.json, a text file for each table, and plots in `out`; `found` are the bounds."""
+    texts, by_setup = {}, {run.setup: run for run in runs}
     for run in runs:
-        found = traffic.read(run, decode)
-        run.traffic = found
-        values += [v.as_json() for v in all_values(run, found)]
         texts[f"costs-{run.setup}"] = costs(run)
-        texts[f"bytes-{run.setup}"] = bytes_table(found)
+        texts[f"bytes-{run.setup}"] = bytes_table(run)
         texts[f"fio-{run.setup}"] = fio_table(run)
-        if run.has("blog_on", "2"):
-            (out / f"cost-{run.setup}.svg").write_text(cost_plot(run))
-    model = out / "model.txt"
-    if model.exists():
-        (out / "scaling.svg").write_text(scaling_plot(model.read_text()))
-    if sites:
-        texts["sites"] = sites_table(sites)
-        for kind, sections in sites.items():
-            for section, size in sections.items():
-                values.append({
-                    "name": f"site_{kind}{section}", "unit": "bytes", "median": size, "min": size,
-                    "max": size, "runs": 1, "setup": "object files", "run": "object files",
-                })
-    found = verdicts_of(runs)
-    if sites:
-        found.check(
-            "a call site: at most 100 bytes, all in", "object files",
-            lambda: site_bytes(sites, "blog")[-1], lambda n: n <= 100, "{:.0f}",
-        )
-    texts["bounds"] = verdicts(found.verdicts)
-    texts = {name: text for name, text in texts.items() if text}
+    if counted := by_setup.get("counted"):
+        texts["sites"] = sites_table(counted)
+        (out / "cost-instructions.svg").write_text(instructions_plot(counted))
+        (out / "cost-bytes.svg").write_text(bytes_plot(counted))
+        if native := by_setup.get("native"):
+            texts["summary"] = summary(counted, native)
+    model = (out / "model" / "table").read_text()
+    texts["model"] = where(read_facts(out / "model"), "model") + f"\n{model}"
+    (out / "cost-cpus.svg").write_text(scaling_plot(model))
+    texts["bounds"] = "".join(map(head, runs)) + "\n" + verdicts(found.verdicts)
     for name, text in texts.items():
-        (out / f"{name}.txt").write_text(text)
-    report = {"values": values, "bounds": [v.__dict__ for v in found.verdicts],
+        if text:
+            (out / f"{name}.txt").write_text(text)
+            print(text)
+    report = {"values": [v.as_json() for run in runs for v in all_values(run)],
+              "bounds": [v.__dict__ for v in found.verdicts],
               "facts": {run.setup: run.facts for run in runs}}
     (out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-    print("\n".join(texts.values()))
-    return found
+
+
+def put_into(lines, out):
+    """The lines of a page, with the literal block behind each ".. bench: FILE" from OUT."""
+    result, i = [], 0
+    while i < len(lines):
+        result.append(lines[i])
+        i += 1
+        if not result[-1].startswith(".. bench: "):
+            continue
+        while i < len(lines) and (lines[i] in ("", "::") or lines[i].startswith(" ")):
+            i += 1
+        table = (out / result[-1].split()[-1]).read_text().rstrip().splitlines()
+        result += ["", "::", "", *(f"  {row}".rstrip() for row in table), ""]
+    return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bytes of records: how many fit into a buffer of 1 MiB.
+"""Bytes of call sites, and of records: how many fit into a buffer of 1 MiB.
 
 The guest has filled each buffer with one kind of record until all else was overwritten
 (guest/bytes.sh). What is left is counted by each logger's own means: blog-decode, the tracer's
@@ -11,6 +11,8 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+
+from samples import Missing
 
 MIB = 1 << 20
 
@@ -57,8 +59,6 @@ def read(run, decode):
     benchmark's module is beside what the guest has left."""
     folder, tables = run.folder / "bytes", run.folder.parent / "module"
     found = {"blog": {}, "trace_printk": {}, "event_on": {}, "lttng": {}, "lttng-tid": {}}
-    if not folder.is_dir():
-        return found
     for shape in ARGUMENTS:
         path = folder / f"blog.{shape}"
         if path.exists():
@@ -74,3 +74,18 @@ def read(run, decode):
                 if records:
                     found[key][shape] = records * MIB / size
     return found
+
+
+def site_bytes(sites, kind):
+    """Loaded bytes of a call site beyond a function that does nothing, by what they are for."""
+    if kind not in sites:
+        raise Missing(f"no call sites of {kind} were measured")
+    found = {"code": 0, "data": 0, "unwind tables": 0}
+    for section, size in sites[kind].items():
+        part = "data"
+        if section.startswith((".text", ".ltext")):
+            part = "code"
+        elif "orc" in section or "eh_frame" in section:
+            part = "unwind tables"
+        found[part] += size - (sites["empty"].get(section, 0) if part != "data" else 0)
+    return {**found, "sum": sum(found.values())}

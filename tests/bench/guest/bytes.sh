@@ -21,8 +21,8 @@ bytes_of_blog() {
 	set_file 256 $BLOG/bench/ring_kb
 }
 
-# bytes_of_peers: leaves counts in /out/bytes
-bytes_of_peers() {
+# bytes_of_ftrace: leaves counts in /out/bytes
+bytes_of_ftrace() {
 	set_file 1024 $TRACING/buffer_size_kb
 	for what in trace_printk event_on; do
 		for shape in 0 1 2 2x32 4 8 rnull str11 str64; do
@@ -35,8 +35,10 @@ bytes_of_peers() {
 	cat $TRACING/buffer_size_kb >/out/bytes/buffer_size_kb
 	echo >$TRACING/trace
 	set_file 256 $TRACING/buffer_size_kb
+}
 
-	[ $lttng_running = yes ] || return 0
+# bytes_of_lttng: leaves snapshots in /out/lttng
+bytes_of_lttng() {
 	lttng destroy bench >/dev/null
 	for context in none tid; do
 		lttng_session 256k "${context#none}" || die "LTTng's channel of 1 MiB"

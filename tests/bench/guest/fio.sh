@@ -78,11 +78,9 @@ fio_way() {
 # fio_rounds: the first round warms up with fewer bytes, and is not counted
 fio_rounds() {
 	mkdir -p /out/fio
-	ways="plain blog_off blog_on"
-	[ ! -d $TRACING/events ] || ways="$ways printk event"
 	round=0
 	while [ $round -le "$fio_rounds" ]; do
-		for way in $ways; do fio_way $way $round; done
+		for way in plain blog_off blog_on printk event; do fio_way $way $round; done
 		round=$((round + 1))
 	done
 	say "fio has run"

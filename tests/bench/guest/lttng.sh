@@ -69,7 +69,6 @@ lttng_bytes() {
 }
 
 lttng_stop() {
-	[ $lttng_running = yes ] || return 0
 	lttng destroy bench >>/tmp/lttng.log 2>&1
 	killall lttng-sessiond
 	lttng_running=no
