@@ -42,17 +42,16 @@ class Bounds:
 
 
 def native(bounds, run):
-    """UML with one CPU: times, and the ratios of times."""
-    on = lambda: run.cost("blog_on", "2")
-    floor = "floor_tsc" if run.clock == "tsc" else "floor_mono"
+    """UML with one CPU: times beyond reading the clock. With it there is no fair ratio, as ftrace's
+    clock costs nothing there, and the TSC as much as several records."""
+    own = lambda: run.beyond("blog_on", "2")
     bounds.check(
-        f"2 scalars: at most 1.25 x (clock + the same bytes stored), by {run.clock}",
-        run.setup, lambda: on() / run.cost(floor, "2"), lambda r: r <= 1.25,
+        "2 scalars beyond the clock: at most 2 ns", run.setup, lambda: own().median, lambda n: n <= 2,
     )
-    for peer, what in (("trace_printk", "trace_printk"), ("event_on", "TRACE_EVENT")):
+    for peer, what, least in (("event_on", "TRACE_EVENT", 12), ("trace_printk", "trace_printk", 15)):
         bounds.check(
-            f"2 scalars: at least 8 x cheaper than {what}",
-            run.setup, lambda p=peer: run.cost(p, "2") / on(), lambda r: r >= 8,
+            f"2 scalars beyond the clock: at least {least} x less than {what} beyond its clock",
+            run.setup, lambda p=peer: run.beyond(p, "2") / own(), lambda r, n=least: r >= n,
         )
 
 

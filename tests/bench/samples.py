@@ -14,6 +14,7 @@ from statistics import median
 
 # What is taken off for the loop itself: name of the case -> name of its empty loop.
 EMPTY = {
+    "clock_local": "loop",
     "trace_printk": "loop",
     "event_off": "loop",
     "event_on": "loop",
@@ -140,6 +141,15 @@ class Run:
         """What a case costs, without its loop."""
         label = f"{what}.{shape}/{context}" + (f"/{mark}" if mark else "")
         return self.make(label, self.samples(what, shape, context, mark))
+
+    def beyond(self, what, shape):
+        """What a record costs beyond reading the clock that its logger reads for it."""
+        own = "tsc" if self.clock == "tsc" else "mono"
+        clocks = {"blog_on": own, "event_on": "local", "trace_printk": "local"}
+        if what not in clocks:
+            raise Missing(f"which clock {what} reads isn't known")
+        pairs = zip(self.samples(what, shape), self.samples(f"clock_{clocks[what]}", "0"))
+        return self.make(f"{what}_beyond_clock.{shape}/task", [a - b for a, b in pairs])
 
     def costs(self):
         """All costs of the run."""

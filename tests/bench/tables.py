@@ -16,6 +16,7 @@ SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
 ROWS = [
     ("clock_tsc", "task", "", "reading the TSC"),
     ("clock_mono", "task", "", "reading the monotonic clock"),
+    ("clock_local", "task", "", "reading ftrace's clock"),
     ("floor_tsc", "task", "", "TSC + the same bytes stored"),
     ("floor_mono", "task", "", "monotonic clock + the same bytes"),
     ("blog_on", "task", "", "blog_log!, task"),
@@ -120,6 +121,7 @@ def disturbed(run):
 
 def details(run):
     """Single values beside the table."""
+    yield from beyond_clocks(run)
     if run.each:
         yield from run.page_turns()
         yield from run.first_records()
@@ -127,6 +129,15 @@ def details(run):
     for case in run.cpus if run.setup == "cpus" else ():
         yield speedups(run, case)
         yield best_speedup(run, case)
+
+
+def beyond_clocks(run):
+    """What records of two scalars cost beyond reading the clock."""
+    for what in ("blog_on", "event_on", "trace_printk"):
+        try:
+            yield run.beyond(what, "2")
+        except Missing:
+            pass
 
 
 def verdicts(found):
@@ -217,10 +228,11 @@ def summary(counted, native):
             label,
             known(lambda: counted.cost(case, "2").median),
             known(lambda: native.cost(case, "2").median),
+            known(lambda: native.beyond(case, "2").median),
             f"{traffic.MIB / records:.1f}" if records else "",
             known(lambda: traffic.site_bytes(counted.sites, site)["sum"], "{:.0f}".format),
         ])
-    header = ["u32 and u64", "instructions", "ns", "bytes", "of a site"]
+    header = ["u32 and u64", "instructions", "ns", "beyond the clock", "bytes", "of a site"]
     heads = head(counted, "instructions and bytes") + head(native, "ns")
     return f"{heads}\n{layout(header, rows)}\n"
 

@@ -78,6 +78,24 @@ class Report(unittest.TestCase):
             peer = "2 scalars: at least 19 x fewer instructions than trace_printk"
             self.assertEqual(states[peer], bounds.UNKNOWN)
 
+    def test_each_clock_is_taken_off_its_own_records(self):
+        run = self.run_of("a", icount="no", on=11.0, clock=9.0, event=52.0)
+        # Two ticks to a nanosecond
+        self.assertEqual((run.beyond("blog_on", "2").median, run.beyond("event_on", "2").median), (1, 24))
+        with self.assertRaises(Missing):
+            run.beyond("pr_debug_on", "2")
+
+    def test_times_are_bound_beyond_the_clocks(self):
+        for on, event, states in (
+            (13.0, 52.0, (bounds.MET, bounds.MET)),
+            (13.2, 56.0, (bounds.MISSED, bounds.MET)),
+            (13.0, 51.0, (bounds.MET, bounds.MISSED)),
+        ):
+            found = bounds.Bounds()
+            run = self.run_of(f"{on}-{event}", icount="no", on=on, event=event)
+            bounds.native(found, run)
+            self.assertEqual(tuple(v.state for v in found.verdicts), (*states, bounds.UNKNOWN))
+
     def test_each_kind_of_record_is_compared_with_lttng_s(self):
         for size, state in ((0.9, bounds.MET), (1.0, bounds.MISSED)):
             run = self.run_of(f"bytes-{size}")

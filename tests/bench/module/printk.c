@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace_printk() and pr_debug(), as somebody would write them by hand. Of the
- * calls of pr_debug(), those in functions with "_on" in their name are switched
- * on by the runner, through dynamic debug.
+ * trace_printk() and pr_debug(), as somebody would write them by hand, and the
+ * clock that ftrace reads for each event. Of the calls of pr_debug(), those in
+ * functions with "_on" in their name are switched on by the runner, through
+ * dynamic debug.
  */
 
 #define pr_fmt(fmt) "blog_bench: " fmt
@@ -10,6 +11,7 @@
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
 #include <linux/printk.h>
+#include <linux/trace_clock.h>
 
 #include "bench.h"
 
@@ -44,6 +46,7 @@ BENCH_LOOP(what, str64, call(FORMAT_str, a))
 	BENCH_CASE(what, str11),					\
 	BENCH_CASE(what, str64)
 
+BENCH_LOOP(clock_local, 0, trace_clock_local())
 ALL_LOOPS(trace_printk, trace_printk)
 #ifdef CONFIG_DYNAMIC_DEBUG
 ALL_LOOPS(pr_debug_off, pr_debug)
@@ -51,6 +54,7 @@ ALL_LOOPS(pr_debug_on, pr_debug)
 #endif
 
 const struct bench_case bench_printk_cases[] = {
+	BENCH_CASE(clock_local, 0),
 	ALL_CASES(trace_printk),
 #ifdef CONFIG_DYNAMIC_DEBUG
 	ALL_CASES(pr_debug_off),
