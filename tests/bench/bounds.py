@@ -158,6 +158,7 @@ def site_bounds(bounds, run):
 
 
 def fio_bounds(bounds, run):
+    """What is left of I/Os, by instructions; natively, rounds differ by more than what logging takes."""
     found = {v.name: v for v in endtoend.values(run)}
     for engine in sorted(endtoend.read(run)):
         def share(e=engine):
@@ -178,8 +179,8 @@ def check_run(bounds, run):
         instructions(bounds, run)
         traffic_bounds(bounds, run)
         site_bounds(bounds, run)
+        fio_bounds(bounds, run)
     elif run.setup == "native":
         native(bounds, run)
     elif run.setup == "cpus":
         scaling(bounds, run)
-    fio_bounds(bounds, run)

@@ -17,8 +17,6 @@ ROWS = [
     ("clock_tsc", "task", "", "reading the TSC"),
     ("clock_mono", "task", "", "reading the monotonic clock"),
     ("clock_local", "task", "", "reading ftrace's clock"),
-    ("floor_tsc", "task", "", "TSC + the same bytes stored"),
-    ("floor_mono", "task", "", "monotonic clock + the same bytes"),
     ("blog_on", "task", "", "blog_log!, task"),
     ("blog_on", "softirq", "", "blog_log!, softirq"),
     ("blog_on", "hardirq", "", "blog_log!, hardirq"),

@@ -28,7 +28,7 @@ if [ -e $CONTROL ]; then set_file "func bench_pr_debug_on_* +p" $CONTROL; fi
 dmesg -n 1
 
 if [ "$lttng" = yes ]; then lttng_start 64k; fi
-all="empty. loop. blog_ floor_ clock_ function_ none. none_ trace_printk. event_ pr_debug_"
+all="empty. loop. blog_ clock_ function_ none. none_ trace_printk. event_ pr_debug_"
 run "cases task $rounds $n $all $(lttng_case)"
 run "cases softirq $rounds $n empty. loop. blog_on. trace_printk. event_on. $(lttng_case)"
 run "cases hardirq $rounds $n empty. loop. blog_on. trace_printk. event_on. $(lttng_case)"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The cases of BLog itself: calls as any driver has them, in loops; and the floor, which is the
-//! clock and the same bytes stored with nothing else.
+//! The cases of BLog itself: calls as any driver has them, in loops; and clocks alone.
 
 use core::{
     arch::asm,
@@ -11,9 +10,7 @@ use kernel::{
     blog::{
         blog_component,
         blog_debug,
-        blog_log,
-        wire::record::HEADER_SIZE,
-        BlogArgs, //
+        blog_log, //
     },
     prelude::*, //
 };
@@ -112,17 +109,6 @@ impl Use for &str {
     }
 }
 
-/// Where the floor stores: as much as a ring of `ON` has.
-const FLOOR_SIZE: usize = 256 << 10;
-
-#[repr(align(4096))]
-struct Floor(core::cell::UnsafeCell<[u8; FLOOR_SIZE]>);
-
-// SAFETY: Batches come one after the other.
-unsafe impl Sync for Floor {}
-
-static FLOOR: Floor = Floor(core::cell::UnsafeCell::new([0; FLOOR_SIZE]));
-
 #[inline(always)]
 fn tsc() -> u64 {
     // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
@@ -139,44 +125,17 @@ fn mono() -> u64 {
     unsafe { ktime_get_mono_fast_ns() }
 }
 
-/// The place of [`FLOOR`], which for all that the compiler knows is somebody else's.
-#[inline(always)]
-fn floor() -> *mut u8 {
-    let mut at = FLOOR.0.get().cast::<u8>();
-    // SAFETY: No instruction at all.
-    unsafe { asm!("/* {0} */", inout(reg) at, options(nostack, preserves_flags)) };
-    at
-}
-
-/// Stores a header and arguments where the last ones ended, or at the start.
-#[inline(always)]
-fn store(floor: *mut u8, position: &mut usize, ts: u64, args: impl BlogArgs) {
-    let bytes = HEADER_SIZE + args.size();
-    if *position + bytes > FLOOR_SIZE {
-        *position = 0;
-    }
-    // SAFETY: There is room, and nobody else stores there.
-    unsafe {
-        let at = floor.add(*position);
-        at.cast::<u64>()
-            .write_unaligned(ts << 28 | 1 << 10 | (bytes - HEADER_SIZE) as u64);
-        args.store(at.add(HEADER_SIZE));
-    }
-    *position += bytes;
-}
-
 /// A loop over the rounds.
 macro_rules! rounds {
-    ($name:ident, $i:ident, { $($init:tt)* }, $body:block) => {
+    ($name:ident, $i:ident, $body:block) => {
         extern "C" fn $name(n: u32) {
-            $($init)*
             for $i in 0..n $body
         }
     };
 }
 
 /// Cases for each list of arguments.
-const PER_SHAPE: usize = 8;
+const PER_SHAPE: usize = 6;
 
 /// All cases with one list of arguments.
 macro_rules! cases {
@@ -184,41 +143,29 @@ macro_rules! cases {
         $(mod $shape {
             use super::*;
 
-            rounds!(empty, i, {}, {
+            rounds!(empty, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
                 $($arg.used();)*
             });
-            rounds!(on, i, {}, {
+            rounds!(on, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
                 blog_log!(ON, $fmt, $($arg),*);
             });
-            rounds!(site_off, i, {}, {
+            rounds!(site_off, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
                 blog_debug!(ON, $fmt, $($arg),*);
             });
-            rounds!(component_off, i, {}, {
+            rounds!(component_off, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
                 blog_log!(OFF, $fmt, $($arg),*);
-            });
-            rounds!(floor_tsc, i, { let floor = floor(); let mut position = 0; }, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                store(floor, &mut position, tsc(), ($(&$arg,)*));
-            });
-            rounds!(floor_mono, i, { let floor = floor(); let mut position = 0; }, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                store(floor, &mut position, mono(), ($(&$arg,)*));
             });
             // The same in functions of their own, with all that a function has.
             #[inline(never)]
@@ -231,13 +178,13 @@ macro_rules! cases {
                 // It goes on.
                 $($arg.used();)*
             }
-            rounds!(function_empty, i, {}, {
+            rounds!(function_empty, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
                 bench_function_empty($($arg),*);
             });
-            rounds!(function_call, i, {}, {
+            rounds!(function_call, i, {
                 let at = i;
                 $(let $arg: $ty = $value(at);)*
                 at.used();
@@ -249,8 +196,6 @@ macro_rules! cases {
                 Case::new(concat!("blog_on.", $label, "\0"), on),
                 Case::new(concat!("blog_site_off.", $label, "\0"), site_off),
                 Case::new(concat!("blog_component_off.", $label, "\0"), component_off),
-                Case::new(concat!("floor_tsc.", $label, "\0"), floor_tsc),
-                Case::new(concat!("floor_mono.", $label, "\0"), floor_mono),
                 Case::new(concat!("function_empty.", $label, "\0"), function_empty),
                 Case::new(concat!("function_call.", $label, "\0"), function_call),
             ];
@@ -284,11 +229,11 @@ cases! {
     str64 "str64" (a: &'static str = |_| text(TEXT_64)) "{}";
 }
 
-rounds!(clock_tsc, i, {}, {
+rounds!(clock_tsc, i, {
     i.used();
     tsc().used();
 });
-rounds!(clock_mono, i, {}, {
+rounds!(clock_mono, i, {
     i.used();
     mono().used();
 });
