@@ -93,7 +93,7 @@ preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
 	@scripts/setup
 	@scripts/preempt-models
 
-bench: ## Measure what a record costs, beside its peers (6 minutes, and half an hour for its kernels)
+bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
