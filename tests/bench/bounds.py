@@ -68,6 +68,14 @@ def instructions(bounds, run):
             run.setup, lambda c=context: on(c).median, lambda n: n <= 70, "{:.1f}",
         )
     bounds.check(
+        "a page turn: at most 450 instructions more",
+        run.setup, lambda: run.page_turns()[1].median, lambda n: n <= 450, "{:.0f}",
+    )
+    bounds.check(
+        "a task's first record: at most 700 instructions",
+        run.setup, lambda: run.first_records()[0].median, lambda n: n <= 700, "{:.0f}",
+    )
+    bounds.check(
         "site off: at most 6 instructions",
         run.setup, lambda: run.cost("blog_site_off", "2").median, lambda n: n < 6.5, "{:.1f}",
     )

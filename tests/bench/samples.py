@@ -165,6 +165,8 @@ class Run:
     def page_turns(self):
         """(values: a plain record, one that turns the page, and the share of turning; how many
         records there are for each turn). Reading the clock is in both."""
+        if not self.each:
+            raise Missing(f"no single record was measured in {self.setup}")
         plain = median(self.each)
         turns = [t for t in self.each if t > 3 * plain]
         others = [t for t in self.each if t <= 3 * plain]
@@ -181,6 +183,8 @@ class Run:
 
     def first_records(self):
         """The first record of a new task, and its second."""
+        if not self.new:
+            raise Missing(f"no new task was measured in {self.setup}")
         scale = self.scale()
         return (
             self.make("first_record_of_task.2/task", [a * scale for a, _ in self.new]),

@@ -74,6 +74,8 @@ class Report(unittest.TestCase):
             bounds.instructions(found, self.run_of(f"on-{on}", on=on))
             states = {v.bound: v.state for v in found.verdicts}
             self.assertEqual(states["2 scalars, task, with page turns: at most 52 instructions"], state)
+            self.assertEqual(states["a page turn: at most 450 instructions more"], bounds.MISSED)
+            self.assertEqual(states["a task's first record: at most 700 instructions"], bounds.MISSED)
             self.assertEqual(states["2 scalars, hardirq: at most 70 instructions"], bounds.UNKNOWN)
             peer = "2 scalars: at least 19 x fewer instructions than trace_printk"
             self.assertEqual(states[peer], bounds.UNKNOWN)
