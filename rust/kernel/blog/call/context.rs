@@ -45,7 +45,7 @@ pub(in super::super) static blog_no_rings: Tls =
 
 /// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
 /// interrupt, or while softirqs are served.
-#[cfg(not(CONFIG_UML))]
+#[cfg(not(all(CONFIG_UML, CONFIG_SMP)))]
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
@@ -80,7 +80,24 @@ pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
 
 /// The ring of `component` for the caller's context; or another one of that context, or
 /// [`NO_RING`], where it is to be looked for.
-#[cfg(CONFIG_UML)]
+#[cfg(all(CONFIG_UML, not(CONFIG_SMP)))]
+#[inline(always)]
+pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
+    let tasks = (&raw const bindings::cpu_tasks).cast::<*mut bindings::task_struct>();
+    // SAFETY: The first one is what the only CPU runs.
+    let task = unsafe { tasks.read_volatile() };
+    // SAFETY: The current task is valid. Only this CPU changes its preemption count.
+    let count = unsafe { (&raw const (*task).thread_info.preempt_count).read_volatile() };
+    if count as u32 & INTERRUPT != 0 {
+        return interrupt_ring(component);
+    }
+    // SAFETY: This is the current task.
+    unsafe { task_ring(component, task) }
+}
+
+/// The ring of `component` for the caller's context; or another one of that context, or
+/// [`NO_RING`], where it is to be looked for.
+#[cfg(all(CONFIG_UML, CONFIG_SMP))]
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
     // SAFETY: Reads the preemption count and the current task.
