@@ -37,7 +37,7 @@ mod suite {
 
     #[test]
     fn without_records_it_does_not_come() -> Result {
-        let rig = Rig::new(c"worker_quiet", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_quiet", SMALL)?;
         assert!(rig.log(1));
         until(is_parked)?;
         let looks = worker::looks();
@@ -50,7 +50,7 @@ mod suite {
 
     #[test]
     fn a_record_in_a_page_that_has_room_does_not_wake_it() -> Result {
-        let rig = Rig::new(c"worker_room", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_room", SMALL)?;
         assert!(rig.log(1));
         until(is_parked)?;
         assert!(rig.log(2));
@@ -60,7 +60,7 @@ mod suite {
 
     #[test]
     fn a_burst_wakes_it_and_then_it_parks_again() -> Result {
-        let rig = Rig::new(c"worker_burst", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_burst", SMALL)?;
         until(is_parked)?;
         for _ in 0..3 {
             let looks = worker::looks();
@@ -74,7 +74,7 @@ mod suite {
 
     #[test]
     fn a_burst_with_interrupts_off_wakes_it() -> Result {
-        let rig = Rig::new(c"worker_irq_off", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_irq_off", SMALL)?;
         until(is_parked)?;
         let looks = worker::looks();
         // The lock of a task table, for the interrupts.
@@ -89,7 +89,7 @@ mod suite {
 
     #[test]
     fn a_crashed_machine_does_not_wake_it() -> Result {
-        let rig = Rig::new(c"worker_frozen", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_frozen", SMALL)?;
         assert!(rig.log(1));
         until(is_parked)?;
         let parked = frozen(|| {
@@ -102,7 +102,7 @@ mod suite {
 
     #[test]
     fn a_new_budget_wakes_it() -> Result {
-        let rig = Rig::new(c"worker_budget", SMALL)?;
+        let rig = Rig::new(c"blog_test_worker_budget", SMALL)?;
         until(is_parked)?;
         let looks = worker::looks();
         rig.state()?.set_size_kb(128)?;

@@ -9,13 +9,7 @@
 # shellcheck disable=SC1091
 . /e2e/lib.sh
 
-failures=0
 DISK=/dev/rnullb0
-ok() { say "ok - $*"; }
-not_ok() {
-	say "not ok - $*"
-	failures=$((failures + 1))
-}
 
 # io COUNT: that many I/Os from each of four tasks at once, two records each
 io() {
@@ -24,7 +18,7 @@ io() {
 		dd if=$DISK of=/dev/null bs=4k count="$1" iflag=direct 2> /dev/null &
 		pids="$pids $!"
 	done
-	for pid in $pids; do wait "$pid"; done
+	for pid in $pids; do wait "$pid" || not_ok "$1 I/Os"; done
 }
 
 # copies NAME COUNT STREAM [BYTES [PAUSE-MS]]: as many readers of STREAM into
@@ -58,7 +52,7 @@ blog_on
 mkdir -p "$CONFIG" 2> /dev/null
 rings 32768 16384 overwrite
 disk_on 64
-[ "$(stat -c %a "$RNULL/stream")" = 400 ] && ok "a stream is root's alone"
+same "a stream is root's alone" "$(stat -c %a "$RNULL/stream")" 400
 
 io 10
 streams calls "$RNULL/stream" $DISK || failures=$((failures + 1))

@@ -37,6 +37,17 @@ try() {
 	fi
 }
 
+# unittests COMMAND...: what Python's unittest says with -v, as TAP; its status
+unittests() {
+	local rc=0
+	PYTHONDONTWRITEBYTECODE=1 "$@" >"$WORK/unittests.log" 2>&1 </dev/null || rc=$?
+	sed -nE "s/^(test_[a-z0-9_]+) .*\.\.\. ok\$/ok - \1/p
+		s/^(test_[a-z0-9_]+) .*\.\.\. (FAIL|ERROR)\$/not ok - \1/p
+		s/^(test_[a-z0-9_]+) .*\.\.\. skipped '(.*)'\$/ok - \1 # SKIP \2/p" "$WORK/unittests.log"
+	((rc == 0)) || indented <"$WORK/unittests.log"
+	return "$rc"
+}
+
 # indented: passes output on so that none of it is taken for TAP
 indented() { sed -u 's/^/  | /'; }
 

@@ -7,13 +7,6 @@
 # shellcheck disable=SC1091
 . /e2e/lib.sh
 
-failures=0
-ok() { say "ok - $*"; }
-not_ok() {
-	say "not ok - $*"
-	failures=$((failures + 1))
-}
-
 # state: all that a control file could change
 state() {
 	for file in enable level mode size_kb ring_kb; do
@@ -53,6 +46,7 @@ taken() {
 INVAL='Invalid argument'
 
 blog_on
+declared=$(cat "$RNULL/ring_kb")
 disk_on 64
 
 for value in '\n' ' ' 2 -1 01 0x1 yes on '1 1' '1;' '\001' '1\0001' '\377' "$(printf '%4097s' 1)"; do
@@ -111,12 +105,12 @@ taken control 'module rnull_mod =_' ''
 
 # What a switched-off component logs, and a switched-off site: nothing.
 records() { sed -n 's/^records //p' "$RNULL/stats"; }
-io() { dd if=/dev/rnullb0 of=/dev/null bs=4k count=8 iflag=direct 2> /dev/null; }
+io() { dd if=/dev/rnullb0 of=/dev/null bs=4k count=8 iflag=direct 2> /dev/null || not_ok "8 I/Os"; }
 expect() {
 	before=$(records)
 	io
 	got=$(($(records) - before))
-	if [ "$got" = "$1" ]; then ok "$2"; else not_ok "$2: $got records of 8 I/Os"; fi
+	same "$2" "$got" "$1"
 }
 taken rnull/enable 1 1
 taken rnull/level debug debug
@@ -137,7 +131,11 @@ expect 16 "switched on again: as before"
 
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
-[ -d "$RNULL" ] && ok "the history of an unloaded driver has its files"
+if [ -d "$RNULL" ]; then
+	ok "the history of an unloaded driver has its files"
+else
+	not_ok "the history of an unloaded driver has no files"
+fi
 taken rnull/enable 0 0
 taken rnull/enable 1 1
 # While somebody has a file of it open, whose removal nobody waits for.
@@ -155,11 +153,10 @@ else
 	ok "an unloaded driver's component that is cleared goes, files and all"
 fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
-[ "$(cat "$RNULL/ring_kb")" != 128 ] && ok "it comes back with the settings that it was declared with"
+same "it comes back with the settings that it was declared with" "$(cat "$RNULL/ring_kb")" "$declared"
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads"; else not_ok "blog unloads"; fi
 [ ! -d "$BLOG" ] || not_ok "blog's files stay after it"
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
-expect_dir=$(cat "$RNULL/enable")
-[ "$expect_dir" = 1 ] && ok "blog loads again with its driver"
+same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
 exit $((failures != 0))

@@ -16,6 +16,19 @@ die() {
 	exit 1
 }
 
+# For tests that print TAP and exit with $((failures != 0))
+failures=0
+ok() { say "ok - $*"; }
+not_ok() {
+	say "not ok - $*"
+	failures=$((failures + 1))
+}
+
+# same NAME WORD WORD: one test: are they the same?
+same() {
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1: '$2', should be '$3'"; fi
+}
+
 # set_file VALUE FILE: writes a control file, or ends the test
 set_file() {
 	echo "$1" 2>/tmp/error > "$2" || die "$1 > $2: $(cat /tmp/error)"

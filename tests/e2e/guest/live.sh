@@ -7,13 +7,6 @@
 # shellcheck disable=SC1091
 . /e2e/lib.sh
 
-failures=0
-ok() { say "ok - $*"; }
-not_ok() {
-	say "not ok - $*"
-	failures=$((failures + 1))
-}
-
 # is NAME COMMAND...
 is() {
 	name=$1
