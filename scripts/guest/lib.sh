@@ -72,6 +72,7 @@ guest_complaints+='|detected stall|detected expedited stall|soft lockup|hard LOC
 guest_complaints+='|blocked for more than|general protection fault|segfault at|Unable to handle'
 guest_complaints+='|stack guard page|corrupted stack end|unregister_netdevice'
 guest_complaints+='|kmemleak: [1-9][0-9]* new suspected|page allocation failure|UML Unwind'
+guest_complaints+="|unknown parameter '[^']*' ignored"
 
 # guest_complained: what the kernel complained of, to $log.complaints; fails if of
 # nothing. The console shows errors only, as warnings would fall into the tests'

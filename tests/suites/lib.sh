@@ -16,6 +16,9 @@
 . "$BLOG_TOP/scripts/kernel.sh"
 
 SUITE=$(basename "$0")
+# Of the suites, only these look at arguments. Other runners source this, too.
+[[ $# == 0 || $SUITE =~ ^(crash|debug)$ || $(basename "$(dirname "$0")") != suites ]] ||
+	die "no arguments, please"
 WORK=$BLOG_CACHE/test/$SUITE
 rm -rf "$WORK"
 mkdir -p "$WORK"
