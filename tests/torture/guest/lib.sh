@@ -92,7 +92,7 @@ reader() {
 		# A reader that gives up half way, with odd sizes.
 		dd if=$BLOG/torture/snapshot of=/dev/null bs=777 count=9 2>/dev/null ||
 			die "reading a component's snapshot"
-		echo $count > /out/reads
+		echo $count > /out/reader
 	done
 }
 
@@ -119,7 +119,7 @@ sampler() {
 			say "FAILED: $used KiB in all"
 			echo "all $used" >> /out/over-budget
 		fi
-		echo "samples $samples most_kb $most" > /out/samples
+		echo "samples $samples most_kb $most" > /out/sampler
 	done
 }
 
@@ -140,7 +140,7 @@ flipper() {
 			torture_crowd | torture_history) continue ;;
 			# Static components are switched by patching code, which QEMU's
 			# parallel CPUs may get wrong.
-			torture | torture_*) knobs="level mode size_kb ring_kb $static_knobs" ;;
+			torture | torture_*) knobs="level mode size_kb ring_kb" ;;
 			*) knobs="enable level mode size_kb ring_kb clear" ;;
 			esac
 			# shellcheck disable=SC2086
@@ -156,23 +156,24 @@ flipper() {
 				echo "$name" >> /out/cleared
 				;;
 			esac
-			echo "$value" 2>/dev/null > "$dir/$knob"
-			flips=$((flips + 1))
+			echo "$value" 2>/dev/null > "$dir/$knob" && flips=$((flips + 1))
 		done
 		echo "$(pick 'module blog_torture level debug -p' 'module blog_torture level trace +p' \
 			'module blog_torture =_')" 2>/dev/null > $BLOG/control
-		echo $flips > /out/flips
+		echo $flips > /out/flipper
 	done
 }
 
 # users: short-lived processes that log, and one record each while they end
 users() {
+	ended=0
 	while [ ! -e /tmp/stop ]; do
 		(
 			exec 3> $TORTURE/log || exit
 			echo $((1 + RANDOM % 9)) >&3
 		) 2>/dev/null
-		( echo 3 > $TORTURE/log ) 2>/dev/null
+		( echo 3 > $TORTURE/log ) 2>/dev/null && ended=$((ended + 1))
+		echo $ended > /out/users
 	done
 }
 
@@ -181,15 +182,17 @@ sleeper() {
 	set_file +10 /sys/class/rtc/rtc0/wakealarm
 	set_file mem /sys/power/state
 	while [ ! -e /tmp/stop ]; do sleep 0.2; done
-	grep -c '^after ' $BLOG/clock > /out/breaks
+	grep -c '^after ' $BLOG/clock > /out/sleeper
 }
 
 # sysrq: has all CPUs sent NMIs by one of them
 sysrq() {
 	# Their stack traces are of no interest, and no complaints.
 	echo 0 > /proc/sys/kernel/printk
+	sent=0
 	while [ ! -e /tmp/stop ]; do
-		echo l > /proc/sysrq-trigger
+		echo l > /proc/sysrq-trigger && sent=$((sent + 1))
+		echo $sent > /out/sysrq
 		sleep 0.2
 	done
 }
@@ -205,6 +208,12 @@ helpers() {
 		esac
 		helper_pids="$helper_pids $!"
 	done
+}
+
+# helped NAME: has this one done what it is for? In its file is how often
+helped() {
+	read -r times < "/out/$1" || return 1
+	case $times in 0 | "samples 0 "*) return 1 ;; esac
 }
 
 helpers_end() {

@@ -8,7 +8,7 @@
 . /torture/lib.sh
 . /torture/params
 
-prepare $settings
+prepare
 modprobe blog_torture seconds="$seconds" $module || die "modprobe blog_torture $module"
 say "torture for $seconds s on $(nproc) CPUs"
 helpers $helpers
@@ -18,8 +18,9 @@ helpers_end
 sleep 1
 truth end
 verdict
-for file in reads samples flips breaks; do
-	[ ! -e /out/$file ] || say "$file: $(cat /out/$file)"
+for helper in $helpers; do
+	helped "$helper" || die "the $helper did nothing"
+	say "$helper: $(cat "/out/$helper")"
 done
 say "levels:$(levels)"
 rmmod blog_torture || die "rmmod blog_torture"

@@ -26,7 +26,7 @@ const USAGE: &str = "\
 usage: blog-torture-verify [OPTION]... DIRECTORY
 DIRECTORY holds end.snap and end.truth of a run, and what else it left: *.snap
 made before the end, *.truth of earlier runs, verdict (the kernel's log),
-cleared, flips.
+cleared, flipper.
   --sidetable PATH       a side table, a .ko, or a directory with such
   --whole COMPONENT      every record of it must be there
   --history NAME=PAGES   each full ring of it must have so many pages, less one
@@ -97,7 +97,7 @@ fn run(args: &mut Args, report: &mut Report) -> Result<(), String> {
     if let Ok(cleared) = read(&directory.join("cleared")) {
         args.options.cleared = cleared.lines().map(str::to_owned).collect();
     }
-    args.options.flipped = directory.join("flips").exists();
+    args.options.flipped = directory.join("flipper").exists();
     let paths = with_ending(directory, "snap")?;
     if paths
         .last()
