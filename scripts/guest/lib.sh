@@ -21,6 +21,7 @@ guest_usage() {
 	Exit status: that of the guest's /run; 121 the kernel complained (BUG, WARNING,
 	...) though /run was content; 122 the results could not be unpacked; 124 the
 	timeout struck; 125 the guest ended without a word, by a crash for example.
+	Each boot is a line in the file that BLOG_TALLY names, and each repeat.
 	USAGE
 	exit "$1"
 }
@@ -71,8 +72,8 @@ guest_complaints+='|scheduling while atomic|sleeping function called|using smp_p
 guest_complaints+='|detected stall|detected expedited stall|soft lockup|hard LOCKUP|workqueue lockup'
 guest_complaints+='|blocked for more than|general protection fault|segfault at|Unable to handle'
 guest_complaints+='|stack guard page|corrupted stack end|unregister_netdevice'
-guest_complaints+='|kmemleak: [1-9][0-9]* new suspected|page allocation failure|UML Unwind'
 guest_complaints+="|unknown parameter '[^']*' ignored"
+guest_complaints+='|kmemleak: [1-9][0-9]* new suspected|page allocation failure|UML Unwind'
 
 # guest_complained: what the kernel complained of, to $log.complaints; fails if of
 # nothing. The console shows errors only, as warnings would fall into the tests'
@@ -86,6 +87,7 @@ guest_complained() {
 guest_run() {
 	local status=0 said pid watch
 	: > "$log"
+	[[ -z ${BLOG_TALLY-} ]] || echo "boot $log" >> "$BLOG_TALLY"
 	timeout --kill-after=5 "$secs" "$@" < /dev/null > "$log" 2>&1 &
 	pid=$!
 	# timeout is in a process group of its own, where Ctrl-C doesn't reach.

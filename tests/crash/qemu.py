@@ -6,6 +6,7 @@ waits for what the console says, and acts over QMP.
 """
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -13,6 +14,16 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+
+STALE = Path(__file__).resolve().parents[2] / "scripts/guest/stale"
+
+
+def tally(what: str) -> None:
+    """Tells the runner of all suites of a boot, or a repeat."""
+    if path := os.environ.get("BLOG_TALLY"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(what + "\n")
 
 
 class Ended(Exception):
@@ -43,12 +54,18 @@ class Guest:
                 file.truncate((mem + 1024) << 20)
             command += ["-drive", f"file={disk},format=raw,if=none,id=d{number},cache=unsafe",
                         "-device", f"virtio-blk-pci,drive=d{number}"]
+        tally(f"boot {self.console}")
         self.seen = 0  # characters of the console that were looked at
         with self.console.open("wb") as out:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
                                             stderr=subprocess.STDOUT)
         self.stream = None
         self.socket = sock
+
+    def stale(self) -> str:
+        """Why it may be booted again, now that it has ended; or nothing."""
+        done = subprocess.run([STALE, self.console], stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()
 
     def text(self) -> str:
         return self.console.read_text(errors="replace").replace("\r", "")
