@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 A headless Chromium, driven through the pipe of its DevTools: opens a page, evaluates
-expressions in it, types, clicks, takes pictures, and knows which requests the page made.
+expressions in it, types, clicks, and knows which requests the page made.
 Nothing but Python's own library is needed.
 """
 
-import base64
 import json
 import os
 import select
@@ -143,9 +142,3 @@ class Browser:
     def wheel(self, x, y, delta):
         """Turns the wheel."""
         self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
-
-    def picture(self, path):
-        """Writes a picture of the page, as PNG."""
-        data = self.call("Page.captureScreenshot", format="png")["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))

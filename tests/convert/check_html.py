@@ -4,9 +4,9 @@
 Uses an HTML report as a reader does, in a headless Chromium, and prints TAP: it loads
 without a request to anywhere, counts its records, filters, searches, zooms, chooses.
 The report is that of tests/golden/expected/new.snap, or with --big of a log made by
-BLOG_BIG_LOG, where times are printed, too. --picture FILE takes a picture at the end.
+BLOG_BIG_LOG, where times are printed, too.
 
-usage: check_html.py [--big RECORDS] [--picture FILE] REPORT
+usage: check_html.py [--big RECORDS] REPORT
 """
 
 import argparse
@@ -162,7 +162,6 @@ def big(browser, path, records):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--big", type=int)
-    parser.add_argument("--picture")
     parser.add_argument("report")
     args = parser.parse_args()
     try:
@@ -176,8 +175,6 @@ def main():
             big(browser, args.report, args.big)
         else:
             small(browser, args.report)
-        if args.picture:
-            browser.picture(args.picture)
     return bool(failed)
 
 
