@@ -4,7 +4,8 @@
 # What test suites share. A suite is a program in this folder that prints TAP
 # lines ("ok - NAME", "not ok - NAME", "ok - NAME # SKIP WHY") and may print
 # anything else between them; scripts/test runs it and counts. A line
-# "# kernels: FLAVOUR..." in it names the kernels that it needs.
+# "# kernels: FLAVOUR..." in it names the kernels that it needs; a line "# tests: N"
+# says how many tests it has, and fewer are a failure.
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
