@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Configures BLog in, as for a kernel of ARCH=um: there the context is asked for by a call, which
-//! the host can answer.
+//! Configures BLog in, as for an SMP kernel of ARCH=um: there the context is asked for by a call,
+//! which the host can answer.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_BLOG").is_some() {
-        for cfg in ["CONFIG_BLOG=\"m\"", "CONFIG_BLOG_HOOKS", "CONFIG_UML"] {
+        for cfg in ["CONFIG_BLOG=\"m\"", "CONFIG_BLOG_HOOKS", "CONFIG_UML", "CONFIG_SMP"] {
             println!("cargo::rustc-cfg={cfg}");
         }
     }
