@@ -29,9 +29,9 @@ const NO_ROOM: u64 = 1;
 /// # Invariants
 ///
 /// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
-/// - `limit` is at most the size of that page, or [`NO_ROOM`]: where there is no page yet, while the
-///   writer is in a [turn](super::Ring::turn), and after one that has found none. 0 means that the
-///   cursor is closed: there may be something to do before the next record.
+/// - `limit` is at most the size of that page, or [`NO_ROOM`]: where there is no page yet, while
+///   the writer is in a [turn](super::Ring::turn), and after one that has found none. 0 means that
+///   the cursor is closed: there may be something to do before the next record.
 /// - `ts_base` has the upper bits of the times that headers tell from here on, as the fast path
 ///   reads them: what the ring's [epoch](super::epoch::Epoch) adds is not in it.
 /// - `seq` is the position of the current page, or of the last one that there was.

@@ -168,8 +168,8 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, to the ring's component, which has this place, and the
-    /// ring is in the list.
+    /// The caller is a log call of this task, to the ring's component, which has this place, and
+    /// the ring is in the list.
     #[inline]
     pub unsafe fn show(&self, place: u32, ring: &Ring) {
         debug_assert!(place == place_of(ring.slot()));

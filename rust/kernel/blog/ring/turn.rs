@@ -139,8 +139,8 @@ impl Ring {
         }
     }
 
-    /// Finds a page of at least `room` that comes next, for a record of `bytes`, without changing the
-    /// chain but for its oldest end. The ring may hold `max` bytes with it.
+    /// Finds a page of at least `room` that comes next, for a record of `bytes`, without changing
+    /// the chain but for its oldest end. The ring may hold `max` bytes with it.
     ///
     /// # Safety
     ///
