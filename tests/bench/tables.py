@@ -7,7 +7,7 @@ import shutil
 import endtoend
 import plot
 import traffic
-from bounds import best_speedup, speedups
+from bounds import speedups
 from samples import Missing, read_facts
 
 SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
@@ -126,7 +126,6 @@ def details(run):
     # CPUs that are emulated share those of this machine.
     for case in run.cpus if run.setup == "cpus" else ():
         yield speedups(run, case)
-        yield best_speedup(run, case)
 
 
 def beyond_clocks(run):
