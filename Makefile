@@ -16,9 +16,9 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
-test: ## Everything that is tested: host, UML, QEMU, end to end
+test: ## All tests that CI runs. TIER=fast|full|deep, SUITE=crash CASE=abba: some
 	@scripts/setup --tests
-	@scripts/test
+	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
 
 ##@ Single steps
 setup: ## Install what is missing on a Debian 12 machine (needs root)

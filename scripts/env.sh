@@ -5,6 +5,8 @@
 # which source of Rust's standard library. Needs lib.sh and versions.sh.
 
 TOOLS=$BLOG_CACHE/tools
+# With what tests/requirements.txt names
+PYTHON=$TOOLS/python/bin/python
 BINDGEN=$TOOLS/bindgen-$BINDGEN_VERSION/bin/bindgen
 
 # kernel_env: exports what kbuild needs

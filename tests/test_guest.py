@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What boots guests notices what goes wrong in them.
+
+A kernel that complains, in whichever words and at whichever level, one that dies, one
+that hangs, and a test that fails.
+"""
+
+from pathlib import Path
+
+import pytest
+import vm
+
+KERNELS = "uml"
+TESTS = 46
+SECONDS = 12
+
+ENDS: dict[str, tuple[str, int, dict[str, int]]] = {
+    "a guest that is content": ('echo "<4>all is well" >/dev/kmsg', 0, {}),
+    "a test that fails": ("exit 7", 7, {}),
+    "a complaint that is only in the kernel's log": (
+        'echo "<4>WARNING: planted at here" >/dev/kmsg', vm.COMPLAINED, {}),
+    "a complaint at the level of news": (
+        'echo "<6>kmemleak: 2 new suspected memory leaks" >/dev/kmsg', vm.COMPLAINED, {}),
+    "complaints that may pass": (
+        'echo "<4>WARNING: planted at here" >/dev/kmsg', 0, {"warn": 1}),
+    "a guest that ends without a word": ("poweroff -f", vm.NO_WORD, {}),
+    "a guest that hangs": ("sleep 30", vm.TIMEOUT, {"seconds": 3}),
+    "a guest that dies of one breakpoint for ever": (
+        'echo "Oops: int3: 0000 [#1] SMP" >/dev/console;'
+        'echo "RIP: 0010:blog_reserve+0x6/0x180 [blog]" >/dev/console; sleep 60',
+        vm.NO_WORD, {"seconds": 30}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_verdict(work: Path, name: str) -> None:
+    script, status, options = ENDS[name]
+    (work / "run").write_text(f"#!/bin/sh\n{script}\n")
+    machine = vm.Machine(cpus=1, mem=256)
+    seconds, warn = options.get("seconds", 20), "warn" in options
+    result = vm.run(
+        work, vm.kernel("uml"), work / "run", machine=machine, seconds=seconds, warn=warn
+    )
+    assert result.status == status, result.told()
+    assert bool(result.problem) == bool(status)
+
+
+def died(place: str) -> str:
+    return vm.stale(f"Oops: int3: 0000 [#1] SMP\nRIP: 0010:{place}\n")
+
+
+def test_a_stale_breakpoint_is_a_reason_to_boot_again() -> None:
+    assert "sched_clock_cpu" in died("sched_clock_cpu+0x6/0x180")
+
+
+def test_one_in_our_code_is_none() -> None:
+    assert not died("blog_reserve+0x6/0x180 [blog]")
+
+
+# What kernels print, as they print it
+COMPLAINTS = """\
+BUG: KASAN: slab-use-after-free in blog_reserve+0x10/0x20 [blog]
+BUG: sleeping function called from invalid context at mm/slab.c:1
+BUG: scheduling while atomic: fio/70/0x00000002
+BUG: using smp_processor_id() in preemptible [00000000] code: sh/1
+BUG: spinlock bad magic on CPU#0, swapper/0/1
+BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 31s!
+BUG: unable to handle page fault for address: ffffffffc0000000
+BUG kmalloc-64 (Not tainted): Right Redzone overwritten
+WARNING: kernel/sched/core.c:1 at f+0x1/0x2, CPU#0: sh/1
+WARNING: possible circular locking dependency detected
+WARNING: suspicious RCU usage
+WARNING: inconsistent lock state
+[ BUG: Invalid wait context ]
+INFO: trying to register non-static key.
+INFO: task fio:70 blocked for more than 60 seconds.
+rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [fio:70]
+ODEBUG: free active (active state 0) object: 0000000000000000
+kernel BUG at lib/list_debug.c:1!
+list_del corruption. prev->next should be
+refcount_t: underflow; use-after-free.
+UBSAN: array-index-out-of-bounds in blog/sys/hook.c:1:2
+rust_kernel: panicked at blog/memory/pool/mod.rs:1:2:
+kmemleak: 1 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+fio: page allocation failure: order:0, mode:0xcc0(GFP_KERNEL)
+traps: fio[70] general protection fault ip:1 sp:2 error:0
+blog_torture: unknown parameter 'onof_ms' ignored
+Kernel panic - not syncing: Attempted to kill init!""".splitlines()
+INNOCENT = """\
+kmemleak: Kernel memory leak detector initialized (mem pool available: 14000)
+kasan: KernelAddressSanitizer initialized (generic)
+Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo Molnar
+NMI backtrace for cpu 1
+Call Trace:
+sysrq: Show backtrace of all active CPUs
+rcu: RCU lockdep checking is enabled.
+page_owner is enabled""".splitlines()
+
+
+@pytest.mark.parametrize("line", COMPLAINTS)
+def test_complaint(line: str) -> None:
+    assert vm.COMPLAINTS.search(f"[    1.000000] {line}")
+
+
+@pytest.mark.parametrize("line", INNOCENT)
+def test_no_complaint(line: str) -> None:
+    assert not vm.COMPLAINTS.search(line)

@@ -1,0 +1,486 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Guests: packs an initrd, boots a kernel in QEMU or as User Mode Linux, and judges.
+
+As a program (see --help), it runs one script in a guest; tests use run() or Guest.
+It needs nothing but Python's standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+TOP = Path(__file__).resolve().parent.parent
+INIT = Path(__file__).resolve().parent / "guest/init"
+
+# What the kernel says when something is wrong with it. A backtrace alone is no
+# complaint: sysrq-l is there to print one.
+COMPLAINTS = re.compile(
+    r"BUG[ :]|kernel BUG at|WARNING: |Oops: |Kernel panic|invalid opcode|panicked at"
+    r"|KASAN: |UBSAN: |ODEBUG: |refcount_t: |list_(add|del) corruption|DEBUG_LOCKS_WARN_ON"
+    r"|[Ss]uspicious RCU usage|possible (circular|recursive|irq|deadlock)"
+    r"|inconsistent lock state|bad unlock balance|held lock freed"
+    r"|INFO: trying to register non-static key|scheduling while atomic"
+    r"|sleeping function called|using smp_processor_id\(\)"
+    r"|detected stall|detected expedited stall|soft lockup|hard LOCKUP|workqueue lockup"
+    r"|blocked for more than|general protection fault|segfault at|Unable to handle"
+    r"|stack guard page|corrupted stack end|unregister_netdevice"
+    r"|unknown parameter '[^']*' ignored"
+    r"|kmemleak: [1-9][0-9]* new suspected|page allocation failure|UML Unwind"
+)
+
+
+class Ended(Exception):
+    """The guest ended, or said nothing for too long, before it said what it should."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that scripts/build-kernel has built."""
+
+    flavour: str
+    build: Path
+
+    @property
+    def uml(self) -> bool:
+        return self.flavour.startswith("uml")
+
+    @property
+    def image(self) -> Path:
+        return self.build / ("linux" if self.uml else "arch/x86/boot/bzImage")
+
+    @property
+    def modules(self) -> Path:
+        """The folder lib/modules/RELEASE that its modules are installed in."""
+        found = sorted((self.build / "install/lib/modules").glob("*/"))
+        if not found:
+            raise FileNotFoundError(f"no modules of {self.flavour}: run scripts/build-kernel")
+        return found[0]
+
+    def files(self) -> dict[str, Path]:
+        """Its modules, for an initrd."""
+        return {f"lib/modules/{self.modules.name}": self.modules}
+
+    def option(self, name: str) -> str:
+        """The value of CONFIG_name: "n" if it is not set."""
+        config = (self.build / ".config").read_text()
+        found = re.search(rf"^CONFIG_{name}=(.*)$", config, re.MULTILINE)
+        return found[1] if found else "n"
+
+
+@functools.cache
+def places() -> tuple[Path, Path, Path]:
+    """Where builds, the integrated tree and the cache are."""
+    script = (
+        ". scripts/lib.sh; . scripts/versions.sh; . scripts/kernel.sh;"
+        'dirname "$(kernel_build x86)"; kernel_tree; echo "$BLOG_CACHE"'
+    )
+    said = subprocess.run(["bash", "-c", script], cwd=TOP, check=True, capture_output=True)
+    builds, tree, cache = said.stdout.decode().splitlines()
+    return Path(builds), Path(tree), Path(cache)
+
+
+def kernel(flavour: str) -> Kernel:
+    """The kernel of that flavour; an error if it isn't built."""
+    found = Kernel(flavour, places()[0] / flavour)
+    if not found.image.exists():
+        raise FileNotFoundError(f"no kernel {flavour}: run scripts/build-kernel {flavour}")
+    return found
+
+
+# --- initrd -------------------------------------------------------------------
+
+
+def _entries(path: str, source: Path) -> Iterator[tuple[str, Path]]:
+    yield path, source
+    if source.is_dir():
+        for inner in sorted(source.iterdir()):
+            # Modules' links to their build tree lead nowhere in a guest.
+            if not (inner.is_symlink() and inner.is_dir()):
+                yield from _entries(f"{path}/{inner.name}", inner)
+
+
+def initrd(
+    out: Path, script: Path, files: Mapping[str, Path], programs: Mapping[str, Path]
+) -> Path:
+    """Packs busybox, the guest's init, the script as /run, and files (paths in the guest).
+
+    Written as a cpio archive in the kernel's "newc" form, not compressed.
+    """
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise FileNotFoundError("no busybox here: run scripts/setup")
+    modes: dict[str, tuple[int, bytes | Path]] = {
+        f"/{name}": (stat.S_IFDIR | 0o755, b"") for name in ("proc", "sys", "dev", "tmp", "out")
+    }
+    everything = [(path, source, 0o644) for path, source in files.items()]
+    everything += [(path, source, 0o755) for path, source in programs.items()]
+    everything += [("bin/busybox", Path(busybox), 0o755), ("init", INIT, 0o755)]
+    everything += [("run", script, 0o755)]
+    for target, source, mode in everything:
+        for path, inner in _entries(f"/{target}", source):
+            for parent in Path(path).parents:
+                modes.setdefault(str(parent), (stat.S_IFDIR | 0o755, b""))
+            if inner.is_dir():
+                modes[path] = stat.S_IFDIR | 0o755, b""
+            else:
+                modes[path] = stat.S_IFREG | mode, inner
+    modes["/bin/sh"] = stat.S_IFLNK | 0o777, b"busybox"
+    modes.pop("/", None)
+    with out.open("wb") as archive:
+        for number, (path, (mode, what)) in enumerate(sorted(modes.items()), 1):
+            _newc(
+                archive,
+                path[1:],
+                number,
+                mode,
+                what if isinstance(what, bytes) else what.read_bytes(),
+            )
+        _newc(archive, "TRAILER!!!", 0, 0, b"")
+    return out
+
+
+def _newc(archive: BinaryIO, path: str, number: int, mode: int, data: bytes) -> None:
+    name = path.encode() + b"\0"
+    numbers = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0)
+    head = b"070701" + b"".join(b"%08X" % value for value in numbers) + name
+    archive.write(head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4))
+
+
+# --- one guest ------------------------------------------------------------------
+
+
+def tally(what: str) -> None:
+    """Tells the runner of all suites of a boot, or of a repeat and why."""
+    if path := os.environ.get("BLOG_TALLY"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(what + "\n")
+
+
+@dataclass
+class Machine:
+    """What a guest runs on.
+
+    With turns, QEMU's CPUs take turns in one thread: for guests that set breakpoints
+    all the time, see stale(). With icount, QEMU's clocks count instructions, one a ns.
+    """
+
+    cpus: int = 4
+    mem: int = 1024  # MiB
+    args: str = ""  # more for the kernel's command line
+    cpu: str = "max"
+    turns: bool = False
+    icount: bool = False
+    more: list[str] = field(default_factory=list)  # of QEMU's options
+
+    def command(self, kernel: Kernel, initrd: Path, disks: list[Path], qmp: Path) -> list[str]:
+        args = f"panic=-1 quiet log_buf_len=2M {self.args}"
+        if kernel.uml:
+            # More than one CPU needs seccomp mode.
+            drives = [f"ubd{n}={disk}" for n, disk in enumerate(disks)]
+            return [str(kernel.image), f"mem={self.mem}M", "seccomp=on", f"ncpus={self.cpus}",
+                    f"initrd={initrd}", "rdinit=/init", *drives, "con=null", "con0=fd:0,fd:1",
+                    *args.split()]  # fmt: skip
+        if kernel.option("KASAN") == "y":
+            # With 5-level paging, KASAN may report the boot itself: identify_cpu() clears
+            # and reads again what the CPU can do, and an interrupt in between takes
+            # KASAN's shadow to be where it is with 4 levels.
+            args = f"no5lvl {args}"
+        # On a busy host, the loop in check_timer() may be over before QEMU has delivered
+        # the timer interrupts that it counts: an emulated timer needn't be checked.
+        args = f"console=ttyS0 no_timer_check {args}"
+        accel = ["-accel", f"tcg,thread={'single' if self.turns else 'multi'}"]
+        if self.icount:
+            accel = ["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+        drives = []
+        for n, disk in enumerate(disks):
+            drives += ["-drive", f"file={disk},format=raw,if=none,id=d{n},cache=unsafe",
+                       "-device", f"virtio-blk-pci,drive=d{n}"]  # fmt: skip
+        return ["qemu-system-x86_64", "-machine", "q35", *accel, "-cpu", self.cpu,
+                "-smp", str(1 if self.icount else self.cpus), "-m", str(self.mem),
+                "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
+                "-qmp", f"unix:{qmp},server=on,wait=off", *drives, *self.more,
+                "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", args]  # fmt: skip
+
+
+class Guest:
+    """A kernel that runs. Its files are in the folder `work`: console, results."""
+
+    def __init__(
+        self, work: Path, kernel: Kernel, initrd: Path, machine: Machine, disks: int = 1
+    ) -> None:
+        work.mkdir(parents=True, exist_ok=True)
+        self.work = work
+        self.console = work / "console"
+        self.disks = [work / f"disk{n}" for n in range(disks)]
+        for disk in self.disks:
+            disk.unlink(missing_ok=True)
+            with disk.open("wb") as file:
+                file.truncate(max(4 << 30, (machine.mem + 1024) << 20))
+        # A socket's path must be short.
+        self._scratch = Path(tempfile.mkdtemp(prefix="blog-"))
+        self._qmp: TextIO | None = None
+        self._seen = 0  # characters of the console that wait() has looked at
+        tally(f"boot {self.console}")
+        with self.console.open("wb") as out:
+            # A group of its own: UML has children that would outlive it.
+            self.process = subprocess.Popen(
+                machine.command(kernel, initrd, self.disks, self._scratch / "qmp"),
+                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                start_new_session=True, env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
+
+    def text(self) -> str:
+        return self.console.read_text(errors="replace").replace("\r", "")
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def wait(self, pattern: str, seconds: float) -> re.Match[str]:
+        """Waits for the console to match, after what matched before."""
+        end = time.monotonic() + seconds
+        while True:
+            alive = self.alive()
+            text = self.text()
+            if match := re.compile(pattern, re.MULTILINE).search(text, self._seen):
+                self._seen = match.end()
+                return match
+            if not alive:
+                raise Ended(f"the guest ended before it said {pattern!r}")
+            if time.monotonic() > end:
+                raise Ended(f"the guest did not say {pattern!r} in {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def wait_end(self, seconds: float) -> None:
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Ended(f"the guest did not end in {seconds:.0f} s") from None
+
+    def qmp(self, command: str, **arguments: object) -> object:
+        """Has QEMU execute a command; its answer."""
+        if self._qmp is None:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(300)
+            connection.connect(str(self._scratch / "qmp"))
+            self._qmp = cast("TextIO", connection.makefile("rw"))
+            self._qmp.readline()
+            self.qmp("qmp_capabilities")
+        json.dump({"execute": command, "arguments": arguments}, self._qmp)
+        self._qmp.write("\n")
+        self._qmp.flush()
+        # Events may come before the answer.
+        while line := self._qmp.readline():
+            answer = json.loads(line)
+            if "return" in answer:
+                return answer["return"]
+            if "error" in answer:
+                raise Ended(f"{command}: {answer['error'].get('desc')}")
+        raise Ended(f"{command}: QEMU is gone")
+
+    def nmi(self) -> None:
+        self.qmp("inject-nmi")
+
+    def dump(self, path: Path, form: str) -> None:
+        """Dumps the guest's memory; the guest stands still meanwhile."""
+        path.unlink(missing_ok=True)  # QEMU appends to what is there
+        self.qmp("dump-guest-memory", paging=False, protocol=f"file:{path}", format=form)
+
+    def end(self, keep_disks: bool = False) -> None:
+        """Kills it if it runs, and removes what nobody reads."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        for disk in self.disks if not keep_disks else ():
+            disk.unlink(missing_ok=True)
+
+
+def stale(text: str) -> str:
+    """Why a guest that died may be booted again; or nothing.
+
+    An emulated CPU may still execute the breakpoint of a code patch that another one
+    has completed: QEMU 7.2 throws the translation of the old code away too late. The
+    kernel then dies of an int3 which nobody has set. Such a run is no verdict on
+    anything; unless the breakpoint is in BLog or rnull.
+    """
+    if not re.search(r"^Oops: int3: ", text, re.MULTILINE):
+        return ""
+    found = re.search(r"^RIP: .*", text, re.MULTILINE)
+    place = found[0] if found else "RIP: unknown"
+    return "" if re.search("blog|rnull", place) else f"a stale breakpoint ({place})"
+
+
+# --- a script in a guest ----------------------------------------------------------
+
+
+@dataclass
+class Result:
+    """How a guest has ended."""
+
+    status: int
+    problem: str  # nothing, if all is well
+    guest: Guest
+    out: Path  # what it left in /out
+
+    def lines(self) -> list[str]:
+        """What the script has said: lines that start with "guest: "."""
+        return re.findall(r"^guest: (.*)$", self.guest.text(), re.MULTILINE)
+
+    def told(self) -> str:
+        """The problem, with the end of the console."""
+        tail = "\n".join(self.guest.text().splitlines()[-15:])
+        return f"{self.problem}\n{tail}\nconsole: {self.guest.console}"
+
+
+TIMEOUT, NO_WORD, NO_RESULTS, COMPLAINED = 124, 125, 122, 121
+
+
+def _judge(guest: Guest, out: Path, in_time: bool, seconds: float, warn: bool) -> tuple[int, str]:
+    text = guest.text()
+    said = re.findall(r"^blog-guest: exit (\d{1,3})$", text, re.MULTILINE)
+    if not said and not in_time:
+        return TIMEOUT, f"the guest was killed after {seconds:.0f} s"
+    if not said:
+        return NO_WORD, "the guest ended without an exit status"
+    out.mkdir()
+    subprocess.run(["tar", "-C", out, "-xf", guest.disks[0]], stderr=subprocess.DEVNULL)
+    try:
+        log = (out / "dmesg").read_text(errors="replace")
+    except OSError:
+        return NO_RESULTS, "the guest's disk has no results"
+    # The console shows errors only, as warnings would fall into the tests' lines;
+    # warnings are in the kernel's log.
+    complaints = {line for line in (text + log).splitlines() if COMPLAINTS.search(line)}
+    if status := int(said[-1]):
+        return status, f"the script in the guest failed with status {status}"
+    if complaints and not warn:
+        return COMPLAINED, "the kernel complained:\n" + "\n".join(sorted(complaints)[:5])
+    return 0, ""
+
+
+def run(
+    work: Path,
+    kernel: Kernel,
+    script: Path,
+    *,
+    files: Mapping[str, Path] | None = None,
+    programs: Mapping[str, Path] | None = None,
+    machine: Machine | None = None,
+    seconds: float = 120,
+    warn: bool = False,
+    during: Callable[[Guest], None] | None = None,
+    echo: Callable[[str], None] | None = None,
+) -> Result:
+    """Runs a script in a guest to its end, and says how it went.
+
+    With warn, the kernel may complain. `during` runs in a thread beside the guest;
+    `echo` gets each line that the script says. A guest that QEMU's stale breakpoint
+    kills is booted again, twice at most, which the tally is told.
+    """
+    machine = machine or Machine()
+    shutil.rmtree(work / "out", ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True)
+    packed = initrd(work / "initrd", script, files or {}, programs or {})
+    for attempt in (1, 2, 3):
+        guest = Guest(work, kernel, packed, machine)
+        try:
+            beside = threading.Thread(target=during or (lambda _: None), args=(guest,))
+            beside.start()
+            in_time = _to_end(guest, seconds, echo)
+        finally:
+            guest.end(keep_disks=True)
+        beside.join()
+        status, problem = _judge(guest, work / "out", in_time, seconds, warn)
+        for disk in guest.disks:
+            disk.unlink()
+        why = stale(guest.text()) if status == NO_WORD else ""
+        if not why or attempt == 3:
+            break
+        tally(f"repeat {guest.console}: {why}")
+        shutil.copy(guest.console, f"{guest.console}.stale-{attempt}")
+    return Result(status, problem, guest, work / "out")
+
+
+def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) -> bool:
+    """Waits for its end; False if that took too long."""
+    end, told = time.monotonic() + seconds, 0
+    while True:
+        alive = guest.alive()
+        lines = guest.text().splitlines()
+        if echo:
+            for line in lines[told : None if not alive else -1]:
+                if line.startswith("guest: "):
+                    echo(line[7:])
+            told = max(told, len(lines) - alive)
+        if not alive:
+            return True
+        if time.monotonic() > end:
+            return False
+        # What dies of a breakpoint in a clock, say, meets that again while it tells of
+        # it, and never ends.
+        if any(line.startswith("Oops: int3: ") for line in lines):
+            with contextlib.suppress(Ended):
+                guest.wait_end(5)
+            return True
+        with contextlib.suppress(Ended):
+            guest.wait_end(0.2 if time.monotonic() < end - seconds + 5 else 1)
+
+
+def _pairs(words: list[str]) -> dict[str, Path]:
+    split = (word.partition("=") for word in words)
+    return {path: Path(source) for source, _, path in split}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Runs a script in a guest: busybox's sh on a kernel with BLog.",
+        epilog="Exit status: the script's; 121 the kernel complained though the script was "
+        "content; 122 no results; 124 killed by the time limit; 125 the guest ended without a "
+        "word. Example: tests/vm.py --kernel uml --cpus 1 my-script.sh",
+    )
+    add = parser.add_argument
+    add("script", type=Path, help="becomes /run in the guest")
+    add("--kernel", default="x86", metavar="FLAVOUR|BUILD", help="flavour, or a build directory")
+    add("--out", type=Path, default=Path("."), help="folder: console, and out/ for its /out")
+    add("-f", dest="files", action="append", default=[], metavar="FILE=PATH")
+    add("-x", dest="programs", action="append", default=[], metavar="FILE=PATH")
+    add("--cpus", type=int, default=4)
+    add("--mem", type=int, default=1024, metavar="MIB")
+    add("--seconds", type=float, default=120, help="time limit")
+    add("--args", default="", help="more for the kernel's command line")
+    add("--icount", action="store_true", help="clocks count instructions; one CPU")
+    add("--turns", action="store_true", help="QEMU's CPUs take turns in one thread")
+    add("--warn", action="store_true", help="let complaints of the kernel pass")
+    args = parser.parse_args()
+    chosen = args.kernel
+    where = Kernel(Path(chosen).name, Path(chosen)) if "/" in chosen else kernel(chosen)
+    machine = Machine(args.cpus, args.mem, args.args, turns=args.turns, icount=args.icount)
+    result = run(
+        args.out, where, args.script, files=_pairs(args.files), programs=_pairs(args.programs),
+        machine=machine, seconds=args.seconds, warn=args.warn,
+        echo=lambda line: print(line, flush=True))  # fmt: skip
+    if result.problem:
+        print(f"guest: {result.told()}", file=sys.stderr)
+    return result.status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
