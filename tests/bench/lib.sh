@@ -55,7 +55,7 @@ rnull_module() {
 # no others. They are many, so a folder is used again.
 lttng_modules() {
 	local source=$3/source lttng
-	lttng=$("$BLOG_TOP/scripts/fetch-lttng" 2>/dev/null | tail -n 1)
+	lttng=$("$BLOG_TOP/scripts/fetch" lttng)
 	if [[ ! -d $source ]]; then
 		mkdir -p "$3"
 		rm -rf "$source.part"

@@ -16,7 +16,7 @@ const STATIC: [&str; 5] = ["kdumpfile", "addrxlat", "lzo2", "z", "zstd"];
 
 const HELP: &str = "\
 libkdumpfile was not found. blog-decode reads vmcores through it. Either
-  - let the project build it (in the project's directory):  scripts/fetch-libkdumpfile
+  - let the project build it (in the project's directory):  scripts/fetch libkdumpfile
   - or install it (Debian):                                 apt install libkdumpfile-dev
   - or name the directory that has its lib/:                LIBKDUMPFILE_PREFIX=DIR cargo build ...
   - or do without vmcores:                                  cargo build --no-default-features";
@@ -28,12 +28,12 @@ fn var(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// Where scripts/fetch-libkdumpfile puts it.
+/// Where scripts/fetch puts it.
 fn built() -> Option<PathBuf> {
     let cache = var("BLOG_CACHE")
         .or_else(|| Some(var("XDG_CACHE_HOME")?.join("blog")))
         .or_else(|| Some(var("HOME")?.join(".cache/blog")))?;
-    Some(cache.join("libkdumpfile/prefix"))
+    Some(cache.join("tools/libkdumpfile"))
 }
 
 /// Links what is in a directory; false: there is none.

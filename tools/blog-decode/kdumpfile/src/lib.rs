@@ -19,7 +19,7 @@ use std::{
     ptr::NonNull, //
 };
 
-// What `scripts/fetch-libkdumpfile --bindings` prints.
+// What `scripts/fetch --bindings` prints.
 #[allow(clippy::all, dead_code, missing_docs, non_camel_case_types)]
 mod sys;
 

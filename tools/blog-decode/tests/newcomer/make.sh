@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-fio=$("$BLOG_TOP/scripts/fetch-fio" 2>&1 | tail -n 1)
+fio=$("$BLOG_TOP/scripts/fetch" fio)/fio
 modules=$(find "$(kernel_modules x86)/lib/modules" -mindepth 1 -maxdepth 1 -type d | head -n 1)
 "$BLOG_TOP/scripts/guest/initrd" -o "$work/initrd" -r "$here/guest.sh" \
 	-f "$modules=lib/modules/${modules##*/}" -f "$BLOG_TOP/tests/e2e/guest/lib.sh=e2e/lib.sh" \
