@@ -13,9 +13,6 @@ SECONDS = 11
 
 def test_control(work: Path, tap: Tap) -> None:
     kernel = vm.kernel("x86")
-    guest = TOP / "tests/e2e/guest"
-    result = vm.run(
-        work, kernel, guest / "control.sh", files=kernel.files() | {"e2e/lib.sh": guest / "lib.sh"}
-    )
+    result = vm.run(work, kernel, TOP / "tests/e2e/guest/control.sh", files=kernel.files())
     tap(result.lines())
     assert not result.problem, result.told()

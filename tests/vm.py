@@ -121,7 +121,8 @@ def _entries(path: str, source: Path) -> Iterator[tuple[str, Path]]:
 def initrd(
     out: Path, script: Path, files: Mapping[str, Path], programs: Mapping[str, Path]
 ) -> Path:
-    """Packs busybox, the guest's init, the script as /run, and files (paths in the guest).
+    """Packs busybox, the guest's init and lib.sh, the script as /run, and files (by their
+    paths in the guest).
 
     Written as a cpio archive in the kernel's "newc" form, not compressed.
     """
@@ -134,7 +135,7 @@ def initrd(
     everything = [(path, source, 0o644) for path, source in files.items()]
     everything += [(path, source, 0o755) for path, source in programs.items()]
     everything += [("bin/busybox", Path(busybox), 0o755), ("init", INIT, 0o755)]
-    everything += [("run", script, 0o755)]
+    everything += [("run", script, 0o755), ("lib.sh", INIT.with_name("lib.sh"), 0o644)]
     for target, source, mode in everything:
         for path, inner in _entries(f"/{target}", source):
             for parent in Path(path).parents:

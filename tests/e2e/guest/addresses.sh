@@ -3,8 +3,8 @@
 #
 # Keeps what files say with each kptr_restrict.
 # shellcheck disable=SC1091
-# shellcheck source=tests/torture/guest/lib.sh
-. /torture/lib.sh
+# shellcheck source=tests/guest/lib.sh
+. /lib.sh
 
 RESTRICT=/proc/sys/kernel/kptr_restrict
 

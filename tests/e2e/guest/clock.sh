@@ -5,8 +5,8 @@
 # machine has slept, and where it is the TSC that it trusts, after it has lost that
 # trust. Keeps what other clocks say meanwhile.
 # shellcheck disable=SC1091,SC2154
-# shellcheck source=tests/torture/guest/lib.sh
-. /torture/lib.sh
+# shellcheck source=tests/guest/lib.sh
+. /lib.sh
 
 ALARM=/sys/class/rtc/rtc0/wakealarm
 

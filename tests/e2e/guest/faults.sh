@@ -7,18 +7,11 @@
 # work when it is done again; afterwards nothing may be left behind. Needs
 # CONFIG_FAULT_INJECTION; prints TAP for the runner. $deep=1: every allocation,
 # else those that CI has time for. Parameters come in /e2e/params.
-# shellcheck source=tests/e2e/guest/lib.sh
+# shellcheck source=tests/guest/lib.sh
 # shellcheck disable=SC1091,SC2154
-. /e2e/lib.sh
+. /lib.sh
 . /e2e/fault-lib.sh
 . /e2e/params
-
-failures=0
-ok() { say "ok - faults: $*"; }
-not_ok() {
-	say "not ok - faults: $*"
-	failures=$((failures + 1))
-}
 
 # A guest in slow motion: what can be done without a process is.
 

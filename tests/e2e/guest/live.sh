@@ -3,9 +3,9 @@
 #
 # blog-decode on the files of a running kernel: what it follows, records and
 # switches. Prints TAP for the runner.
-# shellcheck source=tests/e2e/guest/lib.sh
+# shellcheck source=tests/guest/lib.sh
 # shellcheck disable=SC1091
-. /e2e/lib.sh
+. /lib.sh
 
 # is NAME COMMAND...
 is() {

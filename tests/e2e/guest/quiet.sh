@@ -4,20 +4,14 @@
 # Twenty components that were logged to, and then are not. Prints TAP for the
 # runner.
 # shellcheck disable=SC1091
-# shellcheck source=tests/torture/guest/lib.sh
-. /torture/lib.sh
+# shellcheck source=tests/guest/lib.sh
+. /lib.sh
 
-failures=0
 # check NAME COMMAND...
 check() {
 	name=$1
 	shift
-	if "$@"; then
-		say "ok - $name"
-	else
-		say "not ok - $name"
-		failures=$((failures + 1))
-	fi
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
 }
 
 wakeups() { get wakeups $BLOG/stats; }
@@ -62,4 +56,4 @@ burst 1
 check "and when something is logged again, it runs again" [ "$(wakeups)" -gt "$before" ]
 sleep 10
 check "until nothing is" quiet 3
-exit $failures
+exit $((failures != 0))

@@ -7,17 +7,18 @@
 # tools/blog-decode says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=tests/suites/lib.sh
-. "$here/../../../../tests/suites/lib.sh"
+# shellcheck source=scripts/lib.sh
+. "$here/../../../../scripts/lib.sh"
+# shellcheck source=scripts/versions.sh
+. "$BLOG_TOP/scripts/versions.sh"
+# shellcheck source=scripts/kernel.sh
+. "$BLOG_TOP/scripts/kernel.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fio=$("$BLOG_TOP/scripts/fetch" fio)/fio
 modules=$(find "$(kernel_modules x86)/lib/modules" -mindepth 1 -maxdepth 1 -type d | head -n 1)
-"$BLOG_TOP/scripts/guest/initrd" -o "$work/initrd" -r "$here/guest.sh" \
-	-f "$modules=lib/modules/${modules##*/}" -f "$BLOG_TOP/tests/e2e/guest/lib.sh=e2e/lib.sh" \
-	-x "$fio=bin/fio"
-"$BLOG_TOP/scripts/guest/qemu" -k "$(kernel_image x86)" -i "$work/initrd" -l "$work/console" \
-	-d "$work/out" -m 512
+"$BLOG_TOP/tests/vm.py" --out "$work" --mem 512 -f "$modules=lib/modules/${modules##*/}" \
+	-x "$fio=bin/fio" "$here/guest.sh"
 cp "$work/out/snap" "$here/snap"
 cp "$work/out/blog/rnull_mod.blogfmt" "$here/tables/7.3.4-blog/blog/"

@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 #
 # What the scripts that run in a guest share: where things are, and the disk.
-# Sourced by them, with busybox's sh.
+# tests/vm.py puts it into every initrd as /lib.sh; sourced with busybox's sh.
 
 BLOG=/sys/kernel/debug/blog
 RNULL=$BLOG/rnull
@@ -32,6 +32,23 @@ same() {
 # set_file VALUE FILE: writes a control file, or ends the test
 set_file() {
 	echo "$1" 2>/tmp/error > "$2" || die "$1 > $2: $(cat /tmp/error)"
+}
+
+# get KEY FILE: prints the value of a line "KEY VALUE"
+get() {
+	while read -r key value; do
+		if [ "$key" = "$1" ]; then
+			echo "$value"
+			return
+		fi
+	done < "$2"
+}
+
+# torture_wait: waits for the end of a run of blog_torture
+torture_wait() {
+	while read -r state < /sys/kernel/debug/blog_torture/state; [ "$state" != "done" ]; do
+		sleep 1
+	done
 }
 
 # blog_on: loads BLog (where it isn't built in) and the driver
@@ -77,15 +94,6 @@ disk_off() {
 witnesses() {
 	cat "$CONFIG/blog_stats" > "/out/$1.counters" || die "no blog_stats"
 	[ ! -r "$STAT" ] || cat "$STAT" > "/out/$1.stat"
-}
-
-# blog_files NAME: what BLog says of itself
-blog_files() {
-	mkdir -p "/out/$1.files"
-	for file in components clock stats tasks control rnull/stats rnull/enable rnull/level \
-		rnull/mode rnull/size_kb rnull/ring_kb; do
-		[ ! -e "$BLOG/$file" ] || cat "$BLOG/$file" > "/out/$1.files/$(echo $file | tr / -)"
-	done
 }
 
 # reader KEEP: reads snapshots until /tmp/stop is there; of the last KEEP the
