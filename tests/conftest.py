@@ -9,6 +9,9 @@ before it starts:
     SECONDS = 30          how long it takes, so that long ones start first
     TIER = "fast"         it is in the fast tier, too; "deep": only in the deep one
 
+In a tier, another value may hold: KERNELS_FAST, TESTS_DEEP. Of a suite, a test that is
+marked @pytest.mark.tier("deep") runs in that tier only.
+
 Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
 
@@ -36,10 +39,11 @@ TIERS = ("fast", "full", "deep")
 # --- choice of suites -------------------------------------------------------------
 
 
-def constant(suite: Path, name: str, default: str) -> str:
+def constant(suite: Path, name: str, default: str, tier: str = "") -> str:
     """What a suite's file sets a constant to; read without importing the file."""
-    found = re.search(rf"^{name} = \"?([^\"\n]*)", suite.read_text(), re.MULTILINE)
-    return found[1] if found else default
+    pattern = rf"^({name}[A-Z_]*) = \"?([^\"\n]*)"
+    found: dict[str, str] = dict(re.findall(pattern, suite.read_text(), re.MULTILINE))
+    return found.get(f"{name}_{tier.upper()}", found.get(name, default))
 
 
 def in_tier(suite: Path, tier: str) -> bool:
@@ -77,14 +81,23 @@ def pytest_configure(config: pytest.Config) -> None:
     logs.mkdir(parents=True, exist_ok=True)
     os.environ["BLOG_TALLY"] = str(logs / "boots")
     (logs / "boots").write_text("")
-    kernels = sorted({k for path in chosen(config) for k in constant(path, "KERNELS", "").split()})
+    wanted = (constant(path, "KERNELS", "", config.option.tier) for path in chosen(config))
+    kernels = sorted(set(" ".join(wanted).split()))
     if kernels and subprocess.run([TOP / "scripts/build-kernel", *kernels]).returncode:
         pytest.exit("no kernels, no tests", returncode=1)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long suites first. A suite's tests run in one process, in their order."""
+    tier = TIERS.index(config.option.tier)
+    late = [
+        item
+        for item in items
+        if (mark := item.get_closest_marker("tier")) and TIERS.index(mark.args[0]) > tier
+    ]
+    config.hook.pytest_deselected(items=late)
+    items[:] = [item for item in items if item not in late]
     items.sort(key=lambda item: -int(constant(item.path, "SECONDS", "1")))
 
 
@@ -206,8 +219,9 @@ class Summary:
             return
         for path in chosen(self.config):
             suite = path.stem.removeprefix("test_")
-            plan, ran = constant(path, "TESTS", ""), sum(self.counts[suite].values())
-            if plan and ran != int(plan) and self.config.option.tier != "deep":
+            plan = constant(path, "TESTS", "", self.config.option.tier)
+            ran = sum(self.counts[suite].values())
+            if plan and ran != int(plan):
                 yield f"{suite} plans {plan} tests, but has {ran}: see TESTS in {path.name}"
 
     def repeats(self) -> Iterator[str]:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs BLog's KUnit suites in a guest, and reads what they say with the kernel's parser."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vm
+
+HERE = Path(__file__).resolve().parent
+
+
+def cases() -> list[str]:
+    """The cases that the sources have, as SUITE.CASE."""
+    found = []
+    for path in sorted((HERE / "kunit").glob("*.rs")):
+        text = path.read_text()
+        if suite := re.search(r"#\[kunit_tests\((\w+)\)\]", text):
+            found += [f"{suite[1]}.{name}" for name in re.findall(r"#\[test\]\s+fn (\w+)", text)]
+    return found
+
+
+def parse(log: str) -> dict[str, Any]:
+    """What the kernel's own parser makes of its log: its Test of each suite, by name."""
+    tools = str(vm.places()[1] / "tools/testing/kunit")
+    if tools not in sys.path:
+        sys.path.append(tools)
+    parser: Any = importlib.import_module("kunit_parser")
+    printer: Any = importlib.import_module("kunit_printer").null_printer
+    log = re.sub(r"^\[[^]]*\] ", "", log, flags=re.MULTILINE)
+    # What is built in and each module have a report of their own.
+    reports = re.split(r"^(?=KTAP version)", log, flags=re.MULTILINE)[1:]
+    parsed = [parser.parse_run_tests(report.splitlines(), printer) for report in reports]
+    return {suite.name: suite for report in parsed for suite in report.subtests}
+
+
+@dataclass
+class Ran:
+    """How the suites went in one guest."""
+
+    kernel: vm.Kernel
+    result: vm.Result
+    log: str
+    suites: dict[str, Any]
+
+    def case(self, name: str) -> str:
+        """What is wrong with a case; nothing, if all is well."""
+        suite, _, case = name.partition(".")
+        if suite not in self.suites:
+            return f"the suite did not run\n{self.result.told()}"
+        for test in self.suites[suite].subtests:
+            if test.name == case:
+                good = test.status.name == "SUCCESS"
+                return "" if good else "\n".join([test.status.name, *test.log])
+        return "the case did not run"
+
+    def rest(self) -> Iterator[str]:
+        """What is wrong otherwise."""
+        if self.result.problem:
+            yield self.result.told()
+        known = set(cases())
+        for name, suite in self.suites.items():
+            planned, ran = suite.expected_count, len(suite.subtests)
+            if suite.status.name != "SUCCESS" or suite.counts.errors or planned != ran:
+                yield f"{name}: {suite.status.name}, {ran} of {planned} cases, {suite.counts}"
+            # The kernel has suites, too: they have no other word than this.
+            if name.startswith("blog"):
+                more = {f"{name}.{test.name}" for test in suite.subtests} - known
+                yield from (f"{case} is not in the sources" for case in sorted(more))
+        # Where the suites are built in, one logs as early as it can.
+        early = "blog_kunit: logged in an early parameter"
+        if self.kernel.option("BLOG_KUNIT_TEST") == "y" and early not in self.log:
+            yield "no call in an early parameter"
+
+    def check(self, subtests: pytest.Subtests) -> None:
+        """Makes a subtest of each case, and one of the rest."""
+        for name in cases():
+            with subtests.test(msg=name):
+                assert not (wrong := self.case(name)), wrong
+        with subtests.test(msg="the rest"):
+            assert not (more := list(self.rest())), "\n".join(more)
+
+
+def run(work: Path, flavour: str, *, glob: str = "", args: str = "", seconds: float = 180) -> Ran:
+    """Boots a kernel that runs all suites, or those cases that a glob of KUnit's names."""
+    kernel = vm.kernel(flavour)
+    args = f"kunit.enable=1 kunit.autorun=1 blog_kunit_early log_buf_len=4M {args}"
+    if glob:
+        args += f" kunit.filter_glob={glob}"
+    result = vm.run(
+        work, kernel, HERE / "guest/kunit.sh", files=kernel.files(),
+        machine=vm.Machine(args=args), seconds=seconds)  # fmt: skip
+    # Without the log, told() says why.
+    log = result.out / "dmesg"
+    text = log.read_text(errors="replace") if log.exists() else result.guest.text()
+    return Ran(kernel, result, text, parse(text))
