@@ -239,7 +239,9 @@ class Guest:
         # A socket's path must be short.
         self._scratch = Path(tempfile.mkdtemp(prefix="blog-"))
         self._qmp: TextIO | None = None
-        self._seen = 0  # characters of the console that wait() has looked at
+        self._text, self._read = "", 0  # what was read of the console, and how many bytes
+        self._lock = threading.Lock()
+        self._seen = 0  # characters of it that wait() has looked at
         tally(f"boot {self.console}")
         with self.console.open("wb") as out:
             # A group of its own: UML has children that would outlive it.
@@ -249,7 +251,13 @@ class Guest:
                 start_new_session=True, env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
 
     def text(self) -> str:
-        return self.console.read_text(errors="replace").replace("\r", "")
+        """All that it has said so far."""
+        with self._lock, self.console.open("rb") as file:
+            file.seek(self._read)
+            new = file.read()
+            self._read += len(new)
+            self._text += new.decode(errors="replace").replace("\r", "")
+            return self._text
 
     def alive(self) -> bool:
         return self.process.poll() is None
@@ -422,27 +430,27 @@ def run(
 
 def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) -> bool:
     """Waits for its end; False if that took too long."""
-    end, told = time.monotonic() + seconds, 0
+    end, done = time.monotonic() + seconds, 0
     while True:
         alive = guest.alive()
-        lines = guest.text().splitlines()
+        # Whole lines only, while more may come.
+        new = guest.text()[done:]
+        new = new[: new.rfind("\n") + 1] if alive else new
+        done += len(new)
         if echo:
-            for line in lines[told : None if not alive else -1]:
-                if line.startswith("guest: "):
-                    echo(line[7:])
-            told = max(told, len(lines) - alive)
+            for line in re.findall(r"^guest: (.*)$", new, re.MULTILINE):
+                echo(line)
         if not alive:
             return True
         if time.monotonic() > end:
             return False
         # What dies of a breakpoint in a clock, say, meets that again while it tells of
         # it, and never ends.
-        if any(line.startswith("Oops: int3: ") for line in lines):
-            with contextlib.suppress(Ended):
-                guest.wait_end(5)
-            return True
+        dies = re.search(r"^Oops: int3: ", new, re.MULTILINE)
         with contextlib.suppress(Ended):
-            guest.wait_end(0.2 if time.monotonic() < end - seconds + 5 else 1)
+            guest.wait_end(5 if dies else 0.2)
+        if dies:
+            return True
 
 
 def _pairs(words: list[str]) -> dict[str, Path]:
