@@ -74,11 +74,6 @@ torture: ## Long torture runs: 64 CPUs, NMIs, hotplug, 100 million records
 	@scripts/setup
 	@scripts/torture
 
-debug: ## The debug kernel's tests in full: every allocation fails once, more load
-	@scripts/setup
-	@scripts/build-kernel x86-debug
-	@tests/suites/debug deep
-
 crash: ## All kinds of crashes, guests and dumps: about 40 of them
 	@scripts/setup
 	@scripts/build-kernel x86 x86-y
@@ -88,10 +83,6 @@ crash-big: ## Dumps of 64 CPUs with 10,000 tasks: time and memory of extraction
 	@scripts/setup
 	@scripts/build-kernel x86
 	@tests/suites/crash big
-
-preempt-models: ## All preemption models that CI leaves out, PREEMPT_RT first
-	@scripts/setup
-	@scripts/preempt-models
 
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
@@ -125,5 +116,5 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove fuzz torture debug preempt-models bench bench-decode docs clean distclean help
+.PHONY: prove fuzz torture bench bench-decode docs clean distclean help
 .PHONY: crash crash-big series series-check

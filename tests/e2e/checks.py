@@ -7,23 +7,26 @@ for each violation. No violation: it holds. None of them prints or reads files.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from records import COMPLETE, QUEUE, unpack
+from e2e.records import COMPLETE, QUEUE, Log, unpack
+
+Counts = dict[str, int]
 
 
-def _show(key):
+def _show(key: int) -> str:
     op, sector, size, tag = unpack(key)
     return f"{op} sector {sector} bytes {size} tag {tag}"
 
 
-def everything_decodes(log):
+def everything_decodes(log: Log) -> Iterator[str]:
     """No record is unknown and no part of the file is damaged."""
     if log.undecoded:
         yield f"{log.undecoded} records not decoded"
     yield from log.damage
 
 
-def rings_account(log, still=True):
+def rings_account(log: Log, still: bool = True) -> Iterator[str]:
     """For each ring: decoded + overwritten = written.
 
     While writers run (still=False), a ring's count is read before its pages, so
@@ -38,7 +41,7 @@ def rings_account(log, still=True):
             )
 
 
-def losses_are_shown(log):
+def losses_are_shown(log: Log) -> Iterator[str]:
     """What is missing of a ring is shown where it is missing, and nothing else is."""
     for ring in log.rings.values():
         if ring.backwards:
@@ -54,7 +57,7 @@ def losses_are_shown(log):
                 yield f"{ring.name}: {shown} shown as lost by {cause}, {counted} counted"
 
 
-def nothing_silent(log, attempted):
+def nothing_silent(log: Log, attempted: int) -> Iterator[str]:
     """What the driver counted = records written + losses counted, over all rings."""
     written = sum(ring.written for ring in log.rings.values()) + log.gone
     lost = sum(sum(ring.lost.values()) for ring in log.rings.values())
@@ -63,13 +66,14 @@ def nothing_silent(log, attempted):
         yield f"{written} written + {lost} lost is not {attempted} by the driver's count"
 
 
-def softirq_rings_account(log, by_cpu):
+def softirq_rings_account(log: Log, by_cpu: dict[int, int]) -> Iterator[str]:
     """Each CPU's completions are in its softirq ring, by the driver's own count.
 
     Or in a shared ring, if that one got no page. What such a ring has lost can't
     be told by CPU: no CPU may miss more than that, nor may all together.
     """
-    rings = {r.cpu: r for r in log.rings.values() if r.ctx == "softirq"}
+    softirqs = (r for r in log.rings.values() if r.ctx == "softirq")
+    rings = {r.cpu: r for r in softirqs if r.cpu is not None}
     shared = [r for r in log.rings.values() if r.ctx == "shared"]
     unknown = sum(r.overwritten + sum(r.lost.values()) for r in shared)
     for cpu in sorted(set(rings) | set(by_cpu)):
@@ -84,7 +88,7 @@ def softirq_rings_account(log, by_cpu):
             yield f"{ring.name}: has more than completions"
 
 
-def softirqs_are_tasks(log, by_cpu):
+def softirqs_are_tasks(log: Log, by_cpu: dict[int, int]) -> Iterator[str]:
     """PREEMPT_RT: completions are in the rings of tasks, and no ring is a softirq's."""
     for ring in log.rings.values():
         if ring.ctx == "softirq":
@@ -95,7 +99,7 @@ def softirqs_are_tasks(log, by_cpu):
         yield "no completions"
 
 
-def nothing_lost(log):
+def nothing_lost(log: Log) -> Iterator[str]:
     """There was room for all: no loss of any cause."""
     for ring in log.rings.values():
         lost = {cause: n for cause, n in ring.lost.items() if n}
@@ -105,21 +109,23 @@ def nothing_lost(log):
         yield f"{log.gone} gone with their rings, lost without a ring: {log.lost}"
 
 
-def something_lost(log):
+def something_lost(log: Log) -> Iterator[str]:
     """The test meant to lose records, and did."""
-    if not log.gone and not any(log.lost.values()):
-        if not any(r.overwritten or any(r.lost.values()) for r in log.rings.values()):
-            yield "no loss at all"
+    lost = [log.gone, *log.lost.values()]
+    for ring in log.rings.values():
+        lost += [ring.overwritten, *ring.lost.values()]
+    if not any(lost):
+        yield "no loss at all"
 
 
-def kinds_counted(log, counters):
+def kinds_counted(log: Log, counters: Counts) -> Iterator[str]:
     """Records of each kind, as many as the driver counted. For runs without loss."""
     for kind, name in ((QUEUE, "queue"), (COMPLETE, "complete")):
         if log.of_kind(kind) != counters[name]:
             yield f"{log.of_kind(kind)} {name} records, {counters[name]} counted"
 
 
-def disk_agrees(counters, stat):
+def disk_agrees(counters: Counts, stat: Counts) -> Iterator[str]:
     """The block layer finished as many I/Os as the driver queued and completed."""
     ios = stat["reads"] + stat["writes"]
     for name in ("queue", "complete"):
@@ -127,9 +133,9 @@ def disk_agrees(counters, stat):
             yield f"the disk's stat says {ios} I/Os, the driver counted {counters[name]} ({name})"
 
 
-def sectors_agree(log, stat):
+def sectors_agree(log: Log, stat: Counts) -> Iterator[str]:
     """Sectors read and written, in the log and in the disk's stat. Without loss."""
-    sums = Counter()
+    sums: Counter[str] = Counter()
     for ring in log.rings.values():
         for kind, key in zip(ring.kind, ring.key):
             if kind == COMPLETE:
@@ -140,18 +146,18 @@ def sectors_agree(log, stat):
             yield f"{sums[op]} sectors in {op} records, {stat[name]} in the disk's stat"
 
 
-def _seen(log, kind):
+def _seen(log: Log, kind: int) -> Counter[int]:
     """Requests of a kind, without tags, as a Counter of packed requests."""
-    seen = Counter()
+    seen: Counter[int] = Counter()
     for ring in log.rings.values():
         seen.update(key >> 10 for k, key in zip(ring.kind, ring.key) if k == kind)
     return seen
 
 
-def _strangers(log, want, comm):
+def _strangers(log: Log, want: Counter[int], comm: str) -> Counter[int]:
     """Requests that the load didn't issue and that another task submitted: the
     partition scan, say. (Another task may also submit the load's: kblockd.)"""
-    seen = Counter()
+    seen: Counter[int] = Counter()
     for ring in log.rings.values():
         if ring.ctx == "task" and ring.comm != comm:
             requests = (key >> 10 for k, key in zip(ring.kind, ring.key) if k == QUEUE)
@@ -159,7 +165,9 @@ def _strangers(log, want, comm):
     return seen
 
 
-def load_is_logged(log, expected, comm="fio", whole=True):
+def load_is_logged(
+    log: Log, expected: Iterable[int], comm: str = "fio", whole: bool = True
+) -> Iterator[str]:
     """Sector, size and operation equal what the load issued, each I/O once.
 
     `expected`: packed requests without tags. With losses (whole=False) what is
@@ -180,7 +188,7 @@ def load_is_logged(log, expected, comm="fio", whole=True):
                 yield f"{sum(rest.values())} {name} records {what}, first {_show(first << 10)}"
 
 
-def time_never_back(log):
+def time_never_back(log: Log) -> Iterator[str]:
     """Within a ring time never goes back."""
     for ring in log.rings.values():
         last = None
@@ -191,7 +199,7 @@ def time_never_back(log):
             last = now
 
 
-def completions_follow(log, whole=True):
+def completions_follow(log: Log, whole: bool = True) -> Iterator[str]:
     """Across rings: of each tag, submissions and completions take turns in time,
     each completion with the request of its submission.
 
@@ -201,7 +209,7 @@ def completions_follow(log, whole=True):
     if not whole:
         yield from _pairs_follow(log)
         return
-    events = {}
+    events: dict[int, list[tuple[int, int, int]]] = {}
     for ring in log.rings.values():
         for ns, kind, key in zip(ring.ns, ring.kind, ring.key):
             if kind in (QUEUE, COMPLETE):
@@ -213,7 +221,7 @@ def completions_follow(log, whole=True):
         yield from _turns(tag, events[tag])
 
 
-def _turns(tag, events):
+def _turns(tag: int, events: list[tuple[int, int, int]]) -> Iterator[str]:
     """Checks that events of one tag are submission, completion, submission, ..."""
     events.sort()
     open_key = None
@@ -241,9 +249,10 @@ def _turns(tag, events):
         yield f"tag {tag}: never completed: {_show(open_key)}"
 
 
-def _pairs_follow(log):
+def _pairs_follow(log: Log) -> Iterator[str]:
     """Completion not before submission, for requests that are logged once each."""
-    queued, done = {}, {}
+    queued: dict[int, list[int]] = {}
+    done: dict[int, list[int]] = {}
     for ring in log.rings.values():
         for ns, kind, key in zip(ring.ns, ring.kind, ring.key):
             if kind == QUEUE:
@@ -255,7 +264,7 @@ def _pairs_follow(log):
             yield f"completed {queued[key][0] - times[0]} ns before it was queued: {_show(key)}"
 
 
-def is_part_of(early, late):
+def is_part_of(early: Log, late: Log) -> Iterator[str]:
     """A snapshot during the load holds, ring by ring, the beginning of what the last
     one holds. For runs without loss."""
     for where, ring in early.rings.items():
@@ -267,7 +276,7 @@ def is_part_of(early, late):
             yield f"{ring.name}: other records than in the later snapshot"
 
 
-def on_cpus(log, least):
+def on_cpus(log: Log, least: int) -> Iterator[str]:
     """Completions ran in softirq, on several CPUs."""
     rings = [r for r in log.rings.values() if r.ctx == "softirq" and r.kind.count(COMPLETE)]
     if len(rings) < least:
@@ -275,11 +284,3 @@ def on_cpus(log, least):
     tasks = [r for r in log.rings.values() if r.ctx == "task" and r.kind.count(COMPLETE)]
     for ring in tasks:
         yield f"{ring.name}: completions in a task"
-
-
-def run_all(checks):
-    """Runs (name, iterator of violations) pairs; yields (name, list of the first few)."""
-    for name, violations in checks:
-        violations = iter(violations)
-        first = [v for _, v in zip(range(5), violations)]
-        yield name, first

@@ -8,6 +8,7 @@ job file that the guest runs, and by the checker to know what should be in the
 log. It reads and writes nothing.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 SECTOR = 512
@@ -25,7 +26,7 @@ class Job:
     depth: int = 1
 
     @property
-    def op(self):
+    def op(self) -> str:
         """The operation as the driver logs it."""
         return "Write" if self.rw.endswith("write") else "Read"
 
@@ -43,12 +44,12 @@ JOBS = (
 )
 
 
-def ios_per_job(total):
+def ios_per_job(total: int) -> int:
     """I/Os that each job does so that all do `total` at least."""
     return -(-total // len(JOBS))
 
 
-def disk_mib(total):
+def disk_mib(total: int) -> int:
     """Size that the disk must have."""
     biggest = max(job.block for job in JOBS) * ios_per_job(total)
     if biggest > REGION:
@@ -56,7 +57,7 @@ def disk_mib(total):
     return len(JOBS) * REGION >> 20
 
 
-def job_file(total, disk="/dev/rnullb0"):
+def job_file(total: int, disk: str = "/dev/rnullb0") -> str:
     """fio's job file for this load."""
     count = ios_per_job(total)
     lines = [
@@ -81,7 +82,7 @@ def job_file(total, disk="/dev/rnullb0"):
     return "\n".join(lines) + "\n"
 
 
-def expected(total):
+def expected(total: int) -> Iterator[tuple[str, int, int]]:
     """Yields (operation, sector, bytes) of each I/O of the load, each once."""
     count = ios_per_job(total)
     for number, job in enumerate(JOBS):

@@ -6,23 +6,28 @@ integers: time, kind, and the request packed into one. Knows the JSON's keys and
 rnull's messages; knows nothing of what should hold (see checks.py).
 """
 
+from __future__ import annotations
+
 import json
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 QUEUE, COMPLETE, OTHER = 0, 1, 2
 # Losses of records that had been in their ring.
 NOT_IN_SNAPSHOT = ("overwritten", "missing", "damaged")
+Item = dict[str, Any]  # a line of JSON
 OPS = ("Read", "Write", "Flush", "Discard", "WriteZeroes", "Other")
 
 
-def pack(op, sector, size, tag):
+def pack(op: str, sector: int, size: int, tag: int) -> int:
     """A request as one integer of less than 64 bits."""
     return ((sector << 12 | size >> 9) << 3 | OPS.index(op)) << 10 | tag
 
 
-def unpack(key):
+def unpack(key: int) -> tuple[str, int, int, int]:
     """(op, sector, size, tag) of a packed request."""
     tag, key = key & 0x3FF, key >> 10
     op, key = OPS[key & 7], key >> 3
@@ -40,26 +45,26 @@ class Ring:
     pid: int | None = None
     comm: str = ""
     written: int = 0
-    lost: dict = field(default_factory=dict)  # never got into the ring, by cause
+    lost: dict[str, int] = field(default_factory=dict)  # never got into the ring, by cause
     overwritten: int = 0  # was in the ring and isn't any more, as shown among the records
     counted: int = 0  # the same, as the decoder counts at the end
-    shown_lost: dict = field(default_factory=dict)  # `lost`, as shown among the records
+    shown_lost: dict[str, int] = field(default_factory=dict)  # `lost`, as shown among the records
     next: int = 0  # ordinal after that of the last record
     skipped: int = 0  # ordinals that no record has
     backwards: int = 0  # records whose ordinal isn't above that of the one before
-    ns: array = field(default_factory=lambda: array("q"))
-    kind: array = field(default_factory=lambda: array("B"))
-    key: array = field(default_factory=lambda: array("Q"))
-    other: list = field(default_factory=list)  # messages of the records of kind OTHER
-    softirqs: Counter = field(default_factory=Counter)  # in a shared ring: records by CPU
+    ns: array[int] = field(default_factory=lambda: array("q"))
+    kind: array[int] = field(default_factory=lambda: array("B"))
+    key: array[int] = field(default_factory=lambda: array("Q"))
+    other: list[str] = field(default_factory=list)  # messages of the records of kind OTHER
+    softirqs: Counter[int] = field(default_factory=Counter)  # in a shared ring: records by CPU
 
     @property
-    def name(self):
+    def name(self) -> str:
         """For messages."""
         where = f"{self.comm}[{self.pid}]" if self.ctx == "task" else f"cpu {self.cpu}"
         return f"ring {self.component}/{self.ring} ({self.ctx} {where})"
 
-    def add(self, ns, ordinal, kind, key):
+    def add(self, ns: int, ordinal: int, kind: int, key: int) -> None:
         """Takes one record."""
         self.skipped += max(ordinal - self.next, 0)
         self.backwards += ordinal < self.next
@@ -73,35 +78,35 @@ class Ring:
 class Log:
     """A decoded snapshot."""
 
-    rings: dict = field(default_factory=dict)
+    rings: dict[tuple[str, int], Ring] = field(default_factory=dict)
     gone: int = 0  # records of rings that were given to another task
-    lost: dict = field(default_factory=dict)  # losses that belong to no ring
+    lost: dict[str, int] = field(default_factory=dict)  # losses that belong to no ring
     undecoded: int = 0  # records that the decoder couldn't make sense of
-    damage: list = field(default_factory=list)  # what is wrong with the file
+    damage: list[str] = field(default_factory=list)  # what is wrong with the file
 
-    def ring(self, component, number):
+    def ring(self, component: str, number: int) -> Ring:
         """The ring with this number, made when first seen."""
         return self.rings.setdefault((component, number), Ring(component, number))
 
-    def of_kind(self, kind):
+    def of_kind(self, kind: int) -> int:
         """How many records of a kind there are."""
         return sum(ring.kind.count(kind) for ring in self.rings.values())
 
 
-def _request(args):
+def _request(item: Item) -> int:
     """The request that a record of the request path is about, packed."""
-    args = {arg["name"]: arg["value"] for arg in args}
+    args = {arg["name"]: arg["value"] for arg in item["args"]}
     op = args["op"] if args["op"] in OPS else "Other"
     return pack(op, args["sector"], args["bytes"], args["tag"])
 
 
-def _record(ring, item):
+def _record(ring: Ring, item: Item) -> None:
     """Takes a record into its ring."""
     form = item["format"] or ""
     if form.startswith("queue "):
-        ring.add(item["mono_ns"], item["ordinal"], QUEUE, _request(item["args"]))
+        ring.add(item["mono_ns"], item["ordinal"], QUEUE, _request(item))
     elif form.startswith("complete "):
-        ring.add(item["mono_ns"], item["ordinal"], COMPLETE, _request(item["args"]))
+        ring.add(item["mono_ns"], item["ordinal"], COMPLETE, _request(item))
     else:
         ring.add(item["mono_ns"], item["ordinal"], OTHER, 0)
         ring.other.append(item["message"])
@@ -109,7 +114,7 @@ def _record(ring, item):
         ring.softirqs[item["cpu"]] += 1
 
 
-def _take(log, item):
+def _take(log: Log, item: Item) -> None:
     """Takes one JSON object into the log."""
     what = item["type"]
     if what == "summary":
@@ -140,7 +145,7 @@ def _take(log, item):
             log.damage.append(f"{ring.name}: {item['damaged']} records")
 
 
-def read(lines, component="rnull"):
+def read(lines: Iterable[str], component: str = "rnull") -> Log:
     """Reads JSON lines; keeps what is of the component or of none."""
     log = Log()
     for line in lines:

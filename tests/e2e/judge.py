@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs a load and checks what came out of its guest."""
+
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import vm
+from e2e import checks, load, pattern, records
+
+KINDS = ("queue", "complete", "config", "refused", "life")
+Checks = Iterator[tuple[str, Iterable[str]]]
+
+
+class Decoder:
+    """Decodes snapshots, with the side tables of a kernel."""
+
+    def __init__(self, program: Path, kernel: vm.Kernel) -> None:
+        tables = str(kernel.modules / "blog")
+        self.command = [str(program), "--json", "--stats", "--sidetable", tables]
+
+    def __call__(self, snapshot: Path) -> records.Log:
+        with subprocess.Popen(
+            [*self.command, str(snapshot)], stdout=subprocess.PIPE, text=True, errors="replace"
+        ) as process:
+            assert process.stdout
+            log = records.read(process.stdout)
+        if process.returncode != 0:
+            log.damage.append(f"blog-decode {snapshot.name}: exit status {process.returncode}")
+        return log
+
+
+def prove(
+    work: Path,
+    kernel: vm.Kernel,
+    what: load.Load,
+    decoder: Path,
+    subtests: pytest.Subtests,
+    *,
+    machine: vm.Machine | None = None,
+    seconds: float = 300,
+) -> None:
+    """One subtest for each property of the log."""
+    result = load.run(work, kernel, what, machine=machine, seconds=seconds)
+    assert not result.problem, result.told()
+    decode = Decoder(decoder, kernel)
+    if what.script == "reload":
+        todo = reload_checks(result.out, what, decode)
+    else:
+        todo = load_checks(result.out, what, decode, kernel.flavour.endswith("-rt"))
+    for name, violations in todo:
+        with subtests.test(msg=name):
+            found = list(islice(violations, 5))
+            assert not found, "\n".join(found)
+
+
+def read_counters(path: Path) -> dict[str, int]:
+    """What the driver counted: `name value` lines."""
+    return counters_of(path.read_text())
+
+
+def counters_of(text: str) -> dict[str, int]:
+    found = re.findall(r"\b([a-z_]+\d*) (\d+)$", text, re.MULTILINE)
+    return {name: int(value) for name, value in found}
+
+
+def read_stat(path: Path) -> dict[str, int]:
+    """Fields of /sys/block/DISK/stat, see Documentation/block/stat.rst."""
+    words = [int(word) for word in path.read_text().split()]
+    return {
+        "reads": words[0],
+        "read_sectors": words[2],
+        "writes": words[4],
+        "write_sectors": words[6],
+    }
+
+
+def since_start(counters: dict[str, int], start: dict[str, int]) -> dict[str, int]:
+    """What was counted since the log was cleared."""
+    return {name: value - start.get(name, 0) for name, value in counters.items()}
+
+
+def final_counters(dmesg: str) -> list[dict[str, int]]:
+    """What the driver printed when it was unloaded: one set for each time."""
+    blocks = re.split(r"rnull\w*: blog_stats\n", dmesg)[1:]
+    sets = []
+    for block in blocks:
+        lines = []
+        for line in block.splitlines():
+            if not re.search(r"\b(" + "|".join(KINDS) + r"|complete_cpu\d+) \d+$", line):
+                break
+            lines.append(line)
+        sets.append(counters_of("\n".join(lines)))
+    return sets
+
+
+def attempted(counters: dict[str, int]) -> int:
+    """All log calls that the driver counted."""
+    return sum(counters[kind] for kind in KINDS)
+
+
+def by_cpu(counters: dict[str, int]) -> dict[int, int]:
+    """Completions by CPU."""
+    prefix = "complete_cpu"
+    return {int(k[len(prefix) :]): v for k, v in counters.items() if k.startswith(prefix)}
+
+
+def expected(total: int) -> list[int]:
+    """The load's requests, packed, without tags."""
+    return [records.pack(*request, 0) >> 10 for request in pattern.expected(total)]
+
+
+def load_checks(out: Path, what: load.Load, decode: Decoder, real_time: bool) -> Checks:
+    """Checks of load.sh; real_time: PREEMPT_RT."""
+    log = decode(out / "end.snap")
+    start = read_counters(out / "start.counters")
+    counters = since_start(read_counters(out / "end.counters"), start)
+    stat = read_stat(out / "end.stat")
+    ios = pattern.ios_per_job(what.ios) * len(pattern.JOBS)
+    done = counters["queue"]
+    yield "the load was done", [] if done >= ios else [f"{done} I/Os of {ios}"]
+    yield "every record decodes", checks.everything_decodes(log)
+    yield "each ring: decoded + overwritten = written", checks.rings_account(log)
+    yield "losses are shown where they happened", checks.losses_are_shown(log)
+    yield (
+        "all rings: written + lost = counted by the driver",
+        checks.nothing_silent(log, attempted(counters)),
+    )
+    if real_time:
+        yield (
+            "softirqs log as the tasks that they are",
+            checks.softirqs_are_tasks(log, by_cpu(counters)),
+        )
+    else:
+        yield (
+            "each CPU's softirq ring: as counted on that CPU",
+            checks.softirq_rings_account(log, by_cpu(counters)),
+        )
+        yield "completions in softirq on several CPUs", checks.on_cpus(log, 2)
+    yield "I/O count agrees with the disk's stat", checks.disk_agrees(counters, stat)
+    yield (
+        "sector, size and operation equal the load",
+        checks.load_is_logged(log, expected(what.ios), whole=what.whole),
+    )
+    yield "time never goes back in a ring", checks.time_never_back(log)
+    yield "no completion before its submission", checks.completions_follow(log, what.whole)
+    if what.whole:
+        yield "nothing was lost", checks.nothing_lost(log)
+        yield "records of each kind as counted", checks.kinds_counted(log, counters)
+        yield "sectors agree with the disk's stat", checks.sectors_agree(log, stat)
+    else:
+        yield "records were lost, as meant", checks.something_lost(log)
+    mids = sorted(out.glob("mid.*"))
+    yield "snapshots were read meanwhile", [] if mids else ["none"]
+    for number, path in enumerate(mids, 1):
+        early = decode(path)
+        name = f"snapshot {number} under load: "
+        yield name + "every record decodes", checks.everything_decodes(early)
+        yield name + "rings account", checks.rings_account(early, still=False)
+        yield name + "losses are shown where they happened", checks.losses_are_shown(early)
+        yield name + "time never goes back", checks.time_never_back(early)
+        yield (
+            name + "no completion before its submission",
+            checks.completions_follow(early, whole=False),
+        )
+        if what.whole:
+            yield name + "is the beginning of the last one", checks.is_part_of(early, log)
+
+
+def reload_checks(out: Path, what: load.Load, decode: Decoder) -> Checks:
+    """Checks of reload.sh."""
+    finals = final_counters((out / "dmesg").read_text())
+    rounds = what.rounds
+    assert len(finals) == rounds, f"the driver told its counts {len(finals)} times"
+    # The first round began with the driver that was there when the log was cleared.
+    finals[0] = since_start(finals[0], read_counters(out / "start.counters"))
+    away = decode(out / "away.snap")
+    yield "records of an unloaded driver decode", checks.everything_decodes(away)
+    yield "each ring, driver away: decoded + overwritten = written", checks.rings_account(away)
+    yield (
+        "driver away: written + lost = counted by the driver",
+        checks.nothing_silent(away, attempted(finals[0])),
+    )
+    some = any(ring.kind.count(records.QUEUE) for ring in away.rings.values())
+    yield "requests of the unloaded driver are there", [] if some else ["none"]
+    log = decode(out / "end.snap")
+    last = read_counters(out / "end.counters")
+    yield "every record decodes", checks.everything_decodes(log)
+    yield "each ring: decoded + overwritten = written", checks.rings_account(log)
+    yield "losses are shown where they happened", checks.losses_are_shown(log)
+    yield (
+        f"over {rounds} rounds: written + lost = counted by the driver",
+        checks.nothing_silent(log, sum(attempted(counters) for counters in [*finals, last])),
+    )
+    yield "time never goes back in a ring", checks.time_never_back(log)
+    yield "no completion before its submission", checks.completions_follow(log, whole=False)
+    unloads = sum(ring.other.count("unloading") for ring in log.rings.values())
+    loads = sum(ring.other.count("loaded") for ring in log.rings.values())
+    # The first load was cleared away; tasks that log after the last are too few to take
+    # its page. Those of earlier rounds may be overwritten.
+    good = 1 <= unloads <= rounds and 1 <= loads <= rounds
+    yield (
+        "loads and unloads are logged",
+        ([] if good else [f"{loads} and {unloads} in {rounds} rounds"]),
+    )

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the checker itself: of a log in which all holds nothing is said, and
+each property, when violated, is noticed by its own check. Needs no kernel."""
+
+import json
+from itertools import islice
+from typing import Any
+
+import pytest
+from e2e import checks, pattern, records
+
+TESTS = 36
+TIER = "fast"
+
+Item = dict[str, Any]
+Items = list[Item]
+
+
+def record(ring: int, ns: int, verb: str, op: str, sector: int, size: int, tag: int) -> Item:
+    """A JSON record of the request path as blog-decode prints it."""
+    args = {"op": op, "sector": sector, "bytes": size, "tag": tag}
+    return {
+        "type": "record",
+        "component": "rnull",
+        "ring": ring,
+        "mono_ns": ns,
+        "format": verb + " {op:?} sector={sector} bytes={bytes} tag={tag}",
+        "message": "",
+        "args": [{"name": name, "type": "", "value": value} for name, value in args.items()],
+    }
+
+
+def ring(number: int, context: str, taken: int, **more: object) -> Item:
+    """A JSON ring line."""
+    return {
+        "type": "ring",
+        "component": "rnull",
+        "ring": number,
+        "context": context,
+        "cpu": None,
+        "pid": None,
+        "comm": None,
+        "taken": taken,
+        "overwritten": 0,
+        "missing": 0,
+        "damaged": 0,
+        "lost": {},
+        **more,
+    }
+
+
+def loss(number: int, cause: str, count: int) -> Item:
+    """A JSON loss line."""
+    return {"type": "lost", "component": "rnull", "ring": number, "cause": cause, "count": count}
+
+
+def numbered(items: Items) -> Items:
+    """Gives each record its ordinal in its ring."""
+    counts: dict[int, int] = {}
+    for item in items:
+        if item["type"] == "record":
+            item.setdefault("ordinal", counts.get(item["ring"], 0))
+            counts[item["ring"]] = item["ordinal"] + 1
+    return items
+
+
+def good() -> Items:
+    """Two tasks and two CPUs; ring 1 is a partition scan; tag 3 is used twice."""
+    return numbered(
+        [
+            {"type": "component", "component": "rnull", "gone": 0, "lost": {}},
+            ring(1, "task", 1, pid=1, comm="init"),
+            record(1, 5, "queue", "Read", 900, 4096, 9),
+            ring(2, "task", 3, pid=7, comm="fio"),
+            record(2, 10, "queue", "Write", 0, 512, 3),
+            record(2, 30, "queue", "Write", 1, 512, 3),
+            record(2, 40, "queue", "Read", 64, 1024, 4),
+            ring(3, "softirq", 3, cpu=0),
+            record(3, 6, "complete", "Read", 900, 4096, 9),
+            record(3, 20, "complete", "Write", 0, 512, 3),
+            record(3, 50, "complete", "Write", 1, 512, 3),
+            ring(4, "softirq", 1, cpu=1),
+            record(4, 50, "complete", "Read", 64, 1024, 4),
+            {"type": "summary", "undecoded": 0, "damage": None},
+        ]
+    )
+
+
+EXPECTED = [
+    records.pack(*request, 0) >> 10
+    for request in (("Write", 0, 512), ("Write", 1, 512), ("Read", 64, 1024))
+]
+COUNTERS = {"queue": 4, "complete": 4}
+STAT = {"reads": 2, "writes": 2, "read_sectors": 10, "write_sectors": 2}
+
+
+def log_of(items: Items) -> records.Log:
+    """The log of JSON objects, by way of text, as in real use."""
+    return records.read(json.dumps(item) for item in items)
+
+
+def violated(
+    items: Items,
+    counters: checks.Counts = COUNTERS,
+    stat: checks.Counts = STAT,
+    by_cpu: dict[int, int] | None = None,
+    early: Items | None = None,
+) -> set[str]:
+    """Names of the properties that don't hold."""
+    log = log_of(items)
+    all_checks = [
+        ("decodes", checks.everything_decodes(log)),
+        ("account", checks.rings_account(log)),
+        ("shown", checks.losses_are_shown(log)),
+        ("silent", checks.nothing_silent(log, counters["queue"] + counters["complete"])),
+        ("softirq", checks.softirq_rings_account(log, by_cpu or {0: 3, 1: 1})),
+        ("lost", checks.nothing_lost(log)),
+        ("kinds", checks.kinds_counted(log, counters)),
+        ("disk", checks.disk_agrees(counters, stat)),
+        ("sectors", checks.sectors_agree(log, stat)),
+        ("load", checks.load_is_logged(log, EXPECTED)),
+        ("time", checks.time_never_back(log)),
+        ("order", checks.completions_follow(log)),
+        ("order-lossy", checks.completions_follow(log, whole=False)),
+        ("part", checks.is_part_of(log_of(early), log) if early else ()),
+        ("cpus", checks.on_cpus(log, 2)),
+    ]
+    return {name for name, found in all_checks if list(islice(found, 1))}
+
+
+@pytest.fixture
+def items() -> Items:
+    return good()
+
+
+def args(item: Item) -> dict[str, Item]:
+    """A record's arguments by name."""
+    return {arg["name"]: arg for arg in item["args"]}
+
+
+def find(items: Items, verb: str, sector: int) -> Item:
+    """The record of that kind with that sector."""
+    for item in items:
+        is_kind = item["type"] == "record" and item["format"].startswith(verb)
+        if is_kind and args(item)["sector"]["value"] == sector:
+            return item
+    raise KeyError(verb, sector)
+
+
+def test_good_log_passes(items: Items) -> None:
+    assert not violated(items)
+
+
+def test_good_log_without_order_in_the_file_passes(items: Items) -> None:
+    items.sort(key=lambda item: item.get("mono_ns", 0))
+    assert not violated(items)
+
+
+def test_softirqs_that_are_tasks(items: Items) -> None:
+    log = log_of(items)
+    assert len(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1}))) == 2
+    for item in items:
+        if item.get("context") == "softirq":
+            item.update(context="task", pid=16 + item["cpu"], comm="ksoftirqd")
+    log = log_of(items)
+    assert list(checks.softirqs_are_tasks(log, {0: 3, 1: 1})) == []
+    assert len(list(checks.softirqs_are_tasks(log, {}))) == 1
+
+
+def test_softirqs_in_a_shared_ring(items: Items) -> None:
+    for item in items:
+        if item.get("ring") != 4:
+            continue
+        if item["type"] == "ring":
+            item.update(context=None, cpu=None, shared=0)
+        else:
+            item.update(context="softirq", cpu=1, shared=0)
+    assert violated(items) == {"cpus"}
+    assert "softirq" in violated(items, by_cpu={0: 2, 1: 2})
+    # What the shared ring has lost may be any CPU's, but only once.
+    log = log_of(items)
+    log.rings["rnull", 4].lost = {"no-page": 2}
+    assert list(checks.softirq_rings_account(log, {0: 4, 1: 2})) == []
+    assert len(list(checks.softirq_rings_account(log, {0: 5, 1: 2}))) == 1
+    assert len(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1}))) == 2
+
+
+def test_record_missing(items: Items) -> None:
+    items.remove(find(items, "queue", 1))
+    assert {"account", "kinds", "load", "order"} <= violated(items)
+
+
+def test_record_missing_and_ring_in_on_it(items: Items) -> None:
+    items.remove(find(items, "complete", 1))
+    items[7]["taken"] -= 1
+    found = violated(items)
+    assert {"silent", "softirq", "kinds", "load", "sectors", "order"} <= found
+    assert "account" not in found
+
+
+def test_record_twice(items: Items) -> None:
+    items.append(find(items, "complete", 64))
+    assert {"account", "kinds", "load", "order"} <= violated(items)
+
+
+def test_wrong_sector(items: Items) -> None:
+    args(find(items, "complete", 64))["sector"]["value"] = 65
+    assert {"load", "order"} <= violated(items)
+
+
+def test_wrong_operation(items: Items) -> None:
+    for fmt in ("queue", "complete"):
+        args(find(items, fmt, 64))["op"]["value"] = "Write"
+    assert {"load", "sectors"} <= violated(items)
+
+
+def test_wrong_size(items: Items) -> None:
+    for fmt in ("queue", "complete"):
+        args(find(items, fmt, 0))["bytes"]["value"] = 1024
+    assert {"load", "sectors"} <= violated(items)
+
+
+def test_load_that_the_stranger_ring_hides(items: Items) -> None:
+    items[1]["comm"] = "fio"
+    assert violated(items) == {"load"}
+
+
+def test_time_back_within_a_ring(items: Items) -> None:
+    find(items, "queue", 1)["mono_ns"] = 9
+    assert "time" in violated(items)
+
+
+def test_completion_before_submission(items: Items) -> None:
+    find(items, "queue", 64)["mono_ns"] = 51
+    assert {"order", "order-lossy"} <= violated(items)
+
+
+def test_tag_reused_before_completion(items: Items) -> None:
+    find(items, "complete", 0)["mono_ns"] = 35
+    assert "order" in violated(items)
+
+
+def test_equal_times_are_in_order(items: Items) -> None:
+    find(items, "queue", 1)["mono_ns"] = 20
+    find(items, "queue", 64)["mono_ns"] = 50
+    assert not violated(items)
+
+
+def test_never_completed(items: Items) -> None:
+    items.remove(find(items, "complete", 64))
+    assert "order" in violated(items)
+
+
+def test_loss_in_ring_is_counted(items: Items) -> None:
+    items[3]["lost"] = {"no-page": 2}
+    assert {"lost", "silent"} <= violated(items)
+    more = dict(COUNTERS, queue=6)
+    assert "silent" not in violated(items, counters=more)
+
+
+def test_overwritten_is_counted(items: Items) -> None:
+    items[3]["taken"] = 5
+    assert "account" in violated(items)
+    items[3]["overwritten"] = 2
+    items.append(loss(2, "overwritten", 2))
+    for item in items:
+        if item["type"] == "record" and item["ring"] == 2:
+            item["ordinal"] += 2
+    found = violated(items)
+    assert {"lost"} <= found and not {"account", "shown"} & found
+
+
+def test_overwritten_is_shown_at_its_place(items: Items) -> None:
+    items[3]["taken"] = 4
+    items[3]["overwritten"] = 2
+    items.append(loss(2, "overwritten", 2))
+    for item in items:
+        if item["type"] == "record" and item["ring"] == 2:
+            item["ordinal"] += 1
+    assert "shown" in violated(items)
+
+
+def test_loss_is_not_shown(items: Items) -> None:
+    items[3]["lost"] = {"nested": 2}
+    assert "shown" in violated(items)
+    items.append(loss(2, "nested", 2))
+    assert "shown" not in violated(items)
+
+
+def test_ordinals_go_up(items: Items) -> None:
+    find(items, "queue", 1)["ordinal"] = 0
+    assert "shown" in violated(items)
+
+
+def test_gone_rings_count(items: Items) -> None:
+    items[0]["gone"] = 3
+    assert {"lost", "silent"} <= violated(items)
+
+
+def test_loss_without_ring_counts(items: Items) -> None:
+    items[0]["lost"] = {"no-ring": 1}
+    assert {"lost", "silent"} <= violated(items)
+
+
+def test_driver_counted_more(items: Items) -> None:
+    assert {"silent", "kinds", "disk"} <= violated(items, counters={"queue": 5, "complete": 4})
+
+
+def test_disk_did_more(items: Items) -> None:
+    stat = dict(STAT, writes=3, write_sectors=3)
+    assert violated(items, stat=stat) == {"disk", "sectors"}
+
+
+def test_other_cpu(items: Items) -> None:
+    assert violated(items, by_cpu={0: 2, 1: 2}) == {"softirq"}
+
+
+def test_undecoded_and_damage(items: Items) -> None:
+    items[-1]["undecoded"] = 1
+    assert violated(items) == {"decodes"}
+    items[-1].update(undecoded=0, damage="cut off")
+    assert violated(items) == {"decodes"}
+    items[-1]["damage"] = None
+    items[3]["damaged"] = 1
+    assert violated(items) == {"decodes"}
+
+
+def test_snapshot_is_the_beginning(items: Items) -> None:
+    early = [item for item in good() if item.get("mono_ns", 0) <= 30]
+    assert not violated(items, early=early)
+    records_of_it = [item for item in early if item["type"] == "record"]
+    args(records_of_it[-1])["sector"]["value"] += 1
+    assert violated(items, early=early) == {"part"}
+
+
+def test_completion_in_a_task(items: Items) -> None:
+    moved = find(items, "complete", 64)
+    moved["ring"] = 2
+    assert {"cpus"} <= violated(items)
+
+
+def test_lossy_run(items: Items) -> None:
+    log = log_of(items)
+    assert list(checks.load_is_logged(log, EXPECTED, whole=False)) == []
+    assert list(checks.something_lost(log))
+    items.remove(find(items, "queue", 0))
+    log = log_of(items)
+    assert list(checks.load_is_logged(log, EXPECTED, whole=False)) == []
+    items.append(find(items, "queue", 1))
+    log = log_of(items)
+    assert list(checks.load_is_logged(log, EXPECTED, whole=False))
+
+
+def test_snapshot_under_load_may_hold_more(items: Items) -> None:
+    items[3]["taken"] = 1
+    log = log_of(items)
+    assert list(checks.rings_account(log))
+    assert list(checks.rings_account(log, still=False)) == []
+    items[3]["taken"] = 4
+    assert list(checks.rings_account(log_of(items), still=False))
+
+
+def test_each_request_once() -> None:
+    total = 1000
+    seen = list(pattern.expected(total))
+    assert len(seen) == len(set(seen))
+    assert len(seen) >= total
+
+
+def test_regions_do_not_overlap() -> None:
+    used: set[int] = set()
+    for _, sector, size in pattern.expected(800):
+        blocks = set(range(sector, sector + size // pattern.SECTOR))
+        assert not used & blocks
+        used |= blocks
+
+
+def test_requests_pack() -> None:
+    for op, sector, size in pattern.expected(80):
+        for tag in (0, 255):
+            packed = records.pack(op, sector, size, tag)
+            assert records.unpack(packed) == (op, sector, size, tag)
+
+
+def test_job_file_has_all_jobs() -> None:
+    text = pattern.job_file(80)
+    for job in pattern.JOBS:
+        assert f"[{job.name}]\nrw={job.rw}\nbs={job.block}\n" in text
+
+
+def test_too_many_are_refused() -> None:
+    with pytest.raises(ValueError):
+        pattern.disk_mib(100_000_000)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+"""From fio to the decoder: what the log says equals what was done, or what is missing is
+counted; also while rings are too small, and while the driver is unloaded and loaded again."""
+
+from pathlib import Path
+
+import pytest
+import vm
+from e2e import judge
+from e2e.load import LOADS
+
+KERNELS = "x86"
+TESTS = 88
+SECONDS = 150
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_load(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
+    judge.prove(work / name, vm.kernel(KERNELS), LOADS[name], decoder, subtests)
