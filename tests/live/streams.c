@@ -13,8 +13,9 @@
  *		opens the stream, makes READY, and copies it to its end
  *	  streams calls STREAM DISK
  *		checks system calls; reading from DISK makes records
- *	  streams latency STREAM DISK
- *		how long after a record is logged is poll() woken?
+ *	  streams latency STREAM DISK MS
+ *		are records there MS after they are logged, at most? STREAM may be
+ *		"-", for what another program makes of it
  */
 
 #define _GNU_SOURCE
@@ -300,11 +301,13 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-#define ROUNDS	31
+#define ROUNDS	15
 
-static int latency(const char *stream, const char *disk)
+static int latency(const char *stream, const char *disk, int bound)
 {
-	int fd = open_or_die(stream, O_RDONLY | O_NONBLOCK), go[2], done[2];
+	int fd = strcmp(stream, "-") ? open_or_die(stream, O_RDONLY | O_NONBLOCK) : 0;
+	int go[2], done[2];
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	static char buf[65536];
 	double took[ROUNDS], logged, seen;
 	pid_t child;
@@ -317,27 +320,25 @@ static int latency(const char *stream, const char *disk)
 		close(go[1]);
 		for (i = 0; read(go[0], buf, 1) == 1; i++) {
 			/* At any time between two looks at the rings. */
-			usleep(50000 + i * 1700);
+			usleep(50000 + i * 2700);
 			logged = now_ms();
 			log_some(disk);
 			write_all(done[1], (char *)&logged, sizeof(logged));
 		}
 		_exit(0);
 	}
-	/* The first one is not counted: it has a section of its ring. */
+	/* The first one is not counted: whoever makes it of the stream may have to start. */
 	for (i = -1; i < ROUNDS; i++) {
-		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-
+		while (poll(&poll_fd, 1, 150) == 1)
+			read(fd, buf, sizeof(buf));
+		write_all(go[1], "", 1);
+		if (poll(&poll_fd, 1, 5000) != 1)
+			die("poll: nothing in 5 s");
 		/* The task's record and the interrupt's may come one by one. */
 		do {
-			sleep_ms(50);
-		} while (read(fd, buf, sizeof(buf)) > 0);
-		write_all(go[1], "", 1);
-		do {
-			if (poll(&poll_fd, 1, 5000) != 1)
-				die("poll: nothing in 5 s");
 			seen = now_ms();
-		} while (read(fd, buf, sizeof(buf)) <= 0);
+			read(fd, buf, sizeof(buf));
+		} while (poll(&poll_fd, 1, 150) == 1);
 		if (read(done[0], &logged, sizeof(logged)) != sizeof(logged))
 			die("pipe");
 		if (i >= 0)
@@ -346,9 +347,8 @@ static int latency(const char *stream, const char *disk)
 	close(go[1]);
 	waitpid(child, NULL, 0);
 	qsort(took, ROUNDS, sizeof(*took), by_size);
-	/* The guest's CPUs are threads of a busy machine. */
-	check(took[ROUNDS / 2] <= 200, "poll is woken %.1f ms after a record (median; %.1f to %.1f)",
-	      took[ROUNDS / 2], took[0], took[ROUNDS - 1]);
+	check(took[ROUNDS - 1] <= bound, "records are there in %d ms (%.1f to %.1f, median %.1f)",
+	      bound, took[0], took[ROUNDS - 1], took[ROUNDS / 2]);
 	return failures;
 }
 
@@ -366,8 +366,8 @@ int main(int argc, char **argv)
 		return rest(argv[2], argv[3], argv[4]);
 	if (!strcmp(what, "calls") && argc == 4)
 		return calls(argv[2], argv[3]);
-	if (!strcmp(what, "latency") && argc == 4)
-		return latency(argv[2], argv[3]);
+	if (!strcmp(what, "latency") && argc == 5)
+		return latency(argv[2], argv[3], atoi(argv[4]));
 	fprintf(stderr, "usage: see the source\n");
 	return 2;
 }

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# How soon records are in a stream, and on the screen of who follows it. Prints TAP for
+# the runner.
+# shellcheck source=tests/guest/lib.sh
+# shellcheck disable=SC1091
+. /lib.sh
+
+DISK=/dev/rnullb0
+
+blog_on
+rings 32768 16384 overwrite
+disk_on 64
+streams latency "$RNULL/stream" $DISK 50 || failures=1
+mkfifo /tmp/lines
+blog-decode follow --new -c rnull --format '{message}' > /tmp/lines &
+streams latency - $DISK 100 < /tmp/lines || failures=1
+kill $!
+exit $failures
