@@ -61,9 +61,9 @@ use crate::{
     stats::damage_text, //
 };
 
-/// When nothing has come for this long, nothing is on its way: the kernel looks every 20 ms, and
-/// 50 ms is late for it.
-const IDLE: Duration = Duration::from_millis(100);
+/// When nothing has come for this long, nothing is on its way: the kernel gives out what was logged
+/// after this time at most. A line appears a tenth of a second after it was logged, with this.
+const IDLE: Duration = Duration::from_millis(50);
 /// Who is later than this hears of it, but not more often than that.
 const LATE: Duration = Duration::from_secs(1);
 const LATE_EVERY: Duration = Duration::from_secs(10);
