@@ -6,6 +6,7 @@ tests compare should not share code. For files of our own builds only.
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class Section:
     size: int
 
     @property
-    def loaded(self):
+    def loaded(self) -> bool:
         """Is it in memory at run time?"""
         return bool(self.flags & SHF_ALLOC)
 
@@ -39,16 +40,16 @@ class Descriptor:
     fmt: bytes
     file: bytes
     module: bytes
-    names: list
+    names: list[bytes]
     line: int
 
 
 class Image:
     """A 64-bit little-endian ELF file."""
 
-    def __init__(self, path):
-        self.path = Path(path)
-        blob = self.path.read_bytes()
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        blob = path.read_bytes()
         if blob[:6] != b"\x7fELF\x02\x01":
             raise ValueError(f"{path}: not a 64-bit little-endian ELF file")
         (offset,) = struct.unpack_from("<Q", blob, 40)
@@ -60,13 +61,15 @@ class Image:
             text = table[name : table.index(b"\0", name)].decode()
             data = b"" if kind == SHT_NOBITS else blob[start : start + length]
             self.sections.append(Section(text, kind, flags, data, length))
-        self._links = [struct.unpack_from("<I", blob, offset + n * size + 40)[0] for n in range(count)]
+        self._links = [
+            struct.unpack_from("<I", blob, offset + n * size + 40)[0] for n in range(count)
+        ]
 
-    def section(self, name):
+    def section(self, name: str) -> Section | None:
         """The section of this name, or None."""
         return next((s for s in self.sections if s.name == name), None)
 
-    def symbols(self):
+    def symbols(self) -> Iterator[tuple[str, str | None, int]]:
         """All symbols: (name, name of its section or None, value)."""
         for table, link in zip(self.sections, self._links):
             if table.kind != SHT_SYMTAB:
@@ -77,11 +80,11 @@ class Image:
                 inside = 0 < index < len(self.sections)
                 yield text, self.sections[index].name if inside else None, value
 
-    def loaded(self):
+    def loaded(self) -> list[Section]:
         """Sections that are in memory at run time and have contents."""
         return [s for s in self.sections if s.loaded and s.data]
 
-    def descriptors(self):
+    def descriptors(self) -> list[Descriptor]:
         """The call sites that .debug.blog describes."""
         section = self.section(".debug.blog")
         data = section.data if section else b""
@@ -96,7 +99,7 @@ class Image:
         return found
 
     @staticmethod
-    def _descriptor(data):
+    def _descriptor(data: bytes) -> Descriptor:
         line, _, argc, _, _ = struct.unpack_from("<IBBBB", data, 16)
         lengths = struct.unpack_from("<4H", data, 24)
         at, parts = 32 + 8 * argc, []

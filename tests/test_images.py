@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the builds leave behind.
+
+The configuration that was asked for, no string of a log call in loaded memory, side tables
+that belong to their images, nothing at all with CONFIG_BLOG=n, and no warning.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+from images import strings
+from images.blogelf import Image
+
+KERNELS = "x86 x86-y uml uml-m uml-n"
+TESTS = 130
+SECONDS = 10
+
+BLOG = {"x86": "m", "x86-y": "y", "uml": "y", "uml-m": "m", "uml-n": "n"}
+WITHOUT = "uml-n"
+RNULL = "drivers/block/rnull/rnull_mod.ko"
+
+
+@pytest.mark.parametrize("flavour", BLOG)
+def test_configuration(flavour: str) -> None:
+    assert vm.kernel(flavour).option("BLOG") == BLOG[flavour]
+
+
+@pytest.mark.parametrize("section", [".blog_sites", ".debug.blog", ".blog_components"])
+@pytest.mark.parametrize("image", ["vmlinux", RNULL])
+def test_without_blog_there_is_nothing_of_it(image: str, section: str) -> None:
+    assert not Image(vm.kernel(WITHOUT).build / image).section(section)
+
+
+def with_log_calls(kernel: vm.Kernel) -> list[Path]:
+    """Its images that describe log calls."""
+    modules = (path for path in kernel.build.rglob("*.ko") if "install" not in path.parts)
+    images = [path for path in modules if Image(path).section(".debug.blog")]
+    return sorted(images) + [kernel.build / "vmlinux"] * (BLOG[kernel.flavour] == "y")
+
+
+@pytest.mark.parametrize("flavour", [name for name in BLOG if name != WITHOUT])
+def test_images(flavour: str, sh: Run, subtests: pytest.Subtests) -> None:
+    kernel = vm.kernel(flavour)
+    without = vm.kernel(WITHOUT).build / RNULL
+    tables = list((kernel.modules / "blog").rglob("*.blogfmt"))
+    for path in with_log_calls(kernel):
+        # Only a build for the same machine can be compared with.
+        against = Image(without) if kernel.uml and path.name == without.name else None
+        for name, found in strings.check(Image(path), against):
+            with subtests.test(msg=f"{path.name}: {name}"):
+                assert not found, "\n".join(found[:10])
+        with subtests.test(msg=f"{path.name}: its side table is installed, and of its build"):
+            table = [t for t in tables if t.stem.replace("-", "_") == path.stem]
+            assert table, "it is not installed"
+            build_id = re.search(r"Build ID: (\w+)", sh("llvm-readelf", "-n", path))
+            assert build_id and bytes.fromhex(build_id[1]) in table[0].read_bytes()
+
+
+# --- warnings: scripts/kernel-warnings -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        pytest.param("tree/blog/hook.c", "{}:7:2: warning: unused variable 'x' [-Wunused]", id="C"),
+        pytest.param("tree/blog/main.rs", "warning: unused variable\n --> {}:7:2", id="rustc"),
+        pytest.param("build/blog/main.o", "blog/main.o: warning: objtool: f() falls through",
+                     id="objtool"),
+        pytest.param("build/Module.symvers", "WARNING: modpost: blog/blog: section mismatch in f",
+                     id="modpost"),
+    ],
+)  # fmt: skip
+def test_a_warning_about_ours_is_an_error_and_comes_again(
+    made: str, said: str, tmp_path: Path
+) -> None:
+    """What made the warning is made again in the next build."""
+    path, log = tmp_path / made, tmp_path / "log"
+    for where in ("build", "tree"):
+        (tmp_path / where / "blog").mkdir(parents=True)
+    path.touch()
+    os.utime(path, (1, 1))
+    log.write_text(said.format(path) + "\n")
+    command = [TOP / "scripts/kernel-warnings", log, tmp_path / "build", tmp_path / "tree"]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 1
+    assert not path.exists() or path.stat().st_mtime > 1
+
+
+def test_warnings_about_others_are_none(tmp_path: Path, sh: Run) -> None:
+    (tmp_path / "log").write_text("""\
+  CC      blog/sys/hook.o
+../arch/um/drivers/x.c:7:2: warning: not ours
+drivers/tty/x.o: warning: objtool: f() falls through to next function g()
+ld.lld: warning: .tmp_vmlinux1 has a LOAD segment with RWX permissions
+""")
+    sh(TOP / "scripts/kernel-warnings", tmp_path / "log")
