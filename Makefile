@@ -70,10 +70,6 @@ fuzz: ## Fuzz the decoder's parsers: BLOG_FUZZ_SECONDS=60 each, TARGETS="snapsho
 	@scripts/setup --tests
 	@scripts/fuzz $(TARGETS)
 
-torture: ## Long torture runs: 64 CPUs, NMIs, hotplug, 100 million records
-	@scripts/setup
-	@scripts/torture
-
 crash: ## All kinds of crashes, guests and dumps: about 40 of them
 	@scripts/setup
 	@scripts/build-kernel x86 x86-y
@@ -116,5 +112,5 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove fuzz torture bench bench-decode docs clean distclean help
+.PHONY: prove fuzz bench bench-decode docs clean distclean help
 .PHONY: crash crash-big series series-check
