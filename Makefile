@@ -70,16 +70,6 @@ fuzz: ## Fuzz the decoder's parsers: BLOG_FUZZ_SECONDS=60 each, TARGETS="snapsho
 	@scripts/setup --tests
 	@scripts/fuzz $(TARGETS)
 
-crash: ## All kinds of crashes, guests and dumps: about 40 of them
-	@scripts/setup
-	@scripts/build-kernel x86 x86-y
-	@tests/suites/crash long
-
-crash-big: ## Dumps of 64 CPUs with 10,000 tasks: time and memory of extraction
-	@scripts/setup
-	@scripts/build-kernel x86
-	@tests/suites/crash big
-
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
@@ -113,4 +103,4 @@ help: ## Print this
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
 .PHONY: prove fuzz bench bench-decode docs clean distclean help
-.PHONY: crash crash-big series series-check
+.PHONY: series series-check

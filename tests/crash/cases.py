@@ -46,7 +46,7 @@ class Case:
     # panic; "live": QEMU dumps while the guest runs; "steps": and at many places of one
     # log call.
     capture: str
-    forms: tuple
+    forms: tuple[str, ...]
     mem: int = 256
     levels: int = 5
     flavour: str = "x86"
@@ -57,7 +57,7 @@ class Case:
     # At least so many places.
     stops: int = 0
     # How often the dumps of these forms are damaged and read again.
-    damage: dict = field(default_factory=dict)
+    damage: dict[str, int] = field(default_factory=dict)
 
 
 SHORT = [
@@ -75,7 +75,7 @@ SHORT = [
     # Where BLog is built in, and compound_info has a mask.
     Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
-]
+]  # fmt: skip
 
 LONG = [
     Case(f"{scene}-{capture}-{mem}-{levels}", scene, capture,
@@ -90,4 +90,4 @@ LONG = [
     Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"), sysrq=True,
          damage={"d31-elf": 4000, "d31-lzo": 1000, "d31-flat": 500}),
     Case("turn-each", "turn", "steps", ("elf",), settings="at=1 every=7", stops=60),
-]
+]  # fmt: skip

@@ -7,9 +7,10 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import truth as facts
-from truth import Truth, Writer
+from crash import truth as facts
+from crash.truth import Truth, Writer
 
 # A ring of 16 KiB has three whole pages at least behind the one that is being
 # written; a record takes 80 bytes at most.
@@ -29,7 +30,7 @@ class Tools:
 
     def run(self, *args: object) -> str:
         command = [str(self.decode), *map(str, args)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             raise Wrong(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
         return done.stdout
@@ -58,14 +59,19 @@ def extract(tools: Tools, dump: Path, snapshot: Path) -> Extracted:
     snapshot.unlink(missing_ok=True)
     command = [str(tools.decode), "extract", "--vmcore", str(dump), "-o", str(snapshot)]
     start = time.monotonic()
-    done = subprocess.run([sys.executable, "-S", "-c", MEASURE, *command], capture_output=True,
-                          text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", MEASURE, *command],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     if done.returncode:
         raise Wrong(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
     return Extracted(snapshot, time.monotonic() - start, int(done.stdout.split()[-1]))
 
 
-def mine(record: dict, writer: Writer) -> bool:
+def mine(record: dict[str, Any], writer: Writer) -> bool:
     """Whether a record or loss is from the writer's ring."""
     if record.get("component") != "crash" or record.get("context") != writer.context:
         return False
@@ -74,7 +80,7 @@ def mine(record: dict, writer: Writer) -> bool:
     return record.get("cpu") == writer.cpu
 
 
-def check_records(records: list[dict], truth: Truth, before: int) -> str:
+def check_records(records: list[dict[str, Any]], truth: Truth, before: int) -> str:
     """Each writer's last records: complete, in order, up to the last one published."""
     said = []
     for writer in truth.writers:
@@ -113,8 +119,11 @@ def check_tasks(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None
         text = tools.run("tasks", "--json", option, "--sidetable", tools.tables, snapshot)
         tasks = [task for line in text.splitlines() if (task := json.loads(line))["type"] == "task"]
         # Whoever has called panic() is listed whatever it did; that may be a watchdog.
-        named = {who: task for task in tasks
-                 if (who := (task["pid"], task["comm"])) in stuck or not task["crashed"]}
+        named = {
+            who: task
+            for task in tasks
+            if (who := (task["pid"], task["comm"])) in stuck or not task["crashed"]
+        }
         # Others may run, too; nobody else is blocked.
         if not stuck.keys() <= named.keys() or state == "blocked" and stuck.keys() != named.keys():
             raise Wrong(f"tasks {option} names {list(named)}, not {list(stuck)}")

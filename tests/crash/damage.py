@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from check import Tools, Wrong
+from crash.check import Tools, Wrong
 
 PAGE = 4096
 # Address space; the library maps nothing, and reads page by page.
@@ -23,7 +23,7 @@ SECONDS = 120
 # So many cases have an effect, wherever the dump has what.
 ENOUGH = 100
 # In the dump's memory: where BLog's root, components, memories and records are.
-MARKS = re.compile(rb"BLOGROOT|OCLB|BLCO|EMLB|BLME|works.{0,8}abcdef", re.S)
+MARKS = re.compile(rb"BLOGROOT|OCLB|BLCO|EMLB|BLME|works.{0,8}abcdef", re.DOTALL)
 # The extractor's last line.
 COUNT = r"(\d+) records"
 SUMMARY = r"(?m)^.*: \d+ components, .* \d+ records$"
@@ -39,10 +39,11 @@ class Damage:
     counts: dict[int, int] = field(default_factory=dict)
     fewer: int = 0
 
-    def limited(self, *args: object) -> subprocess.CompletedProcess:
+    def limited(self, *args: object) -> subprocess.CompletedProcess[str]:
         command = ["prlimit", f"--as={MOST}", "--core=0", str(self.tools.decode), *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              timeout=SECONDS)
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+        )
 
     def records(self, snapshot: Path, case: str) -> set[str]:
         done = self.limited("--sidetable", self.tools.tables, snapshot)
@@ -85,7 +86,7 @@ def shift(data: bytes) -> int:
     for at in range(table, table + size * count, size):
         kind, _, offset = struct.unpack_from("<IIQ", data, at)
         if kind == 1:
-            return offset % PAGE
+            return int(offset) % PAGE
     return 0
 
 
@@ -101,9 +102,10 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
     snapshot = work / "whole.snap"
     snapshot.unlink(missing_ok=True)
     done = damage.limited("extract", "--vmcore", dump, "-o", snapshot)
-    if done.returncode:
+    found = re.search(COUNT, done.stdout + done.stderr)
+    if done.returncode or not found:
         raise Wrong(f"the whole dump: status {done.returncode}: {done.stderr}")
-    damage.total = int(re.search(COUNT, done.stdout + done.stderr)[1])
+    damage.total = int(found[1])
     damage.whole = damage.records(snapshot, "the whole dump")
     data = dump.read_bytes()
     base = shift(data)
@@ -126,7 +128,7 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
                     start, size = base + chance.randrange(len(data) // PAGE - 1) * PAGE, PAGE
                 new = bytearray(size)
                 if kind != "zero":
-                    new[:] = data[start:start + size]
+                    new[:] = data[start : start + size]
                     # Where there is something, more happens.
                     used = [i for i, b in enumerate(new) if b] or range(len(new))
                     new[chance.choice(used)] ^= 1 << chance.randrange(8)
@@ -136,10 +138,11 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
             damage.extract(dump, f"case {case} ({kind} at {changed})", kind == "zero" and plain)
             for start, size in changed:
                 file.seek(start)
-                file.write(data[start:start + size])
+                file.write(data[start : start + size])
     chance = random.Random(seed)
-    cuts = sorted((chance.randrange(0, len(data)) for _ in range(cases - cases * 3 // 4)),
-                  reverse=True)
+    cuts = sorted(
+        (chance.randrange(0, len(data)) for _ in range(cases - cases * 3 // 4)), reverse=True
+    )
     for cut in cuts:
         with dump.open("r+b") as file:
             file.truncate(cut)
@@ -148,5 +151,7 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
     # Few cases may all miss what BLog has: where, depends on the dump.
     if cases >= ENOUGH and (not partial or not none):
         raise Wrong(f"{whole} whole, {partial} partial, {none} refused: damage without effect")
-    return (f"{cases} damaged ones: {whole} whole, {partial} in part, {none} refused;"
-            f" {damage.fewer} with records missing")
+    return (
+        f"{cases} damaged ones: {whole} whole, {partial} in part, {none} refused;"
+        f" {damage.fewer} with records missing"
+    )

@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WRITER = re.compile(r"blog_crash: writer (\d+) context (\w+) cpu (-?\d+) pid (-?\d+)"
-                    r" comm (\S+) records (\d+)")
+WRITER = re.compile(
+    r"blog_crash: writer (\d+) context (\w+) cpu (-?\d+) pid (-?\d+)"
+    r" comm (\S+) records (\d+)"
+)
 STEP = re.compile(r"blog_crash: step (\d+) published (\d+) at (\S+)")
 
 
@@ -48,8 +50,10 @@ def total(value: int) -> int:
 def message(scene: str, writer: Writer, seq: int, before: int) -> str:
     """The text of a record, by tests/crash/module/crash.rs. `before`: parameter records."""
     check = total(total((writer.id ^ 0x5BD1E995) * 0x9E3779B1) + total(seq * 0x85EBCA6B))
-    return (f"w={writer.id} s={seq} c={check:#x} {event(scene, writer, seq, before)}"
-            f" [{LETTERS[:seq % 27]}]")
+    return (
+        f"w={writer.id} s={seq} c={check:#x} {event(scene, writer, seq, before)}"
+        f" [{LETTERS[: seq % 27]}]"
+    )
 
 
 def event(scene: str, writer: Writer, seq: int, before: int) -> str:
@@ -73,8 +77,15 @@ def read(scene: str, text: str) -> Truth:
     writers = {}
     for m in WRITER.finditer(text):
         task = m[2] == "task"
-        writers[int(m[1])] = Writer(int(m[1]), m[2], int(m[3]), int(m[4]), m[5], int(m[6]),
-                                    states.get(scene, "running") if task else None)
+        writers[int(m[1])] = Writer(
+            int(m[1]),
+            m[2],
+            int(m[3]),
+            int(m[4]),
+            m[5],
+            int(m[6]),
+            states.get(scene, "running") if task else None,
+        )
     truth = Truth(scene, list(writers.values()))
     for m in STEP.finditer(text):
         truth.step, truth.place = int(m[1]), m[3]

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Crash dumps: guests crash or hang, kdump (with makedumpfile) or QEMU captures them.
+
+blog-decode, which has only the dump and the side tables, must find the last records of
+whoever is guilty. The deep tier has more combinations, and dumps of large guests. What
+was found in each dump, and what that took, is in the file "said" of the suite's folder.
+"""
+
+import json
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+from crash import cases, check, damage, truth
+from crash.cases import Case
+from crash.check import Tools, Wrong
+from crash.truth import Truth
+
+KERNELS = "x86 x86-y"
+TESTS = 25
+TESTS_DEEP = 155
+SECONDS = 130
+
+HERE = TOP / "tests/crash"
+RECORDS = 1000
+# A guest on a busy machine. What it waits for is always said on its console.
+PATIENCE = 300
+CASES = [pytest.param(case, id=case.name) for case in cases.SHORT]
+DEEP = [pytest.param(case, id=case.name, marks=pytest.mark.tier("deep")) for case in cases.LONG]
+
+
+@pytest.fixture(scope="module")
+def kexec(work: Path, sh: Run) -> Path:
+    """The program that loads the crash kernel."""
+    out = work / "kexec-load"
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", out,
+       HERE / "guest/kexec-load.c")  # fmt: skip
+    return out
+
+
+@pytest.fixture(scope="module")
+def makedumpfile() -> Path | None:
+    """Its folder; without it, what needs it is skipped."""
+    done = subprocess.run([TOP / "scripts/fetch", "makedumpfile"], stdout=subprocess.PIPE, text=True,
+                          check=False)  # fmt: skip
+    return None if done.returncode else Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="module")
+def said(work: Path) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        with (work / "said").open("a", encoding="utf-8") as file:
+            print(line, file=file)
+
+    return say
+
+
+def start(make: Callable[[], vm.Guest], ready: Callable[[vm.Guest], str]) -> tuple[vm.Guest, str]:
+    """A guest that is ready, and what it said; up to two more if there is an excuse."""
+    for attempt in (1, 2, 3):
+        guest = make()
+        try:
+            return guest, ready(guest)
+        except vm.Ended as error:
+            guest.end()
+            text = guest.text()
+            why = vm.stale(text)
+            # In a small guest, KASLR may leave no room for the crash kernel in one piece.
+            if "FAILED: loading the crash kernel" in text:
+                why = "no room for the crash kernel"
+            if attempt == 3 or not why:
+                tail = "\n".join(text.splitlines()[-15:])
+                raise vm.Ended(f"{error}\n{tail}") from None
+            vm.tally(f"repeat {guest.console}: {why}")
+    raise AssertionError
+
+
+def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tuple[vm.Guest, Truth]:
+    """A guest whose scene is set, and what it has said of it."""
+    kernel, kdump = vm.kernel(case.flavour), case.capture == "kdump"
+    params = work / "params"
+    params.write_text(
+        f"scene={case.scene}\nsettings='records={RECORDS} {case.settings}'\n"
+        f"kdump={'y' if kdump else ''}\nblog='{cases.BLOG.get(case.scene, '')}'\n"
+        f"sysctls='{cases.SYSCTLS.get(case.scene, '')}'\nsysrq={'y' if case.sysrq else ''}\n"
+        f"makedumpfile='{case.makedumpfile}'\n")  # fmt: skip
+    files = {"crash/params": params}
+    programs: dict[str, Path] = {}
+    if kdump:
+        in_crash = {"makedumpfile": makedumpfile} if makedumpfile and case.makedumpfile else {}
+        second = vm.initrd(work / "initrd-kdump", HERE / "guest/kdump.sh", files, in_crash)
+        files |= {"crash/initrd": second, "crash/bzImage": kernel.image}
+        programs["bin/kexec-load"] = kexec
+    packed = vm.initrd(work / "initrd", HERE / "guest/run.sh", files | kernel.files(), programs)
+    crash = "crashkernel=80M" if kdump else "panic=0"
+    machine = vm.Machine(
+        2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash} kunit.enable=0",
+        cpu="max" if case.levels == 5 else "max,la57=off", more=["-device", "vmcoreinfo"],
+    )  # fmt: skip
+
+    def ready(guest: vm.Guest) -> str:
+        guest.wait("^guest: scene", PATIENCE)
+        return until_ready(guest)
+
+    guest, text = start(lambda: vm.Guest(work, kernel, packed, machine, 2 if kdump else 0), ready)
+    return guest, truth.read(case.scene, text)
+
+
+def until_ready(guest: vm.Guest) -> str:
+    """What the guest says from now on until the module is ready."""
+    return str(guest.wait(r"(?s).*?blog_crash: ready", PATIENCE)[0])
+
+
+def from_kdump(
+    case: Case, guest: vm.Guest, work: Path, makedumpfile: Path | None
+) -> Iterator[tuple[str, Path | None]]:
+    """What the crash kernel has brought out, in all forms that are asked for."""
+    if guest.wait(r"blog_crash: note (\w+)", PATIENCE)[1] != "saved":
+        raise Wrong("BLog ran before the note of VMCOREINFO was saved")
+    guest.wait("^blog-guest: exit 0", PATIENCE)
+    guest.wait_end(60)
+    results, vmcore = guest.disks
+    with tarfile.open(results) as tar:
+        size = tar.extractfile("./size")
+        assert size
+        os.truncate(vmcore, int(size.read()))
+    for form in case.forms:
+        options = cases.FORMS.get(form)
+        dump = work / f"dump.{form}"
+        if options is None:
+            os.link(vmcore, dump)
+        elif not makedumpfile:
+            yield form, None
+            continue
+        else:
+            command: list[str | Path] = [makedumpfile / "run", *options, vmcore]
+            with (work / f"makedumpfile.{form}").open("wb") as log, dump.open("wb") as out:
+                if "-F" in options:
+                    subprocess.run(command, check=True, stdout=out, stderr=log)
+                else:
+                    dump.unlink()
+                    subprocess.run([*command, dump], check=True, stdout=log, stderr=log)
+        yield form, dump
+
+
+def from_qemu(case: Case, guest: vm.Guest, work: Path) -> Iterator[tuple[str, Path | None]]:
+    if case.capture == "qemu":
+        guest.wait("end Kernel panic", PATIENCE)
+    for form in case.forms:
+        dump = work / f"dump.{form}"
+        guest.dump(dump, form)
+        yield form, dump
+
+
+def by_steps(
+    case: Case, guest: vm.Guest, facts: Truth, work: Path, look: Callable[[Path, Truth], str]
+) -> None:
+    """A dump at each stop of a log call, until it is over."""
+    stops = 0
+    while facts.step is not None:
+        stops += 1
+        dump = work / f"dump.{facts.step}"
+        guest.dump(dump, case.forms[0])
+        try:
+            look(dump, facts)
+        except Wrong as wrong:
+            raise Wrong(f"{facts.step} instructions in, at {facts.place}: {wrong}") from None
+        dump.unlink()
+        guest.nmi()
+        facts = truth.read(case.scene, until_ready(guest))
+    assert stops >= case.stops, f"only {stops} stops in the call"
+
+
+def by_helpers(tools: Tools, dump: Path) -> str:
+    """Has the helpers for drgn read it."""
+    program = TOP / "tests/drgn/read_dump.py"
+    done = subprocess.run(["python3", program, tools.decode, dump, tools.tables],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode:
+        raise Wrong(f"helpers for drgn: {done.stderr}")
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("case", CASES + DEEP)
+def test_case(
+    case: Case,
+    work: Path,
+    decoder: Path,
+    kexec: Path,
+    makedumpfile: Path | None,
+    said: Callable[[str], None],
+    subtests: pytest.Subtests,
+) -> None:
+    if case.makedumpfile and not makedumpfile:
+        with subtests.test(msg=case.forms[0]):
+            pytest.skip("makedumpfile can't be had")
+        return
+    work = work / case.name
+    work.mkdir()
+    tools = Tools(decoder, vm.kernel(case.flavour).modules / "blog")
+
+    def look(dump: Path, facts: Truth) -> str:
+        found = check.check(tools, dump, facts, RECORDS, work)
+        said(f"{case.name}: {case.mem} MiB, {case.levels} levels, {dump.suffix[1:]}: {found}")
+        return found
+
+    guest, facts = boot(case, work, kexec, makedumpfile)
+    try:
+        if case.capture == "steps":
+            by_steps(case, guest, facts, work, look)
+            return
+        if facts.step is not None:
+            said(f"{case.name}: {facts.step} instructions into a log call, at {facts.place}")
+            guest.nmi()
+        if case.capture == "kdump":
+            dumps = from_kdump(case, guest, work, makedumpfile)
+        else:
+            dumps = from_qemu(case, guest, work)
+        for form, dump in dumps:
+            with subtests.test(msg=form):
+                if not dump:
+                    pytest.skip("makedumpfile can't be had")
+                look(dump, facts)
+                if case.capture == "kdump" and form == case.forms[0]:
+                    said(f"{case.name}, {form}: helpers {by_helpers(tools, dump)}")
+                if number := case.damage.get(form):
+                    said(f"{case.name}, {form}: {damage.run(tools, dump, work, number, seed=1)}")
+                dump.unlink()
+    except vm.Ended as error:
+        tail = "\n".join(guest.text().splitlines()[-15:])
+        raise vm.Ended(f"{error}\n{tail}") from None
+    finally:
+        guest.end()
+
+
+# --- large dumps --------------------------------------------------------------------
+
+CPUS = 64
+PER_TASK = 10
+
+
+def crowd_whole(tools: Tools, snapshot: Path, crowd: int) -> int:
+    """Every task's ten records, in order; returns how many records there are in all."""
+    seen: dict[int, int] = {}
+    total = 0
+    with subprocess.Popen([tools.decode, "--json", "--sidetable", tools.tables, snapshot],
+                          stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+        for line in child.stdout or ():
+            record = json.loads(line)
+            if record["type"] != "record":
+                continue
+            total += 1
+            if record["component"] != "torture_crowd":
+                continue
+            who, seq = record["args"][0]["value"], record["args"][1]["value"]
+            assert seen.get(who, 0) == seq, f"writer {who}: {seq} after {seen.get(who, 0)}"
+            seen[who] = seq + 1
+    assert not child.returncode
+    assert len(seen) == crowd and set(seen.values()) == {PER_TASK}, (
+        f"{len(seen)} tasks of {crowd}, {sum(seen.values())} records"
+    )
+    return total
+
+
+@pytest.mark.tier("deep")
+@pytest.mark.parametrize(
+    ("crowd", "mem"),
+    # The same content in guests of very different sizes, and different contents in one
+    [(10000, 768), (10000, 4096), (3000, 768), (1000, 768)],
+)
+def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[str], None]) -> None:
+    """Time and memory of extraction go with what BLog holds, not with the dump."""
+    work = work / f"big-{crowd}-{mem}"
+    work.mkdir()
+    kernel = vm.kernel(KERNELS.split()[0])
+    (work / "params").write_text(f"crowd={crowd}\nmax_kb=65536\n")
+    files = {
+        "torture/lib.sh": TOP / "tests/torture/guest/lib.sh",
+        "torture/params": work / "params",
+    }
+    packed = vm.initrd(work / "initrd", HERE / "guest/big.sh", files | kernel.files(), {})
+    # For large machines: see test_torture.py.
+    machine = vm.Machine(
+        CPUS, mem, "tsc=reliable lpj=10384000 nowatchdog panic=0", more=["-device", "vmcoreinfo"]
+    )
+
+    def ready(guest: vm.Guest) -> str:
+        held = guest.wait(r"^guest: big (\d+) KiB|^Kernel panic", 1800)[1]
+        if not held:
+            raise vm.Ended("the guest died before all had logged")
+        return held
+
+    guest, held = start(lambda: vm.Guest(work, kernel, packed, machine, 0), ready)
+    dump = work / "dump.kdump-zlib"
+    try:
+        began = time.monotonic()
+        guest.dump(dump, "kdump-zlib")
+        dumping = time.monotonic() - began
+    finally:
+        guest.end()
+    tools = Tools(decoder, kernel.modules / "blog")
+    out = check.extract(tools, dump, work / "snap")
+    total = crowd_whole(tools, out.snapshot, crowd)
+    said(f"{crowd} tasks, {CPUS} CPUs, {mem} MiB: held {held} KiB, {total} records;"
+         f" dump {dump.stat().st_size >> 20} MiB in {dumping:.1f} s; extracted"
+         f" {out.snapshot.stat().st_size >> 10} KiB in {out.seconds:.2f} s,"
+         f" {out.peak_kib >> 10} MiB of memory")  # fmt: skip
+    dump.unlink()
