@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the documentation says is true.
+
+Tables agree with the sources, paths and links lead somewhere, and the code in README.md and
+in the driver guide compiles, runs, and decodes to what is shown there.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+
+KERNELS = "uml-m"
+TESTS = 7
+SECONDS = 40
+
+DOCS = TOP / "tests/docs"
+PAGES = [TOP / "README.md", *sorted((TOP / "Documentation/blog").glob("*.rst"))]
+README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
+
+
+def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
+    sh(DOCS / "check-formats.py")
+
+
+def test_a_wrong_number_in_a_layout_table_is_noticed(sh: Run) -> None:
+    sh(DOCS / "check-formats.py", "--self-test")
+
+
+# --- paths, links, targets ----------------------------------------------------------
+
+OURS = re.compile(
+    r"(?:blog|rust/kernel/blog|rust/macros|rust/helpers|samples/rust|scripts|tools|tests"
+    r"|patches|Documentation/blog|\.ci)/[\w./*-]+|include/linux/blog\.h|rust/kernel/blog\.rs"
+)
+# Files of the kernel itself, or made by the build
+NOT_OURS = re.compile(
+    r"scripts/(checkpatch\.pl|config|Makefile\S*)|\S+\.(o|ko|blogfmt)$"
+    r"|samples/rust/(Kconfig|Makefile)$|scripts/blog-fmt-sidetable/blog-fmt-sidetable$"
+)
+DEBUGFS = re.compile(
+    r"blog/(components|clock|stats|tasks|snapshot|control|<component>\S*"
+    r"|[a-z0-9_-]+/(enable|level|mode|size_kb|ring_kb|snapshot|stream|stats|clear)?)$"
+)
+# Names in the kernel tree, and where they come from
+IN_TREE = {
+    "blog/Kconfig": "Kconfig",
+    "blog/Kbuild": "Kbuild",
+    "include/linux/blog.h": "patches/task_struct-blog-tls.patch",
+}
+KERNEL_TARGETS = {"modules_install", "htmldocs", "menuconfig", "olddefconfig"}
+
+
+def dangling(page: Path) -> list[str]:
+    """What a page refers to and isn't there. References between pages are sphinx's business."""
+    text = page.read_text()
+    makefile = (TOP / "Makefile").read_text()
+    targets = set(" ".join(re.findall(r"^([\w. -]+?) *:(?!=)", makefile, re.MULTILINE)).split())
+    lost = []
+    for literal in re.findall(r"``([^`\n]+)``" if page.suffix == ".rst" else r"`([^`\n]+)`", text):
+        make = re.fullmatch(r"make ([a-z][\w-]*)", literal)
+        if make and make[1] not in targets | KERNEL_TARGETS:
+            lost.append(literal)
+        word = literal.split()[0]
+        if OURS.fullmatch(word) and not NOT_OURS.match(word) and not DEBUGFS.match(word):
+            path = re.sub(r"^blog/tests", "tests/kunit", IN_TREE.get(word, word).rstrip("/"))
+            lost += [] if any(TOP.glob(path)) else [word]
+    if page.suffix == ".md":
+        headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+        anchors = {
+            re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+        }
+        for file, fragment in re.findall(r"\]\((?![a-z]+:)([^)#]*)#?([^)]*)\)", text):
+            if not (page.parent / file).exists() or not file and fragment not in anchors:
+                lost.append(f"{file}#{fragment}")
+    return lost
+
+
+def test_paths_links_and_make_targets_exist() -> None:
+    assert not {page.name: found for page in PAGES if (found := dangling(page))}
+
+
+# --- code -----------------------------------------------------------------------------
+
+HEAD = """// SPDX-License-Identifier: GPL-2.0
+
+//! Made from {page} by tests/test_docs.py.
+
+#![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
+
+use kernel::{{blog::*, prelude::*}};
+
+module! {{
+    type: Snippet,
+    name: "{name}",
+    authors: ["BLog developers"],
+    description: "Snippets of the documentation",
+    license: "GPL",
+}}
+
+struct Snippet;
+
+impl kernel::Module for Snippet {{
+    fn init(_module: &'static ThisModule) -> Result<Self> {{
+        {init}
+        Ok(Self)
+    }}
+}}
+
+"""
+PRELUDE = "use kernel::prelude::*;\n"
+
+GUEST = """#!/bin/sh
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+insmod /blog.ko && insmod /readme.ko && insmod /rust_blog.ko || exit 1
+# One by one: KUnit suites leave components with made-up sites behind.
+for c in disk rust_blog; do
+	cat /sys/kernel/debug/blog/$c/snapshot >/out/$c || exit 1
+done
+"""
+
+
+def readme_blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def guide_blocks(directive: str) -> list[str]:
+    blocks = re.findall(directive + r"\n\n((?:(?:  .*)?\n)+)", GUIDE.read_text())
+    return [re.sub("^  ", "", block, flags=re.MULTILINE).rstrip() + "\n" for block in blocks]
+
+
+def write_modules(folder: Path) -> None:
+    """Two modules: README.md's snippet, with the calls of submit() that it speaks of; and
+    each block of the guide in a module of its own, to be compiled."""
+    snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
+    calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
+    assert calls, "README.md doesn't say with what submit() is called"
+    init = "\n        ".join(f"let _ = submit({call});" for call in calls)
+    readme = HEAD.format(page="README.md", name="readme", init=init) + snippet.replace(PRELUDE, "")
+    guide = HEAD.format(page="driver-guide.rst", name="guide", init="")
+    guide += 'blog_component! { DISK, name: "guide" }\n'
+    for i, block in enumerate(guide_blocks(r"\.\. code-block:: rust")):
+        guide += f"\nmod block{i} {{\nuse super::*;\n{block.replace(PRELUDE, '')}}}\n"
+    folder.mkdir()
+    (folder / "readme.rs").write_text(readme)
+    (folder / "guide.rs").write_text(guide)
+    (folder / "Kbuild").write_text("obj-m += readme.o guide.o\n")
+
+
+def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> None:
+    write_modules(work / "ko")
+    sh(
+        "make", "-C", vm.kernel("uml-m").build, "ARCH=um", "LLVM=1",
+        f"-j{os.environ.get('BLOG_JOBS', '2')}", f"M={work}/ko", "modules")  # fmt: skip
+    assert (work / "ko/readme.blogfmt").exists() and (work / "ko/guide.ko").exists()
+
+
+@pytest.fixture(scope="module")
+def ran(work: Path) -> Path:
+    """A folder with the snapshots of README.md's snippet and of the sample."""
+    (work / "run").write_text(GUEST)
+    build = vm.kernel("uml-m").build
+    modules = (build / "blog/blog.ko", work / "ko/readme.ko", build / "samples/rust/rust_blog.ko")
+    result = vm.run(
+        work, vm.kernel("uml-m"), work / "run", files={path.name: path for path in modules},
+        machine=vm.Machine(cpus=1), seconds=60)  # fmt: skip
+    assert not result.problem, result.told()
+    return result.out
+
+
+def tables(work: Path) -> list[Path]:
+    sample = vm.kernel("uml-m").build / "samples/rust"
+    return [path for folder in (work / "ko", sample) for path in folder.rglob("*.blogfmt")]
+
+
+def test_readme_s_snippet_and_the_sample_run(ran: Path) -> None:
+    assert all((ran / name).stat().st_size for name in ("disk", "rust_blog"))
+
+
+def masked(text: str) -> list[str]:
+    """Lines without what differs from run to run."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return [re.sub(r"^\[ *\d+\.\d+\] | \w+\[\d+\]:", " ", line) for line in lines]
+
+
+def decoded(decoder: Path, work: Path, *args: str | Path) -> str:
+    words = [decoder, *(f"-s{table}" for table in tables(work)), *args]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_readme_s_snippet_decodes_to_what_is_shown_there(
+    ran: Path, work: Path, decoder: Path
+) -> None:
+    real = masked(decoded(decoder, work, ran / "disk"))
+    assert real == masked(readme_blocks("text")[0])
+    assert real == masked(guide_blocks("decodes to::")[0])
+
+
+def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(
+    ran: Path, work: Path, decoder: Path, sh: Run
+) -> None:
+    (work / "json").write_text(decoded(decoder, work, "--json", ran / "rust_blog"))
+    sh(DOCS / "decode.py", ran / "rust_blog", work / "json", *tables(work))
