@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What users install.
+
+"make install" puts everything where PREFIX says and takes all of it away again. The Debian
+package is the same twice, installs in a clean Debian 12 without a network, works there, and
+leaves nothing behind. Needs root; that Debian is made once, in 40 s.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CACHE, TOP, Run
+
+TESTS = 22
+SECONDS = 60
+
+GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
+
+
+@pytest.fixture(scope="module")
+def deb(work: Path, sh: Run) -> Path:
+    return Path(sh(TOP / "scripts/package-deb", work / "one").splitlines()[-1])
+
+
+def test_make_install(work: Path, sh: Run) -> None:
+    to = work / "dest"
+    (to / "opt/other").mkdir(parents=True)
+    sh("make", "-C", TOP, "install", f"DESTDIR={to}", "PREFIX=/opt/blog")
+    sh(to / "opt/blog/bin/blog-decode", "--version")
+    sh(to / "opt/blog/bin/blog-fmt-sidetable", "--show", GOLDEN / "golden_mod.blogfmt")
+    for program in ("blog-decode", "blog-fmt-sidetable"):
+        assert (to / f"opt/blog/share/man/man1/{program}.1").stat().st_size
+    # All is below PREFIX.
+    assert os.listdir(to) == ["opt"] and sorted(os.listdir(to / "opt")) == ["blog", "other"]
+
+
+def test_make_uninstall_leaves_no_file(work: Path, sh: Run) -> None:
+    sh("make", "-C", TOP, "uninstall", f"DESTDIR={work}/dest", "PREFIX=/opt/blog")
+    assert not [path for path in (work / "dest").rglob("*") if not path.is_dir()]
+
+
+def test_the_man_page_of_blog_fmt_sidetable_has_all_options(decoder: Path, sh: Run) -> None:
+    said = sh(decoder.parent / "blog-fmt-sidetable", "--help")
+    options = set(re.findall(r"^ +(-[a-z]\b|--[-a-z]+)", said, re.MULTILINE))
+    options |= set(re.findall(r"^ +-[a-z], (--[-a-z]+)", said, re.MULTILINE))
+    page = (TOP / "packaging/man/blog-fmt-sidetable.1").read_text().replace("\\-", "-")
+    assert len(options) >= 7
+    assert not [option for option in options if not re.search(rf"{option}\b", page)]
+
+
+def test_the_package_is_built(deb: Path) -> None:
+    assert deb.stat().st_size
+
+
+def test_the_package_has_the_same_bytes_when_built_again(deb: Path, work: Path, sh: Run) -> None:
+    # In another second, as the first is over, with another umask and time zone
+    env = os.environ | {"TZ": "Asia/Kolkata"}
+    other = sh(TOP / "scripts/package-deb", work / "two", umask=0o077, env=env).splitlines()[-1]
+    assert Path(other).read_bytes() == deb.read_bytes()
+
+
+def test_no_path_of_this_machine_is_in_it(deb: Path, work: Path, sh: Run) -> None:
+    sh("dpkg-deb", "-x", deb, work / "x")
+    cargo = os.environ.get("CARGO_HOME", f"{Path.home()}/.cargo")
+    paths = [str(path).encode() for path in (TOP, Path.home(), CACHE, cargo)]
+    form = re.compile(b"(?:" + b"|".join(map(re.escape, paths)) + rb")/[ -~]{0,60}")
+    for file in (work / "x").rglob("*"):
+        if file.is_file():
+            assert not form.findall(file.read_bytes()), file
+
+
+# --- in a clean Debian --------------------------------------------------------------
+
+# Each line is a test: its name, and what must succeed in that Debian.
+INSIDE = r"""
+it installs there: dpkg -i /golden/*.deb >/dev/null
+blog-decode runs: blog-decode --version
+blog-decode decodes as here: blog-decode show -l -s golden_mod.blogfmt new.snap 2>stderr | diff - text.txt && diff stderr stderr.txt
+blog-fmt-sidetable reads a table: blog-fmt-sidetable --show golden_mod.blogfmt | grep -qx "sites 10"
+man shows blog-decode's options: MANPAGER=cat MANWIDTH=80 man blog-decode 2>&1 | tee man.txt | grep -q -- --sidetable
+man finds blog-fmt-sidetable: man -w blog-fmt-sidetable >/dev/null
+man has nothing to complain of: ! man --warnings -E UTF-8 -l /usr/share/man/man1/blog-*.1.gz 2>&1 >/dev/null | grep .
+bash completes: bash complete.bash | grep -qx -- --sidetable
+zsh completes: zsh -f complete.zsh | paste -sd' ' | grep -qx '_blog-decode loads'
+fish completes: fish -c 'complete -C "blog-decode --sid"' | grep -q -- '^--sidetable'
+copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-tools/copyright /usr/share/doc/blog-tools/changelog.gz /usr/share/blog/drgn_blog.py
+dpkg finds all files unchanged: ! dpkg --verify blog-tools | grep .
+dpkg removes it: rm -rf /root/.config /root/.local /root/.cache /root/.zcompdump && dpkg -r blog-tools >/dev/null
+nothing is left: list | diff before -
+""".strip().splitlines()
+
+BASH = """\
+. /usr/share/bash-completion/completions/blog-decode
+by=$(complete -p blog-decode) && by=${by#*-F } && by=${by%% *}
+COMP_WORDS=(blog-decode --sid) COMP_CWORD=1
+$by blog-decode --sid blog-decode
+printf "%s\\n" "${COMPREPLY[@]}"
+"""
+ZSH = """\
+autoload -U compinit && compinit -D -u && print -r -- $_comps[blog-decode] &&
+autoload +X -Uz _blog-decode && print loads
+"""
+HEAD = """\
+cd /golden
+export LC_ALL=C.UTF-8 HOME=/root TERM=dumb
+list() {
+	find / -xdev \\( -path /proc -o -path /golden -o -path /var/lib/dpkg \\
+		-o -path /var/cache/man \\) -prune -o -print | sort
+}
+list >before
+"""
+
+# Mounts and network end with the namespace.
+ROOT = """\
+mount -t tmpfs -o mode=755 none "$1"
+mkdir "$1/golden"
+mount --bind "$2" "$1/golden"
+[ ! "$3" ] || tar -C "$1" -xf "$3"
+mkdir -p "$1/proc"
+mount -t proc none "$1/proc"
+"""
+# What not every container gives
+TRY = 'mknod "$1/null" c 1 3; echo >"$1/null"; cp /bin/busybox "$1"; chroot "$1" /busybox true'
+ENTER = 'exec chroot "$1" bash /golden/inside'
+
+
+def in_root(work: Path, then: str, archive: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs that where $1 is to be the root of a machine of its own."""
+    return subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--fork", "bash", "-euc", ROOT + then, "-",
+         work / "mnt", work / "golden", archive],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", check=False)  # fmt: skip
+
+
+def test_a_clean_debian(deb: Path, work: Path, sh: Run, subtests: pytest.Subtests) -> None:
+    for name in ("mnt", "golden"):
+        (work / name).mkdir()
+    why = "not root" if os.getuid() else ""
+    if not why and (tried := in_root(work, TRY)).returncode:
+        why = tried.stdout.strip().splitlines()[-1]
+    said = ""
+    if not why:
+        for file in ("new.snap", "golden_mod.blogfmt", "text.txt", "stderr.txt"):
+            shutil.copy(GOLDEN / file, work / "golden")
+        shutil.copy(deb, work / "golden")
+        script = HEAD
+        for line in INSIDE:
+            name, _, command = line.partition(": ")
+            script += f'{{ {command}; }} && echo "ok - {name}" || echo "not ok - {name}"\n'
+        for file, text in (("inside", script), ("complete.bash", BASH), ("complete.zsh", ZSH)):
+            (work / "golden" / file).write_text(text)
+        root = Path(sh(TOP / "scripts/fetch", "root").splitlines()[-1]) / "root.tar"
+        said = in_root(work, ENTER, root).stdout
+    for name in ["a clean Debian 12 runs", *(line.partition(": ")[0] for line in INSIDE)]:
+        with subtests.test(msg=name):
+            if why:
+                pytest.skip(f"no clean Debian here: {why}")
+            last = INSIDE[-1].partition(": ")[0]
+            wanted = f"ok - {last}$" if name.startswith("a clean") else f"^ok - {re.escape(name)}$"
+            assert re.search(wanted, said, re.MULTILINE), said
