@@ -123,16 +123,16 @@ small_tree() {
 	git -C "$to" -c user.name=Nobody -c user.email=nobody@example.org commit -qm "Linux"
 }
 
-# tree_key: hash of everything that goes into a tree, and of how it goes there
+# tree_key: hash of everything in a tree that a build depends on, and of how it gets
+# there: documentation is not among it
 tree_key() {
 	(
 		cd "$BLOG_TOP" || exit
 		{
-			tree_files
-			tree_files | cut -f1
+			tree_files | cut -f1 | grep -v '^Documentation/'
 			{ tree_patches && tree_test_patches; } | sed 's|^|patches/|'
-		} | awk -F'\t' 'NF == 1' | xargs -d '\n' sha256sum
-		tree_files
+		} | xargs -d '\n' sha256sum
+		tree_files | grep -v '^Documentation/'
 		sha256sum patches/series scripts/integrate scripts/tree.sh
 	) | sha256sum | cut -c1-16
 }
