@@ -66,10 +66,6 @@ prove: ## Slow proofs: sanitizers, and models that must notice weakened ordering
 	@scripts/setup
 	@scripts/prove
 
-fuzz: ## Fuzz the decoder's parsers: BLOG_FUZZ_SECONDS=60 each, TARGETS="snapshot..."
-	@scripts/setup --tests
-	@scripts/fuzz $(TARGETS)
-
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
@@ -102,5 +98,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove fuzz bench bench-decode docs clean distclean help
-.PHONY: series series-check
+.PHONY: prove bench bench-decode docs clean distclean help series series-check

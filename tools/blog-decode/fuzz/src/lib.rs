@@ -14,7 +14,7 @@
 //! ```
 //!
 //! `fuzz_targets/` has a program for each, `corpus/` its kept inputs, `dictionaries/` words that
-//! texts are made of. `scripts/fuzz` builds and runs them.
+//! texts are made of. `tests/fuzz.py` builds and runs them.
 
 #![allow(missing_docs)]
 
