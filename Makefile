@@ -62,10 +62,6 @@ check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
 	@scripts/setup --checks
 	@scripts/check
 
-prove: ## Slow proofs: sanitizers, and models that must notice weakened orderings
-	@scripts/setup
-	@scripts/prove
-
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
@@ -98,4 +94,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: prove bench bench-decode docs clean distclean help series series-check
+.PHONY: bench bench-decode docs clean distclean help series series-check
