@@ -68,9 +68,7 @@ bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for i
 
 bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
 	@scripts/setup --tests
-	@scripts/build-kernel uml-bench
-	@tests/bench-decode/record
-	@tests/bench-decode/run --check
+	@scripts/bench decode
 
 docs: ## Build Documentation/blog as HTML
 	@scripts/setup --checks

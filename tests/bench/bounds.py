@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the cost of a record must not exceed, and whether it does: each within one run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-import endtoend
-import traffic
-from samples import Missing
+from bench import endtoend, traffic
+from bench.samples import Missing, Run, Value
 
 MET, MISSED, UNKNOWN = "met", "MISSED", "not measured"
 
@@ -23,70 +24,77 @@ class Verdict:
 class Bounds:
     """Collects verdicts."""
 
-    def __init__(self):
-        self.verdicts = []
+    def __init__(self) -> None:
+        self.verdicts: list[Verdict] = []
 
-    def check(self, bound, setup, measure, holds, show="{:.2f}"):
-        """`measure` returns the number that `holds` tells about."""
+    def check(
+        self,
+        bound: str,
+        run: Run,
+        measure: Callable[[], float],
+        *,
+        least: float = float("-inf"),
+        most: float = float("inf"),
+        show: str = "{:.2f}",
+    ) -> None:
+        """The number that `measure` returns is between these."""
         try:
             number = measure()
         except (Missing, ZeroDivisionError) as why:
-            self.verdicts.append(Verdict(bound, setup, str(why), UNKNOWN))
+            self.verdicts.append(Verdict(bound, run.setup, str(why), UNKNOWN))
             return
-        state = MET if holds(number) else MISSED
-        self.verdicts.append(Verdict(bound, setup, show.format(number), state))
+        state = MET if least <= number <= most else MISSED
+        self.verdicts.append(Verdict(bound, run.setup, show.format(number), state))
 
     @property
-    def missed(self):
-        return [v for v in self.verdicts if v.state == MISSED]
+    def missed(self) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.state == MISSED]
 
 
-def native(bounds, run):
-    """UML with one CPU: times beyond reading the clock. With it there is no fair ratio, as ftrace's
-    clock costs nothing there, and the TSC as much as several records."""
-    own = lambda: run.beyond("blog_on", "2")
-    bounds.check(
-        "2 scalars beyond the clock: at most 2 ns", run.setup, lambda: own().median, lambda n: n <= 2,
-    )
-    for peer, what, least in (("event_on", "TRACE_EVENT", 12), ("trace_printk", "trace_printk", 15)):
-        bounds.check(
-            f"2 scalars beyond the clock: at least {least} x less than {what} beyond its clock",
-            run.setup, lambda p=peer: run.beyond(p, "2") / own(), lambda r, n=least: r >= n,
-        )
+def native(bounds: Bounds, run: Run) -> None:
+    """UML with one CPU: times beyond reading the clock. With it there is no fair ratio, as
+    ftrace's clock costs nothing there, and the TSC as much as several records."""
+
+    def beyond(what: str = "blog_on") -> Value:
+        return run.beyond(what, "2")
+
+    def times(peer: str) -> float:
+        return beyond(peer) / beyond()
+
+    text = "2 scalars beyond the clock: at most 2 ns"
+    bounds.check(text, run, lambda: beyond().median, most=2)
+    for peer, what, least in (
+        ("event_on", "TRACE_EVENT", 12),
+        ("trace_printk", "trace_printk", 15),
+    ):
+        text = f"2 scalars beyond the clock: at least {least} x less than {what} beyond its clock"
+        bounds.check(text, run, partial(times, peer), least=least)
 
 
-def instructions(bounds, run):
+def instructions(bounds: Bounds, run: Run) -> None:
     """QEMU counting instructions, BLog's beside those of its peers in the same kernel."""
-    on = lambda context="task": run.cost("blog_on", "2", context)
-    bounds.check(
-        "2 scalars, task, with page turns: at most 52 instructions",
-        run.setup, lambda: on().median, lambda n: n <= 52, "{:.1f}",
-    )
+
+    def cost(what: str, context: str = "task") -> float:
+        return run.cost(what, "2", context).median
+
+    def times(peer: str) -> float:
+        return run.cost(peer, "2") / run.cost("blog_on", "2")
+
+    text = "2 scalars, task, with page turns: at most 52 instructions"
+    bounds.check(text, run, partial(cost, "blog_on"), most=52, show="{:.1f}")
     for context in ("softirq", "hardirq"):
-        bounds.check(
-            f"2 scalars, {context}: at most 70 instructions",
-            run.setup, lambda c=context: on(c).median, lambda n: n <= 70, "{:.1f}",
-        )
-    bounds.check(
-        "a page turn: at most 450 instructions more",
-        run.setup, lambda: run.page_turns()[1].median, lambda n: n <= 450, "{:.0f}",
-    )
-    bounds.check(
-        "a task's first record: at most 700 instructions",
-        run.setup, lambda: run.first_records()[0].median, lambda n: n <= 700, "{:.0f}",
-    )
-    bounds.check(
-        "site off: at most 6 instructions",
-        run.setup, lambda: run.cost("blog_site_off", "2").median, lambda n: n < 6.5, "{:.1f}",
-    )
-    bounds.check(
-        "component off: at most 1 instruction",
-        run.setup, lambda: run.cost("blog_component_off", "2").median, lambda n: n < 1.5, "{:.1f}",
-    )
-    bounds.check(
-        "CONFIG_BLOG=n: no instruction",
-        run.setup, lambda: run.cost("none", "2").median, lambda n: n < 0.5, "{:.1f}",
-    )
+        text = f"2 scalars, {context}: at most 70 instructions"
+        bounds.check(text, run, partial(cost, "blog_on", context), most=70, show="{:.1f}")
+    text = "a page turn: at most 450 instructions more"
+    bounds.check(text, run, lambda: run.page_turns()[1].median, most=450, show="{:.0f}")
+    text = "a task's first record: at most 700 instructions"
+    bounds.check(text, run, lambda: run.first_records()[0].median, most=700, show="{:.0f}")
+    for text, case, most in (
+        ("site off: at most 6 instructions", "blog_site_off", 6.49),
+        ("component off: at most 1 instruction", "blog_component_off", 1.49),
+        ("CONFIG_BLOG=n: no instruction", "none", 0.49),
+    ):
+        bounds.check(text, run, partial(cost, case), most=most, show="{:.1f}")
     peers = [
         ("trace_printk", "trace_printk", 19),
         ("event_on", "TRACE_EVENT", 12),
@@ -96,24 +104,11 @@ def instructions(bounds, run):
     if "lttng" in run.facts:
         peers.append(("lttng", "LTTng", 10))
     for peer, what, least in peers:
-        bounds.check(
-            f"2 scalars: at least {least} x fewer instructions than {what}",
-            run.setup,
-            lambda p=peer: run.cost(p, "2") / run.cost("blog_on", "2"),
-            lambda r, n=least: r >= n,
-        )
+        text = f"2 scalars: at least {least} x fewer instructions than {what}"
+        bounds.check(text, run, partial(times, peer), least=least)
 
 
-def scaling(bounds, run):
-    """Two CPUs against one. That nothing is shared, the model of cache lines shows exactly; here,
-    two CPUs of a guest may be one of the machine's."""
-    bounds.check(
-        "two CPUs: at least 1.8 x one CPU",
-        run.setup, lambda: speedups(run, "blog_on.2").median, lambda r: r >= 1.8,
-    )
-
-
-def speedups(run, case):
+def speedups(run: Run, case: str) -> Value:
     """How much more is done on several CPUs than on one in the same time, for each round."""
     rounds = run.cpus.get(case)
     if not rounds:
@@ -122,61 +117,61 @@ def speedups(run, case):
     return run.make(f"speedup_on_{rounds[0][0]}_cpus.{case}/task", samples, "x")
 
 
-def traffic_bounds(bounds, run):
-    """Bytes in the ring; `run.traffic` is what traffic.read() found."""
-    def per_record(logger, shape):
+def scaling(bounds: Bounds, run: Run) -> None:
+    """Two CPUs against one. That nothing is shared, the model of cache lines shows exactly;
+    here, two CPUs of a guest may be one of the machine's."""
+    text = "two CPUs: at least 1.8 x one CPU"
+    bounds.check(text, run, lambda: speedups(run, "blog_on.2").median, least=1.8)
+
+
+def traffic_bounds(bounds: Bounds, run: Run) -> None:
+    """Bytes in the ring."""
+
+    def per_record(logger: str, shape: str) -> float:
         records = run.traffic[logger].get(shape)
         if not records:
             raise Missing(f"{logger} was not filled with {shape} in {run.setup}")
         return traffic.MIB / records
 
     for shape, size, what in (("2x32", 16, "(u32, u32)"), ("2", 20, "(u32, u64)")):
-        bounds.check(
-            f"{what}: {size} bytes in the ring, page headers and padding at most 3 % more",
-            run.setup, lambda s=shape: per_record("blog", s), lambda n, z=size: n <= 1.03 * z,
-        )
+        text = f"{what}: {size} bytes in the ring, page headers and padding at most 3 % more"
+        bounds.check(text, run, partial(per_record, "blog", shape), most=1.03 * size)
     if "lttng" in run.facts:
         # An event of LTTng has at least one field.
-        ratios = lambda: [
-            per_record("blog", s) / per_record("lttng-tid", s) for s in traffic.ARGUMENTS if s != "0"
-        ]
+        shapes = [shape for shape in traffic.ARGUMENTS if shape != "0"]
         bounds.check(
-            "each kind of record: fewer bytes than LTTng's with thread id, over 31 events",
-            run.setup, lambda: max(ratios()), lambda r: r < 1,
-        )
+            "each kind of record: fewer bytes than LTTng's with thread id, over 31 events", run,
+            lambda: max(per_record("blog", s) / per_record("lttng-tid", s) for s in shapes),
+            most=0.999)  # fmt: skip
 
 
-def site_bounds(bounds, run):
+def site_bounds(bounds: Bounds, run: Run) -> None:
     """What a call site takes."""
     bounds.check(
-        "a call site: at most 100 bytes, all in",
-        run.setup, lambda: traffic.site_bytes(run.sites, "blog")["sum"], lambda n: n <= 100, "{:.0f}",
-    )
+        "a call site: at most 100 bytes, all in", run,
+        lambda: traffic.site_bytes(run.sites, "blog")["sum"], most=100, show="{:.0f}")  # fmt: skip
 
 
-def fio_bounds(bounds, run):
-    """What is left of I/Os, by instructions; natively, rounds differ by more than what logging takes."""
-    found = {v.name: v for v in endtoend.values(run)}
-    for engine in sorted(endtoend.read(run)):
-        def share(e=engine):
-            value = found.get(f"fio_{e}.blog_on.share")
-            if value is None:
-                raise Missing(f"fio with {e} was not run")
+def fio_bounds(bounds: Bounds, run: Run) -> None:
+    """What is left of I/Os, by instructions; natively, rounds differ by more than what logging
+    takes."""
+    found = {value.name: value for value in endtoend.values(run)}
+
+    def share(engine: str) -> float:
+        if value := found.get(f"fio_{engine}.blog_on.share"):
             return value.median
+        raise Missing(f"fio with {engine} was not run")
 
-        bounds.check(
-            f"fio on rnull ({engine}), each I/O logged twice: at least 97 % of BLog off",
-            run.setup, share, lambda p: p >= 97, "{:.1f} %",
-        )
+    for engine in sorted(endtoend.read(run)):
+        text = f"fio on rnull ({engine}), each I/O logged twice: at least 97 % of BLog off"
+        bounds.check(text, run, partial(share, engine), least=97, show="{:.1f} %")
 
 
-def check_run(bounds, run):
+def check_run(bounds: Bounds, run: Run) -> None:
     """All bounds that this setup can tell of."""
     if run.unit == "instructions":
-        instructions(bounds, run)
-        traffic_bounds(bounds, run)
-        site_bounds(bounds, run)
-        fio_bounds(bounds, run)
+        for check in (instructions, traffic_bounds, site_bounds, fio_bounds):
+            check(bounds, run)
     elif run.setup == "native":
         native(bounds, run)
     elif run.setup == "cpus":

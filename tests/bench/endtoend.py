@@ -3,6 +3,9 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
+
+from bench.samples import Run, Value
 
 # Names of guest/fio.sh, and what they are.
 WAYS = {
@@ -14,21 +17,21 @@ WAYS = {
 }
 
 
-def read(run):
+def read(run: Run) -> dict[str, dict[str, dict[int, float]]]:
     """{engine: {way: [I/Os a second in each round]}}; the first round warmed up."""
-    found = defaultdict(lambda: defaultdict(dict))
+    found: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for path in (run.folder / "fio").glob("*.json"):
         engine, way, number, _ = path.name.split(".")
         if int(number) == 0:
             continue
         text = path.read_text()
         # fio may say something before it prints JSON.
-        job = json.loads(text[text.index("{"):])["jobs"][0]
+        job = json.loads(text[text.index("{") :])["jobs"][0]
         found[engine][way][int(number)] = job["read"]["iops"] + job["write"]["iops"]
     return found
 
 
-def values(run):
+def values(run: Run) -> Iterator[Value]:
     """I/Os a second as values of the run, and shares of those of BLog off, round by round."""
     for engine, ways in sorted(read(run).items()):
         off = ways.get("blog_off", {})

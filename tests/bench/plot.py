@@ -7,10 +7,10 @@ from math import ceil, log2
 COLOURS = ["#2b6cb0", "#2f855a", "#805ad5", "#c05621"]
 
 
-def begin(title, width, height):
+def begin(title: str, width: int, height: int) -> list[str]:
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">',
         '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="10" y="22" font-size="15" font-weight="bold">{escape(title)}</text>',
     ]
@@ -19,7 +19,7 @@ def begin(title, width, height):
 BAR, GAP, LEFT, LENGTH = 15, 12, 150, 440
 
 
-def bars(title, groups):
+def bars(title: str, groups: list[tuple[str, list[tuple[str, float]]]]) -> str:
     """Draws groups of (label, [(label, number)]), all on one scale that begins at 0; returns the
     text of an SVG file."""
     most = max(number for _, rows in groups for _, number in rows)
@@ -43,16 +43,16 @@ def bars(title, groups):
 SIDE, EDGE = 300, 60
 
 
-def curves(title, across, up, lines):
+def curves(title: str, across: str, up: str, lines: dict[str, list[tuple[float, float]]]) -> str:
     """Draws {label: [(x, y)]} on scales of powers of two; returns the text of an SVG file. The
     dashed line is where y grows as x does."""
     most = max(max(x, y) for points in lines.values() for x, y in points)
-    powers = range(int(ceil(log2(most))) + 1)
+    powers = range(ceil(log2(most)) + 1)
 
-    def at(number):
+    def at(number: float) -> float:
         return SIDE * log2(max(number, 1)) / powers[-1]
 
-    def place(x, y):
+    def place(x: float, y: float) -> str:
         return f"{EDGE + at(x):.1f},{EDGE + SIDE - at(y):.1f}"
 
     width, height = SIDE + EDGE + 310, SIDE + 2 * EDGE

@@ -8,6 +8,7 @@ number.
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -34,8 +35,8 @@ class DifferentRuns(ValueError):
 class Missing(KeyError):
     """That was not measured in this run."""
 
-    def __str__(self):
-        return self.args[0]
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)
@@ -51,33 +52,31 @@ class Value:
     setup: str
     run: str
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: "Value") -> float:
         if self.run != other.run:
             raise DifferentRuns(f"{self.name} and {other.name} are from different runs")
         return self.median / other.median
 
-    def as_json(self):
+    def as_json(self) -> dict[str, object]:
         return {**self.__dict__}
 
 
-def value(name, unit, samples, setup, run):
+def value(name: str, unit: str, samples: Iterable[float], setup: str, run: str) -> Value:
     """Makes a value of samples."""
     samples = list(samples)
-    return Value(
-        name, unit, median(samples), min(samples), max(samples), len(samples), setup, run
-    )
+    return Value(name, unit, median(samples), min(samples), max(samples), len(samples), setup, run)
 
 
-def read_facts(folder):
-    lines = (Path(folder) / "facts").read_text().splitlines()
+def read_facts(folder: Path) -> dict[str, str]:
+    lines = (folder / "facts").read_text().splitlines()
     return dict(line.split(" ", 1) for line in lines if " " in line)
 
 
 class Run:
     """The samples of one boot."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.facts = read_facts(folder)
         self.setup = self.facts["setup"]
         self.id = self.facts["boot"]
@@ -86,14 +85,19 @@ class Run:
         self.sites = json.loads(sites.read_text()) if sites.exists() else {}
         self.unit = "instructions" if self.facts.get("icount") == "yes" else "ns"
         # mark -> (case, context) -> ticks for each round, by record
-        self.cases = defaultdict(lambda: defaultdict(list))
-        self.each, self.new = [], []
+        self.cases: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        self.each: list[int] = []
+        self.new: list[tuple[int, int]] = []
         # case -> (CPUs, records, ticks of one CPU, ticks of all) for each round
-        self.cpus = defaultdict(list)
-        self.clocks = []
+        self.cpus: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+        self.clocks: list[tuple[int, int]] = []
+        # What traffic.read() finds: logger -> kind of record -> records in 1 MiB
+        self.traffic: dict[str, dict[str, float]] = {}
         self._read()
 
-    def _read(self):
+    def _read(self) -> None:
         mark = ""
         for line in (self.folder / "results").read_text().splitlines():
             kind, *words = line.split()
@@ -113,20 +117,20 @@ class Run:
             else:
                 raise ValueError(f"{self.folder}/results: unknown line: {line}")
 
-    def scale(self):
+    def scale(self) -> float:
         """Units for each tick: nanoseconds, or instructions, of which QEMU makes a tick each."""
         if self.unit == "instructions":
             return 1.0
         (t0, ns0), (t1, ns1) = self.clocks[0], self.clocks[-1]
         return (ns1 - ns0) / (t1 - t0)
 
-    def make(self, name, samples, unit=None):
+    def make(self, name: str, samples: Iterable[float], unit: str = "") -> Value:
         return value(name, unit or self.unit, samples, self.setup, self.id)
 
-    def has(self, what, shape, context="task", mark=""):
+    def has(self, what: str, shape: str, context: str = "task", mark: str = "") -> bool:
         return (f"{what}.{shape}", context) in self.cases[mark]
 
-    def samples(self, what, shape, context="task", mark=""):
+    def samples(self, what: str, shape: str, context: str = "task", mark: str = "") -> list[float]:
         """What a case cost in each round, without its loop."""
         base = f"{EMPTY.get(what, 'empty')}.{shape}"
         name = f"{what}.{shape}"
@@ -137,12 +141,12 @@ class Run:
         scale = self.scale()
         return [(a - b) * scale for a, b in zip(rounds, empty)]
 
-    def cost(self, what, shape, context="task", mark=""):
+    def cost(self, what: str, shape: str, context: str = "task", mark: str = "") -> Value:
         """What a case costs, without its loop."""
         label = f"{what}.{shape}/{context}" + (f"/{mark}" if mark else "")
         return self.make(label, self.samples(what, shape, context, mark))
 
-    def beyond(self, what, shape):
+    def beyond(self, what: str, shape: str) -> Value:
         """What a record costs beyond reading the clock that its logger reads for it."""
         own = "tsc" if self.clock == "tsc" else "mono"
         clocks = {"blog_on": own, "event_on": "local", "trace_printk": "local"}
@@ -151,7 +155,7 @@ class Run:
         pairs = zip(self.samples(what, shape), self.samples(f"clock_{clocks[what]}", "0"))
         return self.make(f"{what}_beyond_clock.{shape}/task", [a - b for a, b in pairs])
 
-    def costs(self):
+    def costs(self) -> Iterator[Value]:
         """All costs of the run."""
         for mark, cases in self.cases.items():
             for name, context in cases:
@@ -162,7 +166,7 @@ class Run:
                     except Missing:
                         pass
 
-    def page_turns(self):
+    def page_turns(self) -> tuple[Value, Value, Value]:
         """(values: a plain record, one that turns the page, and the share of turning; how many
         records there are for each turn). Reading the clock is in both."""
         if not self.each:
@@ -181,7 +185,7 @@ class Run:
             self.make("page_turn_per_record.2/task", [mean]),
         )
 
-    def first_records(self):
+    def first_records(self) -> tuple[Value, Value]:
         """The first record of a new task, and its second."""
         if not self.new:
             raise Missing(f"no new task was measured in {self.setup}")

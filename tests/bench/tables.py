@@ -3,12 +3,13 @@
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
-import endtoend
-import plot
-import traffic
-from bounds import speedups
-from samples import Missing, read_facts
+from bench import endtoend, plot, traffic
+from bench.bounds import Bounds, Verdict, speedups
+from bench.samples import Missing, Run, Value, read_facts
 
 SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
 
@@ -41,7 +42,7 @@ ROWS = [
 ]
 
 
-def cell(number):
+def cell(number: float) -> str:
     """A number with three digits or so."""
     if 0 < abs(number) < 5 and number != round(number):
         return f"{number:.2f}"
@@ -49,7 +50,7 @@ def cell(number):
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.1f}"
 
 
-def layout(header, rows):
+def layout(header: list[str], rows: list[list[str]]) -> str:
     """Columns as wide as they must be; numbers to the right."""
     widths = [max(len(str(r[i])) for r in [header, *rows]) for i in range(len(header))]
     lines = []
@@ -59,18 +60,20 @@ def layout(header, rows):
     return "\n".join(line.rstrip() for line in lines)
 
 
-def where(facts, what):
+def where(facts: dict[str, str], what: str) -> str:
     """What was measured where, on what, and of which commit."""
     kernel = [f"Linux {facts['release']}"] if "release" in facts else []
-    return "; ".join([what, facts.get("cpu", "?"), *kernel, f"BLog {facts.get('commit', '?')}"]) + "\n"
+    return (
+        "; ".join([what, facts.get("cpu", "?"), *kernel, f"BLog {facts.get('commit', '?')}"]) + "\n"
+    )
 
 
-def head(run, what=""):
+def head(run: Run, what: str = "") -> str:
     """What a table of a run begins with."""
     return where(run.facts, what or run.setup) + disturbed(run)
 
 
-def costs(run):
+def costs(run: Run) -> str:
     """One line for each way to log, one column for each list of arguments."""
     rows = []
     for what, context, mark, label in ROWS:
@@ -95,7 +98,7 @@ def costs(run):
     return text
 
 
-def missing_peers(run):
+def missing_peers(run: Run) -> list[str]:
     """Why what isn't in the table could not run in this setup."""
     why = []
     if run.has("blog_on", "2") and not run.has("trace_printk", "2"):
@@ -109,7 +112,7 @@ def missing_peers(run):
     return why
 
 
-def disturbed(run):
+def disturbed(run: Run) -> str:
     """A line about what else the machine did, where that matters: nothing, or very little."""
     others = int(run.facts.get("others", 0))
     if run.unit == "instructions" or others < 5:
@@ -117,7 +120,7 @@ def disturbed(run):
     return f"NOT QUIET: something else used {others} % of a CPU meanwhile, so times mean little.\n"
 
 
-def details(run):
+def details(run: Run) -> Iterator[Value]:
     """Single values beside the table."""
     yield from beyond_clocks(run)
     if run.each:
@@ -128,7 +131,7 @@ def details(run):
         yield speedups(run, case)
 
 
-def beyond_clocks(run):
+def beyond_clocks(run: Run) -> Iterator[Value]:
     """What records of two scalars cost beyond reading the clock."""
     for what in ("blog_on", "event_on", "trace_printk"):
         try:
@@ -137,20 +140,23 @@ def beyond_clocks(run):
             pass
 
 
-def verdicts(found):
+def verdicts(found: list[Verdict]) -> str:
     rows = [[v.bound, v.setup, v.measured, v.state] for v in found]
     return layout(["bound", "setup", "measured", ""], rows) + "\n"
 
 
 # What a buffer or a call site is of
 LOGGERS = {
-    "blog": "BLog", "event_on": "TRACE_EVENT", "trace_printk": "trace_printk",
-    "lttng": "LTTng, at most 31 events", "lttng-tid": "LTTng, more, thread id",
+    "blog": "BLog",
+    "event_on": "TRACE_EVENT",
+    "trace_printk": "trace_printk",
+    "lttng": "LTTng, at most 31 events",
+    "lttng-tid": "LTTng, more, thread id",
 }
 SITES = {"blog": "blog_log!", "blog_err": "blog_err!", "event": "TRACE_EVENT"}
 
 
-def bytes_table(run):
+def bytes_table(run: Run) -> str:
     """Records in 1 MiB, and bytes for each; page headers and padding are in them."""
     rows = []
     for key, name in LOGGERS.items():
@@ -164,7 +170,7 @@ def bytes_table(run):
     return head(run) + f"\n{table}\n"
 
 
-def fio_table(run):
+def fio_table(run: Run) -> str:
     rows = []
     found = {v.name: v for v in endtoend.values(run)}
     for engine in sorted(endtoend.read(run)):
@@ -172,17 +178,22 @@ def fio_table(run):
             value = found.get(f"fio_{engine}.{way}")
             share = found.get(f"fio_{engine}.{way}.share")
             if value:
-                rows.append([
-                    f"{engine}: {label}", f"{value.median:.0f}", f"{value.min:.0f}",
-                    f"{value.max:.0f}", f"{share.median:.1f} %" if share else "",
-                ])
+                rows.append(
+                    [
+                        f"{engine}: {label}",
+                        f"{value.median:.0f}",
+                        f"{value.min:.0f}",
+                        f"{value.max:.0f}",
+                        f"{share.median:.1f} %" if share else "",
+                    ]
+                )
     if not rows:
         return ""
     table = layout([f"fio, IOPS ({run.setup})", "median", "min", "max", "of BLog off"], rows)
     return head(run) + f"\n{table}\n"
 
 
-def sites_table(run):
+def sites_table(run: Run) -> str:
     """What a call site takes, by what it is for."""
     rows, header = [], []
     for kind in run.sites:
@@ -210,25 +221,32 @@ SUMMARY = [
 ]
 
 
-def summary(counted, native):
+def summary(counted: Run, native: Run) -> str:
     """A record of two scalars in a task, by all that was measured of it."""
-    def known(measure, show=cell):
+
+    def known(measure: Callable[[], float], show: Callable[[float], str] = cell) -> str:
         try:
             return show(measure())
         except Missing:
             return ""
 
+    def median(measure: Callable[[str, str], Value], case: str) -> float:
+        return measure(case, "2").median
+
+    def site_sum(site: str) -> float:
+        return traffic.site_bytes(counted.sites, site)["sum"]
+
     rows = []
     for label, case, buffer, site in SUMMARY:
         records = counted.traffic.get(buffer, {}).get("2")
-        rows.append([
-            label,
-            known(lambda: counted.cost(case, "2").median),
-            known(lambda: native.cost(case, "2").median),
-            known(lambda: native.beyond(case, "2").median),
+        numbers = [
+            known(partial(median, counted.cost, case)),
+            known(partial(median, native.cost, case)),
+            known(partial(median, native.beyond, case)),
             f"{traffic.MIB / records:.1f}" if records else "",
-            known(lambda: traffic.site_bytes(counted.sites, site)["sum"], "{:.0f}".format),
-        ])
+            known(partial(site_sum, site), "{:.0f}".format),
+        ]
+        rows.append([label, *numbers])
     header = ["u32 and u64", "instructions", "ns", "beyond the clock", "bytes", "of a site"]
     heads = head(counted, "instructions and bytes") + head(native, "ns")
     return f"{heads}\n{layout(header, rows)}\n"
@@ -239,38 +257,52 @@ PLOTTED = ["2", "rnull", "str11"]
 NAMES = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
 
 
-def plot_of(title, loggers, number):
+Number = Callable[[str, str], float | None]
+
+
+def plot_of(title: str, loggers: dict[str, str], number: Number) -> str:
     """Bars for what `number` knows of each kind of record and logger."""
     groups = [
-        (NAMES[shape], [(label, n) for label, key in loggers.items()
-                        if (n := number(key, shape)) is not None])
+        (
+            NAMES[shape],
+            [(label, n) for label, key in loggers.items() if (n := number(key, shape)) is not None],
+        )
         for shape in PLOTTED
     ]
     return plot.bars(title, groups)
 
 
-def instructions_plot(run):
-    def number(case, shape):
+def instructions_plot(run: Run) -> str:
+    def number(case: str, shape: str) -> float | None:
         return run.cost(case, shape).median if run.has(case, shape) else None
 
-    loggers = {"BLog": "blog_on", "LTTng": "lttng", "TRACE_EVENT": "event_on",
-               "trace_printk": "trace_printk"}
+    loggers = {
+        "BLog": "blog_on",
+        "LTTng": "lttng",
+        "TRACE_EVENT": "event_on",
+        "trace_printk": "trace_printk",
+    }
     return plot_of("Instructions of a record, in a task", loggers, number)
 
 
-def bytes_plot(run):
-    def number(logger, shape):
+def bytes_plot(run: Run) -> str:
+    def number(logger: str, shape: str) -> float | None:
         records = run.traffic[logger].get(shape)
         return traffic.MIB / records if records else None
 
-    loggers = {"BLog": "blog", "LTTng": "lttng-tid", "TRACE_EVENT": "event_on",
-               "trace_printk": "trace_printk"}
+    loggers = {
+        "BLog": "blog",
+        "LTTng": "lttng-tid",
+        "TRACE_EVENT": "event_on",
+        "trace_printk": "trace_printk",
+    }
     return plot_of("Bytes of a record in the buffer, all headers in", loggers, number)
 
 
-def scaling_plot(model):
+def scaling_plot(model: str) -> str:
     """The curves that the model of cache lines expects, from its table: with shelves for all CPUs."""
-    lines, label = {}, ""
+    label = ""
+    lines: dict[str, list[tuple[float, float]]] = {}
     for line in model.splitlines():
         words = line.split()
         if words and words[0].isdigit():
@@ -281,7 +313,7 @@ def scaling_plot(model):
     return plot.curves("What more CPUs bring (by a model of cache lines)", "CPUs", "speedup", lines)
 
 
-def all_values(run):
+def all_values(run: Run) -> Iterator[Value]:
     """Everything of a run that results.json has."""
     yield from run.costs()
     yield from details(run)
@@ -294,7 +326,7 @@ def all_values(run):
             yield run.make(f"site_{kind}.{part.replace(' ', '_')}", [size], "bytes")
 
 
-def write(out, runs, found):
+def write(out: Path, runs: list[Run], found: Bounds) -> None:
     """Leaves results.json, a text file for each table, and plots in `out`; `found` are the bounds."""
     texts, by_setup = {}, {run.setup: run for run in runs}
     for run in runs:
@@ -315,13 +347,15 @@ def write(out, runs, found):
         if text:
             (out / f"{name}.txt").write_text(text)
             print(text)
-    report = {"values": [v.as_json() for run in runs for v in all_values(run)],
-              "bounds": [v.__dict__ for v in found.verdicts],
-              "facts": {run.setup: run.facts for run in runs}}
+    report = {
+        "values": [v.as_json() for run in runs for v in all_values(run)],
+        "bounds": [v.__dict__ for v in found.verdicts],
+        "facts": {run.setup: run.facts for run in runs},
+    }
     (out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
-def put_into(lines, out):
+def put_into(lines: list[str], out: Path) -> list[str]:
     """The lines of a page, with the literal block behind each ".. bench: FILE" from OUT."""
     result, i = [], 0
     while i < len(lines):
@@ -334,3 +368,13 @@ def put_into(lines, out):
         table = (out / result[-1].split()[-1]).read_text().rstrip().splitlines()
         result += ["", "::", "", *(f"  {row}".rstrip() for row in table), ""]
     return result
+
+
+def into_pages(out: Path, folder: Path) -> None:
+    """Puts tables and plots of `out` into the pages of a folder."""
+    for page in sorted(folder.glob("*.rst")):
+        text = page.read_text()
+        if "\n.. bench: " in text:
+            page.write_text("\n".join(put_into(text.splitlines(), out)) + "\n")
+    for picture in out.glob("cost-*.svg"):
+        shutil.copy(picture, folder)

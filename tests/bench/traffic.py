@@ -10,43 +10,54 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
-from samples import Missing
+from bench.samples import Missing, Run
 
 MIB = 1 << 20
 
+Sites = Mapping[str, Mapping[str, float]]
+
 # Bytes of arguments, as they are in memory; a string has its length beside it in BLog's records.
 ARGUMENTS = {
-    "0": 0, "1": 4, "2": 12, "2x32": 8, "4": 24, "8": 48, "rnull": 17, "str11": 12, "str64": 65
+    "0": 0,
+    "1": 4,
+    "2": 12,
+    "2x32": 8,
+    "4": 24,
+    "8": 48,
+    "rnull": 17,
+    "str11": 12,
+    "str64": 65,
 }
 
 
-def blog_size(shape):
+def blog_size(shape: str) -> int:
     """Bytes of a record by formats.rst: a header of 8, and the arguments."""
     return 8 + ARGUMENTS[shape]
 
 
-def blog(decode, tables, path):
+def blog(decode: Path, tables: Path, path: Path) -> int:
     """Records in the ring of the task, which is as large as the buffer."""
-    command = [decode, "stats", "--json", "-s", str(tables), str(path)]
+    command: list[str | Path] = [decode, "stats", "--json", "-s", str(tables), str(path)]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rings = [json.loads(line) for line in out.splitlines()]
     tasks = [r for r in rings if r["type"] == "ring-sum" and r["context"] == "task"]
-    return max(r["records"] for r in tasks)
+    return int(max(r["records"] for r in tasks))
 
 
-def ftrace(path):
+def ftrace(path: Path) -> int:
     """Records in the buffer of the one CPU."""
-    return int(re.search(r"^entries: (\d+)$", Path(path).read_text(), re.M)[1])
+    return int(re.findall(r"^entries: (\d+)$", path.read_text(), re.MULTILINE)[0])
 
 
-def buffer(folder):
+def buffer(folder: Path) -> int:
     """Bytes of that buffer."""
     return 1024 * int((folder / "buffer_size_kb").read_text().split()[0])
 
 
-def lttng(folder):
+def lttng(folder: Path) -> tuple[int, int]:
     """(records, bytes) of a snapshot: streams only, without metadata."""
     streams = [f for f in Path(folder).rglob("bench_*") if f.is_file() and ".idx" not in f.name]
     command = ["babeltrace2", str(folder)]
@@ -54,11 +65,12 @@ def lttng(folder):
     return len(out.splitlines()), sum(f.stat().st_size for f in streams)
 
 
-def read(run, decode):
+def read(run: Run, decode: Path) -> dict[str, dict[str, float]]:
     """{logger: {shape: records in 1 MiB}} of a run that has filled buffers. The side table of the
     benchmark's module is beside what the guest has left."""
     folder, tables = run.folder / "bytes", run.folder.parent / "module"
-    found = {"blog": {}, "trace_printk": {}, "event_on": {}, "lttng": {}, "lttng-tid": {}}
+    loggers = ("blog", "trace_printk", "event_on", "lttng", "lttng-tid")
+    found: dict[str, dict[str, float]] = {logger: {} for logger in loggers}
     for shape in ARGUMENTS:
         path = folder / f"blog.{shape}"
         if path.exists():
@@ -76,11 +88,11 @@ def read(run, decode):
     return found
 
 
-def site_bytes(sites, kind):
+def site_bytes(sites: Sites, kind: str) -> dict[str, float]:
     """Loaded bytes of a call site beyond a function that does nothing, by what they are for."""
     if kind not in sites:
         raise Missing(f"no call sites of {kind} were measured")
-    found = {"code": 0, "data": 0, "unwind tables": 0}
+    found = {"code": 0.0, "data": 0.0, "unwind tables": 0.0}
     for section, size in sites[kind].items():
         part = "data"
         if section.startswith((".text", ".ltext")):

@@ -1,19 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What one call site takes of the kernel's memory: BLog's beside those of its peers.
-
-usage: tests/bench/sites generate DIR         sources of modules with FEW and with MANY sites
-       tests/bench/sites measure DIR READELF  prints JSON: bytes a site, by kind and section
 
 Each site logs a u32 and a u64 that its function is given, and says something else than the others.
 Loaded memory is what has the ALLOC flag and stays after the module's init; of two modules of the
 same kind, the difference is due to the sites.
 """
 
-import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 FEW, MANY = 4, 36
@@ -53,25 +47,29 @@ TRACE_EVENT(sites_{i},
 """
 
 
-def c_function(i, body):
-    return f"void sites_call_{i}(u32 sectors, u64 start);\n" \
-           f"noinline void sites_call_{i}(u32 sectors, u64 start)\n{{\n\t{body}\n}}\n"
+def c_function(i: int, body: str) -> str:
+    return (
+        f"void sites_call_{i}(u32 sectors, u64 start);\n"
+        f"noinline void sites_call_{i}(u32 sectors, u64 start)\n{{\n\t{body}\n}}\n"
+    )
 
 
-def rust(count, macro):
+def rust(count: int, macro: str) -> str:
     call = macro + '!(SITES, "request {i}: {{sectors}} sectors at {{start}}");'
     functions = "".join(
-        f"#[no_mangle]\n#[inline(never)]\nextern \"C\" fn sites_call_{i}(sectors: u32, start: u64) "
+        f'#[no_mangle]\n#[inline(never)]\nextern "C" fn sites_call_{i}(sectors: u32, start: u64) '
         f"{{\n    {call.format(i=i)}\n}}\n\n"
         for i in range(count)
     )
-    return "// SPDX-License-Identifier: GPL-2.0\n//! Generated.\n\n" \
-           f"use kernel::blog::{{blog_component, {macro}}};\n\n" \
-           "blog_component! { SITES, name: \"sites\" }\n\n" + functions
+    return (
+        "// SPDX-License-Identifier: GPL-2.0\n//! Generated.\n\n"
+        f"use kernel::blog::{{blog_component, {macro}}};\n\n"
+        'blog_component! { SITES, name: "sites" }\n\n' + functions
+    )
 
 
-def generate(folder):
-    folder = Path(folder)
+def generate(folder: Path) -> None:
+    """Sources of modules with FEW and with MANY sites."""
     folder.mkdir(parents=True, exist_ok=True)
     kbuild = []
     for kind in KINDS:
@@ -87,20 +85,22 @@ def generate(folder):
                 events = "".join(EVENT.format(i=i) for i in range(count))
                 text = HEADER.format(system=header, guard=header.upper(), events=events)
                 (folder / f"{header}.h").write_text(text)
-                body = "".join(c_function(i, f"trace_sites_{i}(sectors, start);") for i in range(count))
+                body = "".join(
+                    c_function(i, f"trace_sites_{i}(sectors, start);") for i in range(count)
+                )
                 calls.write_text(f'#define CREATE_TRACE_POINTS\n#include "{header}.h"\n{body}')
                 kbuild.append(f"CFLAGS_{name}_calls.o := -I$(src)")
             else:
                 body = {
                     "empty": 'asm volatile("" : : "r" (sectors), "r" (start));',
-                    "trace_printk":
-                        'trace_printk("request {i}: %u sectors at %llu\\n", sectors, start);',
+                    "trace_printk": 'trace_printk("request {i}: %u sectors at %llu\\n", sectors, start);',
                     "pr_debug": 'pr_debug("request {i}: %u sectors at %llu\\n", sectors, start);',
                 }[kind]
                 include = "#include <linux/ftrace.h>\n#include <linux/printk.h>\n"
-                calls.write_text(include + "".join(
-                    c_function(i, body.replace("{i}", str(i))) for i in range(count)
-                ))
+                calls.write_text(
+                    include
+                    + "".join(c_function(i, body.replace("{i}", str(i))) for i in range(count))
+                )
     (folder / "Kbuild").write_text("\n".join(kbuild) + "\n")
 
 
@@ -108,12 +108,12 @@ def generate(folder):
 NOT_KEPT = re.compile(r"^\.(init|exit|modinfo|note|gnu\.linkonce|rel|return_sites|retpoline|ibt_)")
 
 
-def sections(readelf, path):
+def sections(path: Path) -> dict[str, int]:
     """{name: size} of what stays in memory, code and strings apart."""
     out = subprocess.run(
-        [readelf, "-SW", str(path)], check=True, capture_output=True, text=True
+        ["llvm-readelf", "-SW", str(path)], check=True, capture_output=True, text=True
     ).stdout
-    sizes = {}
+    sizes: dict[str, int] = {}
     row = re.compile(r"^\s*\[ *\d+\] (\S+)\s+\S+\s+\S+ \S+ ([0-9a-f]+) \S+ +([A-Za-z]*) ")
     for line in out.splitlines():
         m = row.match(line)
@@ -122,27 +122,15 @@ def sections(readelf, path):
     return sizes
 
 
-def measure(folder, readelf):
-    """Bytes for each site and section."""
+def measure(folder: Path) -> dict[str, dict[str, float]]:
+    """Bytes for each site, by kind and section."""
     result = {}
     for kind in KINDS:
-        few, many = (Path(folder) / f"sites_{kind}_{n}.ko" for n in (FEW, MANY))
-        a, b = sections(readelf, few), sections(readelf, many)
+        few, many = (folder / f"sites_{kind}_{n}.ko" for n in (FEW, MANY))
+        a, b = sections(few), sections(many)
         result[kind] = {
             name: (b[name] - a.get(name, 0)) / (MANY - FEW)
             for name in b
             if b[name] != a.get(name, 0)
         }
     return result
-
-
-def main(argv):
-    if len(argv) == 2 and argv[0] == "generate":
-        generate(argv[1])
-    elif len(argv) == 3 and argv[0] == "measure":
-        print(json.dumps(measure(argv[1], argv[2]), indent=1))
-    else:
-        sys.exit(__doc__)
-
-
-main(sys.argv[1:])

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How fast decoders are: blog-decode beside trace-cmd and babeltrace2, each with its own
+logger's file of the same calls, on one CPU, in one run, by turns.
+
+Output goes to /dev/null. Before it is measured, each command runs once with its lines counted,
+so that all do the same work. Rates are records a second of CPU time (user and system), so that
+other work on the machine does not count as much; wall-clock rates are in the JSON. Memory is
+the largest VmHWM seen.
+"""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+# Records a second that are the least
+BOUNDS = {"blog-decode: text": 5e6, "blog-decode: stats": 10e6}
+RINGS = 16
+
+Command = list[str | Path]
+
+
+def programs(work: Path) -> dict[str, Path]:
+    """Debian's trace-cmd, for the guest; the libraries that it loads get into work/trace-cmd."""
+    found = shutil.which("trace-cmd")
+    if not found:
+        sys.exit("no trace-cmd: run scripts/setup --tests")
+    shutil.rmtree(work / "trace-cmd", ignore_errors=True)
+    (work / "trace-cmd").mkdir()
+    said = subprocess.run(["ldd", found], check=True, capture_output=True, text=True).stdout
+    for library in re.findall(r"=> (/\S+)", said):
+        shutil.copy(library, work / "trace-cmd")
+    loaders = re.findall(r"^\s*(/\S*ld-linux\S*)", said, re.MULTILINE)
+    return {"bin/trace-cmd": Path(found)} | {path[1:]: Path(path) for path in loaders}
+
+
+def prepare(work: Path, decoder: Path) -> None:
+    """What is read besides what the guest has left in work/out: BLog's records as CTF, and a
+    log of 16 rings; one task's ring needs no merging."""
+    out = work / "out"
+    for table in (work / "module").glob("*.blogfmt"):
+        shutil.copy(table, out)
+    convert: Command = [
+        decoder,
+        "convert",
+        "--to",
+        "ctf",
+        "-o",
+        out / "ctf",
+        "-s",
+        out,
+        out / "blog.snap",
+    ]
+    subprocess.run(convert, check=True)
+    manifest = TOP / "tools/blog-decode/Cargo.toml"
+    subprocess.run(
+        ["cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
+         "--manifest-path", manifest], check=True, stdout=subprocess.DEVNULL,
+        env=os.environ | {"BLOG_BIG_LOG": f"{lines(show(decoder, out))} {RINGS} {out}"})  # fmt: skip
+
+
+def show(decoder: Path, out: Path, *options: str) -> Command:
+    return [decoder, "show", *options, "-s", out, out / "blog.snap"]
+
+
+def commands(decoder: Path, out: Path) -> Iterator[tuple[str, Command, int | None, Path]]:
+    """What is measured: name, command, lines for each record (0: few in all), what it reads."""
+    snap, log = out / "blog.snap", out / "log.snap"
+    of_log: Command = ["-s", out / "log.ko", log]
+    yield "blog-decode: text", show(decoder, out), 1, snap
+    yield "blog-decode: stats", [decoder, "stats", "-s", out, snap], 0, snap
+    yield "blog-decode: JSON", show(decoder, out, "--json"), 1, snap
+    yield f"blog-decode: text, {RINGS} rings", [decoder, "show", *of_log], 1, log
+    yield f"blog-decode: stats, {RINGS} rings", [decoder, "stats", *of_log], 0, log
+    for name, file in (("TRACE_EVENT", out / "event.dat"), ("trace_printk", out / "printk.dat")):
+        yield f"trace-cmd report: {name}", ["trace-cmd", "report", file], 1, file
+    babeltrace: Command = ["babeltrace2", out / "ctf"]
+    yield "babeltrace2: BLog as CTF", babeltrace, 1, out / "ctf"
+    only = [*babeltrace, "--output-format=dummy"]
+    yield "babeltrace2: BLog as CTF, decoded only", only, None, out / "ctf"
+
+
+def lines(command: Command) -> int:
+    """How many lines it prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        pipe = process.stdout
+        count = sum(part.count(b"\n") for part in iter(lambda: pipe.read(1 << 20), b""))
+    if process.returncode:
+        sys.exit(f"{command}: exit status {process.returncode}")
+    return count
+
+
+def measure_one(command: Command) -> dict[str, float]:
+    """Seconds of CPU, seconds, and KiB of one run."""
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while True:
+        # Counts from exec on, unlike ru_maxrss, which has the Python before it.
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            hwm = re.search(r"^VmHWM:\s*(\d+)", status, re.MULTILINE)
+            peak = int(hwm[1]) if hwm else peak
+        except FileNotFoundError:
+            pass
+        pid, ended, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.004)
+    process.returncode = os.waitstatus_to_exitcode(ended)
+    if process.returncode:
+        sys.exit(f"{command}: exit status {process.returncode}")
+    cpu = usage.ru_utime + usage.ru_stime
+    return {"cpu_s": cpu, "wall_s": time.monotonic() - start, "peak_kib": peak}
+
+
+def size(path: Path) -> int:
+    files = [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+def version(program: str | Path) -> str:
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    said = (done.stdout + done.stderr).splitlines()
+    return next((line.strip() for line in said if re.search(r"\d", line)), "?")
+
+
+def summary(samples: list[dict[str, float]], records: int) -> dict[str, object]:
+    out: dict[str, object] = {"samples": samples}
+    for key, name in (("cpu_s", "records_per_cpu_s"), ("wall_s", "records_per_wall_s")):
+        rates = sorted(records / sample[key] for sample in samples)
+        out[name] = {"min": rates[0], "median": statistics.median(rates), "max": rates[-1]}
+    out["peak_mib"] = max(sample["peak_kib"] for sample in samples) / 1024
+    return out
+
+
+def measure(work: Path, decoder: Path, rounds: int) -> bool:
+    """Prints a table, and writes results.json with every sample; True if a bound is missed."""
+    out = work / "out"
+    prepare(work, decoder)
+    todo = list(commands(decoder, out))
+    records = lines(show(decoder, out))
+    for name, command, per_record, _ in todo:
+        # trace-cmd prints a line about CPUs first.
+        if per_record and (got := lines(command)) not in (records, records + 1):
+            sys.exit(f"{name}: {got} lines, not {records}")
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cpus)})
+    samples: dict[str, list[dict[str, float]]] = {name: [] for name, *_ in todo}
+    for _ in range(rounds):
+        for name, command, *_ in todo:
+            samples[name].append(measure_one(command))
+    os.sched_setaffinity(0, cpus)
+    found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    cpu, versions = (
+        found[1] if found else "?",
+        [version(decoder), version("trace-cmd"), version("babeltrace2")],
+    )
+    result = {
+        "records": records, "rounds": rounds, "cpu": cpu, "load_average": os.getloadavg()[0],
+        "versions": versions, "decoders": {
+            name: {"input_bytes": size(path), "command": list(map(str, command))}
+            | summary(samples[name], records) for name, command, _, path in todo},
+    }  # fmt: skip
+    (work / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(
+        f"{records} records of two scalars, {rounds} rounds on one CPU ({cpu}); {', '.join(versions)}\n"
+    )
+    head = ("min", "median", "max", "MiB")
+    print(f"{'M records/s of CPU time':<42}", *(f"{word:>6}" for word in head), "bytes/record")
+    missed = []
+    for name, _, _, path in todo:
+        rates = sorted(records / sample["cpu_s"] / 1e6 for sample in samples[name])
+        median, peak = statistics.median(rates), max(s["peak_kib"] for s in samples[name]) / 1024
+        print(f"{name:<42} {rates[0]:6.2f} {median:6.2f} {rates[-1]:6.2f} {peak:6.1f} "
+              f"{size(path) / records:12.1f}")  # fmt: skip
+        if median < BOUNDS.get(name, 0) / 1e6:
+            missed.append(f"missed: {name}: {median:.2f} M/s, not {BOUNDS[name] / 1e6:.0f}")
+    print("\n".join(missed))
+    return bool(missed)

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Measures what a record costs, beside its peers.
+
+setups, all of the first four if none is named:
+  native        UML with one CPU: times, beside the peers
+  counted       x86 in QEMU, counting instructions: the same, beside LTTng, too; and bytes
+  cpus          UML with two CPUs: two against one
+  vcpus         x86 in QEMU with 32 CPUs: does it work
+  instructions  as counted, without LTTng and fio: exact, and the same on any machine. With
+                build=DIR, of any x86 build with BLog: after a change of the fast path, build
+                rust/ and blog/ there, then this.
+  decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2
+  docs          nothing is measured: tables and plots get into Documentation/blog
+
+A setup builds its modules, boots its kernel, and leaves what it has measured in
+build/bench/SETUP/out; then tables, plots and results.json are made of all that is there, in
+build/bench. The machine should have nothing else to do; what it does besides is looked at,
+and said. Exit status 1: a bound is missed. NAME=VALUE changes a parameter of the setups that
+are named: rounds, n, lttng, fio, ... (see SETUPS in the source).
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import vm
+
+from bench import bounds, decode, sites, tables, traffic
+from bench.samples import Run
+
+TOP = vm.TOP
+BENCH = TOP / "tests/bench"
+MODULE = BENCH / "module"
+MODEL = BENCH / "model"
+OUT = TOP / "build/bench"
+
+COMMON = {
+    "icount": "no", "clock": "", "secs": "600", "lttng": "no", "no_lttng": "", "fio": "no",
+    "fio_rounds": "1", "fio_bytes": "1g", "fio_single_bytes": "1g", "fio_warm_up": "64m",
+    "fio_engines": "batch single", "cpus": "1", "mem": "1024", "args": ""}  # fmt: skip
+COUNTED = COMMON | {
+    "flavour": "x86", "script": "peers", "rounds": "3", "n": "4000", "icount": "yes",
+    "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip
+SETUPS = {
+    # Here a system call is as dear as many I/Os.
+    "native": COMMON | {
+        "flavour": "uml-bench", "script": "peers", "rounds": "100", "n": "2000", "fio": "yes",
+        "fio_rounds": "11", "fio_single_bytes": "128m",
+        "no_lttng": "lttng-modules wants kprobes to find symbols, and UML has none"},
+    "counted": COUNTED | {"lttng": "yes", "fio": "yes", "secs": "3600"},
+    "cpus": COMMON | {
+        "flavour": "uml-m", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
+    # Without lpj=, so many CPUs take minutes to measure how fast they are.
+    "vcpus": COMMON | {
+        "flavour": "x86", "script": "cpus", "rounds": "3", "n": "2000", "cpus": "32",
+        "mem": "2048", "clock": "tsc", "args": "lpj=10384000 tsc=reliable"},
+    "instructions": COUNTED | {"mem": "512", "build": ""},
+    "decode": COMMON | {
+        "flavour": "uml-bench", "script": "decode", "records": "2000000", "rounds": "7",
+        "mem": "2048", "secs": "900"},
+}  # fmt: skip
+ALL = ("native", "counted", "cpus", "vcpus")
+
+
+class Failed(Exception):
+    """Something that must work did not."""
+
+
+@contextlib.contextmanager
+def step(name: str) -> Iterator[None]:
+    print(f"  > {name} ...", flush=True)
+    start = time.monotonic()
+    yield
+    print(f"  + {name}: {time.monotonic() - start:.1f} s", flush=True)
+
+
+def call(*command: str | Path, given: str = "", cwd: Path = TOP) -> str:
+    """Runs it; what it has said."""
+    done = subprocess.run(
+        command, input=given, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", check=False)  # fmt: skip
+    if done.returncode:
+        said = "\n".join(done.stdout.splitlines()[-25:])
+        raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}\n{said}")
+    return done.stdout
+
+
+def fetched(what: str) -> Path:
+    """The folder in the cache that scripts/fetch has made."""
+    return Path(call(TOP / "scripts/fetch", what).splitlines()[-1])
+
+
+# --- modules ------------------------------------------------------------------------
+
+
+def make(kernel: vm.Kernel, source: Path, *more: str) -> None:
+    """Builds the modules of a folder against a kernel that is built."""
+    arch = "um" if kernel.uml else "x86_64"
+    jobs = os.environ.get("BLOG_JOBS") or str(os.cpu_count())
+    call(
+        "make", "-C", kernel.build, f"ARCH={arch}", "LLVM=1", f"-j{jobs}", f"M={source}",
+        *more, "modules")  # fmt: skip
+
+
+def bench_module(kernel: vm.Kernel, work: Path) -> Path:
+    """The module that measures."""
+    (work / "module").mkdir(parents=True, exist_ok=True)
+    make(kernel, MODULE, f"MO={work}/module")
+    return work / "module/blog_bench.ko"
+
+
+def site_bytes(kernel: vm.Kernel, work: Path) -> None:
+    """Leaves in sites.json what a call site takes."""
+    shutil.rmtree(work / "sites", ignore_errors=True)
+    sites.generate(work / "sites/source")
+    (work / "sites/built").mkdir()
+    make(kernel, work / "sites/source", f"MO={work}/sites/built")
+    (work / "sites.json").write_text(json.dumps(sites.measure(work / "sites/built"), indent=1))
+
+
+def rnull_module(kernel: vm.Kernel, work: Path, peer: str) -> Path:
+    """rnull by itself, see rnull/Kbuild."""
+    work = work / f"rnull-{peer}"
+    shutil.rmtree(work, ignore_errors=True)
+    source, built = work / "source", work / "out"
+    shutil.copytree(BENCH / "rnull", source)
+    built.mkdir()
+    script = ". scripts/lib.sh; . scripts/versions.sh; . scripts/kernel.sh; kernel_pristine"
+    pristine = Path(call("bash", "-c", script).strip()) / "drivers/block/rnull"
+    for name in ("rnull.rs", "configfs.rs"):
+        shutil.copy(pristine / name, source)
+    command = ["patch", "-d", str(source), "--no-backup-if-mismatch"]
+    if peer == "blog":
+        # What it changes in the kernel crate, the kernel has.
+        text = (TOP / "patches/rnull-blog.patch").read_text()
+        ours = re.split(r"^diff .* a/rust/", text, maxsplit=1, flags=re.MULTILINE)[0]
+        call(*command, "-p4", given=ours)
+    elif peer != "plain":
+        call(*command, "-p1", given=(BENCH / "rnull/peer.patch").read_text())
+    make(kernel, source, f"MO={built}", f"PEER={peer}")
+    return built / f"rnull_{peer}.ko"
+
+
+def lttng_modules(kernel: vm.Kernel, work: Path, lttng: Path) -> list[Path]:
+    """lttng-modules with the probes of the benchmark and no others. They are many, so a folder
+    is used again."""
+    source = work / "lttng/source"
+    if not source.exists():
+        part = work / "lttng/source.part"
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(next(lttng.glob("usr/src/lttng-modules-*")), part, symlinks=True)
+        # Its own first lines (version tests), and one probe
+        kbuild = part / "src/probes/Kbuild"
+        kept = re.split(r"^obj-", kbuild.read_text(), maxsplit=1, flags=re.MULTILINE)[0]
+        kbuild.write_text(
+            f"{kept}ccflags-y += -I$(BENCH_MODULE)\nobj-$(CONFIG_LTTNG) += lttng-probe-blog_bench.o\n"
+        )
+        # UML's BUG() calls printk(), which a call of printk() can't have as an argument: two
+        # messages for debugging LTTng itself.
+        interpreter = part / "src/lttng-bytecode-interpreter.c"
+        debug = r'^.*dbg_printk\("ref (?:load|get context) string.*\n'
+        interpreter.write_text(re.sub(debug, "", interpreter.read_text(), flags=re.MULTILINE))
+        part.rename(source)
+    events, probes = source / "include/instrumentation/events", source / "src/probes"
+    call("cp", "-u", BENCH / "lttng/blog_bench.h", events)
+    call("cp", "-u", BENCH / "lttng/lttng-probe-blog_bench.c", probes)
+    make(kernel, source / "src", "CONFIG_LTTNG=m", f"BENCH_MODULE={MODULE}")
+    return list((source / "src").rglob("*.ko"))
+
+
+# --- one setup --------------------------------------------------------------------------
+
+
+def host_facts(qemu: bool = False) -> str:
+    """What a run's facts have beside those of the guest."""
+    found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    cpu = found[1] if found else "?"
+    if qemu:
+        version = re.search(r"version ([0-9.]*)", call("qemu-system-x86_64", "--version"))
+        cpu = f"QEMU {version[1] if version else '?'} on {cpu}"
+    commit = call("git", "describe", "--always", "--dirty=+", "--exclude=*").strip()
+    return f"cpu {cpu}\ncommit {commit}\n"
+
+
+def by_others() -> int:
+    """Hundredths of a second of CPU time that all processes but this one have used, with those
+    that they have waited for. Some end meanwhile."""
+    total = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if stat.parent.name != str(os.getpid()):
+                total += sum(map(int, stat.read_text().rpartition(")")[2].split()[11:15]))
+    return total
+
+
+def kernel_of(param: dict[str, str]) -> vm.Kernel:
+    if build := param.get("build"):
+        return vm.Kernel("x86", Path(build).absolute())
+    return vm.kernel(param["flavour"])
+
+
+def run(setup: str, param: dict[str, str], work: Path) -> None:
+    """Runs one setup: its raw results are in work/out then."""
+    kernel = kernel_of(param)
+    shutil.rmtree(work / "out", ignore_errors=True)
+    work.mkdir(parents=True, exist_ok=True)
+    with step("module of the benchmark"):
+        extra = [bench_module(kernel, work)]
+    files: dict[str, Path] = {}
+    programs: dict[str, Path] = {}
+    if param["fio"] == "yes":
+        with step("rnull, each way to log"):
+            extra += [
+                rnull_module(kernel, work, peer) for peer in ("plain", "blog", "printk", "event")
+            ]
+        programs["bin/fio"] = fetched("fio") / "fio"
+    if param["lttng"] == "yes":
+        lttng = fetched("lttng")
+        with step("lttng-modules"):
+            extra += lttng_modules(kernel, work, lttng)
+        libraries = "usr/lib/x86_64-linux-gnu"
+        files |= {libraries: lttng / libraries, "usr/share/xml/lttng": lttng / "schema"}
+        loader = "ld-linux-x86-64.so.2"
+        programs[f"lib64/{loader}"] = lttng / libraries / loader
+        for name in ("lttng", "lttng-sessiond"):
+            programs[f"bin/{name}"] = lttng / "usr/bin" / name
+    if setup == "decode":
+        programs |= decode.programs(work)
+        files["trace-cmd"] = work / "trace-cmd"
+    if param["icount"] == "yes":
+        with step("call sites"):
+            site_bytes(kernel, work)
+    if param["fio"] == "yes" or param["lttng"] == "yes":
+        # What the kernel has installed, and these modules beside it
+        root, release = work / "root", kernel.modules.name
+        shutil.rmtree(root, ignore_errors=True)
+        ignore = shutil.ignore_patterns("build", "source")
+        shutil.copytree(kernel.modules, root / "lib/modules" / release, ignore=ignore)
+        (root / "lib/modules" / release / "updates").mkdir()
+        for module in extra:
+            shutil.copy(module, root / "lib/modules" / release / "updates")
+        call("depmod", "-b", root, release)
+        files["lib/modules"] = root / "lib/modules"
+    else:
+        files |= {path.name: path for path in (*extra, kernel.build / "blog/blog.ko")}
+
+    words = {"setup": setup, **param}
+    (work / "params").write_text("".join(f"{name}='{value}'\n" for name, value in words.items()))
+    files["bench/params"] = work / "params"
+    for path in (*(BENCH / "guest").glob("*.sh"), *(BENCH / "guest").glob("*.fio")):
+        files[f"bench/{path.name}"] = path
+    machine = vm.Machine(
+        cpus=int(param["cpus"]), mem=int(param["mem"]), args=param["args"],
+        icount=param["icount"] == "yes")  # fmt: skip
+    # Guests of one CPU stay on one: else a system call in UML wakes another CPU, or not.
+    cpus = os.sched_getaffinity(0)
+    if machine.cpus == 1:
+        os.sched_setaffinity(0, {max(cpus)})
+    start, others = time.monotonic(), by_others()
+    result = vm.run(
+        work, kernel, BENCH / f"guest/{param['script']}.sh", files=files, programs=programs,
+        machine=machine, seconds=float(param["secs"]), warn=setup != "instructions",
+        echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
+    took, others = time.monotonic() - start, by_others() - others
+    os.sched_setaffinity(0, cpus)
+    if result.problem:
+        raise Failed(result.told())
+    # What else this machine did meanwhile, in percent of one CPU
+    others = int(others / took)
+    with (result.out / "facts").open("a") as facts:
+        facts.write(f"{host_facts(qemu=not kernel.uml)}others {others}\n")
+    print(f"  + {setup}: {took:.1f} s; others used {others} % of a CPU meanwhile", flush=True)
+
+
+# --- report -------------------------------------------------------------------------------
+
+
+def decoder() -> Path:
+    call(TOP / "scripts/build-decode")
+    return TOP / "tools/blog-decode/target/release/blog-decode"
+
+
+def report(folders: list[Path]) -> tuple[list[Run], bounds.Bounds]:
+    """The runs, and what became of their bounds."""
+    runs, found = [], bounds.Bounds()
+    for folder in folders:
+        one = Run(folder)
+        one.traffic = traffic.read(one, decoder())
+        bounds.check_run(found, one)
+        runs.append(one)
+    return runs, found
+
+
+def show(folder: Path) -> bool:
+    """Prints tables of costs, bytes and call sites, and the bounds; True if one is missed."""
+    runs, found = report([folder])
+    for one in runs:
+        texts = (tables.costs(one), tables.bytes_table(one), tables.sites_table(one))
+        print("\n".join(text for text in texts if text))
+    print(tables.verdicts(found.verdicts))
+    return bool(found.missed)
+
+
+def write() -> bool:
+    """Tables, plots and results.json of all that was measured; True if a bound is missed."""
+    with step("model of cache lines"):
+        said = call("cargo", "run", "--quiet", "--release", "--locked", cwd=MODEL)
+    (OUT / "model").mkdir(parents=True, exist_ok=True)
+    (OUT / "model/facts").write_text(host_facts())
+    (OUT / "model/table").write_text(said)
+    folders = [OUT / setup / "out" for setup in ALL]
+    runs, found = report([folder for folder in folders if (folder / "results").exists()])
+    tables.write(OUT, runs, found)
+    print(f"In {OUT}: results.json, a text file for each table, cost-*.svg")
+    return bool(found.missed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("words", nargs="*", metavar="SETUP|NAME=VALUE")
+    words = parser.parse_args().words
+    setups = [word for word in words if "=" not in word] or list(ALL)
+    if setups == ["docs"]:
+        tables.into_pages(OUT, TOP / "Documentation/blog")
+        return 0
+    for setup in setups:
+        if setup not in SETUPS:
+            parser.error(f"no such setup: {setup}")
+        for name, _, value in (word.partition("=") for word in words if "=" in word):
+            if name not in SETUPS[setup]:
+                parser.error(f"{setup} has no {name}; it has {', '.join(SETUPS[setup])}")
+            SETUPS[setup][name] = value
+    flavours = {SETUPS[setup]["flavour"] for setup in setups if not SETUPS[setup].get("build")}
+    if flavours:
+        subprocess.run([TOP / "scripts/build-kernel", *sorted(flavours)], check=True)
+    bad = False
+    for setup in setups:
+        print(f"Setup {setup}", flush=True)
+        try:
+            run(setup, SETUPS[setup], OUT / setup)
+            if setup == "instructions":
+                bad |= show(OUT / setup / "out")
+            if setup == "decode":
+                bad |= decode.measure(OUT / setup, decoder(), int(SETUPS[setup]["rounds"]))
+        except Failed as why:
+            print(f"{setup} has failed: {why}", file=sys.stderr)
+            bad = True
+    if set(setups) & set(ALL):
+        bad |= write()
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a log call costs, where it is exact; and that the benchmark's report is right.
+
+Instructions counted by QEMU, bytes in the ring and of a call site, with trace_printk(),
+TRACE_EVENT and pr_debug() in the same boot beside them; cache lines that move between CPUs,
+counted by a model. What depends on the machine (times, fio) is left to "make bench", and so
+is LTTng: to fetch it and to build its modules alone takes minutes.
+"""
+
+from pathlib import Path
+
+import pytest
+from bench import bounds, plot, tables, traffic
+from bench import run as benchmark
+from bench.samples import DifferentRuns, Missing, Run
+from conftest import Run as Shell
+
+KERNELS = "x86"
+TESTS = 33
+SECONDS = 90
+
+
+def test_the_model_of_cache_lines(sh: Shell) -> None:
+    """Rings at their limit share nothing."""
+    sh("cargo", "test", "--quiet", "--release", "--locked", "--offline", cwd=benchmark.MODEL)
+
+
+def test_bounds(work: Path, subtests: pytest.Subtests) -> None:
+    """All of these are exact, so what was met stays met."""
+    benchmark.run("instructions", benchmark.SETUPS["instructions"], work)
+    runs, found = benchmark.report([work / "out"])
+    print(tables.costs(runs[0]), tables.bytes_table(runs[0]), tables.sites_table(runs[0]))
+    for verdict in found.verdicts:
+        with subtests.test(msg=verdict.bound):
+            assert verdict.state == bounds.MET, verdict.measured
+    assert found.verdicts, "nothing was counted"
+
+
+# --- what the report must do with samples: take off the loop, keep runs apart, notice what is
+# missed
+
+
+def ticks(noise: int, cost: float) -> int:
+    """Of 100 turns of a loop that takes 10 itself."""
+    return int((cost + 10 + noise) * 100)
+
+
+def make_run(
+    folder: Path, boot: str, on: float = 50.0, icount: str = "yes", event: float = 500.0
+) -> Run:
+    """A run of three rounds, as a guest leaves it."""
+    folder = folder / boot
+    folder.mkdir()
+    (folder / "facts").write_text(f"setup test\nboot {boot}\nicount {icount}\nclock tsc\n")
+    lines = ["clocks 0 0"]
+    for noise in (0, 1, 5):
+        for empty in ("empty.0", "empty.2", "loop.0", "loop.2"):
+            lines.append(f"case {empty} task 100 {ticks(noise, 0)}")
+        lines.append(f"case blog_on.2 task 100 {ticks(noise, on)}")
+        lines.append(f"case clock_tsc.0 task 100 {ticks(noise, 9)}")
+        lines.append(f"case clock_local.0 task 100 {ticks(noise, 4)}")
+        lines.append(f"case event_on.2 task 100 {ticks(noise, event)}")
+        lines.append(f"case blog_on.4 task 100 {ticks(noise, on)}")
+    lines += ["each 70", "each 70", "each 70", "each 670", "new 1000 70", "clocks 1000 500"]
+    (folder / "results").write_text("\n".join(lines) + "\n")
+    return Run(folder)
+
+
+def test_loops_are_taken_off_round_by_round(tmp_path: Path) -> None:
+    cost = make_run(tmp_path, "a").cost("blog_on", "2")
+    assert (cost.median, cost.min, cost.max, cost.runs) == (50, 50, 50, 3)
+    assert cost.unit == "instructions"
+
+
+def test_ticks_become_nanoseconds(tmp_path: Path) -> None:
+    cost = make_run(tmp_path, "a", icount="no").cost("blog_on", "2")
+    assert (cost.median, cost.unit) == (25, "ns")
+
+
+def test_without_its_loop_a_case_has_no_cost(tmp_path: Path) -> None:
+    with pytest.raises(Missing):
+        make_run(tmp_path, "a").cost("blog_on", "4")
+
+
+def test_different_runs_do_not_compare(tmp_path: Path) -> None:
+    a, b = (
+        make_run(tmp_path, "a").cost("blog_on", "2"),
+        make_run(tmp_path, "b").cost("blog_on", "2"),
+    )
+    assert a / a == 1
+    with pytest.raises(DifferentRuns):
+        a / b
+
+
+def test_page_turns_are_told_apart(tmp_path: Path) -> None:
+    plain, turn, share = make_run(tmp_path, "a").page_turns()
+    assert (plain.median, turn.median, share.median) == (70, 600, 150)
+
+
+def test_bounds_are_met_missed_or_not_measured(tmp_path: Path) -> None:
+    for on, state in ((52.0, bounds.MET), (52.5, bounds.MISSED)):
+        found = bounds.Bounds()
+        bounds.instructions(found, make_run(tmp_path, f"on-{on}", on=on))
+        states = {v.bound: v.state for v in found.verdicts}
+        assert states["2 scalars, task, with page turns: at most 52 instructions"] == state
+        assert states["a page turn: at most 450 instructions more"] == bounds.MISSED
+        assert states["a task's first record: at most 700 instructions"] == bounds.MISSED
+        assert states["2 scalars, hardirq: at most 70 instructions"] == bounds.UNKNOWN
+        peer = "2 scalars: at least 19 x fewer instructions than trace_printk"
+        assert states[peer] == bounds.UNKNOWN
+
+
+def test_each_clock_is_taken_off_its_own_records(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "a", icount="no", on=11.0, event=52.0)
+    # Two ticks to a nanosecond
+    assert (run.beyond("blog_on", "2").median, run.beyond("event_on", "2").median) == (1, 24)
+    with pytest.raises(Missing):
+        run.beyond("pr_debug_on", "2")
+
+
+def test_times_are_bound_beyond_the_clocks(tmp_path: Path) -> None:
+    for on, event, states in (
+        (13.0, 52.0, (bounds.MET, bounds.MET)),
+        (13.2, 56.0, (bounds.MISSED, bounds.MET)),
+        (13.0, 51.0, (bounds.MET, bounds.MISSED)),
+    ):
+        found = bounds.Bounds()
+        run = make_run(tmp_path, f"{on}-{event}", icount="no", on=on, event=event)
+        bounds.native(found, run)
+        assert (tuple(v.state for v in found.verdicts)) == ((*states, bounds.UNKNOWN))
+
+
+def test_each_kind_of_record_is_compared_with_lttng_s(tmp_path: Path) -> None:
+    for size, state in ((0.9, bounds.MET), (1.0, bounds.MISSED)):
+        run = make_run(tmp_path, f"bytes-{size}")
+        run.facts["lttng"] = "yes"
+        lttng = {shape: 1000.0 for shape in traffic.ARGUMENTS if shape != "0"}
+        run.traffic = {"blog": {s: 2000.0 for s in traffic.ARGUMENTS}, "lttng-tid": lttng}
+        run.traffic["blog"]["str11"] = 1000 / size
+        found = bounds.Bounds()
+        bounds.traffic_bounds(found, run)
+        assert found.verdicts[-1].state == state
+        del run.traffic["lttng-tid"]["str64"]
+        bounds.traffic_bounds(found, run)
+        assert found.verdicts[-1].state == bounds.UNKNOWN
+
+
+def test_of_a_call_site_all_counts(tmp_path: Path) -> None:
+    sites = {
+        "empty": {".text": 16, ".orc_unwind": 12},
+        "blog": {".text": 48, ".orc_unwind": 24, ".data": 24},
+    }
+    assert list(traffic.site_bytes(sites, "blog").values()) == [32, 24, 12, 68]
+    with pytest.raises(Missing):
+        traffic.site_bytes({}, "blog")
+
+
+def test_tables_get_into_their_pages(tmp_path: Path) -> None:
+    folder = tmp_path
+    (folder / "a.txt").write_text("new\n\nrow\n")
+    page = [
+        "Title",
+        "",
+        ".. bench: a.txt",
+        "",
+        "::",
+        "",
+        "  old",
+        "",
+        "Text",
+        "",
+        "::",
+        "",
+        "  kept",
+    ]
+    assert tables.put_into(page, folder) == [*page[:6], "  new", "", "  row", "", *page[8:]]
+
+
+def test_cpus_are_told_apart_by_case(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "a")
+    with (run.folder / "results").open("a") as results:
+        for one, both in ((100, 110), (100, 100), (100, 400)):
+            results.write(f"cpus blog_on.2 2 10 {one} {both}\n")
+            results.write(f"cpus clock_tsc.0 2 10 {one} {one}\n")
+    run = Run(run.folder)
+    speedup = bounds.speedups(run, "blog_on.2")
+    assert speedup.median == pytest.approx(200 / 110)
+    assert (speedup.max, bounds.speedups(run, "clock_tsc.0").min) == (2, 2)
+    with pytest.raises(Missing):
+        bounds.speedups(run, "blog_on.4")
+
+
+def test_times_of_a_busy_machine_are_not_trusted(tmp_path: Path) -> None:
+    for icount, others, said in (("no", 40, True), ("no", 1, False), ("yes", 40, False)):
+        run = make_run(tmp_path, f"a-{icount}-{others}", icount=icount)
+        run.facts["others"] = str(others)
+        assert ("40 % of a CPU" in tables.disturbed(run)) == (said)
+
+
+def test_unknown_lines_are_no_samples(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "a")
+    with (run.folder / "results").open("a") as results:
+        results.write("cases blog_on.2 task 1 1\n")
+    with pytest.raises(ValueError):
+        Run(run.folder)
+
+
+def test_sizes_are_those_of_the_format(tmp_path: Path) -> None:
+    sizes = {shape: traffic.blog_size(shape) for shape in ("0", "2x32", "2", "str11")}
+    assert sizes == {"0": 8, "2x32": 16, "2": 20, "str11": 20}
+
+
+def test_the_plot_has_a_bar_for_each_number(tmp_path: Path) -> None:
+    svg = plot.bars("title", [("a", [("x", 10), ("y", 40)]), ("b", [("x", 20)])])
+    assert svg.count("<rect") == 4
+    widths = [plot.LENGTH / 4, plot.LENGTH, plot.LENGTH / 2]
+    assert all(f'width="{w:.1f}"' in svg for w in widths)
+
+
+def test_the_curves_are_those_with_many_shelves(tmp_path: Path) -> None:
+    rows = [
+        "alone: nothing",
+        "CPUs  shelves  speedup",
+        " 2 2 2.0",
+        " 256 1 1.5",
+        " 256 64 64.0",
+    ]
+    svg = tables.scaling_plot("\n".join(rows))
+    # 9 lines of the grid each way, the dashed one, and the curve
+    assert svg.count("<polyline") == 2 * 9 + 2
+    assert "alone: nothing" in svg
