@@ -19,7 +19,7 @@ TESTS = 7
 SECONDS = 40
 
 DOCS = TOP / "tests/docs"
-PAGES = [TOP / "README.md", *sorted((TOP / "Documentation/blog").glob("*.rst"))]
+PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("Documentation/blog/*.rst")])
 README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
 
 
@@ -134,8 +134,8 @@ def guide_blocks(directive: str) -> list[str]:
 
 
 def write_modules(folder: Path) -> None:
-    """Two modules: README.md's snippet, with the calls of submit() that it speaks of; and
-    each block of the guide in a module of its own, to be compiled."""
+    """Three modules: README.md's snippet, with the calls of submit() that it speaks of; and, to
+    be compiled, the guide's first block, which is a driver, and one of all its others."""
     snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
     calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
     assert calls, "README.md doesn't say with what submit() is called"
@@ -143,12 +143,14 @@ def write_modules(folder: Path) -> None:
     readme = HEAD.format(page="README.md", name="readme", init=init) + snippet.replace(PRELUDE, "")
     guide = HEAD.format(page="driver-guide.rst", name="guide", init="")
     guide += 'blog_component! { DISK, name: "guide" }\n'
-    for i, block in enumerate(guide_blocks(r"\.\. code-block:: rust")):
+    disk, *blocks = guide_blocks(r"\.\. code-block:: rust")
+    for i, block in enumerate(blocks):
         guide += f"\nmod block{i} {{\nuse super::*;\n{block.replace(PRELUDE, '')}}}\n"
     folder.mkdir()
     (folder / "readme.rs").write_text(readme)
+    (folder / "disk.rs").write_text(disk)
     (folder / "guide.rs").write_text(guide)
-    (folder / "Kbuild").write_text("obj-m += readme.o guide.o\n")
+    (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o\n")
 
 
 def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> None:
@@ -156,7 +158,8 @@ def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> No
     sh(
         "make", "-C", vm.kernel("uml-m").build, "ARCH=um", "LLVM=1",
         f"-j{os.environ.get('BLOG_JOBS', '2')}", f"M={work}/ko", "modules")  # fmt: skip
-    assert (work / "ko/readme.blogfmt").exists() and (work / "ko/guide.ko").exists()
+    made = ("readme.blogfmt", "disk.blogfmt", "guide.ko")
+    assert all((work / "ko" / name).exists() for name in made)
 
 
 @pytest.fixture(scope="module")
