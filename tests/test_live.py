@@ -28,7 +28,8 @@ Key = tuple[Any, ...]  # of a ring
 @pytest.fixture(scope="module")
 def programs(work: Path, decoder: Path, sh: Run) -> dict[str, Path]:
     """What a guest runs; with what the decoder is linked with, the loader first of all."""
-    streams, stripped = work / "streams", work / "blog-decode"
+    (work / "bin").mkdir()
+    streams, stripped = work / "bin/streams", work / "bin/blog-decode"
     sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result", "-Werror",
        "-static", "-o", streams, HERE / "streams.c")  # fmt: skip
     sh("strip", "-o", stripped, decoder)

@@ -10,7 +10,7 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "uml x86"
-TESTS = 12
+TESTS = 10
 SECONDS = 120
 
 
