@@ -4,40 +4,36 @@ scripts/config/debug-*.config), and with allocations that fail. Whatever the ker
 complains of fails the run. All is in slow motion there, so this is a selection; in the
 deep tier it is all that there is."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import kunit_run
 import pytest
 import vm
-from conftest import TOP, Tap
+from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
 TESTS = 174
+TESTS_DEEP = 404
 SECONDS = 300
 
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    deep = metafunc.config.option.tier == "deep"
-    if "deep" in metafunc.fixturenames:
-        metafunc.parametrize("deep", [deep], ids=[""])
-    if "name" in metafunc.fixturenames:
-        metafunc.parametrize("name", load.LOADS if deep else ["lossy"])
-    if "script" in metafunc.fixturenames:
-        metafunc.parametrize("script", ["faults", "control"] if deep else ["faults"])
+deep_only = pytest.mark.tier("deep")
+LOADS = [pytest.param(name, marks=() if name == "lossy" else deep_only) for name in load.LOADS]
 
 
-def test_kunit(tap: Tap) -> None:
+@pytest.fixture
+def deep(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.option.tier == "deep")
+
+
+def test_kunit(work: Path, subtests: pytest.Subtests) -> None:
     """With lazy preemption; the rest is fully preemptible."""
-    command = [str(TOP / "scripts/kunit"), "-t", "600", "-a", "preempt=lazy", KERNELS]
-    done = subprocess.run(
-        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    tap(done.stdout.splitlines())
-    assert done.returncode == 0
+    ran = kunit_run.run(work / "kunit", KERNELS, args="preempt=lazy", seconds=600)
+    ran.check(subtests)
 
 
+@pytest.mark.parametrize("name", LOADS)
 def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     """Lossy: while three in ten of BLog's allocations fail, and its size changes."""
     what = replace(load.LOADS[name], ios=100_000 if deep else 10_000)
@@ -47,6 +43,7 @@ def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest
     judge.prove(work / name, vm.kernel(KERNELS), what, decoder, subtests, seconds=seconds)
 
 
+@pytest.mark.parametrize("script", ["faults", pytest.param("control", marks=deep_only)])
 def test_guest(script: str, deep: bool, work: Path, tap: Tap) -> None:
     """Each allocation fails once, and then they fail at random; nothing is left behind."""
     machine = vm.Machine(cpus=2, mem=1536, args="page_owner=on")

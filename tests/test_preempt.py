@@ -2,10 +2,10 @@
 """Preemption models that no other suite has: KUnit, the end-to-end tests and the control
 files with PREEMPT_RT, and with lazy and full preemption, all under lockdep."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import kunit_run
 import pytest
 import vm
 from conftest import TOP, Tap
@@ -24,13 +24,9 @@ model = pytest.mark.parametrize("flavour, args", MODELS)
 
 
 @model
-def test_kunit(flavour: str, args: str, tap: Tap) -> None:
-    command = [str(TOP / "scripts/kunit"), "-t", "600", "-a", args, flavour]
-    done = subprocess.run(
-        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    tap(done.stdout.splitlines())
-    assert done.returncode == 0
+def test_kunit(flavour: str, args: str, work: Path, subtests: pytest.Subtests) -> None:
+    name = f"kunit-{flavour}-{args}"
+    kunit_run.run(work / name, flavour, args=args, seconds=600).check(subtests)
 
 
 @model
