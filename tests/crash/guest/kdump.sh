@@ -5,14 +5,8 @@
 # makedumpfile. The runner finds its size in /out/size. Parameters in /crash/params:
 # makedumpfile (its options; empty: the whole of /proc/vmcore).
 # shellcheck disable=SC2154,SC1091
+. /lib.sh
 . /crash/params
-
-say() { echo "guest: $*"; }
-
-die() {
-	say "FAILED: $*"
-	exit 1
-}
 
 [ -s /proc/vmcore ] || die "no /proc/vmcore"
 if [ -z "$makedumpfile" ]; then

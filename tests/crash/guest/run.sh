@@ -6,14 +6,8 @@
 # scene, settings (NAME=VALUE for the module), blog (the same for blog), sysctls,
 # sysrq, kdump.
 # shellcheck disable=SC2154,SC1091
+. /lib.sh
 . /crash/params
-
-say() { echo "guest: $*"; }
-
-die() {
-	say "FAILED: $*"
-	exit 1
-}
 
 # settings of this kernel: PATH=VALUE below /proc/sys
 for setting in $sysctls; do

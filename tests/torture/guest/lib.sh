@@ -1,39 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2034,SC2154,SC3028
 #
-# What the scripts that run in a guest share: readers, the sampler of memory,
+# What the scripts of torture share besides /lib.sh: readers, the sampler of memory,
 # and those who turn knobs and start tasks. Each runs until /tmp/stop is there.
-# Sourced by them, with busybox's sh.
 
-BLOG=/sys/kernel/debug/blog
+# shellcheck source=tests/guest/lib.sh
+. /lib.sh
 TORTURE=/sys/kernel/debug/blog_torture
-
-say() { echo "guest: $*"; }
-
-die() {
-	say "FAILED: $*"
-	exit 1
-}
-
-# set_file VALUE FILE: writes a control file, or ends the test
-set_file() {
-	echo "$1" 2>/tmp/error > "$2" || die "$1 > $2: $(cat /tmp/error)"
-}
 
 # levels: how often rings got memory from which level, of all components that are there
 levels() {
 	cat "$BLOG"/torture*/stats |
 		awk '/^from_/ { n[$1] += $2 } END { for (key in n) printf " %s %d", key, n[key] }'
-}
-
-# get KEY FILE: prints the value of a line "KEY VALUE"
-get() {
-	while read -r key value; do
-		if [ "$key" = "$1" ]; then
-			echo "$value"
-			return
-		fi
-	done < "$2"
 }
 
 # settings "COMPONENT/FILE=VALUE"...
@@ -54,11 +32,6 @@ prepare() {
 	rmmod blog_torture || die "rmmod blog_torture"
 	# Its verdict is not the test's.
 	dmesg -c > /dev/null
-}
-
-# torture_wait: waits for the end of a run
-torture_wait() {
-	while read -r state < $TORTURE/state; [ "$state" != "done" ]; do sleep 1; done
 }
 
 # truth NAME: keeps what was logged, and what is in the rings
