@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Tables of what was measured, for people."""
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 from bench import endtoend, plot, traffic
@@ -63,9 +63,19 @@ def layout(header: list[str], rows: list[list[str]]) -> str:
 def where(facts: dict[str, str], what: str) -> str:
     """What was measured where, on what, and of which commit."""
     kernel = [f"Linux {facts['release']}"] if "release" in facts else []
-    return (
-        "; ".join([what, facts.get("cpu", "?"), *kernel, f"BLog {facts.get('commit', '?')}"]) + "\n"
-    )
+    words = [what, facts.get("cpu", "?"), *kernel, f"BLog {facts.get('commit', '?')}"]
+    return "; ".join(words) + "\n"
+
+
+def known(
+    measure: Callable[..., Value | float], *args: str, show: Callable[[float], str] = cell
+) -> str:
+    """A number, or nothing if it was not measured."""
+    try:
+        found = measure(*args)
+    except Missing:
+        return ""
+    return show(found.median if isinstance(found, Value) else found)
 
 
 def head(run: Run, what: str = "") -> str:
@@ -77,12 +87,7 @@ def costs(run: Run) -> str:
     """One line for each way to log, one column for each list of arguments."""
     rows = []
     for what, context, mark, label in ROWS:
-        cells = []
-        for shape in SHAPES:
-            try:
-                cells.append(cell(run.cost(what, shape, context, mark).median))
-            except Missing:
-                cells.append("")
+        cells = [known(run.cost, what, shape, context, mark) for shape in SHAPES]
         if any(cells):
             rows.append([label, *cells])
     text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
@@ -134,10 +139,8 @@ def details(run: Run) -> Iterator[Value]:
 def beyond_clocks(run: Run) -> Iterator[Value]:
     """What records of two scalars cost beyond reading the clock."""
     for what in ("blog_on", "event_on", "trace_printk"):
-        try:
+        with contextlib.suppress(Missing):
             yield run.beyond(what, "2")
-        except Missing:
-            pass
 
 
 def verdicts(found: list[Verdict]) -> str:
@@ -175,18 +178,11 @@ def fio_table(run: Run) -> str:
     found = {v.name: v for v in endtoend.values(run)}
     for engine in sorted(endtoend.read(run)):
         for way, label in endtoend.WAYS.items():
-            value = found.get(f"fio_{engine}.{way}")
-            share = found.get(f"fio_{engine}.{way}.share")
-            if value:
-                rows.append(
-                    [
-                        f"{engine}: {label}",
-                        f"{value.median:.0f}",
-                        f"{value.min:.0f}",
-                        f"{value.max:.0f}",
-                        f"{share.median:.1f} %" if share else "",
-                    ]
-                )
+            if value := found.get(f"fio_{engine}.{way}"):
+                share = found.get(f"fio_{engine}.{way}.share")
+                numbers = [f"{number:.0f}" for number in (value.median, value.min, value.max)]
+                of_off = f"{share.median:.1f} %" if share else ""
+                rows.append([f"{engine}: {label}", *numbers, of_off])
     if not rows:
         return ""
     table = layout([f"fio, IOPS ({run.setup})", "median", "min", "max", "of BLog off"], rows)
@@ -224,79 +220,59 @@ SUMMARY = [
 def summary(counted: Run, native: Run) -> str:
     """A record of two scalars in a task, by all that was measured of it."""
 
-    def known(measure: Callable[[], float], show: Callable[[float], str] = cell) -> str:
-        try:
-            return show(measure())
-        except Missing:
-            return ""
-
-    def median(measure: Callable[[str, str], Value], case: str) -> float:
-        return measure(case, "2").median
-
     def site_sum(site: str) -> float:
         return traffic.site_bytes(counted.sites, site)["sum"]
 
     rows = []
     for label, case, buffer, site in SUMMARY:
         records = counted.traffic.get(buffer, {}).get("2")
-        numbers = [
-            known(partial(median, counted.cost, case)),
-            known(partial(median, native.cost, case)),
-            known(partial(median, native.beyond, case)),
-            f"{traffic.MIB / records:.1f}" if records else "",
-            known(partial(site_sum, site), "{:.0f}".format),
-        ]
-        rows.append([label, *numbers])
+        measures = (counted.cost, native.cost, native.beyond)
+        numbers = [known(measure, case, "2") for measure in measures]
+        size = f"{traffic.MIB / records:.1f}" if records else ""
+        rows.append([label, *numbers, size, known(site_sum, site, show="{:.0f}".format)])
     header = ["u32 and u64", "instructions", "ns", "beyond the clock", "bytes", "of a site"]
     heads = head(counted, "instructions and bytes") + head(native, "ns")
     return f"{heads}\n{layout(header, rows)}\n"
 
 
-# The loggers and kinds of records that are in plots
-PLOTTED = ["2", "rnull", "str11"]
-NAMES = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
-
-
-Number = Callable[[str, str], float | None]
-
-
-def plot_of(title: str, loggers: dict[str, str], number: Number) -> str:
-    """Bars for what `number` knows of each kind of record and logger."""
-    groups = [
-        (
-            NAMES[shape],
-            [(label, n) for label, key in loggers.items() if (n := number(key, shape)) is not None],
-        )
-        for shape in PLOTTED
-    ]
-    return plot.bars(title, groups)
+# What is in plots: kinds of records; and for each logger, its case and its buffer
+PLOTTED = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
+LABELS = {
+    "BLog": ("blog_on", "blog"),
+    "LTTng": ("lttng", "lttng-tid"),
+    "TRACE_EVENT": ("event_on", "event_on"),
+    "trace_printk": ("trace_printk", "trace_printk"),
+}
 
 
 def instructions_plot(run: Run) -> str:
-    def number(case: str, shape: str) -> float | None:
-        return run.cost(case, shape).median if run.has(case, shape) else None
-
-    loggers = {
-        "BLog": "blog_on",
-        "LTTng": "lttng",
-        "TRACE_EVENT": "event_on",
-        "trace_printk": "trace_printk",
-    }
-    return plot_of("Instructions of a record, in a task", loggers, number)
+    groups = [
+        (
+            name,
+            [
+                (label, run.cost(case, shape).median)
+                for label, (case, _) in LABELS.items()
+                if run.has(case, shape)
+            ],
+        )
+        for shape, name in PLOTTED.items()
+    ]
+    return plot.bars("Instructions of a record, in a task", groups)
 
 
 def bytes_plot(run: Run) -> str:
-    def number(logger: str, shape: str) -> float | None:
-        records = run.traffic[logger].get(shape)
-        return traffic.MIB / records if records else None
-
-    loggers = {
-        "BLog": "blog",
-        "LTTng": "lttng-tid",
-        "TRACE_EVENT": "event_on",
-        "trace_printk": "trace_printk",
-    }
-    return plot_of("Bytes of a record in the buffer, all headers in", loggers, number)
+    groups = [
+        (
+            name,
+            [
+                (label, traffic.MIB / run.traffic[buffer][shape])
+                for label, (_, buffer) in LABELS.items()
+                if shape in run.traffic[buffer]
+            ],
+        )
+        for shape, name in PLOTTED.items()
+    ]
+    return plot.bars("Bytes of a record in the buffer, all headers in", groups)
 
 
 def scaling_plot(model: str) -> str:
