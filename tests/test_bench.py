@@ -2,9 +2,9 @@
 """What a log call costs, where it is exact; and that the benchmark's report is right.
 
 Instructions counted by QEMU, bytes in the ring and of a call site, with trace_printk(),
-TRACE_EVENT and pr_debug() in the same boot beside them; cache lines that move between CPUs,
-counted by a model. What depends on the machine (times, fio) is left to "make bench", and so
-is LTTng: to fetch it and to build its modules alone takes minutes.
+TRACE_EVENT and pr_debug() in the same boot beside them. What depends on the machine (times,
+fio) is left to "make bench", and so is LTTng: to fetch it and to build its modules alone takes
+minutes. The model of cache lines is among the host tests.
 """
 
 from pathlib import Path
@@ -13,16 +13,10 @@ import pytest
 from bench import bounds, plot, tables, traffic
 from bench import run as benchmark
 from bench.samples import DifferentRuns, Missing, Run
-from conftest import Run as Shell
 
 KERNELS = "x86"
-TESTS = 33
+TESTS = 32
 SECONDS = 90
-
-
-def test_the_model_of_cache_lines(sh: Shell) -> None:
-    """Rings at their limit share nothing."""
-    sh("cargo", "test", "--quiet", "--release", "--locked", "--offline", cwd=benchmark.MODEL)
 
 
 def test_bounds(work: Path, subtests: pytest.Subtests) -> None:

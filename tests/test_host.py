@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP
 
-TESTS = 0
 SECONDS = 120
 TIER = "fast"
 
