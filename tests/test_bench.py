@@ -13,9 +13,11 @@ import pytest
 from bench import bounds, plot, tables, traffic
 from bench import run as benchmark
 from bench.samples import DifferentRuns, Missing, Run
+from conftest import TOP
+from conftest import Run as Shell
 
 KERNELS = "x86"
-TESTS = 32
+TESTS = 34
 SECONDS = 90
 
 
@@ -28,6 +30,11 @@ def test_bounds(work: Path, subtests: pytest.Subtests) -> None:
         with subtests.test(msg=verdict.bound):
             assert verdict.state == bounds.MET, verdict.measured
     assert found.verdicts, "nothing was counted"
+
+
+@pytest.mark.parametrize("words", [["nativ"], ["counted", "round=3"]])
+def test_what_is_unknown_is_refused(sh: Shell, words: list[str]) -> None:
+    sh(TOP / "scripts/bench", *words, status=[2])
 
 
 # --- what the report must do with samples: take off the loop, keep runs apart, notice what is
