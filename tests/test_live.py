@@ -18,7 +18,7 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "x86"
-TESTS = 100
+TESTS = 85
 SECONDS = 100
 
 HERE = TOP / "tests/live"
