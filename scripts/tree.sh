@@ -21,8 +21,9 @@ tree_files() {
 		tree_map rust/macros/blog rust/macros/blog
 		tree_map rust/helpers/blog.c rust/helpers/blog.c
 		tree_map tests/kunit blog/tests
-		tree_map tests/torture/module blog/torture
-		tree_map tests/crash/module blog/crashtest
+		tree_map tests/modules/testmod.h blog/testmod.h
+		tree_map tests/modules/torture blog/torture
+		tree_map tests/modules/crash blog/crashtest
 		tree_map samples/rust samples/rust
 		tree_map scripts/blog-fmt-sidetable scripts/blog-fmt-sidetable
 		tree_map Documentation/blog Documentation/blog

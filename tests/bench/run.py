@@ -40,7 +40,7 @@ from bench.samples import Run
 
 TOP = vm.TOP
 BENCH = TOP / "tests/bench"
-MODULE = BENCH / "module"
+MODULE = BENCH.parent / "modules/bench"
 MODEL = BENCH / "model"
 OUT = TOP / "build/bench"
 

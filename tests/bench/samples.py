@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Raw samples of one boot, and values made of them.
 
-A guest leaves "results" (see module/main.c) and "facts" in its folder. What is measured in one boot
-is a run; values know theirs, and those of different runs can't be compared: that is an error, not a
-number.
+A guest leaves "results" (see tests/modules/bench/main.c) and "facts" in its folder. What is
+measured in one boot is a run; values know theirs, and those of different runs can't be compared:
+that is an error, not a number.
 """
 
 import json

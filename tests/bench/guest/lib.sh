@@ -34,7 +34,7 @@ load_blog() {
 	load blog_bench
 }
 
-# run LINE: see module/main.c
+# run LINE: see tests/modules/bench/main.c
 run() { echo "$1" >$BENCH/run || die "run $1"; }
 
 # facts: what this boot is

@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
-#[path = "../../module/payload.rs"]
+#[path = "../../../modules/torture/payload.rs"]
 mod payload;
 pub mod report;
 pub mod truth;

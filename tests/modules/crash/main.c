@@ -28,10 +28,7 @@
 #include <linux/io.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
-#include <linux/sched.h>
 #include <linux/serial_reg.h>
 #include <linux/string.h>
 #include <linux/vmcore_info.h>
@@ -40,24 +37,16 @@
 
 #define CRASH_WRITERS 4
 
-unsigned int blog_crash_records = 1000;
-module_param_named(records, blog_crash_records, uint, 0644);
-MODULE_PARM_DESC(records, "records of a writer before it crashes or hangs");
-
-unsigned int blog_crash_at = 1;
-module_param_named(at, blog_crash_at, uint, 0644);
-MODULE_PARM_DESC(at, "instructions into the log call at which to stop");
-
-unsigned int blog_crash_every;
-module_param_named(every, blog_crash_every, uint, 0644);
-MODULE_PARM_DESC(every, "after an NMI, stop again after so many more (0: an NMI is for the kernel)");
+TEST_PARAM(records, 1000, 0644, "records of a writer before it crashes or hangs");
+TEST_PARAM(at, 1, 0644, "instructions into the log call at which to stop");
+TEST_PARAM(every, 0, 0644,
+	   "after an NMI, stop again after so many more (0: an NMI is for the kernel)");
 
 static struct crash_writer crash_writers[CRASH_WRITERS];
 static atomic_t crash_writer_count;
 /* Writers at their places, since the crier has last spoken. */
 static atomic_t crash_ready;
 static atomic_t crash_told_count;
-static struct task_struct *crash_crier;
 static const char *crash_scene = "none";
 static unsigned int crash_wanted;
 
@@ -192,13 +181,13 @@ static const struct {
 
 static int crash_start(unsigned int scene)
 {
+	int ret;
+
 	crash_scene = crash_scenes[scene].name;
 	crash_wanted = crash_scenes[scene].writers;
-	crash_crier = kthread_create(crash_cry, NULL, "crash_crier");
-	if (IS_ERR(crash_crier))
-		return PTR_ERR(crash_crier);
-	kthread_bind(crash_crier, num_online_cpus() - 1);
-	wake_up_process(crash_crier);
+	ret = test_start(NULL, num_online_cpus() - 1, crash_cry, NULL, "crash_crier");
+	if (ret)
+		return ret;
 	switch (scene) {
 	case 0:
 		return crash_softirq();

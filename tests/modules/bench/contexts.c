@@ -7,14 +7,12 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "../testmod.h"
 #include "bench.h"
 
 static u64 timed(void (*run)(u32 n), u32 n)
@@ -100,16 +98,14 @@ static int new_task(void *data)
 
 int bench_new_tasks(u32 (*ticks)[2], u32 count)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		struct newcomer newcomer = { .ticks = ticks[i] };
-		struct task_struct *task;
+		int ret;
 
 		init_completion(&newcomer.done);
-		task = kthread_run(new_task, &newcomer, "bench_new/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
+		ret = test_start(NULL, -1, new_task, &newcomer, "bench_new/%u", i);
+		if (ret)
+			return ret;
 		wait_for_completion(&newcomer.done);
 	}
 	return 0;
@@ -167,21 +163,13 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 	atomic_set(&waiting, cpus);
 	for_each_online_cpu(cpu) {
 		struct runner *runner = &runners[made];
-		struct task_struct *task;
 
-		runner->run = run;
-		runner->n = n;
-		runner->missing = &missing;
-		runner->waiting = &waiting;
+		*runner = (struct runner){
+			.run = run, .n = n, .missing = &missing, .waiting = &waiting,
+		};
 		init_completion(&runner->done);
-		task = kthread_create(run_together, runner, "bench/%d", cpu);
-		if (IS_ERR(task)) {
-			ret = PTR_ERR(task);
-			break;
-		}
-		kthread_bind(task, cpu);
-		wake_up_process(task);
-		if (++made == cpus)
+		ret = test_start(NULL, cpu, run_together, runner, "bench/%d", cpu);
+		if (ret || ++made == cpus)
 			break;
 	}
 	/* Nobody waits for those who could not be made. */
@@ -197,11 +185,10 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 	return ret;
 }
 
-int bench_contexts_init(void)
+void bench_contexts_init(void)
 {
 	init_completion(&batch.done);
 	hrtimer_setup(&hardirq, in_hardirq_now, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	return 0;
 }
 
 void bench_contexts_exit(void)

@@ -17,19 +17,12 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/timer.h>
 
 #include "blog_torture.h"
-
-#if defined(CONFIG_X86_LOCAL_APIC) && !defined(CONFIG_UML)
-#define TORTURE_NMI_WORKS
-/* linux/nmi.h, for watchdogs, has it only now and then. */
-#include "asm/nmi.h"
-#endif
 
 struct torture_cpu {
 	struct timer_list timer;
@@ -44,9 +37,6 @@ static DEFINE_PER_CPU(struct torture_cpu, torture_cpus);
 static struct task_struct *torture_caller;
 static atomic64_t torture_nmis_in_blog;
 static int torture_cpuhp;
-#ifdef TORTURE_NMI_WORKS
-static bool torture_nmi_on;
-#endif
 
 u64 torture_nmi_in_blog(void)
 {
@@ -58,7 +48,7 @@ static void torture_log_some(enum torture_kind kind, unsigned int cpu)
 {
 	struct torture_cpu *c = per_cpu_ptr(&torture_cpus, cpu);
 	u32 r = torture_random(&c->random[kind]);
-	u32 to = r % (TORTURE_TO_FAST + blog_torture_instances);
+	u32 to = r % (TORTURE_TO_FAST + param_instances);
 
 	if (to >= TORTURE_TO_FAST)
 		to += TORTURE_TO_INSTANCE - TORTURE_TO_FAST;
@@ -92,8 +82,8 @@ static enum hrtimer_restart torture_hrtimer(struct hrtimer *hrtimer)
 	if (torture_state() != TORTURE_RUNNING)
 		return HRTIMER_NORESTART;
 	/* Never in step with anything else. */
-	hrtimer_forward_now(hrtimer, us_to_ktime(blog_torture_irq_us / 2 +
-						 r % blog_torture_irq_us));
+	hrtimer_forward_now(hrtimer, us_to_ktime(param_irq_us / 2 +
+						 r % param_irq_us));
 	return HRTIMER_RESTART;
 }
 
@@ -115,12 +105,12 @@ static int torture_call_all(void *unused)
 		preempt_disable();
 		smp_call_function(torture_call, NULL, 1);
 		preempt_enable();
-		usleep_range(blog_torture_ipi_us, 2 * blog_torture_ipi_us);
+		usleep_range(param_ipi_us, 2 * param_ipi_us);
 	}
 	return 0;
 }
 
-#ifdef TORTURE_NMI_WORKS
+#ifdef TEST_HAS_NMI
 /* Logs in each NMI, whoever it is for. */
 static int torture_nmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -140,25 +130,14 @@ static int torture_nmi_unknown(unsigned int cmd, struct pt_regs *regs)
 
 static int torture_nmi_start(void)
 {
-	int ret = register_nmi_handler(NMI_LOCAL, torture_nmi, 0, "blog_torture");
-
-	if (ret)
-		return ret;
-	ret = register_nmi_handler(NMI_UNKNOWN, torture_nmi_unknown, 0, "blog_torture");
-	if (ret)
-		unregister_nmi_handler(NMI_LOCAL, "blog_torture");
-	else
-		torture_nmi_on = true;
-	return ret;
+	return register_nmi_handler(NMI_LOCAL, torture_nmi, 0, "blog_torture") ?:
+	       register_nmi_handler(NMI_UNKNOWN, torture_nmi_unknown, 0, "blog_torture");
 }
 
 static void torture_nmi_stop(void)
 {
-	if (!torture_nmi_on)
-		return;
 	unregister_nmi_handler(NMI_LOCAL, "blog_torture");
 	unregister_nmi_handler(NMI_UNKNOWN, "blog_torture");
-	torture_nmi_on = false;
 }
 #else
 static int torture_nmi_start(void)
@@ -177,9 +156,9 @@ static int torture_cpu_up(unsigned int cpu)
 	struct torture_cpu *c = per_cpu_ptr(&torture_cpus, cpu);
 
 	torture_log_some(TORTURE_HOTPLUG, cpu);
-	if (blog_torture_irq_us && torture_state() == TORTURE_RUNNING) {
+	if (param_irq_us && torture_state() == TORTURE_RUNNING) {
 		mod_timer(&c->timer, jiffies + 1);
-		hrtimer_start(&c->hrtimer, us_to_ktime(blog_torture_irq_us),
+		hrtimer_start(&c->hrtimer, us_to_ktime(param_irq_us),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	return 0;
@@ -208,8 +187,7 @@ int torture_contexts_start(void)
 
 		c->cpu = cpu;
 		for (kind = 0; kind < TORTURE_WORKER; kind++)
-			c->random[kind] = ((u64)blog_torture_seed << 32) +
-					  torture_cpu_writer(kind, cpu);
+			c->random[kind] = torture_seed(torture_cpu_writer(kind, cpu));
 		timer_setup(&c->timer, torture_timer, TIMER_PINNED);
 		tasklet_setup(&c->tasklet, torture_tasklet);
 		hrtimer_setup(&c->hrtimer, torture_hrtimer, CLOCK_MONOTONIC,
@@ -225,22 +203,14 @@ int torture_contexts_start(void)
 	ret = torture_nmi_start();
 	if (ret)
 		return ret;
-	if (blog_torture_ipi_us && num_possible_cpus() > 1) {
-		torture_caller = kthread_run(torture_call_all, NULL, "blog_ipi");
-		if (IS_ERR(torture_caller)) {
-			ret = PTR_ERR(torture_caller);
-			torture_caller = NULL;
-			return ret;
-		}
-	}
-	return 0;
+	if (param_ipi_us && num_possible_cpus() > 1)
+		ret = test_start(&torture_caller, -1, torture_call_all, NULL, "blog_ipi");
+	return ret;
 }
 
 void torture_contexts_stop(void)
 {
-	if (torture_caller)
-		kthread_stop(torture_caller);
-	torture_caller = NULL;
+	test_stop(&torture_caller);
 	torture_nmi_stop();
 	if (torture_cpuhp)
 		cpuhp_remove_state(torture_cpuhp);

@@ -12,6 +12,8 @@
 
 #include <linux/types.h>
 
+#include "../testmod.h"
+
 struct dentry;
 struct seq_file;
 
@@ -45,26 +47,12 @@ struct torture_writer {
 	u8 kind;
 };
 
-/* Parameters, in main.c. */
-extern unsigned int blog_torture_seconds;
-extern unsigned int blog_torture_workers;
-extern unsigned int blog_torture_burst;
-extern unsigned int blog_torture_pause_us;
-extern unsigned int blog_torture_payload;
-extern unsigned int blog_torture_storm;
-extern unsigned int blog_torture_storm_max;
-extern unsigned int blog_torture_crowd;
-extern unsigned int blog_torture_crowd_records;
-extern unsigned int blog_torture_instances;
-extern unsigned int blog_torture_renew_ms;
-extern unsigned int blog_torture_history_us;
-extern unsigned int blog_torture_irq_us;
-extern unsigned int blog_torture_ipi_us;
-extern unsigned int blog_torture_onoff_ms;
-extern unsigned int blog_torture_probes;
-extern unsigned int blog_torture_places;
-extern unsigned int blog_torture_run;
-extern unsigned int blog_torture_seed;
+/* Parameters, in main.c */
+extern unsigned int param_seconds, param_workers, param_burst, param_pause_us;
+extern unsigned int param_payload, param_storm, param_storm_max, param_crowd;
+extern unsigned int param_crowd_records, param_instances, param_renew_ms, param_history_us;
+extern unsigned int param_irq_us, param_ipi_us, param_onoff_ms, param_unstable_ms;
+extern unsigned int param_probes, param_places, param_run, param_seed;
 
 /* main.c */
 enum torture_state {
@@ -76,6 +64,7 @@ enum torture_state {
 enum torture_state torture_state(void);
 void torture_stop_now(void);
 void torture_error(const char *fmt, ...) __printf(1, 2);
+u64 torture_seed(u32 number);
 u32 torture_random(u64 *state);
 
 /* truth.c: writers, and what they have logged */

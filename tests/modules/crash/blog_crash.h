@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "../testmod.h"
+
 /* What a record says; the texts are in crash.rs. */
 enum crash_event {
 	CRASH_WORKS,
@@ -34,9 +36,7 @@ struct crash_writer {
 };
 
 /* main.c */
-extern unsigned int blog_crash_records;
-extern unsigned int blog_crash_at;
-extern unsigned int blog_crash_every;
+extern unsigned int param_records, param_at, param_every;
 
 struct crash_writer *crash_writer_new(void);
 void crash_writer_is_me(struct crash_writer *writer, const char *context);

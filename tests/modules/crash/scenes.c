@@ -6,26 +6,12 @@
  */
 
 #include <linux/completion.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
-#include <linux/sched.h>
 #include <linux/timer.h>
 
 #include "blog_crash.h"
-
-static int crash_thread(int (*work)(void *), void *data, const char *name, int number, int cpu)
-{
-	struct task_struct *task = kthread_create(work, data, "crash_%s/%d", name, number);
-
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	if (cpu >= 0)
-		kthread_bind(task, cpu);
-	wake_up_process(task);
-	return 0;
-}
 
 /* NULL dereference in a softirq. */
 
@@ -48,9 +34,9 @@ static void crash_timeout(struct timer_list *timer)
 
 	if (!writer->records)
 		crash_writer_is_me(writer, "softirq");
-	for (i = 0; i < CRASH_BURST && writer->records + 1 < blog_crash_records; i++)
+	for (i = 0; i < CRASH_BURST && writer->records + 1 < param_records; i++)
 		crash_note(writer, CRASH_WORKS);
-	if (writer->records + 1 < blog_crash_records) {
+	if (writer->records + 1 < param_records) {
 		mod_timer(timer, jiffies + 1);
 		return;
 	}
@@ -65,15 +51,13 @@ static int crash_softirq_start(void *unused)
 {
 	timer_setup(&crash_timer, crash_timeout, TIMER_PINNED);
 	mod_timer(&crash_timer, jiffies + 1);
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(HZ);
 	return 0;
 }
 
 int crash_softirq(void)
 {
 	crash_softirq_writer = crash_writer_new();
-	return crash_thread(crash_softirq_start, NULL, "submit", 0, 0);
+	return test_start(NULL, 0, crash_softirq_start, NULL, "crash_submit/0");
 }
 
 /* AB-BA. */
@@ -88,7 +72,7 @@ static int crash_ab(void *data)
 	struct crash_writer *writer = data;
 
 	crash_writer_is_me(writer, "task");
-	while (writer->records < blog_crash_records)
+	while (writer->records < param_records)
 		crash_note(writer, CRASH_WORKS);
 	crash_note(writer, CRASH_TAKES_A);
 	mutex_lock(&crash_a);
@@ -122,9 +106,9 @@ static int crash_ba(void *data)
 int crash_abba(void)
 {
 	struct crash_writer *ab = crash_writer_new(), *ba = crash_writer_new();
-	int ret = crash_thread(crash_ab, ab, "abba", 1, -1);
 
-	return ret ? ret : crash_thread(crash_ba, ba, "abba", 2, -1);
+	return test_start(NULL, -1, crash_ab, ab, "%s/1", __func__) ?:
+	       test_start(NULL, -1, crash_ba, ba, "%s/2", __func__);
 }
 
 /* A lost completion among threads that log heavily. */
@@ -147,7 +131,7 @@ static int crash_loud(void *data)
 			blog_crash_log(CRASH_LOUD_ID + number, seq, CRASH_WORKS);
 		else
 			blog_crash_noise(CRASH_LOUD_ID + number, seq);
-		if (++seq == blog_crash_records && atomic_dec_and_test(&crash_quiet))
+		if (++seq == param_records && atomic_dec_and_test(&crash_quiet))
 			complete(&crash_loud_enough);
 		cond_resched();
 	}
@@ -177,12 +161,11 @@ static int crash_wait_for_noise(void *unused)
 int crash_lost(void)
 {
 	long i;
-	int ret = crash_thread(crash_wait, crash_writer_new(), "lost", 1, -1);
+	int ret = test_start(NULL, -1, crash_wait, crash_writer_new(), "%s/1", __func__) ?:
+		  test_start(NULL, -1, crash_wait_for_noise, NULL, "crash_noise/0");
 
-	if (!ret)
-		ret = crash_thread(crash_wait_for_noise, NULL, "noise", 0, -1);
 	for (i = 0; !ret && i < CRASH_LOUD; i++)
-		ret = crash_thread(crash_loud, (void *)i, "loud", i, -1);
+		ret = test_start(NULL, -1, crash_loud, (void *)i, "crash_loud/%ld", i);
 	return ret;
 }
 
@@ -193,7 +176,7 @@ static int crash_spin(void *data)
 	struct crash_writer *writer = data;
 
 	crash_writer_is_me(writer, "task");
-	while (writer->records < blog_crash_records)
+	while (writer->records < param_records)
 		crash_note(writer, CRASH_WORKS);
 	preempt_disable();
 	crash_note(writer, CRASH_SPINS);
@@ -204,5 +187,5 @@ static int crash_spin(void *data)
 
 int crash_lockup(void)
 {
-	return crash_thread(crash_spin, crash_writer_new(), "lockup", 1, 0);
+	return test_start(NULL, 0, crash_spin, crash_writer_new(), "%s/1", __func__);
 }

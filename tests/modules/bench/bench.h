@@ -39,7 +39,7 @@ enum bench_context {
 	BENCH_CONTEXTS
 };
 
-int bench_contexts_init(void);
+void bench_contexts_init(void);
 void bench_contexts_exit(void);
 u64 bench_batch(enum bench_context context, void (*run)(u32 n), u32 n);
 int bench_new_tasks(u32 (*ticks)[2], u32 count);

@@ -246,16 +246,10 @@ static const struct file_operations results_fops = {
 
 static int __init bench_init(void)
 {
-	int ret;
-
 	results = vmalloc(RESULTS_SIZE);
 	if (!results)
 		return -ENOMEM;
-	ret = bench_contexts_init();
-	if (ret) {
-		vfree(results);
-		return ret;
-	}
+	bench_contexts_init();
 	folder = debugfs_create_dir("blog_bench", NULL);
 	debugfs_create_file("run", 0200, folder, NULL, &run_fops);
 	debugfs_create_file("results", 0400, folder, NULL, &results_fops);

@@ -139,13 +139,13 @@ static void torture_find_records(struct torture_step *step)
 
 int torture_probes_start(void)
 {
-	u64 random = ((u64)blog_torture_seed << 32) + 3;
-	u32 max = ARRAY_SIZE(torture_places) + ARRAY_SIZE(torture_steps) + blog_torture_probes;
+	u64 random = torture_seed(3);
+	u32 max = ARRAY_SIZE(torture_places) + ARRAY_SIZE(torture_steps) + param_probes;
 	unsigned int sizes[ARRAY_SIZE(torture_steps)] = {};
-	u32 tries = 100 * blog_torture_probes;
+	u32 tries = 100 * param_probes;
 	u32 i, nested = 0;
 
-	if (!blog_torture_probes)
+	if (!param_probes)
 		return 0;
 	torture_probes = kvcalloc(max, sizeof(*torture_probes), GFP_KERNEL);
 	if (!torture_probes)
@@ -157,7 +157,7 @@ int torture_probes_start(void)
 		return -ENOENT;
 	}
 	for (i = 0; i < ARRAY_SIZE(torture_places); i++)
-		if (blog_torture_places & BIT(i) &&
+		if (param_places & BIT(i) &&
 		    torture_probe((struct torture_step){ torture_places[i].symbol }, 0,
 				  torture_places[i].kind))
 			pr_info("blog_torture: no probe in %s\n", torture_places[i].symbol);
@@ -169,7 +169,7 @@ int torture_probes_start(void)
 		nested++;
 	}
 	/* An offset that is in the middle of an instruction is refused. */
-	while (tries-- && nested < blog_torture_probes) {
+	while (tries-- && nested < param_probes) {
 		i = torture_random(&random) % ARRAY_SIZE(torture_steps);
 		if (sizes[i] && !torture_probe(torture_steps[i], torture_random(&random) % sizes[i],
 					       TORTURE_NESTED))

@@ -10,10 +10,8 @@
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/vmalloc.h>
 
 #include "blog_torture.h"
@@ -64,13 +62,14 @@ u32 torture_crowd_ready(void)
 	return atomic_read(&torture_crowd_done);
 }
 
-/* Sleeps until it is woken to stop, or the time is over. */
-static void torture_nap(unsigned int ms)
+/* Starts a thread that is a writer, with the writer's number as its data. */
+static int torture_start_writer(struct task_struct **task, enum torture_kind kind,
+				int (*run)(void *writer), const char *name, u32 number)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(ms);
+	int writer = torture_task_writer(kind);
 
-	while (!kthread_should_stop() && time_before(jiffies, end))
-		schedule_timeout_interruptible(min(end - jiffies, (unsigned long)HZ / 20 + 1));
+	return writer < 0 ? writer :
+	       test_start(task, -1, run, (void *)(long)writer, name, number);
 }
 
 /* Workers. */
@@ -78,12 +77,12 @@ static void torture_nap(unsigned int ms)
 static int torture_work(void *data)
 {
 	u32 writer = (long)data;
-	u64 random = ((u64)blog_torture_seed << 32) + writer;
+	u64 random = torture_seed(writer);
 
 	torture_writer_is_me(writer);
 	while (!kthread_should_stop()) {
 		u32 r = torture_random(&random);
-		u32 to = r % (4 + blog_torture_instances);
+		u32 to = r % (4 + param_instances);
 
 		/* Those in the middle have writers of their own. */
 		if (to >= TORTURE_TO_STORM)
@@ -92,10 +91,10 @@ static int torture_work(void *data)
 			blog_torture_fast(writer);
 		} else {
 			r = torture_random(&random);
-			blog_torture_log(to, writer, 1 + r % blog_torture_burst);
+			blog_torture_log(to, writer, 1 + r % param_burst);
 		}
-		if (blog_torture_pause_us)
-			usleep_range(blog_torture_pause_us, 2 * blog_torture_pause_us);
+		if (param_pause_us)
+			usleep_range(param_pause_us, 2 * param_pause_us);
 		else
 			/* Dropped instances wait for tasks that don't sleep. */
 			cond_resched_tasks_rcu_qs();
@@ -105,7 +104,7 @@ static int torture_work(void *data)
 
 static int torture_workers_start(void)
 {
-	u32 n = blog_torture_workers * num_online_cpus();
+	u32 n = param_workers * num_online_cpus();
 	u32 i;
 
 	if (!n)
@@ -114,15 +113,12 @@ static int torture_workers_start(void)
 	if (!torture_workers)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		int writer = torture_task_writer(TORTURE_WORKER);
-		struct task_struct *task;
+		int ret = torture_start_writer(&torture_workers[i], TORTURE_WORKER, torture_work,
+					       "blog_work/%u", i);
 
-		if (writer < 0)
-			return writer;
-		task = kthread_run(torture_work, (void *)(long)writer, "blog_work/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		torture_workers[torture_worker_count++] = task;
+		if (ret)
+			return ret;
+		torture_worker_count++;
 	}
 	return 0;
 }
@@ -136,7 +132,7 @@ static int torture_write_history(void *data)
 	torture_writer_is_me(writer);
 	while (!kthread_should_stop()) {
 		blog_torture_log(TORTURE_TO_HISTORY, writer, 1);
-		usleep_range(blog_torture_history_us, blog_torture_history_us + 100);
+		usleep_range(param_history_us, param_history_us + 100);
 	}
 	return 0;
 }
@@ -164,13 +160,12 @@ static int torture_spark(void *data)
 static int torture_blow(void *data)
 {
 	struct torture_storm *storm = data;
-	u64 random = ((u64)blog_torture_seed << 32) + ~storm->number;
+	u64 random = torture_seed(~storm->number);
 	u32 i = 0;
 
 	while (!kthread_should_stop()) {
 		struct torture_spark *spark = &storm->sparks[i];
-		struct task_struct *task;
-		int writer;
+		int writer, ret;
 
 		i = (i + 1) % TORTURE_STORM_LIVE;
 		wait_for_completion(&spark->done);
@@ -183,9 +178,9 @@ static int torture_blow(void *data)
 		}
 		spark->writer = writer;
 		spark->random = torture_random(&random);
-		task = kthread_run(torture_spark, spark, "blog_spark/%u", writer);
-		if (IS_ERR(task)) {
-			torture_error("no short-lived task: %ld", PTR_ERR(task));
+		ret = test_start(NULL, -1, torture_spark, spark, "blog_spark/%u", writer);
+		if (ret) {
+			torture_error("no short-lived task: %d", ret);
 			complete(&spark->done);
 			schedule_timeout_interruptible(HZ / 10);
 		}
@@ -198,25 +193,24 @@ static int torture_blow(void *data)
 static int torture_storms_start(void)
 {
 	u32 i, j;
+	int ret;
 
-	if (!blog_torture_storm)
+	if (!param_storm)
 		return 0;
-	torture_storms = vcalloc(blog_torture_storm, sizeof(*torture_storms));
+	torture_storms = vcalloc(param_storm, sizeof(*torture_storms));
 	if (!torture_storms)
 		return -ENOMEM;
-	for (i = 0; i < blog_torture_storm; i++) {
+	for (i = 0; i < param_storm; i++) {
 		struct torture_storm *storm = &torture_storms[i];
-		struct task_struct *task;
 
 		storm->number = i;
 		for (j = 0; j < TORTURE_STORM_LIVE; j++) {
 			init_completion(&storm->sparks[j].done);
 			complete(&storm->sparks[j].done);
 		}
-		task = kthread_run(torture_blow, storm, "blog_storm/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		storm->task = task;
+		ret = test_start(&storm->task, -1, torture_blow, storm, "blog_storm/%u", i);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -229,19 +223,13 @@ static int torture_stand(void *data)
 	u32 i;
 
 	torture_writer_is_me(writer);
-	for (i = 0; i < blog_torture_crowd_records; i++) {
+	for (i = 0; i < param_crowd_records; i++) {
 		blog_torture_log(TORTURE_TO_CROWD, writer, 1);
 		if (i % 4 == 3)
 			schedule_timeout_uninterruptible(1);
 	}
 	atomic_inc(&torture_crowd_done);
-	for (;;) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (kthread_should_stop())
-			break;
-		schedule();
-	}
-	__set_current_state(TASK_RUNNING);
+	test_nap(MAX_SCHEDULE_TIMEOUT);
 	return 0;
 }
 
@@ -249,21 +237,17 @@ static int torture_crowd_start(void)
 {
 	u32 i;
 
-	if (!blog_torture_crowd)
+	if (!param_crowd)
 		return 0;
-	torture_crowd = vcalloc(blog_torture_crowd, sizeof(*torture_crowd));
+	torture_crowd = vcalloc(param_crowd, sizeof(*torture_crowd));
 	if (!torture_crowd)
 		return -ENOMEM;
-	for (i = 0; i < blog_torture_crowd; i++) {
-		int writer = torture_task_writer(TORTURE_CROWD);
-		struct task_struct *task;
+	for (i = 0; i < param_crowd; i++) {
+		int ret = torture_start_writer(&torture_crowd[i], TORTURE_CROWD, torture_stand,
+					       "blog_crowd/%u", i);
 
-		if (writer < 0)
-			return writer;
-		task = kthread_run(torture_stand, (void *)(long)writer, "blog_crowd/%u", i);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		torture_crowd[i] = task;
+		if (ret)
+			return ret;
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
@@ -274,9 +258,8 @@ void torture_crowd_stop(void)
 {
 	u32 i;
 
-	for (i = 0; torture_crowd && i < blog_torture_crowd; i++)
-		if (torture_crowd[i])
-			kthread_stop(torture_crowd[i]);
+	for (i = 0; torture_crowd && i < param_crowd; i++)
+		test_stop(&torture_crowd[i]);
 	vfree(torture_crowd);
 	torture_crowd = NULL;
 }
@@ -285,13 +268,13 @@ void torture_crowd_stop(void)
 
 static int torture_renew(void *unused)
 {
-	u64 random = ((u64)blog_torture_seed << 32) + 1;
+	u64 random = torture_seed(1);
 
 	while (!kthread_should_stop()) {
-		u32 instance = torture_random(&random) % blog_torture_instances;
+		u32 instance = torture_random(&random) % param_instances;
 		int ret;
 
-		torture_nap(1 + torture_random(&random) % (2 * blog_torture_renew_ms));
+		test_nap(msecs_to_jiffies(1 + torture_random(&random) % (2 * param_renew_ms)));
 		if (kthread_should_stop())
 			break;
 		ret = blog_torture_renew(instance);
@@ -305,11 +288,11 @@ static int torture_renew(void *unused)
 
 static int torture_switch(void *unused)
 {
-	u64 random = ((u64)blog_torture_seed << 32) + 2;
+	u64 random = torture_seed(2);
 	unsigned int cpu;
 
 	while (!kthread_should_stop()) {
-		torture_nap(blog_torture_onoff_ms);
+		test_nap(msecs_to_jiffies(param_onoff_ms));
 		cpu = torture_random(&random) % nr_cpu_ids;
 		/* The first one stays. */
 		if (!cpu || !cpu_possible(cpu))
@@ -324,42 +307,19 @@ static int torture_switch(void *unused)
 	return 0;
 }
 
-static int torture_run(struct task_struct **task, int (*run)(void *), void *data, const char *name)
-{
-	*task = kthread_run(run, data, "%s", name);
-	if (IS_ERR(*task)) {
-		int ret = PTR_ERR(*task);
-
-		*task = NULL;
-		return ret;
-	}
-	return 0;
-}
-
-static void torture_end(struct task_struct **task)
-{
-	if (*task)
-		kthread_stop(*task);
-	*task = NULL;
-}
-
 int torture_tasks_start(void)
 {
 	int ret = torture_workers_start();
 
 	if (!ret)
 		ret = torture_storms_start();
-	if (!ret && blog_torture_history_us) {
-		int writer = torture_task_writer(TORTURE_HISTORY);
-
-		ret = writer < 0 ? writer :
-			torture_run(&torture_historian, torture_write_history, (void *)(long)writer,
-				    "blog_history");
-	}
-	if (!ret && blog_torture_instances && blog_torture_renew_ms)
-		ret = torture_run(&torture_renewer, torture_renew, NULL, "blog_renew");
-	if (!ret && blog_torture_onoff_ms && IS_ENABLED(CONFIG_HOTPLUG_CPU))
-		ret = torture_run(&torture_switcher, torture_switch, NULL, "blog_onoff");
+	if (!ret && param_history_us)
+		ret = torture_start_writer(&torture_historian, TORTURE_HISTORY,
+					   torture_write_history, "blog_history", 0);
+	if (!ret && param_instances && param_renew_ms)
+		ret = test_start(&torture_renewer, -1, torture_renew, NULL, "blog_renew");
+	if (!ret && param_onoff_ms && IS_ENABLED(CONFIG_HOTPLUG_CPU))
+		ret = test_start(&torture_switcher, -1, torture_switch, NULL, "blog_onoff");
 	if (!ret)
 		ret = torture_crowd_start();
 	return ret;
@@ -369,19 +329,19 @@ void torture_tasks_stop(void)
 {
 	u32 i;
 
-	torture_end(&torture_switcher);
-	torture_end(&torture_renewer);
-	torture_end(&torture_historian);
-	for (i = 0; torture_storms && i < blog_torture_storm; i++)
-		torture_end(&torture_storms[i].task);
+	test_stop(&torture_switcher);
+	test_stop(&torture_renewer);
+	test_stop(&torture_historian);
+	for (i = 0; torture_storms && i < param_storm; i++)
+		test_stop(&torture_storms[i].task);
 	vfree(torture_storms);
 	torture_storms = NULL;
 	while (torture_worker_count)
-		torture_end(&torture_workers[--torture_worker_count]);
+		test_stop(&torture_workers[--torture_worker_count]);
 	vfree(torture_workers);
 	torture_workers = NULL;
 	/* Those who stay have logged what they will log. */
-	while (torture_crowd && torture_crowd_ready() < blog_torture_crowd &&
-	       torture_crowd[blog_torture_crowd - 1])
+	while (torture_crowd && torture_crowd_ready() < param_crowd &&
+	       torture_crowd[param_crowd - 1])
 		schedule_timeout_uninterruptible(HZ / 50 + 1);
 }

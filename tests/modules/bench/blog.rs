@@ -2,33 +2,19 @@
 
 //! The cases of BLog itself: calls as any driver has them, in loops; and clocks alone.
 
-use core::{
-    arch::asm,
-    ffi::c_char, //
+use core::arch::asm;
+use kernel::blog::{
+    blog_component,
+    blog_debug,
+    blog_log, //
 };
-use kernel::{
-    blog::{
-        blog_component,
-        blog_debug,
-        blog_log, //
-    },
-    prelude::*, //
-};
+
+mod case;
+use case::Case;
 
 blog_component! { ON, name: "bench", size_kb: 4096, ring_kb: 256, level: Info }
 blog_component! { OFF, name: "bench_off", size_kb: 1024, ring_kb: 64, enabled: false }
 blog_component! { NEW, name: "bench_new", size_kb: 4096, ring_kb: 64, level: Info }
-
-/// As in bench.h.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Case {
-    name: *const c_char,
-    run: Option<extern "C" fn(u32)>,
-}
-
-// SAFETY: It points to a literal.
-unsafe impl Sync for Case {}
 
 /// Arguments by the number of the round, as in bench.h: the compiler knows nothing of them.
 trait Vary {
@@ -205,15 +191,6 @@ macro_rules! cases {
     };
 }
 
-impl Case {
-    const fn new(name: &'static str, run: extern "C" fn(u32)) -> Self {
-        Self {
-            name: name.as_ptr().cast(),
-            run: Some(run),
-        }
-    }
-}
-
 cases! {
     s0 "0" () "nothing";
     s1 "1" (a: u32 = u32::by) "{}";
@@ -241,10 +218,7 @@ rounds!(clock_mono, i, {
 const CLOCKS: [Case; 3] = [
     Case::new("clock_tsc.0\0", clock_tsc),
     Case::new("clock_mono.0\0", clock_mono),
-    Case {
-        name: core::ptr::null(),
-        run: None,
-    },
+    Case::END,
 ];
 
 const COUNT: usize = SHAPES.len() * PER_SHAPE + CLOCKS.len();

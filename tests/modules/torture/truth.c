@@ -60,8 +60,8 @@ int torture_writers_init(void)
 	int ret;
 	u32 i;
 
-	torture_fixed = cpus + blog_torture_workers * nr_cpu_ids + 8;
-	torture_all = torture_fixed + blog_torture_storm_max + blog_torture_crowd;
+	torture_fixed = cpus + param_workers * nr_cpu_ids + 8;
+	torture_all = torture_fixed + param_storm_max + param_crowd;
 	if (torture_all >= 1 << 24)
 		return -EINVAL;
 	torture_writers = vcalloc(torture_all, sizeof(*torture_writers));
@@ -74,8 +74,8 @@ int torture_writers_init(void)
 	}
 	atomic_set(&torture_next_fixed, cpus);
 	atomic_set(&torture_next_task, torture_fixed);
-	ret = blog_torture_setup(torture_fixed, torture_all, blog_torture_instances,
-				 blog_torture_payload, blog_torture_run);
+	ret = blog_torture_setup(torture_fixed, torture_all, param_instances,
+				 param_payload, param_run);
 	if (ret)
 		torture_writers_exit();
 	return ret;
@@ -240,7 +240,7 @@ static int truth_show(struct seq_file *m, void *v)
 		return 0;
 	if (!*(loff_t *)v)
 		seq_printf(m, "state %s\nrun %u\npayload %u\nrt %d\n", torture_state_name(),
-			   blog_torture_run, blog_torture_payload, IS_ENABLED(CONFIG_PREEMPT_RT));
+			   param_run, param_payload, IS_ENABLED(CONFIG_PREEMPT_RT));
 	if (!writer) {
 		if (blog_torture_name(target, name, sizeof(name)))
 			seq_printf(m, "component %s\n", name);
@@ -249,7 +249,7 @@ static int truth_show(struct seq_file *m, void *v)
 	n = blog_torture_attempted(target, writer - 1);
 	w = &torture_writers[writer - 1];
 	if (n)
-		seq_printf(m, "%u %s %u %d %u\n", (writer - 1) | blog_torture_run << 24,
+		seq_printf(m, "%u %s %u %d %u\n", (writer - 1) | param_run << 24,
 			   torture_kinds[w->kind], w->cpu, w->pid, n);
 	return 0;
 }

@@ -2,27 +2,15 @@
 
 //! The same calls, compiled as with `CONFIG_BLOG=n`: see Kbuild.
 
-use core::ffi::c_char;
-use kernel::{
-    blog::{
-        blog_component,
-        blog_log, //
-    },
-    prelude::*, //
+use kernel::blog::{
+    blog_component,
+    blog_log, //
 };
 
+mod case;
+use case::Case;
+
 blog_component! { NONE, name: "bench_none", size_kb: 64, ring_kb: 64 }
-
-/// As in bench.h.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Case {
-    name: *const c_char,
-    run: Option<extern "C" fn(u32)>,
-}
-
-// SAFETY: It points to a literal.
-unsafe impl Sync for Case {}
 
 fn by(i: u32) -> u32 {
     let mut value = i;
@@ -51,16 +39,7 @@ extern "C" fn none(n: u32) {
 
 #[no_mangle]
 static bench_none_cases: [Case; 3] = [
-    Case {
-        name: c"none_empty.2".as_ptr().cast(),
-        run: Some(empty),
-    },
-    Case {
-        name: c"none.2".as_ptr().cast(),
-        run: Some(none),
-    },
-    Case {
-        name: core::ptr::null(),
-        run: None,
-    },
+    Case::new("none_empty.2\0", empty),
+    Case::new("none.2\0", none),
+    Case::END,
 ];

@@ -14,19 +14,14 @@
  */
 
 #include <linux/kdebug.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
-#include <linux/sched.h>
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
 
-/* linux/nmi.h, for watchdogs, has it only now and then. */
-#include "asm/nmi.h"
 #include "blog_crash.h"
 
 static struct task_struct *crash_stepper;
-static struct crash_writer *crash_step_writer;
 static bool crash_turn;
 /* Instructions of this call, and the number of the next one to stop at. */
 static unsigned int crash_count, crash_next;
@@ -76,7 +71,7 @@ static int crash_step(struct notifier_block *block, unsigned long what, void *da
 		crash_counting = true;
 	if (crash_counting && ++crash_count == crash_next) {
 		crash_stop_here(args->regs);
-		crash_next += blog_crash_every;
+		crash_next += param_every;
 	}
 	return NOTIFY_STOP;
 }
@@ -103,7 +98,7 @@ static noinline void crash_step_note(struct crash_writer *writer)
 {
 	crash_count = 0;
 	crash_counting = false;
-	crash_next = blog_crash_at;
+	crash_next = param_at;
 	crash_trap(true);
 	crash_note(writer, CRASH_COMPLETES);
 	crash_trap(false);
@@ -114,33 +109,25 @@ static int crash_step_thread(void *data)
 	struct crash_writer *writer = data;
 
 	crash_writer_is_me(writer, "task");
-	while (writer->records < blog_crash_records)
+	while (writer->records < param_records)
 		crash_note(writer, CRASH_WORKS);
 	/* Until a call is long enough. */
 	while (!crash_stops)
 		crash_step_note(writer);
 	crash_count = 0;
 	crash_at_place();
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(HZ);
+	test_nap(MAX_SCHEDULE_TIMEOUT);
 	return 0;
 }
 
 int crash_steps(bool turn)
 {
-	int ret;
+	int ret = register_die_notifier(&crash_step_block);
 
 	crash_turn = turn;
-	ret = register_die_notifier(&crash_step_block);
-	if (!ret && blog_crash_every)
+	if (!ret && param_every)
 		ret = register_nmi_handler(NMI_UNKNOWN, crash_nmi, 0, "blog_crash");
 	if (ret)
 		return ret;
-	crash_step_writer = crash_writer_new();
-	crash_stepper = kthread_create(crash_step_thread, crash_step_writer, "crash_step");
-	if (IS_ERR(crash_stepper))
-		return PTR_ERR(crash_stepper);
-	kthread_bind(crash_stepper, 0);
-	wake_up_process(crash_stepper);
-	return 0;
+	return test_start(&crash_stepper, 0, crash_step_thread, crash_writer_new(), "crash_step");
 }
