@@ -6,7 +6,7 @@
 //! only match modules, ids and levels; whatever else a command names is looked up in the side
 //! tables here, and becomes ids.
 //!
-//! Nothing here touches the system: [`cli::control`](crate::cli::control) does.
+//! Nothing here touches the system: `cli::control` does.
 
 use regex::Regex;
 

@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blogfmt;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;
 pub mod control;
