@@ -167,7 +167,7 @@ RUNS += [pytest.param(run, id=run.name, marks=pytest.mark.tier("deep")) for run 
 def verifier(sh: Sh) -> Path:
     manifest = HERE / "verify/Cargo.toml"
     sh("cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
-    return HERE / "verify/target/release/blog-torture-verify"
+    return TOP / "tests/target/release/blog-torture-verify"
 
 
 def torture_module(kernel: vm.Kernel) -> Path:

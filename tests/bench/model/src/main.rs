@@ -12,6 +12,7 @@
 extern crate counting_core as core;
 extern crate self as kernel;
 
+#[path = "../../../host/loom/src/blog.rs"]
 mod blog;
 #[path = "../../../../blog/memory/pool/mod.rs"]
 mod pool;

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-
-//! Mirrors the kernel-free part of `rust/kernel/blog.rs`.
-
-#[path = "../../../../rust/kernel/blog/ring/mod.rs"]
-pub mod ring;
-#[path = "../../../../rust/kernel/blog/wire/mod.rs"]
-pub mod wire;
