@@ -19,24 +19,8 @@ pub mod prelude {
     pub use crate::{
         alloc::{Box, KBox, Vec, GFP_KERNEL},
         error::{code::*, Error, Result},
+        str::{CStr, CString},
     };
-    pub use core::ffi::CStr;
-
-    pub struct CString(std::ffi::CString);
-
-    impl TryFrom<&CStr> for CString {
-        type Error = crate::error::Error;
-        fn try_from(s: &CStr) -> Result<Self, Self::Error> {
-            Ok(Self(s.into()))
-        }
-    }
-
-    impl core::ops::Deref for CString {
-        type Target = CStr;
-        fn deref(&self) -> &CStr {
-            &self.0
-        }
-    }
 }
 
 /// Allocation that does not fail.
