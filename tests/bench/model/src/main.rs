@@ -9,7 +9,7 @@
 #![allow(dead_code, unused_imports)]
 
 // What the kernel's files call `core` and `kernel`.
-extern crate counting_core as core;
+extern crate model_core as core;
 extern crate self as kernel;
 
 #[path = "../../../host/loom/src/blog.rs"]
@@ -19,7 +19,7 @@ mod pool;
 #[path = "../../../host/src/rig.rs"]
 mod rig;
 
-use core::{counts, forget, reset, run_on, Counts};
+use core::lines::{counts, forget, reset, run_on, Counts};
 use rig::{set_cpu, Rig};
 
 /// Payload of a (u32, u64) record.

@@ -19,12 +19,8 @@ use crate::blog::wire::{
 use crate::lists::Things;
 use crate::pool::{Index, Sizes, Store};
 use crate::rig::{page_info, Rig};
-use crate::{model, model_with};
-use loom::thread;
+use crate::{model, model_with, thread};
 use std::sync::Arc;
-
-/// What a model may use.
-const ATOMICS: usize = 400;
 
 /// Pages of two chunks; nobody puts records there.
 const TINY: Sizes = Sizes {
@@ -96,7 +92,7 @@ impl Shared {
 /// Two shelves: one takes its pages while the other one, which has none, takes some of them.
 #[test]
 fn pages_go_from_shelf_to_shelf() {
-    model(ATOMICS, || {
+    model(|| {
         let sizes = Sizes { chunk: 0, ..TINY };
         // The first two are on the first shelf, and nothing is kept.
         let shared = Shared::new(Rig::with_sizes(2, 1, sizes, 2), 2);
@@ -138,7 +134,7 @@ fn check_whole(shared: &Shared) {
 /// done to the other one's chunk.
 #[test]
 fn two_chunks_become_a_page() {
-    model(ATOMICS, || {
+    model(|| {
         let (shared, a) = half_a_page();
         let b = shared.take(false).unwrap();
         let other = shared.clone();
@@ -159,7 +155,7 @@ fn two_chunks_become_a_page() {
 /// A chunk goes from hand to hand while the other one comes back.
 #[test]
 fn a_chunk_is_taken_while_the_page_becomes_whole() {
-    model(ATOMICS, || {
+    model(|| {
         let (shared, a) = half_a_page();
         let other = shared.clone();
         let other = thread::spawn(move || {
@@ -180,7 +176,7 @@ fn a_chunk_is_taken_while_the_page_becomes_whole() {
 /// One takes the page off the list, as it has no free chunk, while one comes back.
 #[test]
 fn a_chunk_that_comes_back_is_found() {
-    model(ATOMICS, || {
+    model(|| {
         let (shared, a) = half_a_page();
         let b = shared.take(false).unwrap();
         let other = shared.clone();
@@ -209,7 +205,7 @@ const LARGE: u32 = SMALL.chunk;
 /// another ring at once: at the same position, and in as many lives. `copy` runs meanwhile, and is
 /// given the rings' ids. Only the shape tells that the page is another one.
 fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
-    model(ATOMICS, move || {
+    model(move || {
         let rig = Shared::new(Rig::with_sizes(1, 2, SMALL, 0), 0);
         let old = rig.adopt(1).unwrap().id();
         let new = rig.adopt(2).unwrap().id();
@@ -279,7 +275,7 @@ unsafe impl Pages for Ghost {
 /// page is split: nobody takes them for one.
 #[test]
 fn a_payload_is_no_header() {
-    model_with(1, ATOMICS, || {
+    model_with(1, || {
         let rig = Shared::new(Rig::with_sizes(1, 1, SMALL, 0), 2);
         let chunk = Index::chunk(0, 1);
         // The bytes are those that a ring makes. (Loom knows each word by one size.)

@@ -30,25 +30,51 @@ mod tasks;
 #[cfg(test)]
 mod thieves;
 
-/// Runs `body` in all executions that differ by what threads see, with up to two preemptions.
-///
-/// `atomics` is how many it uses, at most.
 #[cfg(test)]
-fn model(atomics: usize, body: impl Fn() + Sync + Send + 'static) {
-    model_with(2, atomics, body);
+use std::sync::{
+    atomic::{
+        AtomicUsize,
+        Ordering::Relaxed, //
+    },
+    Arc, //
+};
+
+/// Loom's threads.
+#[cfg(test)]
+mod thread {
+    pub(crate) use loom::thread::*;
+
+    /// The first one ends what a model prepares.
+    pub(crate) fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+        core::sync::atomic::begin_threads();
+        loom::thread::spawn(f)
+    }
+}
+
+/// Runs `body` in all executions that differ by what threads see, with up to two preemptions.
+#[cfg(test)]
+fn model(body: impl Fn() + Sync + Send + 'static) {
+    model_with(2, body);
 }
 
 /// As [`model`], with up to so many preemptions: for models that are large.
 #[cfg(test)]
-fn model_with(preemptions: usize, atomics: usize, body: impl Fn() + Sync + Send + 'static) {
+fn model_with(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 100_000;
-    let executions = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let executions = Arc::new(AtomicUsize::new(0));
     let count = executions.clone();
+    let most = AtomicUsize::new(0);
     builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        core::sync::atomic::reset(atomics);
+        // Each atomic costs time even if it isn't used. An execution is hardly different from the
+        // one before it, so few more than were used until now are enough.
+        if count.fetch_add(1, Relaxed) == 0 {
+            core::sync::atomic::reset(500);
+        } else {
+            let used = core::sync::atomic::used();
+            core::sync::atomic::reset(most.fetch_max(used, Relaxed).max(used) + 20);
+        }
         body();
     });
     println!("{executions:?} executions");

@@ -3,14 +3,10 @@
 //! Models of stack, queue and hint: who takes an index has it alone, and sees what was done to what
 //! it names.
 
-use crate::model;
 use crate::pool::{Cell, Hint, List, Queue, Stack};
+use crate::{model, thread};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use loom::thread;
 use std::sync::Arc;
-
-/// What a model may use.
-const ATOMICS: usize = 32;
 
 /// Things that go from hand to hand: only who holds one touches it.
 pub struct Things {
@@ -59,7 +55,7 @@ impl Things {
 
 #[test]
 fn stack_hands_each_index_to_one_taker() {
-    model(ATOMICS, || {
+    model(|| {
         let shared = Arc::new((Stack::new(), Things::new(2)));
         for i in 0..2 {
             shared.0.push(shared.1.link(), i);
@@ -86,7 +82,7 @@ fn stack_hands_each_index_to_one_taker() {
 /// The classic: one reads top A and the one below, B; the other takes A and B and puts A back.
 #[test]
 fn stack_is_safe_against_aba() {
-    model(ATOMICS, || {
+    model(|| {
         let shared = Arc::new((Stack::new(), Things::new(3)));
         for i in 0..3 {
             shared.0.push(shared.1.link(), i);
@@ -115,7 +111,7 @@ fn stack_is_safe_against_aba() {
 
 #[test]
 fn queue_hands_each_index_to_one_taker() {
-    model(ATOMICS, || {
+    model(|| {
         // Two cells for two things: the positions wrap while it is used.
         let cells: Vec<_> = (0..2).map(Cell::new).collect();
         let shared = Arc::new((Queue::new(), cells, Things::new(2)));
@@ -143,7 +139,7 @@ fn queue_hands_each_index_to_one_taker() {
 
 #[test]
 fn queue_shows_what_was_done_before_the_push() {
-    model(ATOMICS, || {
+    model(|| {
         let cells: Vec<_> = (0..2).map(Cell::new).collect();
         let shared = Arc::new((Queue::new(), cells, Things::new(1)));
         let other = shared.clone();
@@ -161,7 +157,7 @@ fn queue_shows_what_was_done_before_the_push() {
 
 #[test]
 fn queue_keeps_the_order_of_each_pusher() {
-    model(ATOMICS, || {
+    model(|| {
         let cells: Vec<_> = (0..4).map(Cell::new).collect();
         let shared = Arc::new((Queue::new(), cells));
         let other = shared.clone();
@@ -183,7 +179,7 @@ fn queue_keeps_the_order_of_each_pusher() {
 /// A shelf gets something, while another one's owner finds that it has nothing: nothing is hidden.
 #[test]
 fn a_hint_is_clear_only_where_there_is_nothing() {
-    model(ATOMICS, || {
+    model(|| {
         let shared = Arc::new((Hint::new(), List::new(), Things::new(1)));
         shared.0.set(1);
         let other = shared.clone();

@@ -11,14 +11,10 @@ use crate::blog::wire::{
         LOST_CAUSES, //
     }, //
 };
-use crate::model;
 use crate::pool::{Index, Store};
 use crate::rig::{cause, page_info, Read, Rig};
-use loom::thread;
+use crate::{model, thread};
 use std::sync::Arc;
-
-/// What a model may use.
-const ATOMICS: usize = 300;
 
 /// Bytes of a record without its header.
 const PAYLOAD: usize = 8;
@@ -100,7 +96,7 @@ fn walk(copy: &[u8]) -> (u32, Vec<u32>) {
 
 #[test]
 fn reader_sees_whole_records_only() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
@@ -121,7 +117,7 @@ fn reader_sees_whole_records_only() {
 
 #[test]
 fn reader_sees_whole_control_records_only() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
@@ -143,7 +139,7 @@ fn reader_sees_whole_control_records_only() {
 
 #[test]
 fn reader_sees_no_page_before_its_header() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         let writer = rig.clone();
         let writer = thread::spawn(move || {
@@ -165,7 +161,7 @@ fn reader_sees_no_page_before_its_header() {
 /// A page goes from one ring to another, at the same position, while it is copied.
 #[test]
 fn copy_is_of_one_life_of_the_page() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 2);
         assert!(log(&rig, 1, 0) && log(&rig, 1, 1));
         let writer = rig.clone();
@@ -206,7 +202,7 @@ fn full_page() -> (Arc<Shared>, u32) {
 /// As above: here the page goes from a ring to itself.
 #[test]
 fn copy_is_of_one_position() {
-    model(ATOMICS, || {
+    model(|| {
         let (rig, n) = full_page();
         let writer = rig.clone();
         let writer = thread::spawn(move || assert!(log(&writer, 1, n)));
@@ -221,7 +217,7 @@ fn copy_is_of_one_position() {
 /// A ring of one page overwrites it: its counts never step back or jump.
 #[test]
 fn counts_are_right_while_the_page_turns() {
-    model(ATOMICS, || {
+    model(|| {
         let (rig, n) = full_page();
         let writer = rig.clone();
         let writer = thread::spawn(move || assert!(log(&writer, 1, n)));
@@ -241,7 +237,7 @@ fn counts_are_right_while_the_page_turns() {
 /// One more is told than lost: never.
 #[test]
 fn no_loss_is_told_before_it_is_counted() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
@@ -261,7 +257,7 @@ fn no_loss_is_told_before_it_is_counted() {
 /// A task ends; another one wants its page at that moment; a reader asks who it was.
 #[test]
 fn retire_beside_steal_and_info() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 2);
         let (old, new) = (ring_of(&rig, 1), ring_of(&rig, 2));
         let (ends, steals) = (rig.clone(), rig.clone());
@@ -281,7 +277,7 @@ fn retire_beside_steal_and_info() {
 /// What `info` tells is of one time: here of a task that ends.
 #[test]
 fn info_is_of_one_state() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         let task = rig.clone();
@@ -300,7 +296,7 @@ fn info_is_of_one_state() {
 /// As above: here of a task that takes a ring which had another owner.
 #[test]
 fn info_is_of_one_owner() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         rig.retire(rig.ring(0).unwrap(), 9);
@@ -324,7 +320,7 @@ fn info_is_of_one_owner() {
 /// Two rings want the pages of one that has retired.
 #[test]
 fn two_thieves_get_two_pages() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(2, 3);
         let old = rig.ring(ring_of(&rig, 1)).unwrap();
         for n in 0.. {
@@ -355,7 +351,7 @@ fn two_thieves_get_two_pages() {
 /// A task ends while another one starts, and there is only one ring.
 #[test]
 fn a_new_task_gets_the_ring_of_one_that_ends_as_new() {
-    model(ATOMICS, || {
+    model(|| {
         let rig = rig(1, 1);
         let other = rig.clone();
         let other = thread::spawn(move || {

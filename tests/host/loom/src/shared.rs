@@ -3,13 +3,9 @@
 //! Models of a shared ring: it has one writer at any instant, each record comes after a task record
 //! of who wrote it, and a writer sees all that the one before it did.
 
-use crate::model;
 use crate::shelf::Shelf;
-use loom::thread;
+use crate::{model, thread};
 use std::sync::Arc;
-
-/// What a model may use.
-const ATOMICS: usize = 300;
 
 /// Two writers; who finds the ring busy goes away.
 fn two_writers(shelf: Arc<Shelf>, seq: u64, index: u32) {
@@ -28,7 +24,7 @@ fn two_writers(shelf: Arc<Shelf>, seq: u64, index: u32) {
 
 #[test]
 fn writers_of_a_shared_ring_take_turns() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(1, 1, 1);
         shelf.lay(&[0]);
         shelf.share(0);
@@ -40,7 +36,7 @@ fn writers_of_a_shared_ring_take_turns() {
 /// As above; the first one turns the page.
 #[test]
 fn writers_of_a_shared_ring_take_turns_at_the_page_s_end() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(2, 1, 2);
         shelf.lay(&[0, 1]);
         shelf.share(0);

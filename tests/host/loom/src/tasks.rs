@@ -12,14 +12,10 @@ use crate::blog::ring::{
     PLACES, //
 };
 use crate::blog::wire::record::Context;
-use crate::model;
+use crate::{model, thread};
 use core::ptr;
-use loom::thread;
 use std::cell::UnsafeCell;
 use std::sync::Arc;
-
-/// What a model may use.
-const ATOMICS: usize = 400;
 
 /// Slots that have the same place in a table.
 const FIRST: u32 = 3;
@@ -101,7 +97,7 @@ impl Task {
 
 #[test]
 fn a_ring_is_added_while_the_one_before_it_is_taken_out() {
-    model(ATOMICS, || {
+    model(|| {
         let task = Task::new(1);
         let other = task.clone();
         let other = thread::spawn(move || other.forget(FIRST));
@@ -116,7 +112,7 @@ fn a_ring_is_added_while_the_one_before_it_is_taken_out() {
 
 #[test]
 fn nothing_is_left_of_a_ring_that_is_taken_out() {
-    model(ATOMICS, || {
+    model(|| {
         let task = Task::new(1);
         let other = task.clone();
         let other = thread::spawn(move || other.forget(FIRST));
@@ -129,7 +125,7 @@ fn nothing_is_left_of_a_ring_that_is_taken_out() {
 
 #[test]
 fn a_task_finds_its_other_rings_meanwhile() {
-    model(ATOMICS, || {
+    model(|| {
         let task = Task::new(3);
         let other = task.clone();
         let other = thread::spawn(move || {
@@ -145,7 +141,7 @@ fn a_task_finds_its_other_rings_meanwhile() {
 
 #[test]
 fn who_finds_a_ring_finds_whose_it_is() {
-    model(ATOMICS, || {
+    model(|| {
         let task = Task::new(1);
         let other = task.clone();
         let other = thread::spawn(move || {

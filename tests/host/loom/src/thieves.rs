@@ -7,19 +7,15 @@
 //! - *Chain*: `oldest`, `next`, … ends at the current page, and `pages` and `held` count just that.
 //! - *Current*: a live ring's current page is its writer's alone.
 
-use crate::model;
 use crate::shelf::{Shelf, PAGE};
-use loom::thread;
-
-/// What a model may use.
-const ATOMICS: usize = 300;
+use crate::{model, thread};
 
 /// A writer adds a page, and steals from its own ring as others do, while a thief steals twice. The
 /// page that is added was in another ring before: to see the `next` of then would put a page of
 /// nobody's into the chain.
 #[test]
 fn a_thief_finds_the_chain_that_the_writer_made() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(3, 2, 3);
         shelf.adopt(0, 1);
         shelf.adopt(1, 2);
@@ -53,7 +49,7 @@ fn a_thief_finds_the_chain_that_the_writer_made() {
 /// A writer in overwrite mode wants the very page that a thief wants.
 #[test]
 fn a_thief_and_the_writer_want_the_oldest_page() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(2, 1, 2);
         shelf.lay(&[0, 1]);
         shelf.adopt(0, 1);
@@ -76,7 +72,7 @@ fn a_thief_and_the_writer_want_the_oldest_page() {
 /// another task has the ring, with the same page as its oldest one.
 #[test]
 fn a_late_thief_takes_nothing_of_the_next_owner() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(2, 1, 2);
         shelf.lay(&[0, 1]);
         shelf.adopt(0, 1);
@@ -104,7 +100,7 @@ fn a_late_thief_takes_nothing_of_the_next_owner() {
 /// another one comes after it.
 #[test]
 fn a_slow_thief_notices_that_it_is_slow() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(3, 1, 3);
         shelf.lay(&[0, 1]);
         shelf.adopt(0, 1);
@@ -132,7 +128,7 @@ fn a_slow_thief_notices_that_it_is_slow() {
 /// asks how many records the ring has taken.
 #[test]
 fn counts_are_right_while_the_page_is_stolen() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(2, 2, 2);
         shelf.adopt(0, 1);
         shelf.adopt(1, 2);
@@ -166,7 +162,7 @@ fn counts_are_right_while_the_page_is_stolen() {
 /// it names.
 #[test]
 fn counts_are_right_while_the_ring_is_plundered() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(1, 2, 2);
         shelf.adopt(0, 1);
         shelf.adopt(1, 2);
@@ -191,7 +187,7 @@ fn counts_are_right_while_the_ring_is_plundered() {
 /// A stolen page, copied while it is in the thief's ring: a reader sees the one life or the other.
 #[test]
 fn a_stolen_page_is_read_as_one_ring_s() {
-    model(ATOMICS, || {
+    model(|| {
         let shelf = Shelf::new(2, 2, 2);
         shelf.adopt(0, 1);
         shelf.adopt(1, 2);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `core` as the models see it: the real one, but for atomics and for what stores to pages by
-//! pointer (`ptr::write_unaligned`, `ptr::copy_nonoverlapping`), which go to loom.
+//! pointer (`ptr::write_unaligned`, `ptr::copy_nonoverlapping`), which are atomic stores here.
 //!
 //! The crate with the models says `extern crate model_core as core`, so that the kernel's files,
-//! which name `core` by path, get this one without a change. An atomic here has the size of the
-//! real one, as it lies in pages and in `repr(C)` structures; loom's object for it is found by its
-//! address, so it must not move once it is used. Plain stores of records are relaxed atomic ones
-//! for loom, word by word: it then shows a reader every value that no ordering forbids.
+//! which name `core` by path, get this one without a change. There are two kinds of models:
 //!
-//! What this can't show: a load that is delayed behind a later store (loom runs a load at once),
-//! and nested writers (these run as calls in the middle of a record, in the ordinary tests).
+//! - of orders, with loom: from its first thread on, loom has the value of each atomic and shows a
+//!   reader every one that no ordering forbids. An atomic here has the size of the real one, as it
+//!   lies in pages and in `repr(C)` structures; loom's object for it is found by its address, so it
+//!   must not move once it is used. Plain stores of records are relaxed atomic ones for loom, word
+//!   by word. What this can't show: a load that is delayed behind a later store (loom runs a load
+//!   at once), and nested writers (these run as calls in the middle of a record, in the ordinary
+//!   tests).
+//! - of cache lines, on one thread: [`lines`] counts each access.
+
+pub mod lines;
 
 pub use ::core::*;
 
@@ -60,12 +65,14 @@ pub mod sync {
         pub use ::core::sync::atomic::{compiler_fence, Ordering};
         pub use loom::sync::atomic::fence;
 
+        use crate::lines::{self, ByAddress, Kind};
         use std::cell::{RefCell, UnsafeCell};
-        use std::collections::HashMap;
         use std::rc::Rc;
 
         /// What loom has for one atomic.
         struct Pair {
+            /// What it stood at when `value` was 0.
+            base: u64,
             value: loom::sync::atomic::AtomicU64,
             /// Stored to before each load of `value`. Loom goes back and tries another order only
             /// where the last access of an atomic conflicts with the next one. So a thread that
@@ -75,12 +82,12 @@ pub mod sync {
         }
 
         impl Pair {
-            fn new() -> Object {
-                let zero = || loom::sync::atomic::AtomicU64::new(0);
-                Rc::new(Pair {
-                    value: zero(),
-                    mark: zero(),
-                })
+            fn new(value: u64) -> Self {
+                Pair {
+                    base: 0,
+                    value: loom::sync::atomic::AtomicU64::new(value),
+                    mark: loom::sync::atomic::AtomicU64::new(0),
+                }
             }
         }
 
@@ -89,10 +96,17 @@ pub mod sync {
         #[derive(Default)]
         struct Objects {
             /// Those in use, by the address of their atomic.
-            used: HashMap<usize, Object>,
-            /// Those not yet in use. They are made when an execution starts, as loom wants an
+            used: ByAddress<Object>,
+            /// Those not yet in use. They are made before there are threads, as loom wants an
             /// object to be there before the threads that use it.
-            spare: Vec<Object>,
+            spare: Vec<Pair>,
+            /// How many of these there are to be.
+            room: usize,
+            /// There are threads. Until then nothing can be seen in another order, so an atomic is
+            /// plain memory, and loom is spared all that leads to what a model is about.
+            threads: bool,
+            /// Atomics that bits were set in before, by their address, and what gives their value.
+            bits: ByAddress<unsafe fn(usize) -> u64>,
         }
 
         thread_local! {
@@ -100,31 +114,59 @@ pub mod sync {
             static OBJECTS: RefCell<Objects> = RefCell::default();
         }
 
-        /// Forgets all atomics, and makes room for some. To be called when an execution starts.
-        pub fn reset(atomics: usize) {
-            let spare = (0..atomics).map(|_| Pair::new()).collect();
+        /// Forgets all atomics, and wants room for some. To be called when an execution starts.
+        pub fn reset(room: usize) {
             OBJECTS.replace(Objects {
-                spare,
+                room,
                 ..Objects::default()
             });
         }
 
-        fn object(address: usize) -> Object {
-            OBJECTS.with_borrow_mut(|Objects { used, spare }| {
-                used.entry(address)
-                    .or_insert_with(|| spare.pop().expect("more atomics than said"))
-                    .clone()
+        /// To be called before each thread.
+        pub fn begin_threads() {
+            OBJECTS.with_borrow_mut(|objects| {
+                if objects.threads {
+                    return;
+                }
+                objects.threads = true;
+                objects.spare = (0..objects.room).map(|_| Pair::new(0)).collect();
+                for (address, value) in &objects.bits {
+                    // SAFETY: Whoever set bits did it there; the model still has that memory.
+                    let value = unsafe { value(*address) };
+                    objects.used.insert(*address, Rc::new(Pair::new(value)));
+                }
+            });
+        }
+
+        /// How many atomics this execution has used.
+        pub fn used() -> usize {
+            OBJECTS.with_borrow(|objects| objects.used.len())
+        }
+
+        /// Loom's object for an atomic that stands at `value`; none if there are no threads yet.
+        fn object(address: usize, value: impl FnOnce() -> u64) -> Option<Object> {
+            OBJECTS.with_borrow_mut(|objects| {
+                let Objects { used, spare, .. } = objects;
+                objects.threads.then(|| {
+                    let new = || Pair {
+                        base: value(),
+                        ..spare.pop().expect("more atomics than there is room for")
+                    };
+                    used.entry(address)
+                        .or_insert_with(|| Rc::new(new()))
+                        .clone()
+                })
             })
         }
 
         macro_rules! atomic {
             ($name:ident, $value:ty $(, $param:ident)?) => {
-                /// An atomic. Its own memory holds what it was made with; loom's object how much
-                /// larger it is now.
+                /// An atomic. Its own memory holds what it was when threads began; loom's object
+                /// how much larger it is now.
                 #[repr(transparent)]
                 pub struct $name $(<$param>)? (UnsafeCell<$value>);
 
-                // SAFETY: The memory is read only; loom has the value.
+                // SAFETY: With threads, the memory is read only; loom has the value.
                 unsafe impl $(<$param>)? Sync for $name $(<$param>)? {}
                 // SAFETY: As above.
                 unsafe impl $(<$param>)? Send for $name $(<$param>)? {}
@@ -135,32 +177,49 @@ pub mod sync {
                         Self(UnsafeCell::new(value))
                     }
 
-                    fn object(&self) -> Object {
-                        object(self.0.get() as usize)
-                    }
-
-                    fn inward(&self, value: $value) -> u64 {
-                        // SAFETY: Nobody writes there once it is used as an atomic.
-                        (value as u64).wrapping_sub(unsafe { *self.0.get() } as u64)
-                    }
-
-                    fn outward(&self, more: u64) -> $value {
-                        // SAFETY: As above.
-                        more.wrapping_add(unsafe { *self.0.get() } as u64) as $value
+                    /// Changes its value to what `f` says, and returns the one before: plainly if
+                    /// there are no threads, else by `threads`.
+                    fn change(
+                        &self,
+                        kind: Kind,
+                        f: impl FnOnce($value) -> $value,
+                        threads: impl FnOnce(&Pair, &dyn Fn($value) -> u64) -> u64,
+                    ) -> $value {
+                        lines::access(self.0.get() as usize, size_of::<Self>(), kind);
+                        // SAFETY: There are no threads, or nobody writes there.
+                        let old = unsafe { *self.0.get() };
+                        match object(self.0.get() as usize, || old as u64) {
+                            Some(pair) => {
+                                let base = pair.base;
+                                threads(&pair, &|value| (value as u64).wrapping_sub(base))
+                                    .wrapping_add(base) as $value
+                            }
+                            None => {
+                                // SAFETY: There are no threads.
+                                unsafe { *self.0.get() = f(old) };
+                                old
+                            }
+                        }
                     }
 
                     pub fn load(&self, order: Ordering) -> $value {
-                        let object = self.object();
-                        object.mark.store(0, Ordering::Relaxed);
-                        self.outward(object.value.load(order))
+                        self.change(Kind::Load, |old| old, |pair, _| {
+                            pair.mark.store(0, Ordering::Relaxed);
+                            pair.value.load(order)
+                        })
                     }
 
                     pub fn store(&self, value: $value, order: Ordering) {
-                        self.object().value.store(self.inward(value), order)
+                        self.change(Kind::Store, |_| value, |pair, more| {
+                            pair.value.store(more(value), order);
+                            0
+                        });
                     }
 
                     pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                        self.outward(self.object().value.swap(self.inward(value), order))
+                        self.change(Kind::Both, |_| value, |pair, more| {
+                            pair.value.swap(more(value), order)
+                        })
                     }
 
                     pub fn compare_exchange(
@@ -170,11 +229,17 @@ pub mod sync {
                         ok: Ordering,
                         err: Ordering,
                     ) -> Result<$value, $value> {
-                        self.object()
-                            .value
-                            .compare_exchange(self.inward(from), self.inward(to), ok, err)
-                            .map(|n| self.outward(n))
-                            .map_err(|n| self.outward(n))
+                        let plain = |old| if old == from { to } else { old };
+                        let old = self.change(Kind::Both, plain, |pair, more| {
+                            pair.value
+                                .compare_exchange(more(from), more(to), ok, err)
+                                .unwrap_or_else(|old| old)
+                        });
+                        if old == from {
+                            Ok(old)
+                        } else {
+                            Err(old)
+                        }
                     }
 
                     pub fn compare_exchange_weak(
@@ -197,26 +262,61 @@ pub mod sync {
                 // Not for counters that wrap: loom's object is wider.
                 impl $name {
                     pub fn fetch_add(&self, n: $value, order: Ordering) -> $value {
-                        self.outward(self.object().value.fetch_add(n as u64, order))
+                        let sum = |old: $value| old.wrapping_add(n);
+                        self.change(Kind::Both, sum, |pair, _| {
+                            pair.value.fetch_add(n as u64, order)
+                        })
                     }
 
                     pub fn fetch_sub(&self, n: $value, order: Ordering) -> $value {
-                        let old = self.outward(self.object().value.fetch_sub(n as u64, order));
+                        let rest = |old: $value| old.wrapping_sub(n);
+                        let old = self.change(Kind::Both, rest, |pair, _| {
+                            pair.value.fetch_sub(n as u64, order)
+                        });
                         assert!(old >= n);
                         old
                     }
 
-                    /// Only for what was made as 0: otherwise the bits are not those of loom's
-                    /// object.
+                    /// Only for what was 0, or had bits set in, before there were threads:
+                    /// otherwise the bits are not those of loom's object.
                     pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
-                        assert_eq!(self.inward(0), 0);
-                        self.object().value.fetch_or(bits as u64, order) as $value
+                        self.has_bits();
+                        self.change(
+                            Kind::Both,
+                            |old| old | bits,
+                            |pair, _| {
+                                assert_eq!(pair.base, 0);
+                                pair.value.fetch_or(bits as u64, order)
+                            },
+                        )
                     }
 
                     /// As [`Self::fetch_or`].
                     pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
-                        assert_eq!(self.inward(0), 0);
-                        self.object().value.fetch_and(bits as u64, order) as $value
+                        self.has_bits();
+                        self.change(
+                            Kind::Both,
+                            |old| old & bits,
+                            |pair, _| {
+                                assert_eq!(pair.base, 0);
+                                pair.value.fetch_and(bits as u64, order)
+                            },
+                        )
+                    }
+
+                    fn has_bits(&self) {
+                        /// # Safety
+                        ///
+                        /// There are no threads, and this is an atomic's address.
+                        unsafe fn value(address: usize) -> u64 {
+                            // SAFETY: By this function's requirement.
+                            unsafe { *(address as *const $value) as u64 }
+                        }
+                        OBJECTS.with_borrow_mut(|objects| {
+                            if !objects.threads {
+                                objects.bits.insert(self.0.get() as usize, value);
+                            }
+                        });
                     }
                 }
             };
