@@ -47,10 +47,9 @@ DEBUGFS = re.compile(
     r"|[a-z0-9_-]+/(enable|level|mode|size_kb|ring_kb|snapshot|stream|stats|clear)?)$"
 )
 # Names in the kernel tree, and where they come from
-IN_TREE = {
-    "blog/Kconfig": "Kconfig",
-    "blog/Kbuild": "Kbuild",
-    "include/linux/blog.h": "patches/task_struct-blog-tls.patch",
+IN_TREE = {"include/linux/blog.h": "patches/task_struct-blog-tls.patch"} | {
+    there: here
+    for here, there in re.findall(r"(\S+?)/?:(\S+?)/?\s", (TOP / "patches/series").read_text())
 }
 KERNEL_TARGETS = {"modules_install", "htmldocs", "menuconfig", "olddefconfig"}
 
@@ -67,7 +66,10 @@ def dangling(page: Path) -> list[str]:
             lost.append(literal)
         word = literal.split()[0]
         if OURS.fullmatch(word) and not NOT_OURS.match(word) and not DEBUGFS.match(word):
-            path = re.sub(r"^blog/tests", "tests/kunit", IN_TREE.get(word, word).rstrip("/"))
+            path = word
+            for there, here in IN_TREE.items():
+                path = here + word.removeprefix(there) if word.startswith(there) else path
+            path = path.rstrip("/")
             lost += [] if any(TOP.glob(path)) else [word]
     if page.suffix == ".md":
         headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
