@@ -24,7 +24,7 @@ test: ## All tests that CI runs. TIER=fast|full|deep, SUITE=crash CASE=abba: som
 setup: ## Install what is missing on a Debian 12 machine (needs root)
 	@scripts/setup
 
-kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug x86-rt uml..." (default x86)
+kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug uml..." (default x86)
 	@scripts/setup
 	@scripts/build-kernel $(FLAVOUR)
 

@@ -5,20 +5,35 @@
 # directories are. Sourced by scripts/build-kernel and by what boots the result.
 
 # kernel_flavours: all that there are
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-m uml-n uml-bench; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-n uml-bench; }
 
-# kernel_fragments FLAVOUR: config fragments, later ones win
+# kernel_fragments FLAVOUR: config fragments, later ones win. What each alone proves:
 kernel_fragments() {
 	case $1 in
+	# BLog as a module, which comes and goes; a kernel that costs are counted in
 	x86) echo common x86 crash peers blog-m ;;
+	# BLog built in, from before jump labels are ready on; lockdown, masks in compound_info
 	x86-y) echo common x86 crash distro blog-y ;;
+	# No allocation that fails, lock, free or arithmetic goes wrong unseen, to rmmod blog
 	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
+	# Softirqs that are tasks. By hand
 	x86-rt) echo common x86 blog-m debug-locks rt ;;
+	# No preemption, no jump labels, real time, and a build of a few minutes
 	uml) echo common uml blog-y ;;
-	uml-m) echo common uml blog-m ;;
+	# CONFIG_BLOG=n: what has lines of ours compiles to what it was without
 	uml-n) echo common uml blog-n ;;
+	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m peers up ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
+	esac
+}
+
+# kernel_targets FLAVOUR: what is made. Without BLog, what patches change in UML is enough:
+# if none of it has or needs anything of BLog, neither does vmlinux.
+kernel_targets() {
+	case $1 in
+	*-n) echo init/init_task.o kernel/fork.o drivers/block/rnull/rnull_mod.o ;;
+	*) echo all ;;
 	esac
 }
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import kunit_run
 import pytest
 
-KERNELS = "uml uml-m x86 x86-y"
-KERNELS_FAST = "uml uml-m"
-TESTS = 544
-TESTS_FAST = 272
+KERNELS = "uml x86 x86-y"
+KERNELS_FAST = "uml"
+TESTS = 408
+TESTS_FAST = 136
 SECONDS = 75
 TIER = "fast"
 

@@ -19,8 +19,8 @@ import vm
 from conftest import TOP
 from conftest import Run as Sh
 
-KERNELS = "x86 uml-m"
-KERNELS_DEEP = "x86 uml-m x86-debug"
+KERNELS = "x86 uml"
+KERNELS_DEEP = "x86 uml x86-debug"
 TESTS = 11
 TESTS_DEEP = 25
 SECONDS = 290

@@ -59,7 +59,7 @@ SETUPS = {
         "no_lttng": "lttng-modules wants kprobes to find symbols, and UML has none"},
     "counted": COUNTED | {"lttng": "yes", "fio": "yes", "secs": "3600"},
     "cpus": COMMON | {
-        "flavour": "uml-m", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
+        "flavour": "uml", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
     # Without lpj=, so many CPUs take minutes to measure how fast they are.
     "vcpus": COMMON | {
         "flavour": "x86", "script": "cpus", "rounds": "3", "n": "2000", "cpus": "32",
