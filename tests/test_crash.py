@@ -8,6 +8,7 @@ was found in each dump, and what that took, is in the file "said" of the suite's
 
 import json
 import os
+import re
 import subprocess
 import tarfile
 import time
@@ -105,16 +106,20 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
     )  # fmt: skip
 
     def ready(guest: vm.Guest) -> str:
-        guest.wait("^guest: scene", PATIENCE)
-        return until_ready(guest)
+        until(guest, "^guest: scene")
+        return until(guest, "blog_crash: ready")
 
     guest, text = start(lambda: vm.Guest(work, kernel, packed, machine, 2 if kdump else 0), ready)
     return guest, truth.read(case.scene, text)
 
 
-def until_ready(guest: vm.Guest) -> str:
-    """What the guest says from now on until the module is ready."""
-    return str(guest.wait(r"(?s).*?blog_crash: ready", PATIENCE)[0])
+def until(guest: vm.Guest, pattern: str, seconds: float = PATIENCE) -> str:
+    """What the guest says from now on until that. One that dies of a breakpoint may hang."""
+    said = guest.wait(rf"(?s).*?({pattern}|^Oops: int3: )", seconds)
+    if said[1].startswith("Oops"):
+        time.sleep(1)  # for the rest of what it says
+        raise vm.Ended("the guest died of a breakpoint")
+    return str(said[0])
 
 
 def from_kdump(
@@ -173,7 +178,7 @@ def by_steps(
             raise Wrong(f"{facts.step} instructions in, at {facts.place}: {wrong}") from None
         dump.unlink()
         guest.nmi()
-        facts = truth.read(case.scene, until_ready(guest))
+        facts = truth.read(case.scene, until(guest, "blog_crash: ready"))
     assert stops >= case.stops, f"only {stops} stops in the call"
 
 
@@ -291,10 +296,12 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
     )
 
     def ready(guest: vm.Guest) -> str:
-        held = guest.wait(r"^guest: big (\d+) KiB|^Kernel panic", 1800)[1]
+        held = re.search(
+            r"big (\d+) KiB$", until(guest, r"^guest: big \d+ KiB|^Kernel panic", 1800)
+        )
         if not held:
             raise vm.Ended("the guest died before all had logged")
-        return held
+        return held[1]
 
     guest, held = start(lambda: vm.Guest(work, kernel, packed, machine, 0), ready)
     dump = work / "dump.kdump-zlib"
