@@ -252,7 +252,8 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         call("depmod", "-b", root, release)
         files["lib/modules"] = root / "lib/modules"
     else:
-        files |= {path.name: path for path in (*extra, kernel.build / "blog/blog.ko")}
+        extra += [kernel.build / "blog/blog.ko"] if kernel.option("BLOG") == "m" else []
+        files |= {path.name: path for path in extra}
 
     words = {"setup": setup, **param}
     (work / "params").write_text("".join(f"{name}='{value}'\n" for name, value in words.items()))
