@@ -1,28 +1,29 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Checks a Perfetto trace that protoc has decoded by the project's published definitions
-(text on standard input), and prints TAP: it has no field that they don't know, and it
-keeps the rules by which the trace processor builds tracks:
+Checks the text of a Perfetto trace that protoc has decoded by the project's published
+definitions: it has no field that they don't know, and it keeps the rules by which the trace
+processor builds tracks:
 
 - the first packet of a sequence clears the incremental state, and tells of the clocks;
 - a track is described once, before its first event and before its children;
 - a thread's track names its process, and is below that process's track;
 - each event is an instant with a name, on a described track, with a time of a clock
   that was told of.
-
-usage: protoc --decode perfetto.protos.Trace ... | check_perfetto.py EVENTS
 """
 
 import re
-import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-LINE = re.compile(r'^ *(?:(?P<end>})|(?P<key>[\w]+)(?:: (?P<value>.*)| (?P<begin>{)))$')
+Fields = dict[str, Any]
+
+LINE = re.compile(r"^ *(?:(?P<end>})|(?P<key>[\w]+)(?:: (?P<value>.*)| (?P<begin>{)))$")
 
 
-def parse(lines):
+def parse(lines: Iterable[str]) -> Iterator[tuple[Fields, list[str]]]:
     """Packets one by one, as dicts of lists; an unknown field is an error."""
-    stack, unknown = [{}], []
+    stack: list[Fields] = [{}]
+    unknown: list[str] = []
     for line in lines:
         match = LINE.match(line.rstrip("\n"))
         if not match:
@@ -36,14 +37,14 @@ def parse(lines):
         if match["key"].isdigit():
             unknown.append(line.strip())
         if match["begin"]:
-            inner = {}
+            inner: Fields = {}
             stack[-1].setdefault(match["key"], []).append(inner)
             stack.append(inner)
         else:
             stack[-1].setdefault(match["key"], []).append(match["value"])
 
 
-def one(message, key):
+def one(message: Fields, key: str) -> Any:
     """The value of a field that is there at most once."""
     values = message.get(key, [None])
     if len(values) > 1:
@@ -54,13 +55,13 @@ def one(message, key):
 class Trace:
     """What is known so far."""
 
-    def __init__(self):
-        self.tracks = {}
-        self.clocks = set()
+    def __init__(self) -> None:
+        self.tracks: dict[str, Fields] = {}
+        self.clocks: set[str] = set()
         self.cleared = False
         self.events = 0
 
-    def packet(self, packet):
+    def packet(self, packet: Fields) -> None:
         """Takes the next one; ValueError if it breaks a rule."""
         if one(packet, "trusted_packet_sequence_id") in (None, "0"):
             raise ValueError("no sequence")
@@ -78,7 +79,7 @@ class Trace:
         else:
             raise ValueError("an empty packet")
 
-    def track(self, descriptor):
+    def track(self, descriptor: Fields) -> None:
         uuid, parent = one(descriptor, "uuid"), one(descriptor, "parent_uuid")
         if uuid in (None, "0") or uuid in self.tracks:
             raise ValueError(f"track {uuid} is described again, or is 0")
@@ -92,7 +93,7 @@ class Trace:
             raise ValueError(f"track {uuid} has no name")
         self.tracks[uuid] = descriptor
 
-    def event(self, packet, event):
+    def event(self, packet: Fields, event: Fields) -> None:
         if one(event, "type") != "TYPE_INSTANT" or not event.get("name"):
             raise ValueError("no instant, or without a name")
         if one(event, "track_uuid") not in self.tracks:
@@ -105,26 +106,13 @@ class Trace:
         self.events += 1
 
 
-def main():
-    trace, unknown, broken = Trace(), [], []
-    for number, (packet, fields) in enumerate(parse(sys.stdin)):
-        unknown += fields
+def check(lines: Iterable[str], events: int) -> None:
+    """AssertionError: an unknown field, a broken rule, or another number of events."""
+    trace = Trace()
+    for number, (packet, unknown) in enumerate(parse(lines)):
+        assert not unknown, f"packet {number}: fields unknown to Perfetto's definitions: {unknown}"
         try:
             trace.packet(packet)
         except (ValueError, KeyError) as e:
-            broken.append(f"packet {number}: {e}")
-    tests = (
-        ("no field is unknown to Perfetto's definitions", not unknown, unknown),
-        ("all packets keep the trace processor's rules", not broken, broken),
-        ("no event is missing", trace.events == int(sys.argv[1]),
-         [f"{trace.events} events, not {sys.argv[1]}"]),
-    )
-    for name, good, why in tests:
-        print(("ok - " if good else "not ok - ") + f"perfetto: {name}")
-        for line in [] if good else why[:10]:
-            print(f"  | {line}")
-    return not all(good for _, good, _ in tests)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            raise AssertionError(f"packet {number}: {e}") from e
+    assert trace.events == events, f"{trace.events} events, not {events}"
