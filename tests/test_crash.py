@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator
@@ -184,8 +185,8 @@ def by_steps(
 
 def by_helpers(tools: Tools, dump: Path) -> str:
     """Has the helpers for drgn read it."""
-    program = TOP / "tests/drgn/read_dump.py"
-    done = subprocess.run(["python3", program, tools.decode, dump, tools.tables],
+    program = TOP / "tests/crash/read_dump.py"
+    done = subprocess.run([sys.executable, program, tools.decode, dump, tools.tables],
                           capture_output=True, text=True, check=False)  # fmt: skip
     if done.returncode:
         raise Wrong(f"helpers for drgn: {done.stderr}")

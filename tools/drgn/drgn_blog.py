@@ -18,7 +18,8 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from typing import Any, Dict, Iterator, List, Optional, Union
+from collections.abc import Iterator
+from typing import Any
 
 __all__ = (
     "blog_components",
@@ -38,7 +39,7 @@ SNAPSHOT = "blog_snapshot"
 TABLES = "blog_tables"
 
 
-def _run(*args: str) -> subprocess.CompletedProcess:
+def _run(*args: str) -> subprocess.CompletedProcess[bytes]:
     """Run the decoder. What it finds damaged is a warning; if nothing comes out, an error."""
     decode = os.environ.get("BLOG_DECODE", "blog-decode")
     try:
@@ -55,7 +56,7 @@ def _run(*args: str) -> subprocess.CompletedProcess:
     return done
 
 
-def _objects(prog: Any, command: str, *args: str) -> Iterator[Dict[str, Any]]:
+def _objects(prog: Any, command: str, *args: str) -> Iterator[dict[str, Any]]:
     for path in prog.cache.get(TABLES, ()):
         args += ("--sidetable", path)
     done = _run(command, "--json", *args, blog_snapshot(prog))
@@ -84,7 +85,7 @@ def blog_snapshot(prog: Any) -> str:
     dump = getattr(prog, "core_dump_path", None)
     if dump is None or os.fspath(dump) == "/proc/kcore":
         return LIVE
-    path = prog.cache.get(SNAPSHOT)
+    path: str | None = prog.cache.get(SNAPSHOT)
     if path is None:
         folder = tempfile.mkdtemp(prefix="blog-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -94,7 +95,7 @@ def blog_snapshot(prog: Any) -> str:
     return path
 
 
-def blog_components(prog: Any) -> List[Dict[str, Any]]:
+def blog_components(prog: Any) -> list[dict[str, Any]]:
     """
     Get all components: name, numbers of rings and records, losses.
 
@@ -104,7 +105,7 @@ def blog_components(prog: Any) -> List[Dict[str, Any]]:
     return [o for o in _objects(prog, "stats") if o["type"] == "component-sum"]
 
 
-def blog_rings(prog: Any, component: Optional[str] = None) -> List[Dict[str, Any]]:
+def blog_rings(prog: Any, component: str | None = None) -> list[dict[str, Any]]:
     """
     Get the rings (of one component): context, CPU or task, numbers of records, losses.
 
@@ -116,8 +117,8 @@ def blog_rings(prog: Any, component: Optional[str] = None) -> List[Dict[str, Any
 
 
 def blog_records(
-    prog: Any, task: Union[Any, int, None] = None, n: Optional[int] = None
-) -> List[Dict[str, Any]]:
+    prog: Any, task: Any | int | None = None, n: int | None = None
+) -> list[dict[str, Any]]:
     """
     Get the last ``n`` records of a task, the newest last; of all tasks and interrupts where
     ``task`` is ``None``, and all there are where ``n`` is. What was lost among them is there
@@ -128,14 +129,14 @@ def blog_records(
     >>> blog_records(prog, find_task(prog, 417))[-1]["message"]
     'Write { fua: true } at 8'
     """
-    only = ()
+    only: tuple[str, ...] = ()
     if task is not None:
         only = ("--pid", str(task if isinstance(task, int) else task.pid.value_()))
     records = [o for o in _objects(prog, "show", *only) if o["type"] in ("record", "lost")]
     return records if n is None else records[max(len(records) - n, 0) :]
 
 
-def _lost(item: Dict[str, Any]) -> int:
+def _lost(item: dict[str, Any]) -> int:
     lost = item.get("lost") or 0
     return lost if isinstance(lost, int) else sum(lost.values())
 
@@ -147,7 +148,7 @@ def print_blog_components(prog: Any) -> None:
         print(f"{c['rings']:>6} {c['records']:>9} {_lost(c):>7} {c['component']}")
 
 
-def print_blog_rings(prog: Any, component: Optional[str] = None) -> None:
+def print_blog_rings(prog: Any, component: str | None = None) -> None:
     """Print a line for each ring (of one component)."""
     print(f"{'RING':>6} {'RECORDS':>9} {'LOST':>7} {'CONTEXT':<8} {'PID/CPU':>8} COMPONENT COMM")
     for r in blog_rings(prog, component):
@@ -158,9 +159,7 @@ def print_blog_rings(prog: Any, component: Optional[str] = None) -> None:
         )
 
 
-def print_blog_records(
-    prog: Any, task: Union[Any, int, None] = None, n: Optional[int] = 10
-) -> None:
+def print_blog_records(prog: Any, task: Any | int | None = None, n: int | None = 10) -> None:
     """Print the last ``n`` records of a task: seconds since boot, component, message."""
     for r in blog_records(prog, task, n):
         seconds, ns = divmod(r["boot_ns"], 10**9)
