@@ -58,9 +58,9 @@ series-check: ## Build every commit of it, BLog off, m and y (UML; an hour, once
 	@scripts/series-check
 
 ##@ Quality
-check: ## Formatting, checkpatch, shellcheck, clippy and the documentation
+check: ## Formatting, linters of all languages, checkpatch, and the documentation
 	@scripts/setup --checks
-	@scripts/check
+	@scripts/test style
 
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests

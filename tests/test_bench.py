@@ -136,7 +136,7 @@ def test_each_kind_of_record_is_compared_with_lttng_s(tmp_path: Path) -> None:
         run = make_run(tmp_path, f"bytes-{size}")
         run.facts["lttng"] = "yes"
         lttng = {shape: 1000.0 for shape in traffic.ARGUMENTS if shape != "0"}
-        run.traffic = {"blog": {s: 2000.0 for s in traffic.ARGUMENTS}, "lttng-tid": lttng}
+        run.traffic = {"blog": dict.fromkeys(traffic.ARGUMENTS, 2000.0), "lttng-tid": lttng}
         run.traffic["blog"]["str11"] = 1000 / size
         found = bounds.Bounds()
         bounds.traffic_bounds(found, run)

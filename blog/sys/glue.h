@@ -26,15 +26,14 @@ struct blog_place {
 const struct blog_component *blog_component_register(const char *name,
 						     const struct blog_config *config);
 void blog_component_unregister(const struct blog_component *comp);
-struct blog_place blog_reserve(const struct blog_component *comp, const void *ring,
-			       u32 bytes, u64 ts);
+struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
+			       u64 ts);
 extern u8 blog_clock_is_tsc;
 
 /* In Rust, called from C. */
 int blog_start(void);
-void blog_module_coming(const char *name, const u8 *build_id,
-			struct blog_site *sites, u32 num_sites,
-			struct blog_component **comps, u32 num_comps);
+void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *sites,
+			u32 num_sites, struct blog_component **comps, u32 num_comps);
 void blog_module_going(const struct module *mod);
 u32 blog_work(void);
 void blog_reap(void);

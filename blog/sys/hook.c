@@ -30,9 +30,9 @@
 /* User mode Linux has the x86 configuration symbols, but not its hardware. */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #include <asm/tsc.h>
-#define blog_tsc()	rdtsc()
+#define blog_tsc() rdtsc()
 #else
-#define blog_tsc()	0
+#define blog_tsc() 0
 #endif
 
 static void (__rcu *blog_task_hook)(struct task_struct *tsk);

@@ -17,8 +17,8 @@
  * tags are (lib/codetag.c). Each crate in the module has two of its own, around
  * its part of the table (rust/macros/blog/asm.rs). Returns the table's size.
  */
-static unsigned long blog_table(const struct module *mod, const char *first,
-				const char *end, unsigned long *table)
+static unsigned long blog_table(const struct module *mod, const char *first, const char *end,
+				unsigned long *table)
 {
 	const struct mod_kallsyms *syms;
 	unsigned long last = 0;
@@ -47,8 +47,7 @@ static int blog_module_event(struct notifier_block *nb, unsigned long event, voi
 	switch (event) {
 	case MODULE_STATE_COMING:
 		sites_size = blog_table(mod, "__blog_sites", "__blog_sites_end", &sites);
-		comps_size = blog_table(mod, "__blog_components", "__blog_components_end",
-					&comps);
+		comps_size = blog_table(mod, "__blog_components", "__blog_components_end", &comps);
 		if (sites_size || comps_size)
 			blog_module_coming(mod->name, mod->build_id, (void *)sites,
 					   sites_size / sizeof(struct blog_site), (void *)comps,

@@ -96,8 +96,8 @@ void blog_stop_detectors(void)
 
 	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++)
 		if (blog_detectors[i].tp)
-			tracepoint_probe_unregister(blog_detectors[i].tp,
-						    blog_detectors[i].probe, NULL);
+			tracepoint_probe_unregister(blog_detectors[i].tp, blog_detectors[i].probe,
+						    NULL);
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(per_cpu_ptr(&blog_locked_up_work, cpu));

@@ -32,8 +32,7 @@ u32 blog_tsc_quality(u32 *khz)
 	if (!boot_cpu_has(X86_FEATURE_TSC))
 		return 0;
 	*khz = tsc_khz;
-	if (boot_cpu_has(X86_FEATURE_CONSTANT_TSC) &&
-	    boot_cpu_has(X86_FEATURE_NONSTOP_TSC) &&
+	if (boot_cpu_has(X86_FEATURE_CONSTANT_TSC) && boot_cpu_has(X86_FEATURE_NONSTOP_TSC) &&
 	    tsc_khz && !check_tsc_unstable())
 		return 2;
 	return 1;
@@ -49,9 +48,9 @@ bool blog_tsc_unstable(void)
 
 #include <linux/time-internal.h>
 
-#define BLOG_CPUID_MAX	0x80000000
-#define BLOG_CPUID_POWER	0x80000007
-#define BLOG_INVARIANT_TSC	BIT(8)
+#define BLOG_CPUID_MAX	   0x80000000
+#define BLOG_CPUID_POWER   0x80000007
+#define BLOG_INVARIANT_TSC BIT(8)
 
 notrace u64 blog_clock_tsc(void)
 {

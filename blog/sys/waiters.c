@@ -18,7 +18,7 @@
 #include "glue.h"
 
 /* Often enough for data to be seen in 50 ms, on a busy machine too. */
-#define BLOG_STREAM_TICK_MS	20
+#define BLOG_STREAM_TICK_MS 20
 
 static DECLARE_WAIT_QUEUE_HEAD(blog_stream_wq);
 

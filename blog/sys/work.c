@@ -23,8 +23,7 @@ static void blog_work_fn(struct work_struct *work)
 	u32 ms = blog_work();
 
 	if (ms)
-		queue_delayed_work(system_dfl_wq, &blog_delayed_work,
-				   msecs_to_jiffies(ms));
+		queue_delayed_work(system_dfl_wq, &blog_delayed_work, msecs_to_jiffies(ms));
 }
 
 static void blog_irq_work_fn(struct irq_work *work)

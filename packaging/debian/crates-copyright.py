@@ -23,8 +23,17 @@ MIT_START = "Permission is hereby granted"
 
 
 def metadata(manifest, triple):
-    command = ["cargo", "metadata", "--format-version=1", "--locked", "--offline",
-               "--manifest-path", manifest, "--filter-platform", triple]
+    command = [
+        "cargo",
+        "metadata",
+        "--format-version=1",
+        "--locked",
+        "--offline",
+        "--manifest-path",
+        manifest,
+        "--filter-platform",
+        triple,
+    ]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
@@ -72,17 +81,20 @@ def license_text(package, license):
 
 def holders(package, text):
     """Copyright lines of the license file, else the authors."""
-    lines = [l.strip(" *#") for l in text.splitlines()]
-    found = [l for l in lines if re.match(r"(?i)copyright +(\(c\)|©|[0-9])", l)]
-    return found or [f"the authors of {package['name']}" + "".join(f", {a}" for a in package["authors"])]
+    lines = [line.strip(" *#") for line in text.splitlines()]
+    found = [line for line in lines if re.match(r"(?i)copyright +(\(c\)|©|[0-9])", line)]
+    return found or [
+        f"the authors of {package['name']}" + "".join(f", {a}" for a in package["authors"])
+    ]
 
 
 def indented(text):
-    return "".join(f" {l.rstrip()}\n" if l.strip() else " .\n" for l in text.strip().splitlines())
+    lines = text.strip().splitlines()
+    return "".join(f" {line.rstrip()}\n" if line.strip() else " .\n" for line in lines)
 
 
 def main():
-    texts = {}
+    texts: dict[str, str] = {}
     for package in linked(metadata(*sys.argv[1:])):
         license = chosen(package)
         text = license_text(package, license)
@@ -91,7 +103,7 @@ def main():
         print(f"License: {license}")
         if license == "MIT" and text:
             # The permission and the disclaimer are the same words everywhere.
-            body = re.sub(r"\s+", " ", text[text.index(MIT_START):]).strip()
+            body = re.sub(r"\s+", " ", text[text.index(MIT_START) :]).strip()
             texts.setdefault(license, textwrap.fill(body, 78))
         elif text:
             texts.setdefault(license, text)

@@ -12,8 +12,7 @@ __rust_helper notrace void *rust_helper_blog_page_address(const struct page *pag
 	return page_address(page);
 }
 
-__rust_helper bool rust_helper_blog_within_module(unsigned long addr,
-						  const struct module *mod)
+__rust_helper bool rust_helper_blog_within_module(unsigned long addr, const struct module *mod)
 {
 	return within_module(addr, mod);
 }

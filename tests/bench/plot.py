@@ -58,16 +58,20 @@ def curves(title: str, across: str, up: str, lines: dict[str, list[tuple[float, 
     width, height = SIDE + EDGE + 310, SIDE + 2 * EDGE
     out = [
         *begin(title, width, height),
-        f'<text x="{EDGE + SIDE / 2}" y="{height - 14}" text-anchor="middle">{escape(across)}</text>',
+        f'<text x="{EDGE + SIDE / 2}" y="{height - 14}" text-anchor="middle">'
+        f"{escape(across)}</text>",
         f'<text x="10" y="{EDGE - 14}">{escape(up)}</text>',
     ]
+    grid = 'fill="none" stroke="#eee"'
     for power in powers:
         number = 2**power
         out.append(
-            f'<polyline points="{place(number, 1)} {place(number, most)}" fill="none" stroke="#eee"/>'
-            f'<polyline points="{place(1, number)} {place(most, number)}" fill="none" stroke="#eee"/>'
-            f'<text x="{EDGE + at(number):.1f}" y="{EDGE + SIDE + 16}" text-anchor="middle">{number}</text>'
-            f'<text x="{EDGE - 8}" y="{EDGE + SIDE - at(number) + 4:.1f}" text-anchor="end">{number}</text>'
+            f'<polyline points="{place(number, 1)} {place(number, most)}" {grid}/>'
+            f'<polyline points="{place(1, number)} {place(most, number)}" {grid}/>'
+            f'<text x="{EDGE + at(number):.1f}" y="{EDGE + SIDE + 16}" text-anchor="middle">'
+            f"{number}</text>"
+            f'<text x="{EDGE - 8}" y="{EDGE + SIDE - at(number) + 4:.1f}" text-anchor="end">'
+            f"{number}</text>"
         )
     out.append(
         f'<polyline points="{place(1, 1)} {place(most, most)}" fill="none" stroke="#888" '

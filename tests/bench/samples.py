@@ -6,6 +6,7 @@ measured in one boot is a run; values know theirs, and those of different runs c
 that is an error, not a number.
 """
 
+import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -161,10 +162,8 @@ class Run:
             for name, context in cases:
                 what, shape = name.split(".")
                 if what not in ("loop", "empty", "none_empty"):
-                    try:
+                    with contextlib.suppress(Missing):
                         yield self.cost(what, shape, context, mark)
-                    except Missing:
-                        pass
 
     def page_turns(self) -> tuple[Value, Value, Value]:
         """(values: a plain record, one that turns the page, and the share of turning; how many

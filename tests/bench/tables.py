@@ -276,7 +276,7 @@ def bytes_plot(run: Run) -> str:
 
 
 def scaling_plot(model: str) -> str:
-    """The curves that the model of cache lines expects, from its table: with shelves for all CPUs."""
+    """The curves that the model of cache lines expects, from its table: shelves for all CPUs."""
     label = ""
     lines: dict[str, list[tuple[float, float]]] = {}
     for line in model.splitlines():
@@ -303,7 +303,7 @@ def all_values(run: Run) -> Iterator[Value]:
 
 
 def write(out: Path, runs: list[Run], found: Bounds) -> None:
-    """Leaves results.json, a text file for each table, and plots in `out`; `found` are the bounds."""
+    """Leaves results.json, a text file for each table, and plots in `out`; `found`: the bounds."""
     texts, by_setup = {}, {run.setup: run for run in runs}
     for run in runs:
         texts[f"costs-{run.setup}"] = costs(run)

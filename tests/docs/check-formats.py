@@ -25,27 +25,55 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-PAGES = [os.path.join(TOP, "Documentation/blog", name)
-         for name in ("formats.rst", "admin-guide.rst", "decode.rst", "json.rst",
-                      "driver-guide.rst")]
+PAGES = [
+    os.path.join(TOP, "Documentation/blog", name)
+    for name in ("formats.rst", "admin-guide.rst", "decode.rst", "json.rst", "driver-guide.rst")
+]
 WIRE = os.path.join(TOP, "rust/kernel/blog/wire")
 TASK_PATCH = os.path.join(TOP, "patches/task_struct-blog-tls.patch")
 
 # Constants of the sources that need no row: masks that follow from a width.
 NOT_IN_TABLES = {("record", "TS_MASK"), ("page", "SEQ_MASK")}
 ALL_TABLES = {
-    "bits record::Header", "const record", "enum record::Control",
-    "enum record::Lost", "names record::Lost", "enum record::Level",
-    "enum record::Context", "codes types", "const types", "example",
-    "const page", "struct page::PageInfo", "const file", "struct file::FileHeader",
-    "struct file::SectionHeader", "enum file::Kind",
-    "struct file::System", "struct file::Clock",
-    "enum file::ClockKind", "struct file::ClockPair",
-    "struct file::Image", "struct file::Task", "struct file::Component",
-    "struct file::Ring", "struct file::Page", "struct file::End",
-    "cstruct blog_site", "site", "type", "variant", "field", "table",
-    "files GLOBAL", "files COMPONENT", "keys show_global", "keys show_component",
-    "json", "options", "messages",
+    "bits record::Header",
+    "const record",
+    "enum record::Control",
+    "enum record::Lost",
+    "names record::Lost",
+    "enum record::Level",
+    "enum record::Context",
+    "codes types",
+    "const types",
+    "example",
+    "const page",
+    "struct page::PageInfo",
+    "const file",
+    "struct file::FileHeader",
+    "struct file::SectionHeader",
+    "enum file::Kind",
+    "struct file::System",
+    "struct file::Clock",
+    "enum file::ClockKind",
+    "struct file::ClockPair",
+    "struct file::Image",
+    "struct file::Task",
+    "struct file::Component",
+    "struct file::Ring",
+    "struct file::Page",
+    "struct file::End",
+    "cstruct blog_site",
+    "site",
+    "type",
+    "variant",
+    "field",
+    "table",
+    "files GLOBAL",
+    "files COMPONENT",
+    "keys show_global",
+    "keys show_component",
+    "json",
+    "options",
+    "messages",
 }
 
 
@@ -69,7 +97,7 @@ def parse_page(text):
         if not m:
             continue
         block = Block(m[1], m[2] or "", at + 1)
-        rest = lines[at + 2:]
+        rest = lines[at + 2 :]
         if rest and re.match(r"=+ +=", rest[0]):
             block.rows = parse_table(rest)
         else:
@@ -102,6 +130,7 @@ def parse_table(lines):
 
 # --- asking the sources ------------------------------------------------------
 
+
 def questions(blocks):
     """Rust code that prints one fact for each claim."""
     out = ["pub fn print() {"]
@@ -109,15 +138,14 @@ def questions(blocks):
         for row in b.rows:
             if b.kind == "struct":
                 name = row[2]
-                out.append(f'say("offset.{b.arg}.{name}", '
-                           f'std::mem::offset_of!({b.arg}, {name}));')
-                out.append(f'say("size.{b.arg}.{name}", '
-                           f'field_size(|t: &{b.arg}| &t.{name}));')
+                out.append(f'say("offset.{b.arg}.{name}", std::mem::offset_of!({b.arg}, {name}));')
+                out.append(f'say("size.{b.arg}.{name}", field_size(|t: &{b.arg}| &t.{name}));')
             elif b.kind == "enum":
                 out.append(f'say("{b.arg}::{row[0]}", {b.arg}::{row[0]} as u64);')
             elif b.kind == "const" and row[1].startswith('"'):
-                out.append(f'say("{b.arg}::{row[0]}", '
-                           f'String::from_utf8_lossy(&{b.arg}::{row[0]}));')
+                out.append(
+                    f'say("{b.arg}::{row[0]}", String::from_utf8_lossy(&{b.arg}::{row[0]}));'
+                )
             elif b.kind == "const":
                 out.append(f'say("{b.arg}::{row[0]}", {b.arg}::{row[0]} as u128);')
             elif b.kind == "codes":
@@ -137,8 +165,7 @@ def code_questions(kind):
     out = [f'say("types::{kind}", types::{kind});']
     for inner in ["U64", "U8", "STR"]:
         c = code.format(inner)
-        out.append(f'say("fixed.{kind}.{inner}", '
-                   f'format_args!("{{:?}}", {c}.fixed_size()));')
+        out.append(f'say("fixed.{kind}.{inner}", format_args!("{{:?}}", {c}.fixed_size()));')
         out.append(f'say("tail.{kind}.{inner}", {c}.has_tail());')
     return out
 
@@ -150,20 +177,34 @@ def facts_of(blocks):
             f.write(questions(blocks))
         program = os.path.join(tmp, "layout")
         build = subprocess.run(
-            [os.environ.get("RUSTC", "rustc"), "--edition", "2021", "-A", "warnings",
-             "-o", program, os.path.join(HERE, "layout.rs")],
+            [
+                os.environ.get("RUSTC", "rustc"),
+                "--edition",
+                "2021",
+                "-A",
+                "warnings",
+                "-o",
+                program,
+                os.path.join(HERE, "layout.rs"),
+            ],
             env={**os.environ, "BLOG_FACTS": facts, "TMPDIR": tmp},
-            stderr=subprocess.PIPE, text=True, check=False)
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         if build.returncode:
             print(build.stderr, file=sys.stderr)
-            print("check-formats: a table names what the sources do not have,"
-                  " or they do not compile", file=sys.stderr)
+            print(
+                "check-formats: a table names what the sources do not have, or they do not compile",
+                file=sys.stderr,
+            )
             sys.exit(2)
         out = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
     return dict(line.split(" ", 1) for line in out.stdout.splitlines())
 
 
 # --- comparing -----------------------------------------------------------------
+
 
 def number(text):
     return int(text.replace("_", ""), 0)
@@ -196,7 +237,7 @@ def compare_enum(b, facts, errors):
             errors.append(f"{b}: {name} is {facts[f'{b.arg}::{name}']}, not {value}")
     file, enum = b.arg.split("::")
     source = read(os.path.join(WIRE, file + ".rs"))
-    body = re.search(r"pub enum %s \{(.*?)\n\}" % enum, source, re.S)[1]
+    body = find(rf"pub enum {enum} \{{(.*?)\n\}}", source, re.S)[1]
     names = re.findall(r"^    (\w+) = ", body, re.M)
     if names != [row[0] for row in b.rows]:
         errors.append(f"{b}: the source has {', '.join(names)}")
@@ -208,10 +249,7 @@ def compare_consts(blocks, facts, errors):
         for name, value, *_ in b.rows if b.kind in ("const", "codes") else []:
             listed.add((b.arg, name))
             real = facts[f"{b.arg}::{name}"]
-            if value.startswith('"'):
-                same = value.strip('"') == real
-            else:
-                same = number(value) == int(real)
+            same = value.strip('"') == real if value.startswith('"') else number(value) == int(real)
             if not same:
                 errors.append(f"{b}: {name} is {real}, not {value}")
     for file in ("record", "page", "file", "types"):
@@ -252,7 +290,7 @@ def compare_bits(b, facts, errors):
 
 def compare_cstruct(b, errors):
     patch = read(TASK_PATCH).replace("\n+", "\n")
-    body = re.search(r"struct %s \{\n(.*?)\n\}" % b.arg, patch, re.S)[1]
+    body = find(rf"struct {b.arg} \{{\n(.*?)\n\}}", patch, re.S)[1]
     fields = re.findall(r"^\s*u(\d+)\s+(\w+);", body, re.M)
     said = [(str(8 * number(r[1])), r[2]) for r in b.rows]
     if fields != said:
@@ -261,34 +299,36 @@ def compare_cstruct(b, errors):
 
 
 def compare_example(b, facts, errors):
-    said = "".join(re.findall(r"\b[0-9a-f]{2}\b(?= |$)",
-                              "\n".join(t[:30] for t in b.text if t[:5].strip())))
+    said = "".join(
+        re.findall(r"\b[0-9a-f]{2}\b(?= |$)", "\n".join(t[:30] for t in b.text if t[:5].strip()))
+    )
     if said != facts["example"]:
         errors.append(f"{b}: the record is {facts['example']}, not {said}")
 
 
 def compare_files(b, errors):
     source = read(os.path.join(TOP, "blog/files/mod.rs"))
-    body = re.search(r"const %s: \[.*?= \[\n(.*?)\n\];" % b.arg, source, re.S)[1]
+    body = find(rf"const {b.arg}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
     files = []
     for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
-        name = re.search(r'name: c"(\w+)"', entry)[1]
+        name = find(r'name: c"(\w+)"', entry)[1]
         access = "" if "show: None" in entry else "r"
         files.append((name, access + ("" if "write: None" in entry else "w")))
     for binary in ("SNAPSHOT", "STREAM"):
-        files.append((re.search(binary + r': &CStr = c"(\w+)"', source)[1], "r"))
+        files.append((find(binary + r': &CStr = c"(\w+)"', source)[1], "r"))
     said = [(row[0], row[1]) for row in b.rows if row[0] != "NAME/"]
     need(errors, str(b), sorted(said), sorted(files))
 
 
 def compare_keys(b, facts, errors):
     source = read(os.path.join(TOP, "blog/files/stats.rs"))
-    body = re.search(r"fn %s\(.*?\n\}" % b.arg, source, re.S)[0]
+    body = find(rf"fn {b.arg}\(.*?\n\}}", source, re.S)[0]
     keys = []
     for key in re.findall(r'!\(\s*f,\s*"(\w+) ?\{', body):
         if key == "lost_":
-            keys += ["lost_" + name.replace("-", "_")
-                     for name in facts["names.record::Lost"].split(",")]
+            keys += [
+                "lost_" + name.replace("-", "_") for name in facts["names.record::Lost"].split(",")
+            ]
         else:
             keys.append(key)
     need(errors, str(b), [row[0] for row in b.rows], keys)
@@ -301,8 +341,7 @@ def compare_json(blocks, errors):
         keys |= set(re.findall(r'\b\w+\.(?:text|number|maybe|key)\("(\w+)"', source))
     # Keys of values, which the page shows in another table.
     keys -= {"ok", "err", "errno"}
-    said = {key for b in blocks if b.kind == "json" for row in b.rows
-            for key in row[0].split(", ")}
+    said = {key for b in blocks if b.kind == "json" for row in b.rows for key in row[0].split(", ")}
     need(errors, "keys of JSON", sorted(said), sorted(keys))
 
 
@@ -311,28 +350,30 @@ def compare_options(b, errors):
     source = "\n".join(read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)))
     options = []
     for struct in ("Input", "TablePaths", "Filters", "Around", "Logs", "Output", "Show"):
-        body = re.search(r"pub struct %s \{\n(.*?)\n\}" % struct, source, re.S)[1]
+        body = find(rf"pub struct {struct} \{{\n(.*?)\n\}}", source, re.S)[1]
         for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
             value = re.search(r'value_name = "(.*?)"', arg)
             short = re.search(r"\bshort(?: = '(.)')?", arg)
-            long = re.search(r'\blong(?: = "(.*?)")?', arg)
-            if long:
-                long = long[1] or name.replace("_", "-")
-                options.append(("-" + (short[1] or long[0]) + ", " if short else "")
-                               + "--" + long + (" " + value[1] if value else ""))
+            has_long = re.search(r'\blong(?: = "(.*?)")?', arg)
+            if has_long:
+                long = has_long[1] or name.replace("_", "-")
+                options.append(
+                    ("-" + (short[1] or long[0]) + ", " if short else "")
+                    + "--"
+                    + long
+                    + (" " + value[1] if value else "")
+                )
     need(errors, str(b), [row[0] for row in b.rows], options)
 
 
 def compare_messages(b, errors):
     folder = os.path.join(TOP, "tests/ui/cases")
     real = "\n".join(read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)))
-    terms = [t for line in b.text if line.startswith("``")
-             for t in re.split(r", (?=``)", line)]
+    terms = [t for line in b.text if line.startswith("``") for t in re.split(r", (?=``)", line)]
     if not terms:
         errors.append(f"{b}: there are none")
     for term in terms:
-        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace(
-            r"`\{\}`", r"`\{[^`]*\}`")
+        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace(r"`\{\}`", r"`\{[^`]*\}`")
         if not re.search(r"\^ [^\n]*" + pattern, real):
             errors.append(f"{b}: no test of the compiler's messages has {term}")
 
@@ -346,10 +387,17 @@ class Layout:
 
     def __getitem__(self, name):
         offset, size = self.rows[name]
-        return self.data[self.at + offset:self.at + offset + size]
+        return self.data[self.at + offset : self.at + offset + size]
 
     def int(self, name):
         return int.from_bytes(self[name], "little")
+
+
+def find(pattern, text, flags=0):
+    """The match; there must be one."""
+    found = re.search(pattern, text, flags)
+    assert found, f"not found: {pattern}"
+    return found
 
 
 def need(errors, what, real, said):
@@ -370,35 +418,40 @@ def compare_page(by_name, facts, errors):
     need(errors, "page.seq", page.int("seq"), 1)
     need(errors, "page.first", page.int("first"), 0)
     need(errors, "page.records", page.int("commit") >> 32, 2)
-    need(errors, "page.end", page.int("commit") & 0xffffffff, len(data))
-    bits = {r[1]: [int(n) for n in r[0].split("...")]
-            for r in by_name["bits record::Header"].rows}
+    need(errors, "page.end", page.int("commit") & 0xFFFFFFFF, len(data))
+    bits = {r[1]: [int(n) for n in r[0].split("...")] for r in by_name["bits record::Header"].rows}
 
     def part(word, field):
         high, low = bits[field]
         return word >> low & ((1 << high - low + 1) - 1)
 
-    at = number(dict((r[0], r[1]) for r in by_name["const page"].rows
-                     if r[0] == "PAGE_HEADER_SIZE")["PAGE_HEADER_SIZE"])
-    seen = []
+    at = number(
+        {r[0]: r[1] for r in by_name["const page"].rows if r[0] == "PAGE_HEADER_SIZE"}[
+            "PAGE_HEADER_SIZE"
+        ]
+    )
+    seen: list = []
     while at + 8 <= len(data):
-        word = int.from_bytes(data[at:at + 8], "little")
-        payload = data[at + 8:at + 8 + part(word, "len")]
+        word = int.from_bytes(data[at : at + 8], "little")
+        payload = data[at + 8 : at + 8 + part(word, "len")]
         if part(word, "site") == 0:
             kind = int.from_bytes(payload[:4], "little")
             value = int.from_bytes(payload[4:12], "little")
-            if kind & 0xff == control["TimeExtend"]:
+            if kind & 0xFF == control["TimeExtend"]:
                 base = value
                 seen.append("extend")
-            elif kind & 0xff == control["Lost"]:
-                seen.append(("lost", kind >> 8 & 0xff, value))
+            elif kind & 0xFF == control["Lost"]:
+                seen.append(("lost", kind >> 8 & 0xFF, value))
         else:
-            seen.append((base & ~0xfffffffff | part(word, "ts"), part(word, "site")))
+            seen.append((base & ~0xFFFFFFFFF | part(word, "ts"), part(word, "site")))
         at += 8 + len(payload)
-    clock = 0x123456789a
-    need(errors, "records of the sample page", seen,
-         [(clock, 0x123), "extend", ("lost", lost["Nested"], 3),
-          (clock + (1 << 37) + 5, 0x123)])
+    clock = 0x123456789A
+    need(
+        errors,
+        "records of the sample page",
+        seen,
+        [(clock, 0x123), "extend", ("lost", lost["Nested"], 3), (clock + (1 << 37) + 5, 0x123)],
+    )
 
 
 def round8(n):
@@ -413,16 +466,28 @@ def compare_table(by_name, facts, errors):
     t = Layout(by_name["table"], data, 0)
     need(errors, "table.magic", t["magic"], b"BLOGFMT\0")
     for name, value in [
-            ("version", 1), ("endian", 1), ("pointer_size", 8), ("header_size", 80),
-            ("file_size", len(data)), ("sites", 2), ("types", 2),
-            ("build_id_len", 20), ("reserved", 0), ("body_crc", zlib.crc32(data[80:])),
-            ("crc", zlib.crc32(data[:76]))]:
+        ("version", 1),
+        ("endian", 1),
+        ("pointer_size", 8),
+        ("header_size", 80),
+        ("file_size", len(data)),
+        ("sites", 2),
+        ("types", 2),
+        ("build_id_len", 20),
+        ("reserved", 0),
+        ("body_crc", zlib.crc32(data[80:])),
+        ("crc", zlib.crc32(data[:76])),
+    ]:
         need(errors, "table." + name, t.int(name), value)
     need(errors, "table.build_id", t["build_id"], bytes(range(1, 21)) + bytes(12))
     at = number(by_name["table"].rows[-1][0]) + number(by_name["table"].rows[-1][1])
     for s in (b"R1", b"A23", b"N456"):
-        need(errors, "string of the table", data[at:at + 2 + len(s)],
-             len(s).to_bytes(2, "little") + s)
+        need(
+            errors,
+            "string of the table",
+            data[at : at + 2 + len(s)],
+            len(s).to_bytes(2, "little") + s,
+        )
         at += 2 + len(s)
     at = round8(at)
     at = compare_types(by_name, data, at, errors)
@@ -432,56 +497,74 @@ def compare_table(by_name, facts, errors):
 
 def compare_types(by_name, data, at, errors):
     for code, kind, name, variants in [
-            (0x1250, 1, b"Struct", [(b"Struct", 2, [(3, b"a"), (4, b"bc")])]),
-            (0x3450, 2, b"E", [(b"Unit", 0, []), (b"TupleName", 1, [(1, b"")])])]:
+        (0x1250, 1, b"Struct", [(b"Struct", 2, [(3, b"a"), (4, b"bc")])]),
+        (0x3450, 2, b"E", [(b"Unit", 0, []), (b"TupleName", 1, [(1, b"")])]),
+    ]:
         start = at
         d = Layout(by_name["type"], data, at)
         need(errors, "type.magic", d["magic"], b"BLFT")
-        for field, value in [("code", code), ("kind", kind), ("variants", len(variants)),
-                             ("name_len", len(name)), ("pad", 0)]:
+        for field, value in [
+            ("code", code),
+            ("kind", kind),
+            ("variants", len(variants)),
+            ("name_len", len(name)),
+            ("pad", 0),
+        ]:
             need(errors, "type." + field, d.int(field), value)
         at += size_of(by_name["type"])
-        need(errors, "type's name", data[at:at + len(name)], name)
+        need(errors, "type's name", data[at : at + len(name)], name)
         at = round8(at + len(name))
         for variant, shape, fields in variants:
             v = Layout(by_name["variant"], data, at)
-            for field, value in [("name_len", len(variant)), ("fields", len(fields)),
-                                 ("shape", shape), ("pad", 0)]:
+            for field, value in [
+                ("name_len", len(variant)),
+                ("fields", len(fields)),
+                ("shape", shape),
+                ("pad", 0),
+            ]:
                 need(errors, "variant." + field, v.int(field), value)
             at += size_of(by_name["variant"])
-            need(errors, "variant's name", data[at:at + len(variant)], variant)
+            need(errors, "variant's name", data[at : at + len(variant)], variant)
             at = round8(at + len(variant))
             for code_, field_name in fields:
                 f = Layout(by_name["field"], data, at)
-                for field, value in [("code", code_), ("name_len", len(field_name)),
-                                     ("pad", 0)]:
+                for field, value in [("code", code_), ("name_len", len(field_name)), ("pad", 0)]:
                     need(errors, "field." + field, f.int(field), value)
                 at += size_of(by_name["field"])
-                need(errors, "field's name", data[at:at + len(field_name)], field_name)
+                need(errors, "field's name", data[at : at + len(field_name)], field_name)
                 at = round8(at + len(field_name))
         need(errors, "type.length", d.int("length"), at - start)
     return at
 
 
 def compare_sites(by_name, data, at, errors):
-    for index, (line, level, codes, strings) in enumerate([
-            (77, 4, [3, 0x22],
-             [b"tag {} of {who}", b"drivers/f.rs", b"m::n", b"tag\x1fwho"]),
-            (78, 1, [], [b"x", b"", b"", b""])]):
+    for index, (line, level, codes, strings) in enumerate(
+        [
+            (77, 4, [3, 0x22], [b"tag {} of {who}", b"drivers/f.rs", b"m::n", b"tag\x1fwho"]),
+            (78, 1, [], [b"x", b"", b"", b""]),
+        ]
+    ):
         start = at
         d = Layout(by_name["site"], data, at)
         need(errors, "site.magic", d["magic"], b"BLFD")
         lens = zip(("format_len", "file_len", "module_len", "names_len"), map(len, strings))
-        for field, value in [("site", index), ("line", line), ("level", level),
-                             ("argc", len(codes)), ("version", 1), ("flags", 0), *lens]:
+        for field, value in [
+            ("site", index),
+            ("line", line),
+            ("level", level),
+            ("argc", len(codes)),
+            ("version", 1),
+            ("flags", 0),
+            *lens,
+        ]:
             need(errors, "site." + field, d.int(field), value)
         offset, size = d.rows["codes"]
         at += offset
         for code in codes:
-            need(errors, "site.codes", int.from_bytes(data[at:at + size], "little"), code)
+            need(errors, "site.codes", int.from_bytes(data[at : at + size], "little"), code)
             at += size
         for s in strings:
-            need(errors, "string of a site", data[at:at + len(s)], s)
+            need(errors, "string of a site", data[at : at + len(s)], s)
             at += len(s)
         at = round8(at)
         need(errors, "site.length", d.int("length"), at - start)
@@ -500,10 +583,10 @@ def compare(blocks, facts):
     errors = []
     missing = ALL_TABLES - {str(b) for b in blocks}
     for name in sorted(missing):
-        errors.append(f"the table \"{name}\" is gone")
+        errors.append(f'the table "{name}" is gone')
     if missing:
         return errors
-    by_name = {}
+    by_name: dict = {}
     for b in blocks:
         by_name.setdefault(str(b), b)
         if b.kind == "struct":
@@ -540,6 +623,7 @@ def compare(blocks, facts):
 
 # --- running ---------------------------------------------------------------------
 
+
 def read(path):
     with open(path, encoding="utf-8") as f:
         return f.read()
@@ -549,9 +633,16 @@ def self_test(text, facts):
     """Each number that a checked table claims, changed: must be noticed."""
     unnoticed, tried = [], 0
     for b in parse_page(text):
-        columns = {"const": [1], "enum": [1], "codes": [1, 2, 3],
-                   "bits": [0], "files": [0, 1],
-                   "keys": [0], "json": [0], "options": [0]}.get(b.kind, [0, 1])
+        columns = {
+            "const": [1],
+            "enum": [1],
+            "codes": [1, 2, 3],
+            "bits": [0],
+            "files": [0, 1],
+            "keys": [0],
+            "json": [0],
+            "options": [0],
+        }.get(b.kind, [0, 1])
         for i, row in enumerate(b.rows):
             for column in columns if row[0] != "NAME/" else []:
                 copy = parse_page(text)

@@ -21,9 +21,19 @@ import zlib
 LEVELS = {1: "err", 2: "warn", 3: "info", 4: "debug", 5: "trace"}
 # Kinds of plain numbers: format of struct, by formats.rst.
 NUMBERS = {
-    0x01: "B", 0x02: "H", 0x03: "I", 0x04: "Q", 0x06: "Q",
-    0x11: "b", 0x12: "h", 0x13: "i", 0x14: "q", 0x16: "q",
-    0x40: "i", 0x41: "q", 0x42: "q",
+    0x01: "B",
+    0x02: "H",
+    0x03: "I",
+    0x04: "Q",
+    0x06: "Q",
+    0x11: "b",
+    0x12: "h",
+    0x13: "i",
+    0x14: "q",
+    0x16: "q",
+    0x40: "i",
+    0x41: "q",
+    0x42: "q",
 }
 TAILS = (0x22, 0x23, 0x24, 0x29)
 
@@ -37,10 +47,11 @@ def text(raw):
 
 
 def u(data, at, size):
-    return int.from_bytes(data[at:at + size], "little")
+    return int.from_bytes(data[at : at + size], "little")
 
 
 # --- side tables -----------------------------------------------------------------
+
 
 def read_table(path):
     """Build ID, types by code, sites by index."""
@@ -49,15 +60,16 @@ def read_table(path):
     assert data[:8] == b"BLOGFMT\0" and u(data, 8, 2) == 1, "magic and version"
     assert zlib.crc32(data[:76]) == u(data, 76, 4), "checksum of the header"
     assert zlib.crc32(data[80:]) == u(data, 68, 4), "checksum"
-    build_id = data[36:36 + u(data, 32, 4)]
+    build_id = data[36 : 36 + u(data, 32, 4)]
     at = 80
     for _ in range(3):
         at += 2 + u(data, at, 2)
     at = pad8(at)
-    types, sites = {}, []
+    types: dict = {}
+    sites: list = []
     while at < len(data):
-        magic, length = data[at:at + 4], u(data, at + 4, 4)
-        d = data[at:at + length]
+        magic, length = data[at : at + 4], u(data, at + 4, 4)
+        d = data[at : at + length]
         if magic == b"BLFT":
             types[u(d, 8, 8)] = read_type(d)
         elif magic == b"BLFD":
@@ -74,11 +86,18 @@ def read_site(d):
     codes = [u(d, 32 + 8 * i, 8) for i in range(argc)]
     at, strings = 32 + 8 * argc, []
     for length in lens:
-        strings.append(d[at:at + length].decode())
+        strings.append(d[at : at + length].decode())
         at += length
     fmt, file, module, names = strings
-    return {"line": u(d, 16, 4), "level": LEVELS[d[20]], "codes": codes, "format": fmt,
-            "file": file, "module": module, "names": names.split("\x1f") if argc else []}
+    return {
+        "line": u(d, 16, 4),
+        "level": LEVELS[d[20]],
+        "codes": codes,
+        "format": fmt,
+        "file": file,
+        "module": module,
+        "names": names.split("\x1f") if argc else [],
+    }
 
 
 def read_type(d):
@@ -86,12 +105,12 @@ def read_type(d):
     variants = []
     for _ in range(u(d, 20, 4)):
         name_len, fields, shape = u(d, at, 2), u(d, at + 2, 2), d[at + 4]
-        name = d[at + 8:at + 8 + name_len].decode()
+        name = d[at + 8 : at + 8 + name_len].decode()
         at = pad8(at + 8 + name_len)
         members = []
         for _ in range(fields):
             length = u(d, at + 8, 2)
-            members.append((d[at + 16:at + 16 + length].decode(), u(d, at, 8)))
+            members.append((d[at + 16 : at + 16 + length].decode(), u(d, at, 8)))
             at = pad8(at + 16 + length)
         variants.append((name, shape, members))
     return u(d, 16, 4), variants
@@ -99,8 +118,9 @@ def read_type(d):
 
 # --- arguments ---------------------------------------------------------------------
 
+
 def has_tail(code):
-    return has_tail(code >> 8) if code & 0xff in (0x30, 0x31) else code & 0xff in TAILS
+    return has_tail(code >> 8) if code & 0xFF in (0x30, 0x31) else code & 0xFF in TAILS
 
 
 class Args:
@@ -112,11 +132,11 @@ class Args:
         self.at = self.cut = 0
 
     def fixed(self, code):
-        kind, inner = code & 0xff, code >> 8
+        kind, inner = code & 0xFF, code >> 8
         if kind in NUMBERS:
             return struct.calcsize(NUMBERS[kind])
         if kind == 0x28:
-            return inner & 0xffff
+            return inner & 0xFFFF
         if kind == 0x30:
             return 1 + self.fixed(inner)
         if kind == 0x31:
@@ -127,8 +147,18 @@ class Args:
             return 1 + max(sizes) if is_enum == 2 else sizes[0]
         if kind in TAILS:
             return 1
-        return {0x05: 16, 0x15: 16, 0x20: 1, 0x21: 4, 0x25: 8, 0x26: 4, 0x27: 0,
-                0x43: 4, 0x44: 16, 0x45: 6}[kind]
+        return {
+            0x05: 16,
+            0x15: 16,
+            0x20: 1,
+            0x21: 4,
+            0x25: 8,
+            0x26: 4,
+            0x27: 0,
+            0x43: 4,
+            0x44: 16,
+            0x45: 6,
+        }[kind]
 
     def next(self, code):
         """The next argument: its value, and how many bytes were cut off."""
@@ -140,11 +170,11 @@ class Args:
 
     def value(self, code, at):
         """What json.rst says that the value is."""
-        kind, inner, p = code & 0xff, code >> 8, self.payload
+        kind, inner, p = code & 0xFF, code >> 8, self.payload
         if kind in NUMBERS:
             return struct.unpack_from("<" + NUMBERS[kind], p, at)[0]
         if kind in (0x05, 0x15):
-            return int.from_bytes(p[at:at + 16], "little", signed=kind == 0x15)
+            return int.from_bytes(p[at : at + 16], "little", signed=kind == 0x15)
         if kind == 0x20:
             return bool(p[at])
         if kind == 0x21:
@@ -158,15 +188,15 @@ class Args:
         if kind == 0x27:
             return None
         if kind == 0x28:
-            return p[at:at + self.fixed(code)].hex()
+            return p[at : at + self.fixed(code)].hex()
         if kind == 0x30:
             return self.value(inner, at + 1) if p[at] else None
         if kind == 0x31:
             return {"err": self.error(at + 1)} if p[at] else {"ok": self.value(inner, at + 1)}
         if kind in (0x43, 0x44):
-            return str(ipaddress.ip_address(p[at:at + self.fixed(code)]))
+            return str(ipaddress.ip_address(p[at : at + self.fixed(code)]))
         if kind == 0x45:
-            return p[at:at + 6].hex(":")
+            return p[at : at + 6].hex(":")
         if kind == 0x50:
             return self.derived(code, at)
         raise ValueError(f"kind {kind:#x}")
@@ -180,7 +210,7 @@ class Args:
         self.cut = length - stored
         self.at += stored
         assert self.at <= len(self.payload), "payload too short"
-        raw = self.payload[self.at - stored:self.at]
+        raw = self.payload[self.at - stored : self.at]
         return raw.decode("utf-8", "replace") if kind in (0x22, 0x23) else raw.hex()
 
     def error(self, at):
@@ -190,7 +220,7 @@ class Args:
     def derived(self, code, at):
         kind, variants = self.types[code]
         if kind == 2:
-            variants, at = variants[self.payload[at]:], at + 1
+            variants, at = variants[self.payload[at] :], at + 1
         name, shape, members = variants[0]
         values = []
         for field, inner in members:
@@ -204,15 +234,16 @@ class Args:
 
 # --- the snapshot ------------------------------------------------------------------
 
+
 def sections(data):
     assert data[:8] == b"BLOGSNAP" and u(data, 12, 4) == 0x01020304, "magic and endianness"
     assert zlib.crc32(data[:28]) == u(data, 28, 4), "checksum of the file header"
     at = u(data, 20, 4)
     while at < len(data):
-        header = data[at:at + 32]
+        header = data[at : at + 32]
         assert header[:4] == b"BLSE" and zlib.crc32(header[:28]) == u(header, 28, 4)
         length = u(header, 8, 8)
-        payload = data[at + 32:at + 32 + length]
+        payload = data[at + 32 : at + 32 + length]
         assert zlib.crc32(payload) == u(header, 24, 4), "checksum of a section"
         yield u(header, 4, 2), payload
         at = pad8(at + 32 + length)
@@ -224,8 +255,8 @@ def records(data):
     for kind, p in sections(data):
         if kind == 3:
             for at in range(0, len(p), 96):
-                i = p[at:at + 96]
-                images.append((u(i, 0, 4), u(i, 4, 4), i[16:16 + u(i, 12, 4)]))
+                i = p[at : at + 96]
+                images.append((u(i, 0, 4), u(i, 4, 4), i[16 : 16 + u(i, 12, 4)]))
         elif kind == 4:
             names[u(p, 0, 4)] = text(p[96:152])
         elif kind == 6:
@@ -239,10 +270,10 @@ def page_records(component, ring, page):
     at, out = 48, []
     while at < end:
         word = u(page, at, 8)
-        ts, site, size = word >> 28, word >> 10 & 0x3ffff, word & 0x3ff
-        payload = page[at + 8:at + 8 + size]
+        ts, site, size = word >> 28, word >> 10 & 0x3FFFF, word & 0x3FF
+        payload = page[at + 8 : at + 8 + size]
         if site:
-            out.append((component, ring, ordinal, high & ~0xfffffffff | ts, site, payload))
+            out.append((component, ring, ordinal, high & ~0xFFFFFFFFF | ts, site, payload))
             ordinal += 1
         elif payload[0] == 1:
             high = u(payload, 4, 8)
@@ -278,8 +309,7 @@ def main():
         said = {k: site[k] for k in ("line", "level", "format", "file", "module")}
         said |= {"clock": clock, "site": site_id, "args": got}
         real = {k: their.get(k) for k in said}
-        real["args"] = [{k: v for k, v in a.items() if k != "type"}
-                        for a in their.get("args", [])]
+        real["args"] = [{k: v for k, v in a.items() if k != "type"} for a in their.get("args", [])]
         if said != real:
             failed += 1
             print(f"by the page {said}\nby blog-decode {real}")

@@ -301,7 +301,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-#define ROUNDS	15
+#define ROUNDS 15
 
 static int latency(const char *stream, const char *disk, int bound)
 {
