@@ -21,6 +21,12 @@ mod control;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
+mod level_tests;
+#[cfg(test)]
+mod piece_tests;
+#[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod ring_tests;
+#[cfg(test)]
+mod wire_tests;

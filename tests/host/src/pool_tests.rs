@@ -321,7 +321,7 @@ fn who_has_no_page_at_hand_gets_a_few_of_who_has_most_to_spare() {
 
 #[test]
 fn chunks_of_a_page_that_another_cpu_has_split_before_are_used_up_first() {
-    let rig = Rig::with_chunks(2, 40, 2);
+    let rig = Rig::with_chunks(4, 40, 2);
     let take = |cpu| {
         let pages = rig.pool.pages(&*rig, cpu, false);
         pages.take(0, CHUNK, CHUNK).unwrap()
@@ -332,7 +332,7 @@ fn chunks_of_a_page_that_another_cpu_has_split_before_are_used_up_first() {
         // SAFETY: It was taken above.
         unsafe { rig.pool.pages(&*rig, 0, false).put(index) };
     }
-    assert_eq!(rig.pool.free(&*rig), 2);
+    assert_eq!(rig.pool.free(&*rig), 4);
     for _ in 0..2 * PARTS {
         take(0);
         let levels = rig.pool.levels(&*rig);

@@ -507,3 +507,41 @@ proptest! {
         prop_assert_eq!(rig.count_pages(), pages);
     }
 }
+
+#[test]
+fn a_ring_says_where_it_is_and_what_its_oldest_page_is() {
+    let mut rig = Rig::new(6, 1);
+    rig.max_pages = 4;
+    let ring = rig.adopt(1).unwrap();
+    let pages = rig.pool.pages(&*rig, 0, false);
+    assert_eq!((ring.id(), ring.slot()), (0, crate::rig::SLOT.into()));
+    assert_eq!((ring.oldest_page(), ring.position()), (None, None));
+    assert_eq!(ring.oldest_seq(), 1);
+    let oldest = |stolen: u64| {
+        // SAFETY: Nobody takes pages meanwhile.
+        let header = unsafe { &*pages.page(ring.oldest_page().unwrap()) };
+        assert_eq!((header.seq(), header.ring()), (ring.oldest_seq(), 0));
+        let (seq, end, records) = ring.position().unwrap();
+        assert_eq!(
+            header.seq(),
+            (seq - u64::from(ring.pages()) + 1).max(1 + stolen)
+        );
+        assert_eq!(records, ring.records());
+        (seq, end)
+    };
+    let per_page = ((PAGE - PAGE_HEADER_SIZE) / 16) as u64;
+    for n in 0..9 * per_page {
+        assert!(rig.log(ring, n, 1, &payload(n, 0)));
+        let end = PAGE_HEADER_SIZE as u64 + (n % per_page + 1) * 16;
+        assert_eq!(oldest(0), (1 + n / per_page, end as u32));
+        assert_eq!(ring.records(), n + 1);
+    }
+    for left in (1..4).rev() {
+        // SAFETY: All pages are of this pool, to which it goes back.
+        unsafe { pages.put(ring.steal(&pages).unwrap()) };
+        assert_eq!((ring.pages(), ring.held()), (left, left * PAGE as u32));
+        oldest(u64::from(9 - left));
+    }
+    // SAFETY: As above.
+    assert_eq!(unsafe { ring.steal(&pages) }, None, "the current one stays");
+}

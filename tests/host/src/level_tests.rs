@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Who gets what of the pool, and when: shares, reserves, and what others have left.
+
+use crate::pool::{Hint, MOST_SHELVES};
+use crate::rig::{Rig, PAGE};
+use kernel::blog::ring::Pages;
+
+const SIZE: u32 = PAGE as u32;
+const CHUNK: u32 = SIZE / 16;
+
+#[test]
+fn a_ring_s_share_is_of_what_is_not_in_reserve() {
+    // Two pages for each of four shelves are in reserve.
+    let rig = Rig::with_chunks(64, 8, 4);
+    assert_eq!(rig.pool.shares().bytes(), 64 * SIZE);
+    assert_eq!(rig.pool.fair(&*rig), 56 * SIZE);
+    let rings = [rig.adopt(1).unwrap(), rig.adopt(2).unwrap()];
+    assert_eq!(rig.pool.fair(&*rig), 28 * SIZE);
+    rig.pool.shares().set_others(5);
+    assert_eq!(rig.pool.fair(&*rig), 8 * SIZE);
+    rig.retire(rings[0], 1);
+    assert_eq!(rig.pool.fair(&*rig), 56 * SIZE / 6);
+    // Each shelf keeps as much.
+    rig.pool.set_reserve(&*rig, 7);
+    assert_eq!(rig.pool.fair(&*rig), 10 * SIZE);
+}
+
+#[test]
+fn all_free_pages_are_kept_for_who_has_none() {
+    let rig = Rig::with_chunks(8, 8, 2);
+    rig.pool.reserve_all();
+    let pages = rig.pool.pages(&*rig, 0, false);
+    assert_eq!(pages.take(SIZE, SIZE, SIZE), None);
+    assert!(pages.take(0, SIZE, SIZE).is_some());
+    rig.pool.set_pages(&*rig, 8);
+    assert!(pages.take(SIZE, SIZE, SIZE).is_some());
+}
+
+#[test]
+fn what_ended_tasks_have_goes_before_the_reserve_of_other_cpus() {
+    let rig = Rig::with_chunks(16, 8, 2);
+    let take = |cpu, held| rig.pool.pages(&*rig, cpu, false).take(held, SIZE, SIZE);
+    let ring = rig.adopt(1).unwrap();
+    assert!(rig.log(ring, 0, 1, &[0; 1000]));
+    assert_eq!(ring.held(), SIZE);
+    // Both shelves have their last page, and who came in vain has said so.
+    let held = std::iter::from_fn(|| take(0, SIZE).or_else(|| take(1, SIZE)));
+    assert_eq!((held.count(), rig.pool.free(&*rig)), (13, 2));
+    rig.retire(ring, 1);
+    let before = rig.pool.levels(&*rig);
+    assert!(take(1, 0).is_some());
+    assert_eq!(rig.pool.free(&*rig), 1);
+    assert!(take(1, 0).is_some());
+    let after = rig.pool.levels(&*rig);
+    assert_eq!(after.retired_hits, before.retired_hits + 1);
+    assert_eq!((rig.pool.free(&*rig), rig.pool.retired(&*rig)), (1, 0));
+    // With nothing else, that is taken too.
+    assert!(take(1, 0).is_some());
+    assert_eq!(rig.pool.levels(&*rig).other_hits, before.other_hits + 1);
+    assert_eq!((take(1, 0), take(0, 0)), (None, None));
+    assert_eq!(rig.pool.levels(&*rig).dry, after.dry + 2);
+}
+
+#[test]
+fn the_kernel_gets_free_pages_back_and_then_those_of_ended_tasks() {
+    let rig = Rig::with_chunks(4, 40, 2);
+    let rings: Vec<_> = (0..17).map(|pid| rig.adopt(pid).unwrap()).collect();
+    for ring in &rings {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+    }
+    for ring in &rings {
+        rig.retire(ring, 1);
+    }
+    assert_eq!((rig.pool.free(&*rig), rig.pool.retired(&*rig)), (2, 17));
+    let mut pages: Vec<_> = (0..2).filter_map(|_| rig.pool.take_back(&*rig)).collect();
+    assert_eq!((rig.pool.free(&*rig), rig.pool.retired(&*rig)), (0, 17));
+    pages.extend(std::iter::from_fn(|| rig.pool.take_back(&*rig)));
+    pages.sort_unstable();
+    assert_eq!(pages, [0, 1, 2, 3]);
+    assert_eq!(rig.pool.retired(&*rig), 0);
+    assert_eq!(rig.pool.rings_free(&*rig), 40);
+}
+
+#[test]
+fn there_is_no_page_where_the_pool_is_closed() {
+    let rig = Rig::with_chunks(4, 4, 1);
+    let take = |closed| {
+        let pages = rig.pool.pages(&*rig, 0, true).closed(closed);
+        pages.take(0, CHUNK, CHUNK)
+    };
+    assert_eq!(take(true), None);
+    assert!(take(false).is_some());
+}
+
+#[test]
+fn a_hint_names_the_other_shelves_that_have_something_from_the_own_one_on() {
+    let hint = Hint::new();
+    assert!(hint.is_clear());
+    let set = [0, 5, 6, MOST_SHELVES - 1];
+    for n in set {
+        hint.set(n);
+    }
+    for own in 0..MOST_SHELVES {
+        let from = |n: &usize| (*n + MOST_SHELVES - own) % MOST_SHELVES;
+        let mut want: Vec<_> = set.into_iter().filter(|n| *n != own).collect();
+        want.sort_by_key(from);
+        assert_eq!(hint.others(own).collect::<Vec<_>>(), want, "from {own} on");
+    }
+    hint.clear(5, || true);
+    hint.clear(6, || false);
+    assert_eq!(hint.others(1).collect::<Vec<_>>(), [5, MOST_SHELVES - 1, 0]);
+    for n in set {
+        hint.clear(n, || false);
+    }
+    assert!(hint.is_clear());
+}
+
+#[test]
+fn a_ring_that_is_held_is_known_until_it_is_put_back() {
+    let rig = Rig::with_chunks(1, 20, 2);
+    let taken = rig.adopt(1).unwrap().id();
+    assert_eq!(rig.pool.hold_rings(&*rig), 19);
+    assert_eq!(rig.pool.rings_free(&*rig), 0);
+    let held = || {
+        (0..21)
+            .filter(|id| rig.pool.is_held(&*rig, *id))
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<_> = (0..20).filter(|id| *id != taken).collect();
+    assert_eq!(held(), all);
+    assert!(rig.adopt(2).is_none());
+    for id in all {
+        rig.pool.put_ring(&*rig, id);
+    }
+    assert!(held().is_empty());
+    assert_eq!(rig.pool.rings_free(&*rig), 19);
+    // Two were taken, and one was wanted in vain.
+    assert!(rig.adopt(3).is_some());
+    assert_eq!(rig.pool.rings_taken(&*rig), 2);
+}
+
+#[test]
+fn chunks_that_another_cpu_has_left_are_found() {
+    let rig = Rig::with_chunks(1, 4, 4);
+    let take = |cpu, held, most| {
+        let pages = rig.pool.pages(&*rig, cpu, false);
+        pages.take(held, CHUNK, most)
+    };
+    let mut taken = vec![take(0, 0, CHUNK)];
+    taken.extend((1..8).map(|cpu| take(cpu, 0, CHUNK)));
+    // Who has something already would rather have a page, but there is none.
+    taken.extend((0..8).map(|cpu| take(cpu, CHUNK, SIZE)));
+    taken.sort_unstable();
+    assert_eq!(taken, (0..16).map(Some).collect::<Vec<_>>());
+    assert_eq!((take(0, 0, CHUNK), take(1, CHUNK, SIZE)), (None, None));
+    let levels = rig.pool.levels(&*rig);
+    assert_eq!(
+        (levels.chunks_free, levels.pages_split, levels.dry),
+        (0, 1, 2)
+    );
+    assert_eq!(
+        (levels.chunk_hits, levels.page_hits, levels.other_hits),
+        (15, 1, 0)
+    );
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a reader gets of a page that it has had a part of: the rest, and what that needs to be
+//! understood alone.
+
+use crate::piece::{cut, last_time, From};
+use kernel::blog::wire::{
+    page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
+    record::{Context, ControlRecord, Header, Lost, CONTROL_SIZE, HEADER_SIZE, TASK_SIZE},
+};
+
+/// Position of the page, and ordinal of its first record.
+const SEQ: u64 = 7;
+const FIRST: u64 = 100;
+/// What `cut` may put in front.
+const ROOM: usize = (CONTROL_SIZE + TASK_SIZE) as usize;
+
+fn task(pid: i32) -> ControlRecord {
+    ControlRecord::Task {
+        context: Context::Task as u8,
+        cpu: 3,
+        pid,
+        tgid: pid + 1,
+        comm: *b"a name of 15 by\0",
+    }
+}
+
+/// Records of a shared ring, over turns of the clock; site 0: a control record.
+fn items() -> Vec<Vec<u8>> {
+    let log = |clock, site, payload: &[u8]| {
+        let header = Header::new(clock, site, payload.len() as u32);
+        [&header.0.to_le_bytes()[..], payload].concat()
+    };
+    let control = |clock, record: ControlRecord| record.bytes(clock)[..record.size()].to_vec();
+    let (turn, lost) = (1 << 36, ControlRecord::Lost { cause: 1, count: 5 });
+    vec![
+        log(turn + 5, 1, b""),
+        control(turn + 6, task(10)),
+        log(turn + 6, 2, b"two"),
+        control(3 * turn + 1, ControlRecord::TimeExtend(3 * turn + 1)),
+        log(3 * turn + 1, 3, &[3; 40]),
+        control(3 * turn + 2, lost),
+        control(3 * turn + 3, task(20)),
+        log(3 * turn + 3, 4, b"four"),
+        log(3 * turn + 4, 5, b""),
+        control(3 * turn + 5, lost),
+    ]
+}
+
+fn is_control(item: &[u8]) -> bool {
+    Header(u64::from_le_bytes(*item.first_chunk().unwrap())).site() == 0
+}
+
+/// A page of these items, without room behind them.
+fn page(items: &[Vec<u8>]) -> Vec<u8> {
+    let body = items.concat();
+    let records = items.iter().filter(|item| !is_control(item)).count() as u64;
+    let info = PageInfo {
+        magic: PAGE_MAGIC,
+        size: 4096,
+        ring: 1,
+        next: u32::MAX,
+        seq: SEQ,
+        base: 1 << 36,
+        first: FIRST,
+        commit: records << 32 | (PAGE_HEADER_SIZE + body.len()) as u64,
+    };
+    [&info.bytes()[..], &body].concat()
+}
+
+/// A record as it is understood: time, site, payload, and pid of who wrote it.
+type Meaning = (u64, u32, Vec<u8>, Option<i32>);
+
+/// The records of a page, and its control records with their times.
+fn read(page: &[u8]) -> (Vec<Meaning>, Vec<(u64, ControlRecord)>) {
+    let info = PageInfo::read(page).unwrap();
+    let (mut at, mut base, mut who) = (PAGE_HEADER_SIZE, info.base, None);
+    let (mut records, mut controls) = (vec![], vec![]);
+    while at < info.end() as usize {
+        let header = Header(u64::from_le_bytes(*page[at..].first_chunk().unwrap()));
+        let payload = &page[at + HEADER_SIZE..at + header.size()];
+        at += header.size();
+        if header.site() != 0 {
+            records.push((header.clock(base), header.site(), payload.to_vec(), who));
+            continue;
+        }
+        let said = ControlRecord::from_payload(payload).unwrap();
+        match said {
+            ControlRecord::TimeExtend(clock) => base = clock,
+            ControlRecord::Task { pid, .. } => who = Some(pid),
+            ControlRecord::Lost { .. } => (),
+        }
+        controls.push((header.clock(base), said));
+    }
+    assert_eq!(at, info.end() as usize);
+    assert_eq!(records.len(), info.records() as usize);
+    (records, controls)
+}
+
+fn from(seq: u64, end: usize) -> From {
+    From {
+        seq,
+        end: end as u32,
+        hidden: 0,
+        next: None,
+    }
+}
+
+#[test]
+fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
+    let items = items();
+    let whole = page(&items);
+    let (all, controls) = read(&whole);
+    for had in 0..items.len() {
+        let (before, rest) = items.split_at(had);
+        let position = PAGE_HEADER_SIZE + before.concat().len();
+        let done = before.iter().filter(|item| !is_control(item)).count();
+        let said = &controls[..had - done];
+        let first = FIRST + done as u64;
+        for (next, hidden) in [
+            (None, 0),
+            (Some(first), 9),
+            (Some(first - 30), 0),
+            (Some(first + 1), 1),
+        ] {
+            let mut copy = whole.clone();
+            copy.resize(whole.len() + ROOM, 0xff);
+            let from = From {
+                hidden,
+                next,
+                ..from(SEQ, position)
+            };
+            let piece = cut(&mut copy, &from).unwrap();
+            copy.truncate(piece.len);
+            let info = PageInfo::read(&copy).unwrap();
+            assert_eq!(info.end() as usize, piece.len);
+            assert_eq!(piece.end as usize, whole.len());
+            assert_eq!((piece.first, info.first), (first, first - hidden));
+            assert_eq!(piece.records, (all.len() - done) as u64);
+            let lag = if next == Some(first - 30) { 30 } else { 0 };
+            assert_eq!(piece.lag, lag);
+
+            let (records, now) = read(&copy);
+            assert_eq!(records, all[done..], "from record {had}");
+            // In front: what is missing, and who goes on, at the time that the rest counts from.
+            let base = if had > 3 { 3 << 36 | 1 } else { 1 << 36 };
+            let cause = Lost::ReaderLag as u8;
+            let lost = (lag != 0).then_some(ControlRecord::Lost { cause, count: lag });
+            let who = said.iter().rev().map(|(_, said)| *said);
+            let who = who
+                .into_iter()
+                .find(|said| matches!(said, ControlRecord::Task { .. }));
+            let front: Vec<_> = lost
+                .into_iter()
+                .chain(who)
+                .map(|said| (base, said))
+                .collect();
+            assert_eq!(now, [&front[..], &controls[had - done..]].concat());
+            let size: usize = front.iter().map(|(_, said)| said.size()).sum();
+            assert_eq!(piece.len, PAGE_HEADER_SIZE + size + rest.concat().len());
+        }
+    }
+}
+
+#[test]
+fn a_page_behind_the_position_comes_whole_and_one_before_it_not_at_all() {
+    let whole = page(&items());
+    let mut copy = whole.clone();
+    // Nothing is put in front of it, so it needs no room.
+    let piece = cut(&mut copy, &from(SEQ - 1, usize::MAX)).unwrap();
+    assert_eq!(
+        (piece.len, piece.first, piece.records),
+        (whole.len(), FIRST, 5)
+    );
+    assert_eq!(copy, whole);
+    for from in [from(SEQ + 1, PAGE_HEADER_SIZE), from(SEQ, whole.len())] {
+        assert!(cut(&mut whole.clone(), &from).is_none());
+    }
+    // Where the page has less than was read of it before, it is another one.
+    let from_longer = from(SEQ, whole.len() + ROOM);
+    let mut copy = [&whole[..], &[0; 2 * ROOM]].concat();
+    assert!(cut(&mut copy, &from_longer).is_none());
+    // A page that has begun and has nothing yet is news, too.
+    let piece = cut(&mut page(&[]), &from(SEQ - 1, 0)).unwrap();
+    assert_eq!((piece.len, piece.records), (PAGE_HEADER_SIZE, 0));
+}
+
+#[test]
+fn nothing_is_left_of_a_page_that_is_not_well_formed() {
+    let items = items();
+    let whole = page(&items);
+    let second = PAGE_HEADER_SIZE + items[0].len();
+    let positions: Vec<_> = (0..=items.len())
+        .map(|n| PAGE_HEADER_SIZE + items[..n].concat().len())
+        .collect();
+    for position in PAGE_HEADER_SIZE..whole.len() {
+        let mut copy = [&whole[..], &[0; ROOM]].concat();
+        let piece = cut(&mut copy, &from(SEQ, position));
+        assert_eq!(
+            piece.is_some(),
+            positions.contains(&position),
+            "at {position}"
+        );
+    }
+    // A position in the header, an end behind the copy, and no room for what is put in front.
+    assert!(cut(&mut whole.clone(), &from(SEQ, PAGE_HEADER_SIZE - 1)).is_none());
+    assert!(cut(&mut whole[..whole.len() - 1].to_vec(), &from(SEQ - 1, 0)).is_none());
+    let lag = |n: usize| From {
+        next: Some(0),
+        ..from(SEQ, n)
+    };
+    let room = CONTROL_SIZE as usize - items[0].len();
+    for (more, fits) in [(room - 1, false), (room, true)] {
+        let mut copy = [&whole[..], &vec![0; more]].concat();
+        assert_eq!(cut(&mut copy, &lag(second)).is_some(), fits);
+    }
+}
+
+#[test]
+fn the_last_time_of_a_page_is_that_of_its_last_record() {
+    let items = items();
+    let (all, _) = read(&page(&items));
+    for n in 0..=items.len() {
+        let done = items[..n].iter().filter(|item| !is_control(item)).count();
+        let want = all[..done].last().map(|(clock, ..)| *clock);
+        assert_eq!(last_time(&page(&items[..n])), want, "{n} items");
+    }
+    // A record that isn't whole.
+    let mut torn = page(&items);
+    torn.truncate(torn.len() - 1);
+    assert_eq!(last_time(&torn), None);
+    assert_eq!(last_time(&[]), None);
+}
