@@ -62,6 +62,10 @@ check: ## Formatting, linters of all languages, checkpatch, and the documentatio
 	@scripts/setup --checks
 	@scripts/test style
 
+mutants: ## Change the code, see if a test fails (a night): PART="pool..." SHARD=0/20
+	@scripts/setup --tests
+	@nice scripts/mutants $(if $(SHARD),--shard $(SHARD)) $(PART)
+
 bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
@@ -92,4 +96,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo test setup kernel decode install uninstall deb integrate revert check
-.PHONY: bench bench-decode docs clean distclean help series series-check
+.PHONY: mutants bench bench-decode docs clean distclean help series series-check

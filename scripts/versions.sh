@@ -25,6 +25,7 @@ kernel-7.3         trixie-backports linux-source-7.3_7.3.4-1~bpo13+1_all.deb    
 kernel-7.2         trixie-backports linux-source-7.2_7.2.12-1~bpo13+1_all.deb    73ca6c22599ba411ab3179642d33501ca2c90174e13c3c8d86e996ea1cbf2a8f
 rust-src           trixie-backports rust-src_1.95.0+dfsg1-2~bpo13+1_all.deb      7b76db5b880a77f9e52975d2baa6209d2f76d2c9c2789515c3088cb960e2c83b
 bindgen            crates.io        bindgen-cli-0.72.1.crate                     8a408c0fcb20bf7bd4ceaf4bf990e223e3543a04b84d2394f3edeee29a0e87e2
+cargo-mutants      crates.io        cargo-mutants-27.1.0.crate                   07072e7bcdeb425d5e5fdbfd9f15a2c749e23cb2edf5ef40aee5876760ae1cf9
 libkdumpfile       trixie           libkdumpfile_0.5.4.orig.tar.gz               c09691c340ef875f37745610e26aab00551e1cfa626a20c3544b4f729fe5322c
 fio                bookworm         fio_3.33.orig.tar.gz                         d2410e13e0f379d061d077cc5ae325835bb7c6186aa7bafc1df954cbc9b014fc
 root               bookworm         man-db,zsh,fish                              -
