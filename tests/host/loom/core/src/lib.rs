@@ -43,7 +43,7 @@ pub mod ptr {
     /// As for [`write_unaligned`], and `from` is no memory that loom knows as atomics.
     pub unsafe fn copy_nonoverlapping<T: Copy>(from: *const T, to: *mut T, n: usize) {
         let bytes = n * size_of::<T>();
-        assert!(to.cast::<u32>().is_aligned() && bytes.is_multiple_of(4));
+        assert!(to.cast::<u32>().is_aligned() && bytes % 4 == 0);
         for i in 0..bytes / 4 {
             // SAFETY: Both are valid for that many words.
             unsafe {
