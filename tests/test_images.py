@@ -98,10 +98,12 @@ def test_a_warning_about_ours_is_an_error_and_comes_again(
 
 
 def test_warnings_about_others_are_none(tmp_path: Path, sh: Run) -> None:
+    """Where the tree is in a folder that is called like us, too."""
     (tmp_path / "log").write_text("""\
   CC      blog/sys/hook.o
+/blog/tree/Makefile:7: warning: not ours
 ../arch/um/drivers/x.c:7:2: warning: not ours
 drivers/tty/x.o: warning: objtool: f() falls through to next function g()
 ld.lld: warning: .tmp_vmlinux1 has a LOAD segment with RWX permissions
 """)
-    sh(TOP / "scripts/kernel-warnings", tmp_path / "log")
+    sh(TOP / "scripts/kernel-warnings", tmp_path / "log", "/blog/build", "/blog/tree")
