@@ -67,13 +67,13 @@ fn model_with(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let count = executions.clone();
     let most = AtomicUsize::new(0);
     builder.check(move || {
-        // Each atomic costs time even if it isn't used. An execution is hardly different from the
-        // one before it, so few more than were used until now are enough.
+        // Each atomic costs time even if it isn't used, so there is room for about as many as
+        // executions have used until now.
         if count.fetch_add(1, Relaxed) == 0 {
             core::sync::atomic::reset(500);
         } else {
             let used = core::sync::atomic::used();
-            core::sync::atomic::reset(most.fetch_max(used, Relaxed).max(used) + 20);
+            core::sync::atomic::reset(2 * most.fetch_max(used, Relaxed).max(used) + 50);
         }
         body();
     });

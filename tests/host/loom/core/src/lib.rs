@@ -63,7 +63,6 @@ pub mod sync {
         //! Atomics that loom sees.
 
         pub use ::core::sync::atomic::{compiler_fence, Ordering};
-        pub use loom::sync::atomic::fence;
 
         use crate::lines::{self, ByAddress, Kind};
         use std::cell::{RefCell, UnsafeCell};
@@ -157,6 +156,13 @@ pub mod sync {
                         .clone()
                 })
             })
+        }
+
+        /// A fence, if there are threads.
+        pub fn fence(order: Ordering) {
+            if OBJECTS.with_borrow(|objects| objects.threads) {
+                loom::sync::atomic::fence(order);
+            }
         }
 
         macro_rules! atomic {
@@ -270,11 +276,11 @@ pub mod sync {
 
                     pub fn fetch_sub(&self, n: $value, order: Ordering) -> $value {
                         let rest = |old: $value| old.wrapping_sub(n);
-                        let old = self.change(Kind::Both, rest, |pair, _| {
-                            pair.value.fetch_sub(n as u64, order)
-                        });
-                        assert!(old >= n);
-                        old
+                        self.change(Kind::Both, rest, |pair, _| {
+                            let old = pair.value.fetch_sub(n as u64, order);
+                            assert!(old.wrapping_add(pair.base) >= n as u64);
+                            old
+                        })
                     }
 
                     /// Only for what was 0, or had bits set in, before there were threads:
