@@ -14,8 +14,8 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 174
-TESTS_DEEP = 404
+TESTS = 182
+TESTS_DEEP = 408
 SECONDS = 300
 
 deep_only = pytest.mark.tier("deep")
