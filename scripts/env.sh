@@ -6,6 +6,7 @@
 
 TOOLS=$BLOG_CACHE/tools
 # With what tests/requirements.txt names
+# shellcheck disable=SC2034 # for those who source this
 PYTHON=$TOOLS/python/bin/python
 BINDGEN=$TOOLS/bindgen-$BINDGEN_VERSION/bin/bindgen
 

@@ -37,7 +37,7 @@ def prog(log: Path, decoder: Path, monkeypatch: pytest.MonkeyPatch) -> drgn.Prog
     """A program without a dump; the running kernel's snapshot is the test's."""
     monkeypatch.setenv("BLOG_DECODE", str(decoder))
     monkeypatch.setattr(drgn_blog, "LIVE", str(log / "log.snap"))
-    prog = drgn.Program()
+    prog = drgn.Program(drgn.host_platform)
     drgn_blog.blog_tables(prog, str(log / "log.ko"))
     return prog
 
