@@ -47,7 +47,7 @@ def around(image: Image, name: str) -> Iterator[str]:
         yield f"they are at {first} and {end} of {section.size} bytes"
 
 
-def check(image: Image, without: Image | None) -> Iterator[tuple[str, list[str]]]:
+def check(image: Image, without: Image | None = None) -> Iterator[tuple[str, list[str]]]:
     """Yields (what should hold, sentences about where it doesn't)."""
     sites = image.descriptors()
     table = image.section(".blog_sites")
