@@ -56,9 +56,7 @@ tree_commit() {
 	patch_files "$1" "$BLOG_TOP/patches/$2" "$2" || return
 	while IFS=$'\t' read -r with from to; do
 		[[ $with == "$2" ]] || continue
-		mkdir -p "$1/$(dirname "$to")"
-		cp "$BLOG_TOP/$from" "$1/$to"
-		chmod 644 "$1/$to"
+		install -D -m 644 "$BLOG_TOP/$from" "$1/$to"
 		echo "$to"
 	done <<<"$TREE_FILES"
 }
@@ -85,7 +83,7 @@ tree_key() {
 		echo "$files"
 		cut -f2 <<<"$files" | xargs -d '\n' sha256sum
 		{ tree_patches && tree_test_patches; } | sed 's|^|patches/|' |
-			xargs -d '\n' sed -sn '/^diff /,$p'
+			xargs -d '\n' sed -sn "/^diff /,\$p"
 		cat scripts/integrate scripts/tree.sh
 	) | sha256sum | cut -c1-16
 }
