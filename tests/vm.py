@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -222,6 +223,11 @@ class Machine:
                 "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", args]  # fmt: skip
 
 
+def _end_with_parent() -> None:
+    """A guest doesn't outlive who started it, even if that is killed: PR_SET_PDEATHSIG."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Guest:
     """A kernel that runs. Its files are in the folder `work`: console, results."""
 
@@ -248,7 +254,8 @@ class Guest:
             self.process = subprocess.Popen(
                 machine.command(kernel, initrd, self.disks, self._scratch / "qmp"),
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                start_new_session=True, env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
+                start_new_session=True, preexec_fn=_end_with_parent,
+                env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
 
     def text(self) -> str:
         """All that it has said so far."""
