@@ -14,9 +14,9 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 182
-TESTS_DEEP = 408
-SECONDS = 300
+TESTS = 177
+TESTS_DEEP = 392
+SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")
 LOADS = [pytest.param(name, marks=() if name == "lossy" else deep_only) for name in load.LOADS]

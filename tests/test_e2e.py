@@ -10,7 +10,7 @@ from e2e import judge
 from e2e.load import LOADS
 
 KERNELS = "x86"
-TESTS = 88
+TESTS = 72
 SECONDS = 150
 
 

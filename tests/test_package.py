@@ -128,7 +128,7 @@ TRY = 'mknod "$1/null" c 1 3; echo >"$1/null"; cp /bin/busybox "$1"; chroot "$1"
 ENTER = 'exec chroot "$1" bash /golden/inside'
 
 
-def in_root(work: Path, then: str, archive: Path = Path()) -> subprocess.CompletedProcess[str]:
+def in_root(work: Path, then: str, archive: Path | str = "") -> subprocess.CompletedProcess[str]:
     """Runs that where $1 is to be the root of a machine of its own."""
     return subprocess.run(
         ["unshare", "--mount", "--net", "--pid", "--fork", "bash", "-euc", ROOT + then, "-",

@@ -16,21 +16,6 @@ mod pool;
 pub mod rig;
 
 #[cfg(test)]
-mod levels;
-#[cfg(test)]
-mod lists;
-#[cfg(test)]
-mod rings;
-#[cfg(test)]
-mod shared;
-#[cfg(test)]
-mod shelf;
-#[cfg(test)]
-mod tasks;
-#[cfg(test)]
-mod thieves;
-
-#[cfg(test)]
 use std::sync::{
     atomic::{
         AtomicUsize,
@@ -79,3 +64,18 @@ fn model_with(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     });
     println!("{executions:?} executions");
 }
+
+#[cfg(test)]
+mod levels;
+#[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod rings;
+#[cfg(test)]
+mod shared;
+#[cfg(test)]
+mod shelf;
+#[cfg(test)]
+mod tasks;
+#[cfg(test)]
+mod thieves;
