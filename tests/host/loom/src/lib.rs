@@ -42,11 +42,12 @@ fn model(body: impl Fn() + Sync + Send + 'static) {
     model_with(2, body);
 }
 
-/// As [`model`], with up to so many preemptions: for models that are large.
+/// As [`model`], with up to so many preemptions, or `LOOM_MAX_PREEMPTIONS`: for models that are
+/// large.
 #[cfg(test)]
 fn model_with(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = builder.preemption_bound.max(Some(preemptions));
     builder.max_branches = 100_000;
     let executions = Arc::new(AtomicUsize::new(0));
     let count = executions.clone();
