@@ -28,8 +28,10 @@ def deep(request: pytest.FixtureRequest) -> bool:
 
 
 def test_kunit(work: Path, subtests: pytest.Subtests) -> None:
-    """With lazy preemption; the rest is fully preemptible."""
-    ran = kunit_run.run(work / "kunit", KERNELS, args="preempt=lazy", seconds=600)
+    """With lazy preemption; the rest is fully preemptible. Who waits for a case's end hangs after
+    no less than KUnit's own patience."""
+    args = "preempt=lazy sysctl.kernel.hung_task_timeout_secs=300"
+    ran = kunit_run.run(work / "kunit", KERNELS, args=args, seconds=600)
     ran.check(subtests)
 
 
