@@ -1,17 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What README.md and CONTRIBUTING.md promise, and no other suite holds: nothing needs a newer
-Rust than the one that is named.
+"""What README.md and CONTRIBUTING.md promise, and no other suite holds.
+
+The demonstration runs without a network, KSRC= builds a copy of one's own tree, and nothing needs
+a newer Rust than the one that is named.
 """
 
+import json
+import os
 import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from conftest import TOP, Run
 
-TESTS = 2
-SECONDS = 3
-TIER = "fast"
+KERNELS = "x86"
+TESTS = 4
+TESTS_DEEP = 5
+SECONDS = 30
+
+
+def test_make_demo_needs_no_network(sh: Run) -> None:
+    """Once the cache is warm; with a tenth of its I/O."""
+    demo = ["make", "-C", TOP, "demo"]
+    said = sh("unshare", "--map-root-user", "--net", *demo, env=os.environ | {"IOS": "10000"})
+    assert re.search(r"^    \[ *\d+\.\d+\] \w+ +rnull ", said, re.MULTILINE), said
+    assert "\nTry it: " in said, said
+
+
+@pytest.mark.tier("deep")
+def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:
+    """What is changed there is in the next build, and nothing else changes it."""
+    own = work / "linux"
+    command = (
+        ". scripts/lib.sh; . scripts/versions.sh; . scripts/kernel.sh;"
+        f"kernel_pristine; KSRC={own}; kernel_build uml-n; kernel_tree"
+    )
+    pristine, build, tree = map(Path, sh("bash", "-c", command, cwd=TOP).split())
+    sh("cp", "-a", "--reflink=auto", f"{pristine}/.", own)
+    task = own / "init/init_task.c"
+    text = task.read_text()
+    env = os.environ | {"KSRC": str(own)}
+    try:
+        for mark in ("the first mark", "the second mark"):
+            task.write_text(f'{text}\nconst char blog_mark[] = "{mark}";\n')
+            before = sh("find", own, "-printf", "%p %T@ %s\\n")
+            sh(TOP / "scripts/build-kernel", "uml-n", env=env)
+            assert mark.encode() in (build / "init/init_task.o").read_bytes()
+            assert (tree / "rust/kernel/blog").is_dir()
+            assert sh("find", own, "-printf", "%p %T@ %s\\n") == before
+    finally:
+        sh("rm", "-rf", build.parent, tree, own)
 
 
 def oldest_rust() -> str:
@@ -30,8 +69,21 @@ def test_the_oldest_rust_is_the_same_everywhere(sh: Run) -> None:
             assert f'\nrust-version = "{oldest_rust()}"\n' in text, name
 
 
+def test_no_crate_needs_a_newer_one(sh: Run) -> None:
+    command = "cargo metadata --format-version 1 --locked --offline --quiet"
+    platform = "--filter-platform=x86_64-unknown-linux-gnu"
+    for lock in sh("git", "-C", TOP, "ls-files", "*Cargo.lock").split():
+        said = sh(*command.split(), platform, cwd=(TOP / lock).parent)
+        packages = json.loads(said)["packages"]
+        needed = {p["name"]: p["rust_version"] for p in packages if p["rust_version"]}
+        assert len(needed) > 10
+        newest = [int(part) for part in oldest_rust().split(".")]
+        for name, version in needed.items():
+            assert [int(part) for part in version.split(".")[:2]] <= newest, (lock, name, version)
+
+
 def test_what_is_newer_than_that_does_not_pass_clippy(tmp_path: Path) -> None:
-    """By rust-version; scripts/check runs clippy on all crates, and with them on the kernel's
+    """By rust-version; the suite style runs clippy on all crates, and with them on the kernel's
     sources that they compile."""
 
     def clippy(body: str) -> subprocess.CompletedProcess[str]:
