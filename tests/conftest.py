@@ -46,6 +46,18 @@ def constant(suite: Path, name: str, default: str, tier: str = "") -> str:
     return found.get(f"{name}_{tier.upper()}", found.get(name, default))
 
 
+def files(*patterns: str) -> list[str]:
+    """Those in the work tree, from its top; what git ignores is left out."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    said = subprocess.run(command, cwd=TOP, check=True, capture_output=True, text=True).stdout
+    return [name for name in said.splitlines() if (TOP / name).is_file()]
+
+
+def named(config: pytest.Config) -> list[Path]:
+    """The files or folders that are to be run."""
+    return [Path(arg.split("::")[0]).absolute() for arg in config.args]
+
+
 def in_tier(suite: Path, tier: str) -> bool:
     """Each tier has all that those before it have."""
     return TIERS.index(constant(suite, "TIER", "full")) <= TIERS.index(tier)
@@ -57,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Suites of another tier are left out, unless they are named."""
-    if collection_path in [Path(arg.split("::")[0]).absolute() for arg in config.args]:
+    if collection_path in named(config):
         return None
     is_suite = collection_path.match("test_*.py")
     return True if is_suite and not in_tier(collection_path, config.option.tier) else None
@@ -65,11 +77,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def chosen(config: pytest.Config) -> list[Path]:
     """The files of the suites that run."""
-    named = [Path(arg.split("::")[0]).absolute() for arg in config.args]
-    if any(path.is_dir() for path in named):
-        files = sorted((TOP / "tests").glob("test_*.py"))
-        return [path for path in files if in_tier(path, config.option.tier)]
-    return named
+    if any(path.is_dir() for path in named(config)):
+        suites = sorted((TOP / "tests").glob("test_*.py"))
+        return [path for path in suites if in_tier(path, config.option.tier)]
+    return named(config)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,7 +21,6 @@ READABLE = re.compile(r"(^|/)(components|clock|stats|tasks|snapshot|stream)$")
 
 def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
     """What a guest leaves."""
-    machine.args = f"kunit.enable=0 {machine.args}"
     kernel, path = vm.kernel(OPEN if script == "addresses" else LOCKED), TOP / "tests/e2e/guest"
     result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
     assert not result.problem, result.told()

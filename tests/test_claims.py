@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, Run
+from conftest import TOP, Run, files
 
 KERNELS = "x86"
 TESTS = 4
@@ -61,10 +61,10 @@ def oldest_rust() -> str:
     return found[1]
 
 
-def test_the_oldest_rust_is_the_same_everywhere(sh: Run) -> None:
+def test_the_oldest_rust_is_the_same_everywhere() -> None:
     assert f"Rust {oldest_rust()} or newer" in (TOP / "README.md").read_text()
     assert f"minimum, {oldest_rust()} for" in (TOP / "CONTRIBUTING.md").read_text()
-    for name in sh("git", "-C", TOP, "ls-files", "*Cargo.toml").split():
+    for name in files("*Cargo.toml"):
         if "[package]" in (text := (TOP / name).read_text()):
             assert f'\nrust-version = "{oldest_rust()}"\n' in text, name
 
@@ -72,7 +72,7 @@ def test_the_oldest_rust_is_the_same_everywhere(sh: Run) -> None:
 def test_no_crate_needs_a_newer_one(sh: Run) -> None:
     command = "cargo metadata --format-version 1 --locked --offline --quiet"
     platform = "--filter-platform=x86_64-unknown-linux-gnu"
-    for lock in sh("git", "-C", TOP, "ls-files", "*Cargo.lock").split():
+    for lock in files("*Cargo.lock"):
         said = sh(*command.split(), platform, cwd=(TOP / lock).parent)
         packages = json.loads(said)["packages"]
         needed = {p["name"]: p["rust_version"] for p in packages if p["rust_version"]}

@@ -63,24 +63,27 @@ def said(work: Path) -> Callable[[str], None]:
     return say
 
 
+def excuse(text: str) -> str:
+    """In a small guest, KASLR may leave no room for the crash kernel in one piece."""
+    crash_kernel = "FAILED: loading the crash kernel" in text
+    return "no room for the crash kernel" if crash_kernel else vm.stale(text)
+
+
 def start(make: Callable[[], vm.Guest], ready: Callable[[vm.Guest], str]) -> tuple[vm.Guest, str]:
-    """A guest that is ready, and what it said; up to two more if there is an excuse."""
-    for attempt in (1, 2, 3):
+    """A guest that is ready, and what it said."""
+
+    def once() -> tuple[vm.Guest, str, str]:
         guest = make()
         try:
-            return guest, ready(guest)
+            return guest, ready(guest), ""
         except vm.Ended as error:
             guest.end()
-            text = guest.text()
-            why = vm.stale(text)
-            # In a small guest, KASLR may leave no room for the crash kernel in one piece.
-            if "FAILED: loading the crash kernel" in text:
-                why = "no room for the crash kernel"
-            if attempt == 3 or not why:
-                tail = "\n".join(text.splitlines()[-15:])
-                raise vm.Ended(f"{error}\n{tail}") from None
-            vm.tally(f"repeat {guest.console}: {why}")
-    raise AssertionError
+            return guest, "", f"{error}\n{guest.tail()}"
+
+    guest, said, died = vm.again(once, excuse)
+    if died:
+        raise vm.Ended(died)
+    return guest, said
 
 
 def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tuple[vm.Guest, Truth]:
@@ -102,7 +105,7 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
     packed = vm.initrd(work / "initrd", HERE / "guest/run.sh", files | kernel.files(), programs)
     crash = "crashkernel=80M" if kdump else "panic=0"
     machine = vm.Machine(
-        2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash} kunit.enable=0",
+        2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash}",
         cpu="max" if case.levels == 5 else "max,la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 
@@ -239,8 +242,7 @@ def test_case(
                     said(f"{case.name}, {form}: {damage.run(tools, dump, work, number, seed=1)}")
                 dump.unlink()
     except vm.Ended as error:
-        tail = "\n".join(guest.text().splitlines()[-15:])
-        raise vm.Ended(f"{error}\n{tail}") from None
+        raise vm.Ended(f"{error}\n{guest.tail()}") from None
     finally:
         guest.end()
 

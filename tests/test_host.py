@@ -7,18 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP
+from conftest import TOP, files
 
 TESTS = 405
 SECONDS = 500
 TIER = "fast"
 
-LOCKS = subprocess.run(
-    ["git", "ls-files", "*Cargo.lock"], cwd=TOP, check=True, capture_output=True, text=True
-).stdout.split()
 
-
-@pytest.mark.parametrize("name", [str(Path(lock).parent) for lock in LOCKS])
+@pytest.mark.parametrize("name", [str(Path(lock).parent) for lock in files("*Cargo.lock")])
 def test_workspace(name: str, subtests: pytest.Subtests) -> None:
     done = subprocess.run(
         ["cargo", "test", "--locked", "--workspace", "--offline", "--no-fail-fast"],

@@ -16,7 +16,7 @@ SECONDS = 120
 
 def test_idle(work: Path, tap: Tap) -> None:
     kernel, script = vm.kernel("uml"), TOP / "tests/e2e/guest/quiet.sh"
-    machine = vm.Machine(2, args="kunit.enable=0")
+    machine = vm.Machine(2)
     result = vm.run(
         work / "idle", kernel, script, files=kernel.files(), machine=machine, seconds=240
     )

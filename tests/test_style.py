@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, TOP
+from conftest import CACHE, TOP, files
 
 TESTS = 10
 SECONDS = 40
@@ -34,13 +34,6 @@ UNKNOWN = (
     (re.compile(r'("[=+]?\w+")\('), r"\1 ("),
     (re.compile(r"\b(void|int|u32|u64)\((__rcu )?\*"), r"\1 (\2*"),
 )
-
-
-def files(*patterns: str) -> list[str]:
-    """Those in the work tree, from its top; what git ignores is left out."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
-    said = subprocess.run(command, cwd=TOP, check=True, capture_output=True, text=True).stdout
-    return [name for name in said.splitlines() if (TOP / name).is_file()]
 
 
 def run(*command: str | Path) -> str:

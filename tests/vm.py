@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO, TypeVar, cast
 
 TOP = Path(__file__).resolve().parent.parent
 INIT = Path(__file__).resolve().parent / "guest/init"
@@ -266,6 +266,10 @@ class Guest:
             self._text += new.decode(errors="replace").replace("\r", "")
             return self._text
 
+    def tail(self) -> str:
+        """The last that it has said."""
+        return "\n".join(self.text().splitlines()[-15:])
+
     def alive(self) -> bool:
         return self.process.poll() is None
 
@@ -344,6 +348,27 @@ def stale(text: str) -> str:
     return "" if re.search("blog|rnull", place) else f"a stale breakpoint ({place})"
 
 
+T = TypeVar("T")
+
+
+def again(
+    once: Callable[[], tuple[Guest, T, str]], excuse: Callable[[str], str] = stale
+) -> tuple[Guest, T, str]:
+    """Boots a guest: `once` returns it, what came of it, and of what it died, if it did.
+
+    If there is an excuse for that in what it has said, it is booted again, twice at most,
+    which the tally is told.
+    """
+    for left in (2, 1, 0):
+        guest, found, died = once()
+        why = excuse(guest.text()) if died and left else ""
+        if not why:
+            break
+        tally(f"repeat {guest.console}: {why}")
+        shutil.copy(guest.console, f"{guest.console}.excused-{3 - left}")
+    return guest, found, died
+
+
 # --- a script in a guest ----------------------------------------------------------
 
 
@@ -362,8 +387,7 @@ class Result:
 
     def told(self) -> str:
         """The problem, with the end of the console."""
-        tail = "\n".join(self.guest.text().splitlines()[-15:])
-        return f"{self.problem}\n{tail}\nconsole: {self.guest.console}"
+        return f"{self.problem}\n{self.guest.tail()}\nconsole: {self.guest.console}"
 
 
 TIMEOUT, NO_WORD, NO_RESULTS, COMPLAINED = 124, 125, 122, 121
@@ -408,14 +432,14 @@ def run(
     """Runs a script in a guest to its end, and says how it went.
 
     With warn, the kernel may complain. `during` runs in a thread beside the guest;
-    `echo` gets each line that the script says. A guest that QEMU's stale breakpoint
-    kills is booted again, twice at most, which the tally is told.
+    `echo` gets each line that the script says.
     """
     machine = machine or Machine()
     shutil.rmtree(work / "out", ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True)
     packed = initrd(work / "initrd", script, files or {}, programs or {})
-    for attempt in (1, 2, 3):
+
+    def once() -> tuple[Guest, Result, str]:
         guest = Guest(work, kernel, packed, machine)
         try:
             beside = threading.Thread(target=during or (lambda _: None), args=(guest,))
@@ -427,12 +451,10 @@ def run(
         status, problem = _judge(guest, work / "out", in_time, seconds, warn)
         for disk in guest.disks:
             disk.unlink()
-        why = stale(guest.text()) if status == NO_WORD else ""
-        if not why or attempt == 3:
-            break
-        tally(f"repeat {guest.console}: {why}")
-        shutil.copy(guest.console, f"{guest.console}.stale-{attempt}")
-    return Result(status, problem, guest, work / "out")
+        result = Result(status, problem, guest, work / "out")
+        return guest, result, problem if status == NO_WORD else ""
+
+    return again(once)[1]
 
 
 def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) -> bool:
