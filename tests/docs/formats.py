@@ -1,0 +1,720 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""Compares tables of Documentation/blog with the sources: formats.rst down to the bit, in
+admin-guide.rst the files in debugfs and the keys in them, in json.rst the keys that
+blog-decode prints; and its options; in driver-guide.rst the compile errors, against
+tests/ui/cases.
+
+usage: formats.py [SNAPSHOT JSON TABLE...]
+
+A page marks each table that can be checked with a comment ".. layout: KIND ARGUMENT". The
+tables say what to ask; layout.rs, compiled with the real .rs files, answers. And a decoder
+that was written from formats.rst and json.rst alone, and takes its numbers from their tables,
+must make of the golden snapshot what blog-decode makes of it: of each record its place in its
+ring, clock, call site, and the value of each argument; and what was lost. Then every
+number of every such table is changed, one at a time, and no change may go unnoticed. With
+arguments, the decoder alone is tried: with SNAPSHOT, side tables, and blog-decode's --json.
+
+Exit status: 0 all is true, 1 something differs, 2 the sources do not compile.
+"""
+
+import errno
+import ipaddress
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+NAMES = ("formats", "admin-guide", "decode", "json", "driver-guide")
+PAGES = [TOP / f"Documentation/blog/{name}.rst" for name in NAMES]
+WIRE = TOP / "rust/kernel/blog/wire"
+GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
+SAMPLE = [GOLDEN / name for name in ("new.snap", "json.txt", "golden_mod.blogfmt")]
+
+# Constants of the sources that need no row: masks that follow from a width.
+NOT_IN_TABLES = {("record", "TS_MASK"), ("page", "SEQ_MASK")}
+ALL_TABLES = set("""
+bits record::Header, const record, enum record::Control, enum record::Lost, names record::Lost,
+enum record::Level, enum record::Context, codes types, const types, example, const page,
+struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
+enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
+struct file::ClockPair, struct file::Image, struct file::Task, struct file::Component,
+struct file::Ring, struct file::Page, struct file::End, cstruct blog_site, site, type, variant,
+field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json, options,
+messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
+
+
+class Block:
+    """What follows a layout comment: a table's rows, or text."""
+
+    def __init__(self, kind, arg, line):
+        self.kind, self.arg, self.line = kind, arg, line
+        self.rows, self.text = [], []
+
+    def __str__(self):
+        return " ".join(filter(None, [self.kind, self.arg]))
+
+    @property
+    def size(self):
+        return number(self.rows[-1][0]) + number(self.rows[-1][1])
+
+
+def parse_page(text):
+    blocks = []
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        m = re.match(r"\.\. layout: (\S+)(?: (\S+))?$", line)
+        if not m:
+            continue
+        block = Block(m[1], m[2] or "", at + 1)
+        rest = lines[at + 2 :]
+        if rest and re.match(r"=+ +=", rest[0]):
+            block.rows = parse_table(rest)
+        else:
+            for text_line in rest:
+                if re.match(r"[-=~.]{3,}|\.\. layout", text_line):
+                    break
+                block.text.append(text_line)
+        blocks.append(block)
+    return blocks
+
+
+def parse_table(lines):
+    """A simple table: the cells of each row, continuation lines joined."""
+    starts = [m.start() for m in re.finditer("=+", lines[0])]
+    rows, rules = [], 0
+    for line in lines:
+        if re.match(r"=+ +=", line):
+            rules += 1
+            if rules == 3:
+                break
+            continue
+        cells = [line[a:b].strip() for a, b in zip(starts, [*starts[1:], None])]
+        if rules == 2 and cells[0]:
+            rows.append(cells)
+        elif rules == 2:
+            rows[-1][-1] += " " + cells[-1]
+    return rows
+
+
+# --- asking the sources ------------------------------------------------------
+
+
+def questions(blocks):
+    """Rust code that prints one fact for each claim."""
+    out = ["pub fn print() {"]
+    for b in blocks:
+        for row in b.rows:
+            name = f"{b.arg}::{row[0]}"
+            if b.kind == "struct":
+                out.append(
+                    f'say("offset.{b.arg}.{row[2]}", std::mem::offset_of!({b.arg}, {row[2]}));'
+                )
+                out.append(f'say("size.{b.arg}.{row[2]}", field_size(|t: &{b.arg}| &t.{row[2]}));')
+            elif b.kind == "enum":
+                out.append(f'say("{name}", {name} as u64);')
+            elif b.kind == "const" and row[1].startswith('"'):
+                out.append(f'say("{name}", String::from_utf8_lossy(&{name}));')
+            elif b.kind == "const":
+                out.append(f'say("{name}", {name} as u128);')
+            elif b.kind == "codes":
+                out += code_questions(row[0])
+        if b.kind == "struct":
+            out.append(f'say("sizeof.{b.arg}", size_of::<{b.arg}>());')
+    return "\n".join([*out, "}"])
+
+
+def code_questions(kind):
+    """Value, fixed size and tail of a kind; for OPTION and RESULT around T."""
+    code = "types::TypeCode::plain(types::{})"
+    if kind in ("OPTION", "RESULT"):
+        code += f".wrapped(types::{kind}).unwrap()"
+    elif kind == "BYTE_ARRAY":
+        code = "types::TypeCode::byte_array(37).unwrap()"
+    else:
+        code = code.format(kind)
+    out = [f'say("types::{kind}", types::{kind});']
+    for inner in ["U64", "U8", "STR"]:
+        c = code.format(inner)
+        out.append(f'say("fixed.{kind}.{inner}", format_args!("{{:?}}", {c}.fixed_size()));')
+        out.append(f'say("tail.{kind}.{inner}", {c}.has_tail());')
+    return out
+
+
+def facts_of(blocks):
+    with tempfile.TemporaryDirectory() as tmp:
+        facts, program = Path(tmp, "facts.rs"), Path(tmp, "layout")
+        facts.write_text(questions(blocks))
+        source = Path(__file__).with_name("layout.rs")
+        build = subprocess.run(
+            [os.environ.get("RUSTC", "rustc"), "--edition", "2021", "-A", "warnings", "-o", program, source],
+            env={**os.environ, "BLOG_FACTS": str(facts), "TMPDIR": tmp}, check=False)  # fmt: skip
+        if build.returncode:
+            print("a table names what the sources do not have, or they do not compile")
+            sys.exit(2)
+        out = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(line.split(" ", 1) for line in out.splitlines())
+
+
+# --- comparing -----------------------------------------------------------------
+
+
+def number(text):
+    return int(text.replace("_", ""), 0)
+
+
+def find(pattern, text, flags=0):
+    """The match; there must be one."""
+    found = re.search(pattern, text, flags)
+    assert found, f"not found: {pattern}"
+    return found
+
+
+def need(errors, what, said, real):
+    if said != real:
+        errors.append(f"{what}: by the page it is {said!r}, but it is {real!r}")
+
+
+def contiguous(block, errors):
+    """Rows must cover everything, without gap or overlap."""
+    end = 0
+    for row in block.rows:
+        need(errors, f"{block}: offset of {row[2]}", number(row[0]), end)
+        end = number(row[0]) + number(row[1])
+
+
+def compare_struct(b, facts, errors):
+    for offset, size, name, *_ in b.rows:
+        for what, said in ("offset", offset), ("size", size):
+            real = int(facts[f"{what}.{b.arg}.{name}"])
+            need(errors, f"{b}: {what} of {name}", number(said), real)
+    contiguous(b, errors)
+    need(errors, f"{b}: size", b.size, int(facts[f"sizeof.{b.arg}"]))
+
+
+def compare_enum(b, facts, errors):
+    for name, value, *_ in b.rows:
+        need(errors, f"{b}: {name}", number(value), int(facts[f"{b.arg}::{name}"]))
+    file, enum = b.arg.split("::")
+    body = find(rf"pub enum {enum} \{{(.*?)\n\}}", (WIRE / f"{file}.rs").read_text(), re.S)[1]
+    need(errors, str(b), [row[0] for row in b.rows], re.findall(r"^    (\w+) = ", body, re.M))
+
+
+def compare_consts(blocks, facts, errors):
+    listed = set()
+    for b in blocks:
+        for name, value, *_ in b.rows if b.kind in ("const", "codes") else []:
+            listed.add((b.arg, name))
+            real = facts[f"{b.arg}::{name}"]
+            said = value.strip('"') if value.startswith('"') else str(number(value))
+            need(errors, f"{b}: {name}", said, real)
+    for file in ("record", "page", "file", "types"):
+        for name in re.findall(r"^pub const (\w+):", (WIRE / f"{file}.rs").read_text(), re.M):
+            if (file, name) not in listed | NOT_IN_TABLES:
+                errors.append(f"{file}.rs has {name}, which no table lists")
+
+
+def compare_codes(b, facts, errors):
+    for kind, _, fixed, tail, *_ in b.rows:
+        real = {inner: facts[f"fixed.{kind}.{inner}"] for inner in ("U64", "U8", "STR")}
+        if fixed == "1+T":
+            # Around u64, u8 and str; RESULT makes room for an errno.
+            least = 5 if kind == "RESULT" else 0
+            said = {"U64": "9", "U8": str(max(2, least)), "STR": str(max(2, least))}
+        else:
+            said = dict.fromkeys(real, {"N": "37", "D": ""}.get(fixed, fixed))
+        form = {inner: f"Some({size})" if size else "None" for inner, size in said.items()}
+        need(errors, f"{b}: fixed bytes of {kind}", form, real)
+        with_tail = [facts[f"tail.{kind}.{i}"] == "true" for i in ("U64", "STR")]
+        want = {"": [False, False], "yes": [True, True], "T": [False, True]}[tail]
+        need(errors, f"{b}: tail of {kind}", want, with_tail)
+
+
+def compare_bits(b, facts, errors):
+    for bits, field, *_ in b.rows:
+        high, low = (int(n) for n in bits.split("..."))
+        key = {"ts": "1.0.0", "site": "0.1.0", "len": "0.0.1"}[field]
+        need(errors, f"{b}: {field}", (1 << high + 1) - (1 << low), int(facts[f"header.{key}"], 16))
+
+
+def compare_cstruct(b, _facts, errors):
+    patch = (TOP / "patches/task_struct-blog-tls.patch").read_text().replace("\n+", "\n")
+    body = find(rf"struct {b.arg} \{{\n(.*?)\n\}}", patch, re.S)[1]
+    said = [(str(8 * number(r[1])), r[2]) for r in b.rows]
+    need(errors, str(b), said, re.findall(r"^\s*u(\d+)\s+(\w+);", body, re.M))
+    contiguous(b, errors)
+
+
+def compare_example(b, facts, errors):
+    text = "\n".join(t[:30] for t in b.text if t[:5].strip())
+    need(errors, str(b), "".join(re.findall(r"\b[0-9a-f]{2}\b(?= |$)", text)), facts["example"])
+
+
+def compare_names(b, facts, errors):
+    said = re.findall("``([^`]+)``", "\n".join(b.text))
+    need(errors, str(b), ",".join(said), facts["names." + b.arg])
+
+
+def compare_files(b, _facts, errors):
+    source = (TOP / "blog/files/mod.rs").read_text()
+    body = find(rf"const {b.arg}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
+    files = []
+    for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
+        access = ("" if "show: None" in entry else "r") + ("" if "write: None" in entry else "w")
+        files.append((find(r'name: c"(\w+)"', entry)[1], access))
+    for binary in ("SNAPSHOT", "STREAM"):
+        files.append((find(binary + r': &CStr = c"(\w+)"', source)[1], "r"))
+    said = [(row[0], row[1]) for row in b.rows if row[0] != "NAME/"]
+    need(errors, str(b), sorted(said), sorted(files))
+
+
+def compare_keys(b, facts, errors):
+    source = (TOP / "blog/files/stats.rs").read_text()
+    body = find(rf"fn {b.arg}\(.*?\n\}}", source, re.S)[0]
+    lost = facts["names.record::Lost"].replace("-", "_").split(",")
+    keys = []
+    for key in re.findall(r'!\(\s*f,\s*"(\w+) ?\{', body):
+        keys += [key + name for name in lost] if key == "lost_" else [key]
+    need(errors, str(b), [row[0] for row in b.rows], keys)
+
+
+def compare_json(blocks, errors):
+    keys = set()
+    for file in ("output/json.rs", "stats.rs", "cli/tables.rs", "cli/gaps.rs"):
+        source = (TOP / "tools/blog-decode/src" / file).read_text()
+        keys |= set(re.findall(r'\b\w+\.(?:text|number|maybe|key)\("(\w+)"', source))
+    # Keys of values, which the page shows in another table.
+    keys -= {"ok", "err", "errno"}
+    said = {key for b in blocks if b.kind == "json" for row in b.rows for key in row[0].split(", ")}
+    need(errors, "keys of JSON", sorted(said), sorted(keys))
+
+
+def compare_options(b, _facts, errors):
+    folder = TOP / "tools/blog-decode/src/cli/args"
+    source = "\n".join(path.read_text() for path in sorted(folder.iterdir()))
+    options = []
+    for struct_ in ("Input", "TablePaths", "Filters", "Around", "Logs", "Output", "Show"):
+        body = find(rf"pub struct {struct_} \{{\n(.*?)\n\}}", source, re.S)[1]
+        for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
+            value = re.search(r'value_name = "(.*?)"', arg)
+            short = re.search(r"\bshort(?: = '(.)')?", arg)
+            if has_long := re.search(r'\blong(?: = "(.*?)")?', arg):
+                long = has_long[1] or name.replace("_", "-")
+                letter = f"-{short[1] or long[0]}, " if short else ""
+                options.append(f"{letter}--{long}" + (f" {value[1]}" if value else ""))
+    need(errors, str(b), [row[0] for row in b.rows], options)
+
+
+def compare_messages(b, _facts, errors):
+    real = "\n".join(path.read_text() for path in sorted((TOP / "tests/ui/cases").iterdir()))
+    terms = [t for line in b.text if line.startswith("``") for t in re.split(r", (?=``)", line)]
+    if not terms:
+        errors.append(f"{b}: there are none")
+    for term in terms:
+        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace(r"`\{\}`", r"`\{[^`]*\}`")
+        if not re.search(r"\^ [^\n]*" + pattern, real):
+            errors.append(f"{b}: no test of the compiler's messages has {term}")
+
+
+def compare_bytes(b, _facts, errors):
+    """The decoder holds what each byte means; this, that none is left out."""
+    contiguous(b, errors)
+    for value, name in re.findall(r"(0x[0-9a-f]{8}), \"(\w{4})\"", " ".join(r[3] for r in b.rows)):
+        need(errors, f"{b}: magic", name.encode(), number(value).to_bytes(4, "little"))
+
+
+COMPARE = {
+    "struct": compare_struct, "enum": compare_enum, "codes": compare_codes, "bits": compare_bits,
+    "cstruct": compare_cstruct, "example": compare_example, "names": compare_names,
+    "files": compare_files, "keys": compare_keys, "options": compare_options,
+    "messages": compare_messages, **dict.fromkeys(("site", "type", "variant", "field", "table"), compare_bytes),
+}  # fmt: skip
+
+
+def compare(blocks, facts):
+    errors = [f'the table "{name}" is gone' for name in sorted(ALL_TABLES - set(map(str, blocks)))]
+    if errors:
+        return errors
+    for b in blocks:
+        if b.kind in COMPARE:
+            COMPARE[b.kind](b, facts, errors)
+    compare_consts(blocks, facts, errors)
+    compare_json(blocks, errors)
+    # What the tables say of bytes must be right before one can decode by it.
+    return errors or Decoder(blocks).compare(*SAMPLE)
+
+
+# --- the decoder -------------------------------------------------------------------
+
+
+def pad8(n):
+    return n + 7 & ~7
+
+
+def text(raw):
+    return raw.split(b"\0")[0].decode("utf-8", "replace")
+
+
+def u(data, at, size):
+    return int.from_bytes(data[at : at + size], "little")
+
+
+class Layout:
+    """Bytes by the rows of a table: data["field"] as bytes, data.field as a number."""
+
+    def __init__(self, block, data, at=0):
+        self.data, self.at, self.size = data, at, block.size
+        self.rows = {r[2]: (number(r[0]), number(r[1])) for r in block.rows}
+        assert at + self.size <= len(data), f"{block}: cut off"
+
+    def __getitem__(self, name):
+        offset, size = self.rows[name]
+        return self.data[self.at + offset : self.at + offset + size]
+
+    def __getattr__(self, name):
+        return int.from_bytes(self[name], "little")
+
+
+class Decoder:
+    """Decodes by the numbers of the page's tables."""
+
+    def __init__(self, blocks):
+        self.tables = {str(b): b for b in reversed(blocks)}
+        rows = self.rows
+        self.kinds = {number(value): name for name, value, *_ in rows("codes types")}
+        self.fixed_sizes = {name: fixed for name, _, fixed, *_ in rows("codes types")}
+        self.tails = {name for name, _, _, tail, *_ in rows("codes types") if tail == "yes"}
+        self.bits = {r[1]: [int(n) for n in r[0].split("...")] for r in rows("bits record::Header")}
+        self.levels = {number(r[1]): r[0].lower() for r in rows("enum record::Level")}
+        self.control = {number(r[1]): r[0] for r in rows("enum record::Control")}
+        causes = re.findall("``([^`]+)``", "\n".join(self.tables["names record::Lost"].text))
+        self.causes = {number(r[1]): n for r, n in zip(rows("enum record::Lost"), causes)}
+        self.const = {r[0]: r[1] for b in blocks if b.kind == "const" for r in b.rows}
+        self.header_size = number(self.const["PAGE_HEADER_SIZE"])
+
+    def rows(self, table):
+        return self.tables[table].rows
+
+    def layout(self, table, data, at=0):
+        return Layout(self.tables[table], data, at)
+
+    def read_table(self, path):
+        """Build ID, types by code, sites by index."""
+        data = path.read_bytes()
+        t = self.layout("table", data)
+        assert t["magic"] == b"BLOGFMT\0" and t.version == 1 and t.endian == 1, "magic and version"
+        assert t.pointer_size == 8 and t.header_size == t.size and t.reserved == 0
+        assert t.crc == zlib.crc32(data[: t.rows["crc"][0]]), "checksum of the header"
+        assert t.body_crc == zlib.crc32(data[t.size :]) and t.file_size == len(data), "checksum"
+        at = t.size
+        for _ in range(3):
+            at += 2 + u(data, at, 2)
+        at = pad8(at)
+        types: dict = {}
+        sites: list = []
+        while at < len(data):
+            d = self.layout("type", data, at)
+            if d["magic"] == b"BLFT":
+                types[d.code] = self.read_type(d)
+            else:
+                d = self.layout("site", data, at)
+                assert d["magic"] == b"BLFD" and d.site == len(sites), "sites are in order"
+                sites.append(self.read_site(d))
+            at += d.length
+        assert at == len(data) and len(sites) == t.sites and len(types) == t.types, "counts"
+        return t["build_id"][: t.build_id_len], types, sites
+
+    def read_site(self, d):
+        assert d.version == 1 and d.flags == 0
+        at, size = d.at + d.rows["codes"][0], d.rows["codes"][1]
+        codes = [u(d.data, at + size * i, size) for i in range(d.argc)]
+        at, strings = at + size * d.argc, []
+        for length in (d.format_len, d.file_len, d.module_len, d.names_len):
+            strings.append(d.data[at : at + length].decode())
+            at += length
+        assert pad8(at) == d.at + d.length, "length of a site"
+        said = {"line": d.line, "level": self.levels[d.level]}
+        said |= dict(zip(("format", "file", "module"), strings))
+        return said, list(zip(strings[3].split("\x1f"), codes))
+
+    def read_type(self, d):
+        def name(at, length):
+            return d.data[at : at + length].decode(), pad8(at + length)
+
+        _, at = name(d.at + d.size, d.name_len)
+        variants = []
+        for _ in range(d.variants):
+            v = self.layout("variant", d.data, at)
+            assert v.pad == 0
+            variant, at = name(at + v.size, v.name_len)
+            members = []
+            for _ in range(v.fields):
+                f = self.layout("field", d.data, at)
+                assert f.pad == 0
+                field, at = name(at + f.size, f.name_len)
+                members.append((field, f.code))
+            variants.append((variant, v.shape, members))
+        assert d.pad == 0 and at == d.at + d.length, "length of a type"
+        return d.kind, variants
+
+    def sections(self, data):
+        head = self.layout("struct file::FileHeader", data)
+        assert head["magic"] == self.const["FILE_MAGIC"].strip('"').encode(), "magic"
+        assert head.endian == number(self.const["ENDIAN"]), "byte order"
+        assert head.crc == zlib.crc32(data[: head.rows["crc"][0]]), "checksum of the file header"
+        kinds = {number(r[1]): r[0] for r in self.rows("enum file::Kind")}
+        at = head.header_size
+        while at < len(data):
+            s = self.layout("struct file::SectionHeader", data, at)
+            assert s.magic == number(self.const["SECTION_MAGIC"]), "magic of a section"
+            assert s.crc == zlib.crc32(data[at : at + s.rows["crc"][0]]), "checksum of its header"
+            at += s.size
+            payload = data[at : at + s.len]
+            assert zlib.crc32(payload) == s.payload_crc, "checksum of a section"
+            yield kinds[s.kind], payload
+            at = pad8(at + s.len)
+
+    def snapshot(self, path):
+        """Images; each record; and sums of losses."""
+        names: dict = {}
+        images: list = []
+        records: list = []
+        lost: Counter = Counter()
+        for kind, p in self.sections(path.read_bytes()):
+            if kind == "Images":
+                size = self.tables["struct file::Image"].size
+                images += [
+                    self.layout("struct file::Image", p, at) for at in range(0, len(p), size)
+                ]
+            elif kind == "Component":
+                c = self.layout("struct file::Component", p)
+                names[c.id] = text(c["name"])
+            elif kind == "Ring":
+                # What its lost records don't tell of came after the last record.
+                r = self.layout("struct file::Ring", p)
+                for n, cause in self.causes.items():
+                    more = u(r["lost"], 8 * n, 8) - u(r["told"], 8 * n, 8)
+                    lost[names[r.component], r.ring, cause] += more
+            elif kind == "Page":
+                section = self.layout("struct file::Page", p)
+                where = names[section.component], section.ring
+                records += self.page(where, p[section.size :], lost)
+        return images, records, lost
+
+    def part(self, word, field):
+        high, low = self.bits[field]
+        return word >> low & ((1 << high - low + 1) - 1)
+
+    def page(self, where, page, lost):
+        """Component, ring, ordinal, clock, site and payload of each record."""
+        info = self.layout("struct page::PageInfo", page)
+        assert info.magic == number(self.const["PAGE_MAGIC"]), "magic of a page"
+        base, ordinal = info.base, info.first
+        at, end, count = self.header_size, info.commit & 0xFFFFFFFF, info.commit >> 32
+        low = (1 << number(self.const["TS_BITS"])) - 1
+        while at < end:
+            word = u(page, at, 8)
+            at += number(self.const["HEADER_SIZE"])
+            payload = page[at : at + self.part(word, "len")]
+            at += len(payload)
+            if site := self.part(word, "site"):
+                yield *where, ordinal, base & ~low | self.part(word, "ts"), site, payload
+                ordinal += 1
+            elif self.control.get(payload[0]) == "TimeExtend":
+                base = u(payload, 4, 8)
+            elif self.control.get(payload[0]) == "Lost":
+                lost[*where, self.causes[payload[1]]] += u(payload, 4, 8)
+        assert at == end and ordinal == info.first + count, "a page holds what its header says"
+
+    def compare(self, snapshot, lines, *tables):
+        """What differs from what blog-decode says."""
+        read = {t[0]: t[1:] for t in map(self.read_table, tables)}
+        images, mine, lost = self.snapshot(snapshot)
+        errors: list = []
+        theirs, their_lost = {}, Counter[tuple]()
+        for line in map(json.loads, lines.read_text().splitlines()):
+            if line["type"] == "record":
+                theirs[line["component"], line["ring"], line["ordinal"]] = line
+            elif line["type"] == "lost" and line["cause"] != "overwritten":
+                their_lost[line["component"], line["ring"], line["cause"]] += line["count"]
+        need(errors, "number of records", len(mine), len(theirs) or None)
+        need(errors, "losses", +lost, their_lost)
+        for component, ring, ordinal, clock, site_id, payload in mine:
+            image = next(i for i in images if i.first <= site_id < i.first + i.count)
+            their = theirs.get((component, ring, ordinal), {})
+            said = {"clock": clock, "site": site_id}
+            real = {k: their.get(k) for k in said}
+            if found := read.get(image["build_id"][: image.build_id_len]):
+                types, sites = found
+                site, names = sites[site_id - image.first]
+                args = Args(self, payload, [code for _, code in names], types)
+                said |= site | {"args": [args.next(name, code) for name, code in names if code]}
+                real = {k: their.get(k) for k in said}
+                real["args"] = [{k: a[k] for k in a if k != "type"} for a in their.get("args", [])]
+            need(errors, f"record {ordinal} of {component}/{ring}", said, real)
+        return errors
+
+
+# How json.rst has plain numbers, as formats of struct
+NUMBERS = {
+    "U8": "B", "U16": "H", "U32": "I", "U64": "Q", "USIZE": "Q", "I8": "b", "I16": "h", "I32": "i",
+    "I64": "q", "ISIZE": "q", "PID": "i", "INSTANT": "q", "DELTA": "q",
+}  # fmt: skip
+
+
+class Args:
+    """The arguments of one record."""
+
+    def __init__(self, decoder, payload, codes, types):
+        self.decoder, self.payload, self.types = decoder, payload, types
+        tails = sum(2 * self.has_tail(code) for code in codes)
+        most = number(decoder.const["MAX_PAYLOAD"])
+        self.budget = most - sum(map(self.fixed, codes)) - tails
+        self.at = self.cut = 0
+
+    def kind(self, code):
+        return self.decoder.kinds[code & 0xFF]
+
+    def has_tail(self, code):
+        if self.kind(code) in ("OPTION", "RESULT"):
+            return self.has_tail(code >> 8)
+        return self.kind(code) in self.decoder.tails
+
+    def fixed(self, code):
+        kind, inner = self.kind(code), code >> 8
+        if kind == "BYTE_ARRAY":
+            return inner & 0xFFFF
+        if kind in ("OPTION", "RESULT"):
+            return 1 + max(4 * (kind == "RESULT"), self.fixed(inner))
+        if kind == "DERIVED":
+            is_enum, variants = self.types[code]
+            sizes = [sum(self.fixed(c) for _, c in members) for _, _, members in variants]
+            return 1 + max(sizes) if is_enum == 2 else sizes[0]
+        return number(self.decoder.fixed_sizes[kind])
+
+    def next(self, name, code):
+        """The next argument, as JSON has it."""
+        start, self.cut = self.at, 0
+        # A tail stands behind all of the argument's fixed bytes.
+        self.at += self.fixed(code)
+        assert self.at <= len(self.payload), "payload too short"
+        value = self.value(code, start)
+        return {"name": name, "value": value} | ({"cut": self.cut} if self.cut else {})
+
+    def value(self, code, at):
+        """What json.rst says that the value is."""
+        kind, inner, p = self.kind(code), code >> 8, self.payload
+        if kind in NUMBERS:
+            return struct.unpack_from("<" + NUMBERS[kind], p, at)[0]
+        if kind in self.decoder.tails:
+            return self.tail(kind, p[at])
+        if kind == "OPTION":
+            return self.value(inner, at + 1) if p[at] else None
+        if kind == "RESULT":
+            return {"err": self.error(at + 1)} if p[at] else {"ok": self.value(inner, at + 1)}
+        if kind == "DERIVED":
+            return self.derived(code, at)
+        raw = p[at : at + self.fixed(code)]
+        whole = int.from_bytes(raw, "little", signed=kind == "I128")
+        return {
+            "U128": lambda: whole, "I128": lambda: whole, "BOOL": lambda: bool(whole),
+            "CHAR": lambda: chr(whole), "POINTER": lambda: hex(whole), "UNIT": lambda: None,
+            "ERROR": lambda: self.error(at), "BYTE_ARRAY": raw.hex, "MAC": lambda: raw.hex(":"),
+            "IPV4": lambda: str(ipaddress.ip_address(raw)),
+            "IPV6": lambda: str(ipaddress.ip_address(raw)),
+        }[kind]()  # fmt: skip
+
+    def tail(self, kind, length):
+        if length == number(self.decoder.const["LONG"]):
+            length = u(self.payload, self.at, 2)
+            self.at += 2
+        stored = min(length, self.budget)
+        self.budget -= stored
+        self.cut = length - stored
+        self.at += stored
+        assert self.at <= len(self.payload), "payload too short"
+        raw = self.payload[self.at - stored : self.at]
+        return raw.decode("utf-8", "replace") if kind in ("STR", "CSTR") else raw.hex()
+
+    def error(self, at):
+        code = struct.unpack_from("<i", self.payload, at)[0]
+        return {"errno": code, "name": errno.errorcode.get(-code)}
+
+    def derived(self, code, at):
+        kind, variants = self.types[code]
+        if kind == 2:
+            variants, at = variants[self.payload[at] :], at + 1
+        name, shape, members = variants[0]
+        values = []
+        for field, inner in members:
+            values.append((field, self.value(inner, at)))
+            at += self.fixed(inner)
+        if shape == 0:
+            return name
+        content = [v for _, v in values] if shape == 1 else dict(values)
+        return {name: content} if kind == 2 else content
+
+
+# --- running ---------------------------------------------------------------------
+
+# Columns of tables that are checked; of others, the first two
+COLUMNS = {"const": [1], "enum": [1], "codes": [1, 2, 3], "bits": [0], "keys": [0], "json": [0],
+           "options": [0]}  # fmt: skip
+
+
+def self_test(text, facts):
+    """Each number that a checked table claims, changed: must be noticed."""
+    unnoticed, tried = [], 0
+    for b in parse_page(text):
+        for i, row in enumerate(b.rows):
+            for column in COLUMNS.get(b.kind, [0, 1]) if row[0] != "NAME/" else []:
+                copy = parse_page(text)
+                target = next(c for c in copy if c.line == b.line).rows[i]
+                old = target[column]
+                target[column] = changed(old, column)
+                tried += 1
+                try:
+                    noticed = bool(compare(copy, facts))
+                except (KeyError, ValueError, IndexError, OverflowError, AssertionError):
+                    noticed = True
+                if not noticed:
+                    unnoticed.append(f"unnoticed: {b}: {row[:3]}: {old} -> {target[column]}")
+    print(f"{tried} changes tried, {len(unnoticed)} went unnoticed")
+    return unnoticed if tried else ["no number was changed"]
+
+
+def changed(old, column):
+    if old.startswith('"'):
+        return '"CHANGED!"'
+    if "..." in old:
+        high, low = old.split("...")
+        return f"{int(high) + 1}...{low}"
+    if re.fullmatch(r"0x[0-9a-f]+|\d+", old):
+        return str(number(old) + 1)
+    if column == 3:
+        return "" if old else "yes"
+    return "3" if old in ("N", "1+T", "D") else old + "?"
+
+
+def main():
+    text = "\n".join(page.read_text() for page in PAGES)
+    blocks = parse_page(text)
+    if args := sys.argv[1:]:
+        errors = Decoder(blocks).compare(*map(Path, args))
+    else:
+        facts = facts_of(blocks)
+        errors = compare(blocks, facts) or self_test(text, facts)
+    for e in errors:
+        print(e)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
