@@ -109,6 +109,15 @@ impl Plan {
     }
 }
 
+/// The other worker's ring, with these records.
+fn other(seqs: impl IntoIterator<Item = u32>) -> Plan {
+    let mut plan = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
+    for seq in seqs {
+        plan.log(OTHER, seq);
+    }
+    plan
+}
+
 /// A whole run: rings of two workers and of a timer.
 #[derive(Clone)]
 struct Case {
@@ -132,17 +141,13 @@ impl Case {
             }
             worker.log(WORKER, seq);
         }
-        let mut other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
-        for seq in 0..20 {
-            other.log(OTHER, seq);
-        }
         let mut timer = Plan::new(Ring::softirq(1, 3, 0), 0);
         for seq in 0..10 {
             timer.log(TIMER, seq);
         }
         Self {
             worker,
-            other,
+            other: other(0..20),
             timer,
             shared: None,
             gone: 0,
@@ -250,74 +255,109 @@ fn overwritten_and_lost_records_are_accounted_for() {
     assert_eq!(totals, expected);
 }
 
-#[test]
-fn a_record_that_is_missing_at_the_end_is_a_silent_loss() {
-    let mut case = Case::sound();
-    case.truth = truth(31, 20, 10);
-    case.fails("silent loss", "31 attempted, 30 decoded here");
+/// Faults: what is changed in a sound run, and which failures are found then, with their places.
+macro_rules! planted {
+    ($($name:ident: |$case:ident| $change:expr => $($kind:literal $place:literal),+;)*) => {$(
+        #[test]
+        fn $name() {
+            let mut $case = Case::sound();
+            $change;
+            $($case.fails($kind, $place);)+
+        }
+    )*};
 }
 
-#[test]
-fn a_record_that_is_missing_in_the_middle_is_a_gap() {
-    let mut case = Case::sound();
-    case.other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
-    for seq in (0..10).chain(11..20) {
-        case.other.log(OTHER, seq);
-    }
-    case.fails(
-        "gap",
-        "torture ring 2 (task 101), page 1: writer 8 has no 10 to 10",
-    );
-    case.fails("silent loss", "60 attempted, 59 taken");
-}
-
-#[test]
-fn one_ring_s_surplus_does_not_hide_another_s_loss() {
-    let mut case = Case::sound();
-    case.truth = truth(31, 20, 10);
-    // As many losses too many as there are records too few.
-    case.other.ring.lost[0] = 1;
-    case.fails("silent loss", "torture ring 1");
-    case.fails("counted twice", "torture ring 2");
-}
-
-#[test]
-fn a_duplicate_within_a_ring_is_found() {
-    let mut case = Case::sound();
-    case.other.log(OTHER, 19);
-    case.fails(
-        "out of order",
-        "torture ring 2 (task 101), page 1: record 20: writer 8 has 19",
-    );
-    case.fails("duplicate", "writer 8 has 19 to 19");
-}
-
-#[test]
-fn a_duplicate_in_another_ring_is_found() {
-    let mut case = Case::sound();
-    case.timer.log(TIMER, 9);
-    let mut second = Plan::new(
-        Ring {
-            ring: 4,
-            cpu: 1,
-            ..case.timer.ring.clone()
-        },
-        0,
-    );
-    second.log(TIMER, 4);
-    case.timer = Case::sound().timer;
-    case.shared = Some(second);
-    case.fails("duplicate", "writer 1 has 4 to 4");
-}
-
-#[test]
-fn records_out_of_order_are_found() {
-    let mut case = Case::sound();
-    case.other = Plan::new(Ring::task(1, 2, OTHER_PID, "other"), 0);
-    for seq in (0..10).chain([11, 10]).chain(12..20) {
-        case.other.log(OTHER, seq);
-    }
-    case.fails("out of order", "record 11: writer 8 has 10 after 11");
+planted! {
+    a_record_that_is_missing_at_the_end_is_a_silent_loss: |case| case.truth = truth(31, 20, 10) =>
+        "silent loss" "31 attempted, 30 decoded here";
+    a_record_that_is_missing_in_the_middle_is_a_gap: |case|
+        case.other = other((0..10).chain(11..20)) =>
+        "gap" "torture ring 2 (task 101), page 1: writer 8 has no 10 to 10",
+        "silent loss" "60 attempted, 59 taken";
+    one_ring_s_surplus_does_not_hide_another_s_loss: |case| {
+        case.truth = truth(31, 20, 10);
+        // As many losses too many as there are records too few.
+        case.other.ring.lost[0] = 1;
+    } =>
+        "silent loss" "torture ring 1",
+        "counted twice" "torture ring 2";
+    a_duplicate_within_a_ring_is_found: |case| case.other.log(OTHER, 19) =>
+        "out of order" "torture ring 2 (task 101), page 1: record 20: writer 8 has 19",
+        "duplicate" "writer 8 has 19 to 19";
+    a_duplicate_in_another_ring_is_found: |case| {
+        let ring = Ring { ring: 4, cpu: 1, ..case.timer.ring.clone() };
+        case.shared = Some(Plan::new(ring, 0).log(TIMER, 4).clone());
+    } =>
+        "duplicate" "writer 1 has 4 to 4";
+    records_out_of_order_are_found: |case|
+        case.other = other((0..10).chain([11, 10]).chain(12..20)) =>
+        "out of order" "record 11: writer 8 has 10 after 11";
+    a_record_of_another_component_is_found: |case| {
+        let (form, bytes) = expected::record("torture_keep", OTHER, 20, MAX);
+        case.other.raw(form, &bytes);
+    } =>
+        "corrupt record" "torture ring 2";
+    a_record_that_was_never_logged_is_found: |case| case.other.log(OTHER, 20) =>
+        "more than was logged" "writer 8 has 20, of 20 records",
+        "counted twice" "60 attempted, 61 taken";
+    a_record_in_the_ring_of_another_task_is_found: |case| {
+        case.truth = truth(31, 20, 10);
+        case.other.log(WORKER, 30);
+    } =>
+        "in another's ring" "torture ring 2 (task 101), page 1: writer 7";
+    an_interrupt_s_record_in_the_ring_of_a_task_is_found: |case| {
+        case.truth = truth(30, 20, 11);
+        case.other.log(TIMER, 10);
+    } =>
+        "in another's ring" "writer 1 (timer";
+    a_page_that_is_missing_in_the_middle_is_a_hole: |case| {
+        case.worker.turn().log(WORKER, 30);
+        case.worker.pages.remove(1);
+        case.truth = truth(31, 20, 10);
+    } =>
+        "hole" "torture ring 1 (task 100): 15 records between its pages";
+    a_newest_page_that_is_missing_is_found: |case| case.worker.pages.pop() =>
+        "end is missing" "30 records, pages end at 15";
+    a_clock_that_goes_back_is_found: |case| {
+        case.truth = truth(30, 22, 10);
+        case.other.log(OTHER, 20);
+        case.other.clock -= 100;
+        case.other.log(OTHER, 21);
+    } =>
+        "time goes back" "torture ring 2 (task 101), page 1: record 21";
+    losses_that_are_told_twice_are_found: |case| {
+        let clock = case.worker.clock;
+        case.worker.page().lost(clock, 0, 1);
+    } =>
+        "loss told twice" "torture ring 1";
+    a_counted_loss_that_did_not_happen_is_found: |case| case.loose[6] = 1 =>
+        "counted twice" "60 attempted, 60 taken + 1 lost";
+    a_ring_beyond_its_budget_is_found: |case| {
+        // 256 KiB, says the component.
+        for _ in 0..64 {
+            case.timer.turn();
+        }
+    } =>
+        "over budget" "torture ring 3 (softirq 0): 266240 bytes of 256 KiB";
+    a_shared_ring_beyond_its_part_is_found: |case| {
+        let mut plan = Plan::new(Ring::shared(1, 4, 0), 0);
+        for _ in 0..64 {
+            plan.turn();
+        }
+        case.shared = Some(plan);
+        // A quarter of 1 MiB.
+    } =>
+        "over budget" "266240 bytes of 256 KiB";
+    a_run_in_which_no_ring_was_full_proves_no_history: |case|
+        case.options.history = vec![(NAME.into(), 3)] =>
+        "history" "no ring was ever full";
+    a_run_that_was_not_over_is_no_proof: |case| {
+        case.truth = case.truth.replace("state done", "state running");
+    } =>
+        "run" "not over";
+    a_component_that_is_not_in_the_snapshot_is_missed: |case|
+        case.truth += "component torture_keep\n7 worker 0 100 5\n" =>
+        "component is missing" "torture_keep";
 }
 
 #[test]
@@ -350,88 +390,6 @@ fn each_flipped_bit_of_each_shape_is_found() {
             assert!(report.has("corrupt record"), "bit {bit} of {form:?}");
         }
     }
-}
-
-#[test]
-fn a_record_of_another_component_is_found() {
-    let mut case = Case::sound();
-    let (form, bytes) = expected::record("torture_keep", OTHER, 20, MAX);
-    case.other.raw(form, &bytes);
-    case.fails("corrupt record", "torture ring 2");
-}
-
-#[test]
-fn a_record_that_was_never_logged_is_found() {
-    let mut case = Case::sound();
-    case.other.log(OTHER, 20);
-    case.fails("more than was logged", "writer 8 has 20, of 20 records");
-    case.fails("counted twice", "60 attempted, 61 taken");
-}
-
-#[test]
-fn a_record_in_the_ring_of_another_task_is_found() {
-    let mut case = Case::sound();
-    case.truth = truth(31, 20, 10);
-    case.other.log(WORKER, 30);
-    case.fails(
-        "in another's ring",
-        "torture ring 2 (task 101), page 1: writer 7",
-    );
-}
-
-#[test]
-fn an_interrupt_s_record_in_the_ring_of_a_task_is_found() {
-    let mut case = Case::sound();
-    case.truth = truth(30, 20, 11);
-    case.other.log(TIMER, 10);
-    case.fails("in another's ring", "writer 1 (timer");
-}
-
-#[test]
-fn a_page_that_is_missing_in_the_middle_is_a_hole() {
-    let mut case = Case::sound();
-    case.worker.turn().log(WORKER, 30);
-    case.worker.pages.remove(1);
-    case.truth = truth(31, 20, 10);
-    case.fails(
-        "hole",
-        "torture ring 1 (task 100): 15 records between its pages",
-    );
-}
-
-#[test]
-fn a_newest_page_that_is_missing_is_found() {
-    let mut case = Case::sound();
-    case.worker.pages.pop();
-    case.fails("end is missing", "30 records, pages end at 15");
-}
-
-#[test]
-fn a_clock_that_goes_back_is_found() {
-    let mut case = Case::sound();
-    case.truth = truth(30, 22, 10);
-    case.other.log(OTHER, 20);
-    case.other.clock -= 100;
-    case.other.log(OTHER, 21);
-    case.fails(
-        "time goes back",
-        "torture ring 2 (task 101), page 1: record 21",
-    );
-}
-
-#[test]
-fn losses_that_are_told_twice_are_found() {
-    let mut case = Case::sound();
-    let clock = case.worker.clock;
-    case.worker.page().lost(clock, 0, 1);
-    case.fails("loss told twice", "torture ring 1");
-}
-
-#[test]
-fn a_counted_loss_that_did_not_happen_is_found() {
-    let mut case = Case::sound();
-    case.loose[6] = 1;
-    case.fails("counted twice", "60 attempted, 60 taken + 1 lost");
 }
 
 #[test]
@@ -506,31 +464,6 @@ fn a_component_that_must_be_whole_is() {
 }
 
 #[test]
-fn a_ring_beyond_its_budget_is_found() {
-    let mut case = Case::sound();
-    // 256 KiB, says the component.
-    for _ in 0..64 {
-        case.timer.turn();
-    }
-    case.fails(
-        "over budget",
-        "torture ring 3 (softirq 0): 266240 bytes of 256 KiB",
-    );
-}
-
-#[test]
-fn a_shared_ring_beyond_its_part_is_found() {
-    let mut case = Case::sound();
-    let mut plan = Plan::new(Ring::shared(1, 4, 0), 0);
-    for _ in 0..64 {
-        plan.turn();
-    }
-    case.shared = Some(plan);
-    // A quarter of 1 MiB.
-    case.fails("over budget", "266240 bytes of 256 KiB");
-}
-
-#[test]
 fn a_full_ring_that_has_lost_more_than_a_page_is_found() {
     let mut case = Case::sound();
     case.options.history = vec![(NAME.into(), 3)];
@@ -551,13 +484,6 @@ fn a_full_ring_that_has_lost_more_than_a_page_is_found() {
 }
 
 #[test]
-fn a_run_in_which_no_ring_was_full_proves_no_history() {
-    let mut case = Case::sound();
-    case.options.history = vec![(NAME.into(), 3)];
-    case.fails("history", "no ring was ever full");
-}
-
-#[test]
 fn a_kind_of_writer_that_is_not_there_is_missed() {
     let mut case = Case::sound();
     case.options.kinds = vec!["worker".into(), "timer".into()];
@@ -569,20 +495,6 @@ fn a_kind_of_writer_that_is_not_there_is_missed() {
     case.fails("kind of writer", "no record of nmi");
     case.truth += "component torture_keep\n77 nmi 0 -1 5\n";
     assert!(!case.verify().1.has("kind of writer"));
-}
-
-#[test]
-fn a_run_that_was_not_over_is_no_proof() {
-    let mut case = Case::sound();
-    case.truth = case.truth.replace("state done", "state running");
-    case.fails("run", "not over");
-}
-
-#[test]
-fn a_component_that_is_not_in_the_snapshot_is_missed() {
-    let mut case = Case::sound();
-    case.truth += "component torture_keep\n7 worker 0 100 5\n";
-    case.fails("component is missing", "torture_keep");
 }
 
 #[test]
