@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The environment that kernels are built in: which compiler, which bindgen,
-# which source of Rust's standard library. Needs lib.sh and versions.sh.
+# which source of Rust's standard library.
 
 TOOLS=$BLOG_CACHE/tools
 # With what tests/requirements.txt names

@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 #
 # What every script here shares: where things are, and how a step tells the
-# user what it does, how long it took and which log to read when it failed.
-# Sourced by the scripts beside it; runs nothing by itself.
+# user what it does, how long it took and which log to read when it failed; and
+# versions.sh, env.sh, kernel.sh and tree.sh. Sourced by the scripts beside it;
+# runs nothing by itself.
 
 BLOG_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BLOG_CACHE=${BLOG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/blog}
@@ -88,3 +89,5 @@ step() {
 
 # have_step NAME DETAIL: says that there was nothing to do
 have_step() { say "  = $1: up to date${2:+ ($2)}"; }
+
+for part in versions env kernel tree; do . "$BLOG_TOP/scripts/$part.sh"; done

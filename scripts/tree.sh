@@ -4,7 +4,6 @@
 # What of this repository goes into a kernel tree, where it goes, and as which
 # commit. Sourced by scripts/integrate and scripts/series, which do it, and by
 # scripts/build-kernel, which needs to know whether anything of it has changed.
-# Needs lib.sh.
 
 # tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every file that is copied,
 # by patches/series: the patch is the one that it comes with

@@ -32,10 +32,7 @@ def test_make_demo_needs_no_network(sh: Run) -> None:
 def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:
     """What is changed there is in the next build, and nothing else changes it."""
     own = work / "linux"
-    command = (
-        ". scripts/lib.sh; . scripts/versions.sh; . scripts/kernel.sh;"
-        f"kernel_pristine; KSRC={own}; kernel_build uml-n; kernel_tree"
-    )
+    command = f". scripts/lib.sh; kernel_pristine; KSRC={own}; kernel_build uml-n; kernel_tree"
     pristine, build, tree = map(Path, sh("bash", "-c", command, cwd=TOP).split())
     sh("cp", "-a", "--reflink=auto", f"{pristine}/.", own)
     task = own / "init/init_task.c"

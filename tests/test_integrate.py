@@ -228,9 +228,7 @@ def test_a_folder_that_is_no_kernel_is_refused(here: Path, tmp_path: Path) -> No
 
 
 def table(here: Path, what: str = "tree_files") -> str:
-    said = run(
-        "bash", "-euo", "pipefail", "-c", f". scripts/lib.sh; . scripts/tree.sh; {what}", cwd=here
-    )
+    said = run("bash", "-euo", "pipefail", "-c", f". scripts/lib.sh; {what}", cwd=here)
     assert not said.returncode, said.stderr
     return said.stdout
 

@@ -135,7 +135,7 @@ def rnull_module(kernel: vm.Kernel, work: Path, peer: str) -> Path:
     source, built = work / "source", work / "out"
     shutil.copytree(BENCH / "rnull", source)
     built.mkdir()
-    script = ". scripts/lib.sh; . scripts/versions.sh; . scripts/kernel.sh; kernel_pristine"
+    script = ". scripts/lib.sh; kernel_pristine"
     pristine = Path(call("bash", "-c", script).strip()) / "drivers/block/rnull"
     for name in ("rnull.rs", "configfs.rs"):
         shutil.copy(pristine / name, source)

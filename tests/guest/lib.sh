@@ -16,8 +16,9 @@ die() {
 	exit 1
 }
 
-# For tests that print TAP and exit with $((failures != 0))
+# For tests that print TAP, and end with tap_end
 failures=0
+tap_end() { exit $((failures != 0)); }
 ok() { say "ok - $*"; }
 not_ok() {
 	say "not ok - $*"

@@ -3,8 +3,6 @@
 #
 # blog-decode on the files of a running kernel: what it follows, records and
 # switches. Prints TAP for the runner.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091
 . /lib.sh
 
 # is NAME COMMAND...
@@ -130,4 +128,4 @@ is "in several files" test -e /out/rec/blog.000003.stream
 is "and no part of one" sh -c '! ls /out/rec/*.part'
 blog-decode record --every 0.2 --duration 1 -o /out/snaps 2> /tmp/error || not_ok "snapshots: $(cat /tmp/error)"
 is "snapshots are recorded" sh -c 'blog-decode /out/snaps | grep -q "queue Read"'
-exit $((failures != 0))
+tap_end

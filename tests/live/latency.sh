@@ -3,8 +3,6 @@
 #
 # How soon records are in a stream, and on the screen of who follows it. Prints TAP for
 # the runner.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091
 . /lib.sh
 
 DISK=/dev/rnullb0

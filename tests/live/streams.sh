@@ -5,8 +5,6 @@
 # many readers at once, slow ones, through unloading of the driver and removal
 # of a component. Prints TAP for the runner; leaves captures and snapshots in
 # /out, which tests/test_live.py compares.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091
 . /lib.sh
 
 DISK=/dev/rnullb0
@@ -129,4 +127,4 @@ snap gone
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads when no stream is open"; else not_ok "rmmod blog"; fi
-exit $((failures != 0))
+tap_end

@@ -3,8 +3,7 @@
 #
 # The same loop on one CPU and on all, by turns; and whether every record is in the
 # counters afterwards, written or lost.
-# shellcheck disable=SC1091,SC2154
-# shellcheck source=tests/bench/guest/lib.sh
+# shellcheck disable=SC2154
 . /bench/lib.sh
 
 # counted: records written and lost so far, in all components

@@ -4,8 +4,7 @@
 # The same records three times, one logger after the other, in one boot: calls of two
 # scalars to BLog, to a TRACE_EVENT and to trace_printk(). What each has is left in
 # /out, as its own tools leave it.
-# shellcheck disable=SC1091,SC2154
-# shellcheck source=tests/bench/guest/lib.sh
+# shellcheck disable=SC2154
 . /bench/lib.sh
 
 export PATH=/bin:/usr/bin LD_LIBRARY_PATH=/trace-cmd

@@ -3,8 +3,6 @@
 #
 # What the benchmark's scripts in the guest share. Sourced by them. Parameters
 # come in /bench/params.
-
-# shellcheck disable=SC1091
 . /bench/params
 BLOG=/sys/kernel/debug/blog
 BENCH=/sys/kernel/debug/blog_bench

@@ -4,14 +4,10 @@
 # BLog beside its peers: costs, fio on rnull, and where instructions are counted
 # bytes, all in one boot. A kernel without tracing has BLog's costs alone;
 # /out/facts says what it has.
-# shellcheck disable=SC1091,SC2154
-# shellcheck source=tests/bench/guest/lib.sh
+# shellcheck disable=SC2154
 . /bench/lib.sh
-# shellcheck source=tests/bench/guest/lttng.sh
 . /bench/lttng.sh
-# shellcheck source=tests/bench/guest/bytes.sh
 . /bench/bytes.sh
-# shellcheck source=tests/bench/guest/fio.sh
 . /bench/fio.sh
 
 load_blog

@@ -3,8 +3,7 @@
 #
 # Many tasks that have logged and stay, on many CPUs that have logged in interrupts,
 # for a dump of all that. It never ends by itself. Parameters in /torture/params: crowd.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154
 . /torture/lib.sh
 . /torture/params
 

@@ -4,7 +4,7 @@
 # The crash kernel's: brings the dump to the second disk, as it is or through
 # makedumpfile. The runner finds its size in /out/size. Parameters in /crash/params:
 # makedumpfile (its options; empty: the whole of /proc/vmcore).
-# shellcheck disable=SC2154,SC1091
+# shellcheck disable=SC2154
 . /lib.sh
 . /crash/params
 

@@ -5,7 +5,7 @@
 # is one, and starts the scene. It never comes back. Parameters in /crash/params:
 # scene, settings (NAME=VALUE for the module), blog (the same for blog), sysctls,
 # sysrq, kdump.
-# shellcheck disable=SC2154,SC1091
+# shellcheck disable=SC2154
 . /lib.sh
 . /crash/params
 

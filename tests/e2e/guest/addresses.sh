@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Keeps what files say with each kptr_restrict.
-# shellcheck disable=SC1091
-# shellcheck source=tests/guest/lib.sh
 . /lib.sh
 
 RESTRICT=/proc/sys/kernel/kptr_restrict

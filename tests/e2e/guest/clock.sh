@@ -4,8 +4,7 @@
 # Logs by the clock that the command line names (blog_clock=), before and after the
 # machine has slept, and where it is the TSC that it trusts, after it has lost that
 # trust. Keeps what other clocks say meanwhile.
-# shellcheck disable=SC1091,SC2154
-# shellcheck source=tests/guest/lib.sh
+# shellcheck disable=SC2154
 . /lib.sh
 
 ALARM=/sys/class/rtc/rtc0/wakealarm

@@ -3,8 +3,6 @@
 #
 # Control files in a running kernel: what is wrong is refused with the right
 # error and changes nothing, what is right is taken. Prints TAP for the runner.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091
 . /lib.sh
 
 # state: all that a control file could change
@@ -158,4 +156,4 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
-exit $((failures != 0))
+tap_end

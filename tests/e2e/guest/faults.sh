@@ -7,8 +7,7 @@
 # work when it is done again; afterwards nothing may be left behind. Needs
 # CONFIG_FAULT_INJECTION; prints TAP for the runner. $deep=1: every allocation,
 # else those that CI has time for. Parameters come in /e2e/params.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC2154
 . /lib.sh
 . /e2e/fault-lib.sh
 . /e2e/params
@@ -179,4 +178,4 @@ if [ -s /out/kmemleak ]; then
 else
 	ok "kmemleak finds nothing"
 fi
-exit $((failures != 0))
+tap_end

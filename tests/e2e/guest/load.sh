@@ -4,8 +4,7 @@
 # The proof, in the guest: fio loads the disk from several processes on all
 # CPUs while another process reads snapshots. Leaves in /out all that
 # tests/e2e/judge.py needs. Parameters come in /e2e/params.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/guest/lib.sh
+# shellcheck disable=SC2154
 . /lib.sh
 . /e2e/params
 
@@ -25,7 +24,6 @@ rings "$size_kb" "$ring_kb" "$mode"
 disk_on "$disk_mib"
 
 if [ "$faults" != 0 ]; then
-	# shellcheck source=tests/e2e/guest/fault-lib.sh
 	. /e2e/fault-lib.sh
 	faults_ready
 	within_blog

@@ -3,8 +3,6 @@
 #
 # Which of BLog's files can be opened, and what they say, in a kernel that its command
 # line may have locked down; and after it was locked down further.
-# shellcheck disable=SC1091
-# shellcheck source=tests/guest/lib.sh
 . /lib.sh
 
 RESTRICT=/proc/sys/kernel/kptr_restrict

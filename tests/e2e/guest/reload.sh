@@ -5,8 +5,7 @@
 # before must stay readable, and nothing may go missing without a count. Leaves
 # in /out a snapshot taken while the driver was away, the last one, and the
 # driver's counters of each round. Parameters come in /e2e/params.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/guest/lib.sh
+# shellcheck disable=SC2154
 . /lib.sh
 . /e2e/params
 

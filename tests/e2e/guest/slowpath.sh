@@ -4,8 +4,6 @@
 # Traces what allocates, wakes, sleeps and waits for locks, each with its stack, while
 # tasks, softirqs and hard interrupts log: until pages turn, and as tasks that log for
 # the first time. Leaves the trace and the counters in /out.
-# shellcheck disable=SC1091
-# shellcheck source=tests/guest/lib.sh
 . /lib.sh
 
 TRACE=/sys/kernel/tracing

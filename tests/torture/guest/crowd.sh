@@ -5,8 +5,7 @@
 # is for the verifier; here they get 8 MiB for 10,000 tasks, and less for fewer, of
 # which 6 are the component's. The rest is for the tables of tasks, which have no
 # limit: they are measured. Parameters come in /torture/params.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154
 . /torture/lib.sh
 . /torture/params
 

@@ -4,8 +4,7 @@
 # A writer that fills a ring of 16 pages over and over, while snapshots are read:
 # each must have the newest 15 pages at least. Ends when it has logged so many records.
 # Parameters come in /torture/params.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154
 . /torture/lib.sh
 . /torture/params
 

@@ -3,8 +3,6 @@
 #
 # What the scripts of torture share besides /lib.sh: readers, the sampler of memory,
 # and those who turn knobs and start tasks. Each runs until /tmp/stop is there.
-
-# shellcheck source=tests/guest/lib.sh
 . /lib.sh
 TORTURE=/sys/kernel/debug/blog_torture
 

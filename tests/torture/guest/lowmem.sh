@@ -5,8 +5,7 @@
 # must leave a sixteenth of it to others, bring no OOM killer and say nothing; and
 # what it has taken it must give back to who needs it. Parameters come in
 # /torture/params.
-# shellcheck disable=SC2154,SC1091
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154,SC2034
 . /torture/lib.sh
 . /torture/params
 

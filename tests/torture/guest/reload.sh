@@ -5,8 +5,7 @@
 # of its contexts log, another build of it is loaded, and then blog itself is
 # unloaded while tasks that have logged still live and end. Parameters come in
 # /torture/params.
-# shellcheck disable=SC2154,SC1091,SC2086,SC3028
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154,SC2086,SC3028
 . /torture/lib.sh
 . /torture/params
 

@@ -3,8 +3,7 @@
 #
 # One run in the guest: the module tortures, helpers disturb and look, and at the
 # end /out has what the verifier needs. Parameters come in /torture/params.
-# shellcheck disable=SC2154,SC1091,SC2086
-# shellcheck source=tests/torture/guest/lib.sh
+# shellcheck disable=SC2154,SC2086
 . /torture/lib.sh
 . /torture/params
 

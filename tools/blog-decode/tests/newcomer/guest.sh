@@ -4,8 +4,6 @@
 # In the guest: fio reads 25 times a second in each of four threads, each of which has
 # a CPU of its own; after some seconds the third one has to share it with a program that
 # computes, and has the higher priority. Leaves the snapshot in /out.
-# shellcheck source=tests/guest/lib.sh
-# shellcheck disable=SC1091
 . /lib.sh
 
 blog_on

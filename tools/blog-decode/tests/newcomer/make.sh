@@ -7,12 +7,7 @@
 # tools/blog-decode says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=scripts/lib.sh
 . "$here/../../../../scripts/lib.sh"
-# shellcheck source=scripts/versions.sh
-. "$BLOG_TOP/scripts/versions.sh"
-# shellcheck source=scripts/kernel.sh
-. "$BLOG_TOP/scripts/kernel.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
