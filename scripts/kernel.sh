@@ -4,9 +4,9 @@
 # The kernels that are built here: their flavours, and where trees and build
 # directories are. Sourced by scripts/build-kernel and by what boots the result.
 #
-# From nothing, on two CPUs with little else to do: 12 minutes for x86, 11 for
-# x86-debug (without its drivers and peers), 6 for uml-bench, by the times of the
-# object files; another flavour of the same architecture starts with a copy.
+# From nothing, on two CPUs: 12 minutes for x86, 11 for x86-debug, 6 for uml-bench,
+# by the times of the object files. What is built after another flavour of the same
+# architecture starts with a copy of it.
 
 # kernel_flavours: all that there are
 kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-n uml-bench; }

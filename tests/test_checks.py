@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from e2e import checks, pattern, records
 
-TESTS = 39
+TESTS = 41
 TIER = "fast"
 
 Item = dict[str, Any]
@@ -148,6 +148,24 @@ def find(items: Items, verb: str, sector: int) -> Item:
     raise KeyError(verb, sector)
 
 
+VERBS = ("queue", "complete")
+
+
+def lose(items: Items, count: int) -> None:
+    """So many nested records of ring 2 are lost, and that is shown."""
+    items[3].update(lost={"nested": count})
+    items.append(loss(2, "nested", count))
+
+
+def overwrite(items: Items, count: int, at: int) -> None:
+    """So many records of ring 2 are overwritten; the others have ordinals from `at` on."""
+    items[3].update(taken=3 + at, overwritten=count)
+    items.append(loss(2, "overwritten", count))
+    for item in items:
+        if item["type"] == "record" and item["ring"] == 2:
+            item["ordinal"] += at
+
+
 # Ways in which a log can be wrong, and which properties then don't hold.
 WRONG: dict[str, tuple[Callable[[Items], object], str]] = {
     "nothing": (lambda log: None, ""),
@@ -187,6 +205,32 @@ WRONG: dict[str, tuple[Callable[[Items], object], str]] = {
     "record not decoded": (lambda log: log[-1].update(undecoded=1), "decodes"),
     "file cut off": (lambda log: log[-1].update(damage="cut off"), "decodes"),
     "ring damaged": (lambda log: log[3].update(damaged=1), "decodes"),
+    "wrong operation": (
+        lambda log: [args(find(log, verb, 64))["op"].update(value="Write") for verb in VERBS],
+        "load sectors",
+    ),
+    "wrong size": (
+        lambda log: [args(find(log, verb, 0))["bytes"].update(value=1024) for verb in VERBS],
+        "load sectors",
+    ),
+    "loss in a ring": (lambda log: log[3].update(lost={"nested": 2}), "lost shown silent"),
+    "loss that is shown": (lambda log: lose(log, 2), "lost silent"),
+    "overwritten, and not told": (lambda log: log[3].update(taken=5), "account silent"),
+    "overwritten": (lambda log: overwrite(log, 2, at=2), "lost silent"),
+    "overwritten, shown elsewhere": (
+        lambda log: overwrite(log, 2, at=1),
+        "account lost shown silent",
+    ),
+    "record missing, and its ring in on it": (
+        lambda log: (log.pop(log.index(find(log, "complete", 1))), log[7].update(taken=2)),
+        "kinds load order sectors silent softirq",
+    ),
+}
+# Where it is a witness that says something else
+WITNESSES: dict[str, tuple[dict[str, Any], str]] = {
+    "driver counted more": ({"counters": {"queue": 5, "complete": 4}}, "disk kinds silent"),
+    "disk did more": ({"stat": dict(STAT, writes=3, write_sectors=3)}, "disk sectors"),
+    "other CPU": ({"by_cpu": {0: 2, 1: 2}}, "softirq"),
 }
 
 
@@ -195,6 +239,12 @@ def test_wrong(items: Items, name: str) -> None:
     change, properties = WRONG[name]
     change(items)
     assert violated(items) == set(properties.split())
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_witness(items: Items, name: str) -> None:
+    said, properties = WITNESSES[name]
+    assert violated(items, **said) == set(properties.split())
 
 
 def test_softirqs_that_are_tasks(items: Items) -> None:
@@ -226,73 +276,9 @@ def test_softirqs_in_a_shared_ring(items: Items) -> None:
     assert len(list(checks.softirqs_are_tasks(log, {0: 3, 1: 1}))) == 2
 
 
-def test_record_missing_and_ring_in_on_it(items: Items) -> None:
-    items.remove(find(items, "complete", 1))
-    items[7]["taken"] -= 1
-    found = violated(items)
-    assert {"silent", "softirq", "kinds", "load", "sectors", "order"} <= found
-    assert "account" not in found
-
-
-def test_wrong_operation(items: Items) -> None:
-    for fmt in ("queue", "complete"):
-        args(find(items, fmt, 64))["op"]["value"] = "Write"
-    assert {"load", "sectors"} <= violated(items)
-
-
-def test_wrong_size(items: Items) -> None:
-    for fmt in ("queue", "complete"):
-        args(find(items, fmt, 0))["bytes"]["value"] = 1024
-    assert {"load", "sectors"} <= violated(items)
-
-
-def test_loss_in_ring_is_counted(items: Items) -> None:
+def test_a_loss_that_the_driver_counted_is_not_silent(items: Items) -> None:
     items[3]["lost"] = {"no-page": 2}
-    assert {"lost", "silent"} <= violated(items)
-    more = dict(COUNTERS, queue=6)
-    assert "silent" not in violated(items, counters=more)
-
-
-def test_overwritten_is_counted(items: Items) -> None:
-    items[3]["taken"] = 5
-    assert "account" in violated(items)
-    items[3]["overwritten"] = 2
-    items.append(loss(2, "overwritten", 2))
-    for item in items:
-        if item["type"] == "record" and item["ring"] == 2:
-            item["ordinal"] += 2
-    found = violated(items)
-    assert {"lost"} <= found and not {"account", "shown"} & found
-
-
-def test_overwritten_is_shown_at_its_place(items: Items) -> None:
-    items[3]["taken"] = 4
-    items[3]["overwritten"] = 2
-    items.append(loss(2, "overwritten", 2))
-    for item in items:
-        if item["type"] == "record" and item["ring"] == 2:
-            item["ordinal"] += 1
-    assert "shown" in violated(items)
-
-
-def test_loss_is_not_shown(items: Items) -> None:
-    items[3]["lost"] = {"nested": 2}
-    assert "shown" in violated(items)
-    items.append(loss(2, "nested", 2))
-    assert "shown" not in violated(items)
-
-
-def test_driver_counted_more(items: Items) -> None:
-    assert {"silent", "kinds", "disk"} <= violated(items, counters={"queue": 5, "complete": 4})
-
-
-def test_disk_did_more(items: Items) -> None:
-    stat = dict(STAT, writes=3, write_sectors=3)
-    assert violated(items, stat=stat) == {"disk", "sectors"}
-
-
-def test_other_cpu(items: Items) -> None:
-    assert violated(items, by_cpu={0: 2, 1: 2}) == {"softirq"}
+    assert "silent" not in violated(items, counters=dict(COUNTERS, queue=6))
 
 
 def test_snapshot_is_the_beginning(items: Items) -> None:
