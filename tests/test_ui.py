@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 54
+TESTS = 28
 SECONDS = 30
 TIER = "fast"
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Structs with fields that are nobody else's.
+
+#![forbid(unsafe_code)]
+
+use kernel::blog::{Config, Loaded};
+
+// A component whose name is no string.
+pub fn name() -> Config {
+    Config { name: core::ptr::null(), ..Config::new() }
+    //~      ^ fields `name` and `start` of struct `Config` are private: private field, field `start` is private
+}
+
+// A call that says that its site is on.
+pub fn forge() -> Loaded {
+    Loaded { id_shl10: 0xff, gate: 0 }
+    //~      ^ fields `id_shl10` and `gate` of struct `kernel::blog::Loaded` are private: private field, private field
+}

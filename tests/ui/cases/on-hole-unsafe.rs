@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What only the macros' code may call or use.
+
+#![forbid(unsafe_code)]
+
+use kernel::blog::{
+    no_ring, no_rings, ring_of, root::blog_root, BlogArgs, Loaded, RawComponent,
+};
+
+// A record for a component that is off.
+pub fn record(raw: &RawComponent, site: Loaded) {
+    (&1u32,).log(raw, site);
+//~ ^ call to unsafe function `kernel::blog::BlogArgs::log` is unsafe and requires unsafe function or block: call to unsafe function
+}
+
+// What stands for a ring, and for a table of rings, as if it were one.
+pub fn use_them(raw: &RawComponent) {
+    let _ = (*no_ring()).records();
+    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+    let _ = (*no_rings()).index();
+    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+    let _ = (*ring_of(raw)).records();
+    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+}
+
+// Storing to what crash tools find.
+pub fn freeze() {
+    blog_root.update(|_| ());
+//~ ^ call to unsafe function `kernel::blog::root::Live::<T>::update` is unsafe and requires unsafe function or block: call to unsafe function
+    (*blog_root.get()).crash.frozen = 1;
+//~ ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+}
