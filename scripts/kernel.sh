@@ -66,13 +66,5 @@ kernel_tree() { echo "$BLOG_CACHE/trees/$(kernel_source_name)"; }
 # kernel_build FLAVOUR: its build directory (O=)
 kernel_build() { echo "$BLOG_CACHE/build/$(kernel_source_name)/$1"; }
 
-# kernel_image FLAVOUR: what boots
-kernel_image() {
-	case $1 in
-	uml*) echo "$(kernel_build "$1")/linux" ;;
-	*) echo "$(kernel_build "$1")/arch/x86/boot/bzImage" ;;
-	esac
-}
-
 # kernel_modules FLAVOUR: root that modules are installed under (lib/modules/…)
 kernel_modules() { echo "$(kernel_build "$1")/install"; }

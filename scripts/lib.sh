@@ -35,32 +35,25 @@ hash_of() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 # need_root: for what changes the system
 need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
 
-# progress_loop LOG PATTERN TOTAL NAME T0: prints how far a step is, read from
-# its log, until it is killed. TOTAL 0: unknown.
+# progress_loop LOG NAME T0: prints how far a step is, by the lines of its log,
+# until it is killed
 progress_loop() {
-	local log=$1 pattern=$2 total=$3 name=$4 t0=$5 n=0 last shown=0
+	local log=$1 name=$2 t0=$3 n last shown=0
 	# Ends with the script, however that ends.
 	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))
-		n=$(grep -cE -- "$pattern" "$log" 2>/dev/null) || n=0
-		local what="$n"
-		if ((total > 0)); then
-			local pct=$((n * 100 / total))
-			what="$((pct > 99 ? 99 : pct))% ($n of about $total)"
-		fi
+		n=$(wc -l <"$log")
 		if is_tty; then
-			printf '\r    %s: %s, %d s \033[K' "$name" "$what" "$last"
+			printf '\r    %s: %s lines, %d s \033[K' "$name" "$n" "$last"
 		elif ((last >= shown + 15)); then
 			shown=$last
-			printf '    %s: %s, %d s\n' "$name" "$what" "$last"
+			printf '    %s: %s lines, %d s\n' "$name" "$n" "$last"
 		fi
 	done
 }
 
 # step NAME COMMAND...: runs the command with its output in a log, prints the
 # name and the time, and on failure the end of the log and where it is.
-# With STEP_PATTERN (an ERE) and STEP_TOTAL set, shows progress by counting
-# matching lines of the log; else a step shows seconds only.
 step() {
 	local name=$1 t0 ms rc=0 log bar
 	shift
@@ -69,7 +62,7 @@ step() {
 	t0=$(now_ms)
 	is_tty || say "  > $name ..."
 	: >"$log"
-	progress_loop "$log" "${STEP_PATTERN:-.}" "${STEP_TOTAL:-0}" "$name" "$t0" &
+	progress_loop "$log" "$name" "$t0" &
 	bar=$!
 	# A subshell of its own, so that "exit" and "set -e" inside end the step.
 	set +e
