@@ -159,21 +159,7 @@ def test_of_a_call_site_all_counts(tmp_path: Path) -> None:
 def test_tables_get_into_their_pages(tmp_path: Path) -> None:
     folder = tmp_path
     (folder / "a.txt").write_text("new\n\nrow\n")
-    page = [
-        "Title",
-        "",
-        ".. bench: a.txt",
-        "",
-        "::",
-        "",
-        "  old",
-        "",
-        "Text",
-        "",
-        "::",
-        "",
-        "  kept",
-    ]
+    page = "Title\n\n.. bench: a.txt\n\n::\n\n  old\n\nText\n\n::\n\n  kept".splitlines()
     assert tables.put_into(page, folder) == [*page[:6], "  new", "", "  row", "", *page[8:]]
 
 
@@ -219,14 +205,8 @@ def test_the_plot_has_a_bar_for_each_number(tmp_path: Path) -> None:
 
 
 def test_the_curves_are_those_with_many_shelves(tmp_path: Path) -> None:
-    rows = [
-        "alone: nothing",
-        "CPUs  shelves  speedup",
-        " 2 2 2.0",
-        " 256 1 1.5",
-        " 256 64 64.0",
-    ]
-    svg = tables.scaling_plot("\n".join(rows))
+    rows = "alone: nothing\nCPUs  shelves  speedup\n 2 2 2.0\n 256 1 1.5\n 256 64 64.0"
+    svg = tables.scaling_plot(rows)
     # 9 lines of the grid each way, the dashed one, and the curve
     assert svg.count("<polyline") == 2 * 9 + 2
     assert "alone: nothing" in svg

@@ -80,21 +80,18 @@ def instructions(bounds: Bounds, run: Run) -> None:
     def times(peer: str) -> float:
         return run.cost(peer, "2") / run.cost("blog_on", "2")
 
-    text = "2 scalars, task, with page turns: at most 52 instructions"
-    bounds.check(text, run, partial(cost, "blog_on"), most=52, show="{:.1f}")
-    for context in ("softirq", "hardirq"):
-        text = f"2 scalars, {context}: at most 70 instructions"
-        bounds.check(text, run, partial(cost, "blog_on", context), most=70, show="{:.1f}")
-    text = "a page turn: at most 450 instructions more"
-    bounds.check(text, run, lambda: run.page_turns()[1].median, most=450, show="{:.0f}")
-    text = "a task's first record: at most 700 instructions"
-    bounds.check(text, run, lambda: run.first_records()[0].median, most=700, show="{:.0f}")
-    for text, case, most in (
-        ("site off: at most 6 instructions", "blog_site_off", 6.49),
-        ("component off: at most 1 instruction", "blog_component_off", 1.49),
-        ("CONFIG_BLOG=n: no instruction", "none", 0.49),
-    ):
-        bounds.check(text, run, partial(cost, case), most=most, show="{:.1f}")
+    for text, most, measure in (
+        ("2 scalars, task, with page turns: at most 52 instructions", 52, partial(cost, "blog_on")),
+        ("2 scalars, softirq: at most 70 instructions", 70, partial(cost, "blog_on", "softirq")),
+        ("2 scalars, hardirq: at most 70 instructions", 70, partial(cost, "blog_on", "hardirq")),
+        ("a page turn: at most 450 instructions more", 450, lambda: run.page_turns()[1].median),
+        ("a task's first record: at most 700 instructions", 700,
+         lambda: run.first_records()[0].median),
+        ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
+        ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
+        ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
+    ):  # fmt: skip
+        bounds.check(text, run, measure, most=most, show="{:.1f}")
     peers = [
         ("trace_printk", "trace_printk", 19),
         ("event_on", "TRACE_EVENT", 12),

@@ -121,32 +121,24 @@ def load_checks(out: Path, what: load.Load, decode: Decoder, real_time: bool) ->
     stat = read_stat(out / "end.stat")
     ios = pattern.ios_per_job(what.ios) * len(pattern.JOBS)
     done = counters["queue"]
-    yield "the load was done", [] if done >= ios else [f"{done} I/Os of {ios}"]
-    yield "every record decodes", checks.everything_decodes(log)
-    yield "each ring: decoded + overwritten = written", checks.rings_account(log)
-    yield "losses are shown where they happened", checks.losses_are_shown(log)
-    yield (
-        "all rings: written + lost = counted by the driver",
-        checks.nothing_silent(log, attempted(counters)),
-    )
+    calls, cpus = attempted(counters), by_cpu(counters)
+    yield from [
+        ("the load was done", [] if done >= ios else [f"{done} I/Os of {ios}"]),
+        ("every record decodes", checks.everything_decodes(log)),
+        ("each ring: decoded + overwritten = written", checks.rings_account(log)),
+        ("losses are shown where they happened", checks.losses_are_shown(log)),
+        ("all rings: written + lost = counted by the driver", checks.nothing_silent(log, calls)),
+        ("I/O count agrees with the disk's stat", checks.disk_agrees(counters, stat)),
+        ("sector, size and operation equal the load",
+         checks.load_is_logged(log, expected(what.ios), whole=what.whole)),
+        ("time never goes back in a ring", checks.time_never_back(log)),
+        ("no completion before its submission", checks.completions_follow(log, what.whole)),
+    ]  # fmt: skip
     if real_time:
-        yield (
-            "softirqs log as the tasks that they are",
-            checks.softirqs_are_tasks(log, by_cpu(counters)),
-        )
+        yield "softirqs log as the tasks that they are", checks.softirqs_are_tasks(log, cpus)
     else:
-        yield (
-            "each CPU's softirq ring: as counted on that CPU",
-            checks.softirq_rings_account(log, by_cpu(counters)),
-        )
+        yield "each CPU's softirq ring: as counted there", checks.softirq_rings_account(log, cpus)
         yield "completions in softirq on several CPUs", checks.on_cpus(log, 2)
-    yield "I/O count agrees with the disk's stat", checks.disk_agrees(counters, stat)
-    yield (
-        "sector, size and operation equal the load",
-        checks.load_is_logged(log, expected(what.ios), whole=what.whole),
-    )
-    yield "time never goes back in a ring", checks.time_never_back(log)
-    yield "no completion before its submission", checks.completions_follow(log, what.whole)
     if what.whole:
         yield "nothing was lost", checks.nothing_lost(log)
         yield "records of each kind as counted", checks.kinds_counted(log, counters)
@@ -182,32 +174,27 @@ def reload_checks(out: Path, what: load.Load, decode: Decoder) -> Checks:
     assert len(finals) == rounds, f"the driver told its counts {len(finals)} times"
     # The first round began with the driver that was there when the log was cleared.
     finals[0] = since_start(finals[0], read_counters(out / "start.counters"))
-    away = decode(out / "away.snap")
-    yield "records of an unloaded driver decode", checks.everything_decodes(away)
-    yield "each ring, driver away: decoded + overwritten = written", checks.rings_account(away)
-    yield (
-        "driver away: written + lost = counted by the driver",
-        checks.nothing_silent(away, attempted(finals[0])),
-    )
+    away, log = decode(out / "away.snap"), decode(out / "end.snap")
+    calls = sum(map(attempted, [*finals, read_counters(out / "end.counters")]))
     some = any(ring.kind.count(records.QUEUE) for ring in away.rings.values())
-    yield "requests of the unloaded driver are there", [] if some else ["none"]
-    log = decode(out / "end.snap")
-    last = read_counters(out / "end.counters")
-    yield "every record decodes", checks.everything_decodes(log)
-    yield "each ring: decoded + overwritten = written", checks.rings_account(log)
-    yield "losses are shown where they happened", checks.losses_are_shown(log)
-    yield (
-        f"over {rounds} rounds: written + lost = counted by the driver",
-        checks.nothing_silent(log, sum(attempted(counters) for counters in [*finals, last])),
-    )
-    yield "time never goes back in a ring", checks.time_never_back(log)
-    yield "no completion before its submission", checks.completions_follow(log, whole=False)
     unloads = sum(ring.other.count("unloading") for ring in log.rings.values())
     loads = sum(ring.other.count("loaded") for ring in log.rings.values())
     # The first load was cleared away; tasks that log after the last are too few to take
     # its page. Those of earlier rounds may be overwritten.
     good = 1 <= unloads <= rounds and 1 <= loads <= rounds
-    yield (
-        "loads and unloads are logged",
-        ([] if good else [f"{loads} and {unloads} in {rounds} rounds"]),
-    )
+    yield from [
+        ("records of an unloaded driver decode", checks.everything_decodes(away)),
+        ("each ring, driver away: decoded + overwritten = written", checks.rings_account(away)),
+        ("driver away: written + lost = counted by the driver",
+         checks.nothing_silent(away, attempted(finals[0]))),
+        ("requests of the unloaded driver are there", [] if some else ["none"]),
+        ("every record decodes", checks.everything_decodes(log)),
+        ("each ring: decoded + overwritten = written", checks.rings_account(log)),
+        ("losses are shown where they happened", checks.losses_are_shown(log)),
+        (f"over {rounds} rounds: written + lost = counted by the driver",
+         checks.nothing_silent(log, calls)),
+        ("time never goes back in a ring", checks.time_never_back(log)),
+        ("no completion before its submission", checks.completions_follow(log, whole=False)),
+        ("loads and unloads are logged",
+         [] if good else [f"{loads} and {unloads} in {rounds} rounds"]),
+    ]  # fmt: skip
