@@ -7,8 +7,10 @@ same kind, the difference is due to the sites.
 """
 
 import re
-import subprocess
+from collections import Counter
 from pathlib import Path
+
+from images.blogelf import Image
 
 FEW, MANY = 4, 36
 KINDS = ("empty", "blog", "blog_err", "trace_printk", "pr_debug", "event")
@@ -110,15 +112,10 @@ NOT_KEPT = re.compile(r"^\.(init|exit|modinfo|note|gnu\.linkonce|rel|return_site
 
 def sections(path: Path) -> dict[str, int]:
     """{name: size} of what stays in memory, code and strings apart."""
-    out = subprocess.run(
-        ["llvm-readelf", "-SW", str(path)], check=True, capture_output=True, text=True
-    ).stdout
-    sizes: dict[str, int] = {}
-    row = re.compile(r"^\s*\[ *\d+\] (\S+)\s+\S+\s+\S+ \S+ ([0-9a-f]+) \S+ +([A-Za-z]*) ")
-    for line in out.splitlines():
-        m = row.match(line)
-        if m and "A" in m[3] and not NOT_KEPT.match(m[1]):
-            sizes[m[1]] = sizes.get(m[1], 0) + int(m[2], 16)
+    sizes: Counter[str] = Counter()
+    for section in Image(path).sections.values():
+        if section.loaded and not NOT_KEPT.match(section.name):
+            sizes[section.name] += section.size
     return sizes
 
 

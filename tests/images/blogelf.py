@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Just enough of ELF to look at vmlinux and .ko files the way a loader does.
+"""Sections and symbols of vmlinux and .ko files, as llvm-readelf has them, and log calls.
 
 A second reader of .debug.blog beside scripts/blog-fmt-sidetable, on purpose: what
 tests compare should not share code. For files of our own builds only.
 """
 
+import re
 import struct
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SHF_ALLOC = 2
-SHT_NOBITS = 8
-SHT_SYMTAB = 2
 SITE_SIZE = 8
 MAGIC_SITE = 0x44464C42
+SECTION = re.compile(r"^ *\[ *([1-9]\d*)\] (\S+) +(\S+) +\w+ (\w+) (\w+) \w+ +([A-Za-z]*) ", re.M)
+SYMBOL = re.compile(r"^ *\d+: (\w+) +\w+ +\w+ +\w+ +\w+ +(\w+) (\S+)$", re.M)
 
 
 @dataclass
@@ -22,15 +23,9 @@ class Section:
     """One section of an ELF file."""
 
     name: str
-    kind: int
-    flags: int
     data: bytes
     size: int
-
-    @property
-    def loaded(self) -> bool:
-        """Is it in memory at run time?"""
-        return bool(self.flags & SHF_ALLOC)
+    loaded: bool  # in memory at run time
 
 
 @dataclass
@@ -45,44 +40,34 @@ class Descriptor:
 
 
 class Image:
-    """A 64-bit little-endian ELF file."""
+    """An ELF file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         blob = path.read_bytes()
-        if blob[:6] != b"\x7fELF\x02\x01":
-            raise ValueError(f"{path}: not a 64-bit little-endian ELF file")
-        (offset,) = struct.unpack_from("<Q", blob, 40)
-        size, count, names = struct.unpack_from("<HHH", blob, 58)
-        heads = [struct.unpack_from("<IIQQQQ", blob, offset + n * size) for n in range(count)]
-        table = blob[heads[names][4] : heads[names][4] + heads[names][5]]
-        self.sections = []
-        for name, kind, flags, _, start, length in heads:
-            text = table[name : table.index(b"\0", name)].decode()
-            data = b"" if kind == SHT_NOBITS else blob[start : start + length]
-            self.sections.append(Section(text, kind, flags, data, length))
-        self._links = [
-            struct.unpack_from("<I", blob, offset + n * size + 40)[0] for n in range(count)
-        ]
+        self.sections: dict[str, Section] = {}
+        for number, name, kind, start, size, flags in SECTION.findall(self._readelf("-SW")):
+            at, length = int(start, 16), int(size, 16)
+            data = b"" if kind == "NOBITS" else blob[at : at + length]
+            self.sections[number] = Section(name, data, length, "A" in flags)
+
+    def _readelf(self, what: str) -> str:
+        command = ["llvm-readelf", what, str(self.path)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def section(self, name: str) -> Section | None:
         """The section of this name, or None."""
-        return next((s for s in self.sections if s.name == name), None)
+        return next((s for s in self.sections.values() if s.name == name), None)
 
-    def symbols(self) -> Iterator[tuple[str, str | None, int]]:
-        """All symbols: (name, name of its section or None, value)."""
-        for table, link in zip(self.sections, self._links):
-            if table.kind != SHT_SYMTAB:
-                continue
-            names = self.sections[link].data
-            for name, _, _, index, value, _ in struct.iter_unpack("<IBBHQQ", table.data):
-                text = names[name : names.index(b"\0", name)].decode()
-                inside = 0 < index < len(self.sections)
-                yield text, self.sections[index].name if inside else None, value
+    def symbols(self, section: str) -> Iterator[tuple[str, int]]:
+        """Names and values of the symbols in a section."""
+        for value, number, name in SYMBOL.findall(self._readelf("-sW")):
+            if number in self.sections and self.sections[number].name == section:
+                yield name, int(value, 16)
 
     def loaded(self) -> list[Section]:
         """Sections that are in memory at run time and have contents."""
-        return [s for s in self.sections if s.loaded and s.data]
+        return [s for s in self.sections.values() if s.loaded and s.data]
 
     def descriptors(self) -> list[Descriptor]:
         """The call sites that .debug.blog describes."""

@@ -40,7 +40,7 @@ def more_often(texts: Iterable[bytes], image: Image, without: Image) -> Iterator
 def around(image: Image, name: str) -> Iterator[str]:
     """Sentences about the symbols by which BLog finds a module's table."""
     section, symbol = image.section(name), "__" + name.lstrip(".")
-    found = [(text, value) for text, where, value in image.symbols() if where == name]
+    found = list(image.symbols(name))
     first = min((value for text, value in found if text == symbol), default=None)
     end = max((value for text, value in found if text == symbol + "_end"), default=None)
     if section and (first, end) != (0, section.size):
