@@ -104,6 +104,17 @@ static noinline void bench_##what##_##args(u32 n)			\
 	}								\
 }
 
-#define BENCH_CASE(what, args)	{ #what "." #args, bench_##what##_##args }
+#define BENCH_CASE(what, args, ...)	{ #what "." #args, bench_##what##_##args },
+
+/* X for each list of arguments but the empty one, with their values */
+#define BENCH_EACH(X, what)						\
+	X(what, 1, a)							\
+	X(what, 2, a, b)						\
+	X(what, 2x32, a, b)						\
+	X(what, 4, a, b, c, d)						\
+	X(what, 8, a, b, c, d, e, f, g, h)				\
+	X(what, rnull, a, b, c, d)					\
+	X(what, str11, a)						\
+	X(what, str64, a)
 
 #endif

@@ -16,23 +16,13 @@ BENCH_LOOP(what, rnull, trace_##what##_rnull(a, b, c, d))		\
 BENCH_LOOP(what, str11, trace_##what##_str(a))				\
 BENCH_LOOP(what, str64, trace_##what##_str(a))
 
-#define ALL_CASES(what)							\
-	BENCH_CASE(what, 1),						\
-	BENCH_CASE(what, 2),						\
-	BENCH_CASE(what, 2x32),						\
-	BENCH_CASE(what, 4),						\
-	BENCH_CASE(what, 8),						\
-	BENCH_CASE(what, rnull),					\
-	BENCH_CASE(what, str11),					\
-	BENCH_CASE(what, str64)
-
 ALL_LOOPS(event_off)
 ALL_LOOPS(event_on)
 ALL_LOOPS(lttng)
 
 const struct bench_case bench_event_cases[] = {
-	ALL_CASES(event_off),
-	ALL_CASES(event_on),
-	ALL_CASES(lttng),
+	BENCH_EACH(BENCH_CASE, event_off)
+	BENCH_EACH(BENCH_CASE, event_on)
+	BENCH_EACH(BENCH_CASE, lttng)
 	{ }
 };

@@ -16,14 +16,7 @@ BENCH_LOOP(loop, str11, USE(a))
 BENCH_LOOP(loop, str64, USE(a))
 
 const struct bench_case bench_loop_cases[] = {
-	BENCH_CASE(loop, 0),
-	BENCH_CASE(loop, 1),
-	BENCH_CASE(loop, 2),
-	BENCH_CASE(loop, 2x32),
-	BENCH_CASE(loop, 4),
-	BENCH_CASE(loop, 8),
-	BENCH_CASE(loop, rnull),
-	BENCH_CASE(loop, str11),
-	BENCH_CASE(loop, str64),
+	BENCH_CASE(loop, 0)
+	BENCH_EACH(BENCH_CASE, loop)
 	{ }
 };

@@ -22,43 +22,34 @@
 #define FORMAT_4	"%u %llu %u %llu\n"
 #define FORMAT_8	"%u %llu %u %llu %u %llu %u %llu\n"
 #define FORMAT_rnull	"queue %u sector=%llu bytes=%u tag=%u\n"
-#define FORMAT_str	"%s\n"
+#define FORMAT_str11	"%s\n"
+#define FORMAT_str64	"%s\n"
 
-#define ALL_LOOPS(what, call)						\
-BENCH_LOOP(what, 0, call(FORMAT_0))					\
-BENCH_LOOP(what, 1, call(FORMAT_1, a))					\
-BENCH_LOOP(what, 2, call(FORMAT_2, a, b))				\
-BENCH_LOOP(what, 2x32, call(FORMAT_2x32, a, b))				\
-BENCH_LOOP(what, 4, call(FORMAT_4, a, b, c, d))				\
-BENCH_LOOP(what, 8, call(FORMAT_8, a, b, c, d, e, f, g, h))		\
-BENCH_LOOP(what, rnull, call(FORMAT_rnull, a, b, c, d))			\
-BENCH_LOOP(what, str11, call(FORMAT_str, a))				\
-BENCH_LOOP(what, str64, call(FORMAT_str, a))
-
-#define ALL_CASES(what)							\
-	BENCH_CASE(what, 0),						\
-	BENCH_CASE(what, 1),						\
-	BENCH_CASE(what, 2),						\
-	BENCH_CASE(what, 2x32),						\
-	BENCH_CASE(what, 4),						\
-	BENCH_CASE(what, 8),						\
-	BENCH_CASE(what, rnull),					\
-	BENCH_CASE(what, str11),					\
-	BENCH_CASE(what, str64)
+#define CALL_trace_printk	trace_printk
+#define CALL_pr_debug_off	pr_debug
+#define CALL_pr_debug_on	pr_debug
+#define LOOP(what, args, ...)						\
+	BENCH_LOOP(what, args, CALL_##what(FORMAT_##args, ##__VA_ARGS__))
 
 BENCH_LOOP(clock_local, 0, trace_clock_local())
-ALL_LOOPS(trace_printk, trace_printk)
+LOOP(trace_printk, 0)
+BENCH_EACH(LOOP, trace_printk)
 #ifdef CONFIG_DYNAMIC_DEBUG
-ALL_LOOPS(pr_debug_off, pr_debug)
-ALL_LOOPS(pr_debug_on, pr_debug)
+LOOP(pr_debug_off, 0)
+BENCH_EACH(LOOP, pr_debug_off)
+LOOP(pr_debug_on, 0)
+BENCH_EACH(LOOP, pr_debug_on)
 #endif
 
 const struct bench_case bench_printk_cases[] = {
-	BENCH_CASE(clock_local, 0),
-	ALL_CASES(trace_printk),
+	BENCH_CASE(clock_local, 0)
+	BENCH_CASE(trace_printk, 0)
+	BENCH_EACH(BENCH_CASE, trace_printk)
 #ifdef CONFIG_DYNAMIC_DEBUG
-	ALL_CASES(pr_debug_off),
-	ALL_CASES(pr_debug_on),
+	BENCH_CASE(pr_debug_off, 0)
+	BENCH_EACH(BENCH_CASE, pr_debug_off)
+	BENCH_CASE(pr_debug_on, 0)
+	BENCH_EACH(BENCH_CASE, pr_debug_on)
 #endif
 	{ }
 };
