@@ -170,18 +170,18 @@ def tap(subtests: pytest.Subtests) -> Tap:
 Run = Callable[..., str]
 
 
+def run(*command: object, status: Sequence[int] = (0,), **options: object) -> str:
+    """Runs a command; its output, or a failure with the end of that."""
+    done = subprocess.run(
+        [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", **options)  # type: ignore[call-overload]  # fmt: skip
+    tail = "\n".join(done.stdout.splitlines()[-60:])
+    assert done.returncode in status, f"{command}: status {done.returncode}\n{tail}"
+    return str(done.stdout)
+
+
 @pytest.fixture(scope="session")
 def sh() -> Run:
-    """Runs a command; its output, or a failure with the end of that."""
-
-    def run(*command: object, status: Sequence[int] = (0,), **options: object) -> str:
-        done = subprocess.run(
-            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", **options)  # type: ignore[call-overload]  # fmt: skip
-        tail = "\n".join(done.stdout.splitlines()[-40:])
-        assert done.returncode in status, f"{command}: status {done.returncode}\n{tail}"
-        return str(done.stdout)
-
     return run
 
 

@@ -7,12 +7,13 @@ A slow tool doesn't see again what has passed: the cache has a mark for its inpu
 import difflib
 import hashlib
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import conftest
 import pytest
 from conftest import CACHE, TOP, files
 
@@ -22,6 +23,7 @@ TIER = "fast"
 
 PASSED = CACHE / "passed"
 TOOL = Path(sys.executable).parent
+run = partial(conftest.run, cwd=TOP)
 
 # What of C clang-format formats, but for modules of tests: some of them are made of macros that
 # declare trace events and cases, which it takes for calls.
@@ -34,15 +36,6 @@ UNKNOWN = (
     (re.compile(r'("[=+]?\w+")\('), r"\1 ("),
     (re.compile(r"\b(void|int|u32|u64)\((__rcu )?\*"), r"\1 (\2*"),
 )
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(
-        command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
-    tail = "\n".join(done.stdout.splitlines()[-60:])
-    assert done.returncode == 0, f"{command[0]}: status {done.returncode}\n{tail}"
-    return done.stdout
 
 
 def mark(inputs: list[str], *command: str) -> Path:
