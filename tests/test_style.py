@@ -25,9 +25,13 @@ PASSED = CACHE / "passed"
 TOOL = Path(sys.executable).parent
 run = partial(conftest.run, cwd=TOP)
 
-# What of C clang-format formats, but for modules of tests: some of them are made of macros that
-# declare trace events and cases, which it takes for calls.
-FORMATTED = ("blog/*.[ch]", "rust/*.[ch]", "tests/kunit/*.c", "tests/live/*.c", "tests/*/guest/*.c")
+# What of C clang-format formats: all but what is made of macros that declare trace events and
+# cases, which it takes for calls.
+MACROS = ("lttng/*", "*/peer_events.h", "bench/bench*.h", "bench/[elp]*.c")
+FORMATTED = (
+    *("blog/*.[ch]", "rust/*.[ch]", "tests/*.[ch]"),
+    *(f":!tests/{folder}/{name}" for folder in ("bench", "modules") for name in MACROS),
+)
 
 # What clang-format 19 doesn't know of the kernel's C: guards, operands of asm, and pointers to
 # functions and arrays.

@@ -17,15 +17,15 @@
 #endif
 
 /* A number that who loads the module may choose. It declares param_NAME in its header. */
-#define TEST_PARAM(name, value, mode, text)			\
-	unsigned int param_##name = (value);			\
-	module_param_named(name, param_##name, uint, mode);	\
+#define TEST_PARAM(name, value, mode, text)                 \
+	unsigned int param_##name = (value);                \
+	module_param_named(name, param_##name, uint, mode); \
 	MODULE_INFO(parm, #name ":" text)
 
 /* Starts a thread; on one CPU, unless that is -1. */
 static inline __printf(5, 6) int test_start(struct task_struct **task, int cpu,
-					    int (*work)(void *data), void *data,
-					    const char *name, ...)
+					    int (*work)(void *data), void *data, const char *name,
+					    ...)
 {
 	struct task_struct *made;
 	char text[32];

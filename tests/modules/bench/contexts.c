@@ -112,7 +112,7 @@ int bench_new_tasks(u32 (*ticks)[2], u32 count)
 }
 
 /* Several CPUs at once: each says when it is there, and all start together. */
-#define PATIENCE	4000000
+#define PATIENCE 4000000
 
 struct runner {
 	void (*run)(u32 n);
@@ -165,7 +165,10 @@ int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks)
 		struct runner *runner = &runners[made];
 
 		*runner = (struct runner){
-			.run = run, .n = n, .missing = &missing, .waiting = &waiting,
+			.run = run,
+			.n = n,
+			.missing = &missing,
+			.waiting = &waiting,
 		};
 		init_completion(&runner->done);
 		ret = test_start(NULL, cpu, run_together, runner, "bench/%d", cpu);

@@ -30,15 +30,13 @@
 
 #include "bench.h"
 
-#define RESULTS_SIZE	(8 << 20)
-#define WARM_UP		2
-#define MAX_WORDS	64
-#define MAX_N		(64 << 20)
+#define RESULTS_SIZE (8 << 20)
+#define WARM_UP	     2
+#define MAX_WORDS    64
+#define MAX_N	     (64 << 20)
 
 static const struct bench_case *const tables[] = {
-	bench_loop_cases,
-	bench_blog_cases,
-	bench_none_cases,
+	bench_loop_cases,   bench_blog_cases, bench_none_cases,
 #ifdef CONFIG_TRACING
 	bench_printk_cases,
 #endif
@@ -165,8 +163,7 @@ static int measure_cpus(u32 cpus, u32 rounds, u32 n, const char *name)
 	for (u32 round = 0; round < rounds + WARM_UP && !ret; round++) {
 		u64 one, all;
 
-		ret = bench_together(c->run, n, 1, &one) ?:
-		      bench_together(c->run, n, cpus, &all);
+		ret = bench_together(c->run, n, 1, &one) ?: bench_together(c->run, n, cpus, &all);
 		if (!ret && round >= WARM_UP)
 			ret = tell("cpus %s %u %u %llu %llu\n", name, cpus, n, one, all);
 	}
@@ -175,7 +172,7 @@ static int measure_cpus(u32 cpus, u32 rounds, u32 n, const char *name)
 
 static int run_line(char **words, int count)
 {
-	u32 numbers[3] = { };
+	u32 numbers[3] = {};
 	int context;
 
 	/* The numbers of a line are in a row. */

@@ -171,12 +171,8 @@ static const struct {
 	/* Writers that must be at their places before it is time. */
 	unsigned int writers;
 } crash_scenes[] = {
-	{ "softirq", 1 },
-	{ "abba", 2 },
-	{ "lost", 2 },
-	{ "lockup", 1 },
-	{ "record", 1 },
-	{ "turn", 1 },
+	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 },
+	{ "lockup", 1 },  { "record", 1 }, { "turn", 1 },
 };
 
 static int crash_start(unsigned int scene)
@@ -241,7 +237,8 @@ static int crash_freeze(struct kprobe *probe, struct pt_regs *regs)
 
 	crash_serial("");
 	crash_serial(strnstr(note, "CRASHTIME=", VMCOREINFO_NOTE_SIZE) ?
-		     "blog_crash: note saved" : "blog_crash: note missing");
+			     "blog_crash: note saved" :
+			     "blog_crash: note missing");
 	return 0;
 }
 

@@ -108,7 +108,7 @@ int crash_abba(void)
 	struct crash_writer *ab = crash_writer_new(), *ba = crash_writer_new();
 
 	return test_start(NULL, -1, crash_ab, ab, "%s/1", __func__) ?:
-	       test_start(NULL, -1, crash_ba, ba, "%s/2", __func__);
+		       test_start(NULL, -1, crash_ba, ba, "%s/2", __func__);
 }
 
 /* A lost completion among threads that log heavily. */
@@ -162,7 +162,7 @@ int crash_lost(void)
 {
 	long i;
 	int ret = test_start(NULL, -1, crash_wait, crash_writer_new(), "%s/1", __func__) ?:
-		  test_start(NULL, -1, crash_wait_for_noise, NULL, "crash_noise/0");
+			  test_start(NULL, -1, crash_wait_for_noise, NULL, "crash_noise/0");
 
 	for (i = 0; !ret && i < CRASH_LOUD; i++)
 		ret = test_start(NULL, -1, crash_loud, (void *)i, "crash_loud/%ld", i);

@@ -82,8 +82,7 @@ static enum hrtimer_restart torture_hrtimer(struct hrtimer *hrtimer)
 	if (torture_state() != TORTURE_RUNNING)
 		return HRTIMER_NORESTART;
 	/* Never in step with anything else. */
-	hrtimer_forward_now(hrtimer, us_to_ktime(param_irq_us / 2 +
-						 r % param_irq_us));
+	hrtimer_forward_now(hrtimer, us_to_ktime(param_irq_us / 2 + r % param_irq_us));
 	return HRTIMER_RESTART;
 }
 
@@ -131,7 +130,7 @@ static int torture_nmi_unknown(unsigned int cmd, struct pt_regs *regs)
 static int torture_nmi_start(void)
 {
 	return register_nmi_handler(NMI_LOCAL, torture_nmi, 0, "blog_torture") ?:
-	       register_nmi_handler(NMI_UNKNOWN, torture_nmi_unknown, 0, "blog_torture");
+		       register_nmi_handler(NMI_UNKNOWN, torture_nmi_unknown, 0, "blog_torture");
 }
 
 static void torture_nmi_stop(void)
@@ -158,8 +157,7 @@ static int torture_cpu_up(unsigned int cpu)
 	torture_log_some(TORTURE_HOTPLUG, cpu);
 	if (param_irq_us && torture_state() == TORTURE_RUNNING) {
 		mod_timer(&c->timer, jiffies + 1);
-		hrtimer_start(&c->hrtimer, us_to_ktime(param_irq_us),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_start(&c->hrtimer, us_to_ktime(param_irq_us), HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	return 0;
 }

@@ -103,14 +103,10 @@ static void torture_check_kinds(void)
 		enum torture_kind kind;
 		unsigned int *wanted;
 	} demands[] = {
-		{ TORTURE_WORKER, &param_workers },
-		{ TORTURE_STORM, &param_storm },
-		{ TORTURE_CROWD, &param_crowd },
-		{ TORTURE_HISTORY, &param_history_us },
-		{ TORTURE_TIMER, &param_irq_us },
-		{ TORTURE_TASKLET, &param_irq_us },
-		{ TORTURE_HRTIMER, &param_irq_us },
-		{ TORTURE_IRQWORK, &param_irq_us },
+		{ TORTURE_WORKER, &param_workers }, { TORTURE_STORM, &param_storm },
+		{ TORTURE_CROWD, &param_crowd },    { TORTURE_HISTORY, &param_history_us },
+		{ TORTURE_TIMER, &param_irq_us },   { TORTURE_TASKLET, &param_irq_us },
+		{ TORTURE_HRTIMER, &param_irq_us }, { TORTURE_IRQWORK, &param_irq_us },
 	};
 	int i;
 
@@ -147,8 +143,8 @@ static void torture_verdict(void)
 			pr_info("blog_torture: run %u total %s %llu\n", param_run, name, n);
 	}
 	pr_info("blog_torture: run %u: %llu records, %llu short-lived tasks, %llu components dropped, %llu CPUs down or up, %llu NMIs in log calls, %llu nested calls, %d errors: %s\n",
-		param_run, records, torture_storm_tasks(), torture_renewals(),
-		torture_onoffs(), torture_nmi_in_blog(), torture_probe_hits(TORTURE_NESTED),
+		param_run, records, torture_storm_tasks(), torture_renewals(), torture_onoffs(),
+		torture_nmi_in_blog(), torture_probe_hits(TORTURE_NESTED),
 		atomic_read(&torture_errors), atomic_read(&torture_errors) ? "FAILURE" : "SUCCESS");
 }
 

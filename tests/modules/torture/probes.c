@@ -30,12 +30,9 @@ static const struct {
 	const char *symbol;
 	enum torture_kind kind;
 } torture_places[] = {
-	{ "tick_nohz_idle_enter", TORTURE_IDLE },
-	{ "tick_nohz_idle_exit", TORTURE_IDLE },
-	{ "notify_cpu_starting", TORTURE_STARTING },
-	{ "take_cpu_down", TORTURE_DYING },
-	{ "exit_files", TORTURE_EXITING },
-	{ "exit_task_namespaces", TORTURE_EXITING },
+	{ "tick_nohz_idle_enter", TORTURE_IDLE },    { "tick_nohz_idle_exit", TORTURE_IDLE },
+	{ "notify_cpu_starting", TORTURE_STARTING }, { "take_cpu_down", TORTURE_DYING },
+	{ "exit_files", TORTURE_EXITING },	     { "exit_task_namespaces", TORTURE_EXITING },
 };
 
 /* What a log call goes through. */
@@ -92,7 +89,7 @@ static int torture_probe(struct torture_step step, unsigned int offset, enum tor
 	struct torture_probe *probe = &torture_probes[torture_probe_count];
 	int ret;
 
-	probe->kp = (struct kprobe) {
+	probe->kp = (struct kprobe){
 		.symbol_name = step.symbol,
 		.addr = step.addr,
 		.offset = offset,

@@ -17,9 +17,9 @@
 #include "blog_torture.h"
 
 /* Short-lived tasks at a time, for each task that starts them. */
-#define TORTURE_STORM_LIVE	64
+#define TORTURE_STORM_LIVE 64
 /* Most records of a short-lived task. */
-#define TORTURE_STORM_RECORDS	20
+#define TORTURE_STORM_RECORDS 20
 
 struct torture_spark {
 	struct completion done;
@@ -68,8 +68,7 @@ static int torture_start_writer(struct task_struct **task, enum torture_kind kin
 {
 	int writer = torture_task_writer(kind);
 
-	return writer < 0 ? writer :
-	       test_start(task, -1, run, (void *)(long)writer, name, number);
+	return writer < 0 ? writer : test_start(task, -1, run, (void *)(long)writer, name, number);
 }
 
 /* Workers. */

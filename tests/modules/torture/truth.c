@@ -21,25 +21,17 @@
 #include "blog_torture.h"
 
 /* Most records that a write to "log" makes. */
-#define TORTURE_LOG_MAX	100000
+#define TORTURE_LOG_MAX 100000
 
-static const char * const torture_kinds[] = {
-	[TORTURE_TIMER] = "timer",
-	[TORTURE_TASKLET] = "tasklet",
-	[TORTURE_HRTIMER] = "hrtimer",
-	[TORTURE_IRQWORK] = "irq_work",
-	[TORTURE_IPI] = "ipi",
-	[TORTURE_NMI] = "nmi",
-	[TORTURE_NESTED] = "nested",
-	[TORTURE_IDLE] = "idle",
-	[TORTURE_STARTING] = "starting",
-	[TORTURE_DYING] = "dying",
-	[TORTURE_EXITING] = "exiting",
-	[TORTURE_HOTPLUG] = "hotplug",
-	[TORTURE_WORKER] = "worker",
-	[TORTURE_HISTORY] = "history",
-	[TORTURE_CROWD] = "crowd",
-	[TORTURE_STORM] = "storm",
+static const char *const torture_kinds[] = {
+	[TORTURE_TIMER] = "timer",	 [TORTURE_TASKLET] = "tasklet",
+	[TORTURE_HRTIMER] = "hrtimer",	 [TORTURE_IRQWORK] = "irq_work",
+	[TORTURE_IPI] = "ipi",		 [TORTURE_NMI] = "nmi",
+	[TORTURE_NESTED] = "nested",	 [TORTURE_IDLE] = "idle",
+	[TORTURE_STARTING] = "starting", [TORTURE_DYING] = "dying",
+	[TORTURE_EXITING] = "exiting",	 [TORTURE_HOTPLUG] = "hotplug",
+	[TORTURE_WORKER] = "worker",	 [TORTURE_HISTORY] = "history",
+	[TORTURE_CROWD] = "crowd",	 [TORTURE_STORM] = "storm",
 	[TORTURE_USER] = "user",
 };
 
@@ -74,8 +66,8 @@ int torture_writers_init(void)
 	}
 	atomic_set(&torture_next_fixed, cpus);
 	atomic_set(&torture_next_task, torture_fixed);
-	ret = blog_torture_setup(torture_fixed, torture_all, param_instances,
-				 param_payload, param_run);
+	ret = blog_torture_setup(torture_fixed, torture_all, param_instances, param_payload,
+				 param_run);
 	if (ret)
 		torture_writers_exit();
 	return ret;
