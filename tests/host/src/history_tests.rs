@@ -3,7 +3,7 @@
 //! What is kept, and that all the rest is counted: whoever else reads, steals, ends or begins.
 
 use crate::rig::{Rig, PAGE};
-use kernel::blog::ring::{Pages, Ring};
+use kernel::blog::ring::{Mode, Pages, Ring};
 use kernel::blog::wire::page::PAGE_HEADER_SIZE;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -117,9 +117,11 @@ fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {
 /// What a schedule does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// A task logs a record with a payload of so many bytes, and within it another one.
+    /// Some ticks later, a task logs a record with a payload of so many bytes, and within it
+    /// another one.
     Log {
         task: usize,
+        ticks: u64,
         len: usize,
         nested: bool,
     },
@@ -138,11 +140,9 @@ const TASKS: usize = 4;
 fn step() -> impl Strategy<Value = Step> {
     let task = 0..TASKS;
     prop_oneof![
-        40 => (task.clone(), 8usize..800, 0u8..16).prop_map(|(task, len, n)| Step::Log {
-            task,
-            len,
-            nested: n == 0,
-        }),
+        40 => (task.clone(), 0u64..1 << 38, 8usize..800, 0u8..16).prop_map(
+            |(task, ticks, len, n)| Step::Log { task, ticks, len, nested: n == 0 }
+        ),
         1 => task.clone().prop_map(|task| Step::Next { task }),
         4 => task.clone().prop_map(|task| Step::Rob { task }),
         1 => (1u32..6).prop_map(|pages| Step::Limit { pages }),
@@ -156,6 +156,9 @@ fn account(rig: &Rig, ring: &Ring) -> (u64, u64) {
     let read = rig.read(ring.id());
     let overwritten = read.first;
     assert_eq!(read.gaps, 0, "pages went from the middle");
+    for (told, lost) in info.told.iter().zip(info.lost) {
+        assert!(*told <= lost);
+    }
     let decoded = read.records.len() as u64;
     if decoded > 0 {
         assert_eq!(decoded + overwritten, info.records);
@@ -167,6 +170,7 @@ fn account(rig: &Rig, ring: &Ring) -> (u64, u64) {
             last.is_none_or(|last| last < n),
             "records of one ring changed places"
         );
+        assert!(payload[8..].iter().all(|byte| *byte == n as u8), "torn");
         last = Some(n);
     }
     (info.records, info.lost.iter().sum())
@@ -177,22 +181,27 @@ proptest! {
 
     #[test]
     fn decoded_overwritten_and_lost_are_all_that_was_taken(
-        pages in 2usize..20,
+        pages in 1usize..20,
+        max in 1u32..6,
+        discard: bool,
         steps in prop::collection::vec(step(), 1..600),
     ) {
         let mut rig = Rig::with_chunks(pages, 2 * TASKS, 2);
+        rig.max_pages = max;
+        rig.mode = if discard { Mode::Discard } else { Mode::Overwrite };
         let mut ids: Vec<u32> = (0..TASKS).map(|t| rig.adopt(t as i32).unwrap().id()).collect();
-        let mut tried = 0u64;
+        let (mut tried, mut now) = (0u64, 0);
         for step in steps {
             let ring = |task: usize| crate::pool::Store::ring(&*rig, ids[task]).unwrap();
             match step {
-                Step::Log { task, len, nested } => {
+                Step::Log { task, ticks, len, nested } => {
+                    now += ticks;
                     let mut payload = tried.to_ne_bytes().to_vec();
-                    payload.resize(len, 0);
+                    payload.resize(len, tried as u8);
                     tried += 1;
-                    rig.log_with(ring(task), tried, 1, &payload, || if nested {
+                    rig.log_with(ring(task), now, 1, &payload, || if nested {
                         tried += 1;
-                        rig.log(ring(task), tried, 2, &[0; 8]);
+                        rig.log(ring(task), now, 2, &[0; 8]);
                     });
                 }
                 Step::Next { task } => {

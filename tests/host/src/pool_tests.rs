@@ -8,34 +8,6 @@ use kernel::blog::ring::{Pages, Ring};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 #[test]
-fn a_stack_hands_each_index_to_one_taker() {
-    const N: usize = 64;
-    let next: Vec<_> = (0..N).map(|_| AtomicU32::new(0)).collect();
-    let held: Vec<_> = (0..N).map(|_| AtomicU32::new(0)).collect();
-    let stack = Stack::new();
-    for i in 0..N as u32 {
-        stack.push(|i| next.get(i as usize), i);
-    }
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..100_000 {
-                    let Some(i) = stack.pop(|i| next.get(i as usize)) else {
-                        continue;
-                    };
-                    assert_eq!(held[i as usize].swap(1, Relaxed), 0, "handed out twice");
-                    held[i as usize].store(0, Relaxed);
-                    stack.push(|i| next.get(i as usize), i);
-                }
-            });
-        }
-    });
-    let mut all: Vec<_> = std::iter::from_fn(|| stack.pop(|i| next.get(i as usize))).collect();
-    all.sort_unstable();
-    assert_eq!(all, (0..N as u32).collect::<Vec<_>>());
-}
-
-#[test]
 fn a_stack_drops_foreign_indices_and_says_when_it_is_empty() {
     let next = [AtomicU32::new(0)];
     let stack = Stack::new();
@@ -65,30 +37,6 @@ fn a_queue_is_first_in_first_out_and_bounded() {
         }
         assert_eq!(queue.pop(&cells), None);
     }
-}
-
-#[test]
-fn a_queue_keeps_every_index_under_contention() {
-    const N: u32 = 32;
-    let cells: Vec<_> = (0..64).map(Cell::new).collect();
-    let queue = Queue::new();
-    for i in 0..N {
-        assert!(queue.push(&cells, i));
-    }
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..100_000 {
-                    if let Some(i) = queue.pop(&cells) {
-                        while !queue.push(&cells, i) {}
-                    }
-                }
-            });
-        }
-    });
-    let mut all: Vec<_> = std::iter::from_fn(|| queue.pop(&cells)).collect();
-    all.sort_unstable();
-    assert_eq!(all, (0..N).collect::<Vec<_>>());
 }
 
 #[test]
@@ -138,19 +86,6 @@ fn rings_for_which_the_queue_has_no_room_come_last_and_are_not_lost() {
     assert_eq!(rig.pool.retired(&*rig), 3);
     assert_eq!(rig.pool.drain_retired(&*rig), 3);
     assert_eq!(rig.count_pages(), 5);
-}
-
-#[test]
-fn the_reserve_is_for_rings_that_have_no_page() {
-    let rig = Rig::new(4, 3);
-    rig.pool.set_reserve(&*rig, 2);
-    let (a, b) = (rig.adopt(1).unwrap(), rig.adopt(2).unwrap());
-    for n in 0..5000u64 {
-        assert!(rig.log(a, n, 1, &n.to_ne_bytes()));
-    }
-    assert_eq!(a.pages(), 2, "a busy ring leaves the reserve alone");
-    assert!(rig.log(b, 0, 1, &[0; 8]));
-    assert_eq!(b.pages(), 1);
 }
 
 #[test]
@@ -247,42 +182,6 @@ fn a_page_that_is_split_whole_and_split_again_is_listed_once() {
         assert_eq!(rig.pool.drain_retired(&*rig), 8);
         assert_eq!(rig.count_pages(), 1);
     }
-}
-
-#[test]
-fn ten_thousand_tasks_with_ten_records_each_fit_in_8_mib() {
-    const TASKS: u64 = 10_000;
-    let rig = Rig::with_chunks(2048, TASKS as usize, 8);
-    for task in 0..TASKS {
-        set_cpu(task as u32 % 8);
-        let ring = rig.adopt(task as i32).unwrap();
-        for n in 0..10u64 {
-            let mut payload = [0; 12];
-            payload[..8].copy_from_slice(&(task << 8 | n).to_ne_bytes());
-            assert!(rig.log(ring, task * 10 + n, 1, &payload));
-        }
-    }
-    set_cpu(0);
-    let held: u64 = (0..TASKS as u32)
-        .map(|id| u64::from(Store::ring(&*rig, id).unwrap().held()))
-        .sum();
-    assert_eq!(held, TASKS * u64::from(CHUNK));
-    let mut seen = vec![0u16; TASKS as usize];
-    for (page, slot) in (0..).zip(rig.slots()) {
-        slot.for_each_part(page, rig.sizes(), |index, header| {
-            if header.seq() == 0 {
-                return;
-            }
-            let copy = rig.copy(index, header.seq()).unwrap();
-            let mut read = Read::default();
-            read.page(&page_info(&copy), &copy);
-            for (_, _, payload) in read.records {
-                let n = u64::from_ne_bytes(payload[..8].try_into().unwrap());
-                seen[(n >> 8) as usize] |= 1 << (n & 0xff);
-            }
-        });
-    }
-    assert!(seen.iter().all(|records| *records == 0x3ff));
 }
 
 #[test]
