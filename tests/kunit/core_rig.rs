@@ -29,6 +29,7 @@ use kernel::{
                 Kind,
                 ENDIAN,
                 FILE_MAGIC,
+                FLAG_STREAM,
                 SECTION_MAGIC,
                 VERSION, //
             },
@@ -311,6 +312,7 @@ pub(super) struct ReadTask {
 
 /// What a snapshot says of a component.
 pub(super) struct ReadComponent {
+    pub(super) id: u32,
     pub(super) name: KVec<u8>,
     pub(super) attached: bool,
     pub(super) gone: u64,
@@ -319,6 +321,7 @@ pub(super) struct ReadComponent {
 
 /// What a snapshot says of a ring.
 pub(super) struct ReadRing {
+    pub(super) component: u32,
     pub(super) id: u32,
     pub(super) context: u8,
     pub(super) pid: i32,
@@ -328,31 +331,52 @@ pub(super) struct ReadRing {
     pub(super) records: u64,
     pub(super) lost: [u64; LOST_CAUSES],
     pub(super) told: [u64; LOST_CAUSES],
-    /// Ordinal of its first record in the snapshot.
+    /// Ordinal of its first record in the snapshot, or missed by a stream's reader.
     pub(super) first: Option<u64>,
+    /// Ordinal of the record behind the last one.
+    pub(super) next: u64,
     /// The numbers in its records.
     pub(super) numbers: KVVec<u64>,
     /// Their times.
     pub(super) times: KVVec<u64>,
     /// Losses that records tell of.
     pub(super) in_band: [u64; LOST_CAUSES],
-    /// Pages in the snapshot.
+    /// Pages, and sections that tell of it.
     pub(super) pages: u32,
+    pub(super) sections: u32,
 }
 
-/// What is in a snapshot.
+/// What is in a snapshot, or in a stream up to here.
 pub(super) struct Read {
     pub(super) tasks: KVec<ReadTask>,
     pub(super) components: KVec<ReadComponent>,
     pub(super) rings: KVVec<ReadRing>,
+    /// In a stream, sections may tell more of what is known.
+    stream: bool,
+    pub(super) ended: bool,
+    at: usize,
+    index: u32,
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
+/// Appends what there is to read, in reads of `step` bytes.
+pub(super) fn copy(source: &mut impl Source, step: usize, file: &mut KVVec<u8>) -> Result {
+    loop {
+        let bytes = source.peek()?;
+        let n = bytes.len().min(step);
+        if n == 0 {
+            return Ok(());
+        }
+        file.extend_from_slice(&bytes[..n], GFP_KERNEL)?;
+        source.consume(n);
+    }
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
     let bytes = bytes.get(at..at + 4).ok_or(EINVAL)?;
     Ok(u32::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
     let bytes = bytes.get(at..at + 8).ok_or(EINVAL)?;
     Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
 }
@@ -379,67 +403,70 @@ impl Read {
     /// strictly.
     pub(super) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
         let mut file = KVVec::new();
-        let mut progress = Progress::new(only, true)?;
-        loop {
-            let bytes = progress.peek()?;
-            let n = bytes.len().min(step);
-            if n == 0 {
-                break;
-            }
-            file.extend_from_slice(&bytes[..n], GFP_KERNEL)?;
-            progress.consume(n);
-        }
+        copy(&mut Progress::new(only, true)?, step, &mut file)?;
         Self::parse(&file)
+    }
+
+    /// Nothing yet.
+    pub(super) const fn empty(stream: bool) -> Self {
+        Self {
+            tasks: KVec::new(),
+            components: KVec::new(),
+            rings: KVVec::new(),
+            stream,
+            ended: false,
+            at: 0,
+            index: 0,
+        }
     }
 
     /// Parses a whole file.
     pub(super) fn parse(file: &[u8]) -> Result<Self> {
-        check(file.get(..8) == Some(&FILE_MAGIC), "magic")?;
-        check(u32_at(file, 8)? == VERSION, "version")?;
-        check(u32_at(file, 12)? == ENDIAN, "endian")?;
-        check(u32_at(file, 28)? == glue::crc32(0, &file[..28]), "crc")?;
-        let mut read = Self {
-            tasks: KVec::new(),
-            components: KVec::new(),
-            rings: KVVec::new(),
-        };
-        let (mut at, mut index, mut ended) = (32, 0, false);
-        while at < file.len() {
-            check(!ended, "something after the end")?;
-            let header = file.get(at..at + 32).ok_or(EINVAL)?;
+        let mut read = Self::empty(false);
+        read.go_on(file)?;
+        check(read.ended, "no end")?;
+        Ok(read)
+    }
+
+    /// Parses what has come to a file since the last time.
+    pub(super) fn go_on(&mut self, file: &[u8]) -> Result {
+        if self.at == 0 {
+            check(file.get(..8) == Some(&FILE_MAGIC), "magic")?;
+            check(u32_at(file, 8)? == VERSION, "version")?;
+            check(u32_at(file, 12)? == ENDIAN, "endian")?;
+            check((u32_at(file, 24)? == FLAG_STREAM) == self.stream, "flags")?;
+            check(u32_at(file, 28)? == glue::crc32(0, &file[..28]), "crc")?;
+            self.at = 32;
+        }
+        while self.at < file.len() {
+            check(!self.ended, "something after the end")?;
+            let header = file.get(self.at..self.at + 32).ok_or(EINVAL)?;
             check(u32_at(header, 0)? == SECTION_MAGIC, "section magic")?;
-            check(
-                u32_at(header, 28)? == glue::crc32(0, &header[..28]),
-                "section crc",
-            )?;
-            check(u32_at(header, 16)? == index, "section index")?;
+            let crc = u32_at(header, 28)? == glue::crc32(0, &header[..28]);
+            check(crc, "section crc")?;
+            check(u32_at(header, 16)? == self.index, "section index")?;
             let len = u64_at(header, 8)? as usize;
-            let payload = file.get(at + 32..at + 32 + len).ok_or(EINVAL)?;
-            check(
-                u32_at(header, 24)? == glue::crc32(0, payload),
-                "payload crc",
-            )?;
-            let kind = Kind::from_u16(u32_at(header, 4)? as u16).ok_or(EINVAL)?;
-            match kind {
-                Kind::Tasks => read.tasks(payload)?,
-                Kind::Component => read.component(payload)?,
-                Kind::Ring => read.ring(payload)?,
-                Kind::Page => read.page(payload)?,
+            let payload = file.get(self.at + 32..self.at + 32 + len).ok_or(EINVAL)?;
+            let crc = u32_at(header, 24)? == glue::crc32(0, payload);
+            check(crc, "payload crc")?;
+            match Kind::from_u16(u32_at(header, 4)? as u16).ok_or(EINVAL)? {
+                Kind::Tasks => self.tasks(payload)?,
+                Kind::Component => self.component(payload)?,
+                Kind::Ring => self.ring(payload)?,
+                Kind::Page => self.page(payload)?,
+                Kind::End if self.stream => self.ended = true,
                 Kind::End => {
-                    check(u32_at(payload, 0)? == index, "number of sections")?;
-                    check(
-                        u32_at(payload, 4)? as usize == read.rings.len(),
-                        "number of rings",
-                    )?;
-                    ended = true;
+                    check(u32_at(payload, 0)? == self.index, "number of sections")?;
+                    let rings = u32_at(payload, 4)? as usize;
+                    check(rings == self.rings.len(), "number of rings")?;
+                    self.ended = true;
                 }
                 _ => (),
             }
-            at += 32 + len.next_multiple_of(8);
-            index += 1;
+            self.at += 32 + len.next_multiple_of(8);
+            self.index += 1;
         }
-        check(ended, "no end")?;
-        Ok(read)
+        Ok(())
     }
 
     fn tasks(&mut self, payload: &[u8]) -> Result {
@@ -478,11 +505,14 @@ impl Read {
 
     fn component(&mut self, payload: &[u8]) -> Result {
         check(payload.len() == 152, "size of a component")?;
+        let id = u32_at(payload, 0)?;
+        self.components.retain(|known| known.id != id);
         let name = payload[96..].split(|b| *b == 0).next().unwrap_or(&[]);
         let mut copy = KVec::new();
         copy.extend_from_slice(name, GFP_KERNEL)?;
         self.components.push(
             ReadComponent {
+                id,
                 name: copy,
                 attached: payload[7] != 0,
                 gone: u64_at(payload, 24)?,
@@ -495,48 +525,66 @@ impl Read {
 
     fn ring(&mut self, payload: &[u8]) -> Result {
         check(payload.len() == 192, "size of a ring")?;
-        self.rings.push(
-            ReadRing {
-                id: u32_at(payload, 4)?,
+        let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
+        let (pid, retired) = (u32_at(payload, 16)? as i32, payload[9] != 0);
+        let same = |known: &ReadRing| (known.component, known.id) == (component, id);
+        let at = self.rings.iter().rposition(same).filter(|at| {
+            let known = &self.rings[*at];
+            self.stream && known.pid == pid && (retired || !known.retired)
+        });
+        if at.is_none() {
+            let new = ReadRing {
+                component,
+                id,
                 context: payload[8],
-                pid: u32_at(payload, 16)? as i32,
+                pid,
                 comm: payload[24..40].try_into().map_err(|_| EINVAL)?,
-                retired: payload[9] != 0,
-                exit_clock: u64_at(payload, 40)?,
-                records: u64_at(payload, 48)?,
-                lost: counts_at(payload, 56)?,
-                told: counts_at(payload, 120)?,
+                retired,
+                exit_clock: 0,
+                records: 0,
+                lost: [0; LOST_CAUSES],
+                told: [0; LOST_CAUSES],
                 first: None,
+                next: 0,
                 numbers: KVVec::new(),
                 times: KVVec::new(),
                 in_band: [0; LOST_CAUSES],
                 pages: 0,
-            },
-            GFP_KERNEL,
-        )?;
+                sections: 0,
+            };
+            self.rings.push(new, GFP_KERNEL)?;
+        }
+        let at = at.unwrap_or(self.rings.len() - 1);
+        let ring = &mut self.rings[at];
+        ring.sections += 1;
+        ring.retired = retired;
+        ring.exit_clock = u64_at(payload, 40)?;
+        ring.records = u64_at(payload, 48)?;
+        ring.lost = counts_at(payload, 56)?;
+        ring.told = counts_at(payload, 120)?;
         Ok(())
     }
 
     fn page(&mut self, payload: &[u8]) -> Result {
-        let ring = self.rings.last_mut().ok_or(EINVAL)?;
-        check(u32_at(payload, 4)? == ring.id, "page of another ring")?;
+        let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
+        let same = |ring: &ReadRing| (ring.component, ring.id) == (component, id);
+        let last = self.rings.last().is_some_and(same);
+        check(self.stream || last, "page of another ring")?;
+        let ring = self.rings.iter_mut().rfind(|ring| same(ring));
+        let ring = ring.ok_or(EINVAL)?;
         let page = &payload[8..];
         check(u32_at(page, 0)? == PAGE_MAGIC, "page magic")?;
         check(u32_at(page, 8)? == ring.id, "ring of a page")?;
         let (first, commit) = (u64_at(page, 32)?, u64_at(page, 40)?);
         check(commit as u32 as usize == page.len(), "end of a page")?;
-        match ring.first {
-            None => ring.first = Some(first),
-            Some(start) => {
-                check(first >= start + ring.numbers.len() as u64, "order of pages")?;
-            }
-        }
+        let (before, lag) = (ring.numbers.len() as u64, ring.lag());
         ring.pages += 1;
         let (mut at, mut records, mut base) = (PAGE_HEADER_SIZE, 0, u64_at(page, 24)?);
         let mut last = base;
         // Components that the rest of the kernel has may have records of other sites.
         let of_tests = |c: &ReadComponent| c.name.starts_with(b"blog_test_");
-        let others = !self.components.last().is_some_and(of_tests);
+        let mut components = self.components.iter();
+        let others = !components.any(|c| c.id == component && of_tests(c));
         while at < page.len() {
             let header = Header(u64_at(page, at)?);
             if header.site() == SITE && !others {
@@ -564,6 +612,13 @@ impl Read {
         }
         check(at == page.len(), "last record is cut")?;
         check(commit >> 32 == records, "number of records")?;
+        let lag = ring.lag() - lag;
+        match ring.first {
+            None => ring.first = Some(first - lag),
+            Some(_) if self.stream => check(first == ring.next + lag, "missed in silence")?,
+            Some(start) => check(first >= start + before, "order of pages")?,
+        }
+        ring.next = first + records;
         Ok(())
     }
 
@@ -578,6 +633,11 @@ impl ReadRing {
     /// Losses of this cause.
     pub(super) fn lost(&self, cause: Lost) -> u64 {
         self.lost[cause as usize]
+    }
+
+    /// Records that a stream's reader has missed.
+    pub(super) fn lag(&self) -> u64 {
+        self.in_band[Lost::ReaderLag as usize]
     }
 
     /// Whether the numbers are `first`, `first + 1`, … without a gap.
