@@ -14,8 +14,8 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 176
-TESTS_DEEP = 391
+TESTS = 169
+TESTS_DEEP = 384
 SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")

@@ -11,8 +11,8 @@ import pytest
 
 KERNELS = "uml x86 x86-y"
 KERNELS_FAST = "uml"
-TESTS = 405
-TESTS_FAST = 135
+TESTS = 384
+TESTS_FAST = 128
 SECONDS = 75
 TIER = "fast"
 
