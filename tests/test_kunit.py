@@ -11,8 +11,8 @@ import pytest
 
 KERNELS = "uml x86 x86-y"
 KERNELS_FAST = "uml"
-TESTS = 384
-TESTS_FAST = 128
+TESTS = 378
+TESTS_FAST = 126
 SECONDS = 75
 TIER = "fast"
 

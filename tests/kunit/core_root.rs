@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what crash tools find, and what a crash does. The walk goes from the root by
-// addresses and offsets alone, as one in a dump does; what it finds is compared with what was
-// logged.
+// KUnit suite: what the root tells crash tools, and what a crash does. That the root leads to what
+// was logged, the crash suite shows with dumps.
 
 #[kunit_tests(blog_root)]
 mod suite {
@@ -20,33 +19,22 @@ mod suite {
                 dump::{
                     state_letter,
                     Component,
-                    Memory,
                     Root,
-                    Table,
                     COMPONENT_MAGIC,
-                    MEMORY_MAGIC,
                     NO_FIELD,
                     ROOT_MAGIC,
                     STATE_ON,
                     VERSION, //
                 },
                 file,
-                page::{
-                    PageInfo,
-                    PAGE_HEADER_SIZE,
-                    PAGE_MAGIC,
-                    SEQ_MASK, //
-                },
                 record::{
-                    Header,
                     Lost,
                     LOST_CAUSES, //
                 }, //
             },
             Config, //
         },
-        prelude::*,
-        str::CString, //
+        prelude::*, //
     };
 
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
@@ -66,23 +54,6 @@ mod suite {
         unsafe { at(blog_root.get() as u64) }
     }
 
-    /// Calls `f` with the address of each value of a table.
-    fn walk(table: &Table, mut f: impl FnMut(u64)) -> u32 {
-        let mut values = 0;
-        for n in 0..u64::from(table.capacity) {
-            // SAFETY: There are so many pointers.
-            let chunk: u64 = unsafe { at(table.chunks + 8 * n) };
-            if chunk == 0 {
-                break;
-            }
-            for i in 0..u64::from(table.per_chunk) {
-                f(chunk + i * u64::from(table.stride));
-                values += 1;
-            }
-        }
-        values
-    }
-
     /// The component of this name, as the root has it, and its address.
     fn component(name: &CStr) -> Option<(u64, Component)> {
         let root = root();
@@ -95,90 +66,6 @@ mod suite {
             (address, unsafe { at::<Component>(address) })
         });
         found.find(|(_, c)| c.name.starts_with(name.to_bytes_with_nul()))
-    }
-
-    /// The memory of a component.
-    fn memory(c: &Component) -> Option<Memory> {
-        // SAFETY: A memory is there.
-        (c.memory != 0).then(|| unsafe { at(c.memory) })
-    }
-
-    /// Addresses of the rings of a task.
-    fn rings_of(memory: &Memory, pid: i32) -> Result<KVec<u64>> {
-        let (layout, mut rings) = (root().ring, KVec::new());
-        walk(&memory.rings, |ring| {
-            // SAFETY: A ring is there.
-            let (state, owner): (u8, i32) = unsafe {
-                (
-                    at(ring + u64::from(layout.state)),
-                    at(ring + u64::from(layout.pid)),
-                )
-            };
-            if state != 0 && owner == pid {
-                let _ = rings.push(ring, GFP_KERNEL);
-            }
-        });
-        Ok(rings)
-    }
-
-    /// The numbers in the pages of a ring, in order.
-    fn numbers_of(memory: &Memory, ring: u64) -> Result<KVec<u64>> {
-        let (layout, slots) = (root().ring, root().slot);
-        // SAFETY: A ring is there.
-        let (id, first): (u32, u64) = unsafe {
-            (
-                at(ring + u64::from(layout.id)),
-                at(ring + u64::from(layout.first_seq)),
-            )
-        };
-        let mut pages = KVec::new();
-        walk(&memory.slots, |slot| {
-            // SAFETY: A slot is there.
-            let (page, shape): (u64, u32) = unsafe {
-                (
-                    at(slot + u64::from(slots.page)),
-                    at(slot + u64::from(slots.shape)),
-                )
-            };
-            let (parts, size) = match shape & 3 {
-                _ if page == 0 => return,
-                0 => (1, memory.page_size),
-                2 => (memory.chunks, memory.chunk_size),
-                _ => return,
-            };
-            for part in 0..parts {
-                let header = page + u64::from(part * size);
-                // SAFETY: A page is there.
-                let info: PageInfo = unsafe { at(header) };
-                let seq = info.seq & SEQ_MASK;
-                if info.magic == PAGE_MAGIC && info.ring == id && seq >= first && seq != 0 {
-                    let _ = pages.push((seq, header, info), GFP_KERNEL);
-                }
-            }
-        });
-        let mut numbers = KVec::new();
-        let mut last = 0;
-        // In the order of their positions.
-        while let Some((seq, header, info)) = pages
-            .iter()
-            .filter(|page| page.0 > last)
-            .min_by_key(|page| page.0)
-        {
-            last = *seq;
-            let mut offset = PAGE_HEADER_SIZE as u64;
-            while offset < u64::from(info.end()) {
-                // SAFETY: A record is there.
-                let record: Header = Header(unsafe { at(header + offset) });
-                if record.site() != 0 {
-                    // SAFETY: As above; the tests write one number into each.
-                    let number = unsafe { at::<[u32; 2]>(header + offset + 8) };
-                    let number = u64::from(number[0]) | u64::from(number[1]) << 32;
-                    numbers.push(number, GFP_KERNEL)?;
-                }
-                offset += record.size() as u64;
-            }
-        }
-        Ok(numbers)
     }
 
     #[test]
@@ -217,63 +104,6 @@ mod suite {
     }
 
     #[test]
-    fn it_leads_to_what_was_logged() -> Result {
-        let rig = Rig::new(c"blog_test_root", SMALL)?;
-        let state = rig.state()?;
-        let (_, c) = component(c"blog_test_root").ok_or(ENOENT)?;
-        assert_eq!(c.magic, COMPONENT_MAGIC);
-        assert_eq!(c.size as usize, size_of::<Component>());
-        assert_eq!(c.slot, u32::from(state.slot()));
-        assert_eq!((c.enabled, c.attached, c.mode), (1, 1, 0));
-        assert_eq!((c.size_kb, c.ring_kb), (64, 16));
-        let memory = memory(&c).ok_or(ENOENT)?;
-        assert_eq!(memory.magic, MEMORY_MAGIC);
-        assert_eq!(memory.size as usize, size_of::<Memory>());
-
-        for n in 0..100 {
-            assert!(rig.log(n));
-        }
-        // SAFETY: The current task is valid.
-        let pid = unsafe { (*glue::current()).pid };
-        let rings = rings_of(&memory, pid)?;
-        assert_eq!(rings.len(), 1);
-        // A page and a chunk.
-        let numbers = numbers_of(&memory, rings[0])?;
-        assert!(numbers.iter().copied().eq(0..100));
-        // The same as in a snapshot.
-        let read = Read::new(Some(state), 4096)?;
-        assert_eq!(&*read.only_ring()?.numbers, &*numbers);
-        Ok(())
-    }
-
-    #[test]
-    fn it_knows_each_ring_and_page() -> Result {
-        let rig = Rig::new(c"blog_test_all", SMALL)?;
-        let state = rig.state()?;
-        let (_, c) = component(c"blog_test_all").ok_or(ENOENT)?;
-        let memory = memory(&c).ok_or(ENOENT)?;
-        let layout = root().slot;
-        let mut pages = 0;
-        walk(&memory.slots, |slot| {
-            // SAFETY: A slot is there.
-            pages += u32::from(unsafe { at::<u64>(slot + u64::from(layout.page)) } != 0);
-        });
-        let ids = root().ring.id;
-        let mut next = 0;
-        let rings = walk(&memory.rings, |ring| {
-            // SAFETY: A ring is there.
-            assert_eq!(unsafe { at::<u32>(ring + u64::from(ids)) }, next);
-            next += 1;
-        });
-        state.with(|inner| {
-            let (_, owned) = inner.memory().ok_or(ENOENT)?;
-            assert_eq!(pages, owned.pages());
-            assert_eq!(rings, owned.rings());
-            Ok::<_, Error>(())
-        })
-    }
-
-    #[test]
     fn it_shows_settings_as_they_change() -> Result {
         let rig = Rig::new(c"blog_test_set", SMALL)?;
         let state = rig.state()?;
@@ -282,7 +112,12 @@ mod suite {
         state.set_level(None);
         state.set_mode(kernel::blog::Mode::Discard);
         let c = now().ok_or(ENOENT)?;
-        assert_eq!((c.ring_kb, c.level, c.mode), (32, 0, 1));
+        assert_eq!(
+            (c.magic, c.size as usize),
+            (COMPONENT_MAGIC, size_of::<Component>())
+        );
+        assert_eq!((c.slot, c.enabled, c.attached), (state.slot().into(), 1, 1));
+        assert_eq!((c.size_kb, c.ring_kb, c.level, c.mode), (64, 32, 0, 1));
         state.set_enabled(false)?;
         assert_eq!(now().map(|c| c.enabled), Some(0));
         assert!(now().is_some_and(|c| c.memory != 0));
@@ -315,33 +150,12 @@ mod suite {
         });
     }
 
-    /// The table of `task`, and the address of its first ring.
-    fn table_of(task: u64) -> Option<(u64, u64)> {
-        let (root, mut found) = (root(), None);
-        walk(&root.tables, |table| {
-            // SAFETY: A table is there.
-            unsafe {
-                if at::<u64>(table + u64::from(root.tls.task)) == task {
-                    found = Some((table, at(table + u64::from(root.tls.first))));
-                }
-            }
-        });
-        found
-    }
-
     #[test]
-    fn it_leads_to_tasks_by_offsets() -> Result {
+    fn offsets_lead_to_what_tasks_have() -> Result {
         let rig = Rig::new(c"blog_test_task", SMALL)?;
         let thread = Thread::start(&rig, 0..10)?;
         thread.wait()?;
         let (task, layout) = (thread.task() as u64, root().task);
-        let (_, c) = component(c"blog_test_task").ok_or(ENOENT)?;
-        let memory = memory(&c).ok_or(ENOENT)?;
-        let (table, ring) = table_of(task).ok_or(ENOENT)?;
-        assert_eq!(&*rings_of(&memory, thread.pid())?, &[ring]);
-        // SAFETY: A ring is there. It is the only one.
-        assert_eq!(unsafe { at::<u64>(ring + u64::from(root().ring.next)) }, 0);
-
         let field = |offset: u32| task + u64::from(offset);
         // It sleeps until it is to end.
         until(|| {
@@ -354,23 +168,20 @@ mod suite {
             assert_eq!(at::<i32>(field(layout.pid)), thread.pid());
             assert_eq!(at::<i32>(field(layout.tgid)), thread.pid());
             assert_eq!(&at::<[u8; 9]>(field(layout.comm)), b"blog_test");
-            assert_eq!(at::<u64>(field(layout.blog_tls)), table);
             let flags: u32 = at(field(layout.flags));
             assert!(flags & bindings::PF_KTHREAD != 0);
             assert!(layout.cpu == NO_FIELD || at::<u32>(field(layout.cpu)) < root().system.cpus);
+            // Its table says whose it is.
+            let table: u64 = at(field(layout.blog_tls));
+            assert_eq!(at::<u64>(table + u64::from(root().tls.task)), task);
+            // This task is running.
+            let this = glue::current() as u64;
+            assert_eq!(at::<u8>(this + u64::from(layout.on_cpu)), 1);
+            // The list of all tasks is that of `init_task`; next is the first process.
+            let first: u64 = at(root().init_task + u64::from(layout.tasks));
+            let pid = first - u64::from(layout.tasks) + u64::from(layout.pid);
+            assert_eq!(at::<i32>(pid), 1);
         }
-        // This task is running.
-        let this = glue::current() as u64;
-        // SAFETY: The current task is valid.
-        assert_eq!(unsafe { at::<u8>(this + u64::from(layout.on_cpu)) }, 1);
-        // The list of all tasks is that of `init_task`.
-        // SAFETY: These are list heads.
-        let first: u64 = unsafe { at(root().init_task + u64::from(layout.tasks)) };
-        // SAFETY: As above: the first process.
-        assert_eq!(
-            unsafe { at::<i32>(first - u64::from(layout.tasks) + u64::from(layout.pid)) },
-            1
-        );
         drop(thread);
         Ok(())
     }
@@ -444,35 +255,30 @@ mod suite {
         Ok(())
     }
 
-    /// What the pages of the only task's ring hold.
-    fn kept(name: &CStr, pid: i32) -> Result<KVec<u64>> {
-        let (_, c) = component(name).ok_or(ENOENT)?;
-        let memory = memory(&c).ok_or(ENOENT)?;
-        let rings = rings_of(&memory, pid)?;
-        numbers_of(&memory, *rings.first().ok_or(ENOENT)?)
-    }
-
     #[test]
     fn a_crash_keeps_what_is_there() -> Result {
-        let name = CString::try_from(c"blog_test_crash")?;
-        let rig = Rig::new(&name, SMALL)?;
-        // SAFETY: The current task is valid.
-        let pid = unsafe { (*glue::current()).pid };
+        let rig = Rig::new(c"blog_test_crash", SMALL)?;
+        let pid = kernel::current!().pid();
+        let kept = || -> Result<_> {
+            let read = Read::new(Some(rig.state()?), 4096)?;
+            let ring = read.rings.into_iter().find(|ring| ring.pid == pid);
+            Ok(ring.ok_or(ENOENT)?.numbers)
+        };
         // So much that it overwrites its oldest pages.
         for n in 0..3000 {
             rig.log(n);
         }
-        let before = kept(&name, pid)?;
-        let (logged, after) = frozen(|| {
+        let before = kept()?;
+        let logged = frozen(|| {
             let mut logged = KVec::new();
             for n in 3000..6000 {
                 if rig.log(n) && logged.push(n, GFP_KERNEL).is_err() {
                     break;
                 }
             }
-            (logged, kept(&name, pid))
+            logged
         });
-        let after = after?;
+        let after = kept()?;
         assert!(before.len() > 500);
         // All of it is still there; and what came into this ring or into the shared one went
         // where there was room.
