@@ -11,8 +11,8 @@ import pytest
 
 KERNELS = "uml x86 x86-y"
 KERNELS_FAST = "uml"
-TESTS = 378
-TESTS_FAST = 126
+TESTS = 348
+TESTS_FAST = 116
 SECONDS = 75
 TIER = "fast"
 

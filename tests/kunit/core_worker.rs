@@ -45,14 +45,7 @@ mod suite {
         fsleep(Delta::from_millis(500));
         assert!(is_parked());
         assert_eq!(worker::looks(), looks);
-        Ok(())
-    }
-
-    #[test]
-    fn a_record_in_a_page_that_has_room_does_not_wake_it() -> Result {
-        let rig = Rig::new(c"blog_test_worker_room", SMALL)?;
-        assert!(rig.log(1));
-        until(is_parked)?;
+        // Nor for one in a page that has room.
         assert!(rig.log(2));
         assert!(is_parked());
         Ok(())
