@@ -135,8 +135,7 @@ mod suite {
     fn time_asleep_is_no_silence() -> Result {
         let rig = Rig::new(c"blog_test_asleep", SMALL)?;
         assert!(rig.log(1));
-        // SAFETY: The current task is valid.
-        let pid = unsafe { (*glue::current()).pid };
+        let pid = this();
         let name = name_field(b"blog_test_asleep");
         let silent = || -> Result<u64> {
             let mut lines = collect(0)?.into_iter();

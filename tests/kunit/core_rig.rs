@@ -22,7 +22,10 @@ use core::{
 use kernel::{
     bindings,
     blog::{
-        ring::Ring,
+        ring::{
+            Mode,
+            Ring, //
+        },
         root::blog_root,
         wire::{
             file::{
@@ -48,6 +51,7 @@ use kernel::{
         Config,
         RawComponent, //
     },
+    page::PAGE_SIZE,
     prelude::*,
     str::CString,
     sync::Arc,
@@ -69,6 +73,18 @@ use crate::{
     sys::glue,
     write::slow::blog_reserve, //
 };
+
+/// Records of [`Rig::log`] in one page.
+pub(super) const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
+
+pub(super) const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
+    Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
+}
+
+/// Thread id of this task.
+pub(super) fn this() -> i32 {
+    kernel::current!().pid()
+}
 
 /// Site id of the records that the tests write.
 const SITE: u32 = 7;
@@ -188,6 +204,8 @@ struct Job {
     numbers: core::ops::Range<u64>,
     lost: AtomicU64,
     done: AtomicBool,
+    /// Then, it is blocked as if by a device, again and again for a moment.
+    blocked: bool,
 }
 
 /// After how many records a [`Thread`] lets others run.
@@ -203,12 +221,22 @@ pub(super) struct Thread {
 impl Thread {
     /// Starts it. It must be ended before the component goes.
     pub(super) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
+        Self::new(rig, numbers, false)
+    }
+
+    /// The same, of one that logs one number and is blocked then.
+    pub(super) fn blocked(rig: &Rig) -> Result<Self> {
+        Self::new(rig, 1..2, true)
+    }
+
+    fn new(rig: &Rig, numbers: core::ops::Range<u64>, blocked: bool) -> Result<Self> {
         let job = KBox::new(
             Job {
                 raw: rig.raw(),
                 numbers,
                 lost: AtomicU64::new(0),
                 done: AtomicBool::new(false),
+                blocked,
             },
             GFP_KERNEL,
         )?;
@@ -274,7 +302,10 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
     // SAFETY: This is a kernel thread, which `kthread_stop` wakes.
     unsafe {
         while !bindings::kthread_should_stop() {
-            bindings::schedule_timeout_interruptible(MAX_SLEEP);
+            match job.blocked {
+                true => bindings::schedule_timeout_uninterruptible(2),
+                false => bindings::schedule_timeout_interruptible(MAX_SLEEP),
+            };
         }
     }
     0

@@ -33,21 +33,13 @@ mod suite {
                     Level,
                     Lost, //
                 }, //
-            },
-            Config, //
+            }, //
         },
-        page::PAGE_SIZE,
         prelude::*, //
     };
 
-    /// Records of `Rig::log` in one page.
-    const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
-    /// The same, of a chunk.
+    /// Records of `Rig::log` in one chunk.
     const PER_CHUNK: u64 = ((SIZES.chunk as usize - PAGE_HEADER_SIZE) / 16) as u64;
-
-    const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
-        Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
-    }
 
     #[test]
     fn what_was_logged_is_in_the_snapshot() -> Result {

@@ -210,15 +210,13 @@ mod suite {
         let thread = Thread::start(&rig, 0..10)?;
         thread.wait()?;
         assert!(rig.log(1) && other.log(2));
-        // SAFETY: The current task is valid.
-        let this = unsafe { (*glue::current()).pid };
         until(|| {
             let read = rig.state().and_then(|state| Read::new(Some(state), 4096));
             read.is_ok_and(|read| read.task(thread.pid()).is_ok_and(|task| task.state == b'S'))
         })?;
 
         let read = Read::new(Some(rig.state()?), 4096)?;
-        let (task, me) = (read.task(thread.pid())?, read.task(this)?);
+        let (task, me) = (read.task(thread.pid())?, read.task(this())?);
         assert_eq!(&task.comm[..10], b"blog_test\0");
         assert_eq!(task.flags, file::TASK_KERNEL);
         assert_eq!(me.state, b'R');
@@ -226,7 +224,7 @@ mod suite {
         assert!(me.cpu < root().system.cpus);
         // Of one component only those that log to it.
         let read = Read::new(Some(other.state()?), 4096)?;
-        assert!(read.task(this).is_ok());
+        assert!(read.task(this()).is_ok());
         assert!(read.task(thread.pid()).is_err());
         drop(thread);
         Ok(())
@@ -258,7 +256,7 @@ mod suite {
     #[test]
     fn a_crash_keeps_what_is_there() -> Result {
         let rig = Rig::new(c"blog_test_crash", SMALL)?;
-        let pid = kernel::current!().pid();
+        let pid = this();
         let kept = || -> Result<_> {
             let read = Read::new(Some(rig.state()?), 4096)?;
             let ring = read.rings.into_iter().find(|ring| ring.pid == pid);

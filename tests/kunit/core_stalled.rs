@@ -13,67 +13,14 @@ mod suite {
             glue, //
         }, //
     };
-    use core::ptr;
     use kernel::{
         bindings,
-        blog::{
-            Config,
-            RawComponent, //
-        },
+        blog::Config,
         prelude::*,
         str::CString, //
     };
 
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
-
-    /// A thread that logs one number, and is then blocked as if by a device, again and again for a
-    /// moment, until it is ended.
-    struct Blocked(*mut bindings::task_struct);
-
-    impl Blocked {
-        /// Starts it. It must be ended before the component goes.
-        fn start(rig: &Rig) -> Result<Self> {
-            // SAFETY: The component stays until the thread is ended.
-            let task = unsafe {
-                kernel::error::from_err_ptr(bindings::kthread_create_on_node(
-                    Some(run),
-                    ptr::from_ref(rig.raw()).cast_mut().cast(),
-                    -1,
-                    c"blog_blocked".as_char_ptr(),
-                ))
-            }?;
-            // SAFETY: The thread is there until it is stopped.
-            unsafe { bindings::wake_up_process(task) };
-            Ok(Self(task))
-        }
-
-        fn pid(&self) -> i32 {
-            // SAFETY: The thread is there until it is stopped.
-            unsafe { (*self.0).pid }
-        }
-    }
-
-    impl Drop for Blocked {
-        fn drop(&mut self) {
-            // SAFETY: The thread looks for this.
-            unsafe { bindings::kthread_stop(self.0) };
-        }
-    }
-
-    /// # Safety
-    ///
-    /// `raw` points to a [`RawComponent`] that stays until the thread is stopped.
-    unsafe extern "C" fn run(raw: *mut c_void) -> c_int {
-        // SAFETY: By this function's requirement.
-        log(unsafe { &*raw.cast::<RawComponent>() }, 1);
-        // SAFETY: This is a kernel thread.
-        unsafe {
-            while !bindings::kthread_should_stop() {
-                bindings::schedule_timeout_uninterruptible(2);
-            }
-        }
-        0
-    }
 
     /// The line of a thread.
     fn line(pid: i32, limit: u64) -> Result<Line> {
@@ -82,15 +29,10 @@ mod suite {
         lines.next().ok_or(ENOENT)
     }
 
-    fn this() -> i32 {
-        // SAFETY: The current task is valid.
-        unsafe { (*glue::current()).pid }
-    }
-
     #[test]
     fn a_blocked_logger_is_stalled() -> Result {
         let rig = Rig::new(c"blog_test_stalled", SMALL)?;
-        let thread = Blocked::start(&rig)?;
+        let thread = Thread::blocked(&rig)?;
         until(|| line(thread.pid(), 0).is_ok_and(|line| line.stalled))?;
         // Those who are stalled come first, and this task is not.
         assert!(rig.log(2));
@@ -162,14 +104,14 @@ mod suite {
     #[test]
     fn a_hint_names_the_components_of_a_task() -> Result {
         let rig = Rig::new(c"blog_test_hint", SMALL)?;
-        let thread = Blocked::start(&rig)?;
+        let thread = Thread::blocked(&rig)?;
         until(|| line(thread.pid(), 0).is_ok_and(|line| line.info.records == 1))?;
         // SAFETY: The thread is there until it is ended.
-        let hints = unsafe { hints_of(thread.0) }.ok_or(ENOENT)?;
+        let hints = unsafe { hints_of(thread.task()) }.ok_or(ENOENT)?;
         let text = CString::try_from_fmt(fmt!("{hints}"))?;
         let pid = thread.pid();
         let wanted = CString::try_from_fmt(fmt!(
-            "blog_blocked:{pid} has logged to blog_test_hint (1 records, 256 bytes kept): \
+            "blog_test:{pid} has logged to blog_test_hint (1 records, 256 bytes kept): \
              blog-decode --pid {pid} /sys/kernel/debug/blog/snapshot"
         ))?;
         assert_eq!(text.to_str()?, wanted.to_str()?);

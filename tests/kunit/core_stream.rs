@@ -28,20 +28,12 @@ mod suite {
                     Lost,
                     PAYLOAD_MAX, //
                 }, //
-            },
-            Config, //
+            }, //
         },
         page::PAGE_SIZE,
         prelude::*,
         sync::Arc, //
     };
-
-    /// Records of `Rig::log` in one page.
-    const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
-
-    const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
-        Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
-    }
 
     #[test]
     fn what_is_withheld_leaves_a_record_without_payload() -> Result {
