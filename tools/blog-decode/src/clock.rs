@@ -138,7 +138,12 @@ impl Calibration {
 
     /// CLOCK_REALTIME in ns since 1970, by the latest idea of it that the file has.
     pub fn real(&self, clock: u64) -> i128 {
-        self.boot(clock) + self.real
+        self.real_of_boot(self.boot(clock))
+    }
+
+    /// CLOCK_REALTIME of a time by CLOCK_BOOTTIME.
+    pub fn real_of_boot(&self, ns: i128) -> i128 {
+        ns + self.real
     }
 
     /// One whose clock is CLOCK_BOOTTIME, and which agrees with this one on the others.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    clock::Calibration,
+    boot::Boot,
     field::Subject,
     foreign::Log,
     format::template::Slot,
@@ -91,12 +91,10 @@ pub struct Record<'a> {
 pub struct Entry<'a> {
     /// The ring.
     pub stream: &'a Stream,
-    /// Name of the machine.
-    pub host: &'a str,
+    /// The boot that it is of, which converts the clock.
+    pub boot: &'a Boot,
     /// Full clock.
     pub clock: u64,
-    /// Converts the clock.
-    pub calibration: &'a Calibration,
     /// Who wrote it.
     pub writer: Writer,
     /// Record or loss.
@@ -186,13 +184,12 @@ impl<'a> Sieve<'a> {
     }
 
     /// Calls `show` with the event's entry, if the filter lets it pass. `map` is that of the event's
-    /// file, `calibration` and `host` are those of its ring's.
+    /// file, `boot` that of its ring's.
     pub fn event<E>(
         &mut self,
         event: &Event<'_>,
         map: &SiteMap,
-        calibration: &Calibration,
-        host: &str,
+        boot: &Boot,
         show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let &Event {
@@ -201,7 +198,7 @@ impl<'a> Sieve<'a> {
             writer,
             ..
         } = event;
-        if !self.filter.wants_event(event, calibration) {
+        if !self.filter.wants_event(event, boot) {
             return Ok(());
         }
         let mut is_match = false;
@@ -223,7 +220,7 @@ impl<'a> Sieve<'a> {
                 let slots = &self.slots;
                 let subject = |message| Subject {
                     stream,
-                    host,
+                    boot,
                     writer: &writer,
                     level: None,
                     id,
@@ -260,9 +257,8 @@ impl<'a> Sieve<'a> {
         };
         show(&Entry {
             stream,
-            host,
+            boot,
             clock,
-            calibration,
             writer,
             content,
             is_match,
@@ -278,12 +274,12 @@ impl<'a> Sieve<'a> {
         let Some(line) = log.line() else {
             return Ok(());
         };
-        if !self.filter.wants_line(line, log.calibration()) {
+        if !self.filter.wants_line(line, log.boot()) {
             return Ok(());
         }
         let subject = Subject {
             stream: log.stream(),
-            host: log.host(),
+            boot: log.boot(),
             writer: &line.writer,
             level: line.level,
             id: 0,
@@ -300,9 +296,8 @@ impl<'a> Sieve<'a> {
         }
         show(&Entry {
             stream: log.stream(),
-            host: log.host(),
+            boot: log.boot(),
             clock: line.boot,
-            calibration: log.calibration(),
             writer: line.writer,
             content: Content::Line {
                 level: line.level,
@@ -316,8 +311,7 @@ impl<'a> Sieve<'a> {
 /// Decodes all events in the order of time.
 pub struct Decoder<'a> {
     merge: Merge<'a>,
-    files: &'a [Snapshot],
-    calibrations: &'a [Calibration],
+    boots: &'a [Boot],
     maps: &'a [SiteMap],
     sieve: Sieve<'a>,
     logs: Vec<Log>,
@@ -328,18 +322,17 @@ pub struct Decoder<'a> {
 const TICK: u64 = 4096;
 
 impl<'a> Decoder<'a> {
-    /// Starts before the first event. `maps` and `calibrations` are by file.
+    /// Starts before the first event. `maps` and `boots` are by file.
     pub fn new(
         files: &'a [Snapshot],
         streams: &'a [Stream],
-        calibrations: &'a [Calibration],
+        boots: &'a [Boot],
         maps: &'a [SiteMap],
         filter: &'a Filter,
     ) -> Self {
         Self {
-            merge: Merge::new(files, streams, calibrations),
-            files,
-            calibrations,
+            merge: Merge::new(files, streams, boots),
+            boots,
             maps,
             sieve: Sieve::new(filter),
             logs: Vec::new(),
@@ -381,7 +374,6 @@ impl<'a> Decoder<'a> {
 
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.
     pub fn run<E>(&mut self, mut show: impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
-        let by_real_time = self.merge.is_by_real_time();
         let (mut tick, mut done) = (self.tick.take(), 0);
         while let Some(event) = self.merge.next() {
             done += 1;
@@ -390,33 +382,15 @@ impl<'a> Decoder<'a> {
                     tick(done);
                 }
             }
-            let file = event.stream.file;
-            let calibration = &self.calibrations[file];
+            let boot = &self.boots[event.stream.file];
             if !self.logs.is_empty() {
-                let time = match by_real_time {
-                    true => calibration.real(event.clock),
-                    false => calibration.boot(event.clock),
-                };
-                lines(
-                    &mut self.logs,
-                    &mut self.sieve,
-                    by_real_time,
-                    time,
-                    &mut show,
-                )?;
+                let time = boot.axis(event.clock);
+                lines(&mut self.logs, &mut self.sieve, time, &mut show)?;
             }
-            let host = &self.files[file].host;
             let map = &self.maps[event.file];
-            self.sieve
-                .event(&event, map, calibration, host, &mut show)?;
+            self.sieve.event(&event, map, boot, &mut show)?;
         }
-        lines(
-            &mut self.logs,
-            &mut self.sieve,
-            by_real_time,
-            i128::MAX,
-            &mut show,
-        )
+        lines(&mut self.logs, &mut self.sieve, i128::MAX, &mut show)
     }
 }
 
@@ -424,13 +398,12 @@ impl<'a> Decoder<'a> {
 fn lines<E>(
     logs: &mut [Log],
     sieve: &mut Sieve<'_>,
-    by_real_time: bool,
     until: i128,
     show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     loop {
         let times = logs.iter().enumerate();
-        let times = times.filter_map(|(i, log)| Some((log.time(by_real_time)?, i)));
+        let times = times.filter_map(|(i, log)| Some((log.time()?, i)));
         match times.min() {
             Some((time, i)) if time <= until => {
                 sieve.line(&logs[i], show)?;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::{
     blogfmt::bytes::until_nul,
+    boot::Boot,
     format::{
         errno,
         print::{
@@ -33,8 +34,8 @@ use crate::{
 pub struct Subject<'a> {
     /// The ring.
     pub stream: &'a Stream,
-    /// Name of the machine.
-    pub host: &'a str,
+    /// The boot that it is of.
+    pub boot: &'a Boot,
     /// Who wrote it.
     pub writer: &'a Writer,
     /// Level of what has no site.
@@ -62,6 +63,7 @@ impl Subject<'_> {
 #[allow(missing_docs)]
 pub enum Field {
     Host,
+    BootId,
     Component,
     Level,
     Context,
@@ -78,8 +80,9 @@ pub enum Field {
     Message,
 }
 
-const FIELDS: [(&str, Field); 15] = [
+const FIELDS: [(&str, Field); 16] = [
     ("host", Field::Host),
+    ("boot_id", Field::BootId),
     ("component", Field::Component),
     ("level", Field::Level),
     ("context", Field::Context),
@@ -173,7 +176,8 @@ impl Selector {
         };
         Some(match field {
             Field::Component => text(&s.stream.component),
-            Field::Host => text(s.host),
+            Field::Host => text(&s.boot.host),
+            Field::BootId => text(s.boot.id.as_deref()?),
             Field::Level => Val::Level(s.site().map(|s| s.level).or(s.level)?),
             Field::Context => text(s.writer.context?.name()),
             Field::Cpu => Val::Number(s.writer.cpu?.into()),

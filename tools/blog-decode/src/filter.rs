@@ -9,7 +9,7 @@ use regex::bytes::Regex;
 
 use crate::{
     blogfmt::bytes::until_nul,
-    clock::Calibration,
+    boot::Boot,
     expr::Expr,
     field::Subject,
     foreign::Line,
@@ -61,7 +61,7 @@ pub enum Instant {
     Boot(i128),
     /// Since 1970.
     Real(i128),
-    /// Before the snapshot was taken.
+    /// Before the last snapshot was taken.
     BeforeEnd(i128),
 }
 
@@ -167,8 +167,8 @@ impl Filter {
     }
 
     /// By what is known of every event.
-    pub fn wants_event(&self, event: &Event<'_>, c: &Calibration) -> bool {
-        self.wants_writer(event) && self.wants_time(event.clock, c)
+    pub fn wants_event(&self, event: &Event<'_>, boot: &Boot) -> bool {
+        self.wants_writer(event) && self.wants_time(event.clock, boot)
     }
 
     fn wants_writer(&self, event: &Event<'_>) -> bool {
@@ -190,23 +190,21 @@ impl Filter {
             && (self.contexts.is_empty() || context.is_some_and(|c| self.contexts.contains(&c)))
     }
 
-    fn wants_time(&self, clock: u64, c: &Calibration) -> bool {
+    fn wants_time(&self, clock: u64, boot: &Boot) -> bool {
+        let c = &boot.calibration;
         let cmp = |limit: Instant| match limit {
             Instant::Boot(ns) => c.boot(clock).cmp(&ns),
             Instant::Real(ns) => c.real(clock).cmp(&ns),
-            Instant::BeforeEnd(ns) => {
-                let end = c.taken().map_or(0, |p| i128::from(p.boot));
-                c.boot(clock).cmp(&(end - ns))
-            }
+            Instant::BeforeEnd(ns) => boot.axis(clock).cmp(&(boot.end - ns)),
         };
         self.since.is_none_or(|t| cmp(t).is_ge()) && self.until.is_none_or(|t| cmp(t).is_le())
     }
 
     /// Whether a line of another log is wanted, by what is known of it: what it doesn't have, as most
     /// of them have no task, it is not filtered by.
-    pub fn wants_line(&self, line: &Line, c: &Calibration) -> bool {
+    pub fn wants_line(&self, line: &Line, boot: &Boot) -> bool {
         let Writer { cpu, task, .. } = line.writer;
-        self.wants_time(line.boot, c)
+        self.wants_time(line.boot, boot)
             && line
                 .level
                 .is_none_or(|level| self.level.is_none_or(|max| level <= max))

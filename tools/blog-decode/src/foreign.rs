@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    clock::Calibration,
+    boot::Boot,
     merge::Stream,
     record::{
         Task,
@@ -67,8 +67,7 @@ pub struct Log {
     name: String,
     input: Box<dyn BufRead>,
     stream: Stream,
-    host: String,
-    calibration: Calibration,
+    boot: Boot,
     line: Option<Line>,
     /// Times of the lines don't go back: that would be the clocks of several CPUs.
     last: Line,
@@ -80,30 +79,18 @@ pub struct Log {
 
 impl Log {
     /// Opens a log of the machine and boot of snapshot number `file`.
-    pub fn open(
-        kind: Kind,
-        path: &Path,
-        file: usize,
-        host: &str,
-        calibration: &Calibration,
-    ) -> io::Result<Self> {
+    pub fn open(kind: Kind, path: &Path, file: usize, boot: &Boot) -> io::Result<Self> {
         let input: Box<dyn BufRead> = match path.as_os_str() == "-" {
             true => Box::new(BufReader::new(io::stdin())),
             false => Box::new(BufReader::with_capacity(64 << 10, File::open(path)?)),
         };
-        let mut this = Self::new(kind, input, file, host, calibration);
+        let mut this = Self::new(kind, input, file, boot);
         this.name = path.display().to_string();
         Ok(this)
     }
 
     /// Starts at the first line of `input`.
-    pub fn new(
-        kind: Kind,
-        input: Box<dyn BufRead>,
-        file: usize,
-        host: &str,
-        calibration: &Calibration,
-    ) -> Self {
+    pub fn new(kind: Kind, input: Box<dyn BufRead>, file: usize, boot: &Boot) -> Self {
         let mut this = Self {
             kind,
             name: kind.name().to_owned(),
@@ -117,8 +104,7 @@ impl Log {
                 from: 0,
                 since: 0,
             },
-            host: host.to_owned(),
-            calibration: calibration.of_boot(),
+            boot: boot.of_log(),
             line: None,
             last: Line::default(),
             timed: 0,
@@ -134,9 +120,9 @@ impl Log {
         self.line.as_ref()
     }
 
-    /// Converts the times of lines.
-    pub fn calibration(&self) -> &Calibration {
-        &self.calibration
+    /// The boot that it is of, which converts the times of lines.
+    pub fn boot(&self) -> &Boot {
+        &self.boot
     }
 
     /// Stands for the ring that a record would be from.
@@ -144,18 +130,9 @@ impl Log {
         &self.stream
     }
 
-    /// The machine that it is from.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// The time of the line, since boot or since 1970.
-    pub fn time(&self, is_real: bool) -> Option<i128> {
-        let boot = self.line.as_ref()?.boot;
-        Some(match is_real {
-            true => self.calibration.real(boot),
-            false => boot.into(),
-        })
+    /// The time of the line, as [`Boot::axis`] has it.
+    pub fn time(&self) -> Option<i128> {
+        Some(self.boot.axis(self.line.as_ref()?.boot))
     }
 
     /// What is wrong with it, once it is at its end.
@@ -383,10 +360,11 @@ fn task_line(raw: &[u8]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Calibration;
 
     fn lines(kind: Kind, text: &'static str) -> Vec<Line> {
-        let calibration = Calibration::new(None, &[]);
-        let mut log = Log::new(kind, Box::new(text.as_bytes()), 0, "", &calibration);
+        let boot = Boot::alone("", Calibration::new(None, &[]));
+        let mut log = Log::new(kind, Box::new(text.as_bytes()), 0, &boot);
         let mut all = Vec::new();
         while let Some(line) = log.line() {
             all.push(line.clone());
@@ -470,9 +448,9 @@ mod tests {
 
     #[test]
     fn a_log_without_times_says_so() {
-        let calibration = Calibration::new(None, &[]);
+        let boot = Boot::alone("", Calibration::new(None, &[]));
         let text = b"[Sat Nov 21 10:13:09 2026] dmesg -T\n";
-        let log = Log::new(Kind::Dmesg, Box::new(&text[..]), 0, "", &calibration);
+        let log = Log::new(Kind::Dmesg, Box::new(&text[..]), 0, &boot);
         assert!(log.line().is_none());
         assert!(log.problem().unwrap().contains("no line has a time"));
     }

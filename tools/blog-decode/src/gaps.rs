@@ -21,7 +21,6 @@ use crate::{
         Entry, //
     },
     record::Task,
-    snapshot::Snapshot,
 };
 
 /// A thread, and between which records it was silent. They sort by length, and the earlier is the
@@ -44,8 +43,8 @@ pub struct Gap {
 
 /// The last record of a thread.
 struct Last {
-    /// ns since boot; `None`: others were lost since.
-    boot: Option<i128>,
+    /// When; `None`: others were lost since.
+    time: Option<i128>,
     /// The ring, by component and id.
     ring: (String, u32),
     /// It, in the form that was asked for.
@@ -56,8 +55,7 @@ struct Last {
 pub struct Gaps {
     most: usize,
     least: i128,
-    /// Which files are of one boot of one machine.
-    boots: Vec<usize>,
+    /// By boot and thread id.
     threads: HashMap<(usize, i32), Last>,
     largest: BinaryHeap<Reverse<Gap>>,
     spare: Vec<u8>,
@@ -66,13 +64,10 @@ pub struct Gaps {
 
 impl Gaps {
     /// Will find the `most` largest ones that are `least` ns long.
-    pub fn new(files: &[Snapshot], most: usize, least: i128) -> Self {
-        let boot = |f: &Snapshot| (f.host.clone(), f.boot_id());
-        let first = |file| files.iter().position(|f| boot(f) == boot(file));
+    pub fn new(most: usize, least: i128) -> Self {
         Self {
             most,
             least,
-            boots: files.iter().filter_map(first).collect(),
             threads: HashMap::new(),
             largest: BinaryHeap::new(),
             spare: Vec::new(),
@@ -82,7 +77,7 @@ impl Gaps {
 
     /// Is shown an entry, and prints it by `print` if it is a thread's record.
     pub fn entry(&mut self, entry: &Entry<'_>, print: impl FnOnce(&Entry<'_>, &mut Vec<u8>)) {
-        let boot = self.boots.get(entry.stream.file).copied().unwrap_or(0);
+        let boot = entry.boot.index;
         match &entry.content {
             Content::Record(_) => {
                 if let Some(task) = entry.writer.task {
@@ -104,18 +99,18 @@ impl Gaps {
         self.seen += 1;
         self.spare.clear();
         print(entry, &mut self.spare);
-        let now = entry.calibration.boot(entry.clock);
+        let now = entry.boot.axis(entry.clock);
         let ring = (&entry.stream.component, entry.stream.id);
         let Some(last) = self.threads.get_mut(&(boot, task.pid)) else {
             let last = Last {
-                boot: Some(now),
+                time: Some(now),
                 ring: (ring.0.clone(), ring.1),
                 text: mem::take(&mut self.spare),
             };
             self.threads.insert((boot, task.pid), last);
             return;
         };
-        let length = last.boot.map_or(0, |then| now - then);
+        let length = last.time.map_or(0, |then| now - then);
         let is_large = self.largest.len() < self.most
             || self.largest.peek().is_some_and(|g| g.0.length < length);
         if length >= self.least.max(1) && is_large && self.most > 0 {
@@ -131,7 +126,7 @@ impl Gaps {
                 self.largest.pop();
             }
         }
-        last.boot = Some(now);
+        last.time = Some(now);
         if (&last.ring.0, last.ring.1) != ring {
             last.ring.0.clone_from(ring.0);
             last.ring.1 = ring.1;
@@ -145,14 +140,14 @@ impl Gaps {
         match entry.writer.task.or(stream.owner()) {
             Some(task) => {
                 if let Some(last) = self.threads.get_mut(&(boot, task.pid)) {
-                    last.boot = None;
+                    last.time = None;
                 }
             }
             // Whoever writes to a shared ring.
             None => {
                 for ((of, _), last) in &mut self.threads {
                     if *of == boot && last.ring == (stream.component.clone(), stream.id) {
-                        last.boot = None;
+                        last.time = None;
                     }
                 }
             }

@@ -18,6 +18,7 @@
 //! stats.rs      accounts for every record of each ring
 //! sums.rs       records, bytes and time by component, ring and site
 //! clock.rs      the ring's clock becomes a time
+//! boot.rs       which boot a file is of; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
 //! tasks.rs      what each task did last, the likely culprit first
 //! gaps.rs       where threads were silent for long
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blogfmt;
+pub mod boot;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;

@@ -26,9 +26,11 @@ use std::{
 
 use crate::{
     blogfmt::source::Source,
-    clock::Calibration,
+    boot::{
+        self,
+        Boot, //
+    },
     merge::{
-        calibrations,
         Cursor,
         Event,
         Stream, //
@@ -101,8 +103,8 @@ struct Slot {
 pub struct Live<'w> {
     /// What is known of each stream's machine. Pages are not kept here.
     pub files: Vec<Snapshot>,
-    /// Clock of each.
-    pub calibrations: Vec<Calibration>,
+    /// The boot of each.
+    pub boots: Vec<Boot>,
     feeds: Vec<Feed>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
@@ -138,7 +140,7 @@ impl<'w> Live<'w> {
             kept: 0,
         });
         Self {
-            calibrations: calibrations(&files),
+            boots: boot::of(&files),
             feeds: feeds.collect(),
             files,
             slots: Vec::new(),
@@ -259,7 +261,7 @@ impl<'w> Live<'w> {
             if clocks == 0 {
                 self.feeds[i].opened = self.files[i].pairs.last().copied();
             }
-            self.calibrations = calibrations(&self.files);
+            self.boots = boot::of(&self.files);
             // It stands at the end of a pass.
             self.end_pass(i);
         }
@@ -373,7 +375,7 @@ impl<'w> Live<'w> {
         match slot.cursor.order() {
             Some(clock) => {
                 slot.waits = true;
-                let time = self.calibrations[slot.feed].real(clock);
+                let time = self.boots[slot.feed].calibration.real(clock);
                 self.heap.push(Reverse((time, at)));
             }
             None if slot.closed => {
@@ -386,10 +388,10 @@ impl<'w> Live<'w> {
 
     /// Up to which time events can be given out: real time, as there may be several machines.
     fn limit(&self) -> i128 {
-        let feeds = self.feeds.iter().zip(&self.calibrations);
-        let limits = feeds.map(|(feed, c)| match feed.idle || feed.ended {
+        let feeds = self.feeds.iter().zip(&self.boots);
+        let limits = feeds.map(|(feed, boot)| match feed.idle || feed.ended {
             true => i128::MAX,
-            false => c.real(feed.complete),
+            false => boot.calibration.real(feed.complete),
         });
         limits.min().unwrap_or(i128::MAX)
     }

@@ -5,21 +5,26 @@
 //! For a whole ring `decoded + overwritten + missing + damaged + lagged` is `taken` (plus what was written
 //! while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
 //!
-//! As JSON, an object of `type` `"ring"` has `component` to `ring` as a record has, and
+//! As JSON, an object of `type` `"ring"` has `host`, `boot_id`, and `component` to `ring` as a record has, and
 //! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `lagged`, `taken` (null if the ring's section
 //! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
-//! `"component"` has `component`, `gone` (records of rings that were given to other tasks) and
+//! `"component"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
 
 use std::io::Write;
 
 use crate::{
+    boot::{
+        self,
+        Boot, //
+    },
     decode::Undecoded,
     merge::{
         Counts,
         Stream, //
     },
     output::json::{
+        boot as boot_json,
         ring,
         Object, //
     },
@@ -36,6 +41,8 @@ use crate::{
 pub struct Stats<'a> {
     /// The files.
     pub files: &'a [Snapshot],
+    /// The boot of each.
+    pub boots: &'a [Boot],
     /// The rings.
     pub streams: &'a [Stream],
     /// What came out of each.
@@ -58,6 +65,35 @@ fn lost_sum(stream: &Stream) -> u64 {
     let lost = stream.ring.map_or([0; LOST_CAUSES], |r| r.lost);
     lost.iter().fold(0, |sum, &n| sum.saturating_add(n))
 }
+
+/// The column with the names of boots, which is there if there are several.
+pub struct Column(Option<usize>);
+
+impl Column {
+    /// As wide as the longest name.
+    pub fn new(boots: &[Boot]) -> Self {
+        Self(boot::width(boots).map(|n| n.max(HOST.len())))
+    }
+
+    /// Appends its head.
+    pub fn head(&self, out: &mut Vec<u8>) {
+        self.put(HOST, out);
+    }
+
+    /// Appends a name.
+    pub fn of(&self, boot: &Boot, out: &mut Vec<u8>) {
+        self.put(&boot.name.escape_default().to_string(), out);
+    }
+
+    fn put(&self, text: &str, out: &mut Vec<u8>) {
+        if let Some(width) = self.0 {
+            out.extend_from_slice(format!("{text:<width$} ").as_bytes());
+        }
+    }
+}
+
+/// Head of [`Column`].
+const HOST: &str = "host";
 
 /// Id of a ring, and whose it is.
 pub fn ring_name(stream: &Stream) -> String {
@@ -104,6 +140,8 @@ impl Stats<'_> {
 
     /// A table for people.
     pub fn write_text(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
+        let boot = Column::new(self.boots);
+        boot.head(out);
         writeln!(
             out,
             "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {:>10}  lost",
@@ -111,6 +149,7 @@ impl Stats<'_> {
         )?;
         for (s, c) in self.streams.iter().zip(&self.counts) {
             let taken = s.ring.map_or("?".into(), |r| r.records.to_string());
+            boot.of(&self.boots[s.file], out);
             write!(
                 out,
                 "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {taken:>10}  {}",
@@ -137,10 +176,11 @@ impl Stats<'_> {
             self.sum(|c| c.missing),
             self.sum(|c| c.damaged)
         )?;
-        for file in self.files {
+        for (file, of) in self.files.iter().zip(self.boots) {
             for c in file.components.values() {
                 let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
                 if c.gone_records != 0 || !lost.is_empty() {
+                    boot.of(of, out);
                     writeln!(
                         out,
                         "{}: {} records of ended tasks are gone, lost without a ring: {}",
@@ -163,6 +203,7 @@ impl Stats<'_> {
         for (s, c) in self.streams.iter().zip(&self.counts) {
             let mut o = Object::new(out);
             o.text("type", "ring");
+            boot_json(&self.boots[s.file], &mut o);
             ring(s, &s.writer(), &mut o);
             o.maybe("retired", s.ring.map(|r| r.retired));
             counts(c, &mut o);
@@ -171,12 +212,13 @@ impl Stats<'_> {
             o.end();
             out.push(b'\n');
         }
-        for file in self.files {
+        for (file, boot) in self.files.iter().zip(self.boots) {
             let mut all: Vec<_> = file.components.values().collect();
             all.sort_by_key(|c| c.id);
             for c in all {
                 let mut o = Object::new(out);
                 o.text("type", "component");
+                boot_json(boot, &mut o);
                 o.text("component", text(&c.name).as_str());
                 o.text("snapshot", file.name.as_str());
                 o.number("gone", c.gone_records);

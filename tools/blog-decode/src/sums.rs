@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    clock::Calibration,
+    boot::Boot,
     merge::{
         each_record,
         Counts,
@@ -140,23 +140,23 @@ impl BySite {
 pub struct Sums {
     /// By ring.
     pub rings: Vec<RingSum>,
-    /// By component.
-    pub components: BTreeMap<String, ComponentSum>,
+    /// By boot ([`Boot::index`]) and component.
+    pub components: BTreeMap<(usize, String), ComponentSum>,
     /// By file and site id; ids without records are left out.
     pub sites: Vec<BTreeMap<u32, Sum>>,
 }
 
 impl Sums {
     /// Counts everything.
-    pub fn new(files: &[Snapshot], streams: &[Stream], calibrations: &[Calibration]) -> Self {
-        Self::with_tick(files, streams, calibrations, &mut |_| {})
+    pub fn new(files: &[Snapshot], streams: &[Stream], boots: &[Boot]) -> Self {
+        Self::with_tick(files, streams, boots, &mut |_| {})
     }
 
     /// Counts everything; `tick` is told now and then how many records are done.
     pub fn with_tick(
         files: &[Snapshot],
         streams: &[Stream],
-        calibrations: &[Calibration],
+        boots: &[Boot],
         tick: &mut dyn FnMut(u64),
     ) -> Self {
         let mut this = Self::default();
@@ -180,20 +180,21 @@ impl Sums {
                 sites[file].add(site, one);
             });
             done += ring.sum.records;
-            let c = &calibrations[stream.file];
+            let c = &boots[stream.file].calibration;
             ring.span = clocks.map(|(first, last)| Span {
                 first: c.boot(first),
                 last: c.boot(last),
             });
-            this.component(stream, &ring);
+            this.component(&boots[stream.file], stream, &ring);
             this.rings.push(ring);
         }
         this.sites = sites.into_iter().map(BySite::finish).collect();
         this
     }
 
-    fn component(&mut self, stream: &Stream, ring: &RingSum) {
-        let c = self.components.entry(stream.component.clone()).or_default();
+    fn component(&mut self, boot: &Boot, stream: &Stream, ring: &RingSum) {
+        let key = (boot.index, stream.component.clone());
+        let c = self.components.entry(key).or_default();
         c.rings += 1;
         c.sum.add(ring.sum);
         c.span = Span::unite(c.span, ring.span);

@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    clock::Calibration,
+    boot::Boot,
     decode::{
         Content,
         Decoder,
@@ -315,7 +315,7 @@ impl Lines {
 pub fn collect(
     file: &[Snapshot; 1],
     mut streams: Vec<Stream>,
-    (calibrations, maps): (&[Calibration], &[SiteMap]),
+    (boots, maps): (&[Boot], &[SiteMap]),
     wanted: &Wanted,
     mut render: impl FnMut(&Entry<'_>) -> Vec<u8>,
 ) -> Histories {
@@ -344,12 +344,10 @@ pub fn collect(
 
     let mut of_tasks: HashMap<Key, Lines> = HashMap::new();
     let mut of_cpus: HashMap<u32, Lines> = HashMap::new();
-    let mut now = calibrations
-        .first()
-        .and_then(Calibration::taken)
-        .map_or(0, |pair| pair.clock);
+    let taken = boots.first().and_then(|b| b.calibration.taken());
+    let mut now = taken.map_or(0, |pair| pair.clock);
     let filter = Filter::default();
-    let mut decoder = Decoder::new(file, &streams, calibrations, maps, &filter);
+    let mut decoder = Decoder::new(file, &streams, boots, maps, &filter);
     let result = decoder.run(|entry| {
         if let Content::Record(_) = entry.content {
             now = now.max(entry.clock);

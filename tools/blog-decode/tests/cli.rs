@@ -272,13 +272,13 @@ fn csv_and_templates_have_what_a_record_has() {
     assert_eq!(
         lines[..4],
         [
-            "boot_ns,wall_ns,host,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,\
+            "boot_ns,wall_ns,host,boot_id,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,\
              message",
-            "1000000000,1700000001000000000,tests,blog,lost,disk,task,,42,42,fio,1,,,,5 older records \
+            "1000000000,1700000001000000000,tests,626f6f742d69642d6f662d7465737473,blog,lost,disk,task,,42,42,fio,1,,,,5 older records \
              overwritten",
-            "1000000000,1700000001000000000,tests,blog,info,disk,task,,42,42,fio,1,test::inner,\
+            "1000000000,1700000001000000000,tests,626f6f742d69642d6f662d7465737473,blog,info,disk,task,,42,42,fio,1,test::inner,\
              drivers/block/test.rs,11,read 8 sectors at 0x1000",
-            "2000000000,1700000002000000000,tests,blog,err,disk,task,,42,42,fio,1,test::inner,\
+            "2000000000,1700000002000000000,tests,626f6f742d69642d6f662d7465737473,blog,err,disk,task,,42,42,fio,1,test::inner,\
              drivers/block/test.rs,22,\"failed: EIO in \"\"queue\\u{1b}[2J\"\"\"",
         ]
     );
@@ -481,6 +481,7 @@ fn json_has_the_documented_keys() {
         "mono_ns",
         "wall_ns",
         "host",
+        "boot_id",
         "level",
         "component",
         "context",

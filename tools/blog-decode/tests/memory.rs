@@ -14,6 +14,7 @@ use std::{
 };
 
 use blog_decode::{
+    boot,
     decode::{
         Decoder,
         Filter, //
@@ -99,14 +100,14 @@ fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
 fn count_and_print(path: &Path, records: u64) {
     let files = [Snapshot::open(path).unwrap()];
     assert!(!files[0].damage.any());
-    let calibrations = merge::calibrations(&files);
+    let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
-    let sums = Sums::new(&files, &streams, &calibrations);
+    let sums = Sums::new(&files, &streams, &boots);
     let sum: u64 = sums.rings.iter().map(|ring| ring.sum.records).sum();
     assert_eq!(sum, records);
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
     let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
+    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let (mut text, mut out) = (Text::new(Style::default()), Vec::new());
     let mut lines = 0;
     decoder

@@ -17,7 +17,6 @@ use blog_decode::sidetable::read_table;
 use common::{
     image,
     snapshot::{
-        padded,
         Builder,
         Page,
         Ring, //
@@ -29,15 +28,7 @@ use serde_json::Value;
 /// A machine that booted at `booted` (real time, in s) and logged at these seconds since.
 fn machine(id: &[u8], host: &str, boot_id: u8, booted: u64, seconds: &[u64]) -> Vec<u8> {
     let mut b = Builder::new();
-    let mut system = Vec::new();
-    for n in [4096u32, 4, 8, 0] {
-        system.extend(n.to_le_bytes());
-    }
-    for s in ["7.3.4", "x86_64", host] {
-        system.extend(padded::<64>(s));
-    }
-    system.extend([boot_id; 16]);
-    b.section(1, &system);
+    b.system_of(host, [boot_id; 16]);
     // The ring's clock is not the one since boot.
     let at = |s: u64| {
         [
@@ -156,10 +147,10 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
 fn machines_are_merged_by_real_time_and_told_apart() {
     let rig = rig();
     let expected = [
-        "[  101.000000] info  alpha disk dd[42]: read 1 sectors at 0x0",
-        "[  101.000000] info  beta  disk dd[42]: read 1 sectors at 0x0",
-        "[  103.000000] info  beta  disk dd[42]: read 3 sectors at 0x0",
-        "[  105.000000] info  alpha disk dd[42]: read 5 sectors at 0x0",
+        "1970-01-01T00:18:21.000000Z info  alpha disk dd[42]: read 1 sectors at 0x0",
+        "1970-01-01T00:18:22.000000Z info  beta  disk dd[42]: read 1 sectors at 0x0",
+        "1970-01-01T00:18:24.000000Z info  beta  disk dd[42]: read 3 sectors at 0x0",
+        "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0",
     ];
     assert_eq!(rig.lines(&["a.snap", "b.snap"]), expected);
     assert_eq!(
@@ -194,8 +185,8 @@ fn machines_are_merged_by_real_time_and_told_apart() {
         .iter()
         .map(columns)
         .collect();
-    assert_eq!(csv[0][2..4], ["host", "source"]);
-    assert_eq!(csv[1][2..4], ["alpha", "blog"]);
+    assert_eq!(csv[0][2..5], ["host", "boot_id", "source"]);
+    assert_eq!(csv[1][2..5], ["alpha", &"01".repeat(16), "blog"]);
 }
 
 #[test]
@@ -234,10 +225,13 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     // a second after alpha.
     let two = ["a.snap", "b.snap", "--dmesg", "beta=dmesg"];
     let lines = rig.lines(&two);
-    assert_eq!(lines[1], "[  100.500000]       beta  dmesg: before");
+    assert_eq!(
+        lines[1],
+        "1970-01-01T00:18:21.500000Z       beta  dmesg: before"
+    );
     assert_eq!(
         lines[6],
-        "[  105.000000] info  alpha disk dd[42]: read 5 sectors at 0x0"
+        "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0"
     );
     assert_eq!(
         rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status.code(),
@@ -266,7 +260,7 @@ fn each_output_says_what_a_line_is_from() {
     let csv = rig.lines(&[&all[..], &["--csv"]].concat());
     let sources: Vec<_> = csv[1..]
         .iter()
-        .map(|l| l.split(',').nth(3).unwrap())
+        .map(|l| l.split(',').nth(4).unwrap())
         .collect();
     let expected = [
         "dmesg", "blog", "ftrace", "dmesg", "dmesg", "ftrace", "blog", "dmesg",

@@ -6,6 +6,7 @@ mod common;
 
 use blog_decode::{
     blogfmt::source::Source,
+    boot,
     decode::{
         Decoder,
         Filter, //
@@ -61,9 +62,9 @@ fn decode(files: Vec<Vec<u8>>, filter: &Filter) -> Decoded {
         .iter()
         .map(|f| SiteMap::new(&f.images, &Tables::default()))
         .collect();
-    let calibrations = merge::calibrations(&files);
+    let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, filter);
+    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, filter);
     let mut text = Text::new(Style::default());
     let (mut lines, mut json) = (Vec::new(), Vec::new());
     decoder

@@ -11,6 +11,7 @@ use std::time::{
 
 use blog_decode::{
     blogfmt::source::Source,
+    boot,
     decode::{
         Decoder,
         Filter, //
@@ -51,9 +52,9 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
         .iter()
         .map(|f| SiteMap::new(&f.images, &tables))
         .collect();
-    let calibrations = merge::calibrations(files);
+    let boots = boot::of(files);
     let streams = merge::unite(files, |c| filter.wants_component(c));
-    let mut decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let mut decoder = Decoder::new(files, &streams, &boots, &maps, filter);
     let (mut text, mut out, mut ignored) = (Text::new(style), Vec::new(), Vec::new());
     decoder
         .run(|entry| {
@@ -66,6 +67,7 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
     let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
     let stats = Stats {
         files,
+        boots: &boots,
         streams: &streams,
         counts: decoder.counts().copied().collect(),
         shown,

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use blog_decode::{
     blogfmt::source::Source,
+    boot,
     decode::{
         Decoder,
         Filter, //
@@ -84,10 +85,10 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
             map
         })
         .collect();
-    let calibrations = merge::calibrations(files);
+    let boots = boot::of(files);
     let streams = merge::unite(files, |_| true);
-    let sums = Sums::new(files, &streams, &calibrations);
-    let decoder = Decoder::new(files, &streams, &calibrations, &maps, filter);
+    let sums = Sums::new(files, &streams, &boots);
+    let decoder = Decoder::new(files, &streams, &boots, &maps, filter);
     let mut decoder = decoder.with_logs(logs);
     let mut text = Text::new(Style {
         raw: true,
@@ -125,6 +126,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
     let stats = Stats {
         files,
+        boots: &boots,
         streams: &streams,
         counts,
         shown,

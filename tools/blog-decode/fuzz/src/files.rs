@@ -10,6 +10,7 @@ use std::{
 };
 
 use blog_decode::{
+    boot,
     decode::{
         Content,
         Decoder,
@@ -64,10 +65,10 @@ type Known = (u32, u64, u64, u32, Vec<u8>);
 fn records(bytes: Vec<u8>) -> Option<(Vec<Known>, u64, bool)> {
     let files = [read(bytes)?];
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
-    let calibrations = merge::calibrations(&files);
+    let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
     let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
+    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let mut all = Vec::new();
     decoder
         .run(|entry| {

@@ -84,8 +84,8 @@ fn give(live: &mut Live<'_>, sieve: &mut Sieve<'_>, text: &mut Text, out: &mut V
         if let What::Loss { count, .. } = event.what {
             assert!(count > 0);
         }
-        let calibration = &live.calibrations[event.stream.file];
-        let shown = sieve.event(&event, &map, calibration, "host", &mut |entry| {
+        let boot = &live.boots[event.stream.file];
+        let shown = sieve.event(&event, &map, boot, &mut |entry| {
             out.clear();
             text.entry(entry, out);
             out.clear();

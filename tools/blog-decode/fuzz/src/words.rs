@@ -10,6 +10,7 @@ use blog_decode::{
         descriptor::Site,
         format::Table, //
     },
+    boot,
     cli::args::Cli,
     control::{
         self,
@@ -22,7 +23,6 @@ use blog_decode::{
         Log, //
     },
     format::parse,
-    merge,
     output::template::Template,
     sidetable::{
         SiteMap,
@@ -141,10 +141,10 @@ pub fn control(bytes: &[u8]) {
 /// A log of the kernel, or of ftrace.
 pub fn foreign(bytes: &[u8]) {
     let files = small();
-    let calibrations = merge::calibrations(&files);
+    let boots = boot::of(&files);
     let open = |kind| {
         let input = Box::new(Cursor::new(bytes.to_vec()));
-        Log::new(kind, input, 0, "host", &calibrations[0])
+        Log::new(kind, input, 0, &boots[0])
     };
     for kind in [Kind::Dmesg, Kind::Ftrace] {
         let (mut log, mut last, mut lines) = (open(kind), 0, 0);

@@ -53,20 +53,14 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         Err(status) => return Ok(status),
     };
     let streams = input.streams(&filter.components);
-    let decoder = Decoder::new(
-        &input.files,
-        &streams,
-        &input.calibrations,
-        &input.maps,
-        &filter,
-    );
+    let decoder = Decoder::new(&input.files, &streams, &input.boots, &input.maps, &filter);
     let mut progress = Progress::new("converting", Unit::Records, false);
     let all = Some(merge::records(&streams));
     let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(input.logs(&args.logs)?);
     let written = match args.to {
         Form::Ctf => ctf(&input, &mut decoder, &args.output),
-        Form::Perfetto => perfetto(&input, &mut decoder, &args.output),
+        Form::Perfetto => perfetto(&mut decoder, &args.output),
         Form::Html => html(&input, &mut decoder, &args.output),
     };
     written.map_err(|e| format!("{}: {e}", args.output.display()))?;
@@ -106,17 +100,15 @@ fn machine(input: &Input) -> (String, String) {
 
 fn html(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
     let mut report = Html::default();
-    report.with_host = input.with_host();
     decoder.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
     report.end(&host, &release, &mut BufWriter::new(File::create(path)?))
 }
 
-fn perfetto(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+fn perfetto(decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
     const BUFFER: usize = 64 << 10;
     let mut file = File::create(path)?;
     let (mut trace, mut out) = (Perfetto::default(), Vec::new());
-    trace.with_host = input.with_host();
     decoder.run(|entry| {
         trace.entry(entry, &mut out);
         if out.len() >= BUFFER {

@@ -294,13 +294,11 @@ impl Run<'_> {
             }
             let file = event.stream.file;
             last = Some((file, event.clock));
-            let (map, calibration) = (&self.sites.maps[event.file], &live.calibrations[file]);
-            let host = &live.files[file].host;
+            let (map, boot) = (&self.sites.maps[event.file], &live.boots[file]);
             let mut show = |entry: &Entry<'_>| out.entry(entry);
-            self.sieve
-                .event(&event, map, calibration, host, &mut show)?;
+            self.sieve.event(&event, map, boot, &mut show)?;
         }
-        Ok(last.map(|(file, clock)| (file, live.calibrations[file].boot(clock))))
+        Ok(last.map(|(file, clock)| (file, live.boots[file].calibration.boot(clock))))
     }
 
     /// Tells if what was printed is old.

@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     blogfmt::bytes::until_nul,
+    boot,
     decode::Decoder,
     gaps::{
         self,
@@ -56,14 +57,13 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     };
     let streams = input.streams(&filter.components);
     let json = args.look.json;
-    let widths = input.files.iter().map(|f| f.host.chars().count());
-    let style = style(&args.look, widths.max().filter(|_| input.with_host()));
+    let style = style(&args.look, boot::width(&input.boots));
     let color = style.color;
     let mut text = Text::new(style);
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
-    let mut gaps = gaps::Gaps::new(&input.files, args.number, least);
-    let how = (&input.calibrations, &input.maps);
+    let mut gaps = gaps::Gaps::new(args.number, least);
+    let how = (&input.boots, &input.maps);
     let decoder = Decoder::new(&input.files, &streams, how.0, how.1, &filter);
     let mut progress = Progress::new("decoding", Unit::Records, false);
     let all = Some(merge::records(&streams));

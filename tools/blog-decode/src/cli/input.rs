@@ -24,7 +24,10 @@ use super::{
     PARTIAL, //
 };
 use crate::{
-    clock::Calibration,
+    boot::{
+        self,
+        Boot, //
+    },
     decode::Undecoded,
     foreign::{
         Kind,
@@ -50,8 +53,8 @@ pub struct Input {
     pub tables: Tables,
     /// Call sites of each file.
     pub maps: Vec<SiteMap>,
-    /// Clock of each file.
-    pub calibrations: Vec<Calibration>,
+    /// The boot of each file.
+    pub boots: Vec<Boot>,
     /// Exit status so far.
     pub status: u8,
 }
@@ -153,7 +156,7 @@ impl Input {
             .map(|f| SiteMap::new(&f.images, &tables))
             .collect();
         Self {
-            calibrations: merge::calibrations(&files),
+            boots: boot::of(&files),
             maps,
             tables,
             files,
@@ -171,11 +174,6 @@ impl Input {
         streams
     }
 
-    /// Whether there are several machines, which must be told apart.
-    pub fn with_host(&self) -> bool {
-        self.files.windows(2).any(|w| w[0].host != w[1].host)
-    }
-
     /// Opens other logs. They are of the first file's machine and boot, or of that of the first file
     /// from the machine that is named.
     pub fn logs(&self, args: &args::Logs) -> Result<Vec<Log>, String> {
@@ -184,8 +182,7 @@ impl Input {
         let ftrace = args.ftrace.iter().map(|path| (Kind::Ftrace, path));
         for (kind, arg) in dmesg.chain(ftrace) {
             let (file, path) = self.log_of(arg)?;
-            let host = &self.files[file].host;
-            let log = Log::open(kind, &path, file, host, &self.calibrations[file]);
+            let log = Log::open(kind, &path, file, &self.boots[file]);
             logs.push(log.map_err(|e| format!("{}: {e}", path.display()))?);
         }
         Ok(logs)

@@ -3,7 +3,10 @@
 //! Entries to standard output: the form that was asked for, and what stands around those that match.
 
 use std::{
-    collections::VecDeque,
+    collections::{
+        HashMap,
+        VecDeque, //
+    },
     io::{
         self,
         IsTerminal,
@@ -15,9 +18,11 @@ use std::{
 use super::args::{
     Color,
     Look,
-    Output, //
+    Output,
+    TimeArg, //
 };
 use crate::{
+    boot::Boot,
     decode::{
         Content,
         Entry, //
@@ -27,9 +32,11 @@ use crate::{
         json,
         template::Template,
         text::{
+            escape_from,
             Style,
             Text, //
-        }, //
+        },
+        Time, //
     },
 };
 
@@ -46,8 +53,7 @@ pub struct Out<'a> {
 
 impl<'a> Out<'a> {
     /// Starts before the first entry. `context` is how many records before and after those that
-    /// match are printed, too; `host`: how wide the names of machines are, if there
-    /// are several.
+    /// match are printed, too; `host`: how wide the names of boots are, if there are several.
     pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>) -> Self {
         let stdout = io::stdout().lock();
         let mut buffer = Vec::with_capacity(2 * BUFFER);
@@ -60,7 +66,7 @@ impl<'a> Out<'a> {
             Printer::Template(template)
         } else {
             Printer::Text(Box::new(Text::new(Style {
-                time: args.time.into(),
+                time: time(args.time, host),
                 location: args.location,
                 raw: args.raw,
                 host,
@@ -130,11 +136,20 @@ impl Printer<'_> {
 /// The style of records beside what a command is about; `host` as for [`Out::new`].
 pub(super) fn style(look: &Look, host: Option<usize>) -> Style {
     Style {
-        time: look.time.into(),
+        time: time(look.time, host),
         location: look.location,
         raw: false,
         host,
         color: !look.json && use_color(look.color, &io::stdout().lock()),
+    }
+}
+
+/// The clock that is shown. Times since several boots say nothing of what came first.
+fn time(asked: Option<TimeArg>, host: Option<usize>) -> Time {
+    match (asked, host) {
+        (Some(time), _) => time.into(),
+        (None, Some(_)) => Time::Wall,
+        (None, None) => Time::Boot,
     }
 }
 
@@ -159,7 +174,7 @@ struct Window {
     separator: &'static [u8],
     /// Lines that were not printed yet, at most `before`; with `true` those of losses, which are
     /// printed in any case.
-    waiting: VecDeque<(bool, Vec<u8>)>,
+    waiting: VecDeque<(bool, Option<Mark>, Vec<u8>)>,
     /// Buffers for further ones.
     spare: Vec<Vec<u8>>,
     /// Records after a match that are still to be printed.
@@ -167,6 +182,25 @@ struct Window {
     /// Whether something was printed, and something after it was not.
     has_printed: bool,
     has_gap: bool,
+    /// The boot of each machine's last line.
+    boots: HashMap<String, usize>,
+}
+
+/// A boot of a machine of which there are several.
+struct Mark {
+    host: String,
+    index: usize,
+    id: String,
+}
+
+impl Mark {
+    fn new(boot: &Boot) -> Self {
+        Self {
+            host: boot.host.clone(),
+            index: boot.index,
+            id: boot.id.clone().unwrap_or_else(|| "unknown".into()),
+        }
+    }
 }
 
 impl Window {
@@ -180,26 +214,36 @@ impl Window {
             left: 0,
             has_printed: false,
             has_gap: false,
+            boots: HashMap::new(),
         }
     }
 
     fn entry(&mut self, entry: &Entry<'_>, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+        let boot = entry.boot;
+        let is_other = !self.separator.is_empty()
+            && boot.is_one_of_host
+            && self.boots.get(&boot.host) != Some(&boot.index);
+        let mark = is_other.then(|| Mark::new(boot));
         if self.before == 0 && self.after == 0 {
+            self.mark(mark, out);
             return printer.entry(entry, out);
         }
         let is_loss = matches!(entry.content, Content::Loss { .. });
         if entry.is_match {
             self.separate(out);
-            for (_, line) in self.waiting.drain(..) {
+            while let Some((_, mark, line)) = self.waiting.pop_front() {
+                self.mark(mark, out);
                 out.extend_from_slice(&line);
                 self.spare.push(line);
             }
             self.left = self.after;
+            self.mark(mark, out);
             return printer.entry(entry, out);
         }
         if self.left > 0 || is_loss && self.waiting.is_empty() {
             self.separate(out);
             self.left = self.left.saturating_sub(usize::from(!is_loss));
+            self.mark(mark, out);
             return printer.entry(entry, out);
         }
         let mut line = if self.waiting.len() >= self.before {
@@ -215,7 +259,22 @@ impl Window {
         };
         line.clear();
         printer.entry(entry, &mut line);
-        self.waiting.push_back((is_loss, line));
+        self.waiting.push_back((is_loss, mark, line));
+    }
+
+    /// Says that what follows of a machine is of another boot.
+    fn mark(&mut self, mark: Option<Mark>, out: &mut Vec<u8>) {
+        let Some(Mark { host, index, id }) = mark else {
+            return;
+        };
+        if self.boots.get(&host) == Some(&index) {
+            return;
+        }
+        let start = out.len();
+        out.extend_from_slice(format!("-- boot {id} of {host} --").as_bytes());
+        escape_from(out, start);
+        out.push(b'\n');
+        self.boots.insert(host, index);
     }
 
     /// What goes before lines that follow a gap.
@@ -227,9 +286,14 @@ impl Window {
         self.has_printed = true;
     }
 
-    fn drop_or_print(&mut self, (keep, line): (bool, Vec<u8>), out: &mut Vec<u8>) -> Vec<u8> {
+    fn drop_or_print(
+        &mut self,
+        (keep, mark, line): (bool, Option<Mark>, Vec<u8>),
+        out: &mut Vec<u8>,
+    ) -> Vec<u8> {
         if keep {
             self.separate(out);
+            self.mark(mark, out);
             out.extend_from_slice(&line);
         } else {
             self.has_gap = true;

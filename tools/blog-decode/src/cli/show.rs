@@ -28,6 +28,7 @@ use super::{
     PARTIAL, //
 };
 use crate::{
+    boot,
     decode::{
         Decoder,
         Filter, //
@@ -106,19 +107,14 @@ fn print(
     how: &How<'_>,
 ) -> Result<u8, String> {
     let Input {
-        files,
-        maps,
-        calibrations,
-        ..
+        files, maps, boots, ..
     } = input;
-    let decoder = Decoder::new(files, streams, calibrations, maps, filter);
+    let decoder = Decoder::new(files, streams, boots, maps, filter);
     let mut progress = Progress::new("decoding", Unit::Records, true);
     let all = Some(merge::records(streams));
     let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(logs);
-    let widths = files.iter().map(|f| f.host.chars().count());
-    let host = widths.max().filter(|_| input.with_host());
-    let mut out = Out::new(how.output, how.context, host);
+    let mut out = Out::new(how.output, how.context, boot::width(boots));
     let written = decoder.run(|entry| out.entry(entry));
     match written.and_then(|()| out.end()) {
         Ok(()) => {}
@@ -131,6 +127,7 @@ fn print(
     let undecoded = decoder.undecoded();
     let stats = Stats {
         files,
+        boots,
         streams,
         counts: decoder.counts().copied().collect(),
         shown: decoder.shown(),

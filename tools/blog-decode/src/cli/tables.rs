@@ -29,10 +29,12 @@ use super::{
     PARTIAL, //
 };
 use crate::{
+    boot::Boot,
     filter::Filter,
     merge,
     output::{
         json::{
+            boot as boot_json,
             ring,
             Object, //
         },
@@ -46,7 +48,10 @@ use crate::{
         SiteMap, //
     },
     snapshot::Snapshot,
-    stats::ring_name,
+    stats::{
+        ring_name,
+        Column, //
+    },
     sums::{
         Span,
         Sum,
@@ -65,15 +70,15 @@ pub fn stats(args: &Stats) -> Result<u8, String> {
         let mut progress = Progress::new("counting", Unit::Records, false);
         let all = Some(merge::records(&streams));
         let mut tick = |done| progress.at(done, all);
-        Sums::with_tick(&input.files, &streams, &input.calibrations, &mut tick)
+        Sums::with_tick(&input.files, &streams, &input.boots, &mut tick)
     };
     let sites = sites_of(&input, &sums);
     print_all(|out| {
         if args.json {
-            stats_json(&sums, &streams, &sites, out);
+            stats_json(&sums, &streams, &input.boots, &sites, out);
             Ok(())
         } else {
-            stats_text(&sums, &streams, &sites, out)
+            stats_text(&sums, &streams, &input.boots, &sites, out)
         }
     })?;
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
@@ -151,16 +156,20 @@ fn seconds(s: Option<f64>) -> String {
 
 fn stats_text(
     sums: &Sums,
-    streams: &[crate::merge::Stream],
+    streams: &[merge::Stream],
+    boots: &[Boot],
     sites: &[Used<'_>],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
+    let boot = Column::new(boots);
+    boot.head(out);
     writeln!(
         out,
         "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
         "component", "rings", "records", "bytes", "rate/s", "span s", "complete s", "gone", "lost"
     )?;
-    for (name, c) in &sums.components {
+    for ((of, name), c) in &sums.components {
+        boot.of(&boots[*of], out);
         writeln!(
             out,
             "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
@@ -175,9 +184,11 @@ fn stats_text(
             c.lost
         )?;
     }
+    out.push(b'\n');
+    boot.head(out);
     writeln!(
         out,
-        "\n{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
+        "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
         "component",
         "ring",
         "records",
@@ -193,6 +204,7 @@ fn stats_text(
             r.lost.iter().fold(0u64, |sum, &n| sum.saturating_add(n))
         });
         let n = &r.counts;
+        boot.of(&boots[stream.file], out);
         writeln!(
             out,
             "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
@@ -248,11 +260,15 @@ fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, String) {
     }
 }
 
-fn span_json(sum: &Sum, span: Option<Span>, o: &mut Object<'_>) {
+fn span_json(sum: &Sum, span: Option<Span>, boot: &Boot, o: &mut Object<'_>) {
+    let real = |ns| boot.calibration.real_of_boot(ns);
+    boot_json(boot, o);
     o.number("records", sum.records);
     o.number("bytes", sum.bytes);
     o.maybe("first_boot_ns", span.map(|s| s.first));
     o.maybe("last_boot_ns", span.map(|s| s.last));
+    o.maybe("first_wall_ns", span.map(|s| real(s.first)));
+    o.maybe("last_wall_ns", span.map(|s| real(s.last)));
 }
 
 fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
@@ -269,16 +285,17 @@ fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
 
 fn stats_json(
     sums: &Sums,
-    streams: &[crate::merge::Stream],
+    streams: &[merge::Stream],
+    boots: &[Boot],
     sites: &[Used<'_>],
     out: &mut Vec<u8>,
 ) {
-    for (name, c) in &sums.components {
+    for ((of, name), c) in &sums.components {
         let mut o = Object::new(out);
         o.text("type", "component-sum");
         o.text("component", name.as_str());
         o.number("rings", c.rings);
-        span_json(&c.sum, c.span, &mut o);
+        span_json(&c.sum, c.span, &boots[*of], &mut o);
         o.maybe("complete_from_boot_ns", c.complete_from);
         o.number("gone", c.gone);
         o.number("lost", c.lost);
@@ -289,7 +306,7 @@ fn stats_json(
         let mut o = Object::new(out);
         o.text("type", "ring-sum");
         ring(stream, &stream.writer(), &mut o);
-        span_json(&r.sum, r.span, &mut o);
+        span_json(&r.sum, r.span, &boots[stream.file], &mut o);
         crate::stats::counts(&r.counts, &mut o);
         o.end();
         out.push(b'\n');
@@ -373,7 +390,7 @@ pub fn sites(args: &Sites) -> Result<u8, String> {
         let input = Input::new(snapshots, &args.tables, status);
         status = input.status();
         let streams = input.streams(&[]);
-        let sums = Sums::new(&input.files, &streams, &input.calibrations);
+        let sums = Sums::new(&input.files, &streams, &input.boots);
         for (file, (snapshot, map)) in input.files.iter().zip(&input.maps).enumerate() {
             for image in &snapshot.images {
                 // Ids have 20 bits; a hostile file says what it likes.

@@ -68,7 +68,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
     let color = style.color;
     let mut text = Text::new(style);
     let streams = input.streams(&args.component);
-    let how = (input.calibrations.as_slice(), input.maps.as_slice());
+    let how = (input.boots.as_slice(), input.maps.as_slice());
     let histories = collect(file, streams, how, &wanted, |entry| {
         let mut line = Vec::new();
         match json {
@@ -89,7 +89,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
     }
     let page = Page {
         file: &file[0],
-        calibration: &input.calibrations[0],
+        calibration: &input.boots[0].calibration,
         histories: &histories,
         color,
     };

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::{
+    boot::Boot,
+    clock::Calibration,
     format::{
         template::Template,
         types::Types, //
@@ -74,9 +76,10 @@ fn check(source: &str) -> bool {
             comm,
         }),
     };
+    let boot = Boot::alone("box", Calibration::new(None, &[]));
     Expr::parse(source).unwrap().is_true(&Subject {
         stream: &stream,
-        host: "box",
+        boot: &boot,
         writer: &writer,
         level: None,
         id: 9,
@@ -92,7 +95,7 @@ fn true_ones_are_true_and_false_ones_false() {
     for source in [
         "arg.len > 4096 && component == \"disk\"",
         "arg.len == 8k",
-        "host == box",
+        "host == box && boot_id == 'b007'",
         "arg.len == 0x2000",
         "arg.0 >= 8_192",
         "arg.delta < 0 && arg.delta == -7",

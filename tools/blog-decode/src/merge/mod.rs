@@ -20,7 +20,7 @@ use std::{
 };
 
 use crate::{
-    clock::Calibration,
+    boot::Boot,
     record::{
         Task,
         Version,
@@ -219,28 +219,6 @@ pub struct Counts {
     pub lagged: u64,
 }
 
-/// The calibration of each file. Files of one boot share the latest.
-pub fn calibrations(files: &[Snapshot]) -> Vec<Calibration> {
-    let own: Vec<Calibration> = files
-        .iter()
-        .map(|f| Calibration::new(f.clock.as_ref(), &f.pairs))
-        .collect();
-    (0..files.len())
-        .map(|i| {
-            let same_boot = |j: &usize| {
-                *j == i
-                    || files[i]
-                        .boot_id()
-                        .is_some_and(|b| files[*j].boot_id() == Some(b))
-            };
-            let latest = (0..files.len())
-                .filter(same_boot)
-                .max_by_key(|&j| own[j].taken().map(|p| p.boot));
-            own[latest.unwrap_or(i)].clone()
-        })
-        .collect()
-}
-
 /// Goes through all rings in the order of time.
 pub struct Merge<'a> {
     files: &'a [Snapshot],
@@ -251,26 +229,19 @@ pub struct Merge<'a> {
     /// Ring whose event was given out last.
     last: Option<usize>,
     /// For several boots: events are ordered by real time. Else by the ring's clock.
-    by_real_time: Option<&'a [Calibration]>,
+    by_real_time: Option<&'a [Boot]>,
 }
 
 impl<'a> Merge<'a> {
     /// Starts before the first event.
-    pub fn new(
-        files: &'a [Snapshot],
-        streams: &'a [Stream],
-        calibrations: &'a [Calibration],
-    ) -> Self {
-        let one_boot = files.len() <= 1
-            || files[0].boot_id().is_some()
-                && files.iter().all(|f| f.boot_id() == files[0].boot_id());
+    pub fn new(files: &'a [Snapshot], streams: &'a [Stream], boots: &'a [Boot]) -> Self {
         let mut this = Self {
             files,
             streams,
             cursors: streams.iter().map(Cursor::new).collect(),
             heap: BinaryHeap::with_capacity(streams.len()),
             last: None,
-            by_real_time: (!one_boot).then_some(calibrations),
+            by_real_time: Some(boots).filter(|b| b.iter().any(|b| b.is_one_of_several)),
         };
         for i in 0..this.cursors.len() {
             if let Some(key) = this.advance(i) {
@@ -286,7 +257,7 @@ impl<'a> Merge<'a> {
         cursor.advance(stream, self.files, true);
         let order = cursor.order()?;
         Some(match self.by_real_time {
-            Some(c) => c[stream.file].real(order),
+            Some(boots) => boots[stream.file].axis(order),
             None => order.into(),
         })
     }
@@ -310,11 +281,6 @@ impl<'a> Merge<'a> {
         };
         self.last = Some(index);
         self.cursors[index].event(&self.streams[index])
-    }
-
-    /// Whether the order is that of real time. Else it is that of the clock of the one boot.
-    pub fn is_by_real_time(&self) -> bool {
-        self.by_real_time.is_some()
     }
 
     /// What came out of each ring so far.

@@ -10,6 +10,7 @@ use std::{
 
 use super::Stream;
 use crate::{
+    boot,
     snapshot::{
         run::{
             end_of,
@@ -25,15 +26,9 @@ use crate::{
 };
 
 /// What tells rings apart: boot, component, which of those of the same name, ring id, owner.
-type Key = (
-    Result<[u8; 16], usize>,
-    String,
-    usize,
-    u32,
-    Option<(u8, u32, i32)>,
-);
+type Key = (usize, String, usize, u32, Option<(u8, u32, i32)>);
 
-fn key(i: usize, file: &Snapshot, ring: &RingPages) -> Key {
+fn key(boot: usize, file: &Snapshot, ring: &RingPages) -> Key {
     let component = file.component_name(ring.id.0);
     // A component that was made again is another one: the capture of a stream can have both.
     let newer = file.components.values();
@@ -42,22 +37,21 @@ fn key(i: usize, file: &Snapshot, ring: &RingPages) -> Key {
         .count();
     // A ring that was given to another task is another ring.
     let who = ring.ring.as_ref().map(|r| (r.context, r.cpu, r.pid));
-    // A boot, or for lack of its id a file.
-    (file.boot_id().ok_or(i), component, newer, ring.id.1, who)
+    (boot, component, newer, ring.id.1, who)
 }
 
 /// Unites the rings of all files. `want` chooses components by name.
 pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
     let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
     let mut streams: Vec<Stream> = Vec::new();
-    let mut index = HashMap::new();
+    let (boots, mut index) = (boot::same(files), HashMap::new());
     for (i, file) in files.iter().enumerate() {
         for ring in &file.rings {
             let component = file.component_name(ring.id.0);
             if !want(&component) {
                 continue;
             }
-            let key = key(i, file, ring);
+            let key = key(boots[i], file, ring);
             let at = *index.entry(key).or_insert_with(|| {
                 streams.push(Stream {
                     component,
@@ -113,7 +107,7 @@ pub fn newer(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             since: 0,
         };
         unite_runs(files, &mut stream.runs);
-        if let Some(old) = before.get(&key(1, new, ring)) {
+        if let Some(old) = before.get(&key(0, new, ring)) {
             stream.leave_out(old, new);
         }
         streams.push(stream);

@@ -20,7 +20,7 @@ use crate::{
 
 /// The columns.
 pub const HEADER: &str =
-    "boot_ns,wall_ns,host,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
+    "boot_ns,wall_ns,host,boot_id,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
 
 /// Appends the header line.
 pub fn header(out: &mut Vec<u8>) {
@@ -30,7 +30,7 @@ pub fn header(out: &mut Vec<u8>) {
 
 /// Appends an entry's line.
 pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let (clock, c, writer) = (entry.clock, entry.calibration, &entry.writer);
+    let (clock, c, writer) = (entry.clock, &entry.boot.calibration, &entry.writer);
     let site = match &entry.content {
         Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
         Content::Loss { .. } | Content::Line { .. } => None,
@@ -39,7 +39,9 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     out.push(b',');
     digits::push_signed(out, c.real(clock));
     out.push(b',');
-    field(entry.host.as_bytes(), out);
+    field(entry.boot.host.as_bytes(), out);
+    out.push(b',');
+    field(entry.boot.id.as_deref().unwrap_or("").as_bytes(), out);
     let (source, component): (&[u8], _) = match &entry.content {
         Content::Line { .. } => (entry.stream.component.as_bytes(), ""),
         _ => (b"blog", entry.stream.component.as_str()),

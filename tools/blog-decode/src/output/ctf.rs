@@ -99,12 +99,11 @@ impl<W: Write> Ctf<W> {
 
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let boot = entry.calibration.boot(entry.clock);
-        let offset = entry.calibration.real(entry.clock) - boot;
-        // Of several boots, the times of the first are right by the clock's offset, and the
-        // others are moved by the difference.
-        let offset = offset - *self.offset.get_or_insert(offset);
-        let time = u64::try_from((boot + offset).max(0)).unwrap_or(u64::MAX);
+        let real = entry.boot.calibration.real(entry.clock);
+        // Of several boots, it is the clock of the first.
+        let offset = || real - entry.boot.calibration.boot(entry.clock);
+        let time = real - *self.offset.get_or_insert_with(offset);
+        let time = u64::try_from(time.max(0)).unwrap_or(u64::MAX);
         let time = time.max(self.last);
         self.last = time;
         self.times.get_or_insert((time, time)).1 = time;
@@ -145,7 +144,7 @@ impl<W: Write> Ctf<W> {
                 .extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
         }
         self.string(task.map_or(&[][..], |t| until_nul(&t.comm)));
-        self.string(entry.host.as_bytes());
+        self.string(entry.boot.name.as_bytes());
     }
 
     /// A string ends with a NUL, so it can't have one.

@@ -35,24 +35,23 @@ const PAGE: &str = include_str!("report.html");
 /// Where in the page the data go.
 const ABOUT: &str = "@ABOUT@";
 const DATA: &str = "@DATA@";
+const SECOND: i128 = 1_000_000_000;
 /// Level of a loss, for the page.
 const LOST: i32 = -1;
 
 /// Collects a report.
 #[derive(Default)]
 pub struct Html {
-    /// Whether lanes have the name of the machine: there are several.
-    pub with_host: bool,
     times: Vec<f64>,
     lanes: Vec<u32>,
     sites: Vec<u32>,
     ends: Vec<u32>,
     text: Vec<u8>,
-    /// Time of the first record.
-    start: Option<i128>,
+    /// What times are counted from, and whether it is real time.
+    start: Option<(i128, bool)>,
     /// Records that are missing.
     lost: u64,
-    /// Index by file, component and context.
+    /// Index by boot, component and context.
     lane_index: HashMap<(usize, String, Vec<u8>), u32>,
     lane_list: Vec<(String, String)>,
     /// Index by file and site id; 0 and the level are lines of other logs; `None` are losses.
@@ -73,8 +72,14 @@ struct Place {
 impl Html {
     /// Adds an entry; an error if there are more than a page can hold.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let boot = entry.calibration.boot(entry.clock);
-        let start = *self.start.get_or_insert(boot);
+        let time = entry.boot.axis(entry.clock);
+        let (start, _) = *self
+            .start
+            .get_or_insert(match entry.boot.is_one_of_several {
+                // A double has whole seconds since 1970 exactly, but not ns.
+                true => (time - time.rem_euclid(SECOND), true),
+                false => (time, false),
+            });
         let site = match &entry.content {
             Content::Record(r) => {
                 self.text.extend_from_slice(r.message);
@@ -99,7 +104,7 @@ impl Html {
         let lane = self.lane(entry);
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
-        self.times.push(((boot - start) as f64).max(last));
+        self.times.push(((time - start) as f64).max(last));
         self.lanes.push(lane);
         self.sites.push(site);
         self.ends.push(end);
@@ -128,13 +133,13 @@ impl Html {
 
     fn lane(&mut self, entry: &Entry<'_>) -> u32 {
         self.context.clear();
-        if self.with_host {
-            self.context.extend_from_slice(entry.host.as_bytes());
+        if entry.boot.is_one_of_several {
+            self.context.extend_from_slice(entry.boot.name.as_bytes());
             self.context.push(b' ');
         }
         super::context(entry, &mut self.context);
         let component = &entry.stream.component;
-        let key = (entry.stream.file, component.clone(), self.context.clone());
+        let key = (entry.boot.index, component.clone(), self.context.clone());
         let list = &mut self.lane_list;
         *self
             .lane_index
@@ -163,7 +168,9 @@ impl Html {
         let mut out = Vec::new();
         let mut o = Object::new(&mut out);
         o.number("records", self.times.len() as u64);
-        o.number("start_ns", self.start.unwrap_or(0));
+        let (start, is_real) = self.start.unwrap_or((0, false));
+        o.number("start_ns", start);
+        o.number("real_time", i128::from(is_real));
         o.number("lost", self.lost);
         o.text("host", host);
         o.text("release", release);

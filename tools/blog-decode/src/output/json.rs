@@ -53,6 +53,7 @@ use crate::{
         bytes::until_nul,
         descriptor::Shape, //
     },
+    boot::Boot,
     decode::{
         Content,
         Entry,
@@ -185,12 +186,19 @@ pub fn loss_name(cause: Cause) -> &'static str {
 }
 
 fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
-    let (clock, c) = (entry.clock, entry.calibration);
+    let (clock, c) = (entry.clock, &entry.boot.calibration);
     o.number("clock", clock);
     o.number("boot_ns", c.boot(clock));
     o.number("mono_ns", c.mono(clock));
     o.number("wall_ns", c.real(clock));
-    o.text("host", Some(entry.host).filter(|h| !h.is_empty()));
+    boot(entry.boot, o);
+}
+
+/// Adds which boot of which machine it is of.
+pub fn boot(boot: &Boot, o: &mut Object<'_>) {
+    let host = Some(boot.host.as_str());
+    o.text("host", host.filter(|h| !h.is_empty()));
+    o.text("boot_id", boot.id.as_deref());
 }
 
 /// Adds what identifies a ring and who wrote to it.

@@ -16,7 +16,7 @@ pub mod text;
 
 use crate::{
     blogfmt::bytes::until_nul,
-    clock::Calibration,
+    boot::Boot,
     decode::{
         Content,
         Entry, //
@@ -121,9 +121,11 @@ pub fn days_from_civil(year: i128, month: i128, day: i128) -> i128 {
 }
 
 /// The time of an entry in ns by a clock.
-pub fn time_of(time: Time, clock: u64, c: &Calibration) -> i128 {
+pub fn time_of(time: Time, clock: u64, boot: &Boot) -> i128 {
+    let c = &boot.calibration;
     match time {
-        Time::Boot | Time::Delta => c.boot(clock),
+        Time::Boot => c.boot(clock),
+        Time::Delta => boot.axis(clock),
         Time::Wall => c.real(clock),
         Time::Mono => c.mono(clock),
         Time::Raw => clock.into(),

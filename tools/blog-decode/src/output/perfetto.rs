@@ -5,7 +5,8 @@
 //! A process and a thread have a track of their own, with a track for each component below it;
 //! so has each CPU's softirq, hardirq and NMI context. A record is an instant on it: its message is
 //! the name, level and component are categories, arguments are annotations. So is a loss, of
-//! category `lost`. Times are those of CLOCK_BOOTTIME.
+//! category `lost`. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread that has
+//! the id of one that has ended has tracks of its own.
 //!
 //! The numbers of the fields are those of `protos/perfetto/trace/` of the Perfetto project; a
 //! trace is no more than a sequence of packets, each of which is written at once.
@@ -102,22 +103,78 @@ const STATE_CLEARED: u64 = 1;
 /// A track, which is described before its first event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    Process(usize, i32),
-    Thread(usize, i32),
+    /// Boot, id, and which one of those that had it.
+    Process(usize, i32, usize),
+    Thread(usize, i32, usize),
     /// Context and CPU.
     Cpu(usize, String),
     /// A component below another track.
     Component(u64, String),
 }
 
+/// A ring of a component: boot, id, thread and process.
+type Ring = (usize, u32, i32, i32);
+
+/// A thread, among those that have had the same id one after the other.
+struct Life {
+    tgid: i32,
+    /// File, and whether it had ended when that was taken, once a ring of its own is known.
+    ended: Option<(usize, bool)>,
+    /// Components of which it has a ring: not more than one of each.
+    components: Vec<String>,
+}
+
+impl Life {
+    fn new(entry: &Entry<'_>, task: &Task) -> Self {
+        let mut this = Self {
+            tgid: task.tgid,
+            ended: None,
+            components: Vec::new(),
+        };
+        this.has(entry, task);
+        this
+    }
+
+    /// Whether it is who wrote an entry, of which the ring was not seen before.
+    fn has(&mut self, entry: &Entry<'_>, task: &Task) -> bool {
+        let stream = entry.stream;
+        if self.tgid != task.tgid {
+            return false;
+        }
+        if stream.shared().is_some() {
+            return true;
+        }
+        let has_ended = stream.ring.as_ref().is_some_and(|r| r.exit_clock != 0);
+        let ended = (stream.file, has_ended);
+        let is_other = |&(file, e): &(usize, bool)| file == ended.0 && e != ended.1;
+        if self.ended.as_ref().is_some_and(is_other) || self.components.contains(&stream.component)
+        {
+            return false;
+        }
+        self.ended = Some(ended);
+        self.components.push(stream.component.clone());
+        true
+    }
+}
+
+/// What goes before the names of tracks.
+fn host_prefix(entry: &Entry<'_>) -> String {
+    match entry.boot.is_one_of_several {
+        true => format!("{}: ", entry.boot.name),
+        false => String::new(),
+    }
+}
+
 /// Writes a trace.
 #[derive(Default)]
 pub struct Perfetto {
-    /// Whether tracks have the name of the machine: there are several.
-    pub with_host: bool,
     tracks: HashMap<Key, u64>,
-    /// Whether the clocks were told.
-    has_clocks: bool,
+    /// By boot and thread id.
+    lives: HashMap<(usize, i32), Vec<Life>>,
+    /// Track by component and ring.
+    rings: HashMap<String, HashMap<Ring, u64>>,
+    /// Real time less boot time.
+    offset: Option<i128>,
     /// Buffers for messages that stand within others.
     body: Vec<u8>,
     inner: Vec<u8>,
@@ -127,12 +184,14 @@ pub struct Perfetto {
 impl Perfetto {
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let boot = entry.calibration.boot(entry.clock);
-        let time = u64::try_from(boot.max(0)).unwrap_or(u64::MAX);
-        if !self.has_clocks {
-            self.has_clocks = true;
-            let real = entry.calibration.real(entry.clock).max(0);
-            clocks(time, u64::try_from(real).unwrap_or(u64::MAX), out);
+        let real = entry.boot.calibration.real(entry.clock);
+        let is_first = self.offset.is_none();
+        // Of several boots, it is the clock of the first.
+        let offset = || real - entry.boot.calibration.boot(entry.clock);
+        let time = real - *self.offset.get_or_insert_with(offset);
+        let time = u64::try_from(time.max(0)).unwrap_or(u64::MAX);
+        if is_first {
+            clocks(time, u64::try_from(real.max(0)).unwrap_or(u64::MAX), out);
         }
         let track = self.track(entry, out);
         let mut body = std::mem::take(&mut self.body);
@@ -208,23 +267,18 @@ impl Perfetto {
 
     /// The track of an entry; describes it if it is new.
     fn track(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> u64 {
-        let file = entry.stream.file;
         let parent = match &entry.writer.task {
-            Some(task) => {
-                let host = self.host_prefix(entry);
-                self.thread(file, &host, task, out)
-            }
+            Some(task) => self.thread(entry, task, out),
             None => {
                 self.text.clear();
-                self.text
-                    .extend_from_slice(self.host_prefix(entry).as_bytes());
+                self.text.extend_from_slice(host_prefix(entry).as_bytes());
                 let start = self.text.len();
                 super::context(entry, &mut self.text);
                 if self.text.len() == start {
                     self.text.extend_from_slice(b"kernel");
                 }
                 let name = String::from_utf8_lossy(&self.text).into_owned();
-                let key = Key::Cpu(file, name.clone());
+                let key = Key::Cpu(entry.boot.index, name.clone());
                 self.describe(key, None, out, |_, d| {
                     string(track::NAME, name.as_bytes(), d)
                 })
@@ -240,20 +294,53 @@ impl Perfetto {
         })
     }
 
-    /// What goes before the names of tracks.
-    fn host_prefix(&self, entry: &Entry<'_>) -> String {
-        match self.with_host {
-            true => format!("{}: ", entry.host),
-            false => String::new(),
-        }
-    }
-
-    fn thread(&mut self, file: usize, host: &str, task: &Task, out: &mut Vec<u8>) -> u64 {
-        if let Some(uuid) = self.tracks.get(&Key::Thread(file, task.pid)) {
+    /// The track of a thread.
+    fn thread(&mut self, entry: &Entry<'_>, task: &Task, out: &mut Vec<u8>) -> u64 {
+        let (stream, boot) = (entry.stream, entry.boot.index);
+        let ring = (boot, stream.id, task.pid, task.tgid);
+        let of = self.rings.get(&stream.component);
+        let of = of.filter(|_| stream.shared().is_none());
+        if let Some(uuid) = of.and_then(|rings| rings.get(&ring)) {
             return *uuid;
         }
-        let key = Key::Process(file, task.tgid);
-        let parent = self.describe(key, None, out, |inner, d| {
+        let lives = self.lives.entry((boot, task.pid)).or_default();
+        let is_known = lives.last_mut().is_some_and(|life| life.has(entry, task));
+        if !is_known {
+            lives.push(Life::new(entry, task));
+        }
+        let life = lives.len() - 1;
+        let process = match task.pid == task.tgid {
+            true => life,
+            // Of that which is known last.
+            false => {
+                let main = self.lives.get(&(boot, task.tgid));
+                main.map_or(0, |lives| lives.len().saturating_sub(1))
+            }
+        };
+        let host = host_prefix(entry);
+        let key = Key::Thread(boot, task.pid, life);
+        let uuid = match self.tracks.get(&key).filter(|_| is_known) {
+            Some(uuid) => *uuid,
+            None => self.describe_thread(key, (boot, task.tgid, process), &host, task, out),
+        };
+        if stream.shared().is_none() {
+            let of = self.rings.entry(stream.component.clone()).or_default();
+            of.insert(ring, uuid);
+        }
+        uuid
+    }
+
+    fn describe_thread(
+        &mut self,
+        key: Key,
+        process: (usize, i32, usize),
+        host: &str,
+        task: &Task,
+        out: &mut Vec<u8>,
+    ) -> u64 {
+        let (boot, tgid, life) = process;
+        let process = Key::Process(boot, tgid, life);
+        let parent = self.describe(process, None, out, |inner, d| {
             int(track::PROCESS_PID, task.tgid.into(), inner);
             if task.pid == task.tgid {
                 let name = [host.as_bytes(), until_nul(&task.comm)].concat();
@@ -261,7 +348,6 @@ impl Perfetto {
             }
             message(track::PROCESS, inner, d);
         });
-        let key = Key::Thread(file, task.pid);
         self.describe(key, Some(parent), out, |inner, d| {
             int(track::THREAD_PID, task.tgid.into(), inner);
             int(track::THREAD_TID, task.pid.into(), inner);

@@ -2,9 +2,9 @@
 
 //! Entries by a template that the user gives: what `--format` takes.
 //!
-//! Text, and fields in braces: those of [`field`](crate::field), `time` and `boot` (seconds since
-//! boot), `mono`, `wall`, `clock`, and `args` (all arguments as `name=value`). A width pads as in
-//! Rust: `{level:<5}`, `{pid:>6}`, `{comm:^16}`. `{{` and `}}` are braces, `\n` and `\t` as usual.
+//! Text, and fields in braces: those of [`field`](crate::field), `boot` (seconds since boot), `time`
+//! (the same, or `wall` if there are several boots), `mono`, `wall`, `clock`, and `args` (all
+//! arguments as `name=value`). A width pads as in Rust: `{level:<5}`, `{pid:>6}`, `{comm:^16}`. `{{` and `}}` are braces, `\n` and `\t` as usual.
 //! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
 
 use super::{
@@ -42,6 +42,7 @@ enum Piece {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
+    Time,
     Boot,
     Mono,
     Wall,
@@ -117,7 +118,7 @@ impl Template {
         };
         let subject = Subject {
             stream: entry.stream,
-            host: entry.host,
+            boot: entry.boot,
             writer: &entry.writer,
             level,
             id,
@@ -145,7 +146,8 @@ impl Template {
 fn value(inner: &str) -> Result<Piece, String> {
     let (name, pad) = inner.split_once(':').unwrap_or((inner, ""));
     let what = match name {
-        "time" | "boot" => What::Boot,
+        "time" => What::Time,
+        "boot" => What::Boot,
         "mono" => What::Mono,
         "wall" => What::Wall,
         "clock" => What::Clock,
@@ -176,11 +178,12 @@ fn value(inner: &str) -> Result<Piece, String> {
 }
 
 fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8>) {
-    let (clock, c) = (entry.clock, entry.calibration);
+    let (clock, c) = (entry.clock, &entry.boot.calibration);
     match what {
+        What::Time if !entry.boot.is_one_of_several => seconds(c.boot(clock), out),
         What::Boot => seconds(c.boot(clock), out),
         What::Mono => seconds(c.mono(clock), out),
-        What::Wall => out.extend_from_slice(iso8601(c.real(clock)).as_bytes()),
+        What::Time | What::Wall => out.extend_from_slice(iso8601(c.real(clock)).as_bytes()),
         What::Clock => digits::push(out, clock),
         What::Arguments => arguments(subject, out),
         What::Field(Selector::Field(Field::Level))

@@ -42,7 +42,7 @@ pub struct Style {
     pub location: bool,
     /// Show each payload in hex.
     pub raw: bool,
-    /// Show the name of the machine, of at least this width.
+    /// Show the name of the machine, or of its boot, of at least this width.
     pub host: Option<usize>,
     /// Use colours.
     pub color: bool,
@@ -121,7 +121,7 @@ impl Text {
         }
         out.push(b' ');
         if self.style.host.is_some() {
-            self.host(entry.host, out);
+            self.host(&entry.boot.name, out);
         }
         self.context(entry, out);
         let start = out.len();
@@ -196,7 +196,7 @@ impl Text {
 
     fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let time = self.style.time;
-        let ns = time_of(time, entry.clock, entry.calibration);
+        let ns = time_of(time, entry.clock, entry.boot);
         match time {
             Time::Wall => put(out, format_args!("{}", iso8601(ns))),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use blog_decode::{
     blogfmt::source::Source,
+    boot,
     decode::{
         Content,
         Decoder,
@@ -57,10 +58,10 @@ pub fn run(memory: &impl Memory, root: u64) -> Result<Got, String> {
     assert!(!snapshot.damage.any(), "what is written is whole");
     let files = [snapshot];
     let streams = merge::unite(&files, |_| true);
-    let calibrations = merge::calibrations(&files);
+    let boots = boot::of(&files);
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
     let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &calibrations, &maps, &filter);
+    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let mut records = BTreeSet::new();
     let _ = decoder.run(|entry| {
         if let Content::Record(r) = &entry.content {

@@ -213,11 +213,15 @@ impl Builder {
     }
 
     pub fn system(&mut self, boot_id: [u8; 16]) -> &mut Self {
+        self.system_of("tests", boot_id)
+    }
+
+    pub fn system_of(&mut self, host: &str, boot_id: [u8; 16]) -> &mut Self {
         let mut p = Vec::new();
         for n in [4096u32, 4, 8, 0] {
             p.extend(n.to_le_bytes());
         }
-        for s in ["7.3.4", "x86_64", "tests"] {
+        for s in ["7.3.4", "x86_64", host] {
             p.extend(padded::<64>(s));
         }
         p.extend(boot_id);

@@ -223,3 +223,64 @@ pub fn snapshot(build_id: &[u8], late: bool) -> Vec<u8> {
     net(&mut b, late);
     b.end()
 }
+
+/// A boot of a machine: since when in ms of real time, and how long ago that is when it logs.
+pub struct Boot {
+    pub file: &'static str,
+    host: &'static str,
+    id: u8,
+    up: u64,
+    first: u64,
+}
+
+/// Two machines and three boots: alpha is up for more than a day, beta for a second; alpha boots again.
+pub const BOOTS: [Boot; 3] = [
+    Boot {
+        file: "alpha-2.snap",
+        host: "alpha",
+        id: 0xa2,
+        up: 5_000,
+        first: 60_000,
+    },
+    Boot {
+        file: "alpha-1.snap",
+        host: "alpha",
+        id: 0xa1,
+        up: 100_000_000,
+        first: 0,
+    },
+    Boot {
+        file: "beta.snap",
+        host: "beta",
+        id: 0xb1,
+        up: 1_000,
+        first: 0,
+    },
+];
+
+/// Three records of a thread a ms apart; those of beta lie half a ms behind those of alpha.
+pub fn boot(build_id: &[u8], boot: &Boot) -> Vec<u8> {
+    let real = 1_790_000_000 * SECOND + boot.first * MS - boot.up * MS;
+    // The ring's clock is not the one since boot.
+    let pair = |t: u64| [t, t, t + SECOND, real + t + SECOND];
+    let late = if boot.host == "beta" { MS / 2 } else { 0 };
+    let start = boot.up * MS + late - SECOND;
+    let mut b = Builder::new();
+    b.system_of(boot.host, [boot.id; 16])
+        .clock(1, &[pair(0), pair(start + 3 * MS)])
+        .images(&[(1, CALLS.len() as u32, build_id, MODULE)])
+        .component(1, "disk");
+    let mut fio = Ring::task(1, 1, 4242, "fio");
+    fio.records = 5;
+    b.ring(&fio);
+    let mut p = Page::new(1, 1, start, 2);
+    for n in 0..3 {
+        p.record(
+            start + n * MS,
+            1,
+            (&(n as u32), &(u64::from(boot.id) << 8 | n)),
+        );
+    }
+    b.page(&fio, &p);
+    b.end()
+}

@@ -87,6 +87,12 @@ fn check_bytes(name: &str, got: &[u8]) {
 }
 
 fn run(dir: &Path, args: &[&str]) -> Output {
+    // Where all messages are printed, the result is partial: those of gone_mod have no table.
+    let status = i32::from(!["stats", "sites", "diff"].contains(&args[0]));
+    run_with(status, dir, args)
+}
+
+fn run_with(status: i32, dir: &Path, args: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
         .args(args)
         .args(["-s", TABLE, "--modules", "nowhere"])
@@ -94,8 +100,6 @@ fn run(dir: &Path, args: &[&str]) -> Output {
         .env_remove("NO_COLOR")
         .output()
         .unwrap();
-    // Where all messages are printed, the result is partial: those of gone_mod have no table.
-    let status = i32::from(!["stats", "sites", "diff"].contains(&args[0]));
     assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
     output
 }
@@ -214,6 +218,65 @@ fn perfetto() {
 #[test]
 fn html() {
     let (_temporary, path) = convert("html");
+    check_bytes("html.txt", &report(&path));
+}
+
+/// Two machines, one of which boots again: all outputs have the one time of all of them.
+#[test]
+fn boots() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path();
+    let table = data().join(TABLE);
+    fs::copy(&table, dir.join(TABLE)).unwrap();
+    let id = read_table(&table, |_| true).unwrap().unwrap().build_id;
+    let names = log::BOOTS.map(|boot| {
+        fs::write(dir.join(boot.file), log::boot(&id, &boot)).unwrap();
+        boot.file
+    });
+    let check = |name: &str, args: &[&str]| {
+        let output = run_with(0, dir, &[args, &names].concat());
+        assert!(output.stderr.is_empty(), "{output:?}");
+        check_bytes(&format!("boots/{name}"), &output.stdout);
+    };
+    check("text.txt", &["show"]);
+    check("around.txt", &["show", "-g", "0xa201", "-C", "1"]);
+    check("delta.txt", &["show", "-t", "delta", "-c", "disk"]);
+    check("boot.txt", &["show", "-t", "boot", "--since", "-0.001"]);
+    check(
+        "format.txt",
+        &[
+            "show",
+            "--format",
+            "{time} {boot} {host} {boot_id} {message}",
+        ],
+    );
+    check("json.txt", &["show", "--json", "--stats"]);
+    check("csv.txt", &["show", "--csv"]);
+    check("stats.txt", &["stats"]);
+    check("stats-json.txt", &["stats", "--json"]);
+    check("gaps.txt", &["gaps"]);
+    check("gaps-json.txt", &["gaps", "--json"]);
+    for form in ["ctf", "perfetto", "html"] {
+        let args = ["convert", "--to", form, "-o", form];
+        let output = run_with(0, dir, &[&args[..], &names].concat());
+        assert!(
+            output.stdout.is_empty() && output.stderr.is_empty(),
+            "{output:?}"
+        );
+    }
+    check_bytes("boots/html.txt", &report(&dir.join("html")));
+    check_bytes(
+        "boots/perfetto.pb",
+        &fs::read(dir.join("perfetto")).unwrap(),
+    );
+    for file in ["metadata", "records"] {
+        let made = fs::read(dir.join("ctf").join(file)).unwrap();
+        check_bytes(&format!("boots/ctf-{file}"), &made);
+    }
+}
+
+/// The data of a report, in lines.
+fn report(path: &Path) -> Vec<u8> {
     let page = fs::read_to_string(path).unwrap();
     // The page is that of the source. Only the data in it are golden, unpacked.
     let source = include_str!("../../src/output/report.html");
@@ -226,7 +289,7 @@ fn html() {
     let mut raw = Vec::new();
     let packed = from_base64(packed);
     GzDecoder::new(&packed[..]).read_to_end(&mut raw).unwrap();
-    check_bytes("html.txt", &columns(about, records, &raw));
+    columns(about, records, &raw)
 }
 
 /// The report's data, a record in each line.

@@ -37,7 +37,8 @@ pub use self::{
         Color,
         Form,
         Look,
-        Output, //
+        Output,
+        TimeArg, //
     },
     saved::{
         Convert,

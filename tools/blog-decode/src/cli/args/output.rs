@@ -16,9 +16,10 @@ use crate::output::{
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Clock of the times that are shown
-    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
-    pub time: TimeArg,
+    /// Clock of the times that are shown; "boot" if it isn't said, or "wall" if there are several
+    /// boots
+    #[arg(short, long, value_name = "CLOCK")]
+    pub time: Option<TimeArg>,
 
     /// Show file and line of each call site
     #[arg(short, long)]
@@ -49,9 +50,10 @@ pub struct Output {
 /// How the records look that commands show beside what they are about.
 #[derive(Args, Debug)]
 pub struct Look {
-    /// Clock of the times that are shown
-    #[arg(short, long, value_name = "CLOCK", default_value = "boot")]
-    pub time: TimeArg,
+    /// Clock of the times that are shown; "boot" if it isn't said, or "wall" if there are several
+    /// boots
+    #[arg(short, long, value_name = "CLOCK")]
+    pub time: Option<TimeArg>,
 
     /// Show file and line of each call site
     #[arg(short, long)]
