@@ -21,6 +21,12 @@ use common::{
         Ring,
         BOOT_ID, //
     },
+    stream::{
+        as_stream,
+        begin,
+        piece,
+        SECOND, //
+    },
 };
 
 struct Rig {
@@ -184,4 +190,73 @@ fn losses_of_a_ring_without_a_new_page_are_news() {
             "3000 42 lost 1 record lost here (no-page)",
         ]
     );
+}
+
+/// Streams, snapshots and directories of both, in any pair.
+#[test]
+fn streams_are_compared_too() {
+    let rig = rig();
+    // 151 records, 60 of which have room in a page.
+    let (clock, page) = (|n: u64| SECOND + n, 60);
+    let ring = |records| Ring {
+        records,
+        ..Ring::task(1, 1, 42, "fio")
+    };
+    // The stream gives them in pieces of 17 at most.
+    let stream = |from: u64, to: u64| {
+        let mut b = begin(&[&rig.build_id], clock(from));
+        b.ring(&ring(0));
+        let mut n = from;
+        while n < to {
+            let end = to.min(n + 17).min((n / page + 1) * page);
+            let clocks: Vec<u64> = (n..end).map(clock).collect();
+            b.page(&ring(0), &piece(1, 1 + n / page, n, &clocks));
+            n = end;
+        }
+        as_stream(b.bytes)
+    };
+    let snapshot = |to: u64| {
+        let mut b = begin(&[&rig.build_id], clock(to));
+        b.ring(&ring(to));
+        for first in (0..to).step_by(page as usize) {
+            let clocks: Vec<u64> = (first..to.min(first + page)).map(clock).collect();
+            b.page(&ring(to), &piece(1, 1 + first / page, first, &clocks));
+        }
+        b.end()
+    };
+    rig.write("stream101", stream(0, 101));
+    rig.write("stream151", stream(0, 151));
+    rig.write("snap101", snapshot(101));
+    rig.write("snap151", snapshot(151));
+    for (dir, parts) in [
+        ("dir101", [(0, 70), (70, 101)]),
+        ("dir151", [(0, 80), (80, 151)]),
+    ] {
+        fs::create_dir(rig.dir.path().join(dir)).unwrap();
+        for (n, (from, to)) in (1..).zip(parts) {
+            rig.write(&format!("{dir}/blog.{n:06}.stream"), stream(from, to));
+        }
+    }
+    let numbers = |old: &str, new: &str| -> Vec<u64> {
+        let lines = rig.lines(&["diff", old, new, "--format", "{arg.count}"]);
+        lines.iter().map(|l| l.parse().unwrap()).collect()
+    };
+    let expected: Vec<u64> = (101..151).collect();
+    for old in ["stream101", "snap101", "dir101"] {
+        for new in ["stream151", "snap151", "dir151"] {
+            assert_eq!(numbers(old, new), expected, "{old} {new}");
+            let output = rig.run(&["diff", new, old]);
+            assert_eq!(output.status.code(), Some(2), "{old} {new}: {output:?}");
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("they are swapped"), "{said}");
+            assert!(output.stdout.is_empty());
+        }
+        assert_eq!(numbers(old, "stream101"), [0; 0]);
+    }
+    fs::create_dir(rig.dir.path().join("empty")).unwrap();
+    let output = rig.run(&["diff", "empty", "snap151"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr)
+        .unwrap()
+        .contains("has no recordings"));
 }

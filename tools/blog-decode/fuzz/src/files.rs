@@ -47,13 +47,13 @@ pub fn snapshot(bytes: &[u8]) {
     };
     if let (Some(one), Some(two)) = (read(bytes.clone()), read(bytes.clone())) {
         decode(&[one], &Filter::default(), &template);
-        let _ = merge::newer(&[two], |_| true);
+        let _ = merge::newer(&[two], 0, |_| true);
     }
     // With itself, and cut: as files of one boot.
     let half = bytes[..bytes.len() / 2].to_vec();
     if let (Some(whole), Some(half)) = (read(bytes), read(half)) {
         let files = [half, whole];
-        let _ = merge::newer(&files, |_| true);
+        let _ = merge::newer(&files, 1, |_| true);
         decode(&files, &filter, &template);
     }
 }

@@ -62,6 +62,12 @@ pub struct Input {
 impl Input {
     /// Opens all of them; an error if none can be read.
     pub fn open(args: &args::Input) -> Result<Self, u8> {
+        let (files, tables, status) = Self::read(args)?;
+        Ok(Self::new(files, &tables, status))
+    }
+
+    /// The files, where tables are looked for, and the exit status so far.
+    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, u8), u8> {
         check_paths(&args.tables.sidetable)?;
         let (mut files, mut status) = (Vec::new(), OK);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
@@ -121,7 +127,7 @@ impl Input {
         if files.is_empty() {
             return Err(FAILED);
         }
-        Ok(Self::new(files, &tables, status))
+        Ok((files, tables, status))
     }
 
     /// Finds the side tables of snapshots.

@@ -24,7 +24,7 @@ use super::{
         Progress,
         Unit, //
     },
-    FAILED,
+    OK,
     PARTIAL, //
 };
 use crate::{
@@ -60,29 +60,41 @@ pub fn show(args: &Show) -> Result<u8, String> {
 /// Prints what is new.
 pub fn diff(args: &Diff) -> Result<u8, String> {
     let filter = args.filters.build()?;
-    let snapshots: Vec<_> = args.old.iter().chain(&args.new).cloned().collect();
-    if snapshots.len() + args.vmcore.len() != 2 {
+    let named = args.old.iter().chain(&args.new).map(|path| (path, false));
+    // A dump comes behind a snapshot: what has crashed makes no more of them.
+    let all: Vec<_> = named
+        .chain(args.vmcore.iter().map(|path| (path, true)))
+        .collect();
+    if all.len() != 2 {
         return Err("two are compared: OLD and NEW, OLD and --vmcore, or two of --vmcore".into());
     }
-    let files = args::Input {
-        snapshots,
-        // A dump comes behind a snapshot: what has crashed makes no more of them.
-        vmcore: args.vmcore.clone(),
-        tables: args.tables.clone(),
-        host: Vec::new(),
-    };
-    let input = match Input::open(&files) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    let [old, new] = input.files.as_slice() else {
-        return Ok(FAILED);
-    };
-    if old.boot_id() != new.boot_id() || old.boot_id().is_none() {
-        return Err("the snapshots are of different boots: everything is new".into());
+    let (mut files, mut old, mut tables, mut status) = (Vec::new(), 0, args.tables.clone(), OK);
+    for (path, is_dump) in all {
+        let paths = |is_wanted: bool| is_wanted.then(|| path.clone()).into_iter().collect();
+        let read = Input::read(&args::Input {
+            snapshots: paths(!is_dump),
+            vmcore: paths(is_dump),
+            tables,
+            host: Vec::new(),
+        });
+        let (more, with_beside, so_far) = match read {
+            Ok(read) => read,
+            Err(status) => return Ok(status),
+        };
+        old = files.len();
+        files.extend(more);
+        (tables, status) = (with_beside, status.max(so_far));
+    }
+    let input = Input::new(files, &tables, status);
+    if input
+        .boots
+        .iter()
+        .any(|b| b.is_one_of_several || b.id.is_none())
+    {
+        return Err("they are of different boots: everything is new".into());
     }
     let wanted = |name: &str| filter.wants_component(name);
-    let streams = merge::newer(&input.files, wanted);
+    let streams = merge::newer(&input.files, old, wanted)?;
     let how = How {
         output: &args.output,
         context: (0, 0),

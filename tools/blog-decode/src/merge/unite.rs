@@ -4,8 +4,12 @@
 //! one file has lost another may have.
 
 use std::{
-    cmp::Reverse,
-    collections::HashMap, //
+    cmp::{
+        Ordering,
+        Reverse, //
+    },
+    collections::HashMap,
+    ops::Range, //
 };
 
 use super::Stream;
@@ -19,6 +23,7 @@ use crate::{
             Run, //
         },
         text,
+        PageRef,
         RingPages,
         Snapshot, //
     },
@@ -42,18 +47,28 @@ fn key(boot: usize, file: &Snapshot, ring: &RingPages) -> Key {
 
 /// Unites the rings of all files. `want` chooses components by name.
 pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
+    let streams = united(files, 0..files.len(), &want).into_iter();
+    streams.map(|(_, stream)| stream).collect()
+}
+
+/// Unites the rings of some of the files.
+fn united(
+    files: &[Snapshot],
+    of: Range<usize>,
+    want: &impl Fn(&str) -> bool,
+) -> Vec<(Key, Stream)> {
     let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
-    let mut streams: Vec<Stream> = Vec::new();
+    let mut streams: Vec<(Key, Stream)> = Vec::new();
     let (boots, mut index) = (boot::same(files), HashMap::new());
-    for (i, file) in files.iter().enumerate() {
+    for (i, file) in files.iter().enumerate().filter(|(i, _)| of.contains(i)) {
         for ring in &file.rings {
             let component = file.component_name(ring.id.0);
             if !want(&component) {
                 continue;
             }
             let key = key(boots[i], file, ring);
-            let at = *index.entry(key).or_insert_with(|| {
-                streams.push(Stream {
+            let at = *index.entry(key.clone()).or_insert_with(|| {
+                let stream = Stream {
                     component,
                     id: ring.id.1,
                     ring: None,
@@ -61,10 +76,11 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
                     runs: Vec::new(),
                     from: 0,
                     since: 0,
-                });
+                };
+                streams.push((key, stream));
                 streams.len() - 1
             });
-            let stream = &mut streams[at];
+            let (_, stream) = &mut streams[at];
             if let Some(new) = &ring.ring {
                 // The latest, not the largest: `clear` makes counts smaller.
                 if stream.ring.is_none() || taken(stream.file) <= taken(i) {
@@ -75,74 +91,93 @@ pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
             stream.runs.extend(ring.runs.iter().map(|run| (i, *run)));
         }
     }
-    for stream in &mut streams {
+    for (_, stream) in &mut streams {
         unite_runs(files, &mut stream.runs);
     }
     streams
 }
 
-/// The rings of the second of two files of one boot, with what the first doesn't have.
-pub fn newer(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
-    let [old, new] = files else {
-        return Vec::new();
-    };
-    let before: HashMap<Key, &RingPages> = old
-        .rings
-        .iter()
-        .map(|ring| (key(0, old, ring), ring))
-        .collect();
+/// The rings of all files but the first `old`, with what those don't have. All are of one boot. An
+/// error: it is the other way round.
+pub fn newer(
+    files: &[Snapshot],
+    old: usize,
+    want: impl Fn(&str) -> bool,
+) -> Result<Vec<Stream>, String> {
+    let old = old.min(files.len());
+    let before: HashMap<Key, Stream> = united(files, 0..old, &want).into_iter().collect();
+    let (mut is_older, mut is_newer) = (false, false);
     let mut streams = Vec::new();
-    for ring in &new.rings {
-        let component = new.component_name(ring.id.0);
-        if !want(&component) {
-            continue;
-        }
-        let mut stream = Stream {
-            component,
-            id: ring.id.1,
-            ring: ring.ring,
-            file: 1,
-            runs: ring.runs.iter().map(|run| (1, *run)).collect(),
-            from: 0,
-            since: 0,
+    for (key, mut stream) in united(files, old..files.len(), &want) {
+        let order = match before.get(&key) {
+            Some(old) => stream.leave_out(old, files),
+            None => Ordering::Greater,
         };
-        unite_runs(files, &mut stream.runs);
-        if let Some(old) = before.get(&key(0, new, ring)) {
-            stream.leave_out(old, new);
-        }
+        is_older |= order.is_lt();
+        is_newer |= order.is_gt();
         streams.push(stream);
     }
-    streams
+    match is_older && !is_newer {
+        true => Err("OLD has all that NEW has, and more: they are swapped".into()),
+        false => Ok(streams),
+    }
 }
 
 impl Stream {
-    /// Leaves out what an earlier file has; `file` is the one that this is from.
-    fn leave_out(&mut self, old: &RingPages, file: &Snapshot) {
-        let last = old.runs.iter().map(|run| &run.last).max_by_key(|p| seq(p));
-        let from = last.map_or(0, end_of);
-        let now = last.and_then(|l| {
-            let mut rest = self.runs.iter();
-            let rest = rest.find_map(|(_, run)| run.skip(file, |p| seq(p) < seq(l)));
-            rest.map(|run| run.first).filter(|p| seq(p) == seq(l))
-        });
-        // `clear` counts records anew: then all that is here is new.
-        let is_cleared = self.ring.is_some_and(|r| r.records < from)
-            || last
-                .zip(now)
-                .is_some_and(|(l, n)| l.info.first != n.info.first);
-        if is_cleared {
-            return;
+    /// Leaves out what earlier files have; the answer is whether it has more, or less.
+    fn leave_out(&mut self, old: &Self, files: &[Snapshot]) -> Ordering {
+        let pages = old.runs.iter().map(|(_, run)| &run.last);
+        let Some(last) = pages.max_by_key(|p| (seq(p), p.info.first)) else {
+            return match self.runs.is_empty() {
+                true => Ordering::Equal,
+                false => Ordering::Greater,
+            };
+        };
+        let from = end_of(last);
+        if self.is_cleared(last, files) {
+            return Ordering::Greater;
         }
         self.from = from;
-        self.since = last.map_or(0, |p| p.info.base);
+        self.since = last.info.base;
+        let ends = self.runs.iter().map(|(_, run)| end_of(&run.last));
+        // A stream counts only what it has.
+        let ring = self.ring.filter(|_| !files[self.file].stream);
+        let end = ends.chain(ring.map(|r| r.records)).max();
         let runs = self.runs.iter();
-        let new = runs.filter_map(|(i, run)| Some((*i, run.skip(file, |p| end_of(p) <= from)?)));
+        let new =
+            runs.filter_map(|(i, run)| Some((*i, run.skip(&files[*i], |p| end_of(p) <= from)?)));
         self.runs = new.collect();
         if let (Some(ring), Some(old)) = (&mut self.ring, &old.ring) {
             for i in 0..LOST_CAUSES {
                 ring.lost[i] = ring.lost[i].saturating_sub(old.lost[i]);
                 ring.told[i] = ring.told[i].saturating_sub(old.told[i]);
             }
+        }
+        end.map_or(Ordering::Equal, |end| end.cmp(&from))
+    }
+
+    /// Whether `clear` has come behind `last`, which an earlier file has: it counts records anew, so
+    /// that ordinals and time disagree. Then all that is here is new.
+    fn is_cleared(&self, last: &PageRef, files: &[Snapshot]) -> bool {
+        let mut runs = self.runs.iter();
+        let now = runs.find_map(|(i, run)| run.skip(&files[*i], |p| seq(p) < seq(last)));
+        match now.map(|run| run.first).filter(|p| seq(p) == seq(last)) {
+            // One may be a piece of the other.
+            Some(now) => {
+                let first = now.info.first.cmp(&last.info.first);
+                let base = now.info.base.cmp(&last.info.base);
+                first != base && (first.is_eq() || base.is_ne())
+            }
+            None => match self.runs.first() {
+                Some((_, run)) => {
+                    let info = &run.first.info;
+                    info.first < end_of(last) && info.base > last.info.base
+                }
+                None => {
+                    let records = self.ring.map(|r| r.records);
+                    !files[self.file].stream && records.is_some_and(|n| n < end_of(last))
+                }
+            },
         }
     }
 }
