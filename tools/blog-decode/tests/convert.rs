@@ -231,6 +231,62 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
     assert_eq!(arguments, expected.map(|(a, b)| (a.into(), b.into())));
 }
 
+#[test]
+fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
+    let rig = rig();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [SECOND; 4]])
+        .component(1, "disk")
+        .component(2, "net");
+    // Two rings of one task, then two of another that got its id.
+    for (n, (component, comm, exit)) in (1..).zip([
+        (1, "old", 3 * SECOND),
+        (2, "old", 2 * SECOND),
+        (1, "new", 0),
+        (2, "new", 0),
+    ]) {
+        let mut ring = Ring::task(component, n, 42, comm);
+        ring.exit_clock = exit;
+        b.ring(&ring);
+        let mut p = Page::new(n, 1, SECOND, 0);
+        p.record(u64::from(n) * SECOND, 4, ());
+        b.page(&ring, &p);
+    }
+    fs::write(rig.path("snap"), b.end()).unwrap();
+    rig.convert("perfetto", "trace");
+    let trace = fields(&fs::read(rig.path("trace")).unwrap());
+    let packets = messages(&trace, 1);
+    let tracks = packets.iter().flat_map(|p| messages(p, 60));
+    let tracks: Vec<_> = tracks
+        .map(|d| {
+            let of = |number, name| {
+                let inner = messages(&d, number);
+                inner.iter().map(|t| texts(t, name).concat()).collect()
+            };
+            let names: [String; 3] = [texts(&d, 2).concat(), of(3, 6), of(4, 5)];
+            (names.concat(), texts(&d, 5).concat())
+        })
+        .collect();
+    let tracks: Vec<_> = tracks
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    assert_eq!(
+        tracks,
+        [
+            ("old", ""),
+            ("old", "1"),
+            ("disk", "2"),
+            ("net", "2"),
+            ("new", ""),
+            ("new", "5"),
+            ("disk", "6"),
+            ("net", "6"),
+        ]
+    );
+}
+
 fn from_base64(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',
@@ -256,7 +312,7 @@ fn a_report_has_all_records() {
     assert!(output.status.success(), "{output:?}");
     let page = fs::read_to_string(rig.path("report.html")).unwrap();
     let script = |id: &str| {
-        let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap();
+        let (_, rest) = page.split_once(&format!("=\"{id}\">")).unwrap();
         rest.split_once("</script>").unwrap().0
     };
     let about: serde_json::Value = serde_json::from_str(script("about-data")).unwrap();

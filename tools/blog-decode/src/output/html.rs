@@ -35,6 +35,10 @@ const PAGE: &str = include_str!("report.html");
 /// Where in the page the data go.
 const ABOUT: &str = "@ABOUT@";
 const DATA: &str = "@DATA@";
+/// What goes between parts of the data, each of so many bytes: no browser has longer strings than
+/// 512 MiB.
+const NEXT: &str = "</script>\n<script type=\"text/plain\" class=\"data\">";
+const PART: usize = 48 << 20;
 const SECOND: i128 = 1_000_000_000;
 /// Level of a loss, for the page.
 const LOST: i32 = -1;
@@ -222,7 +226,9 @@ impl Html {
         }
         packed.write_all(&bytes)?;
         packed.write_all(&self.text)?;
-        Ok(base64(&packed.finish()?))
+        let packed = packed.finish()?;
+        let parts: Vec<_> = packed.chunks(PART).map(base64).collect();
+        Ok(parts.join(NEXT.as_bytes()))
     }
 }
 
@@ -264,6 +270,7 @@ mod tests {
     fn the_page_has_two_places_for_data_and_loads_nothing() {
         assert_eq!(PAGE.matches(ABOUT).count(), 1);
         assert_eq!(PAGE.matches(DATA).count(), 1);
+        assert!(PAGE.contains(&format!("{}{DATA}", &NEXT[NEXT.len() - 39..])));
         for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
             assert!(!PAGE.contains(forbidden), "{forbidden}");
         }

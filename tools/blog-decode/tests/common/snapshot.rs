@@ -131,6 +131,7 @@ pub struct Ring {
     pub cpu: u32,
     pub pid: i32,
     pub comm: &'static str,
+    pub exit_clock: u64,
     pub records: u64,
     pub lost: [u64; 8],
     pub told: [u64; 8],
@@ -145,6 +146,7 @@ impl Ring {
             cpu: u32::MAX,
             pid,
             comm,
+            exit_clock: 0,
             records: 0,
             lost: [0; 8],
             told: [0; 8],
@@ -290,7 +292,7 @@ impl Builder {
         p.extend(r.pid.to_le_bytes());
         p.extend(r.pid.to_le_bytes());
         p.extend(padded::<16>(r.comm));
-        p.extend(0u64.to_le_bytes());
+        p.extend(r.exit_clock.to_le_bytes());
         p.extend(r.records.to_le_bytes());
         for n in r.lost.iter().chain(&r.told) {
             p.extend(n.to_le_bytes());
