@@ -12,6 +12,7 @@ use std::{
         HashSet, //
     },
     fs,
+    io,
     path::{
         Path,
         PathBuf, //
@@ -248,44 +249,24 @@ impl Tables {
 
     /// Loads what is wanted from a directory and those in it.
     fn search(&mut self, dir: &Path, wanted: &Wanted) {
-        let mut todo = vec![(dir.to_owned(), 0)];
-        let mut seen = HashSet::new();
-        while let Some((dir, depth)) = todo.pop() {
-            // Links can lead in circles.
-            if !fs::canonicalize(&dir).is_ok_and(|real| seen.insert(real)) {
-                continue;
-            }
-            let mut entries: Vec<PathBuf> = match fs::read_dir(&dir) {
-                Ok(entries) => entries.flatten().map(|e| e.path()).collect(),
-                Err(e) => {
-                    self.problem(&dir, &e.to_string(), false);
-                    continue;
-                }
+        let mut files = Files::new(vec![dir.to_owned()]);
+        while !self.has_all(wanted) {
+            let Some(path) = files.next() else { break };
+            // One of many: only what is wanted and wrong matters.
+            let result = read_table(&path, |id| {
+                wanted.by_id.contains_key(id) && !self.found.contains_key(id)
+            });
+            let result = match result {
+                Ok(Some(table)) => self.add(&path, table, wanted),
+                Ok(None) => Ok(()),
+                Err(e) => Err(e),
             };
-            entries.sort();
-            for path in entries {
-                if self.has_all(wanted) {
-                    return;
-                }
-                if path.is_dir() {
-                    if depth < MAX_DEPTH {
-                        todo.push((path, depth + 1));
-                    }
-                } else if may_be_table(&path) {
-                    // One of many: only what is wanted and wrong matters.
-                    let result = read_table(&path, |id| {
-                        wanted.by_id.contains_key(id) && !self.found.contains_key(id)
-                    });
-                    let result = match result {
-                        Ok(Some(table)) => self.add(&path, table, wanted),
-                        Ok(None) => Ok(()),
-                        Err(e) => Err(e),
-                    };
-                    if let Err(e) = result {
-                        self.problem(&path, &e, true);
-                    }
-                }
+            if let Err(e) = result {
+                self.problem(&path, &e, true);
             }
+        }
+        for (dir, e) in files.problems {
+            self.problem(&dir, &e.to_string(), false);
         }
     }
 }
@@ -294,26 +275,61 @@ impl Tables {
 pub fn find_file(build_id: &[u8], paths: &[PathBuf], modules: &Path) -> Option<Table> {
     let installed = fs::read_dir(modules).into_iter().flatten().flatten();
     let installed = installed.map(|e| e.path().join("blog"));
-    let mut todo: Vec<_> = paths
-        .iter()
-        .cloned()
-        .chain(installed)
-        .map(|p| (p, 0))
-        .collect();
-    todo.reverse();
-    while let Some((path, depth)) = todo.pop() {
-        if path.is_dir() {
-            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-            let wanted = entries.map(|e| e.path());
-            let wanted = wanted.filter(|p| depth < MAX_DEPTH && (p.is_dir() || may_be_table(p)));
-            todo.extend(wanted.map(|p| (p, depth + 1)));
-        } else if let Ok(Some(table)) = read_table(&path, |id| id == build_id) {
-            if table.build_id == build_id {
-                return Some(table);
-            }
+    let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
+    while let Some(path) = files.next() {
+        match read_table(&path, |id| id == build_id) {
+            Ok(Some(table)) if table.build_id == build_id => return Some(table),
+            _ => {}
         }
     }
     None
+}
+
+/// Files that may be tables, in directories and those in them; and those that are named.
+struct Files {
+    todo: Vec<(PathBuf, usize)>,
+    seen: HashSet<PathBuf>,
+    /// Directories that can't be read.
+    problems: Vec<(PathBuf, io::Error)>,
+}
+
+impl Files {
+    fn new(mut paths: Vec<PathBuf>) -> Self {
+        paths.reverse();
+        Self {
+            todo: paths.into_iter().map(|path| (path, 0)).collect(),
+            seen: HashSet::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn next(&mut self) -> Option<PathBuf> {
+        while let Some((path, depth)) = self.todo.pop() {
+            if !path.is_dir() {
+                return Some(path);
+            }
+            // Links can lead in circles.
+            let real = fs::canonicalize(&path);
+            if depth > MAX_DEPTH || !real.is_ok_and(|real| self.seen.insert(real)) {
+                continue;
+            }
+            let mut entries: Vec<PathBuf> = match fs::read_dir(&path) {
+                Ok(entries) => entries.flatten().map(|e| e.path()).collect(),
+                Err(e) => {
+                    self.problems.push((path, e));
+                    continue;
+                }
+            };
+            // Its files come first, each in the order of names.
+            entries.retain(|path| path.is_dir() || may_be_table(path));
+            entries.sort_by_cached_key(|path| (!path.is_dir(), path.clone()));
+            let files = entries.partition_point(|path| path.is_dir());
+            entries[files..].reverse();
+            self.todo
+                .extend(entries.into_iter().map(|path| (path, depth + 1)));
+        }
+        None
+    }
 }
 
 fn may_be_table(path: &Path) -> bool {

@@ -8,11 +8,16 @@ mod common;
 use std::{
     fs,
     io::Write,
+    os::unix::fs::{
+        symlink,
+        PermissionsExt, //
+    },
     path::{
         Path,
         PathBuf, //
     },
     process::{
+        Child,
         Command,
         Output,
         Stdio, //
@@ -134,12 +139,23 @@ fn what_a_dead_machine_was_writing_is_used() {
     )
     .unwrap();
     fs::write(rig.path("a"), rig.capture(1, &[2 * SECOND])).unwrap();
+    // One in which nothing is, half of a snapshot, and a table that wasn't finished
+    fs::write(rig.path("out/blog.000003.part"), &capture[..20]).unwrap();
+    let mut snapshot = begin(&[&rig.id], SECOND).end();
+    snapshot.truncate(snapshot.len() - 5);
+    fs::write(rig.path("out/blog.000004.part"), snapshot).unwrap();
+    fs::write(rig.path("out/tables/5a.part"), "half").unwrap();
     rig.record(&["a"]);
     // It goes on behind it.
     assert_eq!(
-        rig.names("out")[..2],
-        ["blog.000007.part", "blog.000008.stream"]
+        rig.names("out")[..3],
+        [
+            "blog.000004.snapshot",
+            "blog.000007.stream",
+            "blog.000008.stream"
+        ]
     );
+    assert_eq!(rig.names("out/tables").len(), 1);
     let out = rig
         .command(&["--modules", "nowhere", "out"])
         .output()
@@ -197,26 +213,149 @@ fn snapshots_are_taken_until_the_limit_and_the_oldest_go() {
     );
 }
 
-#[test]
-fn a_signal_ends_it_with_a_whole_file() {
-    let rig = rig();
+/// Starts to record from a pipe, and waits until what was written to that is in a file.
+fn record_from_pipe(rig: &Rig, bytes: &[u8], args: &[&str]) -> (Child, fs::File) {
     assert!(Command::new("mkfifo")
         .arg(rig.path("fifo"))
         .status()
         .unwrap()
         .success());
-    let args = ["record", "--modules", "lib", "-o", "out", "fifo"];
-    let child = rig.command(&args).stderr(Stdio::piped()).spawn().unwrap();
+    let all = [&["record", "--modules", "lib", "-o", "out", "fifo"], args].concat();
+    let child = rig.command(&all).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = fs::OpenOptions::new()
         .write(true)
         .open(rig.path("fifo"))
         .unwrap();
-    let capture = rig.capture(0, &[SECOND]);
-    pipe.write_all(&capture).unwrap();
+    pipe.write_all(bytes).unwrap();
     let part = rig.path("out/blog.000001.part");
-    while !fs::metadata(&part).is_ok_and(|m| m.len() == capture.len() as u64) {
+    while !fs::metadata(&part).is_ok_and(|m| m.len() == bytes.len() as u64) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+    (child, pipe)
+}
+
+/// Nothing is closed: the tables are there, and nobody else can read anything.
+#[test]
+fn what_was_written_before_it_was_killed_decodes() {
+    let rig = rig();
+    let capture = rig.capture(0, &[SECOND, SECOND + 1]);
+    let (mut child, _pipe) = record_from_pipe(&rig, &capture, &[]);
+    // Nobody else records to the same directory meanwhile.
+    let out = rig.record(&["/dev/null"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("another program is recording"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mode = |name: &str| fs::metadata(rig.path(name)).unwrap().permissions().mode() & 0o777;
+    let table = format!("out/tables/{}", rig.names("out/tables")[0]);
+    assert_eq!(["out", "out/tables"].map(mode), [0o700; 2]);
+    assert_eq!(["out/blog.000001.part", &table].map(mode), [0o600; 2]);
+    let out = rig
+        .command(&["--modules", "nowhere", "out"])
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    assert_eq!(text(&out.stdout).lines().count(), 2);
+    // The next one takes its file over, and counts it.
+    fs::write(rig.path("a"), rig.capture(2, &[SECOND + 2])).unwrap();
+    let out = rig.record(&["a", "--size", &(capture.len() + 10).to_string()]);
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    assert_eq!(rig.names("out"), ["blog.000002.stream", "tables"]);
+}
+
+/// Each file of a stream that is cut decodes alone, and together they have all of it once.
+#[test]
+fn a_pipe_is_cut_into_files() {
+    let rig = rig();
+    let (first, second) = (Ring::task(1, 3, 42, "dd"), Ring::task(1, 4, 43, "cp"));
+    let mut b = begin(&[&rig.id], SECOND);
+    b.ring(&first).ring(&second);
+    for n in 0..40u64 {
+        let clocks: Vec<u64> = (0..10).map(|i| SECOND + 10 * n + i).collect();
+        let ring = if n % 2 == 0 { &first } else { &second };
+        b.page(ring, &piece(ring.ring, 1 + n / 12, 10 * (n / 2), &clocks));
+        if n == 20 {
+            // Another task gets the ring.
+            b.ring(&Ring::task(1, 4, 44, "mv"));
+        }
+    }
+    let capture = as_stream(b.bytes);
+    let mut child = rig
+        .command(&[
+            "record",
+            "--modules",
+            "lib",
+            "-o",
+            "out",
+            "--file-size",
+            "2k",
+            "-",
+        ])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    for bytes in capture.chunks(100) {
+        pipe.write_all(bytes).unwrap();
+        pipe.flush().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    drop(pipe);
+    assert!(child.wait().unwrap().success());
+    let names = rig.names("out");
+    let files: Vec<_> = names.iter().filter(|n| n.ends_with(".stream")).collect();
+    assert!(files.len() > 3, "{names:?}");
+    let show = |path: &Path| {
+        let path = path.to_str().unwrap();
+        let args = [
+            "--modules",
+            "nowhere",
+            "-s",
+            "out/tables",
+            "--format",
+            "{pid} {message}",
+            path,
+        ];
+        let out = rig.command(&args).output().unwrap();
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        assert!(out.stderr.is_empty(), "{out:?}");
+        let lines = text(&out.stdout);
+        let records = lines.lines().filter(|l| l.contains(" read "));
+        records.map(str::to_owned).collect::<Vec<_>>()
+    };
+    fs::write(rig.path("whole"), &capture).unwrap();
+    let whole = show(Path::new("whole"));
+    assert_eq!(whole.len(), 400);
+    assert_eq!(show(Path::new("out")), whole);
+    let alone: Vec<_> = files
+        .iter()
+        .flat_map(|f| show(&Path::new("out").join(f)))
+        .collect();
+    assert_eq!(alone, whole);
+}
+
+/// Directories with links to themselves, of which there are three to the power of 12 otherwise.
+#[test]
+fn tables_are_found_where_links_lead_in_circles() {
+    let rig = rig();
+    for n in 0..3 {
+        symlink(".", rig.path("lib/7.3.4/blog").join(format!("loop{n}"))).unwrap();
+    }
+    fs::write(rig.path("a"), rig.capture(0, &[SECOND])).unwrap();
+    let start = std::time::Instant::now();
+    assert_eq!(rig.record(&["a"]).status.code(), Some(0));
+    // Where the table isn't, all is searched.
+    fs::remove_file(rig.path("lib/7.3.4/blog/test_mod.blogfmt")).unwrap();
+    fs::remove_dir_all(rig.path("out")).unwrap();
+    assert_eq!(rig.record(&["a"]).status.code(), Some(1));
+    assert!(start.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn a_signal_ends_it_with_a_whole_file() {
+    let rig = rig();
+    let capture = rig.capture(0, &[SECOND]);
+    let (child, _pipe) = record_from_pipe(&rig, &capture, &[]);
     let pid = child.id().to_string();
     // By the shell's own command: a small system has no other.
     assert!(Command::new("sh")
@@ -240,18 +379,19 @@ fn a_full_disk_costs_the_oldest_files_first() {
     fs::create_dir(rig.path("out")).unwrap();
     let script = "mount -t tmpfs -o size=1m none out && mkdir out/tables && \
                   for i in 1 2 3 4 5 6 7 8 9 10 11 12; do \"$0\" record --modules lib -o out big || exit; done && \
-                  ls out && \"$0\" stats --modules nowhere out";
-    fs::write(rig.path("big"), {
+                  ls out && \"$0\" stats --modules nowhere out && rm out/blog.* && \
+                  ! \"$0\" record --modules lib -o out huge && \
+                  \"$0\" --modules nowhere out | grep -c sectors";
+    for (name, pages) in [("big", 60), ("huge", 1000)] {
         let mut b = begin(&[&rig.id], SECOND);
         let ring = Ring::task(1, 3, 42, "dd");
         b.ring(&ring);
-        for n in 0..60 {
+        for n in 0..pages {
             let clocks: Vec<u64> = (0..100).map(|i| SECOND + 100 * n + i).collect();
             b.page(&ring, &piece(3, 1 + n, 100 * n, &clocks));
         }
-        as_stream(b.bytes)
-    })
-    .unwrap();
+        fs::write(rig.path(name), as_stream(b.bytes)).unwrap();
+    }
     let out = Command::new("unshare")
         .args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_blog-decode")])
         .current_dir(rig.dir.path())
@@ -278,5 +418,8 @@ fn a_full_disk_costs_the_oldest_files_first() {
         shown.contains("disk                 1        6000"),
         "{shown}"
     );
-    assert!(Path::new(&rig.path("out")).exists());
+    // What had room of one that is larger than the disk decodes, and nothing of it is damaged.
+    let decoded: u64 = shown.lines().last().unwrap().parse().unwrap();
+    assert!((30_000..60_000).contains(&decoded), "{shown}");
+    assert!(!text(&out.stderr).contains("damaged"), "{out:?}");
 }

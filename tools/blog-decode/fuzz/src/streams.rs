@@ -22,6 +22,7 @@ use blog_decode::{
         SiteMap,
         Tables, //
     },
+    snapshot::split::Split,
 };
 
 use crate::{
@@ -39,6 +40,7 @@ pub fn events(bytes: &[u8]) -> usize {
     let mut bytes = bytes.to_vec();
     seal(&mut bytes);
     let want = |name: &str| name != "unwanted";
+    cut(&bytes);
     let mut live = Live::new(vec!["one".into(), "two".into()], &want);
     // How it is cut depends on what it is.
     let mut random = crc32fast::hash(&bytes) as usize | 1;
@@ -69,6 +71,22 @@ pub fn events(bytes: &[u8]) -> usize {
     // A record has a header of 8 bytes; losses come with records, pages, and rings.
     assert!(events <= 2 * bytes.len());
     events
+}
+
+/// Cuts it into two files, which have all of its sections.
+fn cut(bytes: &[u8]) {
+    let (mut split, mut out) = (Split::default(), Vec::new());
+    let (one, two) = bytes.split_at(bytes.len() / 2);
+    if split.feed(one, &mut out).is_err() || out.is_empty() {
+        return;
+    }
+    let at = out.len();
+    out.extend(split.next_file());
+    let start = out.len() - at;
+    if split.feed(two, &mut out).is_ok() {
+        out.extend(split.end());
+        assert_eq!(out.len() - start, bytes.len());
+    }
 }
 
 /// Prints all that can be given out; the answer is how many events that were.

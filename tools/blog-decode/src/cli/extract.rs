@@ -5,13 +5,14 @@
 use std::{
     fs::{
         self,
-        File, //
+        OpenOptions, //
     },
     io::{
         self,
         BufWriter,
         Write, //
     },
+    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -39,7 +40,12 @@ use crate::{
 /// Makes a snapshot file.
 pub fn extract(args: &Extract) -> Result<u8, String> {
     let name = args.output.display();
-    let create = || File::create_new(&args.output).map_err(|e| format!("{name}: {e}"));
+    let create = || {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create_new(true).mode(0o600);
+        let file = options.open(&args.output);
+        file.map_err(|e| format!("{name}: {e}"))
+    };
     let mut created = false;
     let result = read(&args.vmcore, || {
         let file = create()?;

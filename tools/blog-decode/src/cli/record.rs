@@ -8,14 +8,18 @@
 //! DIR/tables/ID.blogfmt    side tables of the images, by build ID
 //! ```
 //!
-//! Numbers go on from those that are there. Each capture begins with an opening of the stream, so
-//! that each decodes alone; it is opened before the one before is closed, so that nothing is
-//! missing between them, and what is in both counts once. When all files together are larger than
-//! the limit, the oldest go. A name without `.part` is a file that is complete and on disk.
+//! Whatever happens, what is in a file decodes: the table of an image is on disk before the first
+//! bytes are written that tell of the image. Tables are looked for in a thread of its own, as a
+//! stream doesn't wait; what comes meanwhile is held.
+//!
+//! Numbers go on from those that are there. A stream is cut into files, each of which decodes alone
+//! ([`Split`]). When all files together are larger than the limit, the oldest go. A .part file that
+//! is found was left by a program or a machine that died: it gets the name that it would have got.
 
 use std::{
     fs::{
         self,
+        DirBuilder,
         File,
         OpenOptions, //
     },
@@ -24,18 +28,37 @@ use std::{
         Read,
         Write, //
     },
+    os::unix::fs::{
+        DirBuilderExt,
+        OpenOptionsExt, //
+    },
     path::{
         Path,
         PathBuf, //
     },
+    sync::mpsc::{
+        self,
+        Receiver,
+        RecvTimeoutError,
+        Sender, //
+    },
+    thread,
     time::{
         Duration,
         Instant, //
     },
 };
 
+use rustix::fs::{
+    flock,
+    FlockOperation, //
+};
+
 use super::{
-    args::Record,
+    args::{
+        Record,
+        TablePaths, //
+    },
     complain,
     input::check_paths,
     poll::{
@@ -52,23 +75,35 @@ use super::{
 };
 use crate::{
     blogfmt::bytes::hex,
-    live::Live,
     sidetable::{
         build_id,
         find_file, //
     },
-    wire::file::Image, //
+    snapshot::{
+        split::{
+            file_header,
+            Split, //
+        },
+        text, //
+    },
 };
 
 /// Name of files.
 const PREFIX: &str = "blog.";
 /// Name of the directory of side tables.
 pub const TABLES: &str = "tables";
+/// What is said when there is no room.
+const REMOVED: &str = "the disk is full: the oldest file is removed";
+/// More than any file's header has.
+const HEAD: u64 = 4096;
 /// What makes the name of a file that is not complete.
 const PART: &str = "part";
-/// How long a capture is read on, at most: a full one until the next one has got to where it is, and
-/// the last one until it has all that was logged.
-const OVERLAP: Duration = Duration::from_secs(2);
+/// How long a stream is read on when it is to end, at most.
+const LAST: Duration = Duration::from_secs(2);
+/// As much is held while tables are looked for; beyond that, records come before their tables.
+const HELD_MAX: usize = 64 << 20;
+/// How often it looks whether they were found.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Records until it is interrupted, or the stream ends.
 pub fn record(args: &Record) -> Result<u8, String> {
@@ -80,7 +115,7 @@ pub fn record(args: &Record) -> Result<u8, String> {
     let mut dir = Dir::open(args)?;
     let result = match args.every {
         Some(every) => snapshots(args, every, end, &signals, &mut dir),
-        None => captures(args, end, &signals, &mut dir),
+        None => stream(args, end, &signals, &mut dir),
     };
     complain(&format!(
         "{} files, {} bytes written to {}{}",
@@ -120,16 +155,21 @@ fn snapshots(
     loop {
         let start = Instant::now();
         let mut file = File::open(&path).map_err(|e| not_there(&path, &e))?;
-        let mut out = dir.create("snapshot")?;
-        loop {
+        let mut out = Out::new("snapshot", dir)?;
+        let result = loop {
             match file.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => out.write(&buffer[..n], dir)?,
+                Ok(0) => break Ok(()),
+                Ok(n) => {
+                    if let Err(e) = out.write(&buffer[..n], dir) {
+                        break Err(e);
+                    }
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(format!("{}: {e}", path.display())),
+                Err(e) => break Err(format!("{}: {e}", path.display())),
             }
-        }
+        };
         out.finish(dir)?;
+        result?;
         let rest = every.saturating_sub(start.elapsed());
         let rest = left(end).map_or(rest, |l| l.min(rest));
         let until = Instant::now() + rest;
@@ -149,115 +189,136 @@ fn not_there(path: &Path, e: &io::Error) -> String {
     )
 }
 
-/// A stream that is written to a file.
-struct Capture {
-    input: Vec<Input>,
-    out: Part,
-    /// Its size when it had all that the rings held when it was opened.
-    backlog: Option<u64>,
-}
-
-impl Capture {
-    fn open(args: &Record, dir: &mut Dir<'_>) -> Result<Self, String> {
-        let path = match args.stream.as_slice() {
-            [] => streams(&args.blog, &[])?.remove(0),
-            [path] => path.clone(),
-            _ => return Err("one stream is recorded at a time".into()),
-        };
-        Ok(Self {
-            input: vec![Input::open(&path)?],
-            out: dir.create("stream")?,
-            backlog: None,
-        })
-    }
-
-    /// Waits, and writes what has come. `None`: nothing came in that time; `Some(false)`: the end.
-    fn step(
-        &mut self,
-        limit: Option<Duration>,
-        signals: &Signals,
-        dir: &mut Dir<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> Result<Option<bool>, String> {
-        if wait(&self.input, signals, limit)?.is_empty() {
-            return Ok(None);
-        }
-        self.read(dir, buffer)
-    }
-
-    /// Writes what there is, as `step` does.
-    fn read(&mut self, dir: &mut Dir<'_>, buffer: &mut Vec<u8>) -> Result<Option<bool>, String> {
-        let input = &mut self.input[0];
-        match input.read(buffer) {
-            Ok(Came::Nothing) => Ok(None),
-            Ok(Came::Bytes(bytes)) => {
-                // A read goes no further than to the end of a pass through the rings.
-                let passed = bytes.len() < CHUNK;
-                self.out.write(bytes, dir)?;
-                if passed && self.backlog.is_none() {
-                    self.backlog = Some(self.out.size);
-                }
-                Ok(Some(true))
-            }
-            Ok(Came::End) => Ok(Some(false)),
-            Err(e) => Err(format!("{}: {e}", input.name)),
-        }
-    }
-}
-
 /// The stream, in files of a certain size.
-fn captures(
+fn stream(
     args: &Record,
     end: Option<Instant>,
     signals: &Signals,
     dir: &mut Dir<'_>,
 ) -> Result<(), String> {
+    let path = match args.stream.as_slice() {
+        [] => streams(&args.blog, &[])?.remove(0),
+        [path] => path.clone(),
+        _ => return Err("one stream is recorded at a time".into()),
+    };
+    let mut inputs = [Input::open(&path)?];
+    let mut out = Out::new("stream", dir)?;
     let mut buffer = Vec::new();
-    let mut now = Capture::open(args, dir)?;
-    // A pipe can't be opened again where it began.
-    let again = now.input[0].is_here;
     let mut result = Ok(());
-    while !signals.asked() {
-        let limit = left(end);
-        match now.step(limit, signals, dir, &mut buffer) {
-            Ok(Some(true)) => {}
-            Ok(None) if limit.is_none_or(|l| !l.is_zero()) => continue,
-            Ok(_) => break,
-            Err(e) => {
-                result = Err(e);
-                break;
-            }
-        }
-        let backlog = now.backlog.filter(|_| again);
-        if backlog.is_none_or(|n| now.out.size - n < args.file_size) {
-            continue;
-        }
-        // The next one has all that is in the rings, and then both have the same. When nothing
-        // more comes of the old one, or after a while, it ends.
-        let next = Capture::open(args, dir)?;
-        let until = Instant::now() + OVERLAP;
-        while let Ok(Some(true)) = now.step(Some(Duration::ZERO), signals, dir, &mut buffer) {
-            if Instant::now() > until {
-                break;
-            }
-        }
-        std::mem::replace(&mut now, next).out.finish(dir)?;
+    while result.is_ok() && !signals.asked() && !left(end).is_some_and(|l| l.is_zero()) {
+        let looks = (!out.held.is_empty()).then_some(LOOK);
+        let limit = left(end).into_iter().chain(looks).min();
+        let ready = wait(&inputs, signals, limit)?;
+        result = match ready.is_empty() {
+            true => out.write(&[], dir),
+            false => match step(&mut inputs[0], &mut out, dir, &mut buffer) {
+                Ok(Came::End) => break,
+                Ok(_) => Ok(()),
+                Err(e) => Err(e),
+            },
+        };
     }
     // Also what was logged just before it was asked to end; a pipe would wait for more.
-    let until = Instant::now() + OVERLAP;
-    while result.is_ok() && again && Instant::now() < until {
-        match now.read(dir, &mut buffer) {
-            Ok(Some(true)) => {}
+    let until = Instant::now() + LAST;
+    while result.is_ok() && inputs[0].is_here && !inputs[0].has_ended() && Instant::now() < until {
+        match step(&mut inputs[0], &mut out, dir, &mut buffer) {
+            Ok(Came::Bytes(_)) => {}
             Ok(_) => break,
             Err(e) => result = Err(e),
         }
     }
     // What is there is whole, whatever has gone wrong.
-    match now.out.size {
-        0 => now.out.forget(),
-        _ => now.out.finish(dir)?,
-    }
+    out.finish(dir)?;
     result
+}
+
+/// Reads what there is.
+fn step<'b>(
+    input: &mut Input,
+    out: &mut Out,
+    dir: &mut Dir<'_>,
+    buffer: &'b mut Vec<u8>,
+) -> Result<Came<'b>, String> {
+    let came = match input.read(buffer) {
+        Ok(came) => came,
+        Err(e) => return Err(format!("{}: {e}", input.name)),
+    };
+    if let Came::Bytes(bytes) = &came {
+        out.write(bytes, dir)?;
+    }
+    Ok(came)
+}
+
+/// What is recorded, on its way to the disk.
+struct Out {
+    kind: &'static str,
+    split: Split,
+    part: Part,
+    /// What waits for tables.
+    held: Vec<u8>,
+    /// Size of the file when it had all that is at the beginning of each.
+    start: u64,
+}
+
+impl Out {
+    fn new(kind: &'static str, dir: &mut Dir<'_>) -> Result<Self, String> {
+        Ok(Self {
+            kind,
+            split: Split::default(),
+            part: dir.create(kind)?,
+            held: Vec::new(),
+            start: 0,
+        })
+    }
+
+    /// Takes bytes in, and writes what needs no table any more.
+    fn write(&mut self, bytes: &[u8], dir: &mut Dir<'_>) -> Result<(), String> {
+        self.split.feed(bytes, &mut self.held)?;
+        dir.ask_for_tables(&self.split);
+        dir.take_tables(None);
+        if dir.waits_for > 0 && self.held.len() < HELD_MAX || self.held.is_empty() {
+            return Ok(());
+        }
+        self.put(dir)?;
+        // What is in a ring at the beginning counts as much as what comes later.
+        let limit = dir.args.file_size.min(dir.args.size / 2).max(1);
+        if self.kind == "stream" && self.part.size - self.start >= limit {
+            self.held = self.split.next_file();
+            self.start = self.held.len() as u64;
+            let next = dir.create(self.kind)?;
+            std::mem::replace(&mut self.part, next).finish(dir)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, dir: &mut Dir<'_>) -> Result<(), String> {
+        let held = std::mem::take(&mut self.held);
+        let written = self.part.write(&held, dir);
+        if written.is_err() {
+            // Nothing fits behind half of a section.
+            self.split = Split::default();
+        }
+        written
+    }
+
+    /// Writes what is there, and closes the file.
+    fn finish(mut self, dir: &mut Dir<'_>) -> Result<(), String> {
+        while dir.waits_for > 0 {
+            dir.take_tables(Some(LOOK));
+        }
+        self.held.extend(self.split.end());
+        // Only the beginning that each has is no file.
+        let is_more = self.part.size > 0 || self.held.len() as u64 > self.start;
+        let written = match is_more && !self.held.is_empty() {
+            true => self.put(dir),
+            false => Ok(()),
+        };
+        match self.part.size {
+            0 => self.part.forget(),
+            _ => self.part.finish(dir)?,
+        }
+        written
+    }
 }
 
 /// The directory that is written to.
@@ -266,7 +327,12 @@ struct Dir<'a> {
     next: u64,
     /// Files of this format that are there, the oldest first, with their sizes.
     files: Vec<(PathBuf, u64)>,
-    /// Images of which the table is there, or was looked for.
+    /// It, which is locked.
+    lock: File,
+    /// Who looks for tables, and which are asked for.
+    ask: Sender<(String, Vec<u8>)>,
+    found: Receiver<Found>,
+    waits_for: usize,
     known: Vec<Vec<u8>>,
     written: u64,
     bytes: u64,
@@ -274,54 +340,127 @@ struct Dir<'a> {
     status: u8,
 }
 
+/// An image and its build ID, and whether its table is on disk.
+type Found = (String, Vec<u8>, io::Result<()>);
+
 /// The number of a file of ours, and whether it is complete.
 fn number(name: &str) -> Option<(u64, bool)> {
     let (number, kind) = name.strip_prefix(PREFIX)?.split_once('.')?;
-    Some((number.parse().ok()?, matches!(kind, "stream" | "snapshot")))
+    let is_whole = matches!(kind, "stream" | "snapshot");
+    (is_whole || kind == PART).then_some((number.parse().ok()?, is_whole))
+}
+
+/// Gives what was left of a recording its name; `None`: there is nothing in it.
+fn adopt(path: &Path, size: u64) -> io::Result<Option<PathBuf>> {
+    let mut file = File::open(path)?;
+    let mut start = Vec::new();
+    Read::by_ref(&mut file).take(HEAD).read_to_end(&mut start)?;
+    let header = file_header(&start).ok();
+    let Some((_, is_stream)) = header.filter(|(len, _)| size > *len as u64) else {
+        fs::remove_file(path)?;
+        return Ok(None);
+    };
+    file.sync_all()?;
+    let target = path.with_extension(if is_stream { "stream" } else { "snapshot" });
+    fs::rename(path, &target)?;
+    Ok(Some(target))
+}
+
+/// Nobody but the owner may see what the kernel logs.
+fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn make_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 impl<'a> Dir<'a> {
     fn open(args: &'a Record) -> Result<Self, String> {
         let told = |e: io::Error| format!("{}: {e}", args.output.display());
-        fs::create_dir_all(args.output.join(TABLES)).map_err(told)?;
+        let tables = args.output.join(TABLES);
+        make_dir(&args.output)
+            .and_then(|()| make_dir(&tables))
+            .map_err(told)?;
+        let lock = File::open(&args.output).map_err(told)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            == Err(rustix::io::Errno::WOULDBLOCK)
+        {
+            let name = args.output.display();
+            return Err(format!("{name}: another program is recording to it"));
+        }
         let (mut all, mut next) = (Vec::new(), 1);
         for entry in fs::read_dir(&args.output).map_err(told)? {
             let entry = entry.map_err(told)?;
-            if let Some((n, whole)) = entry.file_name().to_str().and_then(number) {
-                next = next.max(n + 1);
-                let size = entry.metadata().map_err(told)?.len();
-                if whole {
-                    all.push((n, entry.path(), size));
-                }
+            let Some((n, whole)) = entry.file_name().to_str().and_then(number) else {
+                continue;
+            };
+            next = next.max(n.saturating_add(1));
+            let size = entry.metadata().map_err(told)?.len();
+            let path = match whole {
+                true => Some(entry.path()),
+                false => adopt(&entry.path(), size).map_err(told)?,
+            };
+            all.extend(path.map(|path| (n, path, size)));
+        }
+        for entry in fs::read_dir(&tables).map_err(told)? {
+            let path = entry.map_err(told)?.path();
+            if path.extension().is_some_and(|e| e == PART) {
+                fs::remove_file(&path).map_err(told)?;
             }
         }
         all.sort();
-        Ok(Self {
+        let (ask, asked) = mpsc::channel::<(String, Vec<u8>)>();
+        let (answer, found) = mpsc::channel();
+        let paths = args.tables.clone();
+        thread::spawn(move || {
+            for (name, id) in asked {
+                let done = add_table(&tables, &id, &paths);
+                if answer.send((name, id, done)).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut this = Self {
             args,
             next,
             files: all
                 .into_iter()
                 .map(|(_, path, size)| (path, size))
                 .collect(),
+            lock,
+            ask,
+            found,
+            waits_for: 0,
             known: Vec::new(),
             written: 0,
             bytes: 0,
             removed: 0,
             status: OK,
-        })
+        };
+        this.make_room(0);
+        Ok(this)
     }
 
     fn create(&mut self, kind: &'static str) -> Result<Part, String> {
         let stem = format!("{PREFIX}{:06}", self.next);
         self.next += 1;
         let path = self.args.output.join(format!("{stem}.{PART}"));
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = make_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        self.sync()?;
         Ok(Part {
-            file: file.map_err(|e| format!("{}: {e}", path.display()))?,
+            file,
             target: self.args.output.join(format!("{stem}.{kind}")),
             path,
             size: 0,
         })
+    }
+
+    /// Makes names lasting.
+    fn sync(&self) -> Result<(), String> {
+        let synced = self.lock.sync_all();
+        synced.map_err(|e| format!("{}: {e}", self.args.output.display()))
     }
 
     /// Removes the oldest files until `more` bytes have room. `false`: there is none to remove.
@@ -350,59 +489,68 @@ impl<'a> Dir<'a> {
         Some(size)
     }
 
-    /// Puts the side tables of a capture's images beside it.
-    fn add_tables(&mut self, path: &Path) {
-        let Ok(images) = images(path) else { return };
-        for image in images {
-            let id = build_id(&image).to_vec();
+    /// Has the side tables of images put beside the files.
+    fn ask_for_tables(&mut self, split: &Split) {
+        for image in &split.images {
+            let id = build_id(image).to_vec();
             if id.is_empty() || image.count == 0 || self.known.contains(&id) {
                 continue;
             }
             self.known.push(id.clone());
-            let name = crate::snapshot::text(&image.name);
-            let target = self
-                .args
-                .output
-                .join(TABLES)
-                .join(format!("{}.blogfmt", hex(&id)));
-            if target.exists() {
+            self.ask_for(text(&image.name), id);
+        }
+    }
+
+    fn ask_for(&mut self, name: String, id: Vec<u8>) {
+        if self.ask.send((name, id)).is_ok() {
+            self.waits_for += 1;
+        }
+    }
+
+    /// Hears what became of them; waits for the first one so long.
+    fn take_tables(&mut self, limit: Option<Duration>) {
+        let first = limit.map(|limit| self.found.recv_timeout(limit));
+        if matches!(first, Some(Err(RecvTimeoutError::Disconnected))) {
+            self.waits_for = 0;
+        }
+        let first = first.and_then(Result::ok);
+        let all: Vec<Found> = first.into_iter().chain(self.found.try_iter()).collect();
+        for (name, id, done) in all {
+            self.waits_for -= 1;
+            let Err(e) = done else { continue };
+            if is_full(&e) && self.remove_oldest().is_some() {
+                complain(REMOVED);
+                self.ask_for(name, id);
                 continue;
             }
-            let paths = &self.args.tables;
-            let table = find_file(&id, &paths.sidetable, &paths.modules);
-            let done = match table.and_then(|table| table.encode().ok()) {
-                Some(bytes) => atomically(&target, &bytes).map_err(|e| e.to_string()),
-                None => Err(format!("no side table of build ID {}", hex(&id))),
-            };
-            if let Err(e) = done {
-                complain(&format!("{name}: {e}; its records need it to be decoded"));
-                self.status = PARTIAL;
-            }
+            complain(&format!("{name}: {e}; its records need it to be decoded"));
+            self.status = PARTIAL;
         }
     }
 }
 
-/// The images that a file tells of.
-fn images(path: &Path) -> io::Result<Vec<Image>> {
-    let want = |_: &str| false;
-    let mut live = Live::new(vec![path.display().to_string()], &want);
-    let (mut file, mut buffer) = (File::open(path)?, vec![0; CHUNK]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(std::mem::take(&mut live.files[0].images)),
-            n => live.feed(0, &buffer[..n]).map_err(io::Error::other)?,
-        }
-        while live.advance() {}
-    }
+/// ENOSPC, EDQUOT.
+fn is_full(e: &io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(28 | 122))
 }
 
-/// Writes a file that is there as a whole, or not at all.
-fn atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = path.with_extension(PART);
-    let written = File::create(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
+/// Puts the side table of a build into a directory, where it is then as a whole, or not at all.
+fn add_table(dir: &Path, id: &[u8], paths: &TablePaths) -> io::Result<()> {
+    let target = dir.join(format!("{}.blogfmt", hex(id)));
+    if target.exists() {
+        return Ok(());
+    }
+    let table = find_file(id, &paths.sidetable, &paths.modules);
+    let Some(bytes) = table.and_then(|table| table.encode().ok()) else {
+        let what = format!("no side table of build ID {}", hex(id));
+        return Err(io::Error::other(what));
+    };
+    let part = target.with_extension(PART);
+    let written = make_file(&part).and_then(|mut file| {
+        file.write_all(&bytes)?;
         file.sync_all()?;
-        fs::rename(&part, path)
+        fs::rename(&part, &target)?;
+        File::open(dir)?.sync_all()
     });
     if written.is_err() {
         let _ = fs::remove_file(&part);
@@ -431,10 +579,8 @@ impl Part {
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    // ENOSPC, EDQUOT
-                    let is_full = matches!(e.raw_os_error(), Some(28 | 122));
-                    if is_full && dir.remove_oldest().is_some() {
-                        complain("the disk is full: the oldest file is removed");
+                    if is_full(&e) && dir.remove_oldest().is_some() {
+                        complain(REMOVED);
                         continue;
                     }
                     return Err(format!("{}: {e}", self.path.display()));
@@ -455,8 +601,8 @@ impl Part {
         let synced = self.file.sync_all();
         let named = synced.and_then(|()| fs::rename(&self.path, &self.target));
         named.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        dir.sync()?;
         dir.written += 1;
-        dir.add_tables(&self.target);
         dir.files.push((self.target, self.size));
         Ok(())
     }

@@ -16,6 +16,7 @@
 mod fields;
 pub mod run;
 pub(crate) mod scan;
+pub mod split;
 
 use std::{
     collections::HashMap,

@@ -66,7 +66,7 @@ pub struct Record {
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_size)]
     pub size: u64,
 
-    /// Begin another file when one has got this much since it had what was there at first
+    /// Begin another file when one has got this much
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_size)]
     pub file_size: u64,
 

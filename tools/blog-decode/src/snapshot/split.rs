@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Cuts a stream into files, each of which decodes alone.
+//!
+//! Sections of a stream come once, and again when what they say has changed; pages decode alone. So a
+//! further file begins with the last of each that is not a page: [`Split`] keeps these. It numbers
+//! sections anew, so that what is missing in the stream is missing in the file, and nothing else.
+
+use std::{
+    collections::{
+        BTreeMap,
+        HashSet, //
+    },
+    mem,
+};
+
+use super::{
+    fields::Fields,
+    parse_section_header,
+    Snapshot,
+    ALIGN,
+    FILE_HEADER,
+    SECTION_HEADER, //
+};
+use crate::{
+    blogfmt::source::Source,
+    wire::file::{
+        Image,
+        Kind,
+        SectionHeader, //
+    },
+};
+
+/// No file header is longer.
+const HEADER_MAX: u64 = 4096;
+/// What describes the rings of a stream is less than that.
+const KEPT_MAX: usize = 64 << 20;
+/// Where the index is in a section's header, and its checksum.
+const INDEX: usize = 16;
+const CRC: usize = SECTION_HEADER - 4;
+
+/// A stream, or a snapshot, that comes in pieces.
+#[derive(Default)]
+pub struct Split {
+    header: Vec<u8>,
+    /// Bytes of what has not come as a whole.
+    rest: Vec<u8>,
+    /// By kind, and what it is about; the order is that of a file.
+    kept: BTreeMap<(u16, u64), Vec<u8>>,
+    kept_bytes: usize,
+    /// Checksum and length of sections about images.
+    known: HashSet<(u32, u64)>,
+    /// Index of the next section as it comes, and in the file.
+    next: u32,
+    next_in_file: u32,
+    /// Images that it has told of.
+    pub images: Vec<Image>,
+    /// Whether it is a stream.
+    pub stream: bool,
+}
+
+impl Split {
+    /// Takes bytes in, and appends to `out` what of the file is there as a whole.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        self.rest.extend_from_slice(bytes);
+        let mut rest = mem::take(&mut self.rest);
+        let mut at = 0;
+        if self.header.is_empty() {
+            if rest.len() < FILE_HEADER {
+                self.rest = rest;
+                return Ok(());
+            }
+            let (len, stream) = file_header(&rest[..FILE_HEADER])?;
+            if rest.len() < len {
+                self.rest = rest;
+                return Ok(());
+            }
+            self.stream = stream;
+            self.header = rest[..len].to_vec();
+            out.extend_from_slice(&self.header);
+            at = len;
+        }
+        while let Some(raw) = rest.get(at..at + SECTION_HEADER) {
+            let Some(header) = parse_section_header(raw) else {
+                // Damage stays what it is.
+                let end = at + ALIGN as usize;
+                out.extend_from_slice(&rest[at..end]);
+                at = end;
+                continue;
+            };
+            // At most SECTION_MAX.
+            let len = SECTION_HEADER + (header.len.next_multiple_of(ALIGN)) as usize;
+            let Some(section) = rest.get_mut(at..at + len) else {
+                break;
+            };
+            let lost = header.index.saturating_sub(self.next);
+            self.next = header.index.saturating_add(1);
+            let index = self.next_in_file.saturating_add(lost);
+            self.next_in_file = index.saturating_add(1);
+            set_index(section, index);
+            out.extend_from_slice(section);
+            self.keep(&header, &rest[at..at + len])?;
+            at += len;
+        }
+        rest.drain(..at);
+        self.rest = rest;
+        Ok(())
+    }
+
+    /// What has come of a section that is not whole: the end of a file may be anywhere.
+    pub fn end(&mut self) -> Vec<u8> {
+        mem::take(&mut self.rest)
+    }
+
+    /// How the next file begins; what is fed from now on goes to that.
+    pub fn next_file(&mut self) -> Vec<u8> {
+        let mut out = self.header.clone();
+        self.next_in_file = 0;
+        for section in self.kept.values_mut() {
+            set_index(section, self.next_in_file);
+            out.extend_from_slice(section);
+            self.next_in_file += 1;
+        }
+        out
+    }
+
+    fn keep(&mut self, header: &SectionHeader, section: &[u8]) -> Result<(), String> {
+        let payload = &section[SECTION_HEADER..SECTION_HEADER + header.len as usize];
+        if crc32fast::hash(payload) != header.payload_crc {
+            return Ok(());
+        }
+        let mut f = Fields(payload);
+        let about = match Kind::from_u16(header.kind) {
+            Some(Kind::System | Kind::Clock) => Some(0),
+            Some(Kind::Images) if self.known.insert((header.payload_crc, header.len)) => {
+                while let Some(image) = f.image() {
+                    self.images.push(image);
+                }
+                Some(self.known.len() as u64)
+            }
+            Some(Kind::Component) => f.u32().map(u64::from),
+            Some(Kind::Ring) => f.u64(),
+            _ => None,
+        };
+        let Some(about) = about else {
+            return Ok(());
+        };
+        self.kept_bytes += section.len();
+        let old = self.kept.insert((header.kind, about), section.to_vec());
+        self.kept_bytes -= old.map_or(0, |old| old.len());
+        match self.kept_bytes {
+            ..=KEPT_MAX => Ok(()),
+            _ => Err("damaged: it tells of more rings than any kernel has".into()),
+        }
+    }
+}
+
+/// Length of a file's header, and whether it is a stream's.
+pub fn file_header(raw: &[u8]) -> Result<(usize, bool), String> {
+    let mut file = Snapshot::empty(String::new(), Source::Memory(raw.to_vec()));
+    match file.check_header()? {
+        len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file.stream)),
+        _ => Err("not a BLog snapshot or stream".into()),
+    }
+}
+
+fn set_index(section: &mut [u8], index: u32) {
+    section[INDEX..INDEX + 4].copy_from_slice(&index.to_le_bytes());
+    let crc = crc32fast::hash(&section[..CRC]);
+    section[CRC..SECTION_HEADER].copy_from_slice(&crc.to_le_bytes());
+}
