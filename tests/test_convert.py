@@ -267,7 +267,7 @@ def test_html_search(small: Report) -> None:
     small.shows("3 of 20 shown")
     assert small.rows()[1] == "state Idle"
     # It is about characters, not about their bytes.
-    small.search("/2J .\"/")
+    small.search('/2J ."/')
     small.shows("1 of 20 shown")
     small.search("É")
     small.shows("1 of 20 shown")

@@ -41,7 +41,7 @@ def prove(
     subtests: pytest.Subtests,
     *,
     machine: vm.Machine | None = None,
-    seconds: float = 300,
+    seconds: float = 600,
 ) -> None:
     """One subtest for each property of the log."""
     result = load.run(work, kernel, what, machine=machine, seconds=seconds)

@@ -121,7 +121,8 @@ mod suite {
         const BAD: &str = "p; +; +q; +pp; +p +p; +p module x; module; module x; \
             module x module y +p; site +p; site 0 +p; site 5-3 +p; site 1-262144 +p; \
             site 1- +p; site -3 +p; site 1-2-3 +p; site x +p; site 0x1 +p; level +p; \
-            level 0 +p; level 6 +p; level off +p; file a.rs +p; line 3 +p; format foo +p; func f +p";
+            level 0 +p; level 6 +p; level off +p; file a.rs +p; line 3 +p; format foo +p; \
+            func f +p";
         assert_eq!(queries(BAD).count(), 26);
         assert!(queries(BAD).all(|query| query == Err(EINVAL)));
     }
