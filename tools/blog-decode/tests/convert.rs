@@ -8,6 +8,7 @@ mod common;
 use std::{
     fs,
     io::Read,
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{
         Command,
@@ -77,6 +78,17 @@ impl Rig {
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
+
+    /// All that is in the folder, but for the module.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.dir.path()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with("test-mod"))
+            .collect();
+        names.sort();
+        names
+    }
 }
 
 #[test]
@@ -85,6 +97,61 @@ fn what_exists_is_not_overwritten() {
     let output = rig.convert("perfetto", "snap");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(fs::read(rig.path("snap")).unwrap().starts_with(b"BLOGSNAP"));
+    // Nor is what a link leads to made, that leads nowhere.
+    std::os::unix::fs::symlink("nowhere", rig.path("link")).unwrap();
+    for form in ["ctf", "html", "perfetto"] {
+        let output = rig.convert(form, "link");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("link: exists already"));
+    }
+    assert_eq!(rig.names(), ["link", "snap"]);
+}
+
+#[test]
+fn what_fails_leaves_nothing_behind() {
+    let rig = rig();
+    // A limit for the size of files stands for a full disk.
+    for form in ["ctf", "html", "perfetto"] {
+        let limited = format!(
+            "trap '' XFSZ; ulimit -f 0; exec {} convert --to {form} -o out -s test-mod.ko snap",
+            env!("CARGO_BIN_EXE_blog-decode")
+        );
+        let mut shell = Command::new("sh");
+        let output = shell
+            .args(["-c", &limited])
+            .current_dir(rig.dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("File too large"));
+        assert_eq!(rig.names(), ["snap"], "{form}");
+    }
+    // So it can be done again.
+    assert!(rig.convert("html", "out").status.success());
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let rig = rig();
+    for form in ["html", "perfetto"] {
+        assert!(rig.convert(form, "file").status.success());
+        let output = rig.convert(form, "-");
+        assert!(output.status.success(), "{output:?}");
+        assert!(output.stdout == fs::read(rig.path("file")).unwrap());
+        fs::remove_file(rig.path("file")).unwrap();
+    }
+    assert_eq!(rig.convert("ctf", "-").status.code(), Some(2));
+    assert_eq!(rig.names(), ["snap"]);
+}
+
+#[test]
+fn only_the_owner_may_read_it() {
+    let rig = rig();
+    for (form, mode) in [("ctf", 0o700), ("html", 0o600), ("perfetto", 0o600)] {
+        assert!(rig.convert(form, form).status.success());
+        let found = fs::metadata(rig.path(form)).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{form}");
+    }
 }
 
 #[test]

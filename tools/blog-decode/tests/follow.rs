@@ -21,6 +21,7 @@ use std::{
         Command,
         Stdio, //
     },
+    time::Duration,
 };
 
 use blog_decode::{
@@ -351,6 +352,26 @@ fn the_end_of_a_stream_is_no_error_and_only_new_records_are_new() {
     assert_eq!(times, ["[    6.000000]", "[    7.000000]"], "{err}");
     assert!(err.contains("2 of 3 records shown"), "{err}");
     assert_eq!(status, Some(0));
+}
+
+#[test]
+fn it_ends_when_nobody_reads_it_any_more() {
+    let rig = rig();
+    let mut f = Following::new(&rig, "fifo", &[]);
+    let mut b = begin(&[&rig.id], SECOND);
+    let ring = Ring::task(1, 3, 42, "dd");
+    b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND]));
+    f.pipe.write_all(&as_stream(sections(&mut b))).unwrap();
+    assert!(f.line().contains("read 0 sectors"));
+    // As "head -1" does; the stream stays open, and nothing comes.
+    drop(f.lines);
+    let mut waited = 0;
+    while f.child.try_wait().unwrap().is_none() {
+        assert!(waited < 200, "it still waits");
+        waited += 1;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(f.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

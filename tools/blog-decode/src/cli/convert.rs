@@ -25,6 +25,8 @@ use super::{
         tell_undecoded,
         Input, //
     },
+    new,
+    poll::Signals,
     progress::{
         Progress,
         Unit, //
@@ -32,7 +34,10 @@ use super::{
     PARTIAL, //
 };
 use crate::{
-    decode::Decoder,
+    decode::{
+        Decoder,
+        Entry, //
+    },
     merge,
     output::{
         ctf::Ctf,
@@ -45,9 +50,7 @@ use crate::{
 /// Converts.
 pub fn convert(args: &Convert) -> Result<u8, String> {
     let filter = args.filters.build()?;
-    if args.output.exists() {
-        return Err(format!("{}: exists already", args.output.display()));
-    }
+    let signals = Signals::new()?;
     let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
@@ -58,12 +61,15 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     let all = Some(merge::records(&streams));
     let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(input.logs(&args.logs)?);
-    let written = match args.to {
-        Form::Ctf => ctf(&input, &mut decoder, &args.output),
-        Form::Perfetto => perfetto(&mut decoder, &args.output),
-        Form::Html => html(&input, &mut decoder, &args.output),
+    let mut each = Each {
+        decoder: &mut decoder,
+        signals: &signals,
     };
-    written.map_err(|e| format!("{}: {e}", args.output.display()))?;
+    match args.to {
+        Form::Ctf => new::directory(&args.output, |path| told(ctf(&input, &mut each, path))),
+        Form::Perfetto => new::file(&args.output, |out| told(perfetto(&mut each, out))),
+        Form::Html => new::file(&args.output, |out| told(html(&input, &mut each, out))),
+    }?;
     let mut status = input.status();
     if decoder.counts().any(|c| c.damaged != 0) {
         complain("some records are damaged");
@@ -80,10 +86,29 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     Ok(status)
 }
 
-fn ctf(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
-    fs::create_dir(path)?;
+/// Goes through the records, until there are no more or a signal asks for an end.
+struct Each<'a, 'b> {
+    decoder: &'a mut Decoder<'b>,
+    signals: &'a Signals,
+}
+
+impl Each<'_, '_> {
+    fn run(&mut self, mut entry: impl FnMut(&Entry<'_>) -> io::Result<()>) -> io::Result<()> {
+        let signals = self.signals;
+        self.decoder.run(|e| match signals.asked() {
+            true => Err(io::Error::other("interrupted")),
+            false => entry(e),
+        })
+    }
+}
+
+fn told(result: io::Result<()>) -> Result<(), String> {
+    result.map_err(|e| format!("not converted: {e}"))
+}
+
+fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<()> {
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
-    decoder.run(|entry| trace.entry(entry))?;
+    each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
     fs::write(path.join("metadata"), trace.end(&host, &release)?)
 }
@@ -98,24 +123,20 @@ fn machine(input: &Input) -> (String, String) {
     (hosts.join(", "), release)
 }
 
-fn html(input: &Input, decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
+fn html(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
     let mut report = Html::default();
-    decoder.run(|entry| report.entry(entry))?;
+    each.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
-    report.end(&host, &release, &mut BufWriter::new(File::create(path)?))
+    report.end(&host, &release, out)
 }
 
-fn perfetto(decoder: &mut Decoder<'_>, path: &Path) -> io::Result<()> {
-    const BUFFER: usize = 64 << 10;
-    let mut file = File::create(path)?;
-    let (mut trace, mut out) = (Perfetto::default(), Vec::new());
-    decoder.run(|entry| {
-        trace.entry(entry, &mut out);
-        if out.len() >= BUFFER {
-            file.write_all(&out)?;
-            out.clear();
-        }
-        Ok::<_, io::Error>(())
+fn perfetto(each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+    let (mut trace, mut bytes) = (Perfetto::default(), Vec::new());
+    each.run(|entry| {
+        trace.entry(entry, &mut bytes);
+        out.write_all(&bytes)?;
+        bytes.clear();
+        Ok(())
     })?;
-    file.write_all(&out)
+    out.write_all(&bytes)
 }

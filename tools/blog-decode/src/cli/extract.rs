@@ -3,27 +3,21 @@
 //! `extract`: a crash dump becomes a snapshot. `--vmcore` of other commands: in memory.
 
 use std::{
-    fs::{
-        self,
-        OpenOptions, //
-    },
     io::{
         self,
-        BufWriter,
         Write, //
     },
-    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
 use super::{
     args::Extract,
     complain,
+    new,
     progress::{
         Progress,
         Unit, //
     },
-    FAILED,
     OK,
     PARTIAL, //
 };
@@ -40,29 +34,7 @@ use crate::{
 /// Makes a snapshot file.
 pub fn extract(args: &Extract) -> Result<u8, String> {
     let name = args.output.display();
-    let create = || {
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create_new(true).mode(0o600);
-        let file = options.open(&args.output);
-        file.map_err(|e| format!("{name}: {e}"))
-    };
-    let mut created = false;
-    let result = read(&args.vmcore, || {
-        let file = create()?;
-        created = true;
-        Ok(BufWriter::new(file))
-    });
-    let (extracted, is_whole) = match result {
-        Ok((extracted, is_whole, _)) => (extracted, is_whole),
-        Err(e) => {
-            complain(&e);
-            if created {
-                // Half of a file is of no use to anybody.
-                let _ = fs::remove_file(&args.output);
-            }
-            return Ok(FAILED);
-        }
-    };
+    let (extracted, is_whole) = new::file(&args.output, |out| read(&args.vmcore, out))?;
     let Extracted {
         components,
         rings,
@@ -71,36 +43,36 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
         tasks,
         ..
     } = extracted;
-    // Whoever doesn't listen doesn't care.
-    let _ = writeln!(
-        io::stdout(),
-        "{name}: {components} components, {tasks} tasks, {rings} rings, {pages} pages, \
-             {records} records"
+    let said = format!(
+        "{components} components, {tasks} tasks, {rings} rings, {pages} pages, {records} records"
     );
+    if args.output.as_os_str() == "-" {
+        complain(&said);
+    } else {
+        // Whoever doesn't listen doesn't care.
+        let _ = writeln!(io::stdout(), "{name}: {said}");
+    }
     Ok(if is_whole { OK } else { PARTIAL })
 }
 
 /// Makes a snapshot, and says whether it is whole.
 pub fn snapshot(path: &Path) -> Result<(Snapshot, bool), String> {
-    let (_, is_whole, bytes) = read(path, || Ok(Vec::new()))?;
+    let mut bytes = Vec::new();
+    let (_, is_whole) = read(path, &mut bytes)?;
     let snapshot = Snapshot::read(path.display().to_string(), Source::Memory(bytes))?;
     Ok((snapshot, is_whole))
 }
 
-/// Extracts to what `to` makes, and tells what was wrong.
-fn read<W: Write>(
-    path: &Path,
-    to: impl FnOnce() -> Result<W, String>,
-) -> Result<(Extracted, bool, W), String> {
+/// Extracts to `out`, and tells what was wrong.
+fn read(path: &Path, out: &mut dyn Write) -> Result<(Extracted, bool), String> {
     let name = path.display();
     let core = vmcore::open(path).map_err(|e| format!("{name}: {e}"))?;
     if let Some(problem) = &core.problem {
         complain(&format!("{name}: {problem}"));
     }
-    let mut out = to()?;
     let mut progress = Progress::new("extracting", Unit::Pages, false);
     let mut tick = |done, all| progress.at(done, Some(all));
-    let extracted = vmcore::extract_with(&core.memory, core.root, &mut out, &mut tick);
+    let extracted = vmcore::extract_with(&core.memory, core.root, out, &mut tick);
     drop(progress);
     let extracted = extracted.map_err(|e| match e {
         Error::Root(why) => format!("{name}: {why}"),
@@ -110,5 +82,5 @@ fn read<W: Write>(
         complain(&format!("{name}: {problem}"));
     }
     let is_whole = core.problem.is_none() && !extracted.problems.any_grave();
-    Ok((extracted, is_whole, out))
+    Ok((extracted, is_whole))
 }

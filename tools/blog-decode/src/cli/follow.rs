@@ -82,7 +82,7 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
         [] => streams(&args.blog, &filter.components)?,
         paths => paths.to_vec(),
     };
-    let signals = Signals::new()?;
+    let signals = Signals::new()?.with_output();
     let inputs: Result<Vec<_>, _> = paths.iter().map(|path| Input::open(path)).collect();
     let inputs = inputs?;
     let components = filter.components.clone();

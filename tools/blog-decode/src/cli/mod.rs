@@ -9,6 +9,7 @@
 //! time.rs    forms of TIME
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
+//! new.rs     files and directories that are there whole or not at all
 //! progress.rs how far it is, on a terminal
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
@@ -29,6 +30,7 @@ pub mod extract;
 pub mod follow;
 pub mod gaps;
 pub mod input;
+pub mod new;
 pub mod poll;
 pub mod print;
 pub mod progress;

@@ -67,6 +67,8 @@ const DEBUGFS_MAGIC: u64 = 0x6462_6720;
 pub struct Signals {
     asked: Arc<AtomicBool>,
     wake: OwnedFd,
+    /// Where it is of interest that nobody reads it any more.
+    output: Option<io::Stdout>,
 }
 
 impl Signals {
@@ -86,7 +88,17 @@ impl Signals {
             Ok(wake)
         });
         let wake = wake.map_err(|e| format!("signals: {e}"))?;
-        Ok(Self { asked, wake })
+        Ok(Self {
+            asked,
+            wake,
+            output: None,
+        })
+    }
+
+    /// Takes it for a signal, too, when the other end of standard output, a pipe, is closed.
+    pub fn with_output(mut self) -> Self {
+        self.output = Some(io::stdout());
+        self
     }
 
     /// Whether there was one.
@@ -191,11 +203,18 @@ pub fn wait(
         open.iter()
             .map(|&i| PollFd::from_borrowed_fd(inputs[i].file.as_fd(), PollFlags::IN)),
     );
+    // Of which poll tells errors in any case.
+    let output = signals.output.as_ref();
+    fds.extend(output.map(|out| PollFd::new(out, PollFlags::empty())));
     let limit = limit.and_then(|d| Timespec::try_from(d).ok());
     match poll(&mut fds, limit.as_ref()) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
         Err(e) => return Err(format!("poll: {e}")),
+    }
+    let closed = output.and_then(|_| fds.pop()).map(|fd| fd.revents());
+    if closed.is_some_and(|events| events.contains(PollFlags::ERR)) {
+        signals.asked.store(true, Ordering::Relaxed);
     }
     let ready = fds[1..].iter().map(|fd| !fd.revents().is_empty());
     let found = open.iter().zip(ready).filter(|(_, ready)| *ready);

@@ -156,7 +156,7 @@ impl Html {
     }
 
     /// Writes the page.
-    pub fn end(&self, host: &str, release: &str, out: &mut impl Write) -> io::Result<()> {
+    pub fn end(&self, host: &str, release: &str, out: &mut dyn Write) -> io::Result<()> {
         let missing = || io::Error::other("report.html has no place for the data");
         let (head, rest) = PAGE.split_once(ABOUT).ok_or_else(missing)?;
         let (middle, tail) = rest.split_once(DATA).ok_or_else(missing)?;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Files and directories that a command makes: there whole, or not at all.
+//!
+//! What is written has another name until it is complete: `.blog-decode` and some letters, beside
+//! where it is to be. It goes if something fails, and never takes the place of what is there. Only
+//! the owner may read it, since a log may hold anything.
+
+use std::{
+    fs,
+    io::{
+        self,
+        BufWriter,
+        Write, //
+    },
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
+
+use tempfile::Builder;
+
+/// The name that stands for standard output.
+const STDOUT: &str = "-";
+const PREFIX: &str = ".blog-decode";
+
+/// Makes the file `path` of what `write` writes; `-` is standard output.
+pub fn file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
+) -> Result<T, String> {
+    let told = |e: io::Error| format!("{}: {e}", path.display());
+    if path.as_os_str() == STDOUT {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let result = write(&mut out)?;
+        out.flush().map_err(told)?;
+        return Ok(result);
+    }
+    free(path).map_err(told)?;
+    let part = Builder::new().prefix(PREFIX).tempfile_in(parent(path));
+    let mut out = BufWriter::new(part.map_err(told)?);
+    let result = write(&mut out)?;
+    let part = out.into_inner().map_err(|e| told(e.into_error()))?;
+    part.persist_noclobber(path).map_err(|e| told(e.error))?;
+    Ok(result)
+}
+
+/// Makes the directory `path` of what `write` puts there.
+pub fn directory<T>(
+    path: &Path,
+    write: impl FnOnce(&Path) -> Result<T, String>,
+) -> Result<T, String> {
+    let told = |e: io::Error| format!("{}: {e}", path.display());
+    if path.as_os_str() == STDOUT {
+        return Err("this form is a directory, which standard output can't take".into());
+    }
+    free(path).map_err(told)?;
+    let part = Builder::new()
+        .prefix(PREFIX)
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir_in(parent(path))
+        .map_err(told)?;
+    let result = write(part.path())?;
+    free(path)
+        .and_then(|()| fs::rename(part.path(), path))
+        .map_err(told)?;
+    // It isn't there any more, so there is nothing to remove.
+    let _ = part.keep();
+    Ok(result)
+}
+
+/// Nothing has this name yet, not even a link that leads nowhere.
+fn free(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Err(io::Error::other("exists already")),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// The directory that it is in.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
