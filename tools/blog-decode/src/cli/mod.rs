@@ -53,6 +53,7 @@ use self::args::{
 };
 use crate::{
     blogfmt::format,
+    output::text::is_unsafe,
     record::Version,
     wire::file, //
 };
@@ -129,7 +130,7 @@ pub(crate) fn complain(what: &str) {
     // Names in it can come from a hostile file.
     let what: String = what
         .chars()
-        .map(|c| if c.is_control() { '?' } else { c })
+        .map(|c| if is_unsafe(c) { '?' } else { c })
         .collect();
     let _ = writeln!(std::io::stderr(), "blog-decode: {what}");
 }

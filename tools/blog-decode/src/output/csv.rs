@@ -8,7 +8,10 @@
 use super::{
     digits,
     level_name,
-    text::loss, //
+    text::{
+        escape_lines,
+        loss, //
+    }, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -97,20 +100,19 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// A cell of text. One that a spreadsheet would take for a formula gets an apostrophe in front.
 fn field(bytes: &[u8], out: &mut Vec<u8>) {
     let is_plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'"' && *b != b',';
-    if bytes.iter().all(is_plain) {
+    let is_formula = bytes.first().is_some_and(|b| b"=+-@\t".contains(b));
+    if bytes.iter().all(is_plain) && !is_formula {
         return out.extend_from_slice(bytes);
     }
-    out.push(b'"');
-    for chunk in bytes.utf8_chunks() {
-        for (i, part) in chunk.valid().split('"').enumerate() {
-            out.extend_from_slice(if i == 0 { b"" } else { b"\"\"" });
-            out.extend_from_slice(part.as_bytes());
-        }
-        if !chunk.invalid().is_empty() {
-            out.extend_from_slice("\u{fffd}".as_bytes());
-        }
+    let mut text = bytes.to_vec();
+    escape_lines(&mut text, 0);
+    out.extend_from_slice(if is_formula { b"\"'" } else { b"\"" });
+    for b in text {
+        out.extend_from_slice(if b == b'"' { b"\"" } else { b"" });
+        out.push(b);
     }
     out.push(b'"');
 }
@@ -126,6 +128,11 @@ mod tests {
             (b"a,b", "\"a,b\""),
             (b"say \"x\"", "\"say \"\"x\"\"\""),
             (b"two\nlines", "\"two\nlines\""),
+            (b"=1+1", "\"'=1+1\""),
+            (b"@x", "\"'@x\""),
+            (b"+x", "\"'+x\""),
+            (b"-x", "\"'-x\""),
+            (b"\x1b[2J\r\xe2\x80\xae", "\"\\x1b[2J\\x0d\\u{202e}\""),
             (b"\xff", "\"\u{fffd}\""),
             (b"", ""),
         ] {

@@ -24,7 +24,11 @@ use flate2::{
 
 use super::{
     json::Object,
-    text::loss, //
+    text::{
+        escape_lines,
+        escape_name,
+        loss, //
+    }, //
 };
 use crate::decode::{
     Content,
@@ -84,6 +88,7 @@ impl Html {
                 true => (time - time.rem_euclid(SECOND), true),
                 false => (time, false),
             });
+        let from = self.text.len();
         let site = match &entry.content {
             Content::Record(r) => {
                 self.text.extend_from_slice(r.message);
@@ -99,6 +104,7 @@ impl Html {
                 None
             }
         };
+        escape_lines(&mut self.text, from);
         let end = u32::try_from(self.text.len())
             .map_err(|_| io::Error::other("more than 4 GiB of messages; choose fewer records"))?;
         let site = match self.site_index.get(&site) {
@@ -127,9 +133,9 @@ impl Html {
                 None => LOST,
             },
             line: site.map_or(0, |s| s.line),
-            file: site.map_or_else(String::new, |s| s.file.clone()),
-            module: site.map_or_else(String::new, |s| s.module.clone()),
-            format: site.map_or_else(String::new, |s| s.format.clone()),
+            file: name(site.map_or("", |s| &s.file)),
+            module: name(site.map_or("", |s| &s.module)),
+            format: name(site.map_or("", |s| &s.format)),
         });
         self.site_index.insert(key, index);
         index
@@ -142,6 +148,7 @@ impl Html {
             self.context.push(b' ');
         }
         super::context(entry, &mut self.context);
+        escape_name(&mut self.context, 0);
         let component = &entry.stream.component;
         let key = (entry.boot.index, component.clone(), self.context.clone());
         let list = &mut self.lane_list;
@@ -171,13 +178,14 @@ impl Html {
     fn about(&self, host: &str, release: &str) -> Vec<u8> {
         let mut out = Vec::new();
         let mut o = Object::new(&mut out);
+        let (host, release) = (name(host), name(release));
         o.number("records", self.times.len() as u64);
         let (start, is_real) = self.start.unwrap_or((0, false));
         o.number("start_ns", start);
         o.number("real_time", i128::from(is_real));
         o.number("lost", self.lost);
-        o.text("host", host);
-        o.text("release", release);
+        o.text("host", host.as_str());
+        o.text("release", release.as_str());
         let list = o.key("lanes");
         list.push(b'[');
         for (i, (component, context)) in self.lane_list.iter().enumerate() {
@@ -230,6 +238,13 @@ impl Html {
         let parts: Vec<_> = packed.chunks(PART).map(base64).collect();
         Ok(parts.join(NEXT.as_bytes()))
     }
+}
+
+/// A name that is shown.
+fn name(name: &str) -> String {
+    let mut out = name.as_bytes().to_vec();
+    escape_name(&mut out, 0);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn base64(bytes: &[u8]) -> Vec<u8> {

@@ -46,7 +46,8 @@ use std::io::Write;
 
 use super::{
     digits,
-    level_name, //
+    level_name,
+    text::is_unsafe, //
 };
 use crate::{
     blogfmt::{
@@ -364,7 +365,7 @@ fn escape(bytes: &[u8], out: &mut Vec<u8>) {
                 '\\' => out.extend_from_slice(b"\\\\"),
                 '\n' => out.extend_from_slice(b"\\n"),
                 '\t' => out.extend_from_slice(b"\\t"),
-                '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+                c if is_unsafe(c) => {
                     put(out, format_args!("\\u{:04x}", u32::from(c)));
                 }
                 c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),

@@ -8,11 +8,13 @@
 //! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
 
 use super::{
-    digits, iso8601,
+    digits,
+    iso8601,
     text::{
         escape_from,
+        escape_name,
         loss, //
-    },
+    }, //
 };
 use crate::{
     decode::{
@@ -133,7 +135,10 @@ impl Template {
                 Piece::Value(what, pad) => {
                     let start = out.len();
                     print(what, entry, &subject, out);
-                    escape_from(out, start);
+                    match what {
+                        What::Field(Selector::Field(Field::Message)) => escape_from(out, start),
+                        _ => escape_name(out, start),
+                    }
                     if let Some((align, width)) = pad {
                         pad_from(out, start, *align, *width);
                     }

@@ -135,7 +135,7 @@ impl Text {
             out.push(b':');
             digits::push(out, site.line.into());
         }
-        escape_from(out, start);
+        escape_name(out, start);
         out.extend_from_slice(b": ");
         match &entry.content {
             Content::Line { message: text, .. } => message(text, out),
@@ -159,7 +159,7 @@ impl Text {
     fn host(&mut self, host: &str, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(host.as_bytes());
-        escape_from(out, start);
+        escape_name(out, start);
         let len = host.chars().count();
         self.host_width = self.host_width.max(len.min(HOST_MAX));
         out.resize(out.len() + self.host_width.saturating_sub(len) + 1, b' ');
@@ -183,7 +183,7 @@ impl Text {
             if kept.text.len() == empty {
                 kept.text.pop();
             }
-            escape_from(&mut kept.text, 0);
+            escape_name(&mut kept.text, 0);
         }
         out.extend_from_slice(&kept.text);
     }
@@ -261,26 +261,54 @@ fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(args);
 }
 
-/// Makes what was appended since `start` safe for a terminal and for line-wise tools.
+/// Makes a message that was appended since `start` safe for a terminal and for line-wise tools.
 pub fn escape_from(out: &mut Vec<u8>, start: usize) {
-    // C1 controls are 0xc2 0x80 to 0xc2 0x9f in UTF-8.
-    let is_control = |b: u8| b < 0x20 || b == 0x7f || b == 0xc2;
-    // All of it, as that is done for many bytes at once.
-    if !out[start..]
-        .iter()
-        .fold(false, |any, &b| any | is_control(b))
-    {
+    escape(out, start, Lines::Indent);
+}
+
+/// The same of a message whose lines stay as they are, as quotes or tables keep them together.
+pub fn escape_lines(out: &mut Vec<u8>, start: usize) {
+    escape(out, start, Lines::Keep);
+}
+
+/// The same of names, which have no lines.
+pub fn escape_name(out: &mut Vec<u8>, start: usize) {
+    escape(out, start, Lines::Escape);
+}
+
+/// What becomes of the ends of lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Indent,
+    Keep,
+    Escape,
+}
+
+fn escape(out: &mut Vec<u8>, start: usize, lines: Lines) {
+    // Bytes beyond ASCII may be no UTF-8, or what `is_unsafe` says. All of it, as that is done for
+    // many bytes at once.
+    let is_plain = |b: u8| (0x20..0x7f).contains(&b);
+    if out[start..].iter().fold(true, |all, &b| all & is_plain(b)) {
         return;
     }
     let raw = out.split_off(start);
     for c in String::from_utf8_lossy(&raw).chars() {
         match c {
-            '\n' => out.extend_from_slice(b"\n    "),
-            '\t' => out.push(b'\t'),
+            '\n' if lines == Lines::Indent => out.extend_from_slice(b"\n    "),
+            '\n' | '\t' if lines != Lines::Escape => out.push(c as u8),
             c if c.is_control() => put(out, format_args!("\\x{:02x}", u32::from(c))),
+            c if is_unsafe(c) => put(out, format_args!("\\u{{{:x}}}", u32::from(c))),
             c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
+}
+
+/// Whether a character controls a terminal, or makes text appear in another order or in other lines
+/// than it has.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -301,6 +329,16 @@ mod tests {
             escaped("\x1b[2J\r\x7f\u{9b}1m"),
             "\\x1b[2J\\x0d\\x7f\\x9b1m"
         );
+        assert_eq!(
+            escaped("\u{202e}x\u{2066}\u{2028}"),
+            "\\u{202e}x\\u{2066}\\u{2028}"
+        );
+        let mut out = b"\x9b1m\xe2".to_vec();
+        escape_from(&mut out, 0);
+        assert_eq!(String::from_utf8(out).unwrap(), "\u{fffd}1m\u{fffd}");
+        let mut out = b"a\nb\tc".to_vec();
+        escape_name(&mut out, 0);
+        assert_eq!(out, b"a\\x0ab\\x09c");
     }
 
     #[test]
