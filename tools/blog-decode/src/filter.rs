@@ -105,6 +105,16 @@ impl SitePattern {
     }
 }
 
+/// Reads a regular expression; what is wrong with it fits a line.
+pub fn parse_regex(s: &str) -> Result<Regex, String> {
+    Regex::new(s).map_err(|e| {
+        let e = e.to_string();
+        let last = e.lines().last().unwrap_or_default();
+        let why = last.strip_prefix("error: ").unwrap_or(last);
+        format!("no regular expression: {why}")
+    })
+}
+
 /// Reads `3` or `3-5`.
 pub fn parse_range(s: &str) -> Result<(u32, u32), String> {
     let (first, last) = s.split_once('-').unwrap_or((s, s));

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! snapshot/     a file: sections, checksums, damage; where each page is
+//! unpack.rs     files that gzip, zstd and xz have packed
 //! record.rs     a page: records, in-band losses, time
 //! merge/        all rings of all files, in the order of time; losses between pages
 //! live.rs       the same of streams, as they come
@@ -55,6 +56,7 @@ pub mod snapshot;
 pub mod stats;
 pub mod sums;
 pub mod tasks;
+pub mod unpack;
 pub mod vmcore;
 #[path = "../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;

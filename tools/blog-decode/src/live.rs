@@ -230,7 +230,7 @@ impl<'w> Live<'w> {
             return Ok(true);
         }
         // Nothing that is still to be read was dropped.
-        let at = (feed.at - file.base) as usize;
+        let at = (feed.at as i64 - file.base) as usize;
         let Some(raw) = bytes.get(at..at + SECTION_HEADER) else {
             return Ok(false);
         };
@@ -437,7 +437,7 @@ impl<'w> Live<'w> {
                 }
             }
             let file = &mut self.files[i];
-            let n = first.saturating_sub(file.base);
+            let n = first.saturating_sub(file.base as u64);
             if let Source::Memory(bytes) = &mut file.source {
                 bytes.drain(..bytes.len().min(n as usize));
                 self.feeds[i].kept = bytes.len();
@@ -446,7 +446,7 @@ impl<'w> Live<'w> {
                     bytes.shrink_to(2 * bytes.len() + TIDY);
                 }
             }
-            file.base += n;
+            file.base += n as i64;
         }
     }
 }

@@ -4,7 +4,9 @@
 //!
 //! A table counts only if its build ID is the image's: one of another build is refused, with both
 //! IDs named, and never used to decode. Tables come from files and directories that the user
-//! names (`.blogfmt`, or the ELF images themselves), then from `/lib/modules/*/blog`.
+//! names (`.blogfmt`, or the ELF images themselves, also packed), then from `/lib/modules/*/blog`,
+//! then by the build ID itself: from a directory `.build-id` as debuggers have it, and from
+//! debuginfod.
 
 use std::{
     collections::{
@@ -16,6 +18,10 @@ use std::{
     path::{
         Path,
         PathBuf, //
+    },
+    process::{
+        Command,
+        Stdio, //
     },
     sync::Arc, //
 };
@@ -40,11 +46,20 @@ use crate::{
         types::Types, //
     },
     snapshot::text,
+    unpack,
     wire::file::Image, //
 };
 
 /// As deep does the search go into a directory.
 const MAX_DEPTH: usize = 12;
+/// An image that is larger when it is unpacked is none.
+const UNPACKED_MAX: u64 = 1 << 30;
+/// Where debuggers have what belongs to a build ID.
+const BUILD_ID: &str = ".build-id";
+const DEBUG: &str = "/usr/lib/debug";
+/// Where debuginfod is asked, and the program that does.
+const DEBUGINFOD: &str = "DEBUGINFOD_URLS";
+const FIND: &str = "debuginfod-find";
 
 /// A call site, ready to decode.
 #[derive(Debug)]
@@ -119,6 +134,8 @@ pub struct Tables {
     found: HashMap<Vec<u8>, Arc<Sites>>,
     /// What the user should know, in the order in which it was found.
     pub problems: Vec<Problem>,
+    /// Where it was looked for those that aren't there.
+    pub searched: Vec<String>,
 }
 
 /// A table that is not used.
@@ -142,6 +159,12 @@ impl Wanted {
             .map(|i| (build_id(i).to_vec(), (text(&i.name), i.count)))
             .collect();
         Self { by_id }
+    }
+
+    /// Whether a file isn't packed, or has the name of an image.
+    fn unpacks(&self, path: &Path) -> bool {
+        let name = stem(path).replace('-', "_");
+        !is_packed_name(path) || self.by_id.values().any(|(wanted, _)| *wanted == name)
     }
 
     /// What to say of an explicitly given table that no image has the build ID of.
@@ -177,13 +200,17 @@ impl Tables {
         let wanted = Wanted::new(images);
         let mut this = Self::default();
         for path in paths {
+            this.searched.push(path.display().to_string());
             if path.is_dir() {
                 this.search(path, &wanted);
+                this.by_id(path, &wanted);
             } else if let Err((e, grave)) = this.load_named(path, &wanted) {
                 this.problem(path, &e, grave);
             }
         }
         if let Some(modules) = modules {
+            let name = modules.display();
+            this.searched.push(format!("{name}/*/blog"));
             let mut releases: Vec<PathBuf> = match fs::read_dir(modules) {
                 Ok(dir) => dir.flatten().map(|e| e.path().join("blog")).collect(),
                 Err(_) => Vec::new(),
@@ -197,8 +224,73 @@ impl Tables {
                     this.search(&dir, &wanted);
                 }
             }
+            this.searched.push(format!("{DEBUG}/{BUILD_ID}"));
+            this.by_id(Path::new(DEBUG), &wanted);
+            if std::env::var_os(DEBUGINFOD).is_some_and(|urls| !urls.is_empty()) {
+                this.searched.push("debuginfod".into());
+                this.ask(&wanted);
+            }
         }
         this
+    }
+
+    /// Build IDs without a table.
+    fn missing(&self, wanted: &Wanted) -> Vec<Vec<u8>> {
+        let missing = wanted.by_id.keys();
+        missing
+            .filter(|id| !self.found.contains_key(*id))
+            .cloned()
+            .collect()
+    }
+
+    /// Loads what has the name of its build ID, in a directory like `/usr/lib/debug`.
+    fn by_id(&mut self, dir: &Path, wanted: &Wanted) {
+        for id in self.missing(wanted) {
+            let name = hex(&id);
+            let (first, rest) = name.split_at(2);
+            for end in ["", ".debug", ".blogfmt"] {
+                let path = dir.join(BUILD_ID).join(first).join(format!("{rest}{end}"));
+                if path.is_file() && self.try_file(&path, wanted) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Asks debuginfod, by elfutils' program, for images without a table.
+    fn ask(&mut self, wanted: &Wanted) {
+        for id in self.missing(wanted) {
+            for kind in ["executable", "debuginfo"] {
+                let mut find = Command::new(FIND);
+                find.args([kind, &hex(&id)]).stdin(Stdio::null());
+                let output = match find.output() {
+                    Ok(output) => output,
+                    Err(e) => return self.problem(Path::new(FIND), &e.to_string(), false),
+                };
+                let path = String::from_utf8_lossy(&output.stdout);
+                let path = Path::new(path.trim_end());
+                if output.status.success() && self.try_file(path, wanted) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Loads a file if it is wanted; the answer is whether that was it.
+    fn try_file(&mut self, path: &Path, wanted: &Wanted) -> bool {
+        // One of many: only what is wanted and wrong matters.
+        let result = read_table(path, |id| {
+            wanted.by_id.contains_key(id) && !self.found.contains_key(id)
+        });
+        let result = match result {
+            Ok(Some(table)) => self.add(path, table, wanted).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(e) => Err(e),
+        };
+        result.unwrap_or_else(|e| {
+            self.problem(path, &e, true);
+            false
+        })
     }
 
     fn problem(&mut self, path: &Path, what: &str, grave: bool) {
@@ -252,17 +344,8 @@ impl Tables {
         let mut files = Files::new(vec![dir.to_owned()]);
         while !self.has_all(wanted) {
             let Some(path) = files.next() else { break };
-            // One of many: only what is wanted and wrong matters.
-            let result = read_table(&path, |id| {
-                wanted.by_id.contains_key(id) && !self.found.contains_key(id)
-            });
-            let result = match result {
-                Ok(Some(table)) => self.add(&path, table, wanted),
-                Ok(None) => Ok(()),
-                Err(e) => Err(e),
-            };
-            if let Err(e) = result {
-                self.problem(&path, &e, true);
+            if wanted.unpacks(&path) {
+                self.try_file(&path, wanted);
             }
         }
         for (dir, e) in files.problems {
@@ -332,17 +415,50 @@ impl Files {
     }
 }
 
+fn is_packed_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| unpack::EXTENSIONS.contains(&e))
+}
+
+/// The name of a file as if it weren't packed.
+fn unpacked_name(path: &Path) -> PathBuf {
+    let name = match is_packed_name(path) {
+        true => path.file_stem(),
+        false => path.file_name(),
+    };
+    name.unwrap_or_default().into()
+}
+
+/// The name of the image in a file.
+fn stem(path: &Path) -> String {
+    let name = unpacked_name(path);
+    name.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
 fn may_be_table(path: &Path) -> bool {
-    let by_extension = path
+    let name = unpacked_name(path);
+    let by_extension = name
         .extension()
         .is_some_and(|e| e == format::EXTENSION || e == "ko");
-    by_extension || path.file_name().is_some_and(|n| n == "vmlinux")
+    by_extension || name == Path::new("vmlinux")
+}
+
+/// Opens a file; one that is packed is unpacked in memory.
+fn open(path: &Path) -> std::io::Result<Source> {
+    let source = Source::open(path)?;
+    match unpack::is_packed(path)? {
+        true => Ok(Source::Memory(unpack::read(path, UNPACKED_MAX)?)),
+        false => Ok(source),
+    }
 }
 
 /// Reads a table out of a side table file or an ELF image. `None`: `want` says no to its build
 /// ID, or it has no call sites.
 pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Table>, String> {
-    let source = Source::open(path).map_err(|e| e.to_string())?;
+    let source = open(path).map_err(|e| e.to_string())?;
     let mut start = [0; format::HEADER_SIZE];
     let n = source.read_some(0, &mut start).map_err(|e| e.to_string())?;
     let start = &start[..n];
@@ -357,20 +473,18 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
         return Table::decode(&bytes).map(Some);
     }
     if elf::is_elf(start) {
-        let elf = Elf::open(source)?;
-        match elf.build_id()? {
+        let again = match &source {
+            Source::Memory(bytes) => Source::Memory(bytes.clone()),
+            Source::File(..) => Source::open(path).map_err(|e| e.to_string())?,
+        };
+        match Elf::open(again)?.build_id()? {
             Some(id) if !want(&id) => return Ok(None),
             _ => {}
         }
-        let source = Source::open(path).map_err(|e| e.to_string())?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        return image::read(source, &stem);
+        return image::read(source, &stem(path));
     }
     Err(match start {
         [] => "the file is empty",
-        [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            "compressed; uncompress it first"
-        }
         _ => "neither a BLog side table nor an ELF image",
     }
     .into())

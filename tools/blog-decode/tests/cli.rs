@@ -7,6 +7,7 @@ mod common;
 use std::{
     fs,
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::{
         Path,
         PathBuf, //
@@ -31,6 +32,11 @@ use common::{
         BOOT_ID, //
     }, //
 };
+use lzma_rust2::{
+    XzOptions,
+    XzWriter, //
+};
+use ruzstd::encoding::CompressionLevel;
 use serde_json::Value;
 
 struct Rig {
@@ -129,6 +135,19 @@ impl Rig {
             .current_dir(self.path())
             .output()
             .unwrap()
+    }
+
+    /// With this on standard input.
+    fn piped(&self, bytes: &[u8]) -> Output {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["-s", "test-mod.ko", "-"])
+            .current_dir(self.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        child.wait_with_output().unwrap()
     }
 
     fn lines(&self, args: &[&str]) -> Vec<String> {
@@ -628,7 +647,7 @@ fn exit_status_is_0_1_or_2() {
         (&[], 2, "Usage"),
         (&["--nonsense", "snap"], 2, "nonsense"),
         (&["--level", "loud", "snap"], 2, "loud"),
-        (&["--since", "yesterday", "snap"], 2, "not a time"),
+        (&["--since", "2026-02-31", "snap"], 2, "not a time"),
         (&["--grep", "(", "snap"], 2, "--grep"),
         (&["--where", "compnent == 'x'", "snap"], 2, "neither side"),
         (&["--format", "{mesage}", "snap"], 2, "mesage"),
@@ -653,16 +672,7 @@ fn exit_status_is_0_1_or_2() {
 #[test]
 fn standard_input_is_a_snapshot_too() {
     let rig = rig();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-        .args(["-s", "test-mod.ko", "-"])
-        .current_dir(rig.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let bytes = fs::read(&rig.snapshot).unwrap();
-    child.stdin.take().unwrap().write_all(&bytes).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = rig.piped(&fs::read(&rig.snapshot).unwrap());
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().collect::<Vec<_>>(), rig.lines(&["snap"]));
@@ -696,4 +706,293 @@ fn statistics_go_to_standard_error() {
         table.contains("disk: 17 records of ended tasks are gone"),
         "{table}"
     );
+}
+
+#[test]
+fn what_is_wrong_with_a_regular_expression_fits_a_line() {
+    let rig = rig();
+    let output = rig.run(&["snap", "-g", "["]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("unclosed character class"), "{said}");
+    assert!(!said.contains('?'), "{said}");
+    let output = rig.run(&["snap", "-w", "message =~ '['"]);
+    assert!(stderr(&output).contains("unclosed character class"));
+    assert_eq!(stderr(&output).lines().count(), 1, "{output:?}");
+}
+
+#[test]
+fn all_files_in_one_file_are_read() {
+    let rig = rig();
+    let one = fs::read(&rig.snapshot).unwrap();
+    let mut other = Builder::new();
+    let second = 1_000_000_000;
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    other
+        .system(BOOT_ID)
+        .clock(1, &[[0; 4], [100 * second; 4]])
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(9, "third");
+    let ring = Ring::task(9, 1, 9, "dd");
+    other.ring(&ring);
+    let mut page = Page::new(1, 1, second, 0);
+    page.record(5 * second, 1, (&5u32, &6u64));
+    other.page(&ring, &page);
+    let other = other.end();
+    let shown = |file: &str| {
+        let output = rig.run(&[file]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text.lines().count(), text)
+    };
+    let alone = rig.lines(&["snap"]).len();
+    fs::write(rig.path().join("both"), [&one[..], &other, &other].concat()).unwrap();
+    let (status, lines, text) = shown("both");
+    assert_eq!((status, lines), (Some(0), alone + 1), "{text}");
+    assert!(text.contains("third dd[9]: read 5 sectors at 0x6"));
+    // Where the first one is cut off, wherever that is, the other is there.
+    for len in [one.len() - 3, one.len() - 100, one.len() / 2] {
+        fs::write(rig.path().join("both"), [&one[..len], &other].concat()).unwrap();
+        let (status, _, text) = shown("both");
+        assert_eq!(status, Some(1));
+        assert!(text.contains("third dd[9]: read 5 sectors at 0x6"), "{len}");
+    }
+    // From a pipe too.
+    fs::write(rig.path().join("both"), [&one[..], &other].concat()).unwrap();
+    let piped = rig.piped(&fs::read(rig.path().join("both")).unwrap());
+    let text = String::from_utf8(piped.stdout).unwrap();
+    assert_eq!(text.lines().count(), alone + 1);
+    assert!(rig.lines(&["sites", "--used", "both"]).len() > 1);
+}
+
+#[test]
+fn what_has_no_end_and_is_none_is_not_read() {
+    let rig = rig();
+    for path in ["/dev/zero", "/dev/urandom"] {
+        let output = rig.run(&[path]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains("not a BLog snapshot"),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let second = 1_000_000_000;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [100 * second; 4]])
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    // A task's name is what a program says that it is.
+    let names: [&'static [u8]; 4] = [
+        b"=cmd()",
+        b"a\nb\x1b[2J",
+        "x\u{202e}y".as_bytes(),
+        b"\x9b31m",
+    ];
+    for (i, name) in (1u32..).zip(names) {
+        let mut ring = Ring::task(1, i, 40 + i as i32, "");
+        ring.comm = name;
+        b.ring(&ring);
+        let mut page = Page::new(i, 1, second, 0);
+        page.record(u64::from(i) * second, 1, (&8u32, &6u64));
+        b.page(&ring, &page);
+    }
+    fs::write(rig.path().join("bad"), b.end()).unwrap();
+    let safe = |text: &str| {
+        let bad = |c: char| {
+            c.is_control() && c != '\n' && c != '\t' || ('\u{202a}'..='\u{202e}').contains(&c)
+        };
+        assert_eq!(text.find(bad), None);
+    };
+    let lines = rig.lines(&["bad"]);
+    let names: Vec<_> = lines
+        .iter()
+        .map(|l| l[26..].split(' ').next().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "=cmd()[41]:",
+            "a\\x0ab\\x1b[2J[42]:",
+            "x\\u{202e}y[43]:",
+            "\u{fffd}31m[44]:"
+        ],
+        "{lines:#?}"
+    );
+    for args in [
+        &["--csv", "bad"][..],
+        &["--json", "bad"],
+        &["--format", "{comm} {message}", "bad"],
+        &["stats", "bad"],
+        &["tasks", "--all", "-s", "test-mod.ko", "bad"],
+        &["gaps", "-s", "test-mod.ko", "bad"],
+        &[
+            "convert",
+            "--to",
+            "html",
+            "-o",
+            "-",
+            "-s",
+            "test-mod.ko",
+            "bad",
+        ],
+    ] {
+        let output = match args[0] {
+            "tasks" | "gaps" | "convert" => rig.run_exactly(args),
+            _ => rig.run(args),
+        };
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        safe(&String::from_utf8(output.stdout).unwrap());
+    }
+    let csv = rig.lines(&["--csv", "bad"]);
+    assert!(csv[1].contains(",41,41,\"'=cmd()\",1,"), "{csv:#?}");
+}
+
+fn packed(bytes: &[u8], form: &str) -> Vec<u8> {
+    match form {
+        "gz" => {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            out.write_all(bytes).unwrap();
+            out.finish().unwrap()
+        }
+        "zst" => {
+            // Two frames, as zstd reads them too.
+            let (a, b) = bytes.split_at(bytes.len() / 2);
+            let pack = |b| ruzstd::encoding::compress_to_vec(b, CompressionLevel::Fastest);
+            [pack(a), pack(b)].concat()
+        }
+        _ => {
+            let mut out = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
+            out.write_all(bytes).unwrap();
+            out.finish().unwrap()
+        }
+    }
+}
+
+#[test]
+fn packed_files_are_read_like_others() {
+    let rig = rig();
+    let expected = rig.lines(&["snap"]);
+    let snap = fs::read(&rig.snapshot).unwrap();
+    let ko = fs::read(&rig.ko).unwrap();
+    for form in ["gz", "zst", "xz"] {
+        let modules = rig.path().join(form);
+        fs::create_dir(&modules).unwrap();
+        let module = modules.join(format!("test-mod.ko.{form}"));
+        fs::write(&module, packed(&ko, form)).unwrap();
+        // Is of no interest, and not unpacked.
+        fs::write(modules.join(format!("other.ko.{form}")), b"nothing").unwrap();
+        let file = format!("snap.{form}");
+        fs::write(rig.path().join(&file), packed(&snap, form)).unwrap();
+        for table in [module.to_str().unwrap(), form] {
+            let output = rig.run_bare(&["-s", table, &file]);
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{form}");
+        }
+        let piped = rig.piped(&packed(&snap, form));
+        let text = String::from_utf8(piped.stdout).unwrap();
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{form}");
+        // Cut off, it is an error, and no more.
+        let half = packed(&snap, form);
+        fs::write(rig.path().join(&file), &half[..half.len() / 2]).unwrap();
+        let output = rig.run(&[&file]);
+        assert_ne!(output.status.code(), Some(0));
+        assert!(
+            stderr(&output).starts_with("blog-decode: snap."),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn tables_are_found_by_build_id() {
+    let rig = rig();
+    let expected = rig.lines(&["snap"]);
+    let (first, rest) = rig.build_id.split_at(2);
+    let dir = rig.path().join("debug/.build-id").join(first);
+    fs::create_dir_all(&dir).unwrap();
+    let file = dir.join(format!("{rest}.debug"));
+    fs::copy(&rig.ko, &file).unwrap();
+    let output = rig.run_bare(&["-s", "debug", "snap"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    // Another build of that name is none.
+    let one = image::module(rig.path(), "other.ko", "two");
+    fs::copy(one, &file).unwrap();
+    assert_eq!(
+        rig.run_bare(&["-s", "debug", "snap"]).status.code(),
+        Some(1)
+    );
+
+    // What elfutils' program finds.
+    let find = rig.path().join("debuginfod-find");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1 $2\" = \"debuginfo {}\" ] && echo {}\n",
+        rig.build_id,
+        rig.ko.display()
+    );
+    fs::write(&find, script).unwrap();
+    fs::set_permissions(&find, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |urls: &str| {
+        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["--modules", "nowhere", "snap"])
+            .env("DEBUGINFOD_URLS", urls)
+            .env("PATH", rig.path())
+            .current_dir(rig.path())
+            .output()
+            .unwrap()
+    };
+    let output = run("http://localhost:1");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    let output = run("");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    let parts = [
+        "test_mod",
+        &rig.build_id,
+        "nowhere/*/blog",
+        "/usr/lib/debug/.build-id",
+        "--sidetable",
+    ];
+    assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn times_are_of_the_zone_of_who_reads_and_of_the_day_of_the_snapshot() {
+    let rig = rig();
+    let count = |zone: &str, since: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["-s", "test-mod.ko", "--json", "snap", "--since", since])
+            .env("TZ", zone)
+            .current_dir(rig.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.matches("\"type\":\"record\"").count()
+    };
+    // The first record is of 2023-11-14T22:13:21Z.
+    for since in [
+        "2023-11-14T22:13:22Z",
+        "2023-11-14T22:13:22",
+        "2023-11-15 00:13:22+02:00",
+        "22:13:22",
+        "today 22:13:22",
+        "-1m38s",
+    ] {
+        assert_eq!(count("UTC", since), 4, "{since}");
+    }
+    assert_eq!(count("UTC-2", "2023-11-15T00:13:22"), 4);
+    assert_eq!(count("UTC-2", "00:13:22"), 4);
+    assert_eq!(count("UTC", "today"), 5);
+    assert_eq!(count("UTC", "22:20"), 0);
+    assert_eq!(count("UTC", "yesterday"), 5);
 }

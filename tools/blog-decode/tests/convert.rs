@@ -7,12 +7,16 @@ mod common;
 
 use std::{
     fs,
-    io::Read,
+    io::{
+        Read,
+        Write, //
+    },
     os::unix::fs::PermissionsExt,
     path::PathBuf,
     process::{
         Command,
-        Output, //
+        Output,
+        Stdio, //
     },
 };
 
@@ -142,6 +146,51 @@ fn a_dash_is_standard_output() {
     }
     assert_eq!(rig.convert("ctf", "-").status.code(), Some(2));
     assert_eq!(rig.names(), ["snap"]);
+}
+
+#[test]
+fn a_signal_ends_it_and_leaves_nothing_behind() {
+    let rig = rig();
+    let fifo = rig.path("fifo");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    for form in ["ctf", "html", "perfetto"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args([
+                "convert",
+                "--to",
+                form,
+                "-o",
+                "out",
+                "-s",
+                "test-mod.ko",
+                "--dmesg",
+                "fifo",
+            ])
+            .arg("snap")
+            .current_dir(rig.dir.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It is opened when the other end is.
+        let mut log = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+        let pid = child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        assert!(sent.success());
+        // It may have gone already.
+        let _ = log.write_all(b"[    0.500000] one\n[    9.000000] two\n");
+        drop(log);
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+        let mut said = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
+        assert!(said.contains("interrupted"), "{said}");
+        assert_eq!(rig.names(), ["fifo", "snap"], "{form}");
+    }
 }
 
 #[test]

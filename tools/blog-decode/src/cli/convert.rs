@@ -49,12 +49,14 @@ use crate::{
 
 /// Converts.
 pub fn convert(args: &Convert) -> Result<u8, String> {
-    let filter = args.filters.build()?;
-    let signals = Signals::new()?;
+    let mut filter = args.filters.build()?;
     let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
+    // Nothing is written so far.
+    let signals = Signals::new()?;
+    input.settle(&args.filters, &mut filter)?;
     let streams = input.streams(&filter.components);
     let decoder = Decoder::new(&input.files, &streams, &input.boots, &input.maps, &filter);
     let mut progress = Progress::new("converting", Unit::Records, false);
@@ -80,7 +82,7 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         status = status.max(PARTIAL);
     }
     if decoder.undecoded().any() {
-        tell_undecoded(decoder.undecoded());
+        tell_undecoded(decoder.undecoded(), &input.tables.searched);
         status = status.max(PARTIAL);
     }
     Ok(status)

@@ -43,10 +43,7 @@ use crate::{
         Entry,
         Sieve, //
     },
-    filter::{
-        Filter,
-        Instant, //
-    },
+    filter::Instant,
     live::Live,
     merge::{
         Cause,
@@ -72,9 +69,6 @@ const LATE_EVERY: Duration = Duration::from_secs(10);
 pub fn follow(args: &Follow) -> Result<u8, String> {
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);
-    if args.new {
-        filter.since = Some(Instant::BeforeEnd(0));
-    }
     if let Err(status) = check_paths(&args.tables.sidetable) {
         return Ok(status);
     }
@@ -96,10 +90,20 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
         buffer: Vec::new(),
         status: OK,
     };
-    if [filter.since, filter.until].iter().any(is_relative) {
+    if args.new || args.filters.has_relative_times() {
         // By the clock of the first stream, when it was opened.
         while source.live.opened(0).is_none() && source.wait()? {}
-        make_absolute(&mut filter, &source.live);
+    }
+    let now = source.live.opened(0).map_or(0, |p| i128::from(p.real));
+    args.filters.set_times(&mut filter, now)?;
+    if args.new {
+        filter.since = Some(Instant::Real(now));
+    }
+    for limit in [&mut filter.since, &mut filter.until] {
+        // "Before the snapshot was taken" is before now. Later, now is another time.
+        if let Some(Instant::BeforeEnd(ns)) = *limit {
+            *limit = Some(Instant::Real(now - ns));
+        }
     }
     // They line up as they come to be known.
     let host = (args.streams.len() > 1).then_some(0);
@@ -122,20 +126,6 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
     }
     drop(out);
     Ok(run.end(&source))
-}
-
-fn is_relative(limit: &Option<Instant>) -> bool {
-    matches!(limit, Some(Instant::BeforeEnd(_)))
-}
-
-/// "Before the snapshot was taken" is before now. Later, now is another time.
-fn make_absolute(filter: &mut Filter, live: &Live<'_>) {
-    let now = live.opened(0).map_or(0, |p| i128::from(p.real));
-    for limit in [&mut filter.since, &mut filter.until] {
-        if let Some(Instant::BeforeEnd(ns)) = *limit {
-            *limit = Some(Instant::Real(now - ns));
-        }
-    }
 }
 
 /// Where records come from.
@@ -199,6 +189,8 @@ struct Sites<'a> {
     maps: Vec<SiteMap>,
     images: Vec<usize>,
     paths: &'a TablePaths,
+    /// Where tables were looked for.
+    searched: Vec<String>,
     status: u8,
 }
 
@@ -209,6 +201,7 @@ impl<'a> Sites<'a> {
             maps: (0..files).map(|_| empty()).collect(),
             images: vec![0; files],
             paths,
+            searched: Vec::new(),
             status: OK,
         }
     }
@@ -230,6 +223,7 @@ impl<'a> Sites<'a> {
                 }
             }
             self.maps[i] = SiteMap::new(&file.images, &tables);
+            self.searched = tables.searched;
         }
     }
 }
@@ -322,7 +316,7 @@ impl Run<'_> {
             }
         }
         if self.sieve.undecoded.any() {
-            tell_undecoded(&self.sieve.undecoded);
+            tell_undecoded(&self.sieve.undecoded, &self.sites.searched);
             status = status.max(PARTIAL);
         }
         let begun = (0..source.inputs.len()).any(|i| source.live.has_begun(i));

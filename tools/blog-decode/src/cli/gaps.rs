@@ -41,7 +41,7 @@ use crate::{
             Object, //
         },
         text::{
-            escape_from,
+            escape_name,
             Text, //
         }, //
     },
@@ -50,11 +50,12 @@ use crate::{
 
 /// Prints gaps.
 pub fn gaps(args: &Gaps) -> Result<u8, String> {
-    let filter = args.filters.build()?;
+    let mut filter = args.filters.build()?;
     let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
+    input.settle(&args.filters, &mut filter)?;
     let streams = input.streams(&filter.components);
     let json = args.look.json;
     let style = style(&args.look, boot::width(&input.boots));
@@ -85,7 +86,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
         status = status.max(PARTIAL);
     }
     if decoder.undecoded().any() {
-        tell_undecoded(decoder.undecoded());
+        tell_undecoded(decoder.undecoded(), &input.tables.searched);
         status = status.max(PARTIAL);
     }
     let gaps = gaps.largest();
@@ -117,7 +118,7 @@ fn as_text(gap: &Gap, is_first: bool, color: bool, out: &mut Vec<u8>) -> io::Res
     if gap.pid.1 != gap.pid.0 {
         write!(out, " of {}", gap.pid.1)?;
     }
-    escape_from(out, start);
+    escape_name(out, start);
     let us = gap.length / 1000;
     write!(out, ": {}.{:06} s", us / 1_000_000, us % 1_000_000)?;
     if color {

@@ -29,6 +29,7 @@ use crate::{
         Boot, //
     },
     decode::Undecoded,
+    filter::Filter,
     foreign::{
         Kind,
         Log, //
@@ -97,14 +98,16 @@ impl Input {
         }
         for (path, host) in &paths {
             let mut progress = Progress::new("reading", Unit::Bytes, false);
-            let opened = Snapshot::open_with(path, &mut |done, all| progress.at(done, all));
+            let opened = Snapshot::open_all(path, &mut |done, all| progress.at(done, all));
             drop(progress);
             match opened {
-                Ok(mut file) => {
-                    if let Some(host) = host {
-                        file.host.clone_from(host);
+                Ok(several) => {
+                    for mut file in several {
+                        if let Some(host) = host {
+                            file.host.clone_from(host);
+                        }
+                        files.push(file);
                     }
-                    files.push(file);
                 }
                 Err(e) => {
                     complain(&e);
@@ -170,6 +173,13 @@ impl Input {
         }
     }
 
+    /// Completes a filter by what the files say.
+    pub fn settle(&self, args: &args::Filters, filter: &mut Filter) -> Result<(), String> {
+        let taken = self.boots.iter().filter_map(|b| b.calibration.taken());
+        let taken = taken.map(|p| p.real).max().unwrap_or(0);
+        args.set_times(filter, taken.into())
+    }
+
     /// The rings of the components that are wanted.
     pub fn streams(&self, components: &[String]) -> Vec<Stream> {
         let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
@@ -233,13 +243,16 @@ fn check_path(path: &Path) -> Result<(), u8> {
 }
 
 /// Tells which records have no text.
-pub fn tell_undecoded(u: &Undecoded) {
+pub fn tell_undecoded(u: &Undecoded, searched: &[String]) {
     for ((name, id), n) in &u.no_table {
-        let id = match id.as_str() {
-            "" => "it has no build ID",
-            id => &format!("no side table with build ID {id}"),
+        let why = match id.as_str() {
+            "" => "it has no build ID".into(),
+            id => format!(
+                "no side table with build ID {id} in {}; name one, or a directory, with --sidetable",
+                searched.join(", ")
+            ),
         };
-        complain(&format!("{n} records of {name} not decoded: {id}"));
+        complain(&format!("{n} records of {name} not decoded: {why}"));
     }
     for (n, why) in [
         (u.no_image, "their sites are in no image of the snapshot"),

@@ -47,6 +47,7 @@ pub fn show(args: &Show) -> Result<u8, String> {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
+    input.settle(&args.filters, &mut filter)?;
     let streams = input.streams(&filter.components);
     let logs = input.logs(&args.logs)?;
     let how = How {
@@ -59,7 +60,7 @@ pub fn show(args: &Show) -> Result<u8, String> {
 
 /// Prints what is new.
 pub fn diff(args: &Diff) -> Result<u8, String> {
-    let filter = args.filters.build()?;
+    let mut filter = args.filters.build()?;
     let named = args.old.iter().chain(&args.new).map(|path| (path, false));
     // A dump comes behind a snapshot: what has crashed makes no more of them.
     let all: Vec<_> = named
@@ -86,6 +87,7 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
         (tables, status) = (with_beside, status.max(so_far));
     }
     let input = Input::new(files, &tables, status);
+    input.settle(&args.filters, &mut filter)?;
     if input
         .boots
         .iter()
@@ -154,7 +156,7 @@ fn print(
         status = status.max(PARTIAL);
     }
     if undecoded.any() {
-        tell_undecoded(undecoded);
+        tell_undecoded(undecoded, &input.tables.searched);
         status = status.max(PARTIAL);
     }
     if how.with_stats {

@@ -335,7 +335,7 @@ pub fn sites(args: &Sites) -> Result<u8, String> {
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
     for path in &args.files {
         match open(path) {
-            Ok(Opened::Snapshot(file)) => snapshots.push(*file),
+            Ok(Opened::Snapshots(files)) => snapshots.extend(files),
             Ok(Opened::Image(image)) => images.push(image),
             Err(e) => {
                 complain(&e);
@@ -427,13 +427,13 @@ pub fn sites(args: &Sites) -> Result<u8, String> {
 }
 
 enum Opened {
-    Snapshot(Box<Snapshot>),
+    Snapshots(Vec<Snapshot>),
     Image(ImageSites),
 }
 
 fn open(path: &Path) -> Result<Opened, String> {
-    let error = match Snapshot::open(path) {
-        Ok(file) => return Ok(Opened::Snapshot(Box::new(file))),
+    let error = match Snapshot::open_all(path, &mut |_, _| {}) {
+        Ok(files) => return Ok(Opened::Snapshots(files)),
         Err(e) => e,
     };
     match read_table(path, |_| true) {

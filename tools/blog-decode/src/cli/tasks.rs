@@ -27,7 +27,7 @@ use crate::{
             Object, //
         },
         text::{
-            escape_from,
+            escape_name,
             Text, //
         }, //
     },
@@ -84,7 +84,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         status = status.max(PARTIAL);
     }
     if histories.undecoded.any() {
-        tell_undecoded(&histories.undecoded);
+        tell_undecoded(&histories.undecoded, &input.tables.searched);
         status = status.max(PARTIAL);
     }
     let page = Page {
@@ -169,7 +169,7 @@ impl Page<'_> {
         if all != 0 {
             put(out, format_args!(": {}", counts.join(", ")));
         }
-        escape_from(out, start);
+        escape_name(out, start);
         out.push(b'\n');
         for history in &self.histories.tasks {
             out.push(b'\n');
@@ -223,7 +223,7 @@ impl Page<'_> {
             ),
             None => out.extend_from_slice(b", no record"),
         }
-        escape_from(out, start);
+        escape_name(out, start);
         if self.color {
             out.extend_from_slice(b"\x1b[0m");
         }

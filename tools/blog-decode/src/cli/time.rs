@@ -1,11 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The forms in which a user may name a time.
+//!
+//! A time without a zone is of the zone of who reads, as `TZ` and `/etc/localtime` have it.
 
-use crate::{
-    filter::Instant,
-    output::days_from_civil, //
+use jiff::{
+    civil::Time,
+    fmt::temporal::Pieces,
+    tz::TimeZone,
+    Span,
+    SpanRelativeTo,
+    Timestamp,
+    ToSpan, //
 };
+
+use crate::filter::Instant;
+
+/// A time as it was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// One that is known.
+    At(Instant),
+    /// So many days before the one on which the snapshot was taken, at this time.
+    Day(i64, Time),
+}
+
+impl When {
+    /// Which time that is for a snapshot that was taken at this one, in ns since 1970.
+    pub fn resolve(self, taken: i128) -> Result<Instant, String> {
+        let (days, time) = match self {
+            Self::At(instant) => return Ok(instant),
+            Self::Day(days, time) => (days, time),
+        };
+        let zone = TimeZone::system();
+        let date = Timestamp::from_nanosecond(taken)
+            .map(|t| zone.to_datetime(t).date())
+            .and_then(|date| date.checked_sub(days.days()));
+        let at = date.and_then(|date| zone.to_timestamp(date.to_datetime(time)));
+        at.map(|t| Instant::Real(t.as_nanosecond()))
+            .map_err(|e| e.to_string())
+    }
+}
 
 /// Seconds with a fraction, in ns.
 fn parse_seconds(s: &str) -> Option<i128> {
@@ -23,9 +58,10 @@ fn parse_seconds(s: &str) -> Option<i128> {
 }
 
 /// Reads a TIME of `--since` and `--until`.
-pub fn parse_time(s: &str) -> Result<Instant, String> {
-    let parsed = if let Some(rest) = s.strip_prefix('-') {
-        parse_seconds(rest).map(Instant::BeforeEnd)
+pub fn parse_time(s: &str) -> Result<When, String> {
+    let at = if let Some(rest) = s.strip_prefix('-') {
+        let ns = parse_seconds(rest).or_else(|| parse_span(rest));
+        ns.map(Instant::BeforeEnd)
     } else if let Some(rest) = s.strip_prefix('@') {
         parse_seconds(rest).map(Instant::Real)
     } else {
@@ -33,30 +69,38 @@ pub fn parse_time(s: &str) -> Result<Instant, String> {
             .map(Instant::Boot)
             .or_else(|| parse_date(s).map(Instant::Real))
     };
-    parsed.ok_or_else(|| "not a time (see TIME below --help)".into())
+    at.map(When::At)
+        .or_else(|| parse_day(s))
+        .ok_or_else(|| "not a time (see TIME below --help)".into())
 }
 
-/// `2026-11-21`, with or without `T10:13`, seconds and a fraction.
-fn parse_date(s: &str) -> Option<i128> {
-    let s = s.strip_suffix('Z').unwrap_or(s);
-    let (date, time) = s.split_once(['T', ' ']).unwrap_or((s, "00:00"));
-    let number = |s: &str, range: std::ops::RangeInclusive<i128>| {
-        let n = s.parse::<u16>().ok().map(i128::from)?;
-        range.contains(&n).then_some(n)
-    };
-    let mut date = date.split('-');
-    let year = number(date.next()?, 1970..=9999)?;
-    let month = number(date.next()?, 1..=12)?;
-    let day = number(date.next()?, 1..=31)?;
-    let mut time = time.split(':');
-    let hour = number(time.next()?, 0..=23)?;
-    let minute = number(time.next()?, 0..=59)?;
-    let second = parse_seconds(time.next().unwrap_or("0"))?;
-    if date.next().is_some() || time.next().is_some() || second >= 61_000_000_000 {
-        return None;
+/// `5m`, `1h30m`, `2 days`: in ns.
+fn parse_span(s: &str) -> Option<i128> {
+    let span: Span = s.parse().ok()?;
+    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    (!duration.is_negative()).then(|| duration.as_nanos())
+}
+
+/// `today`, `yesterday`, with or without a time, and a time alone.
+fn parse_day(s: &str) -> Option<When> {
+    let (day, time) = s.split_once(' ').unwrap_or((s, "00:00"));
+    match day {
+        "today" => Some(When::Day(0, time.parse().ok()?)),
+        "yesterday" => Some(When::Day(1, time.parse().ok()?)),
+        _ => Some(When::Day(0, s.parse().ok().filter(|_| s.contains(':'))?)),
     }
-    let minutes = (days_from_civil(year, month, day) * 24 + hour) * 60 + minute;
-    Some(minutes * 60_000_000_000 + second)
+}
+
+/// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset.
+fn parse_date(s: &str) -> Option<i128> {
+    let pieces = Pieces::parse(s).ok()?;
+    let date = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    let at = match (pieces.to_numeric_offset(), pieces.to_time_zone().ok()?) {
+        (Some(offset), _) => offset.to_timestamp(date),
+        (None, Some(zone)) => zone.to_timestamp(date),
+        (None, None) => TimeZone::system().to_timestamp(date),
+    };
+    Some(at.ok()?.as_nanosecond())
 }
 
 #[cfg(test)]
@@ -66,24 +110,47 @@ mod tests {
     #[test]
     fn times_are_read_in_all_forms() {
         let s = 1_000_000_000;
-        assert_eq!(parse_time("12.5"), Ok(Instant::Boot(12 * s + s / 2)));
-        assert_eq!(parse_time("-30"), Ok(Instant::BeforeEnd(30 * s)));
-        assert_eq!(parse_time("@5.000000001"), Ok(Instant::Real(5 * s + 1)));
-        assert_eq!(parse_time("1970-01-02"), Ok(Instant::Real(86_400 * s)));
+        let at = |s| parse_time(s).map(|t| t.resolve(0).unwrap());
+        assert_eq!(at("12.5"), Ok(Instant::Boot(12 * s + s / 2)));
+        assert_eq!(at("-30"), Ok(Instant::BeforeEnd(30 * s)));
+        assert_eq!(at("-5m"), Ok(Instant::BeforeEnd(300 * s)));
+        assert_eq!(at("-1h30m"), Ok(Instant::BeforeEnd(5400 * s)));
+        assert_eq!(at("-1d"), Ok(Instant::BeforeEnd(86_400 * s)));
+        assert_eq!(at("-10ms"), Ok(Instant::BeforeEnd(s / 100)));
+        assert_eq!(at("@5.000000001"), Ok(Instant::Real(5 * s + 1)));
+        assert_eq!(at("1970-01-02T00:00Z"), Ok(Instant::Real(86_400 * s)));
         let t = Ok(Instant::Real(1_795_255_989 * s + s / 4));
-        assert_eq!(parse_time("2026-11-21T10:13:09.25Z"), t);
-        assert_eq!(parse_time("2026-11-21 10:13:09.25"), t);
+        assert_eq!(at("2026-11-21T10:13:09.25Z"), t);
+        assert_eq!(at("2026-11-21 12:13:09.25+02:00"), t);
+        assert_eq!(at("2026-11-21 05:43:09.25-04:30"), t);
+        let time = |h, m| Time::constant(h, m, 0, 0);
+        assert_eq!(parse_time("10:13"), Ok(When::Day(0, time(10, 13))));
+        assert_eq!(parse_time("today"), Ok(When::Day(0, time(0, 0))));
+        assert_eq!(parse_time("yesterday 09:30"), Ok(When::Day(1, time(9, 30))));
         for bad in [
             "",
             "x",
             "1.2.3",
             "1970-13-01",
+            "2026-02-31",
+            "2026-02-29T10:00",
             "2026-11-21T25:00",
             "--1",
+            "--5m",
+            "-5x",
+            "24:00",
+            "today x",
             "@",
             "1970-1-1-1",
         ] {
             assert!(parse_time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn hostile_clocks_make_no_panic() {
+        for taken in [i128::MIN, i128::MAX, -1, 0] {
+            let _ = When::Day(1, Time::midnight()).resolve(taken);
         }
     }
 }

@@ -2,15 +2,16 @@
 
 //! The text of a condition becomes an [`Expr`].
 
-use regex::bytes::Regex;
-
 use super::{
     Expr,
     Node,
     Operand,
     Operator, //
 };
-use crate::field::Selector;
+use crate::{
+    field::Selector,
+    filter::parse_regex, //
+};
 
 /// As deep may conditions be nested.
 const MAX_DEPTH: usize = 64;
@@ -130,14 +131,7 @@ impl<'a> Parser<'a> {
                     self.at = start;
                     return Err("too many regular expressions".into());
                 }
-                let regex = Regex::new(&pattern).map_err(|e| {
-                    self.at = start;
-                    let e = e.to_string();
-                    format!(
-                        "bad regular expression ({})",
-                        e.lines().last().unwrap_or(&e)
-                    )
-                })?;
+                let regex = parse_regex(&pattern).inspect_err(|_| self.at = start)?;
                 return Ok(Node::Match {
                     of: a,
                     regex,

@@ -37,6 +37,7 @@ use crate::{
         Version,
         Walk, //
     },
+    unpack,
     wire::{
         file as wire,
         file::{
@@ -136,8 +137,9 @@ pub struct Snapshot {
     pub name: String,
     /// The file.
     pub source: Source,
-    /// Where in the file the source begins: what was before is not needed any more.
-    pub(crate) base: u64,
+    /// Where in this snapshot the source begins: what was before is not needed any more. Negative:
+    /// the snapshot is further behind, after another.
+    pub(crate) base: i64,
     /// Name of the machine: what the file says, or the user; else empty.
     pub host: String,
     /// Whether it is the capture of a stream.
@@ -163,36 +165,70 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens a snapshot: a file, `-` for standard input, or a debugfs file.
+    /// Opens a snapshot: a file, `-` for standard input, or a debugfs file. If there are several in
+    /// it, that is the first.
     pub fn open(path: &Path) -> Result<Self, String> {
-        Self::open_with(path, &mut |_, _| {})
+        Ok(Self::open_all(path, &mut |_, _| {})?.swap_remove(0))
     }
 
-    /// Opens a snapshot; `tick` is told now and then how many bytes of it are done, and how many it
-    /// has, if that is known.
-    pub fn open_with(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Self, String> {
+    /// Opens all snapshots of a file, of which there is at least one, as `cat` puts several into one.
+    /// `tick` is told now and then how many bytes of it are done, and how many it has, if that is
+    /// known.
+    pub fn open_all(
+        path: &Path,
+        tick: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<Vec<Self>, String> {
         let name = path.display().to_string();
-        let source = open_source(path, tick).map_err(|e| format!("{name}: {e}"))?;
+        let told = |e| format!("{name}: {e}");
+        let source = open_source(path, tick).map_err(|e| told(e.to_string()))?;
         let size = source.size();
-        Self::read_with(name.clone(), source, &mut |at| tick(at, Some(size)))
-            .map_err(|e| format!("{name}: {e}"))
+        let mut tick = |at| tick(at, Some(size));
+        let mut this = Self::empty(name.clone(), source);
+        let mut rest = this.read_up(&mut tick).map_err(told)?;
+        let mut all = vec![this];
+        while let (Some(start), Some(before)) = (rest, all.last_mut()) {
+            let left = before.size() - start;
+            let mut next = before.behind(start).map_err(|e| told(e.to_string()))?;
+            next.name = format!("{name}, part {}", all.len() + 1);
+            match next.read_up(&mut tick) {
+                Ok(end) => {
+                    rest = end;
+                    all.push(next);
+                }
+                Err(_) => {
+                    rest = None;
+                    if let Some(before) = all.last_mut() {
+                        before.damage.skipped_bytes += left;
+                    }
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Reads a snapshot.
     pub fn read(name: String, source: Source) -> Result<Self, String> {
-        Self::read_with(name, source, &mut |_| {})
+        let mut this = Self::empty(name, source);
+        this.read_up(&mut |_| {})?;
+        Ok(this)
     }
 
-    /// Reads a snapshot; `tick` is told now and then how far it is.
-    pub fn read_with(
-        name: String,
-        source: Source,
-        tick: &mut dyn FnMut(u64),
-    ) -> Result<Self, String> {
-        let mut this = Self::empty(name, source);
-        let start = this.check_header()?;
-        Scan::new(&mut this).run(start, tick)?;
-        Ok(this)
+    /// Reads up to the end, or up to the next snapshot in the same file, which the answer is.
+    fn read_up(&mut self, tick: &mut dyn FnMut(u64)) -> Result<Option<u64>, String> {
+        let start = self.check_header()?;
+        Scan::new(self).run(start, tick)
+    }
+
+    /// What is in the same file from `start` on. Nothing behind that is read through this one.
+    fn behind(&mut self, start: u64) -> std::io::Result<Self> {
+        let skipped = start as i64 - self.base;
+        let (source, base) = match &mut self.source {
+            Source::File(file, size) => (Source::File(file.try_clone()?, *size), -skipped),
+            Source::Memory(bytes) => (Source::Memory(bytes.split_off(skipped as usize)), 0),
+        };
+        let mut next = Self::empty(String::new(), source);
+        next.base = base;
+        Ok(next)
     }
 
     /// One of which nothing is known yet.
@@ -256,8 +292,7 @@ impl Snapshot {
                 );
             }
         }
-        let end = self.source.size();
-        match self.find_section(ALIGN, end.min(SEARCH))? {
+        match self.find_section(ALIGN, self.size().min(SEARCH))? {
             Some(at) => {
                 self.damage.bad_header = true;
                 Ok(at)
@@ -267,8 +302,13 @@ impl Snapshot {
         }
     }
 
+    /// Bytes from its start to the end of the source.
+    fn size(&self) -> u64 {
+        self.source.size().saturating_add_signed(self.base)
+    }
+
     fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, String> {
-        let Some(at) = at.checked_sub(self.base) else {
+        let Some(at) = at.checked_add_signed(-self.base) else {
             return Ok(0);
         };
         self.source.read_some(at, buf).map_err(|e| e.to_string())
@@ -301,6 +341,36 @@ impl Snapshot {
                 break;
             }
             at += CHUNK as u64;
+        }
+        Ok(None)
+    }
+
+    /// Offset of the first header of a snapshot in `from..to`, on any byte.
+    fn find_header(&self, from: u64, to: u64) -> Result<Option<u64>, String> {
+        const CHUNK: u64 = 64 << 10;
+        let mut buf = Vec::new();
+        let mut at = from;
+        while at < to {
+            // A damaged file asks for many short stretches.
+            let len = (to - at).min(CHUNK) as usize;
+            buf.resize(len + FILE_HEADER, 0);
+            let n = self.read_some(at, &mut buf)?;
+            let starts = buf[..n].windows(wire::FILE_MAGIC.len());
+            let starts = starts.take(len).enumerate();
+            for (i, _) in starts.filter(|(_, bytes)| *bytes == wire::FILE_MAGIC) {
+                let raw = buf[..n].get(i..i + FILE_HEADER);
+                let header = raw.and_then(|raw| Fields(raw).file_header().zip(Some(raw)));
+                let sound = |(h, raw): (FileHeader, &[u8])| {
+                    h.crc == crc32fast::hash(&raw[..FILE_HEADER - 4])
+                };
+                if header.is_some_and(sound) {
+                    return Ok(Some(at + i as u64));
+                }
+            }
+            if n < buf.len() {
+                break;
+            }
+            at += len as u64;
         }
         Ok(None)
     }
@@ -353,17 +423,17 @@ impl Snapshot {
 
 fn open_source(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
     if path == Path::new("-") {
-        return read_pipe(std::io::stdin().lock(), tick);
+        return read_pipe(unpack::reader(std::io::stdin().lock())?, tick);
     }
     let meta = std::fs::metadata(path)?;
     if meta.is_dir() {
         return Err(std::io::Error::other("is a directory"));
     }
-    if meta.is_file() && meta.len() > 0 {
+    if meta.is_file() && meta.len() > 0 && !unpack::is_packed(path)? {
         return Source::open(path);
     }
     // A pipe, or a file of debugfs, which has no size.
-    read_pipe(File::open(path)?, tick)
+    read_pipe(unpack::reader(File::open(path)?)?, tick)
 }
 
 fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
@@ -373,7 +443,19 @@ fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::i
     loop {
         match input.read(&mut buffer) {
             Ok(0) => break,
-            Ok(n) => bytes.extend_from_slice(&buffer[..n]),
+            Ok(n) => {
+                let unknown = (bytes.len() as u64) < SEARCH;
+                bytes.extend_from_slice(&buffer[..n]);
+                if unknown && bytes.len() as u64 >= SEARCH {
+                    // It may have no end, as /dev/zero.
+                    let mut start = Snapshot::empty(String::new(), Source::Memory(bytes));
+                    start.check_header().map_err(std::io::Error::other)?;
+                    bytes = match start.source {
+                        Source::Memory(bytes) => bytes,
+                        Source::File(..) => Vec::new(),
+                    };
+                }
+            }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
@@ -381,7 +463,7 @@ fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::i
     }
     if bytes.len() as u64 > PIPE_MAX {
         return Err(std::io::Error::other(
-            "more than 1 GiB from a pipe; save it to a file first",
+            "more than 1 GiB, from a pipe or unpacked; save it to a file first",
         ));
     }
     Ok(Source::Memory(bytes))

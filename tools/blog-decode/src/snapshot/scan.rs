@@ -180,9 +180,15 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(super) fn run(mut self, start: u64, tick: &mut dyn FnMut(u64)) -> Result<(), String> {
-        let size = self.file.source.size();
+    /// Goes through the sections from `start` on. The answer is where another snapshot begins.
+    pub(super) fn run(
+        mut self,
+        start: u64,
+        tick: &mut dyn FnMut(u64),
+    ) -> Result<Option<u64>, String> {
+        let size = self.file.size();
         let mut at = start;
+        let mut other = None;
         let mut payload = Vec::new();
         // Which section it is. No run goes on over what is damaged.
         let mut place = 0;
@@ -193,6 +199,13 @@ impl<'a> Scan<'a> {
                 // Damage, or the end.
                 place += Run::FAR;
                 let next = self.file.find_section(at + 1, size)?;
+                other = self.file.find_header(at, next.unwrap_or(size))?;
+                if let Some(other) = other {
+                    if !self.file.stream {
+                        self.file.damage.skipped_bytes += other - at;
+                    }
+                    break;
+                }
                 if next.is_none() && self.stopped_in_header(at)? {
                     break;
                 }
@@ -208,8 +221,12 @@ impl<'a> Scan<'a> {
                 // Believe the length only if nothing sound follows.
                 place += Run::FAR;
                 let next = self.file.find_section(at + ALIGN, size)?;
-                if next.is_some() || !self.file.stream {
+                other = self.file.find_header(at, next.unwrap_or(size))?;
+                if next.is_some() && other.is_none() || !self.file.stream {
                     self.file.damage.bad_sections += 1;
+                }
+                if other.is_some() {
+                    break;
                 }
                 match next {
                     Some(next) => at = next,
@@ -232,6 +249,12 @@ impl<'a> Scan<'a> {
             }
             if self.file.damage.bad_sections != bad {
                 place += Run::FAR;
+                other = self.file.find_header(body, at)?;
+                if other.is_some() {
+                    // The capture of a stream may stop anywhere.
+                    self.file.damage.bad_sections -= u64::from(self.file.stream);
+                    break;
+                }
             }
         }
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
@@ -241,7 +264,7 @@ impl<'a> Scan<'a> {
         if self.file.damage.bad_header {
             self.file.version = self.file.likely_version();
         }
-        Ok(())
+        Ok(other)
     }
 
     /// Whether the capture of a stream stops in the middle of the section header at `at`.

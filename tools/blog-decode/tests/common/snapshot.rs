@@ -116,9 +116,10 @@ impl Page {
     }
 }
 
-pub fn padded<const N: usize>(s: &str) -> [u8; N] {
+pub fn padded<const N: usize>(s: impl AsRef<[u8]>) -> [u8; N] {
+    let s = s.as_ref();
     let mut bytes = [0; N];
-    bytes[..s.len()].copy_from_slice(s.as_bytes());
+    bytes[..s.len()].copy_from_slice(s);
     bytes
 }
 
@@ -130,7 +131,7 @@ pub struct Ring {
     pub context: u8,
     pub cpu: u32,
     pub pid: i32,
-    pub comm: &'static str,
+    pub comm: &'static [u8],
     pub exit_clock: u64,
     pub records: u64,
     pub lost: [u64; 8],
@@ -145,7 +146,7 @@ impl Ring {
             context: 0,
             cpu: u32::MAX,
             pid,
-            comm,
+            comm: comm.as_bytes(),
             exit_clock: 0,
             records: 0,
             lost: [0; 8],
@@ -158,7 +159,7 @@ impl Ring {
             context: 1,
             cpu,
             pid: -1,
-            comm: "",
+            comm: b"",
             ..Self::task(component, ring, -1, "")
         }
     }

@@ -3,16 +3,17 @@
 //! Which records are wanted.
 
 use clap::Args;
-use regex::bytes::{
-    Regex,
-    RegexBuilder, //
-};
+use regex::bytes::Regex;
 
 use crate::{
-    cli::time::parse_time,
+    cli::time::{
+        parse_time,
+        When, //
+    },
     expr::Expr,
     filter::{
         parse_range,
+        parse_regex,
         Filter,
         Instant,
         SitePattern, //
@@ -57,15 +58,15 @@ pub struct Filters {
 
     /// Only from this time on
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    since: Option<Instant>,
+    since: Option<When>,
 
     /// Only up to this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    until: Option<Instant>,
+    until: Option<When>,
 
     /// Only messages that match this regular expression
-    #[arg(short, long, value_name = "REGEX")]
-    grep: Option<String>,
+    #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
+    grep: Option<Regex>,
 
     /// Only records for which this is true
     #[arg(short = 'w', long = "where", value_name = "CONDITION")]
@@ -76,7 +77,6 @@ impl Filters {
     /// The filter that they make.
     pub fn build(&self) -> Result<Filter, String> {
         let expr = self.condition.as_deref().map(Expr::parse).transpose();
-        let grep = self.grep.as_deref().map(parse_regex).transpose();
         Ok(Filter {
             components: self.component.clone(),
             level: self.level,
@@ -85,12 +85,30 @@ impl Filters {
             comms: self.comm.clone(),
             cpus: self.cpu.clone(),
             contexts: self.context.clone(),
-            since: self.since,
-            until: self.until,
+            since: None,
+            until: None,
             expr: expr.map_err(|e| format!("--where: {e}"))?,
-            grep: grep.map_err(|e| format!("--grep: {e}"))?,
+            grep: self.grep.clone(),
             with_context: false,
         })
+    }
+
+    /// Sets the times of a filter, for what was taken at this time, in ns since 1970.
+    pub fn set_times(&self, filter: &mut Filter, taken: i128) -> Result<(), String> {
+        let at = |when: Option<When>| when.map(|w| w.resolve(taken)).transpose();
+        filter.since = at(self.since).map_err(|e| format!("--since: {e}"))?;
+        filter.until = at(self.until).map_err(|e| format!("--until: {e}"))?;
+        Ok(())
+    }
+
+    /// Whether the times are told by when the log was taken.
+    pub fn has_relative_times(&self) -> bool {
+        let at = |when: &Option<When>| {
+            matches!(when, Some(When::At(Instant::Boot(_) | Instant::Real(_))))
+        };
+        [self.since, self.until]
+            .iter()
+            .any(|w| w.is_some() && !at(w))
     }
 }
 
@@ -133,8 +151,4 @@ fn parse_context(s: &str) -> Result<Context, String> {
         .filter_map(Context::from_u8)
         .find(|c| c.name() == s)
         .ok_or_else(|| "not task, softirq, hardirq or nmi".into())
-}
-
-pub(super) fn parse_regex(s: &str) -> Result<Regex, String> {
-    RegexBuilder::new(s).build().map_err(|e| e.to_string())
 }

@@ -58,13 +58,18 @@ pub const DEBUGFS: &str = "/sys/kernel/debug/blog";
 const AFTER_HELP: &str = "\
 Side tables are found by the build ID of vmlinux and each module: first in what
 --sidetable names (.blogfmt files, vmlinux, .ko files, or directories of them),
-then in /lib/modules/*/blog. A table of another build is refused. Records without
-a table are printed in hex, with the build ID that is needed.
+then in /lib/modules/*/blog and /usr/lib/debug/.build-id, then by debuginfod if
+DEBUGINFOD_URLS is set. Images may be packed by gzip, zstd or xz. A table of another
+build is refused. Records without a table are printed in hex, with the build ID that
+is needed.
 
 All filters must agree. TIME of --since and --until is one of:
   12.5                   seconds since boot, as in dmesg
-  -30                    30 seconds before the snapshot was taken
-  2026-11-21T10:13:09    date and time, UTC (fractions and a final Z are allowed)
+  -30, -5m, -1h30m       so long before the snapshot was taken
+  2026-11-21T10:13:09Z   date and time, UTC; with +02:00 instead of Z, of that offset;
+                         without both, of the local time zone
+  10:13                  on the day on which the snapshot was taken
+  today, yesterday       that day and the one before; also 'yesterday 22:00'
   @1795255989            seconds since 1970
 
 CONDITION of --where compares fields (component level context cpu pid tgid comm site

@@ -10,10 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    filters::{
-        parse_level,
-        parse_regex, //
-    },
+    filters::parse_level,
     live::parse_duration,
     Around,
     Filters,
@@ -24,7 +21,10 @@ use super::{
     Output,
     TablePaths, //
 };
-use crate::filter::SitePattern;
+use crate::filter::{
+    parse_regex,
+    SitePattern, //
+};
 
 /// Options of `show`.
 #[derive(Args, Debug)]
