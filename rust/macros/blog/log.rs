@@ -406,6 +406,10 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let args = args.stored;
 
     let format = format::normalised(&pieces);
+    if format.contains('\0') {
+        // It would end the string in the descriptor.
+        return Err(Error::new(span, "a format string cannot have a NUL (`\\0`)"));
+    }
     let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
     let names = names.join("\x1f");
     if format.len() > usize::from(u16::MAX) || names.len() > usize::from(u16::MAX) {

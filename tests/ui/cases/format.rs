@@ -46,6 +46,8 @@ pub fn f(a: u32, b: u32) {
     //~          ^ expected `}` in format string behind `{:?`, found `x`
     blog_log!(C, "{:65536}", a);
     //~          ^ `65536` in format string is greater than 65535
+    blog_log!(C, "a\0b");
+    //~          ^ a format string cannot have a NUL (`\0`)
     blog_log!(C, "{_}");
     //~          ^ invalid argument name `_` in format string
     blog_log!(C, "{r#a}");

@@ -46,3 +46,16 @@ pub fn derive_blog_arg(input: TokenStream) -> TokenStream {
         .unwrap_or_else(|e| e.into_compile_error())
         .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::blog;
+
+    #[test]
+    fn a_format_string_cannot_have_a_nul() {
+        let log = |text| blog::log(blog::Level::Info, syn::parse_str(text).unwrap());
+        assert!(log(r#"C, "a {}", b"#).is_ok());
+        let error = log(r#"C, "a\0 {}", b"#).unwrap_err();
+        assert!(error.to_string().contains("cannot have a NUL"), "{error}");
+    }
+}
