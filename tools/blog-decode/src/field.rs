@@ -160,6 +160,17 @@ impl Selector {
         FIELDS.iter().map(|(name, _)| *name)
     }
 
+    /// The name of the argument, if it is one by name.
+    pub fn argument(&self) -> Option<&str> {
+        match self {
+            Self::Argument(path) => {
+                let name = path.first()?;
+                (name.parse::<usize>().is_err()).then_some(name)
+            }
+            Self::Field(_) => None,
+        }
+    }
+
     /// Whether [`Subject::message`] is looked at.
     pub fn needs_message(&self) -> bool {
         *self == Self::Field(Field::Message)

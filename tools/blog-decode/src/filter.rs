@@ -21,7 +21,10 @@ use crate::{
         Task,
         Writer, //
     },
-    sidetable::Found,
+    sidetable::{
+        Found,
+        Site, //
+    },
     wire::record::Context, //
 };
 
@@ -50,6 +53,8 @@ pub struct Filter {
     pub expr: Option<Expr>,
     /// What the message must match.
     pub grep: Option<Regex>,
+    /// Whether it must not match instead.
+    pub invert: bool,
     /// Whether records that `expr` or `grep` refuse are wanted too, as context of others.
     pub with_context: bool,
 }
@@ -93,16 +98,33 @@ impl SitePattern {
     fn matches(&self, id: u32, found: Option<&Found<'_>>) -> bool {
         match self {
             Self::Id(n) => *n == id,
-            Self::File(end, (first, last)) => {
-                found.and_then(|f| f.site).is_some_and(|site| {
-                    let before = site.file.strip_suffix(end.as_str());
-                    // A whole name, not the end of one.
-                    before.is_some_and(|b| b.is_empty() || b.ends_with('/') || end.starts_with('/'))
-                        && (*first..=*last).contains(&site.line)
-                })
-            }
+            Self::File(..) => found
+                .and_then(|f| f.site)
+                .is_some_and(|s| self.matches_site(s)),
         }
     }
+
+    fn matches_site(&self, site: &Site) -> bool {
+        let Self::File(end, (first, last)) = self else {
+            return false;
+        };
+        let before = site.file.strip_suffix(end.as_str());
+        // A whole name, not the end of one.
+        before.is_some_and(|b| b.is_empty() || b.ends_with('/') || end.starts_with('/'))
+            && (*first..=*last).contains(&site.line)
+    }
+}
+
+/// Says which of these arguments no call site has.
+pub fn unknown_arguments<'a>(names: impl Iterator<Item = &'a str>, sites: &[&Site]) -> Vec<String> {
+    let has = |site: &Site, name: &str| {
+        let template = site.template.as_ref();
+        template.is_ok_and(|t| t.names().iter().any(|n| n == name))
+    };
+    names
+        .filter(|name| !sites.iter().any(|site| has(site, name)))
+        .map(|name| format!("no call site has an argument {name:?}"))
+        .collect()
 }
 
 /// Reads a regular expression; what is wrong with it fits a line.
@@ -162,6 +184,7 @@ impl Filter {
             until,
             expr,
             grep,
+            invert: _,
             with_context: _,
         } = self;
         level.is_some()
@@ -222,6 +245,48 @@ impl Filter {
             && cpu.is_none_or(|n| self.wants_cpu(n))
     }
 
+    /// What is asked for by a name that nothing has: a task's, a site's, or an argument's. Nothing
+    /// is said of what isn't known.
+    pub fn unknown(&self, tasks: Option<&[Task]>, sites: Option<&[&Site]>) -> Vec<String> {
+        let mut all = tasks.map_or_else(Vec::new, |tasks| self.unknown_tasks(tasks));
+        all.extend(
+            sites
+                .into_iter()
+                .flat_map(|sites| self.unknown_sites(sites)),
+        );
+        all
+    }
+
+    fn unknown_tasks(&self, tasks: &[Task]) -> Vec<String> {
+        let mut all = Vec::new();
+        for comm in &self.comms {
+            if !tasks.iter().any(|t| matches_glob(until_nul(&t.comm), comm)) {
+                all.push(format!("--comm {comm}: no task has this name"));
+            }
+        }
+        for pid in &self.pids {
+            if !tasks.iter().any(|t| t.pid == *pid || t.tgid == *pid) {
+                all.push(format!("--pid {pid}: no task has this id"));
+            }
+        }
+        all
+    }
+
+    fn unknown_sites(&self, sites: &[&Site]) -> Vec<String> {
+        let mut all = Vec::new();
+        for pattern in &self.sites {
+            if let SitePattern::File(end, _) = pattern {
+                if !sites.iter().any(|site| pattern.matches_site(site)) {
+                    all.push(format!("--site {end}: no call site is there"));
+                }
+            }
+        }
+        let names = self.expr.iter().flat_map(Expr::arguments);
+        let unknown = unknown_arguments(names, sites).into_iter();
+        all.extend(unknown.map(|e| format!("--where: {e}")));
+        all
+    }
+
     fn wants_pid(&self, t: &Task) -> bool {
         self.pids.is_empty() || self.pids.contains(&t.pid) || self.pids.contains(&t.tgid)
     }
@@ -256,7 +321,8 @@ impl Filter {
 
     /// By the message.
     pub fn wants_message(&self, message: &[u8]) -> bool {
-        self.grep.as_ref().is_none_or(|g| g.is_match(message))
+        let grep = self.grep.as_ref();
+        grep.is_none_or(|g| g.is_match(message) != self.invert)
     }
 }
 

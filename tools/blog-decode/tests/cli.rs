@@ -221,9 +221,16 @@ fn a_table_file_a_directory_and_an_installed_table_do_as_well() {
 fn filters_choose_records() {
     let rig = rig();
     let count = |args: &[&str]| {
-        let args = [&["--json", "snap"], args].concat();
-        let text = rig.lines(&args).join("\n");
-        text.matches("\"type\":\"record\"").count()
+        let output = rig.run(&[&["--json", "snap"], args].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        let records = text.matches("\"type\":\"record\"").count();
+        // Nothing that matches is an answer, as grep's.
+        let looks = args
+            .iter()
+            .any(|a| ["-g", "--grep", "-w", "--where"].contains(a));
+        let status = i32::from(looks && records == 0);
+        assert_eq!(output.status.code(), Some(status), "{args:?}");
+        records
     };
     assert_eq!(count(&[]), 5);
     assert_eq!(count(&["--component", "other"]), 1);
@@ -231,6 +238,13 @@ fn filters_choose_records() {
     assert_eq!(count(&["--level", "err"]), 1);
     assert_eq!(count(&["--level", "info"]), 3);
     assert_eq!(count(&["--level", "4"]), 4);
+    assert_eq!(count(&["--level", "error"]), 1);
+    assert_eq!(count(&["--level", "warning"]), 1);
+    assert_eq!(count(&["--level", "notice"]), 3);
+    assert_eq!(count(&["-w", "level <= error"]), 1);
+    assert_eq!(count(&["-g", "READ"]), 0);
+    assert_eq!(count(&["-i", "-g", "READ"]), 2);
+    assert_eq!(count(&["-v", "-g", "^read"]), 3);
     assert_eq!(count(&["--pid", "42"]), 3);
     assert_eq!(count(&["-p", "42", "-p", "7"]), 4);
     assert_eq!(count(&["--since", "2"]), 4);
@@ -499,6 +513,7 @@ fn json_has_the_documented_keys() {
         "boot_ns",
         "mono_ns",
         "wall_ns",
+        "time",
         "host",
         "boot_id",
         "level",
@@ -644,7 +659,7 @@ fn exit_status_is_0_1_or_2() {
         (&["snap", "empty"], 1, "empty"),
         (&["-s", "bad.blogfmt", "snap"], 1, "bad.blogfmt"),
         (&["-s", "empty", "snap"], 1, "the file is empty"),
-        (&[], 2, "Usage"),
+        (&[], 2, "no SNAPSHOT is named"),
         (&["--nonsense", "snap"], 2, "nonsense"),
         (&["--level", "loud", "snap"], 2, "loud"),
         (&["--since", "2026-02-31", "snap"], 2, "not a time"),
@@ -995,4 +1010,155 @@ fn times_are_of_the_zone_of_who_reads_and_of_the_day_of_the_snapshot() {
     assert_eq!(count("UTC", "today"), 5);
     assert_eq!(count("UTC", "22:20"), 0);
     assert_eq!(count("UTC", "yesterday"), 5);
+}
+
+#[test]
+fn a_command_may_stand_behind_options_and_be_misspelt() {
+    let rig = rig();
+    let ko = rig.ko.to_str().unwrap();
+    let output = rig.run_exactly(&["--modules", "nowhere", "-s", ko, "tasks", "--all", "snap"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        output.stdout,
+        rig.run_exactly(&["tasks", "--all", "-s", ko, "snap"])
+            .stdout
+    );
+    let output = rig.run_exactly(&["help", "gaps"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("--longer"));
+    for (args, text) in [
+        (&["taks", "snap"][..], "there is a command tasks"),
+        (
+            &["snap", "tasks"],
+            "tasks is a command: it goes before files",
+        ),
+    ] {
+        let output = rig.run_exactly(args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(text), "{output:?}");
+    }
+    // A file of that name is a file.
+    fs::copy(&rig.snapshot, rig.path().join("taks")).unwrap();
+    assert_eq!(rig.lines(&["taks"]), rig.lines(&["snap"]));
+}
+
+#[test]
+fn without_a_file_it_is_the_log_of_this_system() {
+    let rig = rig();
+    fs::create_dir(rig.path().join("blog")).unwrap();
+    fs::copy(&rig.snapshot, rig.path().join("blog/snapshot")).unwrap();
+    assert_eq!(rig.lines(&["--blog", "blog"]), rig.lines(&["snap"]));
+    let output = rig.run(&["stats", "--blog", "blog"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = rig.run(&["--blog", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("this system has no nowhere/snapshot"));
+    // As "follow" does, which says how it was.
+    let output = rig.run(&["-f", "snap", "-w", "level == err"]);
+    assert!(
+        stderr(&output).contains("1 of 5 records shown"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_part_of_the_lines_in_any_order_and_their_number() {
+    let rig = rig();
+    let all = rig.lines(&["snap", "--json"]);
+    let some = |args: &[&str]| rig.lines(&[&["snap", "--json"], args].concat());
+    assert_eq!(some(&["-n", "2"]), all[all.len() - 2..]);
+    assert_eq!(some(&["-n", "99"]), all);
+    assert!(some(&["-n", "0"]).is_empty());
+    let mut back = all.clone();
+    back.reverse();
+    assert_eq!(some(&["-r"]), back);
+    assert_eq!(some(&["-r", "-n", "2"]), back[..2]);
+    assert_eq!(rig.lines(&["snap", "--count"]), ["5"]);
+    assert_eq!(rig.lines(&["snap", "--count", "-g", "^read"]), ["2"]);
+    let output = rig.run(&["snap", "--count", "-g", "nonsense"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout, b"0\n");
+}
+
+#[test]
+fn times_have_nanoseconds_and_dates() {
+    let rig = rig();
+    // Those of the softirq come 500 ns after those of the task.
+    assert!(rig.lines(&["snap", "--ns"])[3].starts_with("[    2.000000500] trace"));
+    let lines = rig.lines(&["snap", "--ns", "-t", "wall"]);
+    assert!(lines[3].starts_with("2023-11-14T22:13:22.000000500Z "));
+    assert!(rig.lines(&["snap", "--ns", "-t", "delta"])[3].starts_with("[   +0.000000500]"));
+    assert_eq!(
+        rig.json(&["snap"])[3]["time"],
+        "2023-11-14T22:13:22.000000500Z"
+    );
+}
+
+#[test]
+fn columns_of_csv_can_be_arguments() {
+    let rig = rig();
+    let lines = rig.lines(&[
+        "snap",
+        "--csv",
+        "--columns",
+        "wall,comm,arg.sector,arg.e,args",
+    ]);
+    assert_eq!(
+        lines[..3],
+        [
+            "wall,comm,arg.sector,arg.e,args",
+            "2023-11-14T22:13:21.000000Z,fio,,,",
+            "2023-11-14T22:13:21.000000Z,fio,4096,,count=8 sector=4096",
+        ]
+    );
+    assert!(lines[3].contains(",fio,,EIO,"), "{lines:?}");
+}
+
+#[test]
+fn what_doesnt_fit_together_is_refused_and_what_names_nothing_is_told() {
+    let rig = rig();
+    for args in [
+        &["--json", "-l"][..],
+        &["--csv", "-t", "wall"],
+        &["--format", "{pid}", "--raw"],
+        &["--columns", "pid"],
+        &["-i"],
+        &["-v"],
+        &["-C", "2"],
+        &["--count", "--json"],
+        &["-n", "2", "-g", "x", "-A", "1"],
+        &["-f", "-r"],
+    ] {
+        let output = rig.run(&[&["snap"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+    for (args, text) in [
+        (
+            &["--comm", "fiox"][..],
+            "--comm fiox: no task has this name",
+        ),
+        (&["--pid", "4711"], "--pid 4711: no task has this id"),
+        (
+            &["--site", "absent.rs:7"],
+            "--site absent.rs: no call site is there",
+        ),
+        (
+            &["-w", "arg.byte > 3 || arg.sector > 3"],
+            "--where: no call site has an argument \"byte\"",
+        ),
+        (
+            &["--format", "{arg.byte}"],
+            "--format: no call site has an argument",
+        ),
+        (
+            &["--csv", "--columns", "arg.byte"],
+            "--columns: no call site has",
+        ),
+    ] {
+        let output = rig.run(&[&["snap"], args].concat());
+        let said = stderr(&output);
+        assert!(said.contains(text), "{args:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
+    }
 }

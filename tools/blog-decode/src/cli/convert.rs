@@ -56,7 +56,7 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     };
     // Nothing is written so far.
     let signals = Signals::new()?;
-    input.settle(&args.filters, &mut filter)?;
+    input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
     let streams = input.streams(&filter.components);
     let decoder = Decoder::new(&input.files, &streams, &input.boots, &input.maps, &filter);
     let mut progress = Progress::new("converting", Unit::Records, false);

@@ -33,7 +33,10 @@ use super::{
         Input,
         Signals, //
     },
-    print::Out,
+    print::{
+        Ends,
+        Out, //
+    },
     FAILED,
     OK,
     PARTIAL, //
@@ -67,6 +70,7 @@ const LATE_EVERY: Duration = Duration::from_secs(10);
 
 /// Prints records as they come.
 pub fn follow(args: &Follow) -> Result<u8, String> {
+    args.around.check(&args.filters)?;
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);
     if let Err(status) = check_paths(&args.tables.sidetable) {
@@ -107,7 +111,7 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
     }
     // They line up as they come to be known.
     let host = (args.streams.len() > 1).then_some(0);
-    let mut out = Out::new(&args.output, args.around.numbers(), host);
+    let mut out = Out::new(&args.output, args.around.numbers(), host, Ends::default());
     let mut run = Run {
         sieve: Sieve::new(&filter),
         sites: Sites::new(source.inputs.len(), &args.tables),

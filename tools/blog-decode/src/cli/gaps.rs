@@ -55,7 +55,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
-    input.settle(&args.filters, &mut filter)?;
+    input.settle(&args.filters, &mut filter, false)?;
     let streams = input.streams(&filter.components);
     let json = args.look.json;
     let style = style(&args.look, boot::width(&input.boots));

@@ -29,7 +29,10 @@ use crate::{
         Boot, //
     },
     decode::Undecoded,
-    filter::Filter,
+    filter::{
+        unknown_arguments,
+        Filter, //
+    },
     foreign::{
         Kind,
         Log, //
@@ -38,12 +41,18 @@ use crate::{
         self,
         Stream, //
     },
+    record::Task,
     sidetable::{
+        Site,
         SiteMap,
         Tables, //
     },
-    snapshot::Snapshot,
-    stats::damage_text, //
+    snapshot::{
+        RingPages,
+        Snapshot, //
+    },
+    stats::damage_text,
+    wire::record::Context, //
 };
 
 /// Snapshots with their side tables.
@@ -75,6 +84,16 @@ impl Input {
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
         let others = args.snapshots.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
+        let live = args.blog.join("snapshot");
+        let is_live = args.snapshots.is_empty() && args.host.is_empty() && args.vmcore.is_empty();
+        if is_live && !live.exists() {
+            complain(&format!(
+                "no SNAPSHOT is named, and this system has no {}; see --help",
+                live.display()
+            ));
+            return Err(FAILED);
+        }
+        let others = others.chain(is_live.then_some(&live));
         let mut paths = Vec::new();
         for (path, host) in others.map(|path| (path, None)).chain(named) {
             if !path.is_dir() {
@@ -173,11 +192,59 @@ impl Input {
         }
     }
 
-    /// Completes a filter by what the files say.
-    pub fn settle(&self, args: &args::Filters, filter: &mut Filter) -> Result<(), String> {
+    /// Completes a filter by what the files say. `has_logs`: other logs may name other tasks.
+    pub fn settle(
+        &self,
+        args: &args::Filters,
+        filter: &mut Filter,
+        has_logs: bool,
+    ) -> Result<(), String> {
         let taken = self.boots.iter().filter_map(|b| b.calibration.taken());
         let taken = taken.map(|p| p.real).max().unwrap_or(0);
-        args.set_times(filter, taken.into())
+        args.set_times(filter, taken.into())?;
+        let sites = self.sites();
+        let tasks = self.tasks().filter(|_| !has_logs);
+        for unknown in filter.unknown(tasks.as_deref(), sites.as_deref()) {
+            complain(&unknown);
+        }
+        Ok(())
+    }
+
+    /// Tells of arguments that no call site has.
+    pub fn tell_unknown<'a>(&self, option: &str, names: impl Iterator<Item = &'a str>) {
+        if let Some(sites) = self.sites() {
+            for unknown in unknown_arguments(names, &sites) {
+                complain(&format!("{option}: {unknown}"));
+            }
+        }
+    }
+
+    /// All call sites, if those of all images are known.
+    fn sites(&self) -> Option<Vec<&Site>> {
+        let images = self.maps.iter().flat_map(|map| &map.images);
+        let known: Option<Vec<_>> = images.map(|image| image.sites.as_ref()).collect();
+        Some(known?.into_iter().flat_map(|s| &s.sites).collect())
+    }
+
+    /// All tasks with records, if no ring is shared: these only name them record by record.
+    fn tasks(&self) -> Option<Vec<Task>> {
+        let mut rings = self.files.iter().flat_map(|f| &f.rings);
+        let is_shared = |r: &RingPages| {
+            let context = r.ring.map(|r| r.context);
+            context.is_none_or(|c| c == Context::Shared as u8)
+        };
+        if rings.any(is_shared) {
+            return None;
+        }
+        let of_file = |file: &Snapshot| {
+            let listed = file.tasks.iter().map(|t| (t.pid, t.tgid, t.comm));
+            let rings = file.rings.iter().filter_map(|r| r.ring);
+            let rings = rings.map(|r| (r.pid, r.tgid, r.comm));
+            listed.chain(rings).collect::<Vec<_>>()
+        };
+        let all = self.files.iter().flat_map(of_file);
+        let all = all.map(|(pid, tgid, comm)| Task { pid, tgid, comm });
+        Some(all.collect())
     }
 
     /// The rings of the components that are wanted.

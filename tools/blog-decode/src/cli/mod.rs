@@ -48,6 +48,8 @@ use clap::{
 };
 
 use self::args::{
+    command_first,
+    misplaced,
     Cli,
     Command, //
 };
@@ -67,6 +69,7 @@ pub const FAILED: u8 = 2;
 
 /// Runs the program; the answer is its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
+    let args = command_first(args.into_iter().collect());
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
@@ -76,25 +79,38 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             return if e.use_stderr() { FAILED } else { OK };
         }
     };
-    let result = match &cli.command {
-        None => show::show(&cli.show),
-        Some(Command::Show(args)) => show::show(args),
-        Some(Command::Follow(args)) => follow::follow(args),
-        Some(Command::Record(args)) => record::record(args),
-        Some(Command::Control(args)) => control::control(args),
-        Some(Command::Diff(args)) => show::diff(args),
-        Some(Command::Stats(args)) => tables::stats(args),
-        Some(Command::Sites(args)) => tables::sites(args),
-        Some(Command::Convert(args)) => convert::convert(args),
-        Some(Command::Tasks(args)) => tasks::tasks(args),
-        Some(Command::Gaps(args)) => gaps::gaps(args),
-        Some(Command::Extract(args)) => extract::extract(args),
-        Some(Command::Completions { shell }) => print_all(|out| {
+    let command = match cli.command {
+        Some(command) => command,
+        None => {
+            if let Some(why) = cli.show.input.snapshots.iter().find_map(|f| misplaced(f)) {
+                complain(&why);
+                return FAILED;
+            }
+            Command::Show(Box::new(cli.show))
+        }
+    };
+    let command = match command {
+        Command::Show(show) if show.follow => Command::Follow(Box::new((*show).into())),
+        command => command,
+    };
+    let result = match &command {
+        Command::Show(args) => show::show(args),
+        Command::Follow(args) => follow::follow(args),
+        Command::Record(args) => record::record(args),
+        Command::Control(args) => control::control(args),
+        Command::Diff(args) => show::diff(args),
+        Command::Stats(args) => tables::stats(args),
+        Command::Sites(args) => tables::sites(args),
+        Command::Convert(args) => convert::convert(args),
+        Command::Tasks(args) => tasks::tasks(args),
+        Command::Gaps(args) => gaps::gaps(args),
+        Command::Extract(args) => extract::extract(args),
+        Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())
         }),
-        Some(Command::Man) => print_all(man),
-        Some(Command::Versions) => print_all(|out| {
+        Command::Man => print_all(man),
+        Command::Versions => print_all(|out| {
             writeln!(out, "snapshot and stream files: {}", file::VERSION)?;
             writeln!(out, "records and pages: {}", Version::READS)?;
             writeln!(out, "side tables: {}", format::VERSION)
@@ -112,7 +128,7 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
     command.build();
     let page = clap_mangen::Man::new(command.clone());
     page.render(out)?;
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
         let page = clap_mangen::Man::new(sub.clone());
         let name = sub.get_name().to_uppercase();
         writeln!(out, ".SH \"COMMAND {name}\"")?;

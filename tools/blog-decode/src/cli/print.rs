@@ -30,7 +30,10 @@ use crate::{
     output::{
         csv,
         json,
-        template::Template,
+        template::{
+            Columns,
+            Template, //
+        },
         text::{
             escape_from,
             Style,
@@ -49,16 +52,31 @@ pub struct Out<'a> {
     buffer: Vec<u8>,
     printer: Printer<'a>,
     window: Window,
+    ends: Ends,
+    /// The last entries, if only these are printed, or the last one first.
+    kept: VecDeque<Vec<u8>>,
+}
+
+/// Which entries are printed of all that there are, and in which order.
+#[derive(Clone, Copy, Default)]
+pub struct Ends {
+    /// Only as many, the last ones.
+    pub last: Option<usize>,
+    /// The last one first.
+    pub reverse: bool,
 }
 
 impl<'a> Out<'a> {
     /// Starts before the first entry. `context` is how many records before and after those that
     /// match are printed, too; `host`: how wide the names of boots are, if there are several.
-    pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>) -> Self {
+    pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>, ends: Ends) -> Self {
         let stdout = io::stdout().lock();
         let mut buffer = Vec::with_capacity(2 * BUFFER);
         let printer = if args.json {
             Printer::Json { raw: args.raw }
+        } else if let Some(columns) = &args.columns {
+            columns.header(&mut buffer);
+            Printer::Columns(columns)
         } else if args.csv {
             csv::header(&mut buffer);
             Printer::Csv
@@ -67,6 +85,7 @@ impl<'a> Out<'a> {
         } else {
             Printer::Text(Box::new(Text::new(Style {
                 time: time(args.time, host),
+                ns: args.ns,
                 location: args.location,
                 raw: args.raw,
                 host,
@@ -75,24 +94,48 @@ impl<'a> Out<'a> {
         };
         let separator: &[u8] = match printer {
             Printer::Text(_) | Printer::Template(_) => b"--\n",
-            Printer::Json { .. } | Printer::Csv => b"",
+            Printer::Json { .. } | Printer::Csv | Printer::Columns(_) => b"",
         };
         Self {
             stdout,
             buffer,
             printer,
             window: Window::new(context, separator),
+            ends,
+            kept: VecDeque::new(),
         }
     }
 
     /// Prints an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        if self.ends.last.is_some() || self.ends.reverse {
+            self.keep(entry);
+            return Ok(());
+        }
         self.window
             .entry(entry, &mut self.printer, &mut self.buffer);
         if self.buffer.len() >= BUFFER {
             self.write()?;
         }
         Ok(())
+    }
+
+    /// Prints a line that is no entry.
+    pub fn text(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    fn keep(&mut self, entry: &Entry<'_>) {
+        let max = self.ends.last.unwrap_or(usize::MAX);
+        let mut line = match self.kept.len() >= max {
+            true => self.kept.pop_front().unwrap_or_default(),
+            false => Vec::new(),
+        };
+        line.clear();
+        self.printer.entry(entry, &mut line);
+        if max != 0 {
+            self.kept.push_back(line);
+        }
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -110,6 +153,15 @@ impl<'a> Out<'a> {
     /// Prints what has waited to the end, and writes everything.
     pub fn end(&mut self) -> io::Result<()> {
         self.window.end(&mut self.buffer);
+        if self.ends.reverse {
+            self.kept.make_contiguous().reverse();
+        }
+        while let Some(line) = self.kept.pop_front() {
+            self.buffer.extend_from_slice(&line);
+            if self.buffer.len() >= BUFFER {
+                self.write()?;
+            }
+        }
         self.flush()
     }
 }
@@ -119,6 +171,7 @@ enum Printer<'a> {
     Text(Box<Text>),
     Json { raw: bool },
     Csv,
+    Columns(&'a Columns),
     Template(&'a Template),
 }
 
@@ -128,6 +181,7 @@ impl Printer<'_> {
             Self::Text(text) => text.entry(entry, out),
             Self::Json { raw } => json::entry(entry, *raw, out),
             Self::Csv => csv::entry(entry, out),
+            Self::Columns(columns) => columns.entry(entry, out),
             Self::Template(template) => template.entry(entry, out),
         }
     }
@@ -137,6 +191,7 @@ impl Printer<'_> {
 pub(super) fn style(look: &Look, host: Option<usize>) -> Style {
     Style {
         time: time(look.time, host),
+        ns: false,
         location: look.location,
         raw: false,
         host,

@@ -2,9 +2,12 @@
 
 //! `show` and `diff`: records to standard output.
 
-use std::io::{
-    self,
-    Write, //
+use std::{
+    io::{
+        self,
+        Write, //
+    },
+    path::PathBuf,
 };
 
 use super::{
@@ -19,7 +22,10 @@ use super::{
         tell_undecoded,
         Input, //
     },
-    print::Out,
+    print::{
+        Ends,
+        Out, //
+    },
     progress::{
         Progress,
         Unit, //
@@ -40,6 +46,7 @@ use crate::{
 
 /// Prints records.
 pub fn show(args: &Show) -> Result<u8, String> {
+    args.around.check(&args.filters)?;
     let mut filter = args.filters.build()?;
     let context = args.around.numbers();
     filter.with_context = context != (0, 0);
@@ -47,13 +54,19 @@ pub fn show(args: &Show) -> Result<u8, String> {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
-    input.settle(&args.filters, &mut filter)?;
+    input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
     let streams = input.streams(&filter.components);
     let logs = input.logs(&args.logs)?;
     let how = How {
         output: &args.output,
         context,
         with_stats: args.stats,
+        ends: Ends {
+            last: args.last,
+            reverse: args.reverse,
+        },
+        count: args.count,
+        looks_for: args.filters.looks_for(),
     };
     print(&input, &streams, &filter, logs, &how)
 }
@@ -77,6 +90,7 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
             vmcore: paths(is_dump),
             tables,
             host: Vec::new(),
+            blog: PathBuf::new(),
         });
         let (more, with_beside, so_far) = match read {
             Ok(read) => read,
@@ -87,7 +101,7 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
         (tables, status) = (with_beside, status.max(so_far));
     }
     let input = Input::new(files, &tables, status);
-    input.settle(&args.filters, &mut filter)?;
+    input.settle(&args.filters, &mut filter, false)?;
     if input
         .boots
         .iter()
@@ -101,6 +115,9 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
         output: &args.output,
         context: (0, 0),
         with_stats: false,
+        ends: Ends::default(),
+        count: false,
+        looks_for: args.filters.looks_for(),
     };
     print(&input, &streams, &filter, Vec::new(), &how)
 }
@@ -111,6 +128,11 @@ struct How<'a> {
     /// How many before and after those that match.
     context: (usize, usize),
     with_stats: bool,
+    ends: Ends,
+    /// Only how many there are.
+    count: bool,
+    /// Whether it is an answer that there are none.
+    looks_for: bool,
 }
 
 fn print(
@@ -128,8 +150,24 @@ fn print(
     let all = Some(merge::records(streams));
     let decoder = decoder.with_tick(move |done| progress.at(done, all));
     let mut decoder = decoder.with_logs(logs);
-    let mut out = Out::new(how.output, how.context, boot::width(boots));
-    let written = decoder.run(|entry| out.entry(entry));
+    if let Some(columns) = &how.output.columns {
+        input.tell_unknown("--columns", columns.arguments());
+    }
+    if let Some(template) = &how.output.format {
+        input.tell_unknown("--format", template.arguments());
+    }
+    let mut out = Out::new(how.output, how.context, boot::width(boots), how.ends);
+    let mut matches = 0u64;
+    let written = decoder.run(|entry| {
+        matches += u64::from(entry.is_match);
+        match how.count {
+            true => Ok(()),
+            false => out.entry(entry),
+        }
+    });
+    if how.count {
+        out.text(&format!("{matches}\n"));
+    }
     match written.and_then(|()| out.end()) {
         Ok(()) => {}
         // Whoever reads has enough.
@@ -137,6 +175,9 @@ fn print(
         Err(e) => return Err(format!("standard output: {e}")),
     }
     let mut status = input.status();
+    if how.looks_for && matches == 0 {
+        status = status.max(PARTIAL);
+    }
     drop(out);
     let undecoded = decoder.undecoded();
     let stats = Stats {

@@ -44,7 +44,7 @@ use crate::{
         Val, //
     },
     format::errno,
-    wire::record::Level, //
+    output::level_named, //
 };
 
 /// A condition.
@@ -128,9 +128,7 @@ impl Val<'_> {
             (Self::Level(a), Self::Level(b)) => Some(a.cmp(b)),
             (Self::Level(a), Self::Number(b)) => Some(i128::from(*a).cmp(b)),
             (Self::Level(a), Self::Text(b)) => {
-                let level = Level::ALL
-                    .into_iter()
-                    .find(|l| l.name().as_bytes() == &**b)?;
+                let level = level_named(std::str::from_utf8(b).ok()?)?;
                 Some(a.cmp(&(level as u8)))
             }
             (Self::Number(_) | Self::Text(_), Self::Errno(_) | Self::Level(_) | Self::Bool(_)) => {
@@ -177,10 +175,33 @@ impl Node {
     }
 }
 
+impl Node {
+    fn arguments<'a>(&'a self, names: &mut Vec<&'a str>) {
+        let mut of = |operand: &'a Operand| {
+            if let Operand::Field(selector) = operand {
+                names.extend(selector.argument());
+            }
+        };
+        match self {
+            Self::Any(all) | Self::All(all) => all.iter().for_each(|a| a.arguments(names)),
+            Self::Not(a) => a.arguments(names),
+            Self::Compare(a, _, b) => [a, b].into_iter().for_each(of),
+            Self::Match { of: a, .. } | Self::Truth(a) => of(a),
+        }
+    }
+}
+
 impl Expr {
     /// Whether [`Subject::message`] is looked at.
     pub fn needs_message(&self) -> bool {
         self.needs_message
+    }
+
+    /// Names of the arguments that it asks for.
+    pub fn arguments(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.arguments(&mut names);
+        names
     }
 
     /// Whether it is true of a record.

@@ -107,6 +107,7 @@ fn true_ones_are_true_and_false_ones_false() {
         "EIO == arg.e",
         "arg.e != ENOMEM",
         "level == warn && level <= info && level > err",
+        "level == warning && level <= notice && level > error",
         "level <= 2",
         "context == task && comm == fio && pid == 42 && tgid == 40",
         "site == 9 && line == 71 && file =~ 'x\\.rs$' && module == 'x::y' && image == x",

@@ -101,7 +101,7 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
 }
 
 /// A cell of text. One that a spreadsheet would take for a formula gets an apostrophe in front.
-fn field(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn field(bytes: &[u8], out: &mut Vec<u8>) {
     let is_plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'"' && *b != b',';
     let is_formula = bytes.first().is_some_and(|b| b"=+-@\t".contains(b));
     if bytes.iter().all(is_plain) && !is_formula {

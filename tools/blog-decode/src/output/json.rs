@@ -12,6 +12,7 @@
 //! | `type` | `"record"` |
 //! | `clock` | ring's clock, as stored |
 //! | `boot_ns`, `mono_ns`, `wall_ns` | the same time by CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME |
+//! | `time` | `wall_ns` as date and time, UTC, with nine digits: a string, which programs keep that read numbers as doubles |
 //! | `level` | `"err"` … `"trace"`; null if the site is unknown |
 //! | `component` | name |
 //! | `context` | `"task"`, `"softirq"`, `"hardirq"`, `"nmi"`; null if unknown |
@@ -47,6 +48,7 @@ use std::io::Write;
 use super::{
     digits,
     level_name,
+    push_iso8601,
     text::is_unsafe, //
 };
 use crate::{
@@ -192,6 +194,10 @@ fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
     o.number("boot_ns", c.boot(clock));
     o.number("mono_ns", c.mono(clock));
     o.number("wall_ns", c.real(clock));
+    let out = o.key("time");
+    out.push(b'"');
+    push_iso8601(out, c.real(clock), true);
+    out.push(b'"');
     boot(entry.boot, o);
 }
 

@@ -49,6 +49,17 @@ pub fn level_name(level: u8) -> &'static str {
     Level::from_u8(level).map_or("?", Level::name)
 }
 
+/// The level of this name, or of the one that the kernel or syslog has for it.
+pub fn level_named(name: &str) -> Option<Level> {
+    let name = match name {
+        "emerg" | "alert" | "crit" | "error" => "err",
+        "warning" => "warn",
+        "notice" => "info",
+        name => name,
+    };
+    Level::ALL.into_iter().find(|l| l.name() == name)
+}
+
 /// Where an entry was written, as `comm[pid]` or `softirq/3`.
 pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
     let Writer { context, cpu, task } = entry.writer;
@@ -86,16 +97,40 @@ fn numbered(name: &str, number: Option<u32>, out: &mut Vec<u8>) {
 
 /// Date and time of ns since 1970, UTC, in ISO 8601 with microseconds.
 pub fn iso8601(ns: i128) -> String {
-    let us = ns.div_euclid(1000);
-    let (seconds, us) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
+    let mut out = Vec::new();
+    push_iso8601(&mut out, ns, false);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Appends the same, also with nanoseconds.
+pub fn push_iso8601(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
+    // Within the time that 64 bits of ns count, before and after 1970.
+    let seconds = ns.div_euclid(1_000_000_000);
+    let seconds = seconds.clamp(-(1 << 35), 1 << 35) as i64;
+    let fraction = ns.rem_euclid(1_000_000_000) as u64;
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{us:06}Z")
+    let parts = [
+        (year, 4, b'-'),
+        (month, 2, b'-'),
+        (day, 2, b'T'),
+        (second / 3600, 2, b':'),
+        (second / 60 % 60, 2, b':'),
+        (second % 60, 2, b'.'),
+    ];
+    for (n, width, end) in parts {
+        digits::push_padded(out, n as u64, width, b'0');
+        out.push(end);
+    }
+    match with_ns {
+        true => digits::push_padded(out, fraction, 9, b'0'),
+        false => digits::push_padded(out, fraction / 1000, 6, b'0'),
+    }
+    out.push(b'Z');
 }
 
 /// Year, month and day of a day since 1970, by the Gregorian calendar.
-fn civil(days: i128) -> (i128, i128, i128) {
+fn civil(days: i64) -> (i64, i64, i64) {
     // Years start in March here, so that the leap day is the last of its year.
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -106,7 +141,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i128::from(month <= 2);
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day)
 }
 
@@ -138,5 +173,11 @@ mod tests {
             "2026-11-21T22:09:22.000000Z"
         );
         assert_eq!(iso8601(-1), "1969-12-31T23:59:59.999999Z");
+        let mut out = Vec::new();
+        push_iso8601(&mut out, -1, true);
+        assert_eq!(out, b"1969-12-31T23:59:59.999999999Z");
+        for hostile in [i128::MIN, i128::MAX] {
+            assert!(iso8601(hostile).ends_with('Z'));
+        }
     }
 }

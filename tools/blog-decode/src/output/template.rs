@@ -8,6 +8,7 @@
 //! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
 
 use super::{
+    csv,
     digits,
     iso8601,
     text::{
@@ -105,52 +106,124 @@ impl Template {
 
     /// Appends an entry.
     pub fn entry(&self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let mut lost = Vec::new();
-        let (id, found, payload, slots, message) = match &entry.content {
-            Content::Record(r) => (r.id, r.found.as_ref(), r.payload, r.slots, r.message),
-            Content::Loss { cause, count } => {
-                loss(*cause, *count, &mut lost);
-                (0, None, &[][..], &[][..], lost.as_slice())
-            }
-            Content::Line { message, .. } => (0, None, &[][..], &[][..], *message),
-        };
-        let level = match entry.content {
-            Content::Line { level, .. } => level,
-            _ => None,
-        };
-        let subject = Subject {
-            stream: entry.stream,
-            boot: entry.boot,
-            writer: &entry.writer,
-            level,
-            id,
-            found,
-            payload,
-            slots,
-            message,
-        };
-        for piece in &self.0 {
-            match piece {
-                Piece::Literal(s) => out.extend_from_slice(s.as_bytes()),
-                Piece::Value(what, pad) => {
-                    let start = out.len();
-                    print(what, entry, &subject, out);
-                    match what {
-                        What::Field(Selector::Field(Field::Message)) => escape_from(out, start),
-                        _ => escape_name(out, start),
-                    }
-                    if let Some((align, width)) = pad {
-                        pad_from(out, start, *align, *width);
+        with_subject(entry, |subject| {
+            for piece in &self.0 {
+                match piece {
+                    Piece::Literal(s) => out.extend_from_slice(s.as_bytes()),
+                    Piece::Value(what, pad) => {
+                        let start = out.len();
+                        print(what, entry, subject, out);
+                        match what {
+                            What::Field(Selector::Field(Field::Message)) => escape_from(out, start),
+                            _ => escape_name(out, start),
+                        }
+                        if let Some((align, width)) = pad {
+                            pad_from(out, start, *align, *width);
+                        }
                     }
                 }
             }
-        }
+        });
+    }
+
+    /// Names of the arguments that it asks for.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Value(What::Field(selector), _) => selector.argument(),
+            _ => None,
+        })
     }
 }
 
-fn value(inner: &str) -> Result<Piece, String> {
-    let (name, pad) = inner.split_once(':').unwrap_or((inner, ""));
-    let what = match name {
+/// Columns of comma-separated values, by the names of fields: what `--columns` takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(Vec<(String, What)>);
+
+impl Columns {
+    /// Reads names with commas between them.
+    pub fn parse(names: &str) -> Result<Self, String> {
+        let column = |name: &str| Ok((name.to_owned(), what(name)?));
+        names
+            .split(',')
+            .map(column)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Appends the header line.
+    pub fn header(&self, out: &mut Vec<u8>) {
+        for (i, (name, _)) in self.0.iter().enumerate() {
+            out.extend_from_slice(if i == 0 { b"" } else { b"," });
+            csv::field(name.as_bytes(), out);
+        }
+        out.push(b'\n');
+    }
+
+    /// Appends an entry's line. What a record doesn't have is empty.
+    pub fn entry(&self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let mut value = Vec::new();
+        with_subject(entry, |subject| {
+            for (i, (_, what)) in self.0.iter().enumerate() {
+                out.extend_from_slice(if i == 0 { b"" } else { b"," });
+                value.clear();
+                print(what, entry, subject, &mut value);
+                match value.as_slice() {
+                    b"-" => {}
+                    // A negative number is no formula.
+                    number if is_number(number) => out.extend_from_slice(number),
+                    text => csv::field(text, out),
+                }
+            }
+        });
+        out.push(b'\n');
+    }
+
+    /// Names of the arguments that it asks for.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|(_, what)| match what {
+            What::Field(selector) => selector.argument(),
+            _ => None,
+        })
+    }
+}
+
+fn is_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+}
+
+/// Calls `show` with the entry as the subject of fields.
+fn with_subject(entry: &Entry<'_>, show: impl FnOnce(&Subject<'_>)) {
+    let mut lost = Vec::new();
+    let (id, found, payload, slots, message) = match &entry.content {
+        Content::Record(r) => (r.id, r.found.as_ref(), r.payload, r.slots, r.message),
+        Content::Loss { cause, count } => {
+            loss(*cause, *count, &mut lost);
+            (0, None, &[][..], &[][..], lost.as_slice())
+        }
+        Content::Line { message, .. } => (0, None, &[][..], &[][..], *message),
+    };
+    let level = match entry.content {
+        Content::Line { level, .. } => level,
+        _ => None,
+    };
+    let subject = Subject {
+        stream: entry.stream,
+        boot: entry.boot,
+        writer: &entry.writer,
+        level,
+        id,
+        found,
+        payload,
+        slots,
+        message,
+    };
+    show(&subject);
+}
+
+/// The field of this name.
+fn what(name: &str) -> Result<What, String> {
+    Ok(match name {
         "time" => What::Time,
         "boot" => What::Boot,
         "mono" => What::Mono,
@@ -167,7 +240,12 @@ fn value(inner: &str) -> Result<Piece, String> {
                 ));
             }
         },
-    };
+    })
+}
+
+fn value(inner: &str) -> Result<Piece, String> {
+    let (name, pad) = inner.split_once(':').unwrap_or((inner, ""));
+    let what = what(name)?;
     let (align, width) = match pad.chars().next() {
         Some('<') => (Align::Left, &pad[1..]),
         Some('^') => (Align::Center, &pad[1..]),

@@ -16,8 +16,8 @@ use std::io::Write;
 use super::{
     context,
     digits,
-    iso8601,
     level_name,
+    push_iso8601,
     time_of,
     Time, //
 };
@@ -38,6 +38,8 @@ use crate::{
 pub struct Style {
     /// The clock.
     pub time: Time,
+    /// Show nanoseconds.
+    pub ns: bool,
     /// Show file and line.
     pub location: bool,
     /// Show each payload in hex.
@@ -198,24 +200,24 @@ impl Text {
         let time = self.style.time;
         let ns = time_of(time, entry.clock, entry.boot);
         match time {
-            Time::Wall => put(out, format_args!("{}", iso8601(ns))),
+            Time::Wall => push_iso8601(out, ns, self.style.ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),
-            Time::Boot | Time::Mono => seconds(ns, "", out),
+            Time::Boot | Time::Mono => seconds(ns, "", self.style.ns, out),
             Time::Delta => {
                 let delta = ns - self.previous.replace(ns).unwrap_or(ns);
-                seconds(delta, "+", out);
+                seconds(delta, "+", self.style.ns, out);
             }
         }
     }
 }
 
-/// `[   12.345678]`, cut to microseconds as dmesg does it.
-fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
+/// `[   12.345678]`, cut to microseconds as dmesg does it, or `[   12.345678901]`.
+fn seconds(ns: i128, plus: &str, with_ns: bool, out: &mut Vec<u8>) {
     let sign = if ns < 0 { "-" } else { plus };
     out.push(b'[');
     // No clock that there is counts beyond u64.
-    let us = u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX) / 1000;
-    let whole = us / 1_000_000;
+    let ns = u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX);
+    let (whole, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
     if sign.is_empty() {
         digits::push_padded(out, whole, 5, b' ');
     } else {
@@ -225,7 +227,10 @@ fn seconds(ns: i128, plus: &str, out: &mut Vec<u8>) {
         digits::push(out, whole);
     }
     out.push(b'.');
-    digits::push_padded(out, us % 1_000_000, 6, b'0');
+    match with_ns {
+        true => digits::push_padded(out, fraction, 9, b'0'),
+        false => digits::push_padded(out, fraction / 1000, 6, b'0'),
+    }
     out.push(b']');
 }
 
@@ -343,14 +348,15 @@ mod tests {
 
     #[test]
     fn times_look_like_those_of_dmesg() {
-        let show = |ns, plus| {
+        let show = |ns, plus, with_ns| {
             let mut out = Vec::new();
-            seconds(ns, plus, &mut out);
+            seconds(ns, plus, with_ns, &mut out);
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(show(12_345_678_999, ""), "[   12.345678]");
-        assert_eq!(show(1_234_567_000_000_000, ""), "[1234567.000000]");
-        assert_eq!(show(-1_500_000, ""), "[   -0.001500]");
-        assert_eq!(show(1_500_000, "+"), "[   +0.001500]");
+        assert_eq!(show(12_345_678_999, "", false), "[   12.345678]");
+        assert_eq!(show(1_234_567_000_000_000, "", false), "[1234567.000000]");
+        assert_eq!(show(12_345_678_999, "", true), "[   12.345678999]");
+        assert_eq!(show(-1_500_000, "", false), "[   -0.001500]");
+        assert_eq!(show(1_500_000, "+", false), "[   +0.001500]");
     }
 }

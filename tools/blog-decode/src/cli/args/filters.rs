@@ -3,7 +3,10 @@
 //! Which records are wanted.
 
 use clap::Args;
-use regex::bytes::Regex;
+use regex::bytes::{
+    Regex,
+    RegexBuilder, //
+};
 
 use crate::{
     cli::time::{
@@ -18,6 +21,7 @@ use crate::{
         Instant,
         SitePattern, //
     },
+    output::level_named,
     wire::record::{
         Context,
         Level, //
@@ -32,7 +36,8 @@ pub struct Filters {
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     component: Vec<String>,
 
-    /// Only this level and more important ones: err, warn, info, debug, trace, or 1 to 5
+    /// Only this level and more important ones: err, warn, info, debug, trace (or error, warning,
+    /// notice), or 1 to 5
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     level: Option<u8>,
 
@@ -68,6 +73,14 @@ pub struct Filters {
     #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
     grep: Option<Regex>,
 
+    /// Upper and lower case are the same for --grep
+    #[arg(short, long, requires = "grep")]
+    ignore_case: bool,
+
+    /// Only messages that --grep does not match
+    #[arg(short = 'v', long, requires = "grep")]
+    invert: bool,
+
     /// Only records for which this is true
     #[arg(short = 'w', long = "where", value_name = "CONDITION")]
     condition: Option<String>,
@@ -77,6 +90,10 @@ impl Filters {
     /// The filter that they make.
     pub fn build(&self) -> Result<Filter, String> {
         let expr = self.condition.as_deref().map(Expr::parse).transpose();
+        let grep = self.grep.as_ref().map(|grep| {
+            let mut grep = RegexBuilder::new(grep.as_str());
+            grep.case_insensitive(self.ignore_case).build()
+        });
         Ok(Filter {
             components: self.component.clone(),
             level: self.level,
@@ -88,9 +105,15 @@ impl Filters {
             since: None,
             until: None,
             expr: expr.map_err(|e| format!("--where: {e}"))?,
-            grep: self.grep.clone(),
+            grep: grep.transpose().map_err(|e| format!("--grep: {e}"))?,
+            invert: self.invert,
             with_context: false,
         })
+    }
+
+    /// Whether records are looked for: if none is found, the exit status says so, as grep's.
+    pub fn looks_for(&self) -> bool {
+        self.grep.is_some() || self.condition.is_some()
     }
 
     /// Sets the times of a filter, for what was taken at this time, in ns since 1970.
@@ -130,6 +153,17 @@ pub struct Around {
 }
 
 impl Around {
+    /// Refuses options that don't fit together.
+    pub fn check(&self, filters: &Filters) -> Result<(), String> {
+        let is_given = [self.after, self.before, self.around]
+            .iter()
+            .any(Option::is_some);
+        match is_given && !filters.looks_for() {
+            true => Err("-A, -B and -C need --grep or --where".into()),
+            false => Ok(()),
+        }
+    }
+
     /// How many records before and after those that match.
     pub fn numbers(&self) -> (usize, usize) {
         let around = self.around.unwrap_or(0);
@@ -139,9 +173,8 @@ impl Around {
 
 pub(super) fn parse_level(s: &str) -> Result<u8, String> {
     let by_number = s.parse().ok().and_then(Level::from_u8);
-    let by_name = Level::ALL.into_iter().find(|l| l.name() == s);
     by_number
-        .or(by_name)
+        .or_else(|| level_named(s))
         .map(|l| l as u8)
         .ok_or_else(|| "not err, warn, info, debug, trace, or 1 to 5".into())
 }

@@ -6,12 +6,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::DEBUGFS;
+
 /// Files to read.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// Snapshot files; - is standard input. Several are merged.
-    #[arg(required_unless_present_any = ["vmcore", "host"], value_name = "SNAPSHOT")]
+    /// Snapshot files; - is standard input. Several are merged. Without any, that of this system
+    #[arg(value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
+
+    /// Where the files of BLog are, on this system
+    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    pub blog: PathBuf,
 
     /// Crash dump, of which a snapshot is made first (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -36,6 +42,13 @@ pub struct Logs {
     /// Also this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
     #[arg(long, value_name = "[HOST=]FILE")]
     pub ftrace: Vec<PathBuf>,
+}
+
+impl Logs {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.dmesg.is_empty() && self.ftrace.is_empty()
+    }
 }
 
 /// Where side tables are.

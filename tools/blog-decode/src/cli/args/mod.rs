@@ -13,7 +13,14 @@ mod live;
 mod output;
 mod saved;
 
+use std::{
+    ffi::OsString,
+    path::Path, //
+};
+
 use clap::{
+    Arg,
+    CommandFactory,
     Parser,
     Subcommand, //
 };
@@ -96,7 +103,8 @@ Examples:
 Exit status:
   0  everything was decoded
   1  a partial result: damage, records without a side table, or a side table that
-     was named and cannot be used; what it was is on standard error
+     was named and cannot be used; what it was is on standard error. Also if --grep
+     or --where chose no record
   2  nothing could be decoded, or wrong usage";
 
 /// Decode BLog snapshots to text, in the order of time.
@@ -107,8 +115,7 @@ Exit status:
     about,
     after_help = AFTER_HELP,
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true
+    subcommand_negates_reqs = true
 )]
 pub struct Cli {
     /// What to do; without it, the records are shown.
@@ -156,10 +163,109 @@ pub enum Command {
     Versions,
 }
 
+/// Puts the command in front of options of it that are before it.
+pub fn command_first(mut args: Vec<OsString>) -> Vec<OsString> {
+    let cli = Cli::command();
+    for at in 2..args.len() {
+        let command = args[at].to_str().and_then(|name| cli.find_subcommand(name));
+        if command.is_some_and(|command| are_options(command, &args[1..at])) {
+            args[1..=at].rotate_right(1);
+            break;
+        }
+    }
+    args
+}
+
+/// Whether these are options of a command, with their values, and nothing else.
+fn are_options(command: &clap::Command, words: &[OsString]) -> bool {
+    let find = |matches: &dyn Fn(&Arg) -> bool| command.get_arguments().find(|a| matches(a));
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(option) = word.to_str().and_then(|w| w.strip_prefix('-')) else {
+            return false;
+        };
+        let wants_value = if let Some(long) = option.strip_prefix('-') {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (long, None),
+            };
+            match find(&|a| a.get_long() == Some(name)) {
+                Some(arg) => arg.get_action().takes_values() && value.is_none(),
+                None => return false,
+            }
+        } else {
+            // Several in one word; what is behind one that takes a value is its value.
+            let mut letters = option.chars();
+            loop {
+                let Some(letter) = letters.next() else {
+                    break false;
+                };
+                match find(&|a| a.get_short() == Some(letter)) {
+                    Some(arg) if arg.get_action().takes_values() => {
+                        break letters.as_str().is_empty();
+                    }
+                    Some(_) => {}
+                    None => return false,
+                }
+            }
+        };
+        if option.is_empty() || wants_value && words.next().is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// What to say of a file that isn't there, if its name is that of a command, or nearly.
+pub fn misplaced(file: &Path) -> Option<String> {
+    let name = file.to_str().filter(|_| !file.exists())?;
+    let cli = Cli::command();
+    let names = cli.get_subcommands().map(|c| c.get_name());
+    let near = names.map(|n| (strsim::jaro_winkler(n, name), n));
+    match near.max_by(|a, b| a.0.total_cmp(&b.0))? {
+        (_, command) if command == name => {
+            Some(format!("{name} is a command: it goes before files"))
+        }
+        (likeness, command) if likeness > 0.8 => Some(format!(
+            "there is neither a file nor a command {name}; there is a command {command}"
+        )),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    #[test]
+    fn a_command_may_come_after_its_options() {
+        let first = |line: &str| {
+            let args = line.split(' ').map(OsString::from).collect();
+            let args: Vec<_> = command_first(args)
+                .into_iter()
+                .map(|a| a.into_string().unwrap())
+                .collect();
+            args.join(" ")
+        };
+        for (given, expected) in [
+            ("x -s t tasks snap", "x tasks -s t snap"),
+            ("x -st --all tasks snap", "x tasks -st --all snap"),
+            (
+                "x --sidetable=t -n 3 gaps snap",
+                "x gaps --sidetable=t -n 3 snap",
+            ),
+            // The value of an option, a file behind others, and what a command doesn't have.
+            ("x -s tasks snap", "x -s tasks snap"),
+            ("x snap tasks", "x snap tasks"),
+            ("x --longer 1 tasks snap", "x --longer 1 tasks snap"),
+            ("x - tasks", "x - tasks"),
+            ("x -- tasks", "x -- tasks"),
+            ("x tasks", "x tasks"),
+            ("x", "x"),
+        ] {
+            assert_eq!(first(given), expected);
+        }
+    }
 
     #[test]
     fn options_are_consistent() {

@@ -8,7 +8,10 @@ use clap::{
 };
 
 use crate::output::{
-    template::Template,
+    template::{
+        Columns,
+        Template, //
+    },
     Time, //
 };
 
@@ -18,11 +21,20 @@ use crate::output::{
 pub struct Output {
     /// Clock of the times that are shown; "boot" if it isn't said, or "wall" if there are several
     /// boots
-    #[arg(short, long, value_name = "CLOCK")]
+    #[arg(
+        short,
+        long,
+        value_name = "CLOCK",
+        conflicts_with_all = ["json", "csv", "format"]
+    )]
     pub time: Option<TimeArg>,
 
+    /// Show times with nanoseconds
+    #[arg(long, conflicts_with_all = ["json", "csv", "format"])]
+    pub ns: bool,
+
     /// Show file and line of each call site
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["json", "csv", "format"])]
     pub location: bool,
 
     /// Print JSON, one object a line
@@ -33,13 +45,17 @@ pub struct Output {
     #[arg(long, conflicts_with = "format")]
     pub csv: bool,
 
+    /// Print these columns: fields as for --format, as arg.sector, with commas between them
+    #[arg(long, value_name = "FIELDS", value_parser = Columns::parse, requires = "csv")]
+    pub columns: Option<Columns>,
+
     /// Print each record by this template: fields of --where, and {time} {boot} {mono} {wall}
     /// {clock} {args}, all in braces, with widths as {level:<5}; \\n and \\t
     #[arg(long, value_name = "TEMPLATE", value_parser = Template::parse)]
     pub format: Option<Template>,
 
     /// Also print each record's payload in hex
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["csv", "format"])]
     pub raw: bool,
 
     /// Colour the output

@@ -14,6 +14,7 @@ use super::{
     live::parse_duration,
     Around,
     Filters,
+    Follow,
     Form,
     Input,
     Logs,
@@ -49,10 +50,46 @@ pub struct Show {
     #[allow(missing_docs)]
     pub output: Output,
 
+    /// Only the last lines, as many
+    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["after", "before", "around"])]
+    pub last: Option<usize>,
+
+    /// The last line first; holds all of them in memory
+    #[arg(short, long, conflicts_with_all = ["after", "before", "around"])]
+    pub reverse: bool,
+
+    /// Only print how many records there are
+    #[arg(long, conflicts_with_all = ["json", "csv", "format", "last", "reverse"])]
+    pub count: bool,
+
+    /// Go on with records as they come, as the command follow does
+    #[arg(
+        short,
+        long,
+        conflicts_with_all = [
+            "vmcore", "host", "dmesg", "ftrace", "stats", "last", "reverse", "count"
+        ]
+    )]
+    pub follow: bool,
+
     /// At the end, print what was decoded and lost for each ring (to standard error; with --json
     /// as objects)
     #[arg(long)]
     pub stats: bool,
+}
+
+impl From<Show> for Follow {
+    fn from(show: Show) -> Self {
+        Self {
+            streams: show.input.snapshots,
+            blog: show.input.blog,
+            new: false,
+            tables: show.input.tables,
+            filters: show.filters,
+            around: show.around,
+            output: show.output,
+        }
+    }
 }
 
 /// Options of `stats`.
