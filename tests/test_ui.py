@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 28
+TESTS = 29
 SECONDS = 30
 TIER = "fast"
 

@@ -276,7 +276,7 @@ fn at(ty: &Type) -> Span {
 /// Compiles only if the field can be stored.
 fn check_field(ty: &Type) -> TokenStream {
     quote_spanned! {at(ty)=>
-        const _: fn() = ::kernel::blog::fmt::field::<#ty>;
+        const _: () = ::kernel::blog::fmt::field::<#ty>();
     }
 }
 

@@ -408,7 +408,10 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let format = format::normalised(&pieces);
     if format.contains('\0') {
         // It would end the string in the descriptor.
-        return Err(Error::new(span, "a format string cannot have a NUL (`\\0`)"));
+        return Err(Error::new(
+            span,
+            "a format string cannot have a NUL (`\\0`)",
+        ));
     }
     let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
     let names = names.join("\x1f");
@@ -600,6 +603,7 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
             #(_: &::kernel::blog::fmt::Probe<#types>,)*
         ) -> ::kernel::blog::Loaded {
             const {
+                #(::kernel::blog::fmt::shallow::<#types>();)*
                 ::core::assert!(
                     0 #(
                         + <#types as ::kernel::blog::BlogArg>::FIXED

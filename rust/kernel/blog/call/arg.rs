@@ -117,11 +117,11 @@ pub unsafe trait BlogArg {
 )]
 pub unsafe trait BlogFixed: BlogArg {}
 
-/// Makes `code` of `outer` around `inner`, at compile time.
+/// The code of `outer` around `inner`. What is too deep is refused at the call, by `fmt::shallow`.
 const fn wrap(inner: TypeCode, outer: u8) -> TypeCode {
     match inner.wrapped(outer) {
         Some(code) => code,
-        None => panic!("BLog: `Option` and `Result` are nested too deep in this argument"),
+        None => TypeCode::TOO_DEEP,
     }
 }
 

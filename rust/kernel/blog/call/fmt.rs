@@ -18,6 +18,7 @@ use core::{
 };
 
 use super::{
+    super::wire::types::TypeCode,
     arg::{
         BlogArg,
         BlogFixed,
@@ -30,8 +31,18 @@ use super::{
     }, //
 };
 
+/// Fails to compile if `T` is nested too deep for a code.
+pub const fn shallow<T: BlogArg + ?Sized>() {
+    assert!(
+        T::CODE.0 != TypeCode::TOO_DEEP.0,
+        "BLog: `Option` and `Result` are nested too deep in this argument"
+    );
+}
+
 /// Compiles only if `T` can be a field of a derived type.
-pub const fn field<T: BlogFixed>() {}
+pub const fn field<T: BlogFixed>() {
+    shallow::<T>();
+}
 
 /// Carries the type of an argument from the place where it is evaluated to the call site's
 /// descriptor, which the expansion needs before.

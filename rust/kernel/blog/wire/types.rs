@@ -135,6 +135,9 @@ pub const DERIVED: u8 = 0x50;
 pub struct TypeCode(pub u64);
 
 impl TypeCode {
+    /// Of a type that is nested too deep for a code. No call site has it: its call doesn't compile.
+    pub const TOO_DEEP: Self = Self(u64::MAX);
+
     /// The code of a kind that has no parameters.
     pub const fn plain(kind: u8) -> Self {
         Self(kind as u64)
