@@ -117,7 +117,7 @@ fn two_scalars(bytes: u32, sector: u64) -> u64 {
 
 /// Logs one of each.
 fn tour(name: &str, label: &CStr, bytes: &[u8]) {
-    let (width, pointer) = (8_usize, core::ptr::from_ref(bytes));
+    let (width, pointer) = (8_usize, bytes.as_ptr());
 
     // Integers of all sizes, up to 128 bits, in all bases.
     blog_log!(
@@ -145,7 +145,7 @@ fn tour(name: &str, label: &CStr, bytes: &[u8]) {
     blog_log!(SAMPLE, "{:02x?} {}", bytes, Hex(bytes));
 
     // Addresses of anything.
-    blog_log!(SAMPLE, "{pointer:p} {:p}", name);
+    blog_log!(SAMPLE, "{pointer:p} {:p}", name.as_ptr());
 
     // Errors by name, `Option` and `Result` of anything that can be logged.
     let result: Result<u32> = Err(ENOSPC);

@@ -70,7 +70,7 @@ pub fn formats<T: BlogArgLike>(w: usize, s: &str, generic: T) {
     blog_log!(C, "{:?} {:?} {:x?} {:#X?}", Local::V, Unit, Tuple(1, [2; 4], None), s.as_bytes());
     blog_log!(C, "{:?}", Enum::B(Tuple(0, [0; 4], Some(Unit)), -1));
     blog_log!(C, "{:?}", Enum::C { r#type: true, p: s.as_ptr(), e: Err(EINVAL) });
-    blog_log!(C, "{:p} {:p} {:?}", s, &generic, core::ptr::null::<u8>());
+    blog_log!(C, "{:p} {:p} {:?}", s.as_ptr(), &generic, core::ptr::null::<u8>());
     blog_log!(C, "{:?} {:?} {:?}", Some(s), Some(Some(1)), Ok::<_, Error>(c"x"));
     blog_log!(C, "{} {} {}", Hex(s.as_bytes()), Mac([1; 6]), core::net::Ipv6Addr::LOCALHOST);
     blog_log!(C, "{}{}{}{}{}{}{}{}{}{}{}{}", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);

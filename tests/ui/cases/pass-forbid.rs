@@ -33,7 +33,7 @@ enum Op {
 
 pub fn submit(sector: u64, name: &str, ops: &[u8]) -> Result {
     blog_log!(DISK, "{:?} {:?} at {sector:#x}", Op::Read, Op::Write { fua: true });
-    blog_err!(DISK, "{name}: {} {:p}", Hex(ops), name);
+    blog_err!(DISK, "{name}: {} {:p}", Hex(ops), name.as_ptr());
     let log: Instance = DISK.instance_with(
         c"disk1",
         Config::new().level(Level::Err).mode(Mode::Overwrite),

@@ -23,7 +23,9 @@ pub fn f(name: &str, raw: *const u8, label: &CStr, bytes: &[u8], point: Point) {
     blog_log!(C, "{label:o}");
     //~          ^ `std::ffi::CStr` cannot be logged with `{:o}`: wrong type for this placeholder
     blog_log!(C, "{:p}", 5_u8);
-    //~                  ^ `u8` cannot be logged with `{:p}`: not a pointer or reference
+    //~                  ^ `u8` cannot be logged with `{:p}`: not a pointer or reference to a type of known size
+    blog_log!(C, "{:p}", name);
+    //~                  ^ `&str` cannot be logged with `{:p}`: not a pointer or reference to a type of known size
     blog_log!(C, "{}", Some(1));
     //~                ^ `Option<{integer}>` cannot be logged with `{}`: wrong type for this placeholder
     blog_log!(C, "{:?} {}", point, point);

@@ -111,24 +111,27 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// What `{:p}` can print: raw pointers and references.
+/// What `{:p}` can print: raw pointers and references that are an address and nothing else.
+///
+/// Of a slice or a string, Rust prints a struct with the length since 1.86, and without before.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be logged with `{{:p}}`",
-    label = "not a pointer or reference"
+    label = "not a pointer or reference to a type of known size",
+    note = "of a slice or string, log `as_ptr()`"
 )]
 pub trait Address {
-    /// The address, without metadata.
+    /// The address.
     fn address(&self) -> u64;
 }
 
 macro_rules! impl_address {
     ($($ty:ty, |$p:ident| $ptr:expr;)*) => {$(
-        impl<T: ?Sized> Address for $ty {
+        impl<T> Address for $ty {
             #[inline(always)]
             fn address(&self) -> u64 {
                 let $p = self;
                 let ptr: *const T = $ptr;
-                ptr.cast::<()>().addr() as u64
+                ptr.addr() as u64
             }
         }
     )*};
