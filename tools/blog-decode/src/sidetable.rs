@@ -15,6 +15,7 @@ use std::{
     },
     fs,
     io,
+    iter,
     path::{
         Path,
         PathBuf, //
@@ -60,6 +61,8 @@ const DEBUG: &str = "/usr/lib/debug";
 /// Where debuginfod is asked, and the program that does.
 const DEBUGINFOD: &str = "DEBUGINFOD_URLS";
 const FIND: &str = "debuginfod-find";
+/// What is asked for.
+const KINDS: [&str; 2] = ["executable", "debuginfo"];
 
 /// A call site, ready to decode.
 #[derive(Debug)]
@@ -226,7 +229,7 @@ impl Tables {
             }
             this.searched.push(format!("{DEBUG}/{BUILD_ID}"));
             this.by_id(Path::new(DEBUG), &wanted);
-            if std::env::var_os(DEBUGINFOD).is_some_and(|urls| !urls.is_empty()) {
+            if asks() {
                 this.searched.push("debuginfod".into());
                 this.ask(&wanted);
             }
@@ -246,31 +249,18 @@ impl Tables {
     /// Loads what has the name of its build ID, in a directory like `/usr/lib/debug`.
     fn by_id(&mut self, dir: &Path, wanted: &Wanted) {
         for id in self.missing(wanted) {
-            let name = hex(&id);
-            let (first, rest) = name.split_at(2);
-            for end in ["", ".debug", ".blogfmt"] {
-                let path = dir.join(BUILD_ID).join(first).join(format!("{rest}{end}"));
-                if path.is_file() && self.try_file(&path, wanted) {
-                    break;
-                }
-            }
+            by_id(dir, &id).find(|path| self.try_file(path, wanted));
         }
     }
 
-    /// Asks debuginfod, by elfutils' program, for images without a table.
+    /// Asks debuginfod for images without a table.
     fn ask(&mut self, wanted: &Wanted) {
         for id in self.missing(wanted) {
-            for kind in ["executable", "debuginfo"] {
-                let mut find = Command::new(FIND);
-                find.args([kind, &hex(&id)]).stdin(Stdio::null());
-                let output = match find.output() {
-                    Ok(output) => output,
+            for kind in KINDS {
+                match ask(kind, &id) {
+                    Ok(Some(path)) if self.try_file(&path, wanted) => break,
+                    Ok(_) => {}
                     Err(e) => return self.problem(Path::new(FIND), &e.to_string(), false),
-                };
-                let path = String::from_utf8_lossy(&output.stdout);
-                let path = Path::new(path.trim_end());
-                if output.status.success() && self.try_file(path, wanted) {
-                    break;
                 }
             }
         }
@@ -359,13 +349,39 @@ pub fn find_file(build_id: &[u8], paths: &[PathBuf], modules: &Path) -> Option<T
     let installed = fs::read_dir(modules).into_iter().flatten().flatten();
     let installed = installed.map(|e| e.path().join("blog"));
     let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
-    while let Some(path) = files.next() {
-        match read_table(&path, |id| id == build_id) {
-            Ok(Some(table)) if table.build_id == build_id => return Some(table),
-            _ => {}
-        }
-    }
-    None
+    let dirs = paths.iter().map(PathBuf::as_path);
+    let dirs = dirs.chain([Path::new(DEBUG)]);
+    let asked = KINDS.iter().filter(|_| asks());
+    iter::from_fn(|| files.next())
+        .chain(dirs.flat_map(|dir| by_id(dir, build_id)))
+        .chain(asked.filter_map(|kind| ask(kind, build_id).ok().flatten()))
+        .filter_map(|path| read_table(&path, |id| id == build_id).ok().flatten())
+        .find(|table| table.build_id == build_id)
+}
+
+/// Files that have the name of a build ID, in a directory like `/usr/lib/debug`.
+fn by_id(dir: &Path, id: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let name = hex(id);
+    let (first, rest) = name.split_at(name.len().min(2));
+    let dir = dir.join(BUILD_ID).join(first);
+    ["", ".debug", ".blogfmt"]
+        .map(|end| dir.join(format!("{rest}{end}")))
+        .into_iter()
+        .filter(|path| path.is_file())
+}
+
+/// Whether debuginfod is asked.
+fn asks() -> bool {
+    std::env::var_os(DEBUGINFOD).is_some_and(|urls| !urls.is_empty())
+}
+
+/// Asks debuginfod, by elfutils' program.
+fn ask(kind: &str, id: &[u8]) -> io::Result<Option<PathBuf>> {
+    let mut find = Command::new(FIND);
+    let output = find.args([kind, &hex(id)]).stdin(Stdio::null()).output()?;
+    let path = String::from_utf8_lossy(&output.stdout);
+    let is_found = output.status.success();
+    Ok(is_found.then(|| path.trim_end().into()))
 }
 
 /// Files that may be tables, in directories and those in them; and those that are named.

@@ -334,6 +334,30 @@ fn a_pipe_is_cut_into_files() {
     assert_eq!(alone, whole);
 }
 
+/// The search for a table is given up; the records are there.
+#[test]
+fn a_search_that_takes_too_long_is_given_up() {
+    let rig = rig();
+    let capture = rig.capture(0, &[SECOND]);
+    fs::write(rig.path("a"), &capture).unwrap();
+    let find = rig.path("debuginfod-find");
+    fs::write(&find, "#!/bin/sh\nexec sleep 60\n").unwrap();
+    fs::set_permissions(&find, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut command = rig.command(&["record", "--modules", "nowhere", "-o", "out", "a"]);
+    command
+        .env("DEBUGINFOD_URLS", "http://nowhere")
+        .env("PATH", format!("{}:{path}", rig.dir.path().display()));
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    let said = text(&out.stderr);
+    assert!(said.contains("given up after 10 s"), "{said}");
+    assert_eq!(
+        fs::read(rig.path("out/blog.000001.stream")).unwrap(),
+        capture
+    );
+}
+
 /// Directories with links to themselves, of which there are three to the power of 12 otherwise.
 #[test]
 fn tables_are_found_where_links_lead_in_circles() {

@@ -102,6 +102,8 @@ const PART: &str = "part";
 const LAST: Duration = Duration::from_secs(2);
 /// As much is held while tables are looked for; beyond that, records come before their tables.
 const HELD_MAX: usize = 64 << 20;
+/// And for so long after the last was asked for: where they are may be slow.
+const SEARCH: Duration = Duration::from_secs(10);
 /// How often it looks whether they were found.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -117,6 +119,7 @@ pub fn record(args: &Record) -> Result<u8, String> {
         Some(every) => snapshots(args, every, end, &signals, &mut dir),
         None => stream(args, end, &signals, &mut dir),
     };
+    dir.give_up();
     complain(&format!(
         "{} files, {} bytes written to {}{}",
         dir.written,
@@ -276,7 +279,7 @@ impl Out {
         self.split.feed(bytes, &mut self.held)?;
         dir.ask_for_tables(&self.split);
         dir.take_tables(None);
-        if dir.waits_for > 0 && self.held.len() < HELD_MAX || self.held.is_empty() {
+        if dir.is_searching() && self.held.len() < HELD_MAX || self.held.is_empty() {
             return Ok(());
         }
         self.put(dir)?;
@@ -303,7 +306,7 @@ impl Out {
 
     /// Writes what is there, and closes the file.
     fn finish(mut self, dir: &mut Dir<'_>) -> Result<(), String> {
-        while dir.waits_for > 0 {
+        while dir.is_searching() {
             dir.take_tables(Some(LOOK));
         }
         self.held.extend(self.split.end());
@@ -329,10 +332,11 @@ struct Dir<'a> {
     files: Vec<(PathBuf, u64)>,
     /// It, which is locked.
     lock: File,
-    /// Who looks for tables, and which are asked for.
+    /// Who looks for tables, for which, and how long that is waited for.
     ask: Sender<(String, Vec<u8>)>,
     found: Receiver<Found>,
-    waits_for: usize,
+    searched: Vec<(String, Vec<u8>)>,
+    until: Instant,
     known: Vec<Vec<u8>>,
     written: u64,
     bytes: u64,
@@ -432,7 +436,8 @@ impl<'a> Dir<'a> {
             lock,
             ask,
             found,
-            waits_for: 0,
+            searched: Vec::new(),
+            until: Instant::now(),
             known: Vec::new(),
             written: 0,
             bytes: 0,
@@ -502,8 +507,26 @@ impl<'a> Dir<'a> {
     }
 
     fn ask_for(&mut self, name: String, id: Vec<u8>) {
-        if self.ask.send((name, id)).is_ok() {
-            self.waits_for += 1;
+        if self.ask.send((name.clone(), id.clone())).is_ok() {
+            self.searched.push((name, id));
+            self.until = Instant::now() + SEARCH;
+        }
+    }
+
+    fn is_searching(&self) -> bool {
+        !self.searched.is_empty() && Instant::now() < self.until
+    }
+
+    /// Tells which tables were not found in time.
+    fn give_up(&mut self) {
+        for (name, id) in std::mem::take(&mut self.searched) {
+            complain(&format!(
+                "{name}: the search for the side table of build ID {} was given up after {} s; its \
+                 records need it to be decoded",
+                hex(&id),
+                SEARCH.as_secs()
+            ));
+            self.status = PARTIAL;
         }
     }
 
@@ -511,12 +534,12 @@ impl<'a> Dir<'a> {
     fn take_tables(&mut self, limit: Option<Duration>) {
         let first = limit.map(|limit| self.found.recv_timeout(limit));
         if matches!(first, Some(Err(RecvTimeoutError::Disconnected))) {
-            self.waits_for = 0;
+            self.until = Instant::now();
         }
         let first = first.and_then(Result::ok);
         let all: Vec<Found> = first.into_iter().chain(self.found.try_iter()).collect();
         for (name, id, done) in all {
-            self.waits_for -= 1;
+            self.searched.retain(|(_, searched)| *searched != id);
             let Err(e) = done else { continue };
             if is_full(&e) && self.remove_oldest().is_some() {
                 complain(REMOVED);
