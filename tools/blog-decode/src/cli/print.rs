@@ -4,7 +4,7 @@
 
 use std::{
     collections::{
-        HashMap,
+        HashSet,
         VecDeque, //
     },
     io::{
@@ -237,25 +237,19 @@ struct Window {
     /// Whether something was printed, and something after it was not.
     has_printed: bool,
     has_gap: bool,
-    /// The boot of each machine's last line.
-    boots: HashMap<String, usize>,
+    /// Boots that have begun, by their indices.
+    begun: HashSet<usize>,
 }
 
-/// A boot of a machine of which there are several.
-struct Mark {
-    host: String,
-    index: usize,
-    id: String,
-}
+/// The line where a boot begins, of a machine that has several, and the boot's index.
+type Mark = (usize, Vec<u8>);
 
-impl Mark {
-    fn new(boot: &Boot) -> Self {
-        Self {
-            host: boot.host.clone(),
-            index: boot.index,
-            id: boot.id.clone().unwrap_or_else(|| "unknown".into()),
-        }
-    }
+fn mark(boot: &Boot) -> Mark {
+    let id = boot.id.as_deref().unwrap_or("unknown");
+    let mut line = format!("-- boot {id} of {} --", boot.host).into_bytes();
+    escape_from(&mut line, 0);
+    line.push(b'\n');
+    (boot.index, line)
 }
 
 impl Window {
@@ -269,16 +263,15 @@ impl Window {
             left: 0,
             has_printed: false,
             has_gap: false,
-            boots: HashMap::new(),
+            begun: HashSet::new(),
         }
     }
 
     fn entry(&mut self, entry: &Entry<'_>, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let boot = entry.boot;
-        let is_other = !self.separator.is_empty()
-            && boot.is_one_of_host
-            && self.boots.get(&boot.host) != Some(&boot.index);
-        let mark = is_other.then(|| Mark::new(boot));
+        let is_new =
+            !self.separator.is_empty() && boot.is_one_of_host && !self.begun.contains(&boot.index);
+        let mark = is_new.then(|| mark(boot));
         if self.before == 0 && self.after == 0 {
             self.mark(mark, out);
             return printer.entry(entry, out);
@@ -317,19 +310,11 @@ impl Window {
         self.waiting.push_back((is_loss, mark, line));
     }
 
-    /// Says that what follows of a machine is of another boot.
+    /// Says that a boot begins.
     fn mark(&mut self, mark: Option<Mark>, out: &mut Vec<u8>) {
-        let Some(Mark { host, index, id }) = mark else {
-            return;
-        };
-        if self.boots.get(&host) == Some(&index) {
-            return;
+        if let Some((_, line)) = mark.filter(|(index, _)| self.begun.insert(*index)) {
+            out.extend_from_slice(&line);
         }
-        let start = out.len();
-        out.extend_from_slice(format!("-- boot {id} of {host} --").as_bytes());
-        escape_from(out, start);
-        out.push(b'\n');
-        self.boots.insert(host, index);
     }
 
     /// What goes before lines that follow a gap.
