@@ -19,7 +19,7 @@ import pytest
 from conftest import CACHE, TOP, Run
 
 TESTS = 68
-SECONDS = 2000
+SECONDS = 800
 TIER = "deep"
 
 HOST = TOP / "tests/host"
