@@ -12,6 +12,7 @@ use regex::Regex;
 
 use crate::{
     blogfmt::bytes::hex,
+    error::Error,
     filter::{
         matches_glob,
         parse_range, //
@@ -68,7 +69,7 @@ const SETTINGS: [&str; 5] = ["enable", "level", "mode", "size_kb", "ring_kb"];
 
 /// Splits into words at blanks, and into commands at `;` and ends of lines; quotes keep what is in
 /// them together. Comments begin with `#`.
-fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
+fn commands(text: &str) -> Result<Vec<Vec<String>>, Error> {
     let (mut all, mut words) = (Vec::new(), Vec::<String>::new());
     let (mut word, mut quote): (Option<String>, Option<char>) = (None, None);
     let mut chars = text.chars();
@@ -76,7 +77,9 @@ fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
         match (quote, c) {
             (Some(q), c) if c == q => quote = None,
             (Some(_), '\\') => {
-                let c = chars.next().ok_or("a \"\\\" at the end")?;
+                let c = chars
+                    .next()
+                    .ok_or_else(|| Error::Syntax("a \"\\\" at the end".into()))?;
                 word.get_or_insert_with(String::new).push(c);
             }
             (Some(_), c) => word.get_or_insert_with(String::new).push(c),
@@ -97,27 +100,29 @@ fn commands(text: &str) -> Result<Vec<Vec<String>>, String> {
         }
     }
     if quote.is_some() {
-        return Err("a quote is not closed".into());
+        return Err(Error::Syntax("a quote is not closed".into()));
     }
     words.extend(word);
     all.extend((!words.is_empty()).then_some(words));
     Ok(all)
 }
 
-fn level(word: &str) -> Result<u8, String> {
+fn level(word: &str) -> Result<u8, Error> {
     let named = Level::ALL.into_iter().find(|l| l.name() == word);
     let level = named.or_else(|| word.parse().ok().and_then(Level::from_u8));
-    level
-        .map(|l| l as u8)
-        .ok_or_else(|| format!("{word:?} is no level: err, warn, info, debug, trace, or 1 to 5"))
+    level.map(|l| l as u8).ok_or_else(|| {
+        Error::Syntax(format!(
+            "{word:?} is no level: err, warn, info, debug, trace, or 1 to 5"
+        ))
+    })
 }
 
 /// Reads commands.
-pub fn parse(text: &str) -> Result<Vec<Command>, String> {
+pub fn parse(text: &str) -> Result<Vec<Command>, Error> {
     commands(text)?.iter().map(|words| command(words)).collect()
 }
 
-fn command(words: &[String]) -> Result<Command, String> {
+fn command(words: &[String]) -> Result<Command, Error> {
     match words {
         [one] if one.starts_with("max_kb=") => {
             let value = &one["max_kb=".len()..];
@@ -129,14 +134,16 @@ fn command(words: &[String]) -> Result<Command, String> {
     }
 }
 
-fn is_number(key: &str, value: &str) -> Result<(), String> {
+fn is_number(key: &str, value: &str) -> Result<(), Error> {
     match value.parse::<u32>() {
         Ok(_) if value.bytes().all(|b| b.is_ascii_digit()) => Ok(()),
-        _ => Err(format!("{key}: {value:?} is no number of KiB")),
+        _ => Err(Error::Syntax(format!(
+            "{key}: {value:?} is no number of KiB"
+        ))),
     }
 }
 
-fn component(name: &str, words: &[String]) -> Result<Command, String> {
+fn component(name: &str, words: &[String]) -> Result<Command, Error> {
     let mut settings = Vec::new();
     for word in words {
         settings.push(match word.as_str() {
@@ -144,11 +151,11 @@ fn component(name: &str, words: &[String]) -> Result<Command, String> {
             "off" => ("enable", "0".to_owned()),
             "clear" => ("clear", "1".to_owned()),
             "+p" | "-p" | "=p" | "=_" => {
-                return Err(
+                return Err(Error::Syntax(
                     "which call sites log to a component is not known before they do: name them \
                      by module or file"
                         .into(),
-                )
+                ))
             }
             word => {
                 let pair = word.split_once('=');
@@ -157,10 +164,10 @@ fn component(name: &str, words: &[String]) -> Result<Command, String> {
                     Some((*key, value.to_owned()))
                 });
                 let (key, value) = found.ok_or_else(|| {
-                    format!(
+                    Error::Syntax(format!(
                         "component {name}: {word:?} is none of on, off, clear, {}=VALUE",
                         SETTINGS.join("=VALUE, ")
-                    )
+                    ))
                 })?;
                 match key {
                     "size_kb" | "ring_kb" => is_number(key, &value)?,
@@ -172,21 +179,23 @@ fn component(name: &str, words: &[String]) -> Result<Command, String> {
         });
     }
     match settings.is_empty() {
-        true => Err(format!("component {name}: what is to be done with it?")),
+        true => Err(Error::Syntax(format!(
+            "component {name}: what is to be done with it?"
+        ))),
         false => Ok(Command::Component(name.to_owned(), settings)),
     }
 }
 
 /// A name that an image can have: it is written to the kernel as it is.
-fn image_name(word: &str) -> Result<String, String> {
+fn image_name(word: &str) -> Result<String, Error> {
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || "\"'#;\\".contains(c);
     match word.contains(is_odd) {
-        true => Err(format!("{word:?} is no name of a module")),
+        true => Err(Error::Syntax(format!("{word:?} is no name of a module"))),
         false => Ok(word.to_owned()),
     }
 }
 
-fn query(words: &[String]) -> Result<Query, String> {
+fn query(words: &[String]) -> Result<Query, Error> {
     let mut q = Query::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -196,12 +205,12 @@ fn query(words: &[String]) -> Result<Query, String> {
                     q.flags.clone_from(word);
                     Ok(q)
                 }
-                Some(more) => Err(format!("{more:?} behind the flags")),
+                Some(more) => Err(Error::Syntax(format!("{more:?} behind the flags"))),
             };
         }
         let mut value = || {
             let value = words.next().filter(|v| !v.is_empty());
-            value.ok_or_else(|| format!("{word} what?"))
+            value.ok_or_else(|| Error::Syntax(format!("{word} what?")))
         };
         let is_new = match word.as_str() {
             "module" => q.module.replace(image_name(value()?)?).is_none(),
@@ -221,22 +230,24 @@ fn query(words: &[String]) -> Result<Query, String> {
                 q.file.replace(file.to_owned()).is_none() && !was_set
             }
             "func" => {
-                return Err(
+                return Err(Error::Syntax(
                     "the names of functions are not in side tables: name file and line".into(),
-                )
+                ))
             }
             _ => {
-                return Err(format!(
+                return Err(Error::Syntax(format!(
                     "{word:?} is none of module, site, level, file, line, format, component; nor \
                      one of the flags +p, -p, =p, =_"
-                ))
+                )))
             }
         };
         if !is_new {
-            return Err(format!("{word} twice"));
+            return Err(Error::Syntax(format!("{word} twice")));
         }
     }
-    Err("no flags: +p (on), -p (off), =_ (by the component's level)".into())
+    Err(Error::Syntax(
+        "no flags: +p (on), -p (off), =_ (by the component's level)".into(),
+    ))
 }
 
 impl Query {
@@ -335,14 +346,13 @@ pub struct Switched {
 }
 
 /// Reads the file `control`.
-pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, String> {
+pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, Error> {
     let line = Regex::new(
         r"^module (\S+) site (\d+)-(\d+) loaded ([01]) on (\d+) off (\d+)(?:.*) build_id ([0-9a-f]*)",
-    )
-    .map_err(|e| e.to_string())?;
+    )?;
     let mut all = Vec::new();
     for text in text.lines() {
-        let bad = || format!("a line that is not understood: {text:?}");
+        let bad = || Error::File(format!("a line that is not understood: {text:?}"));
         let c = line.captures(text).ok_or_else(bad)?;
         let number = |i: usize| c[i].parse::<u32>().map_err(|_| bad());
         let id: Option<Vec<u8>> = (0..c[7].len() / 2)
@@ -436,7 +446,7 @@ mod tests {
             ("max_kb=x", "no number"),
         ] {
             let e = parse(text).unwrap_err();
-            assert!(e.contains(what), "{text}: {e}");
+            assert!(e.to_string().contains(what), "{text}: {e}");
         }
     }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
+    error::Error,
     format::{
         errno,
         print::{
@@ -143,11 +144,11 @@ fn text(s: &str) -> Val<'_> {
 
 impl Selector {
     /// The field of this name; `None` if there is none, an error if it can't be one.
-    pub fn parse(word: &str) -> Result<Option<Self>, String> {
+    pub fn parse(word: &str) -> Result<Option<Self>, Error> {
         if let Some(path) = word.strip_prefix("arg.") {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             if path.iter().any(String::is_empty) {
-                return Err("the name of an argument is expected".into());
+                return Err(Error::Syntax("the name of an argument is expected".into()));
             }
             return Ok(Some(Self::Argument(path)));
         }

@@ -10,6 +10,7 @@ use regex::bytes::Regex;
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
+    error::Error,
     expr::Expr,
     field::Subject,
     foreign::Line,
@@ -81,7 +82,7 @@ pub enum SitePattern {
 
 impl SitePattern {
     /// Reads `12`, `rnull.rs`, `block/rnull.rs:71` or `rnull.rs:70-80`.
-    pub fn parse(s: &str) -> Result<Self, String> {
+    pub fn parse(s: &str) -> Result<Self, Error> {
         if let Ok(id) = s.parse() {
             return Ok(Self::Id(id));
         }
@@ -90,7 +91,9 @@ impl SitePattern {
             None => (s, (0, u32::MAX)),
         };
         match file.trim_start_matches("./") {
-            "" => Err("not a site id, FILE, FILE:LINE or FILE:FIRST-LAST".into()),
+            "" => Err(Error::Syntax(
+                "not a site id, FILE, FILE:LINE or FILE:FIRST-LAST".into(),
+            )),
             file => Ok(Self::File(file.to_owned(), lines)),
         }
     }
@@ -128,21 +131,18 @@ pub fn unknown_arguments<'a>(names: impl Iterator<Item = &'a str>, sites: &[&Sit
 }
 
 /// Reads a regular expression; what is wrong with it fits a line.
-pub fn parse_regex(s: &str) -> Result<Regex, String> {
-    Regex::new(s).map_err(|e| {
-        let e = e.to_string();
-        let last = e.lines().last().unwrap_or_default();
-        let why = last.strip_prefix("error: ").unwrap_or(last);
-        format!("no regular expression: {why}")
-    })
+pub fn parse_regex(s: &str) -> Result<Regex, Error> {
+    Ok(Regex::new(s)?)
 }
 
 /// Reads `3` or `3-5`.
-pub fn parse_range(s: &str) -> Result<(u32, u32), String> {
+pub fn parse_range(s: &str) -> Result<(u32, u32), Error> {
     let (first, last) = s.split_once('-').unwrap_or((s, s));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
-        _ => Err(format!("{s:?} is neither a number nor FIRST-LAST")),
+        _ => Err(Error::Syntax(format!(
+            "{s:?} is neither a number nor FIRST-LAST"
+        ))),
     }
 }
 

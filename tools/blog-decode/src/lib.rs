@@ -13,6 +13,7 @@
 //! format/       a call site's format string, applied to a record's bytes
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     which entries are wanted
+//! error.rs      why there is no result
 //! expr/         conditions on entries
 //! field.rs      the fields of an entry by name
 //! output/       an entry becomes a line of text, a JSON object, ...
@@ -41,6 +42,7 @@ pub mod cli;
 pub mod clock;
 pub mod control;
 pub mod decode;
+pub mod error;
 pub mod expr;
 pub mod field;
 pub mod filter;

@@ -30,6 +30,7 @@ use crate::{
         self,
         Boot, //
     },
+    error::Error,
     merge::{
         Cursor,
         Event,
@@ -155,7 +156,7 @@ impl<'w> Live<'w> {
 
     /// Takes bytes in that came from stream `i`; an error if it is no stream of ours. Then
     /// [`Live::advance`] is to be called until it says no.
-    pub fn feed(&mut self, i: usize, bytes: &[u8]) -> Result<(), String> {
+    pub fn feed(&mut self, i: usize, bytes: &[u8]) -> Result<(), Error> {
         if let Source::Memory(all) = &mut self.files[i].source {
             all.extend_from_slice(bytes);
         }
@@ -217,7 +218,7 @@ impl<'w> Live<'w> {
     }
 
     /// Takes the next section in; `false`: it is not all there yet.
-    fn section(&mut self, i: usize) -> Result<bool, String> {
+    fn section(&mut self, i: usize) -> Result<bool, Error> {
         let (file, feed) = (&mut self.files[i], &mut self.feeds[i]);
         let Source::Memory(bytes) = &file.source else {
             return Ok(false);

@@ -8,6 +8,7 @@
 
 use crate::{
     blogfmt::bytes::u64_at,
+    error::Error,
     wire::{
         page::{
             PageInfo,
@@ -43,14 +44,14 @@ impl Version {
     pub const READS: &str = "1 and 2";
 
     /// The version with this number; the error names what can be read.
-    pub fn from_number(n: u32) -> Result<Self, String> {
+    pub fn from_number(n: u32) -> Result<Self, Error> {
         match n {
             1 => Ok(Self::One),
             WIRE_VERSION => Ok(Self::Two),
-            _ => Err(format!(
+            _ => Err(Error::Version(format!(
                 "version {n}, but this program reads {}",
                 Self::READS
-            )),
+            ))),
         }
     }
 

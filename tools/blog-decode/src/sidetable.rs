@@ -42,6 +42,7 @@ use crate::{
         image,
         source::Source, //
     },
+    error::Error,
     format::{
         template::Template,
         types::Types, //
@@ -80,7 +81,7 @@ pub struct Site {
     /// Names of the arguments' types.
     pub types: Vec<String>,
     /// How to print a record, or why that is impossible.
-    pub template: Result<Template, String>,
+    pub template: Result<Template, Error>,
 }
 
 /// The sites of an image.
@@ -278,7 +279,7 @@ impl Tables {
             Err(e) => Err(e),
         };
         result.unwrap_or_else(|e| {
-            self.problem(path, &e, true);
+            self.problem(path, &e.to_string(), true);
             false
         })
     }
@@ -301,26 +302,26 @@ impl Tables {
 
     /// Loads a file that the user has named: what is wrong with it is an error.
     fn load_named(&mut self, path: &Path, wanted: &Wanted) -> Result<(), (String, bool)> {
-        let table = match read_table(path, |_| true).map_err(|e| (e, true))? {
+        let table = match read_table(path, |_| true).map_err(|e| (e.into(), true))? {
             Some(table) => table,
             None => return Err(("has no call sites: not used".into(), false)),
         };
         if !wanted.by_id.contains_key(&table.build_id) {
             return Err(wanted.refusal(&table.name, &table.build_id));
         }
-        self.add(path, table, wanted).map_err(|e| (e, true))
+        self.add(path, table, wanted).map_err(|e| (e.into(), true))
     }
 
-    fn add(&mut self, path: &Path, table: Table, wanted: &Wanted) -> Result<(), String> {
+    fn add(&mut self, path: &Path, table: Table, wanted: &Wanted) -> Result<(), Error> {
         let Some((name, count)) = wanted.by_id.get(&table.build_id) else {
             return Ok(());
         };
         if table.sites.len() != *count as usize {
-            return Err(format!(
+            return Err(Error::File(format!(
                 "{} sites, but the snapshot says {count} for {name}, build ID {}: refused",
                 table.sites.len(),
                 table.build_id_hex()
-            ));
+            )));
         }
         let id = table.build_id.clone();
         self.found
@@ -473,37 +474,38 @@ fn open(path: &Path) -> std::io::Result<Source> {
 
 /// Reads a table out of a side table file or an ELF image. `None`: `want` says no to its build
 /// ID, or it has no call sites.
-pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Table>, String> {
-    let source = open(path).map_err(|e| e.to_string())?;
+pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Table>, Error> {
+    let source = open(path)?;
     let mut start = [0; format::HEADER_SIZE];
-    let n = source.read_some(0, &mut start).map_err(|e| e.to_string())?;
+    let n = source.read_some(0, &mut start)?;
     let start = &start[..n];
     if format::is_table(start) {
-        if !want(&Head::parse(start)?.build_id) {
+        if !want(&Head::parse(start).map_err(Error::File)?.build_id) {
             return Ok(None);
         }
         let bytes = source
-            .read(0, source.size(), format::FILE_MAX)
-            .map_err(|e| e.to_string())?
-            .ok_or("larger than any side table")?;
-        return Table::decode(&bytes).map(Some);
+            .read(0, source.size(), format::FILE_MAX)?
+            .ok_or_else(|| Error::File("larger than any side table".into()))?;
+        return Table::decode(&bytes).map(Some).map_err(Error::File);
     }
     if elf::is_elf(start) {
         let again = match &source {
             Source::Memory(bytes) => Source::Memory(bytes.clone()),
-            Source::File(..) => Source::open(path).map_err(|e| e.to_string())?,
+            Source::File(..) => Source::open(path)?,
         };
-        match Elf::open(again)?.build_id()? {
+        match Elf::open(again)
+            .and_then(|elf| elf.build_id())
+            .map_err(Error::File)?
+        {
             Some(id) if !want(&id) => return Ok(None),
             _ => {}
         }
-        return image::read(source, &stem(path));
+        return image::read(source, &stem(path)).map_err(Error::File);
     }
     Err(match start {
-        [] => "the file is empty",
-        _ => "neither a BLog side table nor an ELF image",
-    }
-    .into())
+        [] => Error::File("the file is empty".into()),
+        _ => Error::Kind("neither a BLog side table nor an ELF image".into()),
+    })
 }
 
 /// Site ids of one snapshot.

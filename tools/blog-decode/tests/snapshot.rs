@@ -42,7 +42,7 @@ use common::snapshot::{
 const ID: &[u8] = b"build id of 20 bytes";
 
 fn read(bytes: Vec<u8>) -> Result<Snapshot, String> {
-    Snapshot::read("test".into(), Source::Memory(bytes))
+    Ok(Snapshot::read("test".into(), Source::Memory(bytes))?)
 }
 
 /// All lines, and the statistics as JSON.

@@ -23,10 +23,10 @@ use super::{
 };
 use crate::{
     blogfmt::source::Source,
+    error::Error,
     snapshot::Snapshot,
     vmcore::{
         self,
-        Error,
         Extracted, //
     },
 };
@@ -75,8 +75,8 @@ fn read(path: &Path, out: &mut dyn Write) -> Result<(Extracted, bool), String> {
     let extracted = vmcore::extract_with(&core.memory, core.root, out, &mut tick);
     drop(progress);
     let extracted = extracted.map_err(|e| match e {
-        Error::Root(why) => format!("{name}: {why}"),
-        Error::Write(e) => format!("the snapshot can't be written: {e}"),
+        Error::Io(e) => format!("the snapshot can't be written: {e}"),
+        e => format!("{name}: {e}"),
     })?;
     for problem in &extracted.problems.0 {
         complain(&format!("{name}: {problem}"));

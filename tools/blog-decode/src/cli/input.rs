@@ -129,7 +129,7 @@ impl Input {
                     }
                 }
                 Err(e) => {
-                    complain(&e);
+                    complain(&e.to_string());
                     status = PARTIAL;
                 }
             }

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     boot::Boot,
+    error::Error,
     filter::Filter,
     merge,
     output::{
@@ -439,7 +440,7 @@ fn open(path: &Path) -> Result<Opened, String> {
     match read_table(path, |_| true) {
         Ok(Some(table)) => Ok(Opened::Image(SiteMap::image(table, path))),
         Ok(None) => Err(format!("{}: has no call sites", path.display())),
-        Err(e) if e.starts_with("neither") => Err(error),
+        Err(Error::Kind(_)) => Err(error.into()),
         Err(e) => Err(format!("{}: {e}", path.display())),
     }
 }

@@ -9,6 +9,7 @@ use super::{
     Operator, //
 };
 use crate::{
+    error::Error,
     field::Selector,
     filter::parse_regex, //
 };
@@ -20,7 +21,7 @@ const MAX_REGEXES: usize = 16;
 
 impl Expr {
     /// Reads a condition. The error says where it is wrong.
-    pub fn parse(source: &str) -> Result<Self, String> {
+    pub fn parse(source: &str) -> Result<Self, Error> {
         let mut p = Parser {
             source,
             at: 0,
@@ -30,7 +31,9 @@ impl Expr {
         };
         let root = p.or().and_then(|root| match p.rest() {
             "" => Ok(root),
-            _ => Err("\"&&\", \"||\" or the end is expected".to_owned()),
+            _ => Err(Error::Syntax(
+                "\"&&\", \"||\" or the end is expected".into(),
+            )),
         });
         match root {
             Ok(root) => Ok(Self {
@@ -39,7 +42,10 @@ impl Expr {
             }),
             Err(e) => {
                 let before = source.get(..p.at).unwrap_or_default().chars().count();
-                Err(format!("{e}, at character {} of {source:?}", before + 1))
+                Err(Error::Syntax(format!(
+                    "{e}, at character {} of {source:?}",
+                    before + 1
+                )))
             }
         }
     }
@@ -79,7 +85,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn or(&mut self) -> Result<Node, String> {
+    fn or(&mut self) -> Result<Node, Error> {
         let mut all = vec![self.and()?];
         while self.take("||") {
             all.push(self.and()?);
@@ -87,7 +93,7 @@ impl<'a> Parser<'a> {
         Ok(one_or(all, Node::Any))
     }
 
-    fn and(&mut self) -> Result<Node, String> {
+    fn and(&mut self) -> Result<Node, Error> {
         let mut all = vec![self.not()?];
         while self.take("&&") {
             all.push(self.not()?);
@@ -95,15 +101,15 @@ impl<'a> Parser<'a> {
         Ok(one_or(all, Node::All))
     }
 
-    fn not(&mut self) -> Result<Node, String> {
+    fn not(&mut self) -> Result<Node, Error> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err("nested too deep".into());
+            return Err(Error::Syntax("nested too deep".into()));
         }
         let node = if self.take("(") {
             let node = self.or()?;
             if !self.take(")") {
-                return Err("\")\" is expected".into());
+                return Err(Error::Syntax("\")\" is expected".into()));
             }
             node
         } else if self.take("!") {
@@ -115,7 +121,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    fn comparison(&mut self) -> Result<Node, String> {
+    fn comparison(&mut self) -> Result<Node, Error> {
         let start = self.at;
         let a = self.operand()?;
         for (sign, wanted) in [("=~", true), ("!~", false)] {
@@ -124,12 +130,14 @@ impl<'a> Parser<'a> {
                 let start = self.at;
                 let Operand::Text(pattern) = self.operand()? else {
                     self.at = start;
-                    return Err(format!("{sign} takes a regular expression in quotes"));
+                    return Err(Error::Syntax(format!(
+                        "{sign} takes a regular expression in quotes"
+                    )));
                 };
                 self.regexes += 1;
                 if self.regexes > MAX_REGEXES {
                     self.at = start;
-                    return Err("too many regular expressions".into());
+                    return Err(Error::Syntax("too many regular expressions".into()));
                 }
                 let regex = parse_regex(&pattern).inspect_err(|_| self.at = start)?;
                 return Ok(Node::Match {
@@ -153,7 +161,7 @@ impl<'a> Parser<'a> {
                 if a.is_constant() && b.is_constant() {
                     self.at = start;
                     self.rest();
-                    return Err("neither side is a field of a record".into());
+                    return Err(Error::Syntax("neither side is a field of a record".into()));
                 }
                 return Ok(Node::Compare(a, op, b));
             }
@@ -161,12 +169,12 @@ impl<'a> Parser<'a> {
         if a.is_constant() {
             self.at = start;
             self.rest();
-            return Err("a field of a record is expected".into());
+            return Err(Error::Syntax("a field of a record is expected".into()));
         }
         Ok(Node::Truth(a))
     }
 
-    fn operand(&mut self) -> Result<Operand, String> {
+    fn operand(&mut self) -> Result<Operand, Error> {
         let rest = self.rest();
         match rest.chars().next() {
             Some(quote @ ('"' | '\'')) => self.string(quote),
@@ -183,11 +191,13 @@ impl<'a> Parser<'a> {
                     None => Operand::Text(word.to_owned()),
                 })
             }
-            _ => Err("a field, a number or a string is expected".into()),
+            _ => Err(Error::Syntax(
+                "a field, a number or a string is expected".into(),
+            )),
         }
     }
 
-    fn string(&mut self, quote: char) -> Result<Operand, String> {
+    fn string(&mut self, quote: char) -> Result<Operand, Error> {
         let rest = self.rest();
         let mut text = String::new();
         let mut chars = rest.char_indices().skip(1);
@@ -208,10 +218,10 @@ impl<'a> Parser<'a> {
                 c => text.push(c),
             }
         }
-        Err("this string does not end".into())
+        Err(Error::Syntax("this string does not end".into()))
     }
 
-    fn number(&mut self) -> Result<Operand, String> {
+    fn number(&mut self) -> Result<Operand, Error> {
         let rest = self.rest();
         let (negative, digits) = match rest.strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -232,7 +242,9 @@ impl<'a> Parser<'a> {
             _ => (word_digits, 1),
         };
         let n = i128::from_str_radix(&plain.replace('_', ""), radix).ok();
-        let n = n.and_then(|n| n.checked_mul(scale)).ok_or("not a number")?;
+        let n = n
+            .and_then(|n| n.checked_mul(scale))
+            .ok_or_else(|| Error::Syntax("not a number".into()))?;
         self.at += usize::from(negative) + word.len();
         Ok(Operand::Number(if negative { -n } else { n }))
     }

@@ -5,6 +5,8 @@
 //! [`template`](super::template) calls it once for each call site. It accepts all that rustc
 //! accepts, knows neither types nor values, and never panics.
 
+use crate::error::Error;
+
 /// Part of a format string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -122,7 +124,7 @@ pub struct Placeholder {
 }
 
 /// Parses a whole format string.
-pub fn parse(format: &str) -> Result<Vec<Piece>, String> {
+pub fn parse(format: &str) -> Result<Vec<Piece>, Error> {
     let mut parser = Parser {
         rest: format,
         next: 0,
@@ -132,7 +134,7 @@ pub fn parse(format: &str) -> Result<Vec<Piece>, String> {
     while let Some(c) = parser.bump() {
         match c {
             '{' | '}' if parser.eat(c) => literal.push(c),
-            '}' => return Err("a lone } in the format string".into()),
+            '}' => return Err(Error::Site("a lone } in the format string".into())),
             '{' => {
                 if !literal.is_empty() {
                     pieces.push(Piece::Literal(std::mem::take(&mut literal)));
@@ -185,7 +187,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Everything between `{` (already gone) and `}`.
-    fn placeholder(&mut self) -> Result<Placeholder, String> {
+    fn placeholder(&mut self) -> Result<Placeholder, Error> {
         self.spaces();
         let argument = self.position();
         self.spaces();
@@ -203,12 +205,12 @@ impl<'a> Parser<'a> {
         p.argument = argument.unwrap_or_else(|| self.take_next());
         self.spaces();
         if !self.eat('}') {
-            return Err("a { without } in the format string".into());
+            return Err(Error::Site("a { without } in the format string".into()));
         }
         Ok(p)
     }
 
-    fn spec(&mut self, p: &mut Placeholder) -> Result<(), String> {
+    fn spec(&mut self, p: &mut Placeholder) -> Result<(), Error> {
         let mut ahead = self.rest.chars();
         if let (Some(fill), Some('<' | '^' | '>')) = (ahead.next(), ahead.next()) {
             p.flags.fill = fill;
@@ -262,7 +264,7 @@ impl<'a> Parser<'a> {
                 "e" => Trait::LowerExp,
                 "E" => Trait::UpperExp,
                 "p" => Trait::Pointer,
-                word => return Err(format!("unknown format trait {word:?}")),
+                word => return Err(Error::Site(format!("unknown format trait {word:?}"))),
             };
         }
         Ok(())
@@ -278,13 +280,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn count(&mut self) -> Result<Option<Count>, String> {
+    fn count(&mut self) -> Result<Option<Count>, Error> {
         let before = self.rest;
         if let Some(n) = self.integer() {
             if self.eat('$') {
                 return Ok(Some(Count::Argument(Position::Index(n))));
             }
-            let n = u16::try_from(n).map_err(|_| format!("width or precision {n} is too large"))?;
+            let n = u16::try_from(n)
+                .map_err(|_| Error::Site(format!("width or precision {n} is too large")))?;
             return Ok(Some(Count::Literal(n)));
         }
         let word = self.word();

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     blogfmt::bytes::array,
+    error::Error,
     record::Version,
     wire::types::{
         take_tail,
@@ -103,17 +104,19 @@ pub struct Slot {
 
 impl Template {
     /// Compiles `format` for stored arguments of these names and types.
-    pub fn new(format: &str, names: Vec<String>, types: Vec<Type>) -> Result<Self, String> {
+    pub fn new(format: &str, names: Vec<String>, types: Vec<Type>) -> Result<Self, Error> {
         let count = types.len().min(names.len());
         let find = |position: &Position| match position {
             Position::Index(i) if *i < count => Ok(*i),
-            Position::Index(i) => Err(format!("the format string asks for argument {i}")),
+            Position::Index(i) => Err(Error::Site(format!(
+                "the format string asks for argument {i}"
+            ))),
             // Named arguments come after positional ones, which are known by their source text.
             Position::Name(name) => names
                 .iter()
                 .rposition(|n| n == name)
                 .filter(|i| *i < count)
-                .ok_or_else(|| format!("the format string asks for {name:?}")),
+                .ok_or_else(|| Error::Site(format!("the format string asks for {name:?}"))),
         };
         let number = |count: Option<Count>| match count {
             None => Ok(None),
@@ -122,7 +125,7 @@ impl Template {
                 let i = find(&position)?;
                 match types[i].kind {
                     Kind::Uint => Ok(Some(Number::Argument(i))),
-                    _ => Err("a width or precision that is no usize".to_owned()),
+                    _ => Err(Error::Site("a width or precision that is no usize".into())),
                 }
             }
         };
@@ -141,7 +144,7 @@ impl Template {
         }
         let plans = [Version::One, Version::Two].map(|version| Plan::new(&types, version));
         if plans.iter().all(Option::is_none) {
-            return Err("the arguments are larger than a record".into());
+            return Err(Error::Site("the arguments are larger than a record".into()));
         }
         Ok(Self {
             steps,

@@ -17,6 +17,7 @@ use crate::{
         Shape,
         TypeKind, //
     },
+    error::Error,
     record::Version,
     wire::types::{
         self as codes,
@@ -122,7 +123,7 @@ impl Type {
 pub struct Types<'a> {
     descriptors: HashMap<u64, &'a descriptor::Type>,
     /// Also what failed: a hostile table must not make it fail once for each site.
-    done: HashMap<u64, Result<Arc<Derived>, String>>,
+    done: HashMap<u64, Result<Arc<Derived>, Error>>,
     depth: usize,
 }
 
@@ -137,10 +138,12 @@ impl<'a> Types<'a> {
     }
 
     /// The type behind a code.
-    pub fn resolve(&mut self, code: u64) -> Result<Type, String> {
+    pub fn resolve(&mut self, code: u64) -> Result<Type, Error> {
         self.depth += 1;
         let result = if self.depth > MAX_DEPTH {
-            Err("types are nested too deep, or within themselves".into())
+            Err(Error::Site(
+                "types are nested too deep, or within themselves".into(),
+            ))
         } else {
             self.resolve_one(TypeCode(code))
         };
@@ -148,8 +151,8 @@ impl<'a> Types<'a> {
         result
     }
 
-    fn resolve_one(&mut self, code: TypeCode) -> Result<Type, String> {
-        let unknown = || format!("type code {:#x} is unknown", code.0);
+    fn resolve_one(&mut self, code: TypeCode) -> Result<Type, Error> {
+        let unknown = || Error::Site(format!("type code {:#x} is unknown", code.0));
         if !code.is_valid() {
             return Err(unknown());
         }
@@ -198,7 +201,7 @@ impl<'a> Types<'a> {
         Ok(Type::new(kind, code.fixed_size().ok_or_else(unknown)?))
     }
 
-    fn derived(&mut self, code: u64) -> Result<Arc<Derived>, String> {
+    fn derived(&mut self, code: u64) -> Result<Arc<Derived>, Error> {
         if let Some(done) = self.done.get(&code) {
             return done.clone();
         }
@@ -207,12 +210,12 @@ impl<'a> Types<'a> {
         result
     }
 
-    fn describe(&mut self, code: u64) -> Result<Arc<Derived>, String> {
+    fn describe(&mut self, code: u64) -> Result<Arc<Derived>, Error> {
         let d = *self
             .descriptors
             .get(&code)
-            .ok_or_else(|| format!("type {code:#x} is not in the side table"))?;
-        let within = |e: String| format!("type {}: {e}", d.name);
+            .ok_or_else(|| Error::Site(format!("type {code:#x} is not in the side table")))?;
+        let within = |e: Error| e.at(format!("type {}", d.name));
         let is_enum = d.kind == TypeKind::Enum;
         let (mut widest, mut leaves) = (0, 1);
         let mut variants = Vec::with_capacity(d.variants.len());
@@ -222,12 +225,12 @@ impl<'a> Types<'a> {
             for f in &v.fields {
                 let t = self.resolve(f.code).map_err(within)?;
                 if TypeCode(f.code).has_tail() {
-                    return Err(within("a field without a fixed size".into()));
+                    return Err(within(Error::Site("a field without a fixed size".into())));
                 }
                 size += t.fixed;
                 count += t.leaves;
                 if size > MAX_PAYLOAD || count > MAX_LEAVES {
-                    return Err(within("larger than a record".into()));
+                    return Err(within(Error::Site("larger than a record".into())));
                 }
                 fields.push((f.name.clone(), t));
             }

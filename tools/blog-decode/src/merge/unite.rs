@@ -15,6 +15,7 @@ use std::{
 use super::Stream;
 use crate::{
     boot,
+    error::Error,
     snapshot::{
         run::{
             end_of,
@@ -103,7 +104,7 @@ pub fn newer(
     files: &[Snapshot],
     old: usize,
     want: impl Fn(&str) -> bool,
-) -> Result<Vec<Stream>, String> {
+) -> Result<Vec<Stream>, Error> {
     let old = old.min(files.len());
     let before: HashMap<Key, Stream> = united(files, 0..old, &want).into_iter().collect();
     let (mut is_older, mut is_newer) = (false, false);
@@ -118,7 +119,9 @@ pub fn newer(
         streams.push(stream);
     }
     match is_older && !is_newer {
-        true => Err("OLD has all that NEW has, and more: they are swapped".into()),
+        true => Err(Error::File(
+            "OLD has all that NEW has, and more: they are swapped".into(),
+        )),
         false => Ok(streams),
     }
 }

@@ -22,6 +22,7 @@ use crate::{
         Content,
         Entry, //
     },
+    error::Error,
     field::{
         Field,
         Selector,
@@ -66,7 +67,7 @@ const MAX_WIDTH: usize = 1000;
 
 impl Template {
     /// Reads a template.
-    pub fn parse(source: &str) -> Result<Self, String> {
+    pub fn parse(source: &str) -> Result<Self, Error> {
         let (mut pieces, mut literal) = (Vec::new(), String::new());
         let mut chars = source.chars().peekable();
         while let Some(c) = chars.next() {
@@ -81,7 +82,7 @@ impl Template {
                         match chars.next() {
                             Some('}') => break,
                             Some(c) => inner.push(c),
-                            None => return Err("a \"{\" without \"}\"".into()),
+                            None => return Err(Error::Syntax("a \"{\" without \"}\"".into())),
                         }
                     }
                     if !literal.is_empty() {
@@ -89,12 +90,20 @@ impl Template {
                     }
                     pieces.push(value(&inner)?);
                 }
-                '}' => return Err("a \"}\" without \"{\"; write \"}}\" for a brace".into()),
+                '}' => {
+                    return Err(Error::Syntax(
+                        "a \"}\" without \"{\"; write \"}}\" for a brace".into(),
+                    ))
+                }
                 '\\' => match chars.next() {
                     Some('n') => literal.push('\n'),
                     Some('t') => literal.push('\t'),
                     Some('\\') => literal.push('\\'),
-                    _ => return Err("a \"\\\" without n, t or \\ behind it".into()),
+                    _ => {
+                        return Err(Error::Syntax(
+                            "a \"\\\" without n, t or \\ behind it".into(),
+                        ))
+                    }
                 },
                 c => literal.push(c),
             }
@@ -141,7 +150,7 @@ pub struct Columns(Vec<(String, What)>);
 
 impl Columns {
     /// Reads names with commas between them.
-    pub fn parse(names: &str) -> Result<Self, String> {
+    pub fn parse(names: &str) -> Result<Self, Error> {
         let column = |name: &str| Ok((name.to_owned(), what(name)?));
         names
             .split(',')
@@ -222,7 +231,7 @@ fn with_subject(entry: &Entry<'_>, show: impl FnOnce(&Subject<'_>)) {
 }
 
 /// The field of this name.
-fn what(name: &str) -> Result<What, String> {
+fn what(name: &str) -> Result<What, Error> {
     Ok(match name {
         "time" => What::Time,
         "boot" => What::Boot,
@@ -234,16 +243,16 @@ fn what(name: &str) -> Result<What, String> {
             Some(selector) => What::Field(selector),
             None => {
                 let names: Vec<&str> = Selector::names().collect();
-                return Err(format!(
+                return Err(Error::Syntax(format!(
                     "no field {name:?}; there are: time boot mono wall clock args arg.NAME {}",
                     names.join(" ")
-                ));
+                )));
             }
         },
     })
 }
 
-fn value(inner: &str) -> Result<Piece, String> {
+fn value(inner: &str) -> Result<Piece, Error> {
     let (name, pad) = inner.split_once(':').unwrap_or((inner, ""));
     let what = what(name)?;
     let (align, width) = match pad.chars().next() {
@@ -255,7 +264,7 @@ fn value(inner: &str) -> Result<Piece, String> {
     let width = match (pad, width.parse::<usize>()) {
         ("", _) => return Ok(Piece::Value(what, None)),
         (_, Ok(n)) if n <= MAX_WIDTH => n,
-        _ => return Err(format!("{pad:?} is no width")),
+        _ => return Err(Error::Syntax(format!("{pad:?} is no width"))),
     };
     Ok(Piece::Value(what, Some((align, width))))
 }
@@ -336,7 +345,7 @@ mod tests {
             ("\\q", "without n, t"),
         ] {
             let e = Template::parse(source).unwrap_err();
-            assert!(e.contains(what), "{source}: {e}");
+            assert!(e.to_string().contains(what), "{source}: {e}");
         }
     }
 

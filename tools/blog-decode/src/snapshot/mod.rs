@@ -33,6 +33,7 @@ use crate::{
         },
         source::Source, //
     },
+    error::Error,
     record::{
         Version,
         Walk, //
@@ -167,7 +168,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Opens a snapshot: a file, `-` for standard input, or a debugfs file. If there are several in
     /// it, that is the first.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self::open_all(path, &mut |_, _| {})?.swap_remove(0))
     }
 
@@ -177,10 +178,10 @@ impl Snapshot {
     pub fn open_all(
         path: &Path,
         tick: &mut dyn FnMut(u64, Option<u64>),
-    ) -> Result<Vec<Self>, String> {
+    ) -> Result<Vec<Self>, Error> {
         let name = path.display().to_string();
-        let told = |e| format!("{name}: {e}");
-        let source = open_source(path, tick).map_err(|e| told(e.to_string()))?;
+        let told = |e: Error| e.at(&name);
+        let source = open_source(path, tick).map_err(|e| told(e.into()))?;
         let size = source.size();
         let mut tick = |at| tick(at, Some(size));
         let mut this = Self::empty(name.clone(), source);
@@ -188,7 +189,7 @@ impl Snapshot {
         let mut all = vec![this];
         while let (Some(start), Some(before)) = (rest, all.last_mut()) {
             let left = before.size() - start;
-            let mut next = before.behind(start).map_err(|e| told(e.to_string()))?;
+            let mut next = before.behind(start).map_err(|e| told(e.into()))?;
             next.name = format!("{name}, part {}", all.len() + 1);
             match next.read_up(&mut tick) {
                 Ok(end) => {
@@ -207,14 +208,14 @@ impl Snapshot {
     }
 
     /// Reads a snapshot.
-    pub fn read(name: String, source: Source) -> Result<Self, String> {
+    pub fn read(name: String, source: Source) -> Result<Self, Error> {
         let mut this = Self::empty(name, source);
         this.read_up(&mut |_| {})?;
         Ok(this)
     }
 
     /// Reads up to the end, or up to the next snapshot in the same file, which the answer is.
-    fn read_up(&mut self, tick: &mut dyn FnMut(u64)) -> Result<Option<u64>, String> {
+    fn read_up(&mut self, tick: &mut dyn FnMut(u64)) -> Result<Option<u64>, Error> {
         let start = self.check_header()?;
         Scan::new(self).run(start, tick)
     }
@@ -252,11 +253,11 @@ impl Snapshot {
     }
 
     /// Offset of the first section; an error if this is no snapshot, or not one of ours.
-    pub(crate) fn check_header(&mut self) -> Result<u64, String> {
+    pub(crate) fn check_header(&mut self) -> Result<u64, Error> {
         let mut raw = [0; FILE_HEADER];
         let n = self.read_some(0, &mut raw)?;
         if n == 0 {
-            return Err("the file is empty".into());
+            return Err(Error::File("the file is empty".into()));
         }
         let is_ours = raw.starts_with(&wire::FILE_MAGIC);
         let header = (n == FILE_HEADER)
@@ -265,31 +266,34 @@ impl Snapshot {
         let crc = crc32fast::hash(&raw[..FILE_HEADER - 4]);
         if let Some(h) = header.filter(|h| is_ours && h.crc == crc) {
             if h.endian == wire::ENDIAN.swap_bytes() {
-                return Err(
+                return Err(Error::File(
                     "written by a big-endian machine, which this program cannot read".into(),
-                );
+                ));
             }
             if h.endian != wire::ENDIAN {
-                return Err(format!("byte order mark {:#010x} is unknown", h.endian));
+                return Err(Error::File(format!(
+                    "byte order mark {:#010x} is unknown",
+                    h.endian
+                )));
             }
             if h.version != wire::VERSION {
-                return Err(format!(
+                return Err(Error::File(format!(
                     "snapshot version {}, but this program reads {}",
                     h.version,
                     wire::VERSION
-                ));
+                )));
             }
-            self.version =
-                Version::from_number(h.wire_version).map_err(|e| format!("records of {e}"))?;
+            self.version = Version::from_number(h.wire_version)
+                .map_err(|e| Error::File(format!("records of {e}")))?;
             self.stream = h.flags & wire::FLAG_STREAM != 0;
             return Ok(u64::from(h.header_size).max(FILE_HEADER as u64));
         }
         // Big-endian files have another checksum only if they say so consistently.
         if let Some(h) = header.filter(|h| is_ours && h.endian == wire::ENDIAN.swap_bytes()) {
             if h.crc.swap_bytes() == crc {
-                return Err(
+                return Err(Error::File(
                     "written by a big-endian machine, which this program cannot read".into(),
-                );
+                ));
             }
         }
         match self.find_section(ALIGN, self.size().min(SEARCH))? {
@@ -297,8 +301,8 @@ impl Snapshot {
                 self.damage.bad_header = true;
                 Ok(at)
             }
-            None if is_ours => Err("damaged: nothing in it is whole".into()),
-            None => Err("not a BLog snapshot".into()),
+            None if is_ours => Err(Error::File("damaged: nothing in it is whole".into())),
+            None => Err(Error::File("not a BLog snapshot".into())),
         }
     }
 
@@ -307,15 +311,15 @@ impl Snapshot {
         self.source.size().saturating_add_signed(self.base)
     }
 
-    fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, String> {
+    fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, Error> {
         let Some(at) = at.checked_add_signed(-self.base) else {
             return Ok(0);
         };
-        self.source.read_some(at, buf).map_err(|e| e.to_string())
+        self.source.read_some(at, buf).map_err(Error::from)
     }
 
     /// The section header at `at`, if there is one and its checksum is right.
-    fn section_at(&self, at: u64) -> Result<Option<SectionHeader>, String> {
+    fn section_at(&self, at: u64) -> Result<Option<SectionHeader>, Error> {
         let mut raw = [0; SECTION_HEADER];
         if self.read_some(at, &mut raw)? < SECTION_HEADER {
             return Ok(None);
@@ -324,7 +328,7 @@ impl Snapshot {
     }
 
     /// Offset of the first section header in `from..to`.
-    fn find_section(&self, from: u64, to: u64) -> Result<Option<u64>, String> {
+    fn find_section(&self, from: u64, to: u64) -> Result<Option<u64>, Error> {
         const CHUNK: usize = 64 << 10;
         let mut buf = vec![0; CHUNK + SECTION_HEADER];
         let mut at = from.next_multiple_of(ALIGN);
@@ -346,7 +350,7 @@ impl Snapshot {
     }
 
     /// Offset of the first header of a snapshot in `from..to`, on any byte.
-    fn find_header(&self, from: u64, to: u64) -> Result<Option<u64>, String> {
+    fn find_header(&self, from: u64, to: u64) -> Result<Option<u64>, Error> {
         const CHUNK: u64 = 64 << 10;
         let mut buf = Vec::new();
         let mut at = from;
@@ -376,7 +380,7 @@ impl Snapshot {
     }
 
     /// Reads a page, at most as much of it as was there when it was found.
-    pub fn read_page(&self, page: &PageRef, buf: &mut Vec<u8>) -> Result<(), String> {
+    pub fn read_page(&self, page: &PageRef, buf: &mut Vec<u8>) -> Result<(), Error> {
         buf.clear();
         // Checked against the file's size and SECTION_MAX when it was found.
         buf.resize(page.len as usize, 0);

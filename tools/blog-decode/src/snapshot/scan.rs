@@ -32,6 +32,8 @@ use crate::wire::{
     }, //
 };
 
+use crate::error::Error;
+
 /// What a section says of a ring.
 pub(crate) enum Part {
     /// Nothing.
@@ -185,7 +187,7 @@ impl<'a> Scan<'a> {
         mut self,
         start: u64,
         tick: &mut dyn FnMut(u64),
-    ) -> Result<Option<u64>, String> {
+    ) -> Result<Option<u64>, Error> {
         let size = self.file.size();
         let mut at = start;
         let mut other = None;
@@ -259,7 +261,7 @@ impl<'a> Scan<'a> {
         }
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
         if self.sections.count == 0 {
-            return Err("damaged: nothing in it is whole".into());
+            return Err(Error::File("damaged: nothing in it is whole".into()));
         }
         if self.file.damage.bad_header {
             self.file.version = self.file.likely_version();
@@ -268,7 +270,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the capture of a stream stops in the middle of the section header at `at`.
-    fn stopped_in_header(&self, at: u64) -> Result<bool, String> {
+    fn stopped_in_header(&self, at: u64) -> Result<bool, Error> {
         let mut raw = [0; SECTION_HEADER];
         let n = self.file.read_some(at, &mut raw)?;
         let magic = wire::SECTION_MAGIC.to_le_bytes();

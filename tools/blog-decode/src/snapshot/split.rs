@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     blogfmt::source::Source,
+    error::Error,
     wire::file::{
         Image,
         Kind,
@@ -61,7 +62,7 @@ pub struct Split {
 
 impl Split {
     /// Takes bytes in, and appends to `out` what of the file is there as a whole.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         self.rest.extend_from_slice(bytes);
         let mut rest = mem::take(&mut self.rest);
         let mut at = 0;
@@ -124,7 +125,7 @@ impl Split {
         out
     }
 
-    fn keep(&mut self, header: &SectionHeader, section: &[u8]) -> Result<(), String> {
+    fn keep(&mut self, header: &SectionHeader, section: &[u8]) -> Result<(), Error> {
         let payload = &section[SECTION_HEADER..SECTION_HEADER + header.len as usize];
         if crc32fast::hash(payload) != header.payload_crc {
             return Ok(());
@@ -150,17 +151,19 @@ impl Split {
         self.kept_bytes -= old.map_or(0, |old| old.len());
         match self.kept_bytes {
             ..=KEPT_MAX => Ok(()),
-            _ => Err("damaged: it tells of more rings than any kernel has".into()),
+            _ => Err(Error::File(
+                "damaged: it tells of more rings than any kernel has".into(),
+            )),
         }
     }
 }
 
 /// Length of a file's header, and whether it is a stream's.
-pub fn file_header(raw: &[u8]) -> Result<(usize, bool), String> {
+pub fn file_header(raw: &[u8]) -> Result<(usize, bool), Error> {
     let mut file = Snapshot::empty(String::new(), Source::Memory(raw.to_vec()));
     match file.check_header()? {
         len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file.stream)),
-        _ => Err("not a BLog snapshot or stream".into()),
+        _ => Err(Error::File("not a BLog snapshot or stream".into())),
     }
 }
 

@@ -13,6 +13,8 @@ use crate::blogfmt::bytes::{
     u64_at, //
 };
 
+use crate::error::Error;
+
 const HEADER: u64 = 64;
 const PROGRAM: u16 = 56;
 const SECTION: u16 = 64;
@@ -24,15 +26,17 @@ const MAX_NOTES: u64 = 64 << 20;
 const MANY: u16 = 0xffff;
 
 /// Checks it. A file that isn't 64-bit ELF passes.
-pub(super) fn check(file: &File) -> Result<(), String> {
-    let size = file.metadata().map_err(|e| e.to_string())?.len();
+pub(super) fn check(file: &File) -> Result<(), Error> {
+    let size = file.metadata()?.len();
     let mut header = [0; HEADER as usize];
     if file.read_exact_at(&mut header, 0).is_err() || !header.starts_with(b"\x7fELF\x02\x01") {
         return Ok(());
     }
     match makes_sense(&header, size) && notes_make_sense(file, &header, size) {
         true => Ok(()),
-        false => Err("its ELF header is damaged, or it is cut off within its headers".into()),
+        false => Err(Error::File(
+            "its ELF header is damaged, or it is cut off within its headers".into(),
+        )),
     }
 }
 

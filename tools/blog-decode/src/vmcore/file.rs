@@ -29,7 +29,10 @@ use super::{
     paging::Paging,
     vmcoreinfo::VmcoreInfo, //
 };
-use crate::wire::dump;
+use crate::{
+    error::Error,
+    wire::dump, //
+};
 
 /// An open vmcore.
 pub struct Vmcore {
@@ -70,45 +73,48 @@ impl Physical for Pages {
 }
 
 /// Opens a vmcore. The error says what to do, where there is something to be done.
-pub fn open(path: &Path) -> Result<Vmcore, String> {
-    let mut file = File::open(path).map_err(|e| e.to_string())?;
-    let meta = file.metadata().map_err(|e| e.to_string())?;
+pub fn open(path: &Path) -> Result<Vmcore, Error> {
+    let mut file = File::open(path)?;
+    let meta = file.metadata()?;
     if meta.is_dir() {
-        return Err("is a directory".into());
+        return Err(Error::File("is a directory".into()));
     }
     let mut start = [0; 8];
     let mut len = 0;
-    while let n @ 1.. = file.read(&mut start[len..]).map_err(|e| e.to_string())? {
+    while let n @ 1.. = file.read(&mut start[len..])? {
         len += n;
     }
     let start = &start[..len];
     if start.is_empty() {
-        return Err("the file is empty".into());
+        return Err(Error::File("the file is empty".into()));
     }
     if start.starts_with(&crate::wire::file::FILE_MAGIC) {
-        return Err("this is a snapshot: give it without --vmcore".into());
+        return Err(Error::File(
+            "this is a snapshot: give it without --vmcore".into(),
+        ));
     }
     file.rewind()
-        .map_err(|e| format!("not a file that can be read anywhere: {e}"))?;
+        .map_err(|e| Error::File(format!("not a file that can be read anywhere: {e}")))?;
     let mut problem = None;
     if start.starts_with(flat::SIGNATURE) {
         (file, problem) = flat::rearrange(file)?;
     }
     elf::check(&file)?;
-    let dump = Dump::open(file).map_err(|e| format!("libkdumpfile can't read it: {e}"))?;
+    let dump =
+        Dump::open(file).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
     let info = dump.vmcoreinfo().map_err(|e| {
-        format!(
+        Error::File(format!(
             "it has no VMCOREINFO, without which nothing can be found ({e}); \
              QEMU writes it if the guest has \"-device vmcoreinfo\""
-        )
+        ))
     })?;
     let info = VmcoreInfo::parse(&info);
     let Some(root) = info.symbol(dump::SYMBOL) else {
-        return Err(format!(
+        return Err(Error::File(format!(
             "the kernel, {}, has no BLog: its VMCOREINFO lacks SYMBOL({})",
             info.release(),
             dump::SYMBOL
-        ));
+        )));
     };
     let pages = Pages {
         dump,

@@ -18,6 +18,8 @@ use std::{
     },
 };
 
+use crate::error::Error;
+
 /// How such a file starts.
 pub(super) const SIGNATURE: &[u8] = b"makedump";
 
@@ -29,25 +31,25 @@ const REST: [u8; 24] = *b"file\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01";
 const MAX_SIZE: i64 = 1 << 47;
 
 /// Rearranges it. Returns a file as makedumpfile would have written it, and what is wrong.
-pub(super) fn rearrange(from: File) -> Result<(File, Option<String>), String> {
+pub(super) fn rearrange(from: File) -> Result<(File, Option<String>), Error> {
     let out = tempfile::tempfile().map_err(|e| {
         let dir = std::env::temp_dir();
-        format!(
+        Error::File(format!(
             "flattened: no temporary file to rearrange it in {}: {e}; \
              set TMPDIR, or use makedumpfile -R",
             dir.display()
-        )
+        ))
     })?;
     copy(BufReader::with_capacity(1 << 20, from), out)
 }
 
 /// Copies all pieces to their places.
-fn copy(mut from: impl Read, mut out: File) -> Result<(File, Option<String>), String> {
+fn copy(mut from: impl Read, mut out: File) -> Result<(File, Option<String>), Error> {
     let mut header = [0; HEADER as usize];
     from.read_exact(&mut header)
-        .map_err(|_| "flattened, and cut off in its header".to_owned())?;
+        .map_err(|_| Error::File("flattened, and cut off in its header".into()))?;
     if header[8..32] != REST {
-        return Err("flattened, but of an unknown version".into());
+        return Err(Error::File("flattened, but of an unknown version".into()));
     }
     let mut at = HEADER;
     let mut problem = None;
@@ -75,16 +77,16 @@ fn copy(mut from: impl Read, mut out: File) -> Result<(File, Option<String>), St
         let copied = out
             .seek(SeekFrom::Start(offset as u64))
             .and_then(|_| io::copy(&mut (&mut from).take(size), &mut out))
-            .map_err(|e| format!("flattened, and can't be rearranged in TMPDIR: {e}"))?;
+            .map_err(|e| {
+                Error::File(format!("flattened, and can't be rearranged in TMPDIR: {e}"))
+            })?;
         if copied < size {
             problem = Some(format!("flattened, and cut off at {}", at + 16 + copied));
             break;
         }
         at += 16 + size;
     }
-    out.flush()
-        .and_then(|()| out.rewind())
-        .map_err(|e| e.to_string())?;
+    out.flush().and_then(|()| out.rewind())?;
     Ok((out, problem))
 }
 
@@ -106,11 +108,11 @@ mod tests {
         bytes
     }
 
-    fn rearranged(bytes: &[u8]) -> Result<(Vec<u8>, bool), String> {
-        let out = tempfile::tempfile().map_err(|e| e.to_string())?;
+    fn rearranged(bytes: &[u8]) -> Result<(Vec<u8>, bool), Error> {
+        let out = tempfile::tempfile()?;
         let (mut file, problem) = copy(bytes, out)?;
         let mut all = Vec::new();
-        file.read_to_end(&mut all).map_err(|e| e.to_string())?;
+        file.read_to_end(&mut all)?;
         Ok((all, problem.is_some()))
     }
 

@@ -14,6 +14,7 @@ use super::memory::{
     Memory as Mem, //
 };
 use crate::{
+    error::Error,
     record::Version,
     wire::{
         dump::{
@@ -70,8 +71,8 @@ fn read_struct<const N: usize>(
 }
 
 /// Reads the root; the error says what is wrong with it.
-pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, String> {
-    let at = |e: Fault| format!("blog_root at {addr:#x}: {e}");
+pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
+    let at = |e: Fault| Error::File(format!("blog_root at {addr:#x}: {e}"));
     let bytes = read_struct::<{ size_of::<Root>() }>(memory, addr, 12).map_err(at)?;
     let root = parse_root(&mut Fields::new(&bytes));
     let wrong = if root.magic != ROOT_MAGIC {
@@ -94,7 +95,7 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, String> {
     } else {
         return Ok(root);
     };
-    Err(format!("blog_root at {addr:#x}: {wrong}"))
+    Err(Error::File(format!("blog_root at {addr:#x}: {wrong}")))
 }
 
 /// Fields of a structure of `size` bytes: offset and size of each, all within it.

@@ -45,10 +45,7 @@ mod table;
 mod tasks;
 pub mod vmcoreinfo;
 
-use std::io::{
-    self,
-    Write, //
-};
+use std::io::Write;
 
 pub use self::file::open;
 use self::{
@@ -62,6 +59,7 @@ use self::{
     tasks::Tasks, //
 };
 use crate::{
+    error::Error,
     record::Version,
     snapshot::{
         component_name,
@@ -104,21 +102,6 @@ pub struct Extracted {
     pub tasks: u32,
 }
 
-/// Why there is nothing.
-#[derive(Debug)]
-pub enum Error {
-    /// There is no root, or not one of ours; what to say.
-    Root(String),
-    /// The snapshot can't be written.
-    Write(io::Error),
-}
-
-impl From<io::Error> for Error {
-    fn from(e: io::Error) -> Self {
-        Self::Write(e)
-    }
-}
-
 /// Writes a snapshot of what is in memory, beginning at the root at `addr`.
 pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extracted, Error> {
     extract_with(memory, addr, to, &mut |_, _| {})
@@ -131,13 +114,13 @@ pub fn extract_with(
     to: impl Write,
     tick: &mut dyn FnMut(u64, u64),
 ) -> Result<Extracted, Error> {
-    let root = layout::root(memory, addr).map_err(Error::Root)?;
+    let root = layout::root(memory, addr)?;
     if root.state != dump::STATE_ON {
-        return Err(Error::Root(
+        return Err(Error::File(
             "BLog was not loaded when the machine stopped: nothing was logged".into(),
         ));
     }
-    let version = Version::from_number(root.wire_version).map_err(Error::Root)?;
+    let version = Version::from_number(root.wire_version)?;
     let mut job = Job {
         memory,
         root: &root,

@@ -9,6 +9,8 @@ use super::memory::{
     Memory, //
 };
 
+use crate::error::Error;
+
 /// An open vmcore: never made.
 pub struct Vmcore {
     /// No memory.
@@ -29,7 +31,7 @@ impl Memory for Nothing {
 }
 
 /// Says that it can't be done.
-pub fn open(_: &Path) -> Result<Vmcore, String> {
+pub fn open(_: &Path) -> Result<Vmcore, Error> {
     Err(
         "this blog-decode was built without libkdumpfile, and can't read crash dumps: \
          build it with its default features"
