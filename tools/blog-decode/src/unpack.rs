@@ -9,13 +9,14 @@ use std::{
         self,
         BufRead,
         BufReader,
-        Read, //
+        Cursor,
+        Read,
+        Write, //
     },
     path::Path,
 };
 
 use flate2::bufread::MultiGzDecoder;
-use lzma_rust2::XzReader;
 use ruzstd::decoding::StreamingDecoder;
 
 /// How a file is packed.
@@ -26,8 +27,8 @@ enum Form {
     Xz,
 }
 
-/// As many KiB may xz need: more than any of its presets does.
-const XZ_MAX: u32 = 256 << 10;
+/// What xz has packed is unpacked at once, and so much of it at most.
+const XZ_MAX: usize = 1 << 30;
 /// What files end with that are packed.
 pub const EXTENSIONS: [&str; 3] = ["gz", "zst", "xz"];
 
@@ -56,7 +57,11 @@ pub fn reader<'a>(input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match Form::of(input.fill_buf()?) {
         None => Box::new(input),
         Some(Form::Gzip) => Box::new(MultiGzDecoder::new(input)),
-        Some(Form::Xz) => Box::new(XzReader::new_mem_limit(input, true, XZ_MAX)),
+        Some(Form::Xz) => {
+            let mut out = Bounded(Vec::new());
+            lzma_rs::xz_decompress(&mut input, &mut out).map_err(io::Error::other)?;
+            Box::new(Cursor::new(out.0))
+        }
         Some(Form::Zstd) => Box::new(Frames {
             input: Some(input),
             frame: None,
@@ -73,6 +78,22 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("too large when it is unpacked"));
     }
     Ok(bytes)
+}
+
+/// At most [`XZ_MAX`] bytes.
+struct Bounded(Vec<u8>);
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes.len() <= XZ_MAX - self.0.len() {
+            true => self.0.write(bytes),
+            false => Err(io::Error::other("too large when it is unpacked")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The frames of a zstd file, of which there may be several.

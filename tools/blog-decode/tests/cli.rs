@@ -32,10 +32,6 @@ use common::{
         BOOT_ID, //
     }, //
 };
-use lzma_rust2::{
-    XzOptions,
-    XzWriter, //
-};
 use ruzstd::encoding::CompressionLevel;
 use serde_json::Value;
 
@@ -882,9 +878,18 @@ fn packed(bytes: &[u8], form: &str) -> Vec<u8> {
             [pack(a), pack(b)].concat()
         }
         _ => {
-            let mut out = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
-            out.write_all(bytes).unwrap();
-            out.finish().unwrap()
+            // As the kernel's build packs modules.
+            let mut xz = Command::new("xz")
+                .args(["--check=crc32", "--lzma2=dict=1MiB"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut input = xz.stdin.take().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(move || input.write_all(bytes).unwrap());
+                xz.wait_with_output().unwrap().stdout
+            })
         }
     }
 }

@@ -161,12 +161,18 @@ fn wrong_ones_are_refused_with_the_place() {
     ] {
         let e = Expr::parse(source).unwrap_err();
         assert!(e.to_string().contains(what), "{source}: {e}");
-        assert!(e.to_string().contains(&format!("at character {at} ")), "{source}: {e}");
+        assert!(
+            e.to_string().contains(&format!("at character {at} ")),
+            "{source}: {e}"
+        );
     }
     let many = |n| vec!["comm =~ 'x'"; n].join(" || ");
     assert!(Expr::parse(&many(16)).is_ok());
     let e = Expr::parse(&many(17)).unwrap_err();
-    assert!(e.to_string().contains("too many regular expressions"), "{e}");
+    assert!(
+        e.to_string().contains("too many regular expressions"),
+        "{e}"
+    );
     assert!(Expr::parse(&"(".repeat(100_000)).is_err());
     assert!(Expr::parse(&"!".repeat(100_000)).is_err());
 }
