@@ -177,7 +177,7 @@ fn a_snapshot_and_a_module_make_a_log() {
         "[    1.000000] info  disk fio[42]: read 8 sectors at 0x1000",
         // A control character of a message never reaches the terminal.
         "[    2.000000] err   disk fio[42]: failed: EIO in \"queue\\u{1b}[2J\"",
-        "[    2.000000] trace disk softirq/1: nothing to say",
+        "[    2.000000500] trace disk softirq/1: nothing to say",
         "[    3.000000] debug disk fio[42]: state Busy {",
         "        tag: 3,",
         "    }",
@@ -1017,6 +1017,42 @@ fn times_are_of_the_zone_of_who_reads_and_of_the_day_of_the_snapshot() {
     assert_eq!(count("UTC", "yesterday"), 5);
 }
 
+/// With their offset, so that what is shown can be given back in any zone.
+#[test]
+fn dates_are_shown_as_they_are_read() {
+    let rig = rig();
+    let first = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args([&["-s", "test-mod.ko", "snap"], args].concat())
+            .env("TZ", "IST-5:30")
+            .current_dir(rig.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().nth(1).unwrap().to_owned()
+    };
+    let (local, utc) = (
+        "2023-11-15T03:43:21.000000+05:30",
+        "2023-11-14T22:13:21.000000Z",
+    );
+    assert!(first(&["-t", "wall"]).starts_with(&format!("{local} info ")));
+    assert!(first(&["-t", "wall", "--utc"]).starts_with(&format!("{utc} info ")));
+    assert_eq!(first(&["--format", "{wall}"]), local);
+    let expected = first(&["-t", "raw", "--since", "2023-11-14T22:13:22Z"]);
+    for (since, zone) in [
+        ("2023-11-15T03:43:22", None),
+        ("03:43:22", None),
+        ("2023-11-14T22:13:22", Some("--utc")),
+        ("22:13:22", Some("--utc")),
+    ] {
+        let args: Vec<_> = zone
+            .into_iter()
+            .chain(["-t", "raw", "--since", since])
+            .collect();
+        assert_eq!(first(&args), expected);
+    }
+}
+
 #[test]
 fn a_command_may_stand_behind_options_and_be_misspelt() {
     let rig = rig();
@@ -1089,10 +1125,14 @@ fn a_part_of_the_lines_in_any_order_and_their_number() {
 fn times_have_nanoseconds_and_dates() {
     let rig = rig();
     // Those of the softirq come 500 ns after those of the task.
-    assert!(rig.lines(&["snap", "--ns"])[3].starts_with("[    2.000000500] trace"));
+    let lines = rig.lines(&["snap"]);
+    assert!(lines[2].starts_with("[    2.000000] err "));
+    assert!(lines[3].starts_with("[    2.000000500] trace"));
+    assert!(lines[4].starts_with("[    3.000000] "));
+    assert!(rig.lines(&["snap", "-t", "delta"])[3].starts_with("[   +0.000000500]"));
+    assert!(rig.lines(&["snap", "--ns"])[2].starts_with("[    2.000000000] err "));
     let lines = rig.lines(&["snap", "--ns", "-t", "wall"]);
     assert!(lines[3].starts_with("2023-11-14T22:13:22.000000500Z "));
-    assert!(rig.lines(&["snap", "--ns", "-t", "delta"])[3].starts_with("[   +0.000000500]"));
     assert_eq!(
         rig.json(&["snap"])[3]["time"],
         "2023-11-14T22:13:22.000000500Z"

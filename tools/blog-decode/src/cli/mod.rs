@@ -84,6 +84,9 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         None => {
             if let Some(why) = cli.show.input.snapshots.iter().find_map(|f| misplaced(f)) {
                 complain(&why);
+    if cli.utc {
+        std::env::set_var("TZ", "UTC");
+    }
                 return FAILED;
             }
             Command::Show(Box::new(cli.show))

@@ -21,11 +21,11 @@ use crate::{
     blogfmt::bytes::until_nul,
     clock::Calibration,
     output::{
-        iso8601,
         json::{
             self,
             Object, //
         },
+        push_local,
         text::{
             escape_name,
             Text, //
@@ -156,7 +156,8 @@ impl Page<'_> {
         }
         put(out, format_args!("{} s after boot", seconds(c.boot(now))));
         if c.is_known() {
-            put(out, format_args!(", {}", iso8601(c.real(now))));
+            out.extend_from_slice(b", ");
+            push_local(out, c.real(now), false);
         }
         let counts: Vec<String> = State::ALL
             .into_iter()

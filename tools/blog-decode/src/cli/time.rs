@@ -2,10 +2,16 @@
 
 //! The forms in which a user may name a time.
 //!
-//! A time without a zone is of the zone of who reads, as `TZ` and `/etc/localtime` have it.
+//! A time without a zone is of the zone of who reads, as `TZ` and `/etc/localtime` have it. Times
+//! are shown in it, too.
+
+use std::cell::Cell;
 
 use jiff::{
-    civil::Time,
+    civil::{
+        DateTime,
+        Time, //
+    },
     fmt::temporal::Pieces,
     tz::TimeZone,
     Span,
@@ -21,6 +27,8 @@ use crate::filter::Instant;
 pub enum When {
     /// One that is known.
     At(Instant),
+    /// One of the local time zone.
+    Local(DateTime),
     /// So many days before the one on which the snapshot was taken, at this time.
     Day(i64, Time),
 }
@@ -28,18 +36,37 @@ pub enum When {
 impl When {
     /// Which time that is for a snapshot that was taken at this one, in ns since 1970.
     pub fn resolve(self, taken: i128) -> Result<Instant, String> {
-        let (days, time) = match self {
-            Self::At(instant) => return Ok(instant),
-            Self::Day(days, time) => (days, time),
-        };
         let zone = TimeZone::system();
-        let date = Timestamp::from_nanosecond(taken)
-            .map(|t| zone.to_datetime(t).date())
-            .and_then(|date| date.checked_sub(days.days()));
-        let at = date.and_then(|date| zone.to_timestamp(date.to_datetime(time)));
+        let date = match self {
+            Self::At(instant) => return Ok(instant),
+            Self::Local(date) => Ok(date),
+            Self::Day(days, time) => Timestamp::from_nanosecond(taken)
+                .map(|t| zone.to_datetime(t).date())
+                .and_then(|date| date.checked_sub(days.days()))
+                .map(|date| date.to_datetime(time)),
+        };
+        let at = date.and_then(|date| zone.to_timestamp(date));
         at.map(|t| Instant::Real(t.as_nanosecond()))
             .map_err(|e| e.to_string())
     }
+}
+
+/// How many seconds the local time is ahead of UTC, at a time in seconds since 1970.
+pub fn offset(at: i64) -> i32 {
+    // It changes at quarters of an hour.
+    const QUARTER: i64 = 900;
+    thread_local! {
+        static LAST: Cell<(i64, i32)> = const { Cell::new((i64::MIN, 0)) };
+    }
+    let quarter = at.div_euclid(QUARTER);
+    let (last, offset) = LAST.get();
+    if last == quarter {
+        return offset;
+    }
+    let at = Timestamp::from_second(at);
+    let offset = at.map_or(0, |at| TimeZone::system().to_offset(at).seconds());
+    LAST.set((quarter, offset));
+    offset
 }
 
 /// Seconds with a fraction, in ns.
@@ -65,11 +92,10 @@ pub fn parse_time(s: &str) -> Result<When, String> {
     } else if let Some(rest) = s.strip_prefix('@') {
         parse_seconds(rest).map(Instant::Real)
     } else {
-        parse_seconds(s)
-            .map(Instant::Boot)
-            .or_else(|| parse_date(s).map(Instant::Real))
+        parse_seconds(s).map(Instant::Boot)
     };
     at.map(When::At)
+        .or_else(|| parse_date(s))
         .or_else(|| parse_day(s))
         .ok_or_else(|| "not a time (see TIME below --help)".into())
 }
@@ -92,15 +118,15 @@ fn parse_day(s: &str) -> Option<When> {
 }
 
 /// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset.
-fn parse_date(s: &str) -> Option<i128> {
+fn parse_date(s: &str) -> Option<When> {
     let pieces = Pieces::parse(s).ok()?;
     let date = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let at = match (pieces.to_numeric_offset(), pieces.to_time_zone().ok()?) {
         (Some(offset), _) => offset.to_timestamp(date),
         (None, Some(zone)) => zone.to_timestamp(date),
-        (None, None) => TimeZone::system().to_timestamp(date),
+        (None, None) => return Some(When::Local(date)),
     };
-    Some(at.ok()?.as_nanosecond())
+    Some(When::At(Instant::Real(at.ok()?.as_nanosecond())))
 }
 
 #[cfg(test)]

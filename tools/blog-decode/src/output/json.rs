@@ -196,7 +196,7 @@ fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
     o.number("wall_ns", c.real(clock));
     let out = o.key("time");
     out.push(b'"');
-    push_iso8601(out, c.real(clock), true);
+    push_iso8601(out, c.real(clock), 0, true);
     out.push(b'"');
     boot(entry.boot, o);
 }

@@ -34,7 +34,7 @@ pub enum Time {
     /// Seconds since boot, as dmesg.
     #[default]
     Boot,
-    /// Date and time, UTC.
+    /// Date and time, local.
     Wall,
     /// Seconds of CLOCK_MONOTONIC: without the time in suspend.
     Mono,
@@ -95,18 +95,24 @@ fn numbered(name: &str, number: Option<u32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Date and time of ns since 1970, UTC, in ISO 8601 with microseconds.
-pub fn iso8601(ns: i128) -> String {
-    let mut out = Vec::new();
-    push_iso8601(&mut out, ns, false);
-    String::from_utf8(out).unwrap_or_default()
+/// Appends the date and time of ns since 1970 where who reads is.
+pub fn push_local(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
+    #[cfg(feature = "cli")]
+    let offset = crate::cli::time::offset(whole_seconds(ns));
+    #[cfg(not(feature = "cli"))]
+    let offset = 0;
+    push_iso8601(out, ns, offset, with_ns);
 }
 
-/// Appends the same, also with nanoseconds.
-pub fn push_iso8601(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
-    // Within the time that 64 bits of ns count, before and after 1970.
+/// Within the time that 64 bits of ns count, before and after 1970.
+fn whole_seconds(ns: i128) -> i64 {
     let seconds = ns.div_euclid(1_000_000_000);
-    let seconds = seconds.clamp(-(1 << 35), 1 << 35) as i64;
+    seconds.clamp(-(1 << 35), 1 << 35) as i64
+}
+
+/// Appends a date and time in ISO 8601, with its offset from UTC, which is given in seconds.
+pub fn push_iso8601(out: &mut Vec<u8>, ns: i128, offset: i32, with_ns: bool) {
+    let seconds = whole_seconds(ns) + i64::from(offset);
     let fraction = ns.rem_euclid(1_000_000_000) as u64;
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days);
@@ -126,7 +132,14 @@ pub fn push_iso8601(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
         true => digits::push_padded(out, fraction, 9, b'0'),
         false => digits::push_padded(out, fraction / 1000, 6, b'0'),
     }
-    out.push(b'Z');
+    if offset == 0 {
+        return out.push(b'Z');
+    }
+    out.push(if offset < 0 { b'-' } else { b'+' });
+    let minutes = u64::from(offset.unsigned_abs()) / 60;
+    digits::push_padded(out, minutes / 60, 2, b'0');
+    out.push(b':');
+    digits::push_padded(out, minutes % 60, 2, b'0');
 }
 
 /// Year, month and day of a day since 1970, by the Gregorian calendar.
@@ -163,21 +176,46 @@ mod tests {
 
     #[test]
     fn dates_are_right() {
-        assert_eq!(iso8601(0), "1970-01-01T00:00:00.000000Z");
-        assert_eq!(
-            iso8601(951_782_400_123_456_789),
-            "2000-02-29T00:00:00.123456Z"
-        );
-        assert_eq!(
-            iso8601(1_795_298_962_000_000_000),
-            "2026-11-21T22:09:22.000000Z"
-        );
-        assert_eq!(iso8601(-1), "1969-12-31T23:59:59.999999Z");
-        let mut out = Vec::new();
-        push_iso8601(&mut out, -1, true);
-        assert_eq!(out, b"1969-12-31T23:59:59.999999999Z");
+        let iso8601 = |ns, offset, with_ns| {
+            let mut out = Vec::new();
+            push_iso8601(&mut out, ns, offset, with_ns);
+            String::from_utf8(out).unwrap()
+        };
+        for (ns, offset, with_ns, expected) in [
+            (0, 0, false, "1970-01-01T00:00:00.000000Z"),
+            (
+                951_782_400_123_456_789,
+                0,
+                false,
+                "2000-02-29T00:00:00.123456Z",
+            ),
+            (
+                1_795_298_962_000_000_000,
+                0,
+                false,
+                "2026-11-21T22:09:22.000000Z",
+            ),
+            (
+                1_795_298_962_000_000_000,
+                7200,
+                false,
+                "2026-11-22T00:09:22.000000+02:00",
+            ),
+            (
+                1_795_298_962_000_000_000,
+                -16_200,
+                false,
+                "2026-11-21T17:39:22.000000-04:30",
+            ),
+            (-1, 0, false, "1969-12-31T23:59:59.999999Z"),
+            (-1, 0, true, "1969-12-31T23:59:59.999999999Z"),
+        ] {
+            assert_eq!(iso8601(ns, offset, with_ns), expected);
+        }
         for hostile in [i128::MIN, i128::MAX] {
-            assert!(iso8601(hostile).ends_with('Z'));
+            for offset in [i32::MIN, 0, i32::MAX] {
+                assert!(!iso8601(hostile, offset, false).is_empty());
+            }
         }
     }
 }

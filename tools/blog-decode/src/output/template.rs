@@ -10,7 +10,7 @@
 use super::{
     csv,
     digits,
-    iso8601,
+    push_local,
     text::{
         escape_from,
         escape_name,
@@ -275,7 +275,7 @@ fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8
         What::Time if !entry.boot.is_one_of_several => seconds(c.boot(clock), out),
         What::Boot => seconds(c.boot(clock), out),
         What::Mono => seconds(c.mono(clock), out),
-        What::Time | What::Wall => out.extend_from_slice(iso8601(c.real(clock)).as_bytes()),
+        What::Time | What::Wall => push_local(out, c.real(clock), false),
         What::Clock => digits::push(out, clock),
         What::Arguments => arguments(subject, out),
         What::Field(Selector::Field(Field::Level))

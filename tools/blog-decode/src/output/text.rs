@@ -17,7 +17,7 @@ use super::{
     context,
     digits,
     level_name,
-    push_iso8601,
+    push_local,
     time_of,
     Time, //
 };
@@ -38,7 +38,7 @@ use crate::{
 pub struct Style {
     /// The clock.
     pub time: Time,
-    /// Show nanoseconds.
+    /// Show nanoseconds; otherwise only where microseconds are those of the line before.
     pub ns: bool,
     /// Show file and line.
     pub location: bool,
@@ -199,14 +199,16 @@ impl Text {
     fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let time = self.style.time;
         let ns = time_of(time, entry.clock, entry.boot);
+        let delta = ns - self.previous.replace(ns).unwrap_or(ns);
+        // Microseconds would hide which came first, and by how much.
+        let is_close = delta != 0 && delta.unsigned_abs() < 1000;
+        let is_same = || ns.div_euclid(1000) == (ns - delta).div_euclid(1000);
+        let with_ns = self.style.ns || is_close && (time == Time::Delta || is_same());
         match time {
-            Time::Wall => push_iso8601(out, ns, self.style.ns),
+            Time::Wall => push_local(out, ns, with_ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),
-            Time::Boot | Time::Mono => seconds(ns, "", self.style.ns, out),
-            Time::Delta => {
-                let delta = ns - self.previous.replace(ns).unwrap_or(ns);
-                seconds(delta, "+", self.style.ns, out);
-            }
+            Time::Boot | Time::Mono => seconds(ns, "", with_ns, out),
+            Time::Delta => seconds(delta, "+", with_ns, out),
         }
     }
 }

@@ -74,7 +74,7 @@ All filters must agree. TIME of --since and --until is one of:
   12.5                   seconds since boot, as in dmesg
   -30, -5m, -1h30m       so long before the snapshot was taken
   2026-11-21T10:13:09Z   date and time, UTC; with +02:00 instead of Z, of that offset;
-                         without both, of the local time zone
+                         without both, of the local time zone, or with --utc of UTC
   10:13                  on the day on which the snapshot was taken
   today, yesterday       that day and the one before; also 'yesterday 22:00'
   @1795255989            seconds since 1970
@@ -124,6 +124,9 @@ pub struct Cli {
     /// Options of `show`.
     #[command(flatten)]
     pub show: Show,
+    /// Read and show dates in UTC, not in the local time zone
+    #[arg(long, global = true, help_heading = "Output")]
+    pub utc: bool,
 }
 
 /// What to do.
@@ -165,7 +168,9 @@ pub enum Command {
 
 /// Puts the command in front of options of it that are before it.
 pub fn command_first(mut args: Vec<OsString>) -> Vec<OsString> {
-    let cli = Cli::command();
+    let mut cli = Cli::command();
+    // So that commands have the options of all.
+    cli.build();
     for at in 2..args.len() {
         let command = args[at].to_str().and_then(|name| cli.find_subcommand(name));
         if command.is_some_and(|command| are_options(command, &args[1..at])) {
@@ -249,6 +254,7 @@ mod tests {
         };
         for (given, expected) in [
             ("x -s t tasks snap", "x tasks -s t snap"),
+            ("x --utc tasks snap", "x tasks --utc snap"),
             ("x -st --all tasks snap", "x tasks -st --all snap"),
             (
                 "x --sidetable=t -n 3 gaps snap",

@@ -29,7 +29,8 @@ pub struct Output {
     )]
     pub time: Option<TimeArg>,
 
-    /// Show times with nanoseconds
+    /// Show all times with nanoseconds, not only those of which the microseconds are the same as in
+    /// the line before
     #[arg(long, conflicts_with_all = ["json", "csv", "format"])]
     pub ns: bool,
 
@@ -89,7 +90,7 @@ pub struct Look {
 pub enum TimeArg {
     /// Seconds since boot, as dmesg
     Boot,
-    /// Date and time, UTC
+    /// Date and time, in the local time zone
     Wall,
     /// Seconds since boot without suspend
     Mono,
