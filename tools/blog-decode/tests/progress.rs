@@ -242,3 +242,58 @@ fn there_is_none_on_pipes_and_none_beside_them() {
     feed(one, true, after(LONG));
     assert!(terminal.end().starts_with("component "));
 }
+
+/// The log of this system, with all that is said of it; its colours and the status stay.
+#[test]
+fn a_pager_gets_what_a_terminal_would() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut b = Builder::new();
+    let ring = Ring::task(1, 1, 42, "fio");
+    let mut page = Page::new(1, 1, 0, 0);
+    page.lost(1, 0, 7);
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [1 << 40; 4]])
+        .component(1, "disk")
+        .ring(&ring)
+        .page(&ring, &page);
+    // Without its end.
+    fs::write(dir.path().join("snapshot"), &b.bytes).unwrap();
+    let run = |args: &[&str], pager: Option<&str>| {
+        let terminal = Terminal::new();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
+        command
+            .args(["--modules", "nowhere", "--blog", "."])
+            .args(args)
+            .current_dir(dir.path())
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .stdout(terminal.stdio())
+            .stderr(terminal.stdio());
+        match pager {
+            Some(pager) => command.env("PAGER", pager),
+            None => command.env_remove("PAGER").env("PATH", "nowhere"),
+        };
+        let status = command.status().unwrap();
+        drop(command);
+        assert_eq!(status.code(), Some(1));
+        terminal.end()
+    };
+    let said = "no end (cut off)";
+    let lost = "7 records lost here";
+    let shown = run(&[], Some("sleep 0.2; cat > paged"));
+    assert_eq!(shown, "");
+    let paged = fs::read_to_string(dir.path().join("paged")).unwrap();
+    assert!(paged.contains(said) && paged.contains(lost) && paged.contains("\x1b[32m"));
+    for (args, pager) in [
+        (&["--no-pager"][..], Some("cat > paged")),
+        (&["snapshot"], Some("cat > paged")),
+        (&[], Some("cat")),
+        (&[], None),
+    ] {
+        let shown = run(args, pager);
+        assert!(
+            shown.contains(said) && shown.contains(lost),
+            "{args:?}: {shown:?}"
+        );
+    }
+}

@@ -85,15 +85,14 @@ impl Input {
         let others = args.snapshots.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
         let live = args.blog.join("snapshot");
-        let is_live = args.snapshots.is_empty() && args.host.is_empty() && args.vmcore.is_empty();
-        if is_live && !live.exists() {
+        if args.is_live() && !live.exists() {
             complain(&format!(
                 "no SNAPSHOT is named, and this system has no {}; see --help",
                 live.display()
             ));
             return Err(FAILED);
         }
-        let others = others.chain(is_live.then_some(&live));
+        let others = others.chain(args.is_live().then_some(&live));
         let mut paths = Vec::new();
         for (path, host) in others.map(|path| (path, None)).chain(named) {
             if !path.is_dir() {

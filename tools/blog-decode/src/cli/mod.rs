@@ -11,6 +11,7 @@
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
 //! new.rs     files and directories that are there whole or not at all
 //! progress.rs how far it is, on a terminal
+//! pager.rs   a pager on the terminal
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
 //! follow.rs  follow: records as they come
@@ -31,6 +32,7 @@ pub mod follow;
 pub mod gaps;
 pub mod input;
 pub mod new;
+pub mod pager;
 pub mod poll;
 pub mod print;
 pub mod progress;
@@ -47,11 +49,14 @@ use clap::{
     Parser, //
 };
 
-use self::args::{
-    command_first,
-    misplaced,
-    Cli,
-    Command, //
+use self::{
+    args::{
+        command_first,
+        misplaced,
+        Cli,
+        Command, //
+    },
+    pager::Pager, //
 };
 use crate::{
     blogfmt::format,
@@ -79,22 +84,26 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             return if e.use_stderr() { FAILED } else { OK };
         }
     };
+    if cli.utc {
+        std::env::set_var("TZ", "UTC");
+    }
     let command = match cli.command {
         Some(command) => command,
         None => {
             if let Some(why) = cli.show.input.snapshots.iter().find_map(|f| misplaced(f)) {
                 complain(&why);
-    if cli.utc {
-        std::env::set_var("TZ", "UTC");
-    }
                 return FAILED;
             }
             Command::Show(Box::new(cli.show))
         }
     };
-    let command = match command {
+    let mut command = match command {
         Command::Show(show) if show.follow => Command::Follow(Box::new((*show).into())),
         command => command,
+    };
+    let pager = match &mut command {
+        Command::Show(args) => Pager::start(args),
+        _ => None,
     };
     let result = match &command {
         Command::Show(args) => show::show(args),
@@ -119,10 +128,12 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             writeln!(out, "side tables: {}", format::VERSION)
         }),
     };
-    result.unwrap_or_else(|e| {
+    let status = result.unwrap_or_else(|e| {
         complain(&e);
         FAILED
-    })
+    });
+    drop(pager);
+    status
 }
 
 /// The man page: the program's, with those of its commands behind it.

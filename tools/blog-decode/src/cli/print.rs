@@ -209,7 +209,7 @@ fn time(asked: Option<TimeArg>, host: Option<usize>) -> Time {
 }
 
 /// Whether to use colours.
-fn use_color(when: Color, stdout: &StdoutLock<'_>) -> bool {
+pub(super) fn use_color(when: Color, stdout: &impl IsTerminal) -> bool {
     match when {
         Color::Always => true,
         Color::Never => false,

@@ -32,6 +32,13 @@ pub struct Input {
     pub host: Vec<(String, PathBuf)>,
 }
 
+impl Input {
+    /// Whether it is the log of this system.
+    pub fn is_live(&self) -> bool {
+        self.snapshots.is_empty() && self.host.is_empty() && self.vmcore.is_empty()
+    }
+}
+
 /// Other logs, which are put between the records.
 #[derive(Args, Debug, Default)]
 pub struct Logs {

@@ -72,6 +72,10 @@ pub struct Show {
     )]
     pub follow: bool,
 
+    /// Don't start a pager: without a SNAPSHOT, a terminal has $PAGER or less
+    #[arg(long)]
+    pub no_pager: bool,
+
     /// At the end, print what was decoded and lost for each ring (to standard error; with --json
     /// as objects)
     #[arg(long)]
