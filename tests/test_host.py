@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 423
+TESTS = 427
 SECONDS = 500
 TIER = "fast"
 

@@ -535,3 +535,124 @@ fn hostile_types_are_errors() {
     assert!(Types::new(&types).resolve(d(2)).is_err());
     assert!(Types::new(&types).resolve(0xff).is_err());
 }
+
+/// What the tests of Rust's own formatting are about, in cases of our own: each value by each spec,
+/// width and precision.
+#[test]
+fn what_rusts_own_tests_are_about() {
+    let mut tried = 0;
+    macro_rules! each {
+        ($values:expr; $($spec:literal)*) => {
+            for v in $values {
+                for (w, p) in [(0, 0), (1, 1), (4, 2), (9, 3), (13, 9), (40, 20)] {
+                    same!(v, w, p; $($spec)*);
+                    tried += [$($spec),*].len();
+                }
+            }
+        };
+    }
+    // Text: padded and cut by characters; escaped by what they do, alone and behind others.
+    let texts = [
+        "",
+        "a",
+        "abc",
+        "\u{e9}t\u{e9}",
+        "e\u{301}",
+        "\u{301}",
+        "\u{1f980}\u{200d}\u{1f980}",
+        "\t\r\n\0\\",
+        "\"'\"'",
+        "\u{7f}\u{80}\u{9f}\u{a0}\u{ad}",
+        "\u{200b}\u{feff}",
+        "\u{e000}",
+        "\u{10ffff}",
+        "\u{2028}",
+        "foo\u{fffd}bar",
+        "a much longer text than any of the widths",
+    ];
+    let chars: Vec<char> = texts.iter().flat_map(|s| s.chars()).collect();
+    each!(texts; "" "?" "#?" "1$" "<1$" ">1$" "^1$" "01$" "+1$" "-1$" "#1$" "\u{e9}>1$" "$^1$" ".2$"
+        "1$.2$" "*^1$.2$" ".0" ".1" "10" "^10.3" ">7?" "*<9.2?" "x?");
+    each!(&chars; "" "?" "1$" "^1$" "*>1$.2$" ".0" "?>1$?" "#?");
+    each!(&[true, false]; "" "?" "1$" "^1$" ".2$" "*<1$.2$" "01$");
+    // Numbers: signs, zeros and prefixes count for the width, and zeros win over a fill.
+    macro_rules! number {
+        ($($ty:ty: $values:expr;)*) => {$(
+            each!(&$values as &[$ty]; "" "?" "+" "+?" "01$" "+01$" "<01$" "^1$" "*>+1$" "#x" "#X" "#o" "#b"
+                "#01$x" "#01$b" "*^#1$o" "#?" "x?" "#X?" "#01$x?" "e" "E" ".2$e" ".0e" ".1e" "+01$.2$E"
+                "1$e" "^1$.1e");
+        )*};
+    }
+    number! {
+        u8: [0, 5, 15, 95, 105, u8::MAX];
+        i8: [0, -1, 94, i8::MIN, i8::MAX];
+        i32: [-95, 150, 250, -12_345, 99_999, i32::MIN];
+        u64: [
+            25, 35, 45, 995, 9_950, 9_995, 12_500, 13_500, 99_500, 123_450, 999_999_999, u64::MAX,
+        ];
+        u128: [u128::MAX, 1 << 64, 10_u128.pow(38), 5 * 10_u128.pow(37)];
+        i128: [i128::MIN, -1];
+        std::num::NonZero<u16>: [std::num::NonZero::<u16>::MAX, std::num::NonZero::<u16>::MIN];
+        std::num::NonZero<i64>: [std::num::NonZero::<i64>::MIN, std::num::NonZero::<i64>::MAX];
+    }
+    // Builders: nothing inside, one, several, within each other, on one line and on many.
+    each!(&[None, Some(None), Some(Some(-7_i16))]; "?" "#?" "x?" "#X?" "01$?" "#01$x?" "+?" "+#1$?");
+    each!(&[None, Some("two\nlines \"q\"")]; "?" "#?" "1$?" "#1$.2$?");
+    let nested: [Result<Option<Option<()>>, Negative>; 4] = [
+        Ok(None),
+        Ok(Some(None)),
+        Ok(Some(Some(()))),
+        Err(Negative(-4095)),
+    ];
+    each!(&nested; "?" "#?" "1$?" "#01$?");
+    each!([&[][..], &[0], &[1, 128, 255]]; "?" "#?" "x?" "02x?" "#04X?" "#1$?" "+?" "^1$?" "#x?");
+    each!(&[[0_u8, 10, 200]]; "?" "#?" "02x?" "#1$X?");
+    // Addresses: the longest run of zeros goes, the first of two, and none of one.
+    let v6 = [
+        "::",
+        "::1",
+        "1::",
+        "2001:db8::8:800:200c:417a",
+        "1:0:0:2::3",
+        "1:2:3:4:5:6:0:8",
+        "::ffff:192.0.2.1",
+        "ff01::101",
+        "0:0:1::",
+    ];
+    let v6 = v6.map(|a| a.parse::<Ipv6Addr>().unwrap());
+    each!(&v6; "" "?" "1$" ">1$" "^40" "*^1$.2$" ".2$");
+    each!(&[Ipv4Addr::BROADCAST, Ipv4Addr::UNSPECIFIED]; "" "?" "1$" ">18" "^1$.2$");
+    each!([c"", c"plain", c"\xff\xe2\x82 \u{e9}\t\\"]; "?" "#?" "1$?");
+    assert!(tried > 13_000, "{tried}");
+}
+
+/// Which argument a placeholder means.
+#[test]
+fn arguments_are_those_that_rust_means() {
+    let (n, s, w) = (&42_u32, "text", &7_usize);
+    let (number, string) = (u32::CODE.0, <str as BlogArg>::CODE.0);
+    macro_rules! positional {
+        ($($format:literal)*) => {$(
+            let text = decode($format, &["n", "s", "w"], &[number, string, USIZE], (n, s, w));
+            assert_eq!(text, format!($format, n, s, w), "{}", $format);
+        )*};
+    }
+    positional!("{} {} {}" "{2}{1}{0}" "{0}{0:?}{2}{1}" "{2} {} {}" "{:2$}|{}" "{}{:>2$}" "{1:.2$}{0}"
+        "{0:02$x} {1:^2$.2$}" "{0:#2$b}{}{1:-<2$}{1}" "{{{}}}{{}}{}}}{{{}" "{2:2$} {0:<2$} {1:2$?}"
+        "{0:e}{1}{2:.3e}");
+    macro_rules! star {
+        ($($format:literal)*) => {$(
+            let text = decode($format, &["w", "s", "n"], &[USIZE, string, number], (w, s, n));
+            assert_eq!(text, format!($format, w, s, n), "{}", $format);
+        )*};
+    }
+    star!("{:.*}{}" "{:>9.*}{:?}" "{:.*}{2}{0}" "{1:0$}{2:.0$e}" "{2}{:.*}" "{:<0$.*}{}");
+    macro_rules! captured {
+        ($($format:literal)*) => {$(
+            let text = decode($format, &["n", "s", "w"], &[number, string, USIZE], (n, s, w));
+            assert_eq!(text, format!($format), "{}", $format);
+        )*};
+    }
+    captured!("{n}" "{s:?}{s}" "{n:w$}" "{n:0w$}" "{s:>w$}" "{s:.w$}" "{s:^w$.w$}|" "{n:#0w$x}{{s}}" "{w}{w:w$}"
+        "{n }" "{n:? }" "{s:\u{1f980}<w$}" "{n:#?}{n:x?}" "" "{{}}" "{s}\n{n:+}\t");
+}
