@@ -10,7 +10,7 @@ from pathlib import Path
 import fuzz
 import pytest
 
-TESTS = 13
+TESTS = 14
 SECONDS = 75
 
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Snapshot files: of any content, and whole ones that are damaged.
+//! Snapshot files: of any content, whole ones that are damaged, and packed ones.
 
 use std::{
     collections::HashSet,
     convert::Infallible,
+    io::{
+        BufReader,
+        Read, //
+    },
     ops::Range,
     sync::OnceLock, //
 };
@@ -23,6 +27,7 @@ use blog_decode::{
         SiteMap,
         Tables, //
     },
+    unpack::reader,
 };
 
 use crate::{
@@ -55,6 +60,24 @@ pub fn snapshot(bytes: &[u8]) {
         let files = [half, whole];
         let _ = merge::newer(&files, 1, |_| true);
         decode(&files, &filter, &template);
+    }
+}
+
+/// A packed file is the same however it is read, and one that isn't packed is itself.
+pub fn unpack(bytes: &[u8]) {
+    const MAX: u64 = 1 << 20;
+    let read = |piece: usize| {
+        let mut out = Vec::new();
+        let packed = BufReader::with_capacity(piece, bytes);
+        let result = reader(packed).and_then(|unpacked| {
+            BufReader::with_capacity(piece, unpacked.take(MAX)).read_to_end(&mut out)
+        });
+        result.map(|_| out)
+    };
+    let whole = read(64 << 10);
+    assert_eq!(whole.as_ref().ok(), read(7).as_ref().ok());
+    if matches!(bytes, [b'B', ..]) {
+        assert_eq!(whole.unwrap(), &bytes[..bytes.len().min(MAX as usize)]);
     }
 }
 

@@ -4,7 +4,7 @@
 //! memory than the input accounts for, and whatever it can check of its result, it does.
 //!
 //! ```text
-//! files.rs      snapshot: any content; damage: whole files that are damaged
+//! files.rs      snapshot: any content; damage: whole files that are damaged; unpack: packed ones
 //! streams.rs    stream: what comes from the stream file of a live system, in pieces
 //! memory.rs     vmcore: the memory of a kernel that has stopped; dump: through page tables
 //! sites.rs      sidetable, elf: where call sites are described
@@ -40,9 +40,10 @@ pub mod words;
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 13] = [
+pub const ALL: [Target; 14] = [
     ("snapshot", files::snapshot),
     ("damage", files::damage),
+    ("unpack", files::unpack),
     ("stream", streams::stream),
     ("vmcore", memory::vmcore),
     ("dump", memory::dump),
@@ -62,6 +63,8 @@ const MEMORY_PER_BYTE: usize = 256;
 
 /// As much may be needed where users give regular expressions.
 pub const REGEXES: usize = 512 << 20;
+/// As much may be needed to unpack what says that it needs a lot.
+pub const UNPACKING: usize = 512 << 20;
 
 /// Runs a target.
 pub fn run(target: fn(&[u8]), input: &[u8]) {

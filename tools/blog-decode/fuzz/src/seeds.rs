@@ -123,9 +123,19 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
             let table = read_table(&path, |_| true).unwrap().unwrap();
             vec![table.encode().unwrap()]
         }
+        "unpack" => PACKED.map(<[u8]>::to_vec).into(),
         _ => Vec::new(),
     }
 }
+
+/// "blog" 40 times: by gzip, xz, and zstd.
+const PACKED: [&[u8]; 3] = [
+    b"\x1f\x8b\x08\0\xdb\x0c\x04k\x02\xffK\xca\xc9OO\x1aA\x18\0<\xea\xeb1\xa0\0\0\0",
+    b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01\x0c\0\0\0\x8f\x98A\x9c\xe0\0\x9f\0\n]\0\
+      1\x1b\nB\x85\xb2\x884 \0\0\0\0\xdcE\"1\xbd\xdd\xc9\xba\0\x01&\xa0\x01\0\0\0\x05\xca=\xba\
+      \xb1\xc4g\xfb\x02\0\0\0\0\x04YZ",
+    b"(\xb5/\xfd\x04X]\0\0 blog\x01\0\x99)G\x04\x8eN~\xcf",
+];
 
 /// Before a target runs: writes them into the directory that `BLOG_FUZZ_SEEDS` names, if any.
 pub fn write(target: &str) {

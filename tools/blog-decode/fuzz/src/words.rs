@@ -41,6 +41,8 @@ use crate::sites::{
     sites, //
 };
 
+/// When the log was taken, in ns since 1970.
+const TAKEN: i128 = 1_795_298_962_000_000_000;
 /// A line of another log is no longer.
 const LINE_MAX: usize = 16 << 10;
 
@@ -91,7 +93,10 @@ pub fn filter(bytes: &[u8]) {
     let Ok(cli) = Cli::try_parse_from(args) else {
         return;
     };
-    if let Ok(filter) = cli.show.filters.build() {
+    if let Ok(mut filter) = cli.show.filters.build() {
+        if cli.show.filters.set_times(&mut filter, TAKEN).is_err() {
+            return;
+        }
         let template = Template::parse("{message}").unwrap();
         decode_with(&small(), &filter, &template, Vec::new());
     }
