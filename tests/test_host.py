@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 427
+TESTS = 436
 SECONDS = 500
 TIER = "fast"
 

@@ -103,6 +103,28 @@ pub struct Entry<'a> {
     pub is_match: bool,
 }
 
+impl Entry<'_> {
+    /// What fields are asked of: a record, or a line. A loss has none.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        let (level, id, found, payload, slots, message) = match &self.content {
+            Content::Record(r) => (None, r.id, r.found.as_ref(), r.payload, r.slots, r.message),
+            Content::Line { level, message } => (*level, 0, None, &[][..], &[][..], *message),
+            Content::Loss { .. } => return None,
+        };
+        Some(Subject {
+            stream: self.stream,
+            boot: self.boot,
+            writer: &self.writer,
+            level,
+            id,
+            found,
+            payload,
+            slots,
+            message,
+        })
+    }
+}
+
 /// What could not be decoded, for the summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undecoded {

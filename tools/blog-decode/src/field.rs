@@ -3,7 +3,10 @@
 //! The fields of a record by name, for conditions ([`expr`](crate::expr)) and for templates
 //! ([`output::template`](crate::output::template)).
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    fmt, //
+};
 
 use crate::{
     blogfmt::bytes::until_nul,
@@ -107,6 +110,18 @@ pub enum Selector {
     Field(Field),
     /// An argument, and the steps into it.
     Argument(Vec<String>),
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument(path) => write!(f, "arg.{}", path.join(".")),
+            Self::Field(field) => {
+                let found = FIELDS.iter().find(|(_, known)| known == field);
+                f.write_str(found.map_or("", |(name, _)| name))
+            }
+        }
+    }
 }
 
 /// A value of a record, or of the condition.

@@ -19,6 +19,9 @@
 //! output/       an entry becomes a line of text, a JSON object, ...
 //! stats.rs      accounts for every record of each ring
 //! sums.rs       records, bytes and time by component, ring and site
+//! counts.rs     how many records have the same fields
+//! spans.rs      from a record that starts something to the one that ends it
+//! quantile.rs   how values are distributed
 //! clock.rs      the ring's clock becomes a time
 //! boot.rs       which boot a file is of; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
@@ -41,6 +44,7 @@ pub mod boot;
 pub mod cli;
 pub mod clock;
 pub mod control;
+pub mod counts;
 pub mod decode;
 pub mod error;
 pub mod expr;
@@ -52,9 +56,11 @@ pub mod gaps;
 pub mod live;
 pub mod merge;
 pub mod output;
+pub mod quantile;
 pub mod record;
 pub mod sidetable;
 pub mod snapshot;
+pub mod spans;
 pub mod stats;
 pub mod sums;
 pub mod tasks;

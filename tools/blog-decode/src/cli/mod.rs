@@ -20,6 +20,8 @@
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
+//! spans.rs   spans: how long it took from one record to another
+//! count.rs   count, top: how many records have the same values
 //! gaps.rs    gaps: where threads were silent for long
 //! tables.rs  stats, sites: sums to standard output
 //! ```
@@ -27,6 +29,7 @@
 pub mod args;
 pub mod control;
 pub mod convert;
+pub mod count;
 pub mod extract;
 pub mod follow;
 pub mod gaps;
@@ -38,6 +41,7 @@ pub mod print;
 pub mod progress;
 pub mod record;
 pub mod show;
+pub mod spans;
 pub mod tables;
 pub mod tasks;
 pub mod time;
@@ -71,6 +75,9 @@ pub const OK: u8 = 0;
 pub const PARTIAL: u8 = 1;
 /// Nothing could be decoded, or wrong usage.
 pub const FAILED: u8 = 2;
+
+/// `top` shows so many rows.
+const TOP: usize = 20;
 
 /// Runs the program; the answer is its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
@@ -116,6 +123,9 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Convert(args) => convert::convert(args),
         Command::Tasks(args) => tasks::tasks(args),
         Command::Gaps(args) => gaps::gaps(args),
+        Command::Spans(args) => spans::spans(args),
+        Command::Count(args) => count::count(args, usize::MAX),
+        Command::Top(args) => count::count(args, TOP),
         Command::Extract(args) => extract::extract(args),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

@@ -130,7 +130,7 @@ fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
 }
 
 /// `12.3k` and the like: at most five characters.
-fn short(n: f64) -> String {
+pub(super) fn short(n: f64) -> String {
     let mut n = n;
     for unit in ["", "k", "M", "G", "T"] {
         if n < 999.5 || unit == "T" {

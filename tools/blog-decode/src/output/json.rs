@@ -137,6 +137,15 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Adds a string, or null, under a key that comes from the input.
+    pub fn foreign_text(&mut self, key: &str, text: Option<&str>) {
+        let out = self.foreign_key(key);
+        match text {
+            Some(text) => string(text.as_bytes(), out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+
     /// Closes the object.
     pub fn end(self) {
         self.out.push(b'}');

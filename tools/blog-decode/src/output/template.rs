@@ -203,31 +203,23 @@ fn is_number(text: &[u8]) -> bool {
 
 /// Calls `show` with the entry as the subject of fields.
 fn with_subject(entry: &Entry<'_>, show: impl FnOnce(&Subject<'_>)) {
-    let mut lost = Vec::new();
-    let (id, found, payload, slots, message) = match &entry.content {
-        Content::Record(r) => (r.id, r.found.as_ref(), r.payload, r.slots, r.message),
-        Content::Loss { cause, count } => {
-            loss(*cause, *count, &mut lost);
-            (0, None, &[][..], &[][..], lost.as_slice())
-        }
-        Content::Line { message, .. } => (0, None, &[][..], &[][..], *message),
-    };
-    let level = match entry.content {
-        Content::Line { level, .. } => level,
-        _ => None,
-    };
-    let subject = Subject {
-        stream: entry.stream,
-        boot: entry.boot,
-        writer: &entry.writer,
-        level,
-        id,
-        found,
-        payload,
-        slots,
-        message,
-    };
-    show(&subject);
+    if let Content::Loss { cause, count } = entry.content {
+        let mut message = Vec::new();
+        loss(cause, count, &mut message);
+        show(&Subject {
+            stream: entry.stream,
+            boot: entry.boot,
+            writer: &entry.writer,
+            level: None,
+            id: 0,
+            found: None,
+            payload: &[],
+            slots: &[],
+            message: &message,
+        });
+    } else if let Some(subject) = entry.subject() {
+        show(&subject);
+    }
 }
 
 /// The field of this name.

@@ -5,8 +5,9 @@
 //!
 //! Here is the program itself and the list of its commands; beside it: what commands share
 //! (`input`, `filters`, `output`), and each command's own options (`saved` for those of files,
-//! `live` for those of a running system).
+//! `answers` for those that sum up, `live` for those of a running system).
 
+mod answers;
 mod filters;
 mod input;
 mod live;
@@ -26,6 +27,11 @@ use clap::{
 };
 
 pub use self::{
+    answers::{
+        Count,
+        PairArgs,
+        Spans, //
+    },
     filters::{
         Around,
         Filters, //
@@ -152,6 +158,12 @@ pub enum Command {
     Tasks(Tasks),
     /// Print where threads were silent for the longest, and between which records
     Gaps(Box<Gaps>),
+    /// Print how long it took from one record to another: percentiles, and the slowest
+    Spans(Box<Spans>),
+    /// Count records by any fields or arguments, also in each interval of time
+    Count(Box<Count>),
+    /// Print which records there are most of: count, with -n 20
+    Top(Box<Count>),
     /// Make a snapshot out of a crash dump
     Extract(Extract),
     /// Print a shell's completions

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Options of the commands that answer questions over many records.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    live::parse_duration,
+    Filters,
+    Input,
+    Look, //
+};
+use crate::{
+    field::Selector,
+    spans::Pair, //
+};
+
+/// Which records belong together.
+#[derive(Args, Clone, Debug)]
+pub struct PairArgs {
+    /// Fields that both records have the same values of, as arg.tag (repeatable, or
+    /// comma-separated); without it, both are of the same thread
+    #[arg(short, long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
+    pub key: Vec<Selector>,
+}
+
+impl PairArgs {
+    /// With the patterns of both records, and what spans are grouped by.
+    pub fn pair(&self, start: &str, end: &str, by: &[Selector]) -> Pair {
+        Pair {
+            start: start.to_owned(),
+            end: end.to_owned(),
+            keys: self.key.clone(),
+            by: by.to_vec(),
+        }
+    }
+}
+
+/// Options of `spans`.
+#[derive(Args, Debug)]
+#[command(after_help = SPANS_HELP)]
+pub struct Spans {
+    /// The message of the record that starts a span; * stands for anything
+    #[arg(value_name = "START")]
+    pub start: String,
+
+    /// The message of the record that ends it
+    #[arg(value_name = "END")]
+    pub end: String,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub pair: PairArgs,
+
+    /// Count spans apart that start with different values of these fields, as host or arg.op
+    /// (repeatable, or comma-separated)
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
+    pub by: Vec<Selector>,
+
+    /// Show so many of the spans that took the longest
+    #[arg(short, long, value_name = "N", default_value_t = 5)]
+    pub number: usize,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub look: Look,
+}
+
+const SPANS_HELP: &str = "\
+A start that comes again before its end is counted as a start without an end. At most
+1,048,576 starts wait for their ends. Percentiles are exact to 1 part in 128.
+
+Examples:
+  blog-decode spans -k arg.tag 'queue *' 'complete *' snapshot
+  blog-decode spans -k arg.tag --by host 'queue *' 'complete *' a.snap b.snap
+  blog-decode spans 'lock *' 'unlock *' --comm 'fio*' -n 20 snapshot
+  blog-decode spans -k arg.tag --json 'queue *' 'complete *' --vmcore /var/crash/dump
+
+Exit status:
+  0  everything was decoded
+  1  a partial result, or there are no spans; what is missing is on standard error
+  2  nothing could be decoded, or wrong usage";
+
+/// Options of `count`.
+#[derive(Args, Debug)]
+#[command(after_help = COUNT_HELP)]
+pub struct Count {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: Input,
+
+    /// Count records apart that have different values of these fields, as comm or arg.op
+    /// (repeatable, or comma-separated); without it, of file, line and format
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
+    pub by: Vec<Selector>,
+
+    /// Count each interval of this length apart
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    pub per: Option<Duration>,
+
+    /// Add up this field, as arg.bytes
+    #[arg(long, value_name = "FIELD", value_parser = parse_field)]
+    pub sum: Option<Selector>,
+
+    /// Show so many rows (of each interval), those with the most records
+    #[arg(short, long, value_name = "N")]
+    pub number: Option<usize>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub filters: Filters,
+
+    /// Print JSON, one object a line
+    #[arg(short, long)]
+    pub json: bool,
+}
+
+const COUNT_HELP: &str = "\
+The name \"top\" is the same with -n 20.
+
+Examples:
+  blog-decode count snapshot
+  blog-decode count --by comm,level -n 10 snapshot
+  blog-decode count --by arg.op --sum arg.bytes --per 1 --grep '^queue' snapshot
+  blog-decode top --by host --level warn fleet/*.snap
+  sudo blog-decode top --since -10
+
+Exit status:
+  0  everything was decoded
+  1  a partial result; what is missing is on standard error
+  2  nothing could be decoded, or wrong usage";
+
+fn parse_field(name: &str) -> Result<Selector, String> {
+    Selector::parse(name)?.ok_or_else(|| {
+        let names: Vec<_> = Selector::names().collect();
+        format!(
+            "no such field; there are {}, and arguments as arg.NAME or arg.0",
+            names.join(" ")
+        )
+    })
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Spans: from a record that starts something to the one that ends it, whichever rings they are in.
+//!
+//! [`Spans`] is shown all entries in the order of time. It keeps starts, by the boot and the values
+//! of the fields that both records have in common, until the end comes. A start that comes again
+//! has lost its end. Memory is bounded: so many starts are kept at most, others are counted.
+
+use std::{
+    cmp::Reverse,
+    collections::{
+        hash_map::Entry as Slot,
+        BTreeMap,
+        HashMap, //
+    },
+    mem, //
+};
+
+use crate::{
+    blogfmt::bytes::until_nul,
+    decode::{
+        Content,
+        Entry, //
+    },
+    field::{
+        Selector,
+        Subject, //
+    },
+    filter::matches_glob,
+};
+
+/// So many starts may wait for their ends.
+const MAX_OPEN: usize = 1 << 20;
+
+/// What belongs together.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The message of the record that starts it; `*` stands for anything.
+    pub start: String,
+    /// The same of the one that ends it.
+    pub end: String,
+    /// What both have the same values of; empty: the thread.
+    pub keys: Vec<Selector>,
+    /// What spans are grouped by: fields of the start.
+    pub by: Vec<Selector>,
+}
+
+/// From a start to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it started, on the axis of all entries ([`Boot::axis`](crate::boot::Boot::axis)), in ns.
+    pub start: i128,
+    /// How long it was, in ns.
+    pub length: u64,
+    /// The values of its keys, or who the thread is.
+    pub key: Vec<u8>,
+    /// The values of what it is grouped by.
+    pub group: Vec<u8>,
+    /// The start, in the form that was asked for.
+    pub text: Vec<u8>,
+}
+
+/// Starts and ends that have no other half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unpaired {
+    /// Starts without an end.
+    pub starts: u64,
+    /// Those of them after which records were lost, the end maybe among them.
+    pub starts_before_loss: u64,
+    /// Ends without a start.
+    pub ends: u64,
+    /// Those of them before which records were lost.
+    pub ends_after_loss: u64,
+    /// Starts that were not kept, as too many were open.
+    pub dropped: u64,
+    /// Records that match a pattern but lack a key.
+    pub keyless: u64,
+}
+
+struct Open {
+    start: i128,
+    group: Vec<u8>,
+    text: Vec<u8>,
+}
+
+/// Finds spans.
+pub struct Spans {
+    pair: Pair,
+    open: HashMap<(usize, Vec<u8>), Open>,
+    /// When records of a boot were lost last.
+    lost: HashMap<usize, i128>,
+    unpaired: Unpaired,
+}
+
+/// The values of fields, `None` if the record lacks one.
+fn values(fields: &[Selector], subject: &Subject<'_>) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    for (i, field) in fields.iter().enumerate() {
+        if i > 0 {
+            all.push(b' ');
+        }
+        if !field.print(subject, &mut all) {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+impl Spans {
+    /// Will find spans of this kind.
+    pub fn new(pair: Pair) -> Self {
+        Self {
+            pair,
+            open: HashMap::new(),
+            lost: HashMap::new(),
+            unpaired: Unpaired::default(),
+        }
+    }
+
+    /// Is shown an entry. The answer is the span that it ends; `print` is for what starts one.
+    pub fn entry(
+        &mut self,
+        entry: &Entry<'_>,
+        print: impl FnOnce(&Entry<'_>, &mut Vec<u8>),
+    ) -> Option<Span> {
+        let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
+        let Content::Record(record) = &entry.content else {
+            if matches!(entry.content, Content::Loss { .. }) {
+                self.lost.insert(boot, now);
+            }
+            return None;
+        };
+        let is_start = matches_glob(record.message, &self.pair.start);
+        let is_end = matches_glob(record.message, &self.pair.end);
+        if !is_start && !is_end {
+            return None;
+        }
+        let subject = entry.subject()?;
+        let key = match self.pair.keys.as_slice() {
+            [] => entry.writer.task.map(|task| {
+                let name = String::from_utf8_lossy(until_nul(&task.comm));
+                format!("{name}[{}]", task.pid).into_bytes()
+            }),
+            keys => values(keys, &subject),
+        };
+        let Some(key) = key else {
+            self.unpaired.keyless += 1;
+            return None;
+        };
+        let key = (boot, key);
+        let ended = match is_end {
+            true => self.end(&key, now),
+            false => None,
+        };
+        if is_start {
+            let group = values(&self.pair.by, &subject).unwrap_or_default();
+            let mut text = Vec::new();
+            print(entry, &mut text);
+            let start = now;
+            self.start(key, Open { start, group, text });
+        }
+        ended
+    }
+
+    fn end(&mut self, key: &(usize, Vec<u8>), now: i128) -> Option<Span> {
+        let Some((key, open)) = self.open.remove_entry(key) else {
+            self.unpaired.ends += 1;
+            self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&key.0));
+            return None;
+        };
+        Some(Span {
+            start: open.start,
+            length: u64::try_from(now - open.start).unwrap_or(0),
+            key: key.1,
+            group: open.group,
+            text: open.text,
+        })
+    }
+
+    fn start(&mut self, key: (usize, Vec<u8>), open: Open) {
+        let (boot, is_full) = (key.0, self.open.len() >= MAX_OPEN);
+        match self.open.entry(key) {
+            Slot::Occupied(mut known) => {
+                let old = known.insert(open);
+                self.unfinished(boot, old.start);
+            }
+            Slot::Vacant(_) if is_full => self.unpaired.dropped += 1,
+            Slot::Vacant(new) => {
+                new.insert(open);
+            }
+        }
+    }
+
+    fn unfinished(&mut self, boot: usize, start: i128) {
+        self.unpaired.starts += 1;
+        let lost = self.lost.get(&boot);
+        self.unpaired.starts_before_loss += u64::from(lost.is_some_and(|lost| *lost >= start));
+    }
+
+    /// What has no other half, now that there are no more entries.
+    pub fn unpaired(mut self) -> Unpaired {
+        for ((boot, _), open) in mem::take(&mut self.open) {
+            self.unfinished(boot, open.start);
+        }
+        self.unpaired
+    }
+}
+
+/// The spans that took the longest.
+pub struct Slowest {
+    most: usize,
+    /// By length, the earlier one first of two that are as long; with the end's text.
+    spans: BTreeMap<(Reverse<u64>, u64), (Span, Vec<u8>)>,
+    seen: u64,
+}
+
+impl Slowest {
+    /// Keeps so many.
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            spans: BTreeMap::new(),
+            seen: 0,
+        }
+    }
+
+    /// Keeps a span if it is one of them; `print` prints its end then.
+    pub fn add(&mut self, span: Span, print: impl FnOnce(&mut Vec<u8>)) {
+        self.seen += 1;
+        let is_full = self.spans.len() >= self.most;
+        let last = self.spans.last_key_value().map(|(key, _)| key.0 .0);
+        if self.most == 0 || is_full && last.is_some_and(|last| last >= span.length) {
+            return;
+        }
+        let mut end = Vec::new();
+        print(&mut end);
+        let key = (Reverse(span.length), self.seen);
+        self.spans.insert(key, (span, end));
+        if self.spans.len() > self.most {
+            self.spans.pop_last();
+        }
+    }
+
+    /// All of them with their ends, the longest one first.
+    pub fn iter(&self) -> impl Iterator<Item = &(Span, Vec<u8>)> {
+        self.spans.values()
+    }
+}
