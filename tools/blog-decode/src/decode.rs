@@ -5,13 +5,19 @@
 //! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
 //! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    io::Write, //
+};
 
 use crate::{
     boot::Boot,
     field::Subject,
     foreign::Log,
-    format::template::Slot,
+    format::template::{
+        Slot,
+        Template, //
+    },
     merge::{
         Cause,
         Counts,
@@ -20,6 +26,7 @@ use crate::{
         Stream,
         What, //
     },
+    output::digits,
     record::{
         Version,
         Writer, //
@@ -85,6 +92,8 @@ pub struct Record<'a> {
     pub message: &'a [u8],
     /// If the message is no more than a hex dump: why.
     pub raw: Option<Raw>,
+    /// Whether the message is printable ASCII that nothing has to escape.
+    pub is_plain: bool,
 }
 
 /// A line of output.
@@ -132,6 +141,8 @@ pub struct Undecoded {
     pub no_table: Vec<((String, String), u64)>,
     /// Index into `no_table` by file and image.
     images: HashMap<(usize, usize), usize>,
+    /// The last of them.
+    last: Option<((usize, usize), usize)>,
     /// Index into `no_table` by its key.
     names: HashMap<(String, String), usize>,
     /// Records of sites that no image has.
@@ -159,20 +170,23 @@ impl Undecoded {
     fn count(&mut self, raw: Raw, file: usize, found: Option<&Found<'_>>) {
         match (raw, found) {
             (Raw::NoTable, Some(found)) => {
+                let image = (file, found.image_index);
+                if let Some((_, index)) = self.last.filter(|(last, _)| *last == image) {
+                    self.no_table[index].1 += 1;
+                    return;
+                }
                 let (all, names) = (&mut self.no_table, &mut self.names);
-                let index = *self
-                    .images
-                    .entry((file, found.image_index))
-                    .or_insert_with(|| {
-                        let image = found.image;
-                        let key = (image.name.clone(), image.build_id.clone());
-                        // Another file may have had the same image.
-                        *names.entry(key.clone()).or_insert_with(|| {
-                            all.push((key, 0));
-                            all.len() - 1
-                        })
-                    });
+                let index = *self.images.entry(image).or_insert_with(|| {
+                    let image = found.image;
+                    let key = (image.name.clone(), image.build_id.clone());
+                    // Another file may have had the same image.
+                    *names.entry(key.clone()).or_insert_with(|| {
+                        all.push((key, 0));
+                        all.len() - 1
+                    })
+                });
                 self.no_table[index].1 += 1;
+                self.last = Some((image, index));
             }
             (Raw::BadSite, _) => self.bad_site += 1,
             (Raw::Short, _) => self.short += 1,
@@ -185,6 +199,8 @@ impl Undecoded {
 /// Makes an entry of each event that a filter lets pass.
 pub struct Sieve<'a> {
     filter: &'a Filter,
+    /// Whether the filter lets pass all records.
+    has_all: bool,
     message: Vec<u8>,
     slots: Vec<Slot>,
     /// What could not be decoded so far.
@@ -198,6 +214,7 @@ impl<'a> Sieve<'a> {
     pub fn new(filter: &'a Filter) -> Self {
         Self {
             filter,
+            has_all: !filter.is_by_record(),
             message: Vec::new(),
             slots: Vec::new(),
             undecoded: Undecoded::default(),
@@ -220,7 +237,7 @@ impl<'a> Sieve<'a> {
             writer,
             ..
         } = event;
-        if !self.filter.wants_event(event, boot) {
+        if !self.has_all && !self.filter.wants_event(event, boot) {
             return Ok(());
         }
         let mut is_match = false;
@@ -234,7 +251,7 @@ impl<'a> Sieve<'a> {
                 payload,
             } => {
                 let found = map.find(id);
-                if !self.filter.wants_site(id, found.as_ref()) {
+                if !self.has_all && !self.filter.wants_site(id, found.as_ref()) {
                     return Ok(());
                 }
                 let raw = cut(found.as_ref(), version, payload, &mut self.slots);
@@ -251,14 +268,15 @@ impl<'a> Sieve<'a> {
                     slots,
                     message,
                 };
-                is_match = self.filter.wants_values(&subject(&[]), false);
+                is_match = self.has_all || self.filter.wants_values(&subject(&[]), false);
                 if !is_match && !self.filter.with_context {
                     return Ok(());
                 }
                 print(found.as_ref(), id, payload, slots, raw, &mut self.message);
-                is_match = is_match
-                    && self.filter.wants_message(&self.message)
-                    && self.filter.wants_values(&subject(&self.message), true);
+                is_match = self.has_all
+                    || is_match
+                        && self.filter.wants_message(&self.message)
+                        && self.filter.wants_values(&subject(&self.message), true);
                 if !is_match && !self.filter.with_context {
                     return Ok(());
                 }
@@ -266,6 +284,8 @@ impl<'a> Sieve<'a> {
                     self.undecoded.count(raw, event.file, found.as_ref());
                 }
                 self.shown += u64::from(is_match);
+                let site = found.as_ref().and_then(|f| f.site);
+                let template = site.and_then(|s| s.template.as_ref().ok());
                 Content::Record(Record {
                     id,
                     ordinal,
@@ -274,6 +294,7 @@ impl<'a> Sieve<'a> {
                     slots: &self.slots,
                     message: &self.message,
                     raw,
+                    is_plain: raw.is_none() && template.is_some_and(Template::is_plain),
                 })
             }
         };
@@ -470,8 +491,9 @@ fn print(
     raw: Option<Raw>,
     out: &mut Vec<u8>,
 ) {
-    let why = match found {
-        None => format!("site {id} is in no image"),
+    // Writing to a Vec doesn't fail.
+    let _ = match found {
+        None => write!(out, "<site {id} is in no image>"),
         Some(Found {
             image,
             index,
@@ -480,21 +502,25 @@ fn print(
         }) => {
             let (name, id) = (&image.name, &image.build_id);
             match image.build_id.as_str() {
-                "" => format!("site {index} of {name}, which has no build ID"),
-                _ => format!("site {index} of {name}, side table of build ID {id} needed"),
+                "" => write!(out, "<site {index} of {name}, which has no build ID>"),
+                _ => {
+                    out.extend_from_slice(b"<site ");
+                    digits::push(out, (*index).into());
+                    let rest = [" of ", name, ", side table of build ID ", id, " needed>"];
+                    rest.iter()
+                        .for_each(|s| out.extend_from_slice(s.as_bytes()));
+                    Ok(())
+                }
             }
         }
         Some(Found {
             site: Some(site), ..
         }) => match &site.template {
             Ok(template) if raw.is_none() => return template.print(payload, slots, out),
-            Ok(_) if raw == Some(Raw::Withheld) => format!("{:?}: withheld", site.format),
-            Ok(_) => format!("{:?}: payload too short", site.format),
-            Err(e) => format!("{:?}: {e}", site.format),
+            Ok(_) if raw == Some(Raw::Withheld) => write!(out, "<{:?}: withheld>", site.format),
+            Ok(_) => write!(out, "<{:?}: payload too short>", site.format),
+            Err(e) => write!(out, "<{:?}: {e}>", site.format),
         },
     };
-    out.extend_from_slice(format!("<{why}>").as_bytes());
-    for b in payload {
-        out.extend_from_slice(format!(" {b:02x}").as_bytes());
-    }
+    digits::push_hex(out, payload, b" ");
 }

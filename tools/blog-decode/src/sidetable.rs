@@ -13,9 +13,7 @@ use std::{
         HashMap,
         HashSet, //
     },
-    fs,
-    io,
-    iter,
+    fs, io, iter,
     path::{
         Path,
         PathBuf, //
@@ -24,7 +22,10 @@ use std::{
         Command,
         Stdio, //
     },
-    sync::Arc, //
+    sync::{
+        Arc,
+        OnceLock, //
+    },
 };
 
 use crate::{
@@ -47,6 +48,7 @@ use crate::{
         template::Template,
         types::Types, //
     },
+    output::json::Fixed,
     snapshot::text,
     unpack,
     wire::file::Image, //
@@ -82,6 +84,8 @@ pub struct Site {
     pub types: Vec<String>,
     /// How to print a record, or why that is impossible.
     pub template: Result<Template, Error>,
+    /// What is the same in JSON for all its records, once one was printed.
+    pub json: OnceLock<Fixed>,
 }
 
 /// The sites of an image.
@@ -116,6 +120,7 @@ impl Sites {
                 format: s.format,
                 types,
                 template,
+                json: OnceLock::new(),
             });
         }
         Self {

@@ -16,7 +16,7 @@ use blog_decode::{
         Counts, //
     },
     output::{
-        json,
+        json::Json,
         text::{
             Style,
             Text, //
@@ -66,6 +66,7 @@ fn decode(files: Vec<Vec<u8>>, filter: &Filter) -> Decoded {
     let streams = merge::unite(&files, |_| true);
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, filter);
     let mut text = Text::new(Style::default());
+    let mut as_json = Json::default();
     let (mut lines, mut json) = (Vec::new(), Vec::new());
     decoder
         .run(|entry| {
@@ -73,7 +74,7 @@ fn decode(files: Vec<Vec<u8>>, filter: &Filter) -> Decoded {
             text.entry(entry, &mut out);
             lines.push(String::from_utf8(out).unwrap());
             let mut out = Vec::new();
-            json::entry(entry, false, &mut out);
+            as_json.entry(entry, &mut out);
             json.push(serde_json::from_slice(&out).unwrap());
             Ok::<_, ()>(())
         })

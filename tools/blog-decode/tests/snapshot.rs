@@ -18,7 +18,7 @@ use blog_decode::{
     },
     merge,
     output::{
-        json,
+        json::Json,
         text::{
             Style,
             Text, //
@@ -56,10 +56,11 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
     let streams = merge::unite(files, |c| filter.wants_component(c));
     let mut decoder = Decoder::new(files, &streams, &boots, &maps, filter);
     let (mut text, mut out, mut ignored) = (Text::new(style), Vec::new(), Vec::new());
+    let mut json = Json::new(true);
     decoder
         .run(|entry| {
             text.entry(entry, &mut out);
-            json::entry(entry, true, &mut ignored);
+            json.entry(entry, &mut ignored);
             ignored.clear();
             Ok::<_, ()>(())
         })

@@ -17,7 +17,7 @@ use blog_decode::{
         csv,
         ctf::Ctf,
         html::Html,
-        json,
+        json::Json,
         perfetto::Perfetto,
         template::Template,
         text::{
@@ -98,13 +98,14 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     });
     let (mut ctf, mut html) = (Ctf::new(Vec::new()), Html::default());
     let mut perfetto = Perfetto::default();
+    let mut json = Json::new(true);
     let mut out = Vec::new();
     decoder
         .run(|entry| {
             out.clear();
             text.entry(entry, &mut out);
             out.clear();
-            json::entry(entry, true, &mut out);
+            json.entry(entry, &mut out);
             serde_json::from_slice::<serde_json::Value>(&out).unwrap();
             csv::entry(entry, &mut out);
             template.entry(entry, &mut out);

@@ -12,7 +12,7 @@ use blog_decode::{
     live::Live,
     merge::What,
     output::{
-        json,
+        json::Json,
         text::{
             Style,
             Text, //
@@ -91,7 +91,7 @@ fn cut(bytes: &[u8]) {
 
 /// Prints all that can be given out; the answer is how many events that were.
 fn give(live: &mut Live<'_>, sieve: &mut Sieve<'_>, text: &mut Text, out: &mut Vec<u8>) -> usize {
-    let mut events = 0;
+    let (mut events, mut json) = (0, Json::new(true));
     let mut map = SiteMap::new(&live.files[0].images, &Tables::default());
     for image in &mut map.images {
         image.sites = Some(sites());
@@ -107,7 +107,7 @@ fn give(live: &mut Live<'_>, sieve: &mut Sieve<'_>, text: &mut Text, out: &mut V
             out.clear();
             text.entry(entry, out);
             out.clear();
-            json::entry(entry, true, out);
+            json.entry(entry, out);
             Ok::<_, Infallible>(())
         });
         shown.unwrap();

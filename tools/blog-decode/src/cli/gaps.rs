@@ -37,7 +37,7 @@ use crate::{
     merge,
     output::{
         json::{
-            self,
+            Json,
             Object, //
         },
         text::{
@@ -58,6 +58,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     input.settle(&args.filters, &mut filter, false)?;
     let streams = input.streams(&filter.components);
     let json = args.look.json;
+    let mut objects = Json::default();
     let style = style(&args.look, boot::width(&input.boots));
     let color = style.color;
     let mut text = Text::new(style);
@@ -71,7 +72,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     let mut decoder = decoder.with_tick(move |done| progress.at(done, all));
     let result = decoder.run(|entry| {
         gaps.entry(entry, |entry, out| match json {
-            true => json::entry(entry, false, out),
+            true => objects.entry(entry, out),
             false => text.entry(entry, out),
         });
         Ok::<_, Infallible>(())

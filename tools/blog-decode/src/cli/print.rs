@@ -29,7 +29,7 @@ use crate::{
     },
     output::{
         csv,
-        json,
+        json::Json,
         template::{
             Columns,
             Template, //
@@ -73,7 +73,7 @@ impl<'a> Out<'a> {
         let stdout = io::stdout().lock();
         let mut buffer = Vec::with_capacity(2 * BUFFER);
         let printer = if args.json {
-            Printer::Json { raw: args.raw }
+            Printer::Json(Json::new(args.raw))
         } else if let Some(columns) = &args.columns {
             columns.header(&mut buffer);
             Printer::Columns(columns)
@@ -94,7 +94,7 @@ impl<'a> Out<'a> {
         };
         let separator: &[u8] = match printer {
             Printer::Text(_) | Printer::Template(_) => b"--\n",
-            Printer::Json { .. } | Printer::Csv | Printer::Columns(_) => b"",
+            Printer::Json(_) | Printer::Csv | Printer::Columns(_) => b"",
         };
         Self {
             stdout,
@@ -169,7 +169,7 @@ impl<'a> Out<'a> {
 /// A form of output with its state.
 enum Printer<'a> {
     Text(Box<Text>),
-    Json { raw: bool },
+    Json(Json),
     Csv,
     Columns(&'a Columns),
     Template(&'a Template),
@@ -179,7 +179,7 @@ impl Printer<'_> {
     fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => text.entry(entry, out),
-            Self::Json { raw } => json::entry(entry, *raw, out),
+            Self::Json(json) => json.entry(entry, out),
             Self::Csv => csv::entry(entry, out),
             Self::Columns(columns) => columns.entry(entry, out),
             Self::Template(template) => template.entry(entry, out),

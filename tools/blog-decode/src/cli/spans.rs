@@ -32,7 +32,7 @@ use crate::{
     merge,
     output::{
         json::{
-            self,
+            Json,
             Object, //
         },
         text::{
@@ -74,7 +74,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, String> {
     let json = args.look.json;
     let style = style(&args.look, boot::width(&input.boots));
     let color = style.color;
-    let mut text = Text::new(style);
+    let (mut text, mut objects) = (Text::new(style), Json::default());
     let mut spans = Spans::new(args.pair.pair(&args.start, &args.end, &args.by));
     let mut groups: BTreeMap<Vec<u8>, Quantiles> = BTreeMap::new();
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
@@ -85,7 +85,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, String> {
     let mut decoder = decoder.with_tick(move |done| progress.at(done, records));
     let result = decoder.run(|entry| {
         let mut print = |out: &mut Vec<u8>| match json {
-            true => json::entry(entry, false, out),
+            true => objects.entry(entry, out),
             false => text.entry(entry, out),
         };
         if let Some(span) = spans.entry(entry, |_, out| print(out)) {

@@ -22,7 +22,7 @@ use crate::{
     clock::Calibration,
     output::{
         json::{
-            self,
+            Json,
             Object, //
         },
         push_local,
@@ -64,6 +64,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         records: args.records,
     };
     let json = args.look.json;
+    let mut objects = Json::default();
     let style = style(&args.look, None);
     let color = style.color;
     let mut text = Text::new(style);
@@ -72,7 +73,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
     let histories = collect(file, streams, how, &wanted, |entry| {
         let mut line = Vec::new();
         match json {
-            true => json::entry(entry, false, &mut line),
+            true => objects.entry(entry, &mut line),
             false => text.entry(entry, &mut line),
         }
         line

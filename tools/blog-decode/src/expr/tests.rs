@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
+use std::sync::OnceLock;
+
 use super::*;
 use crate::{
     boot::Boot,
@@ -44,6 +46,7 @@ fn check(source: &str) -> bool {
         format: format.into(),
         types: Vec::new(),
         template: Ok(template),
+        json: OnceLock::new(),
     };
     let image = ImageSites {
         name: "x".into(),

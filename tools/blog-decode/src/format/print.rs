@@ -70,6 +70,13 @@ impl<'a> Printer<'a> {
         self.out.len() >= self.limit
     }
 
+    /// Lets a few bytes be appended that are not within `{:#?}`.
+    pub(super) fn raw(&mut self, print: impl FnOnce(&mut Vec<u8>)) {
+        if !self.is_full() {
+            print(self.out);
+        }
+    }
+
     /// Appends text; within `{:#?}`, indented.
     pub fn text(&mut self, s: &str) {
         if self.is_full() {
@@ -190,12 +197,6 @@ impl<'a> Printer<'a> {
 
     /// An integer of `bits` bits. `value` is zero-extended from that size.
     pub fn integer(&mut self, spec: &Spec, value: u128, bits: u32, signed: bool) {
-        if spec.print == Trait::Display && spec.width.is_none() && !spec.flags.plus && !signed {
-            // The most common of all.
-            if let (Ok(n), 0) = (u64::try_from(value), self.depth) {
-                return crate::output::digits::push(self.out, n);
-            }
-        }
         let radix = match (spec.print, spec.flags.debug_hex) {
             (Trait::LowerHex, _) | (Trait::Debug, DebugHex::Lower) => Some((4, false, "0x")),
             (Trait::UpperHex, _) | (Trait::Debug, DebugHex::Upper) => Some((4, true, "0x")),

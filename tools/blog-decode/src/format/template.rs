@@ -12,6 +12,7 @@ use super::{
         Count,
         Flags,
         Piece,
+        Placeholder,
         Position,
         Trait, //
     },
@@ -29,8 +30,12 @@ use super::{
     },
 };
 use crate::{
-    blogfmt::bytes::array,
+    blogfmt::bytes::{
+        array,
+        u64_at, //
+    },
     error::Error,
+    output::digits,
     record::Version,
     wire::types::{
         take_tail,
@@ -48,6 +53,7 @@ pub struct Template {
     names: Vec<String>,
     /// How a payload is cut, by version; `None` where there is none of such records.
     plans: [Option<Plan>; 2],
+    is_plain: bool,
 }
 
 /// How the payloads of a version are cut.
@@ -57,6 +63,8 @@ struct Plan {
     fixed: Vec<usize>,
     /// Bytes that tails may have in all.
     budget: usize,
+    /// Where the arguments are and where they end, if none of them has a tail.
+    slots: Option<(Vec<Slot>, usize)>,
 }
 
 impl Plan {
@@ -65,7 +73,23 @@ impl Plan {
         let tails = types.iter().filter(|t| t.has_tail()).count();
         let least = fixed.iter().sum::<usize>() + tails * version.long_size();
         let budget = version.max_payload().checked_sub(least)?;
-        Some(Self { fixed, budget })
+        let mut end = 0;
+        let slots = fixed.iter().map(|&fixed| {
+            let at = end as u32;
+            end += fixed;
+            Slot {
+                at,
+                fixed: fixed as u32,
+                tail_at: end as u32,
+                ..Slot::default()
+            }
+        });
+        let slots: Vec<Slot> = slots.collect();
+        Some(Self {
+            fixed,
+            budget,
+            slots: (tails == 0).then_some((slots, end)),
+        })
     }
 }
 
@@ -82,6 +106,60 @@ struct Argument {
     print: Trait,
     width: Option<Number>,
     precision: Option<Number>,
+    simple: Option<Simple>,
+}
+
+/// What most arguments are: an integer of at most 64 bits, without padding.
+#[derive(Clone, Copy, Debug)]
+enum Simple {
+    Unsigned,
+    Signed,
+    /// With or without `0x`.
+    Hex(bool),
+}
+
+impl Simple {
+    fn new(ty: &Type, p: &Placeholder) -> Option<Self> {
+        let flags = Flags {
+            alternate: false,
+            ..p.flags
+        };
+        let is_bare = flags == Flags::NONE && p.width.is_none() && p.precision.is_none();
+        if !is_bare || !matches!(ty.fixed, 1 | 2 | 4 | 8) {
+            return None;
+        }
+        match (&ty.kind, p.print) {
+            (Kind::Uint, Trait::Display | Trait::Debug) => Some(Self::Unsigned),
+            (Kind::Int, Trait::Display | Trait::Debug) => Some(Self::Signed),
+            (Kind::Uint, Trait::LowerHex) => Some(Self::Hex(p.flags.alternate)),
+            _ => None,
+        }
+    }
+
+    fn print(self, fixed: &[u8], out: &mut Vec<u8>) {
+        let (n, unused) = match *fixed {
+            [n] => (n.into(), 56),
+            [a, b] => (u16::from_le_bytes([a, b]).into(), 48),
+            [a, b, c, d] => (u32::from_le_bytes([a, b, c, d]).into(), 32),
+            _ => (u64_at(fixed, 0).unwrap_or(0), 0),
+        };
+        match self {
+            Self::Unsigned => digits::push(out, n),
+            Self::Signed => {
+                let n = (n << unused) as i64 >> unused;
+                if n < 0 {
+                    out.push(b'-');
+                }
+                digits::push(out, n.unsigned_abs());
+            }
+            Self::Hex(with_prefix) => {
+                if with_prefix {
+                    out.extend_from_slice(b"0x");
+                }
+                digits::push_base16(out, n);
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,12 +172,22 @@ enum Number {
 /// Where the bytes of one argument are in a payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
-    at: usize,
-    fixed: usize,
-    tail_at: usize,
-    stored: usize,
+    at: u32,
+    fixed: u32,
+    tail_at: u32,
+    stored: u32,
     /// Length that the tail had, stored or not.
-    whole: usize,
+    whole: u32,
+}
+
+impl Slot {
+    fn fixed(self, payload: &[u8]) -> Option<&[u8]> {
+        payload.get(self.at as usize..(self.at + self.fixed) as usize)
+    }
+
+    fn tail(self, payload: &[u8]) -> Option<&[u8]> {
+        payload.get(self.tail_at as usize..(self.tail_at + self.stored) as usize)
+    }
 }
 
 impl Template {
@@ -133,20 +221,29 @@ impl Template {
         for piece in parse::parse(format)? {
             steps.push(match piece {
                 Piece::Literal(s) => Step::Literal(s),
-                Piece::Placeholder(p) => Step::Argument(Argument {
-                    index: find(&p.argument)?,
-                    flags: p.flags,
-                    print: p.print,
-                    width: number(p.width)?,
-                    precision: number(p.precision)?,
-                }),
+                Piece::Placeholder(p) => {
+                    let index = find(&p.argument)?;
+                    Step::Argument(Argument {
+                        index,
+                        flags: p.flags,
+                        print: p.print,
+                        simple: Simple::new(&types[index], &p),
+                        width: number(p.width)?,
+                        precision: number(p.precision)?,
+                    })
+                }
             });
         }
         let plans = [Version::One, Version::Two].map(|version| Plan::new(&types, version));
         if plans.iter().all(Option::is_none) {
             return Err(Error::Site("the arguments are larger than a record".into()));
         }
+        let is_plain = steps.iter().all(|step| match step {
+            Step::Literal(s) => is_plain(s.as_bytes()),
+            Step::Argument(a) => a.simple.is_some(),
+        });
         Ok(Self {
+            is_plain,
             steps,
             plans,
             types,
@@ -160,6 +257,10 @@ impl Template {
         let Some(plan) = &self.plans[version as usize] else {
             return false;
         };
+        if let Some((known, end)) = &plan.slots {
+            slots.extend_from_slice(known);
+            return payload.len() >= *end;
+        }
         let mut budget = plan.budget;
         let mut at = 0;
         for (ty, &fixed_len) in self.types.iter().zip(&plan.fixed) {
@@ -179,12 +280,13 @@ impl Template {
             if tail_at + stored > payload.len() {
                 return false;
             }
+            // None is more than MAX_TAIL.
             slots.push(Slot {
-                at,
-                fixed: fixed_len,
-                tail_at,
-                stored,
-                whole,
+                at: at as u32,
+                fixed: fixed_len as u32,
+                tail_at: tail_at as u32,
+                stored: stored as u32,
+                whole: whole as u32,
             });
             at = tail_at + stored;
         }
@@ -206,8 +308,8 @@ impl Template {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
         Some(Value {
             ty,
-            fixed: payload.get(slot.at..slot.at + slot.fixed)?,
-            tail: payload.get(slot.tail_at..slot.tail_at + slot.stored)?,
+            fixed: slot.fixed(payload)?,
+            tail: slot.tail(payload)?,
         })
     }
 
@@ -219,8 +321,14 @@ impl Template {
     ) -> impl Iterator<Item = (&'a str, Value<'a>, usize)> {
         slots.iter().enumerate().filter_map(move |(i, slot)| {
             let value = self.value(i, payload, slots)?;
-            Some((self.names.get(i)?.as_str(), value, slot.whole - slot.stored))
+            let missing = (slot.whole - slot.stored) as usize;
+            Some((self.names.get(i)?.as_str(), value, missing))
         })
+    }
+
+    /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Appends the text. `slots` are from [`Template::cut`] of the same payload.
@@ -234,6 +342,12 @@ impl Template {
                 }
                 Step::Argument(a) => a,
             };
+            if let Some(simple) = a.simple {
+                if let Some(fixed) = slots.get(a.index).and_then(|s| s.fixed(payload)) {
+                    p.raw(|out| simple.print(fixed, out));
+                }
+                continue;
+            }
             let Some(value) = self.value(a.index, payload, slots) else {
                 continue;
             };
@@ -262,9 +376,16 @@ impl Template {
     }
 }
 
+/// Whether a text is printable ASCII that nothing has to escape.
+pub fn is_plain(text: &[u8]) -> bool {
+    // All of it, as that is done for many bytes at once.
+    let is_plain = |b: u8| (0x20..0x7f).contains(&b) & (b != b'"') & (b != b'\\');
+    text.iter().fold(true, |all, &b| all & is_plain(b))
+}
+
 /// Shows that an argument was cut, unless its precision would have cut it even more.
 fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
-    let mut shown = slot.stored;
+    let (mut shown, whole) = (slot.stored as usize, slot.whole as usize);
     if let View::Str(bytes) = value.view() {
         if let Err(e) = std::str::from_utf8(bytes) {
             // A character that is not whole isn't shown.
@@ -280,11 +401,7 @@ fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
             }
         }
     }
-    let missing = slot.whole - shown;
-    let more = if slot.whole == MAX_TAIL {
-        " or more"
-    } else {
-        ""
-    };
+    let missing = whole - shown;
+    let more = if whole == MAX_TAIL { " or more" } else { "" };
     p.std(format_args!("\u{2026}[+{missing} bytes{more}]"));
 }

@@ -14,11 +14,6 @@
 mod cursor;
 mod unite;
 
-use std::{
-    cmp::Reverse,
-    collections::BinaryHeap, //
-};
-
 use crate::{
     boot::Boot,
     record::{
@@ -49,6 +44,10 @@ pub use unite::{
     unite, //
 };
 
+/// Bits of a ring's index behind the time of its next event.
+const RING_BITS: u32 = u32::BITS;
+/// Stands for a ring that is at its end: later than any other.
+const AT_END: u128 = u128::MAX;
 const LAG: u8 = Lost::ReaderLag as u8;
 
 /// A ring, united over all files of one boot.
@@ -224,10 +223,10 @@ pub struct Merge<'a> {
     files: &'a [Snapshot],
     streams: &'a [Stream],
     cursors: Vec<Cursor>,
-    /// Next event of every ring but `last`: (key, index).
-    heap: BinaryHeap<Reverse<(i128, usize)>>,
-    /// Ring whose event was given out last.
-    last: Option<usize>,
+    /// A tree of losers: who lost against whom on the way up from the rings, which are its leaves.
+    losers: Vec<u128>,
+    /// Who won: the ring with the earliest event; before the first one, whoever.
+    winner: Option<u128>,
     /// For several boots: events are ordered by real time. Else by the ring's clock.
     by_real_time: Option<&'a [Boot]>,
 }
@@ -235,52 +234,81 @@ pub struct Merge<'a> {
 impl<'a> Merge<'a> {
     /// Starts before the first event.
     pub fn new(files: &'a [Snapshot], streams: &'a [Stream], boots: &'a [Boot]) -> Self {
-        let mut this = Self {
+        Self {
             files,
             streams,
             cursors: streams.iter().map(Cursor::new).collect(),
-            heap: BinaryHeap::with_capacity(streams.len()),
-            last: None,
+            losers: Vec::new(),
+            winner: None,
             by_real_time: Some(boots).filter(|b| b.iter().any(|b| b.is_one_of_several)),
-        };
-        for i in 0..this.cursors.len() {
-            if let Some(key) = this.advance(i) {
-                this.heap.push(Reverse((key, i)));
-            }
         }
-        this
     }
 
-    /// Lets a ring go on; the answer is when its next event is.
-    fn advance(&mut self, i: usize) -> Option<i128> {
+    /// Lets a ring go on; the answer is when its next event is, and which ring it is.
+    fn advance(&mut self, i: usize) -> u128 {
         let (cursor, stream) = (&mut self.cursors[i], &self.streams[i]);
         cursor.advance(stream, self.files, true);
-        let order = cursor.order()?;
-        Some(match self.by_real_time {
-            Some(boots) => boots[stream.file].axis(order),
-            None => order.into(),
-        })
+        let Some(order) = cursor.order() else {
+            return AT_END;
+        };
+        let time = match self.by_real_time {
+            Some(boots) => boots[stream.file].axis(order).clamp(0, u64::MAX.into()) as u64,
+            None => order,
+        };
+        u128::from(time) << RING_BITS | i as u128
+    }
+
+    /// Lets all rings play against each other; the answer is who wins.
+    fn start(&mut self) -> u128 {
+        let rings = self.cursors.len();
+        let mut winners = vec![AT_END; 2 * rings];
+        for i in 0..rings {
+            winners[rings + i] = self.advance(i);
+        }
+        self.losers = vec![AT_END; rings];
+        for node in (1..rings).rev() {
+            let (a, b) = (winners[2 * node], winners[2 * node + 1]);
+            (winners[node], self.losers[node]) = (a.min(b), a.max(b));
+        }
+        winners.get(1).copied().unwrap_or(AT_END)
     }
 
     /// The next event.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Event<'_>> {
-        let mut index = None;
-        if let Some(i) = self.last.take() {
-            if let Some(key) = self.advance(i) {
-                // Often the same ring goes on.
-                match self.heap.peek() {
-                    Some(Reverse(top)) if *top < (key, i) => self.heap.push(Reverse((key, i))),
-                    _ => index = Some(i),
+        let ring = self.step()?;
+        self.event(ring)
+    }
+
+    /// The rings.
+    pub(crate) fn streams(&self) -> &'a [Stream] {
+        self.streams
+    }
+
+    /// The event that a ring is at.
+    pub(crate) fn event(&self, ring: usize) -> Option<Event<'_>> {
+        self.cursors[ring].event(&self.streams[ring])
+    }
+
+    /// Goes to the next event; the answer is its ring.
+    pub(crate) fn step(&mut self) -> Option<usize> {
+        let winner = match self.winner {
+            None => self.start(),
+            Some(AT_END) => return None,
+            Some(last) => {
+                let i = last as u32 as usize;
+                let mut winner = self.advance(i);
+                let mut node = (self.cursors.len() + i) / 2;
+                while node > 0 {
+                    let loser = &mut self.losers[node];
+                    (winner, *loser) = (winner.min(*loser), winner.max(*loser));
+                    node /= 2;
                 }
+                winner
             }
-        }
-        let index = match index {
-            Some(i) => i,
-            None => self.heap.pop()?.0 .1,
         };
-        self.last = Some(index);
-        self.cursors[index].event(&self.streams[index])
+        self.winner = Some(winner);
+        (winner != AT_END).then_some(winner as u32 as usize)
     }
 
     /// What came out of each ring so far.

@@ -7,26 +7,34 @@ const MAX: usize = 20;
 
 /// Appends a decimal number.
 pub fn push(out: &mut Vec<u8>, n: u64) {
-    push_padded(out, n, 0, b' ');
+    if n < 10 {
+        return out.push(b'0' + n as u8);
+    }
+    let len = n.ilog10() as usize + 1;
+    let mut buf = [0; MAX];
+    fill(&mut buf[..len], n);
+    // So many at once are no call of memcpy.
+    out.extend_from_slice(&buf);
+    out.truncate(out.len() - MAX + len);
 }
 
-/// Appends a decimal number, with `fill` before it up to `width` bytes (at most 20).
-pub fn push_padded(out: &mut Vec<u8>, mut n: u64, width: usize, fill: u8) {
-    let mut buf = [fill; MAX];
-    let mut at = MAX;
-    while n >= 100 {
-        at -= 2;
-        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
+/// Appends a decimal number, with `before` in front of it up to `width` bytes (at most 20).
+pub fn push_padded(out: &mut Vec<u8>, n: u64, width: usize, before: u8) {
+    let len = n.checked_ilog10().unwrap_or(0) as usize + 1;
+    out.extend_from_slice(&[before; MAX][..width.min(MAX).saturating_sub(len)]);
+    push(out, n);
+}
+
+/// Makes `to` the last digits of a number, with zeros before it.
+pub fn fill(to: &mut [u8], mut n: u64) {
+    let mut pairs = to.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&PAIRS[(n % 100) as usize]);
         n /= 100;
     }
-    if n >= 10 {
-        at -= 2;
-        buf[at..at + 2].copy_from_slice(&PAIRS[n as usize]);
-    } else {
-        at -= 1;
-        buf[at] = b'0' + n as u8;
+    if let [first] = pairs.into_remainder() {
+        *first = b'0' + (n % 10) as u8;
     }
-    out.extend_from_slice(&buf[at.min(MAX - width.min(MAX))..]);
 }
 
 /// `00` to `99`.
@@ -62,13 +70,24 @@ pub fn push_wide(out: &mut Vec<u8>, n: u128) {
 
 /// Appends bytes as hex, with `before` in front of each.
 pub fn push_hex(out: &mut Vec<u8>, bytes: &[u8], before: &[u8]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for b in bytes {
         out.extend_from_slice(before);
-        out.push(DIGITS[usize::from(b >> 4)]);
-        out.push(DIGITS[usize::from(b & 15)]);
+        out.extend_from_slice(&[HEX[usize::from(b >> 4)], HEX[usize::from(b & 15)]]);
     }
 }
+
+/// Appends a number in base 16.
+pub fn push_base16(out: &mut Vec<u8>, n: u64) {
+    let len = n.checked_ilog2().unwrap_or(0) as usize / 4 + 1;
+    let mut buf = [0; 16];
+    for (i, digit) in buf[..len].iter_mut().rev().enumerate() {
+        *digit = HEX[(n >> (4 * i)) as usize & 15];
+    }
+    out.extend_from_slice(&buf);
+    out.truncate(out.len() - buf.len() + len);
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {
@@ -85,6 +104,10 @@ mod tests {
             assert_eq!(show(&|o| push(o, n)), n.to_string());
             assert_eq!(show(&|o| push_padded(o, n, 6, b'0')), format!("{n:06}"));
             assert_eq!(show(&|o| push_padded(o, n, 18, b' ')), format!("{n:>18}"));
+            assert_eq!(show(&|o| push_base16(o, n)), format!("{n:x}"));
+            let mut last = [0; 7];
+            fill(&mut last, n);
+            assert_eq!(last[..], *format!("{:07}", n % 10_000_000).as_bytes());
         }
         for n in [0, -1, 10i128.pow(18), i128::MAX, i128::MIN, -(1 << 70)] {
             assert_eq!(show(&|o| push_signed(o, n)), n.to_string());

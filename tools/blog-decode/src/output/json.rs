@@ -49,7 +49,8 @@ use super::{
     digits,
     level_name,
     push_iso8601,
-    text::is_unsafe, //
+    text::is_unsafe,
+    Contexts, //
 };
 use crate::{
     blogfmt::{
@@ -65,6 +66,7 @@ use crate::{
     },
     format::{
         errno,
+        template::is_plain,
         value::{
             Value,
             View, //
@@ -79,6 +81,7 @@ use crate::{
         Task,
         Writer, //
     },
+    sidetable::Site,
 };
 
 /// Writes an object or array, key by key.
@@ -92,6 +95,11 @@ impl<'a> Object<'a> {
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, first: true }
+    }
+
+    /// Adds to an object that is open and has something in it.
+    pub fn more(out: &'a mut Vec<u8>) -> Self {
+        Self { out, first: false }
     }
 
     /// Starts a value: the caller appends it to the answer. Keys of ours need no escapes.
@@ -152,39 +160,140 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Appends an entry's object and a newline.
-pub fn entry(entry: &Entry<'_>, with_raw: bool, out: &mut Vec<u8>) {
-    let mut o = Object::new(out);
-    match &entry.content {
-        Content::Record(r) => {
-            o.text("type", "record");
-            times(entry, &mut o);
-            let site = r.found.as_ref().and_then(|f| f.site);
-            o.text("level", site.map(|s| level_name(s.level)));
-            ring(entry.stream, &entry.writer, &mut o);
-            record(r, with_raw, &mut o);
-        }
-        Content::Loss { cause, count } => {
-            o.text("type", "lost");
-            times(entry, &mut o);
-            ring(entry.stream, &entry.writer, &mut o);
-            o.text("cause", loss_name(*cause));
-            o.number("count", *count);
-        }
-        Content::Line { level, message } => {
-            o.text("type", entry.stream.component.as_str());
-            times(entry, &mut o);
-            o.text("level", level.map(level_name));
-            let task = entry.writer.task.as_ref();
-            o.maybe("cpu", entry.writer.cpu);
-            o.maybe("pid", task.map(|t| t.pid));
-            o.maybe("tgid", task.map(|t| t.tgid));
-            comm(task, &mut o);
-            string(message, o.key("message"));
+/// Writes objects.
+#[derive(Default)]
+pub struct Json {
+    with_raw: bool,
+    /// What stands between the times and what the record is.
+    contexts: Contexts,
+    /// The last real time, as ns and as date; where the ns end, and its seconds since 1970.
+    time: Vec<u8>,
+    ns_end: usize,
+    second: Option<u64>,
+}
+
+impl Json {
+    /// Starts before the first object. `with_raw`: all payloads are wanted.
+    pub fn new(with_raw: bool) -> Self {
+        Self {
+            with_raw,
+            ..Self::default()
         }
     }
-    o.end();
-    out.push(b'\n');
+
+    /// Appends an entry's object and a newline.
+    pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        match &entry.content {
+            Content::Record(r) => {
+                out.extend_from_slice(b"{\"type\":\"record\"");
+                self.times(entry, out);
+                let site = r.found.as_ref().and_then(|f| f.site);
+                let level = site.map_or(0, |s| s.level);
+                out.extend_from_slice(self.contexts.get(entry, level, |text| {
+                    let mut o = Object::more(text);
+                    boot(entry.boot, &mut o);
+                    o.text("level", site.map(|s| level_name(s.level)));
+                    ring(entry.stream, &entry.writer, &mut o);
+                }));
+                record(r, self.with_raw, &mut Object::more(out));
+            }
+            Content::Loss { cause, count } => {
+                out.extend_from_slice(b"{\"type\":\"lost\"");
+                self.times(entry, out);
+                let mut o = Object::more(out);
+                boot(entry.boot, &mut o);
+                ring(entry.stream, &entry.writer, &mut o);
+                o.text("cause", loss_name(*cause));
+                o.number("count", *count);
+            }
+            Content::Line { level, message } => {
+                let mut o = Object::new(out);
+                o.text("type", entry.stream.component.as_str());
+                self.times(entry, out);
+                let mut o = Object::more(out);
+                boot(entry.boot, &mut o);
+                o.text("level", level.map(level_name));
+                let task = entry.writer.task.as_ref();
+                o.maybe("cpu", entry.writer.cpu);
+                o.maybe("pid", task.map(|t| t.pid));
+                o.maybe("tgid", task.map(|t| t.tgid));
+                comm(task, &mut o);
+                string(message, o.key("message"));
+            }
+        }
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn times(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let (clock, c) = (entry.clock, &entry.boot.calibration);
+        let boot = c.boot(clock);
+        let wall = c.real_of_boot(boot);
+        out.extend_from_slice(b",\"clock\":");
+        digits::push(out, clock);
+        out.extend_from_slice(b",\"boot_ns\":");
+        digits::push_signed(out, boot);
+        out.extend_from_slice(b",\"mono_ns\":");
+        digits::push_signed(out, c.mono(clock));
+        // Most are in the same second as the last one: another fraction of it, twice.
+        let (second, fraction) = match u64::try_from(wall) {
+            Ok(ns) => (Some(ns / NS), ns % NS),
+            Err(_) => (None, 0),
+        };
+        if second.is_some() && second == self.second {
+            let len = self.time.len();
+            let (ns, time) = self.time.split_at_mut(self.ns_end);
+            digits::fill(&mut ns[self.ns_end - 9..], fraction);
+            let end = len - self.ns_end - b"Z\"".len();
+            time[end - 9..end].copy_from_slice(&ns[self.ns_end - 9..]);
+        } else {
+            self.time.clear();
+            self.time.extend_from_slice(b",\"wall_ns\":");
+            digits::push_signed(&mut self.time, wall);
+            self.ns_end = self.time.len();
+            self.time.extend_from_slice(b",\"time\":\"");
+            push_iso8601(&mut self.time, wall, 0, true);
+            self.time.push(b'"');
+            // Of a time in the first second of 1970, there are less than nine digits.
+            self.second = second.filter(|s| *s > 0);
+        }
+        out.extend_from_slice(&self.time);
+    }
+}
+
+const NS: u64 = 1_000_000_000;
+
+/// What of an object is the same for all records of a call site.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    /// From its module to the message.
+    site: Vec<u8>,
+    /// Up to the value of each argument.
+    arguments: Vec<Vec<u8>>,
+}
+
+impl Fixed {
+    fn new(s: &Site) -> Self {
+        let mut site = Vec::new();
+        let mut o = Object::more(&mut site);
+        o.text("module", s.module.as_str());
+        o.text("file", s.file.as_str());
+        o.number("line", s.line);
+        o.text("format", s.format.as_str());
+        o.key("message");
+        let names = s.template.as_ref().map_or(&[][..], |t| t.names());
+        let argument = |(i, (name, ty)): (usize, (&String, &String))| {
+            let mut out = Vec::new();
+            out.extend_from_slice(if i == 0 { b"" } else { b"," });
+            let mut o = Object::new(&mut out);
+            o.text("name", name.as_str());
+            o.text("type", ty.as_str());
+            o.key("value");
+            out
+        };
+        let arguments = names.iter().zip(&s.types).enumerate().map(argument);
+        let arguments = arguments.collect();
+        Self { site, arguments }
+    }
 }
 
 /// Name of a cause of loss.
@@ -195,19 +304,6 @@ pub fn loss_name(cause: Cause) -> &'static str {
         Cause::Missing => "missing",
         Cause::Damaged => "damaged",
     }
-}
-
-fn times(entry: &Entry<'_>, o: &mut Object<'_>) {
-    let (clock, c) = (entry.clock, &entry.boot.calibration);
-    o.number("clock", clock);
-    o.number("boot_ns", c.boot(clock));
-    o.number("mono_ns", c.mono(clock));
-    o.number("wall_ns", c.real(clock));
-    let out = o.key("time");
-    out.push(b'"');
-    push_iso8601(out, c.real(clock), 0, true);
-    out.push(b'"');
-    boot(entry.boot, o);
 }
 
 /// Adds which boot of which machine it is of.
@@ -242,31 +338,48 @@ fn comm(task: Option<&Task>, o: &mut Object<'_>) {
 
 fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
     let site = r.found.as_ref().and_then(|f| f.site);
-    o.number("ordinal", r.ordinal);
-    o.number("site", r.id);
-    o.text("image", r.found.as_ref().map(|f| f.image.name.as_str()));
-    o.maybe("index", r.found.as_ref().map(|f| f.index));
-    o.text("module", site.map(|s| s.module.as_str()));
-    o.text("file", site.map(|s| s.file.as_str()));
-    o.maybe("line", site.map(|s| s.line));
-    o.text("format", site.map(|s| s.format.as_str()));
-    string(r.message, o.key("message"));
-    let out = o.key("args");
-    out.push(b'[');
-    if let Some((site, template)) = site.and_then(|s| Some((s, s.template.as_ref().ok()?))) {
+    o.out.extend_from_slice(b",\"ordinal\":");
+    digits::push(o.out, r.ordinal);
+    o.out.extend_from_slice(b",\"site\":");
+    digits::push(o.out, r.id.into());
+    o.out.extend_from_slice(b",\"image\":");
+    match &r.found {
+        Some(f) => {
+            string(f.image.name.as_bytes(), o.out);
+            o.out.extend_from_slice(b",\"index\":");
+            digits::push(o.out, f.index.into());
+        }
+        None => o.out.extend_from_slice(b"null,\"index\":null"),
+    }
+    let fixed = site.map(|s| s.json.get_or_init(|| Fixed::new(s)));
+    match fixed {
+        Some(fixed) => o.out.extend_from_slice(&fixed.site),
+        None => {
+            let unknown =
+                b",\"module\":null,\"file\":null,\"line\":null,\"format\":null,\"message\":";
+            o.out.extend_from_slice(unknown);
+        }
+    }
+    let out = &mut *o.out;
+    match r.is_plain {
+        true => {
+            out.push(b'"');
+            out.extend_from_slice(r.message);
+            out.push(b'"');
+        }
+        false => string(r.message, out),
+    }
+    out.extend_from_slice(b",\"args\":[");
+    let template = site.and_then(|s| s.template.as_ref().ok());
+    if let (Some(fixed), Some(template)) = (fixed, template) {
         let arguments = template.arguments(r.payload, r.slots);
-        for (i, ((name, v, cut), ty)) in arguments.zip(&site.types).enumerate() {
-            if i != 0 {
-                out.push(b',');
-            }
-            let mut a = Object::new(out);
-            a.text("name", name);
-            a.text("type", ty.as_str());
-            value(v, a.key("value"));
+        for ((_, v, cut), before) in arguments.zip(&fixed.arguments) {
+            out.extend_from_slice(before);
+            value(v, out);
             if cut != 0 {
-                a.number("cut", cut as u64);
+                Object::more(out).number("cut", cut as u64);
             }
-            a.end();
+            out.push(b'}');
         }
     }
     out.push(b']');
@@ -363,8 +476,7 @@ fn hex(bytes: &[u8], out: &mut Vec<u8>) {
 
 fn string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    let is_plain = |&b: &u8| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\';
-    if bytes.iter().all(is_plain) {
+    if is_plain(bytes) {
         out.extend_from_slice(bytes);
     } else {
         escape(bytes, out);

@@ -60,6 +60,58 @@ pub fn level_named(name: &str) -> Option<Level> {
     Level::ALL.into_iter().find(|l| l.name() == name)
 }
 
+/// What stands in a line for where an entry was written and for its level, of rings that had
+/// entries lately.
+#[derive(Default)]
+pub(crate) struct Contexts(Vec<Known>);
+
+#[derive(Clone, Default)]
+struct Known {
+    boot: usize,
+    component: String,
+    ring: u32,
+    shared: Option<u32>,
+    writer: Writer,
+    level: u8,
+    text: Vec<u8>,
+}
+
+/// As many are kept.
+const CONTEXTS: usize = 4096;
+
+impl Contexts {
+    /// The text for an entry; if it isn't known, `make` appends it.
+    pub(crate) fn get(
+        &mut self,
+        entry: &Entry<'_>,
+        level: u8,
+        make: impl FnOnce(&mut Vec<u8>),
+    ) -> &[u8] {
+        let stream = entry.stream;
+        let index = (stream.id as usize * 8 + usize::from(level % 8)) % CONTEXTS;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, Known::default());
+        }
+        let known = &mut self.0[index];
+        let is_same = known.ring == stream.id
+            && known.level == level
+            && known.boot == entry.boot.index
+            && known.shared == stream.shared()
+            && known.writer == entry.writer
+            && known.component == stream.component;
+        // If nobody knows who it was, it depends on more than that.
+        if !is_same || known.text.is_empty() || entry.writer == Writer::default() {
+            known.component.clone_from(&stream.component);
+            (known.ring, known.shared) = (stream.id, stream.shared());
+            known.boot = entry.boot.index;
+            (known.writer, known.level) = (entry.writer, level);
+            known.text.clear();
+            make(&mut known.text);
+        }
+        &known.text
+    }
+}
+
 /// Where an entry was written, as `comm[pid]` or `softirq/3`.
 pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
     let Writer { context, cpu, task } = entry.writer;

@@ -19,6 +19,7 @@ use super::{
     level_name,
     push_local,
     time_of,
+    Contexts,
     Time, //
 };
 use crate::{
@@ -27,10 +28,7 @@ use crate::{
         Entry, //
     },
     merge::Cause,
-    record::{
-        cause_name,
-        Writer, //
-    }, //
+    record::cause_name, //
 };
 
 /// How lines look.
@@ -55,23 +53,21 @@ pub struct Text {
     style: Style,
     previous: Option<i128>,
     host_width: usize,
-    /// Component and context of the last entries, by ring.
-    contexts: Vec<Context>,
+    /// What stands between time and message, but for the call site.
+    contexts: Contexts,
+    /// The last time with microseconds, and the last one with nanoseconds.
+    times: [Last; 2],
 }
 
-/// What stands before a message, ready to be copied.
-#[derive(Clone, Default)]
-struct Context {
-    component: String,
-    ring: u32,
-    writer: Writer,
+/// A time that was printed, and its whole seconds.
+#[derive(Default)]
+struct Last {
     text: Vec<u8>,
+    second: u64,
 }
 
 /// A longer name of a machine stands out.
 const HOST_MAX: usize = 24;
-/// Rings of which the context is kept.
-const CONTEXTS: usize = 64;
 
 /// What stands for the level of a loss, and of a line that has none.
 const LOSS: u8 = u8::MAX;
@@ -91,20 +87,104 @@ impl Text {
             style,
             previous: None,
             host_width: style.host.unwrap_or(0).min(HOST_MAX),
-            contexts: vec![Context::default(); CONTEXTS],
+            contexts: Contexts::default(),
+            times: Default::default(),
         }
     }
 
     /// Appends an entry's line.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        self.color(GREEN, out);
+        self.style.color(GREEN, out);
         self.time(entry, out);
-        self.color(RESET, out);
+        self.style.color(RESET, out);
         let level = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map_or(0, |s| s.level),
             Content::Loss { .. } => LOSS,
             Content::Line { level, .. } => level.unwrap_or(NONE),
         };
+        let (style, host_width) = (&self.style, &mut self.host_width);
+        let context = self.contexts.get(entry, level, |text| {
+            style.context(entry, level, host_width, text);
+        });
+        out.extend_from_slice(context);
+        if let (Content::Record(r), true) = (&entry.content, self.style.location) {
+            if let Some(site) = r.found.as_ref().and_then(|f| f.site) {
+                let start = out.len();
+                out.push(b' ');
+                out.extend_from_slice(site.file.as_bytes());
+                out.push(b':');
+                digits::push(out, site.line.into());
+                escape_name(out, start);
+            }
+        }
+        out.extend_from_slice(b": ");
+        match &entry.content {
+            Content::Line { message: text, .. } => message(text, out),
+            Content::Record(r) => {
+                match r.is_plain {
+                    true => out.extend_from_slice(r.message),
+                    false => message(r.message, out),
+                }
+                if self.style.raw && r.raw.is_none() {
+                    out.extend_from_slice(b" |");
+                    digits::push_hex(out, r.payload, b" ");
+                }
+            }
+            Content::Loss { cause, count } => {
+                self.style.color(RED, out);
+                loss(*cause, *count, out);
+                self.style.color(RESET, out);
+            }
+        }
+        out.push(b'\n');
+    }
+
+    fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let time = self.style.time;
+        let ns = time_of(time, entry.clock, entry.boot);
+        let delta = ns - self.previous.replace(ns).unwrap_or(ns);
+        // Microseconds would hide which came first, and by how much.
+        let is_close = delta != 0 && delta.unsigned_abs() < 1000;
+        let is_same = || ns.div_euclid(1000) == (ns - delta).div_euclid(1000);
+        let with_ns = self.style.ns || is_close && (time == Time::Delta || is_same());
+        match time {
+            Time::Wall => push_local(out, ns, with_ns),
+            Time::Raw => put(out, format_args!("[{ns:>18}]")),
+            Time::Boot | Time::Mono => self.seconds(ns, with_ns, out),
+            Time::Delta => seconds(delta, "+", with_ns, out),
+        }
+    }
+
+    /// As [`seconds`] without a sign; most are in the same second as the last one.
+    fn seconds(&mut self, ns: i128, with_ns: bool, out: &mut Vec<u8>) {
+        let Ok(ns) = u64::try_from(ns) else {
+            return seconds(ns, "", with_ns, out);
+        };
+        let (second, fraction) = (ns / NS, ns % NS);
+        let (len, fraction) = match with_ns {
+            true => (9, fraction),
+            false => (6, fraction / 1000),
+        };
+        let last = &mut self.times[usize::from(with_ns)];
+        match last.text.len().checked_sub(len + 1) {
+            Some(at) if second == last.second => {
+                digits::fill(&mut last.text[at..at + len], fraction);
+            }
+            _ => {
+                last.text.clear();
+                seconds(ns.into(), "", with_ns, &mut last.text);
+                last.second = second;
+            }
+        }
+        out.extend_from_slice(&last.text);
+    }
+}
+
+const NS: u64 = 1_000_000_000;
+
+impl Style {
+    /// Level, machine, component and context.
+    fn context(&self, entry: &Entry<'_>, level: u8, host_width: &mut usize, out: &mut Vec<u8>) {
         let (color, word) = match level {
             LOSS => (RED, "-----"),
             NONE => ("", ""),
@@ -122,93 +202,29 @@ impl Text {
             self.color(RESET, out);
         }
         out.push(b' ');
-        if self.style.host.is_some() {
-            self.host(&entry.boot.name, out);
+        if self.host.is_some() {
+            // Names of machines line up as far as they were seen.
+            let (host, start) = (&entry.boot.name, out.len());
+            out.extend_from_slice(host.as_bytes());
+            escape_name(out, start);
+            let len = host.chars().count();
+            *host_width = (*host_width).max(len.min(HOST_MAX));
+            out.resize(out.len() + host_width.saturating_sub(len) + 1, b' ');
         }
-        self.context(entry, out);
         let start = out.len();
-        let site = match &entry.content {
-            Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-            Content::Loss { .. } | Content::Line { .. } => None,
-        };
-        if let Some(site) = site.filter(|_| self.style.location) {
-            out.push(b' ');
-            out.extend_from_slice(site.file.as_bytes());
-            out.push(b':');
-            digits::push(out, site.line.into());
+        out.extend_from_slice(entry.stream.component.as_bytes());
+        out.push(b' ');
+        let empty = out.len();
+        context(entry, out);
+        if out.len() == empty {
+            out.pop();
         }
         escape_name(out, start);
-        out.extend_from_slice(b": ");
-        match &entry.content {
-            Content::Line { message: text, .. } => message(text, out),
-            Content::Record(r) => {
-                message(r.message, out);
-                if self.style.raw && r.raw.is_none() {
-                    out.extend_from_slice(b" |");
-                    digits::push_hex(out, r.payload, b" ");
-                }
-            }
-            Content::Loss { cause, count } => {
-                self.color(RED, out);
-                loss(*cause, *count, out);
-                self.color(RESET, out);
-            }
-        }
-        out.push(b'\n');
-    }
-
-    /// Names of machines line up as far as they were seen.
-    fn host(&mut self, host: &str, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.extend_from_slice(host.as_bytes());
-        escape_name(out, start);
-        let len = host.chars().count();
-        self.host_width = self.host_width.max(len.min(HOST_MAX));
-        out.resize(out.len() + self.host_width.saturating_sub(len) + 1, b' ');
-    }
-
-    fn context(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let stream = entry.stream;
-        let kept = &mut self.contexts[stream.id as usize % CONTEXTS];
-        let is_same = kept.ring == stream.id
-            && kept.writer == entry.writer
-            && kept.component == stream.component
-            && !kept.text.is_empty();
-        if !is_same || entry.writer == Writer::default() {
-            kept.component.clone_from(&stream.component);
-            (kept.ring, kept.writer) = (stream.id, entry.writer);
-            kept.text.clear();
-            kept.text.extend_from_slice(stream.component.as_bytes());
-            kept.text.push(b' ');
-            let empty = kept.text.len();
-            context(entry, &mut kept.text);
-            if kept.text.len() == empty {
-                kept.text.pop();
-            }
-            escape_name(&mut kept.text, 0);
-        }
-        out.extend_from_slice(&kept.text);
     }
 
     fn color(&self, color: &str, out: &mut Vec<u8>) {
-        if self.style.color {
+        if self.color {
             out.extend_from_slice(color.as_bytes());
-        }
-    }
-
-    fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let time = self.style.time;
-        let ns = time_of(time, entry.clock, entry.boot);
-        let delta = ns - self.previous.replace(ns).unwrap_or(ns);
-        // Microseconds would hide which came first, and by how much.
-        let is_close = delta != 0 && delta.unsigned_abs() < 1000;
-        let is_same = || ns.div_euclid(1000) == (ns - delta).div_euclid(1000);
-        let with_ns = self.style.ns || is_close && (time == Time::Delta || is_same());
-        match time {
-            Time::Wall => push_local(out, ns, with_ns),
-            Time::Raw => put(out, format_args!("[{ns:>18}]")),
-            Time::Boot | Time::Mono => seconds(ns, "", with_ns, out),
-            Time::Delta => seconds(delta, "+", with_ns, out),
         }
     }
 }
@@ -219,7 +235,7 @@ fn seconds(ns: i128, plus: &str, with_ns: bool, out: &mut Vec<u8>) {
     out.push(b'[');
     // No clock that there is counts beyond u64.
     let ns = u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX);
-    let (whole, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    let (whole, fraction) = (ns / NS, ns % NS);
     if sign.is_empty() {
         digits::push_padded(out, whole, 5, b' ');
     } else {
