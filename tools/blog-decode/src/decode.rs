@@ -167,6 +167,22 @@ impl Undecoded {
         no_table + self.no_image + self.bad_site + self.short + self.withheld
     }
 
+    /// Adds what another has counted.
+    pub(crate) fn append(&mut self, other: &Self) {
+        for (key, n) in &other.no_table {
+            let all = &mut self.no_table;
+            let index = *self.names.entry(key.clone()).or_insert_with(|| {
+                all.push((key.clone(), 0));
+                all.len() - 1
+            });
+            self.no_table[index].1 += n;
+        }
+        self.no_image += other.no_image;
+        self.bad_site += other.bad_site;
+        self.short += other.short;
+        self.withheld += other.withheld;
+    }
+
     fn count(&mut self, raw: Raw, file: usize, found: Option<&Found<'_>>) {
         match (raw, found) {
             (Raw::NoTable, Some(found)) => {
@@ -198,7 +214,7 @@ impl Undecoded {
 
 /// Makes an entry of each event that a filter lets pass.
 pub struct Sieve<'a> {
-    filter: &'a Filter,
+    pub(crate) filter: &'a Filter,
     /// Whether the filter lets pass all records.
     has_all: bool,
     message: Vec<u8>,
@@ -353,12 +369,12 @@ impl<'a> Sieve<'a> {
 
 /// Decodes all events in the order of time.
 pub struct Decoder<'a> {
-    merge: Merge<'a>,
-    boots: &'a [Boot],
-    maps: &'a [SiteMap],
-    sieve: Sieve<'a>,
+    pub(crate) merge: Merge<'a>,
+    pub(crate) boots: &'a [Boot],
+    pub(crate) maps: &'a [SiteMap],
+    pub(crate) sieve: Sieve<'a>,
     logs: Vec<Log>,
-    tick: Option<Box<dyn FnMut(u64)>>,
+    pub(crate) tick: Option<Box<dyn FnMut(u64)>>,
 }
 
 /// After as many records or losses, it is told how far it is.

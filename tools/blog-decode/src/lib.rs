@@ -11,6 +11,7 @@
 //! foreign.rs    lines of other logs: dmesg, ftrace
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
+//! batch.rs      events that other threads decode
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     which entries are wanted
 //! error.rs      why there is no result
@@ -38,6 +39,7 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 pub mod blogfmt;
 pub mod boot;
 #[cfg(feature = "cli")]

@@ -22,6 +22,7 @@ use super::args::{
     TimeArg, //
 };
 use crate::{
+    batch::Print,
     boot::Boot,
     decode::{
         Content,
@@ -36,6 +37,7 @@ use crate::{
         },
         text::{
             escape_from,
+            Seam,
             Style,
             Text, //
         },
@@ -48,6 +50,8 @@ const BUFFER: usize = 64 << 10;
 
 /// Standard output, with the state of the form in which entries are printed.
 pub struct Out<'a> {
+    args: &'a Output,
+    style: Style,
     stdout: StdoutLock<'static>,
     buffer: Vec<u8>,
     printer: Printer<'a>,
@@ -72,31 +76,27 @@ impl<'a> Out<'a> {
     pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>, ends: Ends) -> Self {
         let stdout = io::stdout().lock();
         let mut buffer = Vec::with_capacity(2 * BUFFER);
-        let printer = if args.json {
-            Printer::Json(Json::new(args.raw))
-        } else if let Some(columns) = &args.columns {
-            columns.header(&mut buffer);
-            Printer::Columns(columns)
-        } else if args.csv {
-            csv::header(&mut buffer);
-            Printer::Csv
-        } else if let Some(template) = &args.format {
-            Printer::Template(template)
-        } else {
-            Printer::Text(Box::new(Text::new(Style {
-                time: time(args.time, host),
-                ns: args.ns,
-                location: args.location,
-                raw: args.raw,
-                host,
-                color: use_color(args.color, &stdout),
-            })))
+        let style = Style {
+            time: time(args.time, host),
+            ns: args.ns,
+            location: args.location,
+            raw: args.raw,
+            host,
+            color: use_color(args.color, &stdout),
         };
+        let printer = Printer::new(args, style);
+        match printer {
+            Printer::Columns(columns) => columns.header(&mut buffer),
+            Printer::Csv => csv::header(&mut buffer),
+            _ => {}
+        }
         let separator: &[u8] = match printer {
             Printer::Text(_) | Printer::Template(_) => b"--\n",
             Printer::Json(_) | Printer::Csv | Printer::Columns(_) => b"",
         };
         Self {
+            args,
+            style,
             stdout,
             buffer,
             printer,
@@ -120,9 +120,25 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
-    /// Prints a line that is no entry.
-    pub fn text(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
+    /// What prints entries as [`Out::entry`] does, for other threads; `None` if how a line looks, or
+    /// whether it is printed, depends on those before it.
+    pub fn others(&self, boots: &[Boot]) -> Option<impl Fn() -> Printer<'a>> {
+        let (args, style) = (self.args, self.style);
+        let depends = self.ends.last.is_some()
+            || self.ends.reverse
+            || (self.window.before, self.window.after) != (0, 0)
+            || style.time == Time::Delta
+            || boots.iter().any(|b| b.is_one_of_host);
+        (!depends).then_some(move || match Printer::new(args, style) {
+            Printer::Text(text) => Printer::Text(Box::new(text.in_pieces())),
+            other => other,
+        })
+    }
+
+    /// Prints what is no entry, or what others have printed.
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write()?;
+        self.stdout.write_all(bytes)
     }
 
     fn keep(&mut self, entry: &Entry<'_>) {
@@ -167,7 +183,8 @@ impl<'a> Out<'a> {
 }
 
 /// A form of output with its state.
-enum Printer<'a> {
+#[allow(missing_docs)]
+pub enum Printer<'a> {
     Text(Box<Text>),
     Json(Json),
     Csv,
@@ -175,7 +192,7 @@ enum Printer<'a> {
     Template(&'a Template),
 }
 
-impl Printer<'_> {
+impl Print for Printer<'_> {
     fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => text.entry(entry, out),
@@ -183,6 +200,29 @@ impl Printer<'_> {
             Self::Csv => csv::entry(entry, out),
             Self::Columns(columns) => columns.entry(entry, out),
             Self::Template(template) => template.entry(entry, out),
+        }
+    }
+
+    fn seam(&mut self) -> Option<Seam> {
+        match self {
+            Self::Text(text) => text.seam(),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Printer<'a> {
+    fn new(args: &'a Output, style: Style) -> Self {
+        if args.json {
+            Self::Json(Json::new(args.raw))
+        } else if let Some(columns) = &args.columns {
+            Self::Columns(columns)
+        } else if args.csv {
+            Self::Csv
+        } else if let Some(template) = &args.format {
+            Self::Template(template)
+        } else {
+            Self::Text(Box::new(Text::new(style)))
         }
     }
 }

@@ -7,7 +7,9 @@ use std::{
         self,
         Write, //
     },
+    num::NonZero,
     path::PathBuf,
+    thread, //
 };
 
 use super::{
@@ -67,6 +69,7 @@ pub fn show(args: &Show) -> Result<u8, String> {
         },
         count: args.count,
         looks_for: args.filters.looks_for(),
+        jobs: args.jobs,
     };
     print(&input, &streams, &filter, logs, &how)
 }
@@ -118,6 +121,7 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
         ends: Ends::default(),
         count: false,
         looks_for: args.filters.looks_for(),
+        jobs: None,
     };
     print(&input, &streams, &filter, Vec::new(), &how)
 }
@@ -133,7 +137,14 @@ struct How<'a> {
     count: bool,
     /// Whether it is an answer that there are none.
     looks_for: bool,
+    /// Threads that decode.
+    jobs: Option<NonZero<usize>>,
 }
+
+/// With fewer records, other threads aren't worth it; with more threads, those that decode would
+/// wait for the one that merges.
+const FEW: u64 = 50_000;
+const JOBS_MAX: usize = 4;
 
 fn print(
     input: &Input,
@@ -145,6 +156,7 @@ fn print(
     let Input {
         files, maps, boots, ..
     } = input;
+    let has_logs = !logs.is_empty();
     let decoder = Decoder::new(files, streams, boots, maps, filter);
     let mut progress = Progress::new("decoding", Unit::Records, true);
     let all = Some(merge::records(streams));
@@ -158,15 +170,24 @@ fn print(
     }
     let mut out = Out::new(how.output, how.context, boot::width(boots), how.ends);
     let mut matches = 0u64;
-    let written = decoder.run(|entry| {
-        matches += u64::from(entry.is_match);
-        match how.count {
-            true => Ok(()),
-            false => out.entry(entry),
+    let threads = threads(how, has_logs, merge::records(streams));
+    let others = out.others(boots).filter(|_| threads > 1);
+    let mut written = match others {
+        Some(printer) => {
+            let written = decoder.print(threads, printer, |bytes| out.bytes(bytes));
+            matches = decoder.shown();
+            written
         }
-    });
-    if how.count {
-        out.text(&format!("{matches}\n"));
+        None => decoder.run(|entry| {
+            matches += u64::from(entry.is_match);
+            match how.count {
+                true => Ok(()),
+                false => out.entry(entry),
+            }
+        }),
+    };
+    if how.count && written.is_ok() {
+        written = out.bytes(format!("{matches}\n").as_bytes());
     }
     match written.and_then(|()| out.end()) {
         Ok(()) => {}
@@ -206,6 +227,20 @@ fn print(
         }
     }
     Ok(status)
+}
+
+/// How many threads decode.
+fn threads(how: &How<'_>, has_logs: bool, records: u64) -> usize {
+    if how.count || has_logs {
+        return 1;
+    }
+    how.jobs.map_or_else(
+        || match records < FEW {
+            true => 1,
+            false => thread::available_parallelism().map_or(1, |n| n.get().min(JOBS_MAX)),
+        },
+        NonZero::get,
+    )
 }
 
 fn write_stats(as_json: bool, stats: &Stats<'_>) -> io::Result<()> {

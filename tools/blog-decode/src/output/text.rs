@@ -55,8 +55,41 @@ pub struct Text {
     host_width: usize,
     /// What stands between time and message, but for the call site.
     contexts: Contexts,
+    /// Whether what is printed is a piece of the output, and how that begins.
+    is_piece: bool,
+    seam: Option<Seam>,
     /// The last time with microseconds, and the last one with nanoseconds.
     times: [Last; 2],
+}
+
+/// The first line of a piece of output, which depends on the last one of the piece before.
+#[derive(Debug, Default)]
+pub struct Seam {
+    /// Its time.
+    first: i128,
+    /// That of the last line.
+    last: i128,
+    /// Its length, as it is after a line of another time.
+    len: usize,
+    /// It, as it is after one of nearly the same time.
+    close: Vec<u8>,
+}
+
+impl Seam {
+    /// The piece `text`, as two parts, after one that ended with `last`.
+    pub fn join<'s>(&'s self, text: &'s [u8], last: &mut Option<i128>) -> (&'s [u8], &'s [u8]) {
+        let (first, rest) = text.split_at(self.len);
+        let before = last.replace(self.last);
+        match before.is_some_and(|before| hides(before, self.first)) {
+            true => (&self.close, rest),
+            false => (first, rest),
+        }
+    }
+}
+
+/// Whether microseconds hide which of two times is the earlier one.
+fn hides(a: i128, b: i128) -> bool {
+    a != b && a.div_euclid(1000) == b.div_euclid(1000)
 }
 
 /// A time that was printed, and its whole seconds.
@@ -88,12 +121,45 @@ impl Text {
             previous: None,
             host_width: style.host.unwrap_or(0).min(HOST_MAX),
             contexts: Contexts::default(),
+            is_piece: false,
+            seam: None,
             times: Default::default(),
         }
     }
 
     /// Appends an entry's line.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        if self.is_piece && self.previous.is_none() {
+            let mut close = Vec::new();
+            let ns = std::mem::replace(&mut self.style.ns, true);
+            self.line(entry, &mut close);
+            self.style.ns = ns;
+            let start = out.len();
+            self.line(entry, out);
+            self.seam = self.previous.map(|time| Seam {
+                first: time,
+                last: time,
+                len: out.len() - start,
+                close,
+            });
+            return;
+        }
+        self.line(entry, out);
+    }
+
+    /// For pieces of output that others put together, each of which ends with [`Text::seam`].
+    pub fn in_pieces(mut self) -> Self {
+        self.is_piece = true;
+        self
+    }
+
+    /// Ends a piece: what its first line is where another piece is before it; `None` if it has none.
+    pub fn seam(&mut self) -> Option<Seam> {
+        let last = self.previous.take()?;
+        self.seam.take().map(|seam| Seam { last, ..seam })
+    }
+
+    fn line(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         self.style.color(GREEN, out);
         self.time(entry, out);
         self.style.color(RESET, out);
@@ -144,9 +210,11 @@ impl Text {
         let ns = time_of(time, entry.clock, entry.boot);
         let delta = ns - self.previous.replace(ns).unwrap_or(ns);
         // Microseconds would hide which came first, and by how much.
-        let is_close = delta != 0 && delta.unsigned_abs() < 1000;
-        let is_same = || ns.div_euclid(1000) == (ns - delta).div_euclid(1000);
-        let with_ns = self.style.ns || is_close && (time == Time::Delta || is_same());
+        let is_close = match time {
+            Time::Delta => delta != 0 && delta.unsigned_abs() < 1000,
+            _ => hides(ns - delta, ns),
+        };
+        let with_ns = self.style.ns || is_close;
         match time {
             Time::Wall => push_local(out, ns, with_ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),

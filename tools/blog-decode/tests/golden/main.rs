@@ -106,10 +106,17 @@ fn run_with(status: i32, dir: &Path, args: &[&str]) -> Output {
 
 /// Compares standard output, and what all of them complain of.
 fn check(name: &str, args: &[&str]) {
-    let output = run(&data(), args);
-    check_bytes(name, &output.stdout);
-    if !output.status.success() {
-        check_bytes("stderr.txt", &output.stderr);
+    // By one thread and by several.
+    let all: &[&[&str]] = match args[0] {
+        "show" => &[&["--jobs", "1"], &["--jobs", "3"]],
+        _ => &[&[]],
+    };
+    for jobs in all {
+        let output = run(&data(), &[args, jobs].concat());
+        check_bytes(name, &output.stdout);
+        if !output.status.success() {
+            check_bytes("stderr.txt", &output.stderr);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Commands for files: snapshots, side tables, crash dumps.
 
 use std::{
+    num::NonZero,
     path::PathBuf,
     time::Duration, //
 };
@@ -80,6 +81,11 @@ pub struct Show {
     /// as objects)
     #[arg(long)]
     pub stats: bool,
+
+    /// Decode by so many threads, besides the one that puts records in order; by as many as there
+    /// are CPUs, at most 4, if it isn't said. The output is the same
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZero<usize>>,
 }
 
 impl From<Show> for Follow {
