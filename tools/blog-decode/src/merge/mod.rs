@@ -218,11 +218,19 @@ pub struct Counts {
     pub lagged: u64,
 }
 
+/// A ring among others. Only those take memory of which there is a page to go through.
+enum Turn {
+    /// Its first page is not due.
+    Waits,
+    Open(Box<Cursor>),
+    Ended(Counts),
+}
+
 /// Goes through all rings in the order of time.
 pub struct Merge<'a> {
     files: &'a [Snapshot],
     streams: &'a [Stream],
-    cursors: Vec<Cursor>,
+    cursors: Vec<Turn>,
     /// A tree of losers: who lost against whom on the way up from the rings, which are its leaves.
     losers: Vec<u128>,
     /// Who won: the ring with the earliest event; before the first one, whoever.
@@ -237,7 +245,7 @@ impl<'a> Merge<'a> {
         Self {
             files,
             streams,
-            cursors: streams.iter().map(Cursor::new).collect(),
+            cursors: streams.iter().map(|_| Turn::Waits).collect(),
             losers: Vec::new(),
             winner: None,
             by_real_time: Some(boots).filter(|b| b.iter().any(|b| b.is_one_of_several)),
@@ -246,13 +254,29 @@ impl<'a> Merge<'a> {
 
     /// Lets a ring go on; the answer is when its next event is, and which ring it is.
     fn advance(&mut self, i: usize) -> u128 {
-        let (cursor, stream) = (&mut self.cursors[i], &self.streams[i]);
-        cursor.advance(stream, self.files, true);
-        let Some(order) = cursor.order() else {
+        let (turn, stream) = (&mut self.cursors[i], &self.streams[i]);
+        if let Turn::Waits = turn {
+            *turn = Turn::Open(Box::new(Cursor::new(stream)));
+        }
+        let Turn::Open(cursor) = turn else {
             return AT_END;
         };
+        cursor.advance(stream, self.files, true);
+        match cursor.order() {
+            Some(order) => self.key(i, order),
+            None => {
+                *turn = Turn::Ended(cursor.counts);
+                AT_END
+            }
+        }
+    }
+
+    /// What is compared: a time of a ring, then which ring it is.
+    fn key(&self, i: usize, order: u64) -> u128 {
         let time = match self.by_real_time {
-            Some(boots) => boots[stream.file].axis(order).clamp(0, u64::MAX.into()) as u64,
+            Some(boots) => boots[self.streams[i].file]
+                .axis(order)
+                .clamp(0, u64::MAX.into()) as u64,
             None => order,
         };
         u128::from(time) << RING_BITS | i as u128
@@ -262,8 +286,11 @@ impl<'a> Merge<'a> {
     fn start(&mut self) -> u128 {
         let rings = self.cursors.len();
         let mut winners = vec![AT_END; 2 * rings];
-        for i in 0..rings {
-            winners[rings + i] = self.advance(i);
+        for (i, stream) in self.streams.iter().enumerate() {
+            winners[rings + i] = match stream.runs.first() {
+                Some((_, run)) => self.key(i, run.first.info.base),
+                None => self.advance(i),
+            };
         }
         self.losers = vec![AT_END; rings];
         for node in (1..rings).rev() {
@@ -287,32 +314,56 @@ impl<'a> Merge<'a> {
 
     /// The event that a ring is at.
     pub(crate) fn event(&self, ring: usize) -> Option<Event<'_>> {
-        self.cursors[ring].event(&self.streams[ring])
+        match &self.cursors[ring] {
+            Turn::Open(cursor) => cursor.event(&self.streams[ring]),
+            Turn::Waits | Turn::Ended(_) => None,
+        }
     }
 
     /// Goes to the next event; the answer is its ring.
     pub(crate) fn step(&mut self) -> Option<usize> {
-        let winner = match self.winner {
+        let mut winner = match self.winner {
             None => self.start(),
             Some(AT_END) => return None,
-            Some(last) => {
-                let i = last as u32 as usize;
-                let mut winner = self.advance(i);
-                let mut node = (self.cursors.len() + i) / 2;
-                while node > 0 {
-                    let loser = &mut self.losers[node];
-                    (winner, *loser) = (winner.min(*loser), winner.max(*loser));
-                    node /= 2;
-                }
-                winner
-            }
+            Some(last) => self.replay(last as u32 as usize),
         };
+        while winner != AT_END {
+            let ring = winner as u32 as usize;
+            if !matches!(self.cursors[ring], Turn::Waits) {
+                break;
+            }
+            // Its first page is due, and says when its first event is.
+            winner = self.replay(ring);
+        }
         self.winner = Some(winner);
         (winner != AT_END).then_some(winner as u32 as usize)
     }
 
+    /// Lets a ring go on and play again; the answer is who wins.
+    fn replay(&mut self, ring: usize) -> u128 {
+        let mut winner = self.advance(ring);
+        let mut node = (self.cursors.len() + ring) / 2;
+        while node > 0 {
+            let loser = &mut self.losers[node];
+            (winner, *loser) = (winner.min(*loser), winner.max(*loser));
+            node /= 2;
+        }
+        winner
+    }
+
     /// What came out of each ring so far.
     pub fn counts(&self) -> impl Iterator<Item = &Counts> {
-        self.cursors.iter().map(|c| &c.counts)
+        const NONE: &Counts = &Counts {
+            decoded: 0,
+            overwritten: 0,
+            missing: 0,
+            damaged: 0,
+            lagged: 0,
+        };
+        self.cursors.iter().map(|turn| match turn {
+            Turn::Open(cursor) => &cursor.counts,
+            Turn::Ended(counts) => counts,
+            Turn::Waits => NONE,
+        })
     }
 }

@@ -89,6 +89,7 @@ fn united(
                     stream.file = i;
                 }
             }
+            stream.runs.reserve_exact(ring.runs.len());
             stream.runs.extend(ring.runs.iter().map(|run| (i, *run)));
         }
     }
@@ -189,6 +190,9 @@ impl Stream {
 ///
 /// Runs of different pages stay as they are. Those that overlap are taken apart, page by page.
 fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
+    if runs.len() < 2 {
+        return;
+    }
     // Stable: pieces stay in the order of their file.
     runs.sort_by_key(|(file, run)| (seq(&run.first), *file));
     let mut united: Vec<(usize, Run)> = Vec::with_capacity(runs.len());

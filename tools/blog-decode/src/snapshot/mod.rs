@@ -127,6 +127,10 @@ impl RingPages {
 
     fn push(&mut self, run: Run) {
         if !self.runs.last_mut().is_some_and(|last| last.append(&run)) {
+            if self.runs.is_empty() {
+                // Most rings have no other, and there may be a million of them.
+                self.runs.reserve_exact(1);
+            }
             self.runs.push(run);
         }
     }

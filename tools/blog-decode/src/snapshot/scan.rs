@@ -259,6 +259,7 @@ impl<'a> Scan<'a> {
                 }
             }
         }
+        self.file.rings.shrink_to_fit();
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
         if self.sections.count == 0 {
             return Err(Error::File("damaged: nothing in it is whole".into()));
