@@ -21,7 +21,7 @@ from conftest import TOP, Run
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 26
+TESTS = 27
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
@@ -122,8 +122,9 @@ def test_perfetto_rules(as_text: Callable[[str], str], name: str) -> None:
         (r"(?m)^    uuid: 3$", r"\g<0>\n    4711: 1", "unknown"),
         ("track_uuid: 5", "track_uuid: 55", "which is not described"),
         ("track_event {", "nothing {", "an empty packet"),
+        ("(?m)^    category_iids: 2$", "    category_iids: 77", "was not told of"),
     ],
-    ids=["field", "track", "event"],
+    ids=["field", "track", "event", "id"],
 )
 def test_perfetto_damage_is_noticed(
     as_text: Callable[[str], str], before: str, after: str, complaint: str

@@ -8,7 +8,8 @@ processor builds tracks:
 - a track is described once, before its first event and before its children;
 - a thread's track names its process, and is below that process's track;
 - each event is an instant with a name, on a described track, with a time of a clock
-  that was told of.
+  that was told of;
+- an id of a category, of an argument's name or of a call site was told of, once.
 """
 
 import re
@@ -58,6 +59,8 @@ class Trace:
     def __init__(self) -> None:
         self.tracks: dict[str, Fields] = {}
         self.clocks: set[str] = set()
+        self.clock: str | None = None
+        self.interned: dict[str, set[str]] = {}
         self.cleared = False
         self.events = 0
 
@@ -72,6 +75,7 @@ class Trace:
         if snapshot := one(packet, "clock_snapshot"):
             for clock in snapshot["clocks"]:
                 self.clocks.add(one(clock, "clock_id"))
+            self.clock = one(one(packet, "trace_packet_defaults"), "timestamp_clock_id")
         elif descriptor := one(packet, "track_descriptor"):
             self.track(descriptor)
         elif event := one(packet, "track_event"):
@@ -98,12 +102,28 @@ class Trace:
             raise ValueError("no instant, or without a name")
         if one(event, "track_uuid") not in self.tracks:
             raise ValueError(f"on track {one(event, 'track_uuid')}, which is not described")
-        if one(packet, "timestamp_clock_id") not in self.clocks or not packet.get("timestamp"):
+        if self.clock not in self.clocks or not packet.get("timestamp"):
             raise ValueError("without a time of a known clock")
+        if one(packet, "sequence_flags") != "2":
+            raise ValueError("says not that it needs what was told before")
+        for kind, told in (one(packet, "interned_data") or {}).items():
+            known = self.interned.setdefault(kind, set())
+            for iid in (one(entry, "iid") for entry in told):
+                if iid in (None, "0") or iid in known:
+                    raise ValueError(f"id {iid} of {kind} is told of again, or is 0")
+                known.add(iid)
+        self.known("event_categories", event.get("category_iids", []))
+        self.known("source_locations", event.get("source_location_iid", []))
         for annotation in event.get("debug_annotations", []):
-            if one(annotation, "name") is None or len(annotation) != 2:
+            if one(annotation, "name_iid") is None or len(annotation) != 2:
                 raise ValueError(f"an annotation is not a name and a value: {annotation}")
+            self.known("debug_annotation_names", annotation["name_iid"])
         self.events += 1
+
+    def known(self, kind: str, iids: Iterable[str]) -> None:
+        for iid in iids:
+            if iid not in self.interned.get(kind, ()):
+                raise ValueError(f"id {iid} of {kind} was not told of")
 
 
 def check(lines: Iterable[str], events: int) -> None:

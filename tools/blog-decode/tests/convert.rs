@@ -6,6 +6,7 @@
 mod common;
 
 use std::{
+    collections::HashMap,
     fs,
     io::{
         Read,
@@ -314,15 +315,27 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
             ("5", "disk", "4"),
         ]
     );
+    // TracePacket.interned_data: ids and names of categories (1) and of annotations (3)
+    let interned = |field| -> HashMap<String, String> {
+        let all = packets.iter().flat_map(|p| messages(p, 12));
+        let all = all.flat_map(|data| messages(&data, field));
+        all.map(|i| (texts(&i, 1).concat(), texts(&i, 2).concat()))
+            .collect()
+    };
+    let (categories, names) = (interned(1), interned(3));
     // TracePacket.track_event: timestamp, track, categories, name
     let events: Vec<String> = packets
         .iter()
         .flat_map(|p| {
-            let time = texts(p, 8);
+            let (time, categories) = (texts(p, 8), &categories);
             messages(p, 11).into_iter().map(move |e| {
                 // TYPE_INSTANT
                 assert_eq!(texts(&e, 9), ["3"]);
-                let parts = [&time, &texts(&e, 11), &texts(&e, 22), &texts(&e, 23)];
+                let of: Vec<_> = texts(&e, 3)
+                    .iter()
+                    .map(|id| categories[id].clone())
+                    .collect();
+                let parts = [&time, &texts(&e, 11), &of, &texts(&e, 23)];
                 parts.map(|p| p.join(",")).join(" | ")
             })
         })
@@ -341,7 +354,7 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
     let read = packets.iter().flat_map(|p| messages(p, 11)).nth(1).unwrap();
     let arguments: Vec<_> = messages(&read, 4)
         .iter()
-        .map(|a| (texts(a, 10).concat(), texts(a, 3).concat()))
+        .map(|a| (names[&texts(a, 1).concat()].clone(), texts(a, 3).concat()))
         .collect();
     let expected = [("count", "8"), ("sector", "4096")];
     assert_eq!(arguments, expected.map(|(a, b)| (a.into(), b.into())));

@@ -5,8 +5,10 @@
 //! A process and a thread have a track of their own, with a track for each component below it;
 //! so has each CPU's softirq, hardirq and NMI context. A record is an instant on it: its message is
 //! the name, level and component are categories, arguments are annotations. So is a loss, of
-//! category `lost`. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread that has
-//! the id of one that has ended has tracks of its own.
+//! category `lost`. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread
+//! that has the id of one that has ended has tracks of its own.
+//!
+//! Categories, names of arguments and call sites are written once, and have an id from then on.
 //!
 //! The numbers of the fields are those of `protos/perfetto/trace/` of the Perfetto project; a
 //! trace is no more than a sequence of packets, each of which is written at once.
@@ -49,8 +51,11 @@ mod packet {
     pub(super) const TIMESTAMP: u32 = 8;
     pub(super) const SEQUENCE_ID: u32 = 10;
     pub(super) const TRACK_EVENT: u32 = 11;
+    pub(super) const INTERNED: u32 = 12;
     pub(super) const SEQUENCE_FLAGS: u32 = 13;
+    /// Of the defaults.
     pub(super) const CLOCK_ID: u32 = 58;
+    pub(super) const DEFAULTS: u32 = 59;
     pub(super) const TRACK_DESCRIPTOR: u32 = 60;
 }
 
@@ -74,12 +79,21 @@ mod event {
     pub(super) const TYPE: u32 = 9;
     pub(super) const TYPE_INSTANT: u64 = 3;
     pub(super) const TRACK: u32 = 11;
-    pub(super) const CATEGORY: u32 = 22;
+    pub(super) const CATEGORY: u32 = 3;
     pub(super) const NAME: u32 = 23;
-    pub(super) const LOCATION: u32 = 33;
-    pub(super) const LOCATION_FILE: u32 = 2;
-    pub(super) const LOCATION_FUNCTION: u32 = 3;
-    pub(super) const LOCATION_LINE: u32 = 4;
+    pub(super) const LOCATION: u32 = 34;
+}
+
+/// Fields of `InternedData`, and of what is in it.
+mod interned {
+    pub(super) const CATEGORY: u32 = 1;
+    pub(super) const ANNOTATION: u32 = 3;
+    pub(super) const LOCATION: u32 = 4;
+    pub(super) const ID: u32 = 1;
+    /// Of a location, its file.
+    pub(super) const NAME: u32 = 2;
+    pub(super) const FUNCTION: u32 = 3;
+    pub(super) const LINE: u32 = 4;
 }
 
 /// Fields of `DebugAnnotation`.
@@ -89,7 +103,7 @@ mod annotation {
     pub(super) const INT: u32 = 4;
     pub(super) const STRING: u32 = 6;
     pub(super) const POINTER: u32 = 7;
-    pub(super) const NAME: u32 = 10;
+    pub(super) const NAME: u32 = 1;
 }
 
 /// `BUILTIN_CLOCK_REALTIME`, `BUILTIN_CLOCK_BOOTTIME`.
@@ -97,8 +111,10 @@ const REALTIME: u64 = 1;
 const BOOTTIME: u64 = 6;
 /// All packets are of one writer.
 const SEQUENCE: u64 = 1;
-/// `SEQ_INCREMENTAL_STATE_CLEARED`, of the first packet.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`, of the first packet, and `SEQ_NEEDS_INCREMENTAL_STATE`, of
+/// those with ids.
 const STATE_CLEARED: u64 = 1;
+const NEEDS_STATE: u64 = 2;
 
 /// A track, which is described before its first event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -165,9 +181,46 @@ fn host_prefix(entry: &Entry<'_>) -> String {
     }
 }
 
+/// What comes again and again is written once, and then named by an id: categories, names of
+/// arguments, call sites.
+#[derive(Default)]
+struct Interned {
+    /// Ids by field of `InternedData`, and what stands there behind the id.
+    ids: HashMap<Vec<u8>, u64>,
+    key: Vec<u8>,
+    /// What the next packet is to tell of.
+    news: Vec<u8>,
+}
+
+impl Interned {
+    fn id(&mut self, field: u32, fill: impl FnOnce(&mut Vec<u8>)) -> u64 {
+        self.key.clear();
+        self.key.push(field as u8);
+        fill(&mut self.key);
+        if let Some(id) = self.ids.get(self.key.as_slice()) {
+            return *id;
+        }
+        let id = self.ids.len() as u64 + 1;
+        let mut body = Vec::new();
+        uint(interned::ID, id, &mut body);
+        body.extend_from_slice(&self.key[1..]);
+        message(field, &body, &mut self.news);
+        self.ids.insert(self.key.clone(), id);
+        id
+    }
+
+    fn category(&mut self, name: &str, body: &mut Vec<u8>) {
+        let id = self.id(interned::CATEGORY, |out| {
+            string(interned::NAME, name.as_bytes(), out);
+        });
+        uint(event::CATEGORY, id, body);
+    }
+}
+
 /// Writes a trace.
 #[derive(Default)]
 pub struct Perfetto {
+    interned: Interned,
     tracks: HashMap<Key, u64>,
     /// By boot and thread id.
     lives: HashMap<(usize, i32), Vec<Life>>,
@@ -203,27 +256,27 @@ impl Perfetto {
             Content::Loss { cause, count } => {
                 self.text.clear();
                 loss(*cause, *count, &mut self.text);
-                string(event::CATEGORY, b"lost", &mut body);
+                self.interned.category("lost", &mut body);
                 string(event::NAME, &self.text, &mut body);
             }
             Content::Line { level, message } => {
                 if let Some(level) = level {
-                    string(event::CATEGORY, level_name(*level).as_bytes(), &mut body);
+                    self.interned.category(level_name(*level), &mut body);
                 }
-                string(
-                    event::CATEGORY,
-                    entry.stream.component.as_bytes(),
-                    &mut body,
-                );
+                self.interned.category(&entry.stream.component, &mut body);
                 string(event::NAME, message, &mut body);
             }
         }
         self.inner.clear();
         let inner = &mut self.inner;
         uint(packet::TIMESTAMP, time, inner);
-        uint(packet::CLOCK_ID, BOOTTIME, inner);
         uint(packet::SEQUENCE_ID, SEQUENCE, inner);
         message(packet::TRACK_EVENT, &body, inner);
+        uint(packet::SEQUENCE_FLAGS, NEEDS_STATE, inner);
+        if !self.interned.news.is_empty() {
+            message(packet::INTERNED, &self.interned.news, inner);
+            self.interned.news.clear();
+        }
         message(TRACE_PACKET, inner, out);
         self.body = body;
     }
@@ -231,21 +284,25 @@ impl Perfetto {
     fn record(&mut self, entry: &Entry<'_>, r: &Record<'_>, body: &mut Vec<u8>) {
         let site = r.found.as_ref().and_then(|f| f.site);
         if let Some(site) = site {
-            string(event::CATEGORY, level_name(site.level).as_bytes(), body);
+            self.interned.category(level_name(site.level), body);
         }
-        string(event::CATEGORY, entry.stream.component.as_bytes(), body);
+        self.interned.category(&entry.stream.component, body);
         string(event::NAME, r.message, body);
         let Some(site) = site else { return };
-        self.inner.clear();
+        let location = self.interned.id(interned::LOCATION, |out| {
+            string(interned::NAME, site.file.as_bytes(), out);
+            string(interned::FUNCTION, site.module.as_bytes(), out);
+            uint(interned::LINE, site.line.into(), out);
+        });
+        uint(event::LOCATION, location, body);
         let inner = &mut self.inner;
-        string(event::LOCATION_FILE, site.file.as_bytes(), inner);
-        string(event::LOCATION_FUNCTION, site.module.as_bytes(), inner);
-        uint(event::LOCATION_LINE, site.line.into(), inner);
-        message(event::LOCATION, inner, body);
         let Ok(template) = &site.template else { return };
         for (name, value, _) in template.arguments(r.payload, r.slots) {
             inner.clear();
-            string(annotation::NAME, name.as_bytes(), inner);
+            let id = self.interned.id(interned::ANNOTATION, |out| {
+                string(interned::NAME, name.as_bytes(), out);
+            });
+            uint(annotation::NAME, id, inner);
             match value.view() {
                 View::Bool(b) => uint(annotation::BOOL, b.into(), inner),
                 View::Pointer(p) => uint(annotation::POINTER, p, inner),
@@ -396,5 +453,8 @@ fn clocks(boot: u64, real: u64, out: &mut Vec<u8>) {
     uint(packet::SEQUENCE_ID, SEQUENCE, &mut packet);
     uint(packet::SEQUENCE_FLAGS, STATE_CLEARED, &mut packet);
     message(packet::CLOCK_SNAPSHOT, &snapshot, &mut packet);
+    snapshot.clear();
+    uint(packet::CLOCK_ID, BOOTTIME, &mut snapshot);
+    message(packet::DEFAULTS, &snapshot, &mut packet);
     message(TRACE_PACKET, &packet, out);
 }
