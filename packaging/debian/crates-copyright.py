@@ -69,7 +69,10 @@ def chosen(package):
 def license_text(package, license):
     """Text of the license from the crate's own files, if it is there."""
     folder = pathlib.Path(package["manifest_path"]).parent
-    files = sorted(f for f in folder.iterdir() if re.match("(?i)(licen[cs]e|copying)", f.name))
+    named = [f for f in folder.iterdir() if re.match("(?i)(licen[cs]e|copying)", f.name)]
+    # A folder of them, as REUSE has it.
+    inner = [f for folder in named if folder.is_dir() for f in folder.iterdir()]
+    files = sorted(f for f in named + inner if f.is_file())
     for f in files:
         text = f.read_text(encoding="utf-8", errors="replace")
         if license == "MIT" and MIT_START in text:

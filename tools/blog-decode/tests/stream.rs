@@ -19,7 +19,10 @@ use common::{
 };
 
 fn read(bytes: &[u8]) -> Result<Snapshot, String> {
-    Ok(Snapshot::read("test".into(), Source::Memory(bytes.to_vec()))?)
+    Ok(Snapshot::read(
+        "test".into(),
+        Source::Memory(bytes.to_vec()),
+    )?)
 }
 
 fn piece(ring: u32, seq: u64, first: u64, records: u64) -> Page {

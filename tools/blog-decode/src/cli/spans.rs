@@ -279,14 +279,11 @@ fn row(q: &Quantiles, name: Option<&[u8]>, out: &mut Vec<u8>) -> io::Result<()> 
 
 /// `12.3us` and the like: at most seven characters, for less than a day.
 fn duration(ns: u64) -> String {
-    if ns < 1000 {
-        return format!("{ns}ns");
-    }
-    let n = ns as f64;
-    let (n, unit) = match ns {
-        ..999_500 => (n / 1e3, "us"),
-        ..999_500_000 => (n / 1e6, "ms"),
-        _ => (n / 1e9, "s"),
+    let (unit, n) = match ns {
+        0..1000 => return format!("{ns}ns"),
+        1000..999_500 => ("us", ns as f64 / 1e3),
+        999_500..999_500_000 => ("ms", ns as f64 / 1e6),
+        _ => ("s", ns as f64 / 1e9),
     };
     match n {
         n if n < 9.995 => format!("{n:.2}{unit}"),

@@ -32,9 +32,9 @@ impl Memory for Nothing {
 
 /// Says that it can't be done.
 pub fn open(_: &Path) -> Result<Vmcore, Error> {
-    Err(
+    Err(Error::File(
         "this blog-decode was built without libkdumpfile, and can't read crash dumps: \
          build it with its default features"
             .into(),
-    )
+    ))
 }
