@@ -207,14 +207,10 @@ impl Answer<'_> {
             let mut o = Object::new(out);
             o.text("type", "count");
             let from = self.args.per.map(|_| row.from);
-            o.maybe(
-                if self.is_real {
-                    "from_wall_ns"
-                } else {
-                    "from_boot_ns"
-                },
-                from,
-            );
+            match self.is_real {
+                true => o.maybe("from_wall_ns", from),
+                false => o.maybe("from_boot_ns", from),
+            }
             o.number("records", row.records);
             o.maybe("sum", self.args.sum.as_ref().map(|_| row.sum));
             let mut by = Object::new(o.key("by"));
