@@ -39,18 +39,21 @@ notrace bool blog_cpu_online(void)
 	return cpu_online(raw_smp_processor_id());
 }
 
+/* Without SMP they have no size, so that it says nothing of their number. */
+#define BLOG_TLS_LOCKS 64
+
 /* Who owns which task table: see write/tables.rs. Tables of a group share one. */
 static struct {
 	raw_spinlock_t lock;
-} ____cacheline_aligned_in_smp blog_tls_locks[] = {
-	[0 ... 63] = {
+} ____cacheline_aligned_in_smp blog_tls_locks[BLOG_TLS_LOCKS] = {
+	[0 ... BLOG_TLS_LOCKS - 1] = {
 		.lock = __RAW_SPIN_LOCK_UNLOCKED(blog_tls_locks.lock),
 	},
 };
 
 static raw_spinlock_t *blog_tls_lock_of(u32 group)
 {
-	return &blog_tls_locks[group % ARRAY_SIZE(blog_tls_locks)].lock;
+	return &blog_tls_locks[group % BLOG_TLS_LOCKS].lock;
 }
 
 unsigned long blog_tls_lock(u32 group)
@@ -69,6 +72,6 @@ void blog_tls_unlock(u32 group, unsigned long flags)
 /* Waits until whoever holds any of these now has given it up. */
 void blog_tls_sync(void)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(blog_tls_locks); i++)
+	for (u32 i = 0; i < BLOG_TLS_LOCKS; i++)
 		blog_tls_unlock(i, blog_tls_lock(i));
 }
