@@ -229,7 +229,7 @@ static int calls(const char *stream, const char *disk)
 	static char a[65536];
 	double start;
 	pid_t child;
-	int epoll, i;
+	int epoll, other, i;
 	ssize_t n;
 
 	check(drain(fd, 65536) > 0, "a stream begins with what there is");
@@ -246,6 +246,17 @@ static int calls(const char *stream, const char *disk)
 	check(read_nowhere(fd) < 0 && errno == EFAULT, "a bad address is");
 	check(poll(&poll_fd, 1, 0) == 1, "and loses nothing");
 	check(drain(fd, 1) > 0, "a stream can be read byte by byte");
+
+	/* A read that ends with the last ring, but not with the pass through all. */
+	other = open_or_die(stream, O_RDONLY | O_NONBLOCK);
+	n = read(other, a, sizeof(a));
+	close(other);
+	other = open_or_die(stream, O_RDONLY | O_NONBLOCK);
+	check(n > 0 && read(other, a, n) == n, "two streams begin with the same %zd bytes", n);
+	log_some(disk);
+	check(read(other, a, sizeof(a)) > 0, "a read gives all that was logged before it");
+	close(other);
+	drain(fd, 65536);
 
 	epoll = epoll_create1(0);
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))

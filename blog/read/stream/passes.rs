@@ -110,6 +110,11 @@ impl Stream {
         !self.out.pending().is_empty()
     }
 
+    /// Whether it is between the first ring and the last one.
+    pub(super) fn in_pass(&self) -> bool {
+        !matches!(self.step, Step::Idle | Step::End | Step::Done)
+    }
+
     /// Whether it waits for a pass, and the last one has given little.
     pub(super) fn calm(&self) -> bool {
         let idle = matches!(self.step, Step::Idle) && !self.has_data();

@@ -57,7 +57,8 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Reads on; 0 at the end of a stream. `EAGAIN` where there is nothing to read now: if `now`,
-    /// after a look, else the caller shall wait for news first.
+    /// after a look at all rings, so that what was logged before the call has been read, else the
+    /// caller shall wait for news first.
     fn read_on(&self, to: &mut UserSliceWriter, now: bool) -> Result<usize> {
         if to.is_empty() {
             return Ok(0);
@@ -66,7 +67,13 @@ impl Reader {
         if !now && stream.calm() && !self.has_news() {
             return Err(EAGAIN);
         }
-        let result = copy_out(&mut *stream, to, || current!().signal_pending());
+        let begun = stream.in_pass();
+        let stop = || current!().signal_pending();
+        let mut result = copy_out(&mut *stream, to, stop);
+        if begun && result == Ok(0) {
+            // That pass was past some rings before the call: only a whole one tells.
+            result = copy_out(&mut *stream, to, stop);
+        }
         self.news.store(stream.news(), Relaxed);
         match result? {
             0 if !stream.ended() => Err(EAGAIN),
