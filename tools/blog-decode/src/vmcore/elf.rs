@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Whether the header of an ELF file can be given to libkdumpfile, which takes some of it at its
-//! word: numbers and places of program and section headers must make sense.
+//! word: numbers and places of program and section headers must make sense. Of a file that is cut
+//! off it reads zeros up to the end of the last page of the file, which nothing tells from memory.
 
 use std::{
     fs::File,
@@ -18,26 +19,49 @@ use crate::error::Error;
 const HEADER: u64 = 64;
 const PROGRAM: u16 = 56;
 const SECTION: u16 = 64;
-/// Type of a program header for notes.
+/// Types of program headers: for memory, and for notes.
+const LOAD: [u8; 4] = [1, 0, 0, 0];
 const NOTE: [u8; 4] = [4, 0, 0, 0];
 /// Notes are registers of CPUs and VMCOREINFO: this is enough for 8192 CPUs, some times over.
 const MAX_NOTES: u64 = 64 << 20;
 /// The number of program headers is elsewhere: `PN_XNUM`.
 const MANY: u16 = 0xffff;
 
-/// Checks it. A file that isn't 64-bit ELF passes.
-pub(super) fn check(file: &File) -> Result<(), Error> {
+/// Checks it. A file that isn't 64-bit ELF passes. The answer is what is wrong with a file that can
+/// be read all the same: it is shorter than its headers say.
+pub(super) fn check(file: &File) -> Result<Option<String>, Error> {
     let size = file.metadata()?.len();
     let mut header = [0; HEADER as usize];
     if file.read_exact_at(&mut header, 0).is_err() || !header.starts_with(b"\x7fELF\x02\x01") {
-        return Ok(());
+        return Ok(None);
     }
-    match makes_sense(&header, size) && notes_make_sense(file, &header, size) {
-        true => Ok(()),
-        false => Err(Error::File(
-            "its ELF header is damaged, or it is cut off within its headers".into(),
-        )),
+    let damaged =
+        || Error::File("its ELF header is damaged, or it is cut off within its headers".into());
+    if !makes_sense(&header, size) {
+        return Err(damaged());
     }
+    let programs = programs(file, &header).ok_or_else(damaged)?;
+    if !notes_make_sense(&programs, size) {
+        return Err(damaged());
+    }
+    let loads = programs.iter().filter(|p| p.starts_with(&LOAD));
+    let whole = loads.filter_map(|p| end(p)).max().unwrap_or(0);
+    Ok((whole > size).then(|| format!("it is cut off: {size} of {whole} bytes are there")))
+}
+
+/// The program headers; `None`: they can't be read. If their number is elsewhere, there are none.
+fn programs(file: &File, header: &[u8]) -> Option<Vec<[u8; PROGRAM as usize]>> {
+    let count = u16_at(header, 56).filter(|n| *n != MANY).unwrap_or(0);
+    let mut programs = vec![[0; PROGRAM as usize]; count.into()];
+    let start = u64_at(header, 32)?;
+    file.read_exact_at(programs.as_flattened_mut(), start)
+        .ok()?;
+    Some(programs)
+}
+
+/// Where in the file what a program header tells of ends.
+fn end(program: &[u8]) -> Option<u64> {
+    u64_at(program, 8)?.checked_add(u64_at(program, 32)?)
 }
 
 fn makes_sense(header: &[u8], size: u64) -> bool {
@@ -61,20 +85,11 @@ fn makes_sense(header: &[u8], size: u64) -> bool {
 }
 
 /// Whether all notes are in the file, and no larger than notes are.
-fn notes_make_sense(file: &File, header: &[u8], size: u64) -> bool {
-    let half = |at| u16_at(header, at).unwrap_or(0);
-    let (start, count) = (u64_at(header, 32).unwrap_or(0), half(56));
-    if count == MANY {
-        return true;
-    }
-    let mut programs = vec![0; usize::from(count) * usize::from(PROGRAM)];
-    if file.read_exact_at(&mut programs, start).is_err() {
-        return false;
-    }
-    programs.chunks_exact(PROGRAM.into()).all(|program| {
-        let long = |at| u64_at(program, at).unwrap_or(0);
-        let end = long(8).checked_add(long(32));
-        !program.starts_with(&NOTE) || long(32) <= MAX_NOTES && end.is_some_and(|end| end <= size)
+fn notes_make_sense(programs: &[[u8; PROGRAM as usize]], size: u64) -> bool {
+    let mut notes = programs.iter().filter(|p| p.starts_with(&NOTE));
+    notes.all(|p| {
+        let len = u64_at(p, 32).unwrap_or(u64::MAX);
+        len <= MAX_NOTES && end(p).is_some_and(|end| end <= size)
     })
 }
 
@@ -113,5 +128,22 @@ mod tests {
         for bad in [(40, 900, 8), (58, 63, 2), (60, 13, 2), (62, 2, 2)] {
             assert!(!with(&[&sections[..], &[bad]].concat()), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_noticed() {
+        let mut bytes = header(&[(56, 1, 2)]).to_vec();
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes.extend([LOAD, [0; 4]].as_flattened());
+        for n in [4096u64, 0, 0, 1000, 8000, 0] {
+            bytes.extend(n.to_le_bytes());
+        }
+        bytes.resize(4096 + 1000, 0);
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        assert_eq!(check(&file).unwrap(), None);
+        file.set_len(4096 + 999).unwrap();
+        let said = check(&file).unwrap().unwrap();
+        assert_eq!(said, "it is cut off: 5095 of 5096 bytes are there");
     }
 }

@@ -99,7 +99,7 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
     if start.starts_with(flat::SIGNATURE) {
         (file, problem) = flat::rearrange(file)?;
     }
-    elf::check(&file)?;
+    problem = problem.or(elf::check(&file)?);
     let dump =
         Dump::open(file).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
     let info = dump.vmcoreinfo().map_err(|e| {
