@@ -11,6 +11,7 @@ use std::{
     collections::{
         hash_map::Entry as Slot,
         BTreeMap,
+        BinaryHeap,
         HashMap, //
     },
     mem, //
@@ -206,6 +207,26 @@ impl Spans {
     }
 }
 
+/// Puts spans, sorted by their starts, into as few lanes as they need so that none overlaps
+/// another; each is `(start, end)`. The answer is the lane of each, from 0.
+pub fn lanes(spans: impl Iterator<Item = (i128, i128)>) -> Vec<u32> {
+    // Ends of the lanes, the earliest first.
+    let mut ends: BinaryHeap<Reverse<(i128, u32)>> = BinaryHeap::new();
+    let lane = |(start, end)| {
+        let free = ends.peek().filter(|lane| lane.0 .0 <= start);
+        let lane = match free.map(|lane| lane.0 .1) {
+            Some(lane) => {
+                ends.pop();
+                lane
+            }
+            None => ends.len() as u32,
+        };
+        ends.push(Reverse((end, lane)));
+        lane
+    };
+    spans.map(lane).collect()
+}
+
 /// The spans that took the longest.
 pub struct Slowest {
     most: usize,
@@ -244,5 +265,16 @@ impl Slowest {
     /// All of them with their ends, the longest one first.
     pub fn iter(&self) -> impl Iterator<Item = &(Span, Vec<u8>)> {
         self.spans.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_a_lane_do_not_overlap() {
+        let spans = [(0, 9), (1, 2), (2, 5), (3, 4), (4, 9), (9, 9), (9, 10)];
+        assert_eq!(lanes(spans.into_iter()), [0, 1, 1, 2, 2, 1, 0]);
     }
 }

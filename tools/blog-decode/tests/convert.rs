@@ -21,6 +21,10 @@ use std::{
     },
 };
 
+use base64::{
+    engine::general_purpose::STANDARD,
+    Engine as _, //
+};
 use blog_decode::sidetable::read_table;
 use common::{
     image,
@@ -71,8 +75,14 @@ fn rig() -> Rig {
 
 impl Rig {
     fn convert(&self, form: &str, output: &str) -> Output {
+        self.convert_with(form, output, &[])
+    }
+
+    fn convert_with(&self, form: &str, output: &str, args: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["convert", "--to", form, "--output", output, "--sidetable"])
+            .args(["convert", "--to", form, "--output", output])
+            .args(args)
+            .arg("--sidetable")
             .arg(&self.ko)
             .arg("snap")
             .current_dir(self.dir.path())
@@ -416,62 +426,79 @@ fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
     );
 }
 
-fn from_base64(text: &str) -> Vec<u8> {
-    let digit = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        c => panic!("{c}"),
-    };
-    let mut out = Vec::new();
-    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let n =
-            group.iter().fold(0, |n, &c| n << 6 | u32::from(digit(c))) << (6 * (4 - group.len()));
-        out.extend(&n.to_be_bytes()[1..group.len()]);
-    }
-    out
+/// What a stream of the page holds.
+fn unpack(page: &str, class: &str) -> Vec<u8> {
+    let packed = STANDARD.decode(script(page, class)).unwrap();
+    let mut raw = Vec::new();
+    flate2::read::GzDecoder::new(&packed[..])
+        .read_to_end(&mut raw)
+        .unwrap();
+    raw
+}
+
+fn script<'a>(page: &'a str, id: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("=\"{id}\">")).unwrap();
+    rest.split_once("</script>").unwrap().0
+}
+
+fn numbers<const N: usize>(bytes: &[u8]) -> Vec<usize> {
+    let number = |b: &[u8]| b.iter().rev().fold(0, |n, b| n << 8 | usize::from(*b));
+    bytes.chunks(N).map(number).collect()
 }
 
 #[test]
 fn a_report_has_all_records() {
     let rig = rig();
-    let output = rig.convert("html", "report.html");
+    let spans = [
+        "--span", "read *", "state *", "--span", "read *", "nothing*",
+    ];
+    let output = rig.convert_with(
+        "html",
+        "report.html",
+        &[&spans[..], &["-k", "component"]].concat(),
+    );
     assert!(output.status.success(), "{output:?}");
     let page = fs::read_to_string(rig.path("report.html")).unwrap();
-    let script = |id: &str| {
-        let (_, rest) = page.split_once(&format!("=\"{id}\">")).unwrap();
-        rest.split_once("</script>").unwrap().0
-    };
-    let about: serde_json::Value = serde_json::from_str(script("about-data")).unwrap();
+    let about: serde_json::Value = serde_json::from_str(script(&page, "about-data")).unwrap();
     assert_eq!(about["records"], 5);
     assert_eq!(about["lost"], 5);
-    assert_eq!(about["start_ns"], SECOND);
-    let mut raw = Vec::new();
-    flate2::read::GzDecoder::new(&from_base64(script("data"))[..])
-        .read_to_end(&mut raw)
-        .unwrap();
-    let (times, rest) = raw.split_at(5 * 8);
+    assert_eq!(
+        (&about["start_s"], &about["start_ns"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(about["real_s"], 1_700_000_001);
+    let columns = unpack(&page, "columns");
+    let (times, rest) = columns.split_at(5 * 8);
     let times: Vec<f64> = times
         .chunks(8)
         .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
         .collect();
     assert_eq!(times, [0.0, 0.0, 1e9, 1e9 + 500.0, 2e9]);
-    let numbers: Vec<usize> = rest[..3 * 5 * 4]
-        .chunks(4)
-        .map(|b| u32::from_le_bytes(b.try_into().unwrap()) as usize)
-        .collect();
-    let (lanes, sites, ends) = (&numbers[..5], &numbers[5..10], &numbers[10..]);
-    let (text, mut start) = (&rest[3 * 5 * 4..], 0);
+    let (ends, rest) = rest.split_at(5 * 4);
+    let (pairs, rest) = rest.split_at(2 * 2 * 4);
+    // The spans are of the records that start and end them.
+    assert_eq!(numbers::<4>(pairs), [1, 4, 1, 3]);
+    assert_eq!(about["spans"][1]["name"], "read * \u{2192} nothing*");
+    let (lanes, sites) = rest.split_at(6 * 2);
+    let (ends, lanes, sites) = (numbers::<4>(ends), numbers::<2>(lanes), numbers::<2>(sites));
+    let (text, mut start) = (unpack(&page, "text"), 0);
+    assert_eq!(about["text_bytes"], text.len());
     let mut got = Vec::new();
     for i in 0..5 {
         let lane = &about["lanes"][lanes[i]];
         let site = &about["sites"][sites[i]];
-        let message = String::from_utf8_lossy(&text[start..ends[i]]).into_owned();
+        let names = site["args"].as_array().unwrap();
+        let (places, message) = text[start..ends[i]].split_at(2 * names.len());
+        let message = String::from_utf8_lossy(message).into_owned();
+        let args = names.iter().zip(places.chunks(2)).map(|(name, place)| {
+            let from = usize::from(place[0]);
+            let value = &message[from..from + usize::from(place[1])];
+            format!(" {}={value:?}", name["name"].as_str().unwrap())
+        });
+        let args: String = args.collect();
         let context = lane["context"].as_str().unwrap();
         got.push(format!(
-            "{} {context} {}: {message}",
+            "{} {context} {}: {message}{args}",
             site["level"], site["line"]
         ));
         start = ends[i];
@@ -480,10 +507,29 @@ fn a_report_has_all_records() {
         got,
         [
             "-1 fio[42] 0: 5 older records overwritten",
-            "3 fio[42] 11: read 8 sectors at 0x1000",
-            "1 fio[42] 22: failed: EIO in \"sda \\\"quoted\\\"\"",
+            "3 fio[42] 11: read 8 sectors at 0x1000 count=\"8\" sector=\"0x1000\"",
+            "1 fio[42] 22: failed: EIO in \"sda \\\"quoted\\\"\" \
+             name=\"\\\"sda \\\\\\\"quoted\\\\\\\"\\\"\" e=\"EIO\"",
             "5 softirq/1 44: nothing to say",
-            "4 fio[42] 33: state Busy {\n    tag: 3,\n}",
+            "4 fio[42] 33: state Busy {\n    tag: 3,\n} s=\"Busy {\\n    tag: 3,\\n}\"",
         ]
     );
+}
+
+#[test]
+fn spans_that_do_not_fit_are_refused() {
+    let rig = rig();
+    for (form, args, said) in [
+        ("ctf", &["--span", "a", "b"][..], "CTF has no spans"),
+        ("html", &["-k", "arg.tag"], "of which spans?"),
+        ("html", &["--span", "a"], "2 values required"),
+    ] {
+        let output = rig.convert_with(form, "out", args);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains(said),
+            "{output:?}"
+        );
+        assert!(!rig.path("out").exists());
+    }
 }

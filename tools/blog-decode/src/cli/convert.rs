@@ -44,12 +44,20 @@ use crate::{
         html::Html,
         perfetto::Perfetto, //
     },
-    snapshot::text, //
+    snapshot::text,
+    spans::Pair, //
 };
 
 /// Converts.
 pub fn convert(args: &Convert) -> Result<u8, String> {
     let mut filter = args.filters.build()?;
+    let pairs = args.spans.pairs();
+    if pairs.is_empty() && !args.spans.keys.key.is_empty() {
+        return Err("--key: of which spans? Give --span START END, too".into());
+    }
+    if !pairs.is_empty() && matches!(args.to, Form::Ctf) {
+        return Err("--span: CTF has no spans; choose html or perfetto".into());
+    }
     let input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
@@ -57,6 +65,8 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     // Nothing is written so far.
     let signals = Signals::new()?;
     input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
+    let fields = args.spans.keys.key.iter();
+    input.tell_unknown("--key", fields.filter_map(|f| f.argument()));
     let streams = input.streams(&filter.components);
     let decoder = Decoder::new(&input.files, &streams, &input.boots, &input.maps, &filter);
     let mut progress = Progress::new("converting", Unit::Records, false);
@@ -69,8 +79,10 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     };
     match args.to {
         Form::Ctf => new::directory(&args.output, |path| told(ctf(&input, &mut each, path))),
-        Form::Perfetto => new::file(&args.output, |out| told(perfetto(&mut each, out))),
-        Form::Html => new::file(&args.output, |out| told(html(&input, &mut each, out))),
+        Form::Perfetto => new::file(&args.output, |out| told(perfetto(pairs, &mut each, out))),
+        Form::Html => new::file(&args.output, |out| {
+            told(html(&input, pairs, &mut each, out))
+        }),
     }?;
     let mut status = input.status();
     if decoder.counts().any(|c| c.damaged != 0) {
@@ -125,20 +137,26 @@ fn machine(input: &Input) -> (String, String) {
     (hosts.join(", "), release)
 }
 
-fn html(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut report = Html::default();
+fn html(
+    input: &Input,
+    pairs: Vec<Pair>,
+    each: &mut Each<'_, '_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut report = Html::new(out, pairs)?;
     each.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
-    report.end(&host, &release, out)
+    report.end(&host, &release)
 }
 
-fn perfetto(each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
-    let (mut trace, mut bytes) = (Perfetto::default(), Vec::new());
+fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+    let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
         trace.entry(entry, &mut bytes);
         out.write_all(&bytes)?;
         bytes.clear();
         Ok(())
     })?;
+    trace.end(&mut bytes);
     out.write_all(&bytes)
 }

@@ -70,6 +70,11 @@ impl<'a> Printer<'a> {
         self.out.len() >= self.limit
     }
 
+    /// Length of the buffer.
+    pub(super) fn len(&self) -> usize {
+        self.out.len()
+    }
+
     /// Lets a few bytes be appended that are not within `{:#?}`.
     pub(super) fn raw(&mut self, print: impl FnOnce(&mut Vec<u8>)) {
         if !self.is_full() {

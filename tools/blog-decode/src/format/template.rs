@@ -6,6 +6,8 @@
 //! [`Template::cut`] finds the arguments and [`Template::print`] writes the text; neither
 //! allocates once its buffers have grown.
 
+use std::ops::Range;
+
 use super::{
     parse::{
         self,
@@ -326,6 +328,23 @@ impl Template {
         })
     }
 
+    /// The base in which an argument's digits are where nothing in the text tells; 10 for others.
+    pub fn base(&self, argument: usize) -> u32 {
+        let mut shown = self.steps.iter().filter_map(|step| match step {
+            Step::Argument(a) if a.index == argument => Some(a),
+            _ => None,
+        });
+        match shown.next() {
+            Some(a) if !a.flags.alternate => match a.print {
+                Trait::LowerHex | Trait::UpperHex => 16,
+                Trait::Octal => 8,
+                Trait::Binary => 2,
+                _ => 10,
+            },
+            _ => 10,
+        }
+    }
+
     /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
     pub fn is_plain(&self) -> bool {
         self.is_plain
@@ -333,8 +352,20 @@ impl Template {
 
     /// Appends the text. `slots` are from [`Template::cut`] of the same payload.
     pub fn print(&self, payload: &[u8], slots: &[Slot], out: &mut Vec<u8>) {
+        self.print_parts(payload, slots, out, |_, _| {});
+    }
+
+    /// The same; tells where in `out` each argument is, and which one.
+    pub fn print_parts(
+        &self,
+        payload: &[u8],
+        slots: &[Slot],
+        out: &mut Vec<u8>,
+        mut part: impl FnMut(usize, Range<usize>),
+    ) {
         let mut p = Printer::new(out);
         for step in &self.steps {
+            let from = p.len();
             let a = match step {
                 Step::Literal(s) => {
                     p.text(s);
@@ -346,6 +377,7 @@ impl Template {
                 if let Some(fixed) = slots.get(a.index).and_then(|s| s.fixed(payload)) {
                     p.raw(|out| simple.print(fixed, out));
                 }
+                part(a.index, from..p.len());
                 continue;
             }
             let Some(value) = self.value(a.index, payload, slots) else {
@@ -369,6 +401,7 @@ impl Template {
             if let Some(slot) = slots.get(a.index).filter(|s| s.stored < s.whole) {
                 print_cut(slot, value, &spec, &mut p);
             }
+            part(a.index, from..p.len());
         }
         if p.is_full() {
             out.extend_from_slice("\u{2026}[too long]".as_bytes());

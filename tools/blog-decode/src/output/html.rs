@@ -2,10 +2,20 @@
 
 //! Entries as a report: one HTML file that needs nothing else, and no network.
 //!
-//! `report.html` is the page. Its data are columns, packed by gzip and written as base64: for each
-//! record and loss its time (ns since the first, as a double), lane, site, and the end of its
-//! message in the text that follows the columns. A lane is a component in a thread or context. All
-//! is in memory until the end: about 20 bytes and the message for each record.
+//! `report.html`, `report.css` and `report.js` are the page. Its data are two streams, packed by
+//! gzip and written as base64. The first one is text: for each record and loss, where its arguments
+//! are in the message, and the message. It is written as entries come. The second one has columns,
+//! which are in memory until then, about 20 bytes for an entry:
+//!
+//! | column | of each | is |
+//! |---|---|---|
+//! | times | entry | ns since the first, as a double |
+//! | ends | entry | end of its message in the text, `u32` |
+//! | first, last | span | its two entries, `u32` |
+//! | lanes, sites | entry | index in the lists of the page, `u16` or `u32` ([`wide`]) |
+//!
+//! A lane is a component in a thread or context. Spans are sorted by their starts, those of a kind
+//! together.
 //!
 //! Messages are data from a driver. The page shows them as text only, and may load nothing.
 
@@ -15,8 +25,16 @@ use std::{
         self,
         Write, //
     },
+    ops::Range,
 };
 
+use base64::{
+    engine::general_purpose::{
+        GeneralPurpose,
+        STANDARD, //
+    },
+    write::EncoderWriter,
+};
 use flate2::{
     write::GzEncoder,
     Compression, //
@@ -30,42 +48,135 @@ use super::{
         loss, //
     }, //
 };
-use crate::decode::{
-    Content,
-    Entry, //
+use crate::{
+    decode::{
+        Content,
+        Entry,
+        Record, //
+    },
+    spans::{
+        Pair,
+        Spans, //
+    },
 };
 
 const PAGE: &str = include_str!("report.html");
-/// Where in the page the data go.
+/// What goes into places of the page, in this order; then the data.
+const PARTS: [(&str, &str); 2] = [
+    ("@STYLE@", include_str!("report.css")),
+    ("@SCRIPT@", include_str!("report.js")),
+];
+const TEXT: &str = "@TEXT@";
+const COLUMNS: &str = "@COLUMNS@";
 const ABOUT: &str = "@ABOUT@";
-const DATA: &str = "@DATA@";
-/// What goes between parts of the data, each of so many bytes: no browser has longer strings than
-/// 512 MiB.
-const NEXT: &str = "</script>\n<script type=\"text/plain\" class=\"data\">";
+/// Bytes in each part of a stream: no browser has longer strings than 512 MiB.
 const PART: usize = 48 << 20;
 const SECOND: i128 = 1_000_000_000;
 /// Level of a loss, for the page.
 const LOST: i32 = -1;
+/// A number in front of a message that has three more digits, of base 128, instead of one.
+const LONG: usize = 127;
 
-/// Collects a report.
-#[derive(Default)]
-pub struct Html {
+/// Base64, in scripts that are not too long.
+struct Parts<W: Write> {
+    class: &'static str,
+    out: Option<EncoderWriter<'static, GeneralPurpose, W>>,
+    left: usize,
+}
+
+impl<W: Write> Parts<W> {
+    /// Writes to what is within a script of this class.
+    fn new(class: &'static str, out: W) -> Self {
+        Self {
+            class,
+            out: Some(EncoderWriter::new(out, &STANDARD)),
+            left: PART,
+        }
+    }
+
+    fn end(&mut self) -> io::Result<W> {
+        let out = self.out.take().map(|mut out| out.finish());
+        out.unwrap_or_else(|| Err(io::Error::other("written to after its end")))
+    }
+}
+
+impl<W: Write> Write for Parts<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let mut out = self.end()?;
+            write!(
+                out,
+                "</script>\n<script type=\"text/plain\" class=\"{}\">",
+                self.class
+            )?;
+            *self = Self::new(self.class, out);
+        }
+        let n = bytes.len().min(self.left);
+        self.left -= n;
+        if let Some(out) = &mut self.out {
+            out.write_all(&bytes[..n])?;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn packed<W: Write>(class: &'static str, out: W) -> GzEncoder<Parts<W>> {
+    GzEncoder::new(Parts::new(class, out), Compression::fast())
+}
+
+/// Spans of a kind, as `(first, last)` entries.
+struct Kind {
+    name: String,
+    finder: Spans,
+    found: Vec<(u32, u32)>,
+}
+
+/// Writes a report.
+pub struct Html<W: Write> {
+    out: GzEncoder<Parts<W>>,
+    /// What comes after the text.
+    columns_at: String,
+    text_len: u32,
+    /// Of the entry that is being added.
+    text: Vec<u8>,
+    places: Places,
     times: Vec<f64>,
     lanes: Vec<u32>,
     sites: Vec<u32>,
     ends: Vec<u32>,
-    text: Vec<u8>,
-    /// What times are counted from, and whether it is real time.
-    start: Option<(i128, bool)>,
+    spans: Vec<Kind>,
+    start: Option<Start>,
     /// Records that are missing.
     lost: u64,
     /// Index by boot, component and context.
     lane_index: HashMap<(usize, String, Vec<u8>), u32>,
-    lane_list: Vec<(String, String)>,
+    lane_list: Vec<Lane>,
     /// Index by file and site id; 0 and the level are lines of other logs; `None` are losses.
     site_index: HashMap<Option<(usize, u32, u8)>, u32>,
     site_list: Vec<Place>,
     context: Vec<u8>,
+}
+
+/// What times are counted from.
+#[derive(Clone, Copy)]
+struct Start {
+    /// On the axis.
+    time: i128,
+    /// Since 1970.
+    real: i128,
+    /// Whether the axis is real time.
+    is_real: bool,
+}
+
+/// A component in a thread or context.
+struct Lane {
+    host: String,
+    component: String,
+    context: String,
 }
 
 /// A call site.
@@ -75,27 +186,135 @@ struct Place {
     file: String,
     module: String,
     format: String,
+    /// Names of the arguments, and the base of their digits.
+    arguments: Vec<(String, u32)>,
 }
 
-impl Html {
+/// Where arguments are in a message.
+#[derive(Default)]
+struct Places {
+    message: Vec<u8>,
+    /// In the order of the message.
+    parts: Vec<(usize, Range<usize>)>,
+    /// The same of each argument, escaped; empty if it isn't shown.
+    of: Vec<Range<usize>>,
+}
+
+impl Places {
+    /// Appends where the arguments of a record are in its message, and the message.
+    fn push(&mut self, r: &Record<'_>, out: &mut Vec<u8>) {
+        let site = r.found.as_ref().and_then(|f| f.site);
+        let template = site.and_then(|s| s.template.as_ref().ok());
+        let count = template.map_or(0, |t| t.names().len());
+        self.of.clear();
+        self.of.resize(count, 0..0);
+        self.parts.clear();
+        self.message.clear();
+        // A record that is a hex dump has no slots.
+        if let Some(template) = template.filter(|_| !r.slots.is_empty()) {
+            let parts = &mut self.parts;
+            let part = |argument, place| parts.push((argument, place));
+            template.print_parts(r.payload, r.slots, &mut self.message, part);
+        }
+        if self.message != r.message {
+            self.parts.clear();
+            self.message.clear();
+            self.message.extend_from_slice(r.message);
+        }
+        // Escaped part by part, so that it is known where they are then.
+        let mut text = Vec::with_capacity(self.message.len());
+        let mut done = 0;
+        let mut push = |to: usize| {
+            let from = text.len();
+            text.extend_from_slice(self.message.get(done..to).unwrap_or(&[]));
+            done = to;
+            if !r.is_plain {
+                escape_lines(&mut text, from);
+            }
+            text.len()
+        };
+        for (argument, place) in &self.parts {
+            let shown = push(place.start)..push(place.end);
+            match self.of.get_mut(*argument) {
+                Some(of) if of.start == of.end => *of = shown,
+                _ => {}
+            }
+        }
+        push(self.message.len());
+        for place in &self.of {
+            number(place.start, out);
+            number(place.len(), out);
+        }
+        out.extend_from_slice(&text);
+    }
+}
+
+/// Appends a number, which no message is too long for.
+fn number(n: usize, out: &mut Vec<u8>) {
+    if n < LONG {
+        return out.push(n as u8);
+    }
+    out.extend([LONG, n >> 14 & 127, n >> 7 & 127, n & 127].map(|digit| digit as u8));
+}
+
+impl<W: Write> Html<W> {
+    /// Starts a report, which has spans of these kinds.
+    pub fn new(mut out: W, pairs: Vec<Pair>) -> io::Result<Self> {
+        let missing = || io::Error::other("report.html has no place for the data");
+        let page = PARTS.iter().fold(PAGE.to_owned(), |page, (place, part)| {
+            page.replacen(place, part, 1)
+        });
+        let (head, tail) = page.split_once(TEXT).ok_or_else(missing)?;
+        out.write_all(head.as_bytes())?;
+        let kind = |pair: Pair| Kind {
+            name: name(&format!("{} \u{2192} {}", pair.start, pair.end)),
+            finder: Spans::new(pair),
+            found: Vec::new(),
+        };
+        Ok(Self {
+            out: packed("text", out),
+            columns_at: tail.to_owned(),
+            text_len: 0,
+            text: Vec::new(),
+            places: Places::default(),
+            times: Vec::new(),
+            lanes: Vec::new(),
+            sites: Vec::new(),
+            ends: Vec::new(),
+            spans: pairs.into_iter().map(kind).collect(),
+            start: None,
+            lost: 0,
+            lane_index: HashMap::new(),
+            lane_list: Vec::new(),
+            site_index: HashMap::new(),
+            site_list: Vec::new(),
+            context: Vec::new(),
+        })
+    }
+
     /// Adds an entry; an error if there are more than a page can hold.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let time = entry.boot.axis(entry.clock);
-        let (start, _) = *self
-            .start
-            .get_or_insert(match entry.boot.is_one_of_several {
-                // A double has whole seconds since 1970 exactly, but not ns.
-                true => (time - time.rem_euclid(SECOND), true),
-                false => (time, false),
-            });
-        let from = self.text.len();
+        let start = *self.start.get_or_insert_with(|| {
+            let is_real = entry.boot.is_one_of_several;
+            Start {
+                time,
+                real: match is_real {
+                    true => time,
+                    false => entry.boot.calibration.real(entry.clock),
+                },
+                is_real,
+            }
+        });
+        self.text.clear();
         let site = match &entry.content {
             Content::Record(r) => {
-                self.text.extend_from_slice(r.message);
+                self.places.push(r, &mut self.text);
                 Some((entry.stream.file, r.id, 0))
             }
             Content::Line { level, message } => {
                 self.text.extend_from_slice(message);
+                escape_lines(&mut self.text, 0);
                 Some((entry.stream.file, 0, level.unwrap_or(0)))
             }
             Content::Loss { cause, count } => {
@@ -104,20 +323,30 @@ impl Html {
                 None
             }
         };
-        escape_lines(&mut self.text, from);
-        let end = u32::try_from(self.text.len())
-            .map_err(|_| io::Error::other("more than 4 GiB of messages; choose fewer records"))?;
+        let len = u32::try_from(self.text.len()).ok();
+        self.text_len = len
+            .and_then(|len| self.text_len.checked_add(len))
+            .ok_or_else(|| io::Error::other("more than 4 GiB of messages; choose fewer records"))?;
+        self.out.write_all(&self.text)?;
         let site = match self.site_index.get(&site) {
             Some(index) => *index,
             None => self.add_site(site, entry),
         };
         let lane = self.lane(entry);
+        let index = self.times.len() as u32;
+        for kind in &mut self.spans {
+            let print = |_: &Entry<'_>, out: &mut Vec<u8>| out.extend(index.to_le_bytes());
+            let ended = kind.finder.entry(entry, print);
+            let first = ended.and_then(|span| span.text.try_into().ok());
+            kind.found
+                .extend(first.map(|first| (u32::from_le_bytes(first), index)));
+        }
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
-        self.times.push(((time - start) as f64).max(last));
+        self.times.push(((time - start.time) as f64).max(last));
         self.lanes.push(lane);
         self.sites.push(site);
-        self.ends.push(end);
+        self.ends.push(self.text_len);
         Ok(())
     }
 
@@ -126,6 +355,11 @@ impl Html {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
             Content::Loss { .. } | Content::Line { .. } => None,
         };
+        let template = site.and_then(|s| s.template.as_ref().ok());
+        let argument = |(i, argument): (usize, &String)| {
+            (name(argument), template.map_or(10, |t| t.base(i))) //
+        };
+        let names = template.map_or(&[][..], |t| t.names());
         let index = self.site_list.len() as u32;
         self.site_list.push(Place {
             level: match key {
@@ -136,6 +370,7 @@ impl Html {
             file: name(site.map_or("", |s| &s.file)),
             module: name(site.map_or("", |s| &s.module)),
             format: name(site.map_or("", |s| &s.format)),
+            arguments: names.iter().enumerate().map(argument).collect(),
         });
         self.site_index.insert(key, index);
         index
@@ -143,10 +378,6 @@ impl Html {
 
     fn lane(&mut self, entry: &Entry<'_>) -> u32 {
         self.context.clear();
-        if entry.boot.is_one_of_several {
-            self.context.extend_from_slice(entry.boot.name.as_bytes());
-            self.context.push(b' ');
-        }
         super::context(entry, &mut self.context);
         escape_name(&mut self.context, 0);
         let component = &entry.stream.component;
@@ -155,22 +386,60 @@ impl Html {
         *self
             .lane_index
             .entry(key)
-            .or_insert_with_key(|(_, c, context)| {
-                let context = String::from_utf8_lossy(context).into_owned();
-                list.push((c.clone(), context));
+            .or_insert_with_key(|(_, component, context)| {
+                list.push(Lane {
+                    host: match entry.boot.is_one_of_several {
+                        true => name(&entry.boot.name),
+                        false => String::new(),
+                    },
+                    component: name(component),
+                    context: String::from_utf8_lossy(context).into_owned(),
+                });
                 list.len() as u32 - 1
             })
     }
 
-    /// Writes the page.
-    pub fn end(&self, host: &str, release: &str, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the rest of the page.
+    pub fn end(mut self, host: &str, release: &str) -> io::Result<()> {
         let missing = || io::Error::other("report.html has no place for the data");
-        let (head, rest) = PAGE.split_once(ABOUT).ok_or_else(missing)?;
-        let (middle, tail) = rest.split_once(DATA).ok_or_else(missing)?;
-        out.write_all(head.as_bytes())?;
-        out.write_all(&self.about(host, release))?;
+        for kind in &mut self.spans {
+            kind.found.sort_unstable();
+        }
+        let about = self.about(host, release);
+        let (middle, rest) = self.columns_at.split_once(COLUMNS).ok_or_else(missing)?;
+        let (last, tail) = rest.split_once(ABOUT).ok_or_else(missing)?;
+        let mut out = self.out.finish()?.end()?;
         out.write_all(middle.as_bytes())?;
-        out.write_all(&self.data()?)?;
+        let mut columns = packed("columns", out);
+        for time in &self.times {
+            columns.write_all(&time.to_le_bytes())?;
+        }
+        for end in &self.ends {
+            columns.write_all(&end.to_le_bytes())?;
+        }
+        for kind in &self.spans {
+            for (first, last) in &kind.found {
+                columns.write_all(&first.to_le_bytes())?;
+                columns.write_all(&last.to_le_bytes())?;
+            }
+        }
+        let lists = [
+            (&self.lanes, self.lane_list.len()),
+            (&self.sites, self.site_list.len()),
+        ];
+        for (column, count) in lists {
+            for n in column {
+                match wide(count) {
+                    true => columns.write_all(&n.to_le_bytes())?,
+                    false => columns.write_all(&(*n as u16).to_le_bytes())?,
+                }
+            }
+            // So that what comes next is in its place.
+            columns.write_all(&[0; 2][..2 * (column.len() % 2 * usize::from(!wide(count)))])?;
+        }
+        let mut out = columns.finish()?.end()?;
+        out.write_all(last.as_bytes())?;
+        out.write_all(&about)?;
         out.write_all(tail.as_bytes())?;
         out.flush()
     }
@@ -180,64 +449,66 @@ impl Html {
         let mut o = Object::new(&mut out);
         let (host, release) = (name(host), name(release));
         o.number("records", self.times.len() as u64);
-        let (start, is_real) = self.start.unwrap_or((0, false));
-        o.number("start_ns", start);
-        o.number("real_time", i128::from(is_real));
+        o.number("text_bytes", self.text_len);
+        let start = self.start.unwrap_or(Start {
+            time: 0,
+            real: 0,
+            is_real: false,
+        });
+        // A double has neither of them exactly as ns.
+        for (time, [second, ns]) in [
+            (start.time, ["start_s", "start_ns"]),
+            (start.real, ["real_s", "real_ns"]),
+        ] {
+            o.number(second, time.div_euclid(SECOND));
+            o.number(ns, time.rem_euclid(SECOND));
+        }
+        o.number("is_real", i128::from(start.is_real));
         o.number("lost", self.lost);
         o.text("host", host.as_str());
         o.text("release", release.as_str());
-        let list = o.key("lanes");
-        list.push(b'[');
-        for (i, (component, context)) in self.lane_list.iter().enumerate() {
-            list.extend_from_slice(if i == 0 { b"" } else { b"," });
-            let mut lane = Object::new(list);
-            lane.text("component", component.as_str());
-            lane.text("context", context.as_str());
-            lane.end();
-        }
-        list.push(b']');
-        let list = o.key("sites");
-        list.push(b'[');
-        for (i, s) in self.site_list.iter().enumerate() {
-            list.extend_from_slice(if i == 0 { b"" } else { b"," });
-            let mut site = Object::new(list);
-            site.number("level", s.level);
-            site.number("line", s.line);
-            site.text("file", s.file.as_str());
-            site.text("module", s.module.as_str());
-            site.text("format", s.format.as_str());
-            site.end();
-        }
-        list.push(b']');
+        list(o.key("lanes"), &self.lane_list, |lane, o| {
+            o.text("host", lane.host.as_str());
+            o.text("component", lane.component.as_str());
+            o.text("context", lane.context.as_str());
+        });
+        list(o.key("sites"), &self.site_list, |s, o| {
+            o.number("level", s.level);
+            o.number("line", s.line);
+            o.text("file", s.file.as_str());
+            o.text("module", s.module.as_str());
+            o.text("format", s.format.as_str());
+            list(o.key("args"), &s.arguments, |(name, base), o| {
+                o.text("name", name.as_str());
+                o.number("base", *base);
+            });
+        });
+        list(o.key("spans"), &self.spans, |kind, o| {
+            o.text("name", kind.name.as_str());
+            o.number("count", kind.found.len() as u64);
+        });
         o.end();
         // Within a script, "<" could end it.
-        let mut safe = Vec::with_capacity(out.len());
-        for b in out {
-            match b {
-                b'<' => safe.extend_from_slice(b"\\u003c"),
-                b => safe.push(b),
-            }
-        }
-        safe
+        let text = String::from_utf8_lossy(&out);
+        text.replace('<', "\\u003c").into_bytes()
     }
+}
 
-    fn data(&self) -> io::Result<Vec<u8>> {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-        let mut bytes = Vec::new();
-        for t in &self.times {
-            bytes.extend_from_slice(&t.to_le_bytes());
-        }
-        for column in [&self.lanes, &self.sites, &self.ends] {
-            for n in column {
-                bytes.extend_from_slice(&n.to_le_bytes());
-            }
-        }
-        packed.write_all(&bytes)?;
-        packed.write_all(&self.text)?;
-        let packed = packed.finish()?;
-        let parts: Vec<_> = packed.chunks(PART).map(base64).collect();
-        Ok(parts.join(NEXT.as_bytes()))
+/// Whether indices of a list of so many have four bytes, and not two.
+fn wide(count: usize) -> bool {
+    count > 1 << 16
+}
+
+/// Writes an array of objects.
+fn list<T>(out: &mut Vec<u8>, items: &[T], fill: impl Fn(&T, &mut Object<'_>)) {
+    out.push(b'[');
+    for (i, item) in items.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b"," });
+        let mut o = Object::new(out);
+        fill(item, &mut o);
+        o.end();
     }
+    out.push(b']');
 }
 
 /// A name that is shown.
@@ -247,47 +518,32 @@ fn name(name: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn base64(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let mut group = [0; 3];
-        group[..chunk.len()].copy_from_slice(chunk);
-        let n = u32::from_be_bytes([0, group[0], group[1], group[2]]);
-        for i in 0..4 {
-            let digit = DIGITS[(n >> (18 - 6 * i) & 63) as usize];
-            out.push(if i <= chunk.len() { digit } else { b'=' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_that_of_rfc_4648() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text.as_bytes());
+    fn the_page_has_places_for_all_and_loads_nothing() {
+        let mut rest = PAGE;
+        for place in [PARTS[0].0, TEXT, COLUMNS, ABOUT, PARTS[1].0] {
+            assert_eq!(PAGE.matches(place).count(), 1);
+            rest = rest.split_once(place).unwrap().1;
+        }
+        for page in [PAGE, PARTS[0].1, PARTS[1].1] {
+            for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
+                assert!(!page.contains(forbidden), "{forbidden}");
+            }
         }
     }
 
     #[test]
-    fn the_page_has_two_places_for_data_and_loads_nothing() {
-        assert_eq!(PAGE.matches(ABOUT).count(), 1);
-        assert_eq!(PAGE.matches(DATA).count(), 1);
-        assert!(PAGE.contains(&format!("{}{DATA}", &NEXT[NEXT.len() - 39..])));
-        for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
-            assert!(!PAGE.contains(forbidden), "{forbidden}");
-        }
+    fn a_stream_is_cut_into_parts() {
+        let mut parts = Parts::new("text", Vec::new());
+        parts.left = 4;
+        parts.write_all(b"foobar").unwrap();
+        let out = String::from_utf8(parts.end().unwrap()).unwrap();
+        let (first, second) = out.split_once('<').unwrap();
+        assert_eq!(first, "Zm9vYg==");
+        assert!(second.ends_with("class=\"text\">YXI="), "{second}");
     }
 }

@@ -8,12 +8,18 @@
 //! category `lost`. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread
 //! that has the id of one that has ended has tracks of its own.
 //!
+//! Spans are slices, of the name of the record that starts each. Those of a kind have a track with
+//! as many below it as are needed so that none overlaps another.
+//!
 //! Categories, names of arguments and call sites are written once, and have an id from then on.
 //!
 //! The numbers of the fields are those of `protos/perfetto/trace/` of the Perfetto project; a
 //! trace is no more than a sequence of packets, each of which is written at once.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    mem, //
+};
 
 use super::{
     level_name,
@@ -40,6 +46,11 @@ use crate::{
         value::View, //
     },
     record::Task,
+    spans::{
+        lanes,
+        Pair,
+        Spans, //
+    },
 };
 
 /// `Trace.packet`.
@@ -77,6 +88,8 @@ mod track {
 mod event {
     pub(super) const ANNOTATION: u32 = 4;
     pub(super) const TYPE: u32 = 9;
+    pub(super) const TYPE_SLICE_BEGIN: u64 = 1;
+    pub(super) const TYPE_SLICE_END: u64 = 2;
     pub(super) const TYPE_INSTANT: u64 = 3;
     pub(super) const TRACK: u32 = 11;
     pub(super) const CATEGORY: u32 = 3;
@@ -126,6 +139,17 @@ enum Key {
     Cpu(usize, String),
     /// A component below another track.
     Component(u64, String),
+    /// A kind of spans, and a lane of it.
+    Spans(usize),
+    Lane(usize, u32),
+}
+
+/// Spans of a kind.
+struct Kind {
+    name: String,
+    finder: Spans,
+    /// Start, end and name.
+    found: Vec<(u64, u64, Vec<u8>)>,
 }
 
 /// A ring of a component: boot, id, thread and process.
@@ -226,6 +250,7 @@ pub struct Perfetto {
     lives: HashMap<(usize, i32), Vec<Life>>,
     /// Track by component and ring.
     rings: HashMap<String, HashMap<Ring, u64>>,
+    spans: Vec<Kind>,
     /// Real time less boot time.
     offset: Option<i128>,
     /// Buffers for messages that stand within others.
@@ -235,6 +260,19 @@ pub struct Perfetto {
 }
 
 impl Perfetto {
+    /// Starts a trace that has spans of these kinds.
+    pub fn new(pairs: Vec<Pair>) -> Self {
+        let kind = |pair: Pair| Kind {
+            name: format!("{} \u{2192} {}", pair.start, pair.end),
+            finder: Spans::new(pair),
+            found: Vec::new(),
+        };
+        Self {
+            spans: pairs.into_iter().map(kind).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let real = entry.boot.calibration.real(entry.clock);
@@ -246,8 +284,23 @@ impl Perfetto {
         if is_first {
             clocks(time, u64::try_from(real.max(0)).unwrap_or(u64::MAX), out);
         }
+        for kind in &mut self.spans {
+            let print = |start: &Entry<'_>, out: &mut Vec<u8>| {
+                out.extend(time.to_le_bytes());
+                if let Content::Record(r) = &start.content {
+                    out.extend_from_slice(r.message);
+                }
+            };
+            let Some(span) = kind.finder.entry(entry, print) else {
+                continue;
+            };
+            if let Some((start, name)) = span.text.split_first_chunk() {
+                let start = u64::from_le_bytes(*start);
+                kind.found.push((start, time.max(start), name.to_vec()));
+            }
+        }
         let track = self.track(entry, out);
-        let mut body = std::mem::take(&mut self.body);
+        let mut body = mem::take(&mut self.body);
         body.clear();
         uint(event::TYPE, event::TYPE_INSTANT, &mut body);
         uint(event::TRACK, track, &mut body);
@@ -267,18 +320,50 @@ impl Perfetto {
                 string(event::NAME, message, &mut body);
             }
         }
+        self.event(time, &body, out);
+        self.body = body;
+    }
+
+    /// Appends the packet of an event.
+    fn event(&mut self, time: u64, body: &[u8], out: &mut Vec<u8>) {
         self.inner.clear();
         let inner = &mut self.inner;
         uint(packet::TIMESTAMP, time, inner);
         uint(packet::SEQUENCE_ID, SEQUENCE, inner);
-        message(packet::TRACK_EVENT, &body, inner);
+        message(packet::TRACK_EVENT, body, inner);
         uint(packet::SEQUENCE_FLAGS, NEEDS_STATE, inner);
         if !self.interned.news.is_empty() {
             message(packet::INTERNED, &self.interned.news, inner);
             self.interned.news.clear();
         }
         message(TRACE_PACKET, inner, out);
-        self.body = body;
+    }
+
+    /// Appends the slices, now that there are no more entries.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        for (index, mut kind) in mem::take(&mut self.spans).into_iter().enumerate() {
+            kind.found.sort();
+            let spans = kind.found.iter();
+            let lanes = lanes(spans.map(|(start, end, _)| ((*start).into(), (*end).into())));
+            let parent = self.describe(Key::Spans(index), None, out, |_, d| {
+                string(track::NAME, kind.name.as_bytes(), d);
+            });
+            for ((start, end, name), lane) in kind.found.iter().zip(lanes) {
+                let lane = self.describe(Key::Lane(index, lane), Some(parent), out, |_, d| {
+                    string(track::NAME, kind.name.as_bytes(), d);
+                });
+                let mut body = Vec::new();
+                uint(event::TYPE, event::TYPE_SLICE_BEGIN, &mut body);
+                uint(event::TRACK, lane, &mut body);
+                self.interned.category("span", &mut body);
+                string(event::NAME, name, &mut body);
+                self.event(*start, &body, out);
+                body.clear();
+                uint(event::TYPE, event::TYPE_SLICE_END, &mut body);
+                uint(event::TRACK, lane, &mut body);
+                self.event(*end, &body, out);
+            }
+        }
     }
 
     fn record(&mut self, entry: &Entry<'_>, r: &Record<'_>, body: &mut Vec<u8>) {

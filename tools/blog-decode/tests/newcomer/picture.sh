@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "${DECODE:-$here/../../target/release/blog-decode}" convert --to html -o "$dir/report.html" \
-	--modules "$here/tables" "$here/snap"
-chromium-headless-shell --no-sandbox --hide-scrollbars --window-size=1000,440 \
+	--modules "$here/tables" \
+	--span "queue *" "complete *" --key arg.tag "$here/snap"
+chromium-headless-shell --no-sandbox --hide-scrollbars --window-size=1200,560 \
 	--screenshot="$here/report.png" "file://$dir/report.html"

@@ -38,6 +38,27 @@ impl PairArgs {
     }
 }
 
+/// Spans in what `convert` writes.
+#[derive(Args, Clone, Debug)]
+pub struct SpanArgs {
+    /// Also show how long it took from a record whose message is like START to one like END, as
+    /// the command spans does; for html and perfetto (repeatable)
+    #[arg(long, num_args = 2, value_names = ["START", "END"])]
+    pub span: Vec<String>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub keys: PairArgs,
+}
+
+impl SpanArgs {
+    /// All kinds of spans.
+    pub fn pairs(&self) -> Vec<Pair> {
+        let pairs = self.span.chunks_exact(2);
+        pairs.map(|p| self.keys.pair(&p[0], &p[1], &[])).collect()
+    }
+}
+
 /// Options of `spans`.
 #[derive(Args, Debug)]
 #[command(after_help = SPANS_HELP)]

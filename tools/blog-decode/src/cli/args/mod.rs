@@ -30,6 +30,7 @@ pub use self::{
     answers::{
         Count,
         PairArgs,
+        SpanArgs,
         Spans, //
     },
     filters::{

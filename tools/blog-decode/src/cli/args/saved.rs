@@ -21,6 +21,7 @@ use super::{
     Logs,
     Look,
     Output,
+    SpanArgs,
     TablePaths, //
 };
 use crate::filter::{
@@ -184,6 +185,7 @@ pub struct Diff {
 
 /// Options of `convert`.
 #[derive(Args, Debug)]
+#[command(after_help = CONVERT_HELP)]
 pub struct Convert {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -199,12 +201,28 @@ pub struct Convert {
 
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub spans: SpanArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
     #[allow(missing_docs)]
     pub logs: Logs,
 }
+
+const CONVERT_HELP: &str = "\
+Examples:
+  blog-decode convert --to html -o report.html snapshot
+  blog-decode convert --to html -o r.html --span 'queue *' 'complete *' -k arg.tag snapshot
+  blog-decode convert --to perfetto -o trace.perfetto --vmcore /var/crash/dump
+  blog-decode convert --to ctf -o trace snapshot && babeltrace2 trace
+
+Exit status:
+  0  everything was converted
+  1  a partial result; what is missing is on standard error
+  2  nothing was written, or wrong usage";
 
 /// Options of `tasks`.
 #[derive(Args, Debug)]

@@ -1,0 +1,919 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the report does. Where its data are: html.rs.
+"use strict";
+const $ = id => document.getElementById(id);
+const LEVELS = ["?", "err", "warn", "info", "debug", "trace"];
+const LANE = 18, ROW = 20, LABEL = 260, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127;
+// Components that have a colour of their own in the chart, and lanes of spans that are not folded.
+const COLOURS = 12, UNFOLDED = 8;
+const about = JSON.parse($("about-data").textContent);
+const n = about.records;
+let times, lanes, sites, ends;
+// All messages, in UTF-8, each after the places of its arguments: as a string, they could be longer
+// than a browser allows.
+let bytes;
+let view = [0, 1], span = [0, 1], hits = new Uint32Array(0), inView = [0, 0], chosen = -1;
+// What is before the chosen time and after it, and where the pointer is.
+let markers = [null, null], pointer = null;
+let muted = new Set(), folded = new Set();
+// Rows of the lanes: {name, lanes, indent, group} or {name, spans, from, to}.
+let items = [];
+
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const site = i => about.sites[sites[i]];
+const levelOf = Int8Array.from(about.sites, s => s.level);
+const components = [...new Set(about.lanes.map(l => l.component))].sort();
+const componentOf = Uint16Array.from(about.lanes, l => components.indexOf(l.component));
+
+// --- Data
+
+// What a stream of the page holds: `size` bytes.
+async function unpack(name, size) {
+	const parts = [...document.querySelectorAll("." + name)];
+	let text = "", from = 0;
+	// A piece at a time: what was read can go.
+	const packed = new ReadableStream({ pull(to) {
+		if (from >= text.length) {
+			const part = parts.shift();
+			if (!part) return to.close();
+			[text, from] = [part.textContent, 0];
+			part.remove();
+		}
+		const piece = atob(text.slice(from, from += 1 << 20)), raw = new Uint8Array(piece.length);
+		for (let i = 0; i < piece.length; i++) raw[i] = piece.charCodeAt(i);
+		to.enqueue(raw);
+	} });
+	const reader = packed.pipeThrough(new DecompressionStream("gzip")).getReader();
+	const all = new Uint8Array(size);
+	for (let at = 0; ;) {
+		const { done, value } = await reader.read();
+		if (done) {
+			if (at !== size) throw Error(`${at} of ${size} bytes of ${name}`);
+			return all;
+		}
+		all.set(value, at);
+		at += value.length;
+	}
+}
+
+const wide = count => count > 65536;
+
+async function load() {
+	const spans = about.spans.reduce((sum, kind) => sum + kind.count, 0);
+	const widths = [about.lanes.length, about.sites.length].map(count => wide(count) ? 4 : 2);
+	const sizes = widths.map(width => Math.ceil(width * n / 4) * 4);
+	const columns = await unpack("columns", 12 * n + 8 * spans + sizes[0] + sizes[1]);
+	let at = 0;
+	const column = (Type, count) => {
+		const found = new Type(columns.buffer, at, count);
+		at += count * Type.BYTES_PER_ELEMENT;
+		return found;
+	};
+	times = column(Float64Array, n);
+	ends = column(Uint32Array, n);
+	for (const kind of about.spans) kind.pairs = column(Uint32Array, 2 * kind.count);
+	[lanes, sites] = widths.map((width, i) => {
+		const list = column(width === 4 ? Uint32Array : Uint16Array, n);
+		at += sizes[i] - width * n;
+		return list;
+	});
+	bytes = await unpack("text", about.text_bytes);
+	span = n ? [times[0], times[n - 1]] : [0, 1];
+	if (span[1] - span[0] < 1000) span[1] = span[0] + 1000;
+	view = [...span];
+	about.spans.forEach(prepareSpans);
+	document.body.classList.toggle("date", !!about.is_real);
+	for (const name of components) $("component").add(new Option(name, name));
+	const lost = about.lost ? `, ${about.lost.toLocaleString()} records lost or overwritten` : "";
+	$("about").textContent = `${about.host} · ${about.release} · ${some(components.length, "component")}, ` +
+		`${some(about.lanes.length, "lane")}, ${seconds(0, span[1] - span[0])} s${lost}`;
+	fromLink();
+}
+
+// Spans, sorted by their starts, in as few rows as they need.
+function prepareSpans(kind) {
+	kind.rows = new Uint32Array(kind.count);
+	kind.longest = 0;
+	const ends = [];
+	for (let k = 0; k < kind.count; k++) {
+		const [start, end] = [times[kind.pairs[2 * k]], times[kind.pairs[2 * k + 1]]];
+		let row = ends.findIndex(free => free <= start);
+		if (row < 0) row = ends.length;
+		ends[row] = end;
+		kind.rows[k] = row;
+		kind.longest = Math.max(kind.longest, end - start);
+	}
+	kind.height = ends.length;
+	if (kind.height > UNFOLDED) folded.add("spans " + kind.name);
+}
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const startOf = i => i ? ends[i - 1] : 0;
+
+// How many bytes `count` numbers have, of which `at` gives a byte.
+function skip(at, from, count) {
+	let p = from;
+	for (; count > 0; count--) p += at(p) === LONG ? 4 : 1;
+	return p;
+}
+
+const numbers = i => 2 * site(i).args.length;
+const messageStart = i => skip(p => bytes[p], startOf(i), numbers(i));
+const message = i => decoder.decode(bytes.subarray(messageStart(i), ends[i]));
+
+// An argument's text.
+function argument(i, which) {
+	let p = startOf(i);
+	const next = () => {
+		const digit = bytes[p++];
+		if (digit !== LONG) return digit;
+		p += 3;
+		return bytes[p - 3] << 14 | bytes[p - 2] << 7 | bytes[p - 1];
+	};
+	p = skip(at => bytes[at], p, 2 * which);
+	const from = next(), length = next(), start = messageStart(i) + from;
+	return decoder.decode(bytes.subarray(start, start + length));
+}
+
+// Messages for one who goes through them: many are decoded at once.
+function reader() {
+	let from = 0, to = 0, start = 0, text = "", isAscii = false;
+	return i => {
+		if (i < from || i >= to) {
+			[from, to, start] = [i, i + 1, startOf(i)];
+			while (to < n && ends[to] - start < 1 << 20) to++;
+			text = decoder.decode(bytes.subarray(start, ends[to - 1]));
+			// A character for each byte.
+			isAscii = text.length === ends[to - 1] - start;
+		}
+		return isAscii ? text.slice(messageStart(i) - start, ends[i] - start) : message(i);
+	};
+}
+
+// --- Words
+
+const some = (n, what) => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;
+// Of whole seconds and ns.
+const seconds = (s, ns) => {
+	const us = Math.floor(ns / 1e3);
+	return `${s + Math.floor(us / 1e6)}.${String(us % 1e6).padStart(6, "0")}`;
+};
+const date = ns => {
+	const all = about.real_ns + ns, us = Math.floor(all / 1e3) % 1e6;
+	const second = about.real_s + Math.floor(all / 1e9);
+	return `${new Date(second * 1e3).toISOString().slice(0, 19)}.${String(us).padStart(6, "0")}Z`;
+};
+// Date and time, of several boots; else seconds since boot.
+const clock = ns => about.is_real ? date(ns) : seconds(about.start_s, about.start_ns + ns);
+
+// A length of time in three digits: a rate would say more than few records do.
+function long(ns) {
+	const [unit, size] = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]]
+		.find(u => ns >= 0.9995 * u[1]) || ["ns", 1];
+	return `${+(ns / size).toPrecision(3)} ${unit}`;
+}
+
+const oneLine = text => text.replace(/\s*\n\s*/g, " ⏎ ");
+const laneName = l => [about.lanes[l].host, about.lanes[l].context].filter(Boolean).join(" ");
+
+// --- Colours
+
+let byComponent = false;
+const colour = key => key === LOST ? css("--lost")
+	: byComponent ? `hsl(${(210 + key * 137.5) % 360} 60% 50%)` : css("--l" + key);
+// What the colour of a record is of: less is more important.
+const keyOf = i => levelOf[sites[i]] === LOST ? LOST
+	: byComponent ? Math.min(componentOf[lanes[i]], COLOURS) : levelOf[sites[i]];
+
+function keys() {
+	return byComponent ? components.slice(0, COLOURS + 1).map((_, c) => c) : [0, 1, 2, 3, 4, 5];
+}
+
+function palette() {
+	return Object.fromEntries([LOST, ...keys()].map(key => [key, colour(key)]));
+}
+
+function legend() {
+	const used = new Set(levelOf), chips = byComponent
+		? keys().map(c => [c, c < COLOURS ? components[c] : "others"])
+		: keys().filter(l => used.has(l)).map(l => [l, LEVELS[l]]);
+	if (used.has(LOST)) chips.push([LOST, "lost"]);
+	$("legend").replaceChildren(...chips.map(([key, name]) => {
+		const chip = document.createElement("span");
+		chip.textContent = name;
+		chip.style.setProperty("--c", colour(key));
+		return chip;
+	}));
+}
+
+// --- What is shown
+
+function bad(id, is) {
+	$(id).classList.toggle("bad", is);
+}
+
+function matcher() {
+	const query = $("search").value;
+	bad("search", false);
+	if (!query) return null;
+	const re = query.match(/^\/(.*)\/(i?)$/);
+	if (re) {
+		try {
+			const compiled = new RegExp(re[1], re[2]);
+			return s => compiled.test(s);
+		} catch {
+			bad("search", true);
+			return null;
+		}
+	}
+	const lower = query.toLowerCase();
+	return s => s.toLowerCase().includes(lower);
+}
+
+const OPERATORS = {
+	"==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b,
+	">": (a, b) => a > b, ">=": (a, b) => a >= b,
+};
+
+// A number as the decoder's conditions have it; NaN if it is none.
+function number(text, base) {
+	const plain = text.trim().replaceAll("_", "");
+	if (base !== 10 && /^[0-9a-f]+$/i.test(plain)) return parseInt(plain, base);
+	const suffix = plain.match(/^(-?[0-9]+)([kMG])$/);
+	if (suffix) return suffix[1] * 1024 ** (1 + "kMG".indexOf(suffix[2]));
+	return plain === "" ? NaN : Number(plain);
+}
+
+// Comparisons of arguments, combined by &&: for each site, what says whether a record agrees.
+function conditions() {
+	const text = $("where").value.trim();
+	bad("where", false);
+	if (!text) return null;
+	const terms = text.split("&&").map(term =>
+		term.trim().match(/^arg\.(\S+?)\s*(==|!=|<=|>=|<|>|=~|!~)\s*(.+)$/));
+	try {
+		if (!terms.every(Boolean)) throw Error("arg.NAME == VALUE is expected");
+		const all = terms.map(([, name, operator, raw]) => {
+			const value = raw.replace(/^(["'])(.*)\1$/, "$2");
+			const regex = operator.endsWith("~") ? new RegExp(value) : null;
+			return { name, operator, value, regex, wanted: number(value, 10) };
+		});
+		return about.sites.map(s => {
+			const places = all.map(({ name }) => /^\d+$/.test(name)
+				? (s.args[name] ? +name : -1) : s.args.findLastIndex(a => a.name === name));
+			if (s.level < 0 || places.includes(-1)) return null;
+			return i => all.every(({ operator, value, regex, wanted }, k) => {
+				const is = argument(i, places[k]);
+				if (regex) return regex.test(is) === (operator === "=~");
+				const a = number(is, s.args[places[k]].base);
+				if (isNaN(wanted) || isNaN(a)) return isNaN(wanted) && OPERATORS[operator](is, value);
+				return OPERATORS[operator](a, wanted);
+			});
+		});
+	} catch {
+		bad("where", true);
+		return null;
+	}
+}
+
+// Chooses records by everything but time.
+function filter() {
+	const max = +$("level").value, component = $("component").value, lost = $("lost").checked;
+	const match = matcher(), where = conditions(), text = reader();
+	const find = $("find").value.toLowerCase();
+	byComponent = $("colour").value === "component";
+	const siteOk = about.sites.map(s => s.level < 0 ? lost && !where : s.level <= max);
+	const laneShown = about.lanes.map((l, i) => (!component || l.component === component) &&
+		(!find || `${laneName(i)} ${l.component}`.toLowerCase().includes(find)));
+	const laneOk = laneShown.map((is, i) => is && !muted.has(i));
+	const found = hits.buffer.byteLength === 4 * n ? new Uint32Array(hits.buffer) : new Uint32Array(n);
+	let count = 0;
+	for (let i = 0; i < n; i++) {
+		const s = sites[i];
+		if (!siteOk[s] || !laneOk[lanes[i]]) continue;
+		if (where && !where[s]?.(i)) continue;
+		if (match && !match(text(i))) continue;
+		found[count++] = i;
+	}
+	hits = found.subarray(0, count);
+	sums = null;
+	arrange(laneShown);
+	legend();
+	zoomed();
+}
+
+// The rows of lanes.
+function arrange(shown) {
+	const counts = new Uint32Array(about.lanes.length), by = $("sort").value;
+	for (let k = 0; k < hits.length; k++) counts[lanes[hits[k]]]++;
+	const name = l => `${about.lanes[l].component} ${laneName(l)}`;
+	const collator = new Intl.Collator("en", { numeric: true });
+	// Lanes are numbered as they were first logged to.
+	const order = by === "activity" ? (a, b) => counts[b] - counts[a]
+		: by === "first" ? (a, b) => a - b : null;
+	let list = about.lanes.map((_, l) => l).filter(l => shown[l]);
+	if (order) list.sort(order);
+	else list = list.map(l => [name(l), l]).sort((a, b) => collator.compare(a[0], b[0])).map(e => e[1]);
+	items = [];
+	for (const kind of about.spans) {
+		const group = "spans " + kind.name, isFolded = folded.has(group);
+		items.push({ name: `${some(kind.count, "span")}: ${kind.name}`, group,
+			...isFolded && { spans: kind, row: -1 } });
+		for (let row = 0; row < kind.height && !isFolded; row++)
+			items.push({ name: "", spans: kind, row });
+	}
+	const grouped = $("group").value;
+	if (!grouped) {
+		for (const l of list)
+			items.push({ name: `${laneName(l)}  ${about.lanes[l].component}`, lanes: [l] });
+		return;
+	}
+	const groups = new Map();
+	for (const l of list) {
+		const key = grouped === "context" ? laneName(l) : about.lanes[l][grouped] || about.host;
+		if (!groups.has(key)) groups.set(key, []);
+		groups.get(key).push(l);
+	}
+	const sum = list => list.reduce((sum, l) => sum + counts[l], 0);
+	const sorted = [...groups];
+	if (by === "activity") sorted.sort((a, b) => sum(b[1]) - sum(a[1]));
+	for (const [key, list] of sorted) {
+		const group = `${grouped} ${key}`, isFolded = folded.has(group);
+		items.push({ name: `${key} (${list.length})`, group, lanes: isFolded ? list : [] });
+		if (isFolded) continue;
+		for (const l of list) items.push({ indent: 12, lanes: [l], name: {
+			component: laneName(l), context: about.lanes[l].component,
+			host: `${about.lanes[l].context}  ${about.lanes[l].component}`,
+		}[grouped] });
+	}
+}
+
+// First of `count` for which `time` is not before `at`.
+function search(at, count = hits.length, time = k => times[hits[k]]) {
+	let a = 0, b = count;
+	while (a < b) {
+		const mid = (a + b) >> 1;
+		if (time(mid) < at) a = mid + 1; else b = mid;
+	}
+	return a;
+}
+
+function zoomed() {
+	const width = Math.min(Math.max(view[1] - view[0], 100), span[1] - span[0]);
+	const start = Math.min(Math.max(view[0], span[0]), span[1] - width);
+	view = [start, start + width];
+	inView = $("inview").checked ? [search(view[0]), search(view[1] + 1)] : [0, hits.length];
+	const total = inView[1] - inView[0];
+	$("count").textContent = `${total.toLocaleString()} of ${n.toLocaleString()} shown`;
+	$("rowspace").style.height = Math.min(total * ROW, MAX_HEIGHT) + "px";
+	between();
+	toLink();
+	draw();
+}
+
+// --- What is between the markers
+
+const marked = () => markers.every(m => m !== null) ? [...markers].sort((a, b) => a - b) : null;
+
+// Spans of a kind that overlap a time, by index.
+function* spansIn(kind, [from, to]) {
+	const start = k => times[kind.pairs[2 * k]];
+	for (let k = search(from - kind.longest, kind.count, start); k < kind.count && start(k) <= to; k++)
+		if (times[kind.pairs[2 * k + 1]] >= from) yield k;
+}
+
+function between() {
+	const range = marked(), parts = [];
+	markers.forEach((m, i) => { if (m !== null) parts.push(`${"AB"[i]} ${clock(m)}`); });
+	if (range) {
+		const [from, to] = [search(range[0]), search(range[1] + 0.5)], sums = {};
+		for (let k = from; k < to; k++) {
+			const level = levelOf[sites[hits[k]]], name = level < 0 ? "lost" : LEVELS[level];
+			sums[name] = (sums[name] || 0) + 1;
+		}
+		parts.push(`B − A ${long(range[1] - range[0])}`, some(to - from, "record") +
+			Object.entries(sums).map(([name, count]) => `, ${count.toLocaleString()} ${name}`).join(""));
+		for (const kind of about.spans) {
+			const lengths = [];
+			for (const k of spansIn(kind, range)) {
+				const [a, b] = [times[kind.pairs[2 * k]], times[kind.pairs[2 * k + 1]]];
+				if (a >= range[0] && b <= range[1]) lengths.push(b - a);
+			}
+			lengths.sort((a, b) => a - b);
+			const share = p => long(lengths[Math.min(lengths.length - 1, Math.floor(lengths.length * p))]);
+			parts.push(`${some(lengths.length, "span")} ${kind.name}` + (lengths.length
+				? `: p50 ${share(0.5)}, p99 ${share(0.99)}, max ${share(1)}` : ""));
+		}
+	}
+	$("between").replaceChildren(...parts.map(part => {
+		const e = document.createElement("span");
+		e.textContent = part;
+		return e;
+	}));
+}
+
+function mark(which) {
+	markers[which] = pointer ?? (chosen >= 0 ? times[chosen] : null);
+	between();
+	toLink();
+	draw();
+}
+
+// --- Drawing
+
+let pending = false;
+function draw() {
+	if (pending) return;
+	pending = true;
+	requestAnimationFrame(() => { pending = false; overview(); drawLanes(); drawRows(); });
+}
+
+function canvas(id, height) {
+	const c = $(id), ratio = devicePixelRatio || 1, width = c.clientWidth || innerWidth;
+	c.style.height = height + "px";
+	if (c.width !== Math.round(width * ratio) || c.height !== Math.round(height * ratio)) {
+		c.width = Math.round(width * ratio);
+		c.height = Math.round(height * ratio);
+	}
+	const g = c.getContext("2d");
+	g.setTransform(ratio, 0, 0, ratio, 0, 0);
+	g.clearRect(0, 0, width, height);
+	g.font = "11px system-ui, sans-serif";
+	return [g, width, height];
+}
+
+// Records for each stretch of the whole time, by colour: the same until other ones are shown.
+let sums = null;
+function count(bins) {
+	if (sums?.bins === bins && sums.by === byComponent) return sums;
+	const scale = bins / (span[1] - span[0]), by = byComponent, all = keys();
+	sums = { bins, by, scale, lost: new Uint8Array(bins), of: all.map(() => new Uint32Array(bins)) };
+	for (let k = 0; k < hits.length; k++) {
+		const i = hits[k], at = Math.min(bins - 1, Math.floor((times[i] - span[0]) * scale));
+		const key = keyOf(i);
+		if (key === LOST) sums.lost[at] = 1; else sums.of[key][at]++;
+	}
+	sums.top = 1;
+	for (let b = 0; b < bins; b++)
+		sums.top = Math.max(sums.top, sums.of.reduce((sum, s) => sum + s[b], 0));
+	return sums;
+}
+
+function overview() {
+	const [g, width, height] = canvas("overview", 76);
+	const left = LABEL, { bins, of, lost, top, scale } = count(Math.max(1, Math.floor((width - left) / 2)));
+	const usable = height - 16, colors = palette();
+	for (let b = 0; b < bins; b++) {
+		let y = usable;
+		for (let key = of.length - 1; key >= 0; key--) {
+			const h = of[key][b] / top * (usable - 6);
+			if (!h) continue;
+			g.fillStyle = colors[key];
+			g.fillRect(left + 2 * b, y - Math.max(h, 1), 2, Math.max(h, 1));
+			y -= h;
+		}
+		if (lost[b]) { g.fillStyle = colors[LOST]; g.fillRect(left + 2 * b, 0, 2, 5); }
+	}
+	g.fillStyle = css("--dim");
+	g.fillText("records", 12, 14);
+	g.fillText(`at most ${top.toLocaleString()} in ${long(1 / scale)}`, 12, 28);
+	axis(g, left, width, height - 3, span);
+	const x = t => left + (t - span[0]) / (span[1] - span[0]) * (width - left);
+	g.fillStyle = css("--l3");
+	g.globalAlpha = 0.15;
+	g.fillRect(x(view[0]), 0, Math.max(2, x(view[1]) - x(view[0])), height);
+	g.globalAlpha = 1;
+	drawMarkers(g, x, height, false);
+}
+
+// Markers, with their names or without.
+function drawMarkers(g, x, height, named) {
+	g.fillStyle = css("--l0");
+	const range = marked();
+	if (range) {
+		g.globalAlpha = 0.1;
+		g.fillRect(x(range[0]), 0, x(range[1]) - x(range[0]), height);
+		g.globalAlpha = 1;
+	}
+	markers.forEach((m, i) => {
+		if (m === null || x(m) < LABEL) return;
+		g.fillRect(x(m), 0, 1, height);
+		if (named) g.fillText("AB"[i], x(m) + 3, height - 18);
+	});
+}
+
+function axis(g, left, width, y, [from, to]) {
+	const raw = (to - from) / Math.max(1, (width - left) / 110);
+	const power = 10 ** Math.floor(Math.log10(raw));
+	const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= raw);
+	const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(step))));
+	g.fillStyle = css("--dim");
+	const zero = about.is_real ? about.real_ns : about.start_s * 1e9 + about.start_ns;
+	const start = Math.ceil((zero + from) / step) * step - zero;
+	let free = left;
+	for (let t = start; t <= to; t += step) {
+		const x = left + (t - from) / (to - from) * (width - left);
+		const text = about.is_real
+			? date(t + 0.5).slice(11, 20 + Math.min(digits, 6)).replace(/\.$/, "")
+			: ((zero + t) / 1e9).toFixed(digits) + " s";
+		const size = g.measureText(text).width;
+		g.fillRect(x, y - 9, 1, 10);
+		// On the other side of the line where there is no more room, or not at all.
+		const at = x + 2 + size <= width ? x + 2 : x - 3 - size;
+		if (at < free) continue;
+		g.fillText(text, at, y);
+		free = at + size + 6;
+	}
+}
+
+function drawLanes() {
+	const box = $("lanebox");
+	// No more room than all lanes need.
+	box.style.flexBasis = `min(34%, ${items.length * LANE + 18}px)`;
+	const height = box.clientHeight;
+	$("lanespace").style.height = Math.max(0, items.length * LANE + 16 - height) + "px";
+	const [g, width] = canvas("lanes", height);
+	const first = Math.floor(box.scrollTop / LANE), offset = box.scrollTop % LANE;
+	const rows = Math.min(Math.ceil((height - 14) / LANE) + 1, items.length - first);
+	const scale = (width - LABEL) / (view[1] - view[0]), x = t => LABEL + (t - view[0]) * scale;
+	const place = new Int32Array(about.lanes.length).fill(-1), colors = palette();
+	for (let r = 0; r < rows; r++)
+		for (const lane of items[first + r].lanes || []) place[lane] = r;
+	// One mark for a pixel of a row: the most important there.
+	const NONE = 127, stride = Math.ceil(width), marks = new Int8Array(rows * stride).fill(NONE);
+	for (let k = search(view[0]), to = search(view[1] + 1); k < to; k++) {
+		const i = hits[k], r = place[lanes[i]];
+		if (r < 0) continue;
+		const at = r * stride + Math.min(stride - 1, Math.floor(LABEL + (times[i] - view[0]) * scale));
+		const key = keyOf(i);
+		if (key < marks[at]) marks[at] = key;
+	}
+	for (let r = 0; r < rows; r++) {
+		const y = r * LANE - offset, item = items[first + r];
+		g.fillStyle = css("--line");
+		g.fillRect(0, y + LANE - 1, width, 1);
+		if (item.spans) drawSpans(g, item, y, x, width);
+		for (let x = LABEL; x < stride; x++) {
+			const key = marks[r * stride + x];
+			if (key === NONE) continue;
+			g.fillStyle = colors[key];
+			if (key === LOST) g.fillRect(x - 1, y + 1, 3, LANE - 3);
+			else g.fillRect(x, y + 4, 1.5, LANE - 8);
+		}
+		g.fillStyle = css("--bg");
+		g.fillRect(0, y, LABEL, LANE - 1);
+		g.fillStyle = item.lanes?.length && item.lanes.every(l => muted.has(l)) ? css("--line") : css("--fg");
+		const fold = item.group ? (folded.has(item.group) ? "▸ " : "▾ ") : "";
+		g.save();
+		g.beginPath();
+		g.rect(0, y, LABEL - 6, LANE);
+		g.clip();
+		g.fillText(fold + item.name, 12 + (item.indent || 0), y + 13);
+		g.restore();
+	}
+	if (chosen >= 0 && times[chosen] >= view[0] && times[chosen] <= view[1]) {
+		g.fillStyle = css("--fg");
+		g.fillRect(x(times[chosen]), 0, 1, height);
+	}
+	drawMarkers(g, x, height, true);
+	g.fillStyle = css("--bg");
+	g.fillRect(0, height - 14, width, 14);
+	axis(g, LABEL, width, height - 3, view);
+}
+
+// Bars of one row, or all of them, one over the other.
+function drawSpans(g, { spans, row }, y, x, width) {
+	g.fillStyle = css("--l3");
+	g.globalAlpha = row < 0 ? 0.35 : 0.6;
+	let drawn = LABEL;
+	for (const k of spansIn(spans, view)) {
+		if (row >= 0 && spans.rows[k] !== row) continue;
+		const a = Math.max(LABEL, x(times[spans.pairs[2 * k]]));
+		const b = Math.min(width, x(times[spans.pairs[2 * k + 1]]));
+		// What would be within a pixel that is drawn already.
+		if (b <= drawn && row >= 0) continue;
+		g.fillRect(a, y + 3, Math.max(1, b - a - 0.5), LANE - 7);
+		drawn = Math.max(drawn, Math.floor(b));
+	}
+	g.globalAlpha = 1;
+}
+
+const columns = () => new Set([...document.querySelectorAll("[name=column]:checked")].map(c => c.value));
+
+function drawRows() {
+	const box = $("tablebox"), total = inView[1] - inView[0], also = columns();
+	const visible = Math.ceil(box.clientHeight / ROW) + 1;
+	const real = total * ROW, space = Math.min(real, MAX_HEIGHT);
+	const range = Math.max(1, space - box.clientHeight);
+	let at = real > MAX_HEIGHT
+		? Math.round(box.scrollTop / range * Math.max(0, total - visible + 1))
+		: Math.floor(box.scrollTop / ROW);
+	at = Math.max(0, Math.min(at, total - 1));
+	const rows = [];
+	for (let k = at; k < Math.min(at + visible, total); k++) {
+		const hit = inView[0] + k, i = hits[hit], s = site(i), lane = about.lanes[lanes[i]];
+		const row = document.createElement("div");
+		row.className = i === chosen ? "row chosen" : "row";
+		row.dataset.index = i;
+		const cell = (kind, value) => {
+			const e = document.createElement("span");
+			e.className = kind;
+			e.textContent = value;
+			row.append(e);
+			return e;
+		};
+		cell("t", clock(times[i]));
+		if (also.has("delta")) cell("d", hit ? "+" + long(times[i] - times[hits[hit - 1]]) : "");
+		if (also.has("wall")) cell("w", date(times[i]));
+		cell("v", s.level < 0 ? "-----" : LEVELS[s.level]).style.color =
+			css(s.level < 0 ? "--lost" : "--l" + s.level);
+		cell("c", lane.component);
+		cell("x", laneName(lanes[i]));
+		cell("m", oneLine(message(i))).style.color = s.level < 0 ? css("--lost") : "";
+		if (also.has("args"))
+			cell("a", oneLine(s.args.map((a, k) => `${a.name}=${argument(i, k)}`).join(" ")));
+		if (s.file && also.has("source")) cell("s", `${s.file}:${s.line}`);
+		rows.push(row);
+	}
+	$("rows").replaceChildren(...rows);
+}
+
+// --- The record that is chosen
+
+function choose(i, scroll) {
+	chosen = i;
+	if (i < 0) {
+		$("detail").textContent = "";
+		return draw();
+	}
+	const s = site(i), lane = about.lanes[lanes[i]];
+	const args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k)}`).join("");
+	const place = s.file ? `\n${s.file}:${s.line}  ${s.module}\n${s.format}` : "";
+	$("detail").textContent = `${clock(times[i])}  ${s.level < 0 ? "lost" : LEVELS[s.level]}  ` +
+		`${lane.component}  ${laneName(lanes[i])}\n${message(i)}${place}${args}`;
+	if (scroll) {
+		if (times[i] < view[0] || times[i] > view[1]) {
+			const width = view[1] - view[0];
+			view = [times[i] - width / 2, times[i] + width / 2];
+			zoomed();
+		}
+		const box = $("tablebox"), total = inView[1] - inView[0], row = hitOf(i) - inView[0];
+		box.scrollTop = total * ROW > MAX_HEIGHT
+			? row / total * MAX_HEIGHT : Math.max(0, row * ROW - box.clientHeight / 2);
+	}
+	draw();
+}
+
+// Where a record is among those that are shown: it, or the next one.
+function hitOf(i) {
+	let k = search(times[i]);
+	while (k < hits.length && hits[k] < i && times[hits[k]] === times[i]) k++;
+	return k;
+}
+
+function step(by) {
+	if (!hits.length) return;
+	let k = chosen < 0 ? inView[0] : hitOf(chosen) + by;
+	if (chosen >= 0 && by > 0 && hits[k - 1] !== chosen) k--;
+	choose(hits[Math.max(0, Math.min(hits.length - 1, k))], true);
+}
+
+// --- The view as a link
+
+const INPUTS = { q: "search", w: "where", level: "level", c: "component", find: "find", group: "group",
+	sort: "sort", colour: "colour" };
+
+let linking;
+function toLink() {
+	clearTimeout(linking);
+	linking = setTimeout(() => history.replaceState(null, "", link()), 300);
+}
+
+function link() {
+	const p = new URLSearchParams();
+	if (view[0] > span[0] || view[1] < span[1]) p.set("t", view.map(Math.round).join("-"));
+	for (const [key, id] of Object.entries(INPUTS)) {
+		const e = $(id);
+		if (e.value !== (e.options ? e.options[0].value : "")) p.set(key, e.value);
+	}
+	for (const id of ["lost", "inview"]) if (!$(id).checked) p.set(id, "0");
+	const cols = [...columns()].join(" ");
+	if (cols !== "source") p.set("columns", cols);
+	if (muted.size) p.set("hide", [...muted].join(" "));
+	markers.forEach((m, i) => { if (m !== null) p.set("AB"[i], Math.round(m)); });
+	if (chosen >= 0) p.set("at", chosen);
+	return "#" + p;
+}
+
+function fromLink() {
+	const p = new URLSearchParams(location.hash.slice(1));
+	const count = text => text === null || !/^\d+$/.test(text) ? null : +text;
+	for (const [key, id] of Object.entries(INPUTS)) {
+		const e = $(id), value = p.get(key) ?? "";
+		if (!e.options) e.value = value;
+		else e.value = [...e.options].some(o => o.value === value) ? value : e.options[0].value;
+	}
+	for (const id of ["lost", "inview"]) $(id).checked = p.get(id) !== "0";
+	const cols = (p.get("columns") ?? "source").split(" ");
+	for (const c of document.querySelectorAll("[name=column]")) c.checked = cols.includes(c.value);
+	muted = new Set((p.get("hide") ?? "").split(" ").map(count).filter(l => l !== null));
+	markers = [count(p.get("A")), count(p.get("B"))];
+	const t = (p.get("t") ?? "").split("-").map(count);
+	view = t.length === 2 && t[0] !== null && t[1] > t[0] ? t : [...span];
+	const at = count(p.get("at"));
+	filter();
+	choose(at !== null && at < n ? at : -1, at !== null && at < n);
+}
+
+// --- Pointer
+
+function timeAt(id, event, [from, to]) {
+	const box = $(id).getBoundingClientRect();
+	return from + (event.clientX - box.left - LABEL) / (box.width - LABEL) * (to - from);
+}
+
+$("overview").addEventListener("pointerdown", down => {
+	const start = timeAt("overview", down, span);
+	$("overview").setPointerCapture(down.pointerId);
+	const move = event => {
+		const end = timeAt("overview", event, span);
+		view = [Math.min(start, end), Math.max(start, end)];
+		zoomed();
+	};
+	const up = () => $("overview").removeEventListener("pointermove", move);
+	$("overview").addEventListener("pointermove", move);
+	$("overview").addEventListener("pointerup", up, { once: true });
+});
+
+// Makes the view so many times as long; `at` stays where it is.
+function zoom(factor, at) {
+	view = [at - (at - view[0]) * factor, at + (view[1] - at) * factor];
+	zoomed();
+}
+
+// Moves it by so much of its length.
+function pan(by) {
+	const width = view[1] - view[0];
+	view = [view[0] + by * width, view[1] + by * width];
+	zoomed();
+}
+
+$("lanes").addEventListener("wheel", event => {
+	// Over the names, it scrolls.
+	if (event.clientX - $("lanes").getBoundingClientRect().left < LABEL) return;
+	event.preventDefault();
+	if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey)
+		pan((event.deltaX || event.deltaY) / 800);
+	else
+		zoom(Math.exp(event.deltaY / 400), timeAt("lanes", event, view));
+}, { passive: false });
+
+// The row of lanes under the pointer.
+function itemAt(event) {
+	const y = event.clientY - $("lanes").getBoundingClientRect().top + $("lanebox").scrollTop;
+	return items[Math.floor(y / LANE)];
+}
+
+// The record that is nearest, how many there are so near, or the span.
+function under(event, pixels) {
+	const item = itemAt(event), box = $("lanes").getBoundingClientRect();
+	const time = timeAt("lanes", event, view), near = (view[1] - view[0]) / (box.width - LABEL) * pixels;
+	const found = { best: -1, count: 0, span: -1, item };
+	if (item?.spans) {
+		for (const k of spansIn(item.spans, [time - near / 4, time + near / 4]))
+			if (item.row < 0 || item.spans.rows[k] === item.row) found.span = k;
+		if (found.span >= 0) found.best = item.spans.pairs[2 * found.span];
+	}
+	const of = new Set(item?.lanes);
+	if (!of.size) return found;
+	for (let k = search(time - near), to = search(time + near); k < to; k++) {
+		const i = hits[k];
+		if (!of.has(lanes[i])) continue;
+		found.count++;
+		if (found.best < 0 || Math.abs(times[i] - time) < Math.abs(times[found.best] - time)) found.best = i;
+	}
+	return found;
+}
+
+$("lanes").addEventListener("pointerdown", down => {
+	const start = [...view], from = down.clientX, box = $("lanes").getBoundingClientRect();
+	if (down.clientX - box.left < LABEL) {
+		const item = itemAt(down);
+		if (!item) return;
+		if (item.group) {
+			if (!folded.delete(item.group)) folded.add(item.group);
+		} else {
+			for (const lane of item.lanes || []) if (!muted.delete(lane)) muted.add(lane);
+		}
+		return filter();
+	}
+	let moved = false;
+	$("lanes").setPointerCapture(down.pointerId);
+	const move = event => {
+		if (Math.abs(event.clientX - from) < 3 && !moved) return;
+		moved = true;
+		const by = (from - event.clientX) / (box.width - LABEL) * (start[1] - start[0]);
+		view = [start[0] + by, start[1] + by];
+		zoomed();
+	};
+	$("lanes").addEventListener("pointermove", move);
+	$("lanes").addEventListener("pointerup", event => {
+		$("lanes").removeEventListener("pointermove", move);
+		if (moved) return;
+		const { best } = under(event, 8);
+		if (best >= 0) choose(best, true);
+	}, { once: true });
+});
+
+$("lanes").addEventListener("dblclick", event => {
+	if (event.clientX - $("lanes").getBoundingClientRect().left >= LABEL) return;
+	const own = new Set(itemAt(event)?.lanes);
+	if (!own.size) return;
+	muted = new Set(about.lanes.map((_, l) => l).filter(l => !own.has(l)));
+	filter();
+});
+
+$("lanes").addEventListener("pointermove", event => {
+	const isLabel = event.clientX - $("lanes").getBoundingClientRect().left < LABEL;
+	pointer = isLabel ? null : Math.min(Math.max(timeAt("lanes", event, view), span[0]), span[1]);
+	const { best, count, span: k, item } = isLabel ? { best: -1, item: itemAt(event) } : under(event, 4);
+	let text = isLabel ? item?.name : "";
+	if (best >= 0) {
+		const s = site(best), lane = about.lanes[lanes[best]];
+		text = `${clock(times[best])} ${s.level < 0 ? "lost" : LEVELS[s.level]} ${lane.component} ` +
+			`${laneName(lanes[best])}\n${message(best).slice(0, 300)}`;
+		if (k >= 0) {
+			const end = item.spans.pairs[2 * k + 1];
+			text += `\n${long(times[end] - times[best])} later\n${message(end).slice(0, 300)}`;
+		} else if (count > 1) text += `\nand ${count - 1} more here`;
+	}
+	$("tip").hidden = !text;
+	$("tip").textContent = text ?? "";
+	$("tip").style.left = Math.max(0, Math.min(event.clientX + 12, innerWidth - $("tip").offsetWidth - 8)) + "px";
+	$("tip").style.top = event.clientY + 14 + "px";
+});
+$("lanes").addEventListener("pointerleave", () => { pointer = null; $("tip").hidden = true; });
+
+$("rows").addEventListener("click", event => {
+	const row = event.target.closest(".row");
+	if (row) choose(+row.dataset.index, false);
+});
+
+// --- Keys
+
+const middle = () => pointer ?? (view[0] + view[1]) / 2;
+const KEYS = {
+	w: () => zoom(0.7, middle()), s: () => zoom(1 / 0.7, middle()),
+	a: () => pan(-0.2), d: () => pan(0.2), ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
+	n: () => step(1), N: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
+	"/": () => { $("search").focus(); $("search").select(); },
+	"[": () => mark(0), "]": () => mark(1),
+	z: () => { view = marked() ?? view; zoomed(); },
+	0: () => { view = [...span]; zoomed(); },
+	"?": () => $("help").showModal(),
+	Escape: () => { markers = [null, null]; between(); toLink(); choose(-1, false); },
+};
+
+document.addEventListener("keydown", event => {
+	if (event.ctrlKey || event.altKey || event.metaKey || $("help").open) return;
+	if (event.target.closest("input[type=search], select")) {
+		if (event.key === "Escape" || event.key === "Enter") event.target.blur();
+		return;
+	}
+	if (!Object.hasOwn(KEYS, event.key)) return;
+	event.preventDefault();
+	KEYS[event.key]();
+});
+
+// --- Everything else
+
+$("tablebox").addEventListener("scroll", draw);
+$("lanebox").addEventListener("scroll", draw);
+for (const id of ["level", "component", "lost", "group", "sort", "colour"])
+	$(id).addEventListener("change", filter);
+for (const c of document.querySelectorAll("[name=column]"))
+	c.addEventListener("change", () => { toLink(); draw(); });
+$("inview").addEventListener("change", zoomed);
+let typing;
+for (const id of ["search", "where", "find"])
+	$(id).addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 200); });
+$("all").addEventListener("click", () => { view = [...span]; zoomed(); });
+$("lanesall").addEventListener("click", () => { muted.clear(); $("find").value = ""; filter(); });
+$("keys").addEventListener("click", () => $("help").showModal());
+$("link").addEventListener("click", async () => {
+	history.replaceState(null, "", link());
+	try {
+		await navigator.clipboard.writeText(location.href);
+		$("link").textContent = "Link copied";
+	} catch {
+		$("link").textContent = "Link is in the address bar";
+	}
+	setTimeout(() => { $("link").textContent = "Link to this view"; }, 2000);
+});
+addEventListener("hashchange", fromLink);
+addEventListener("resize", draw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { legend(); draw(); });
+load().then(() => { document.body.dataset.ready = n; }, e => {
+	$("error").hidden = false;
+	$("error").textContent = `The report can't be shown: ${e}`;
+});
