@@ -30,6 +30,7 @@ use blog_decode::{
         Tables, //
     },
     snapshot::Snapshot,
+    spans::Pair,
     stats::Stats,
     sums::Sums, //
 };
@@ -96,8 +97,16 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         location: true,
         ..Style::default()
     });
-    let (mut ctf, mut html) = (Ctf::new(Vec::new()), Html::default());
-    let mut perfetto = Perfetto::default();
+    // From any record to any other one.
+    let pair = || Pair {
+        start: "*".into(),
+        end: "*".into(),
+        keys: Vec::new(),
+        by: Vec::new(),
+    };
+    let mut ctf = Ctf::new(Vec::new());
+    let mut html = Html::new(std::io::sink(), vec![pair()]).unwrap();
+    let mut perfetto = Perfetto::new(vec![pair()]);
     let mut json = Json::new(true);
     let mut out = Vec::new();
     decoder
@@ -115,7 +124,8 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         })
         .unwrap();
     ctf.end("host", "release").unwrap();
-    html.end("host", "release", &mut std::io::sink()).unwrap();
+    html.end("host", "release").unwrap();
+    perfetto.end(&mut out);
     let counts: Vec<_> = decoder.counts().copied().collect();
     // Both ways of counting agree.
     if !filter.is_by_record() {
