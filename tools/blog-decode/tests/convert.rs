@@ -114,7 +114,7 @@ fn what_exists_is_not_overwritten() {
     assert!(fs::read(rig.path("snap")).unwrap().starts_with(b"BLOGSNAP"));
     // Nor is what a link leads to made, that leads nowhere.
     std::os::unix::fs::symlink("nowhere", rig.path("link")).unwrap();
-    for form in ["ctf", "html", "perfetto"] {
+    for form in ["ctf", "html", "parquet", "perfetto"] {
         let output = rig.convert(form, "link");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("link: exists already"));
@@ -126,7 +126,7 @@ fn what_exists_is_not_overwritten() {
 fn what_fails_leaves_nothing_behind() {
     let rig = rig();
     // A limit for the size of files stands for a full disk.
-    for form in ["ctf", "html", "perfetto"] {
+    for form in ["ctf", "html", "parquet", "perfetto"] {
         let limited = format!(
             "trap '' XFSZ; ulimit -f 0; exec {} convert --to {form} -o out -s test-mod.ko snap",
             env!("CARGO_BIN_EXE_blog-decode")
@@ -165,7 +165,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
     let fifo = rig.path("fifo");
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
-    for form in ["ctf", "html", "perfetto"] {
+    for form in ["ctf", "html", "parquet", "perfetto"] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
             .args([
                 "convert",
@@ -207,7 +207,12 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
 #[test]
 fn only_the_owner_may_read_it() {
     let rig = rig();
-    for (form, mode) in [("ctf", 0o700), ("html", 0o600), ("perfetto", 0o600)] {
+    for (form, mode) in [
+        ("ctf", 0o700),
+        ("html", 0o600),
+        ("parquet", 0o700),
+        ("perfetto", 0o600),
+    ] {
         assert!(rig.convert(form, form).status.success());
         let found = fs::metadata(rig.path(form)).unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{form}");
@@ -520,7 +525,7 @@ fn a_report_has_all_records() {
 fn spans_that_do_not_fit_are_refused() {
     let rig = rig();
     for (form, args, said) in [
-        ("ctf", &["--span", "a", "b"][..], "CTF has no spans"),
+        ("ctf", &["--span", "a", "b"][..], "only html and perfetto have spans"),
         ("html", &["-k", "arg.tag"], "of which spans?"),
         ("html", &["--span", "a"], "2 values required"),
     ] {

@@ -42,10 +42,16 @@ use crate::{
     output::{
         ctf::Ctf,
         html::Html,
+        otlp::Otlp,
+        parquet::Parquet,
         perfetto::Perfetto, //
     },
-    snapshot::text,
-    spans::Pair, //
+    snapshot::{
+        text,
+        Snapshot, //
+    },
+    spans::Pair,
+    wire::file::System, //
 };
 
 /// Converts.
@@ -55,8 +61,8 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
         return Err("--key: of which spans? Give --span START END, too".into());
     }
-    if !pairs.is_empty() && matches!(args.to, Form::Ctf) {
-        return Err("--span: CTF has no spans; choose html or perfetto".into());
+    if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
+        return Err("--span: only html and perfetto have spans".into());
     }
     let input = match Input::open(&args.input) {
         Ok(input) => input,
@@ -83,6 +89,10 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
         Form::Html => new::file(&args.output, |out| {
             told(html(&input, pairs, &mut each, out))
         }),
+        Form::Parquet => {
+            new::directory(&args.output, |path| told(parquet(&input, &mut each, path)))
+        }
+        Form::Otlp => new::file(&args.output, |out| told(otlp(&input, &mut each, out))),
     }?;
     let mut status = input.status();
     if decoder.counts().any(|c| c.damaged != 0) {
@@ -159,4 +169,23 @@ fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> i
     })?;
     trace.end(&mut bytes);
     out.write_all(&bytes)
+}
+
+/// Releases of the kernels, by file.
+fn releases(input: &Input) -> Vec<String> {
+    let release = |s: System| text(&s.release);
+    let of = |f: &Snapshot| f.system.map_or_else(String::new, release);
+    input.files.iter().map(of).collect()
+}
+
+fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<()> {
+    let mut rows = Parquet::new(path, releases(input));
+    each.run(|entry| rows.entry(entry))?;
+    rows.end()
+}
+
+fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut logs = Otlp::new(out, releases(input));
+    each.run(|entry| logs.entry(entry))?;
+    logs.end()
 }

@@ -401,7 +401,8 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
     }
 }
 
-fn value(v: Value<'_>, out: &mut Vec<u8>) {
+/// Appends an argument.
+pub(super) fn value(v: Value<'_>, out: &mut Vec<u8>) {
     match v.view() {
         View::Uint(n) => digits::push_wide(out, n),
         View::Int(n) => digits::push_signed(out, n),

@@ -2,13 +2,15 @@
 
 //! How entries are shown: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] as
 //! the user wants it, [`ctf`] and [`perfetto`] for viewers of traces,
-//! [`html`] for a browser.
+//! [`html`] for a browser, [`parquet`] and [`otlp`] for what reads many machines at once.
 
 pub mod csv;
 pub mod ctf;
 pub mod digits;
 pub mod html;
 pub mod json;
+pub mod otlp;
+pub mod parquet;
 pub mod perfetto;
 mod proto;
 pub mod template;

@@ -105,6 +105,7 @@ Examples:
   blog-decode --format '{wall} {comm}[{pid}] {arg.sector}' snapshot.bin
   blog-decode --json --stats snapshot.bin | jq 'select(.type == \"ring\")'
   blog-decode --vmcore /var/crash/dump --component rnull
+  blog-decode convert --to parquet -o fleet host1.bin host2.bin
   ssh box cat /sys/kernel/debug/blog/snapshot | blog-decode -
 
 Exit status:

@@ -132,4 +132,8 @@ pub enum Form {
     Perfetto,
     /// A report in one HTML file, for any browser
     Html,
+    /// A directory of Parquet files by date, host and boot: DuckDB, DataFusion
+    Parquet,
+    /// A file of logs in OTLP's JSON, as OpenTelemetry's collectors read it
+    Otlp,
 }

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries as logs of OpenTelemetry: lines of OTLP in JSON, as its collectors read from files.
+//!
+//! Each line is an `ExportLogsServiceRequest` with at most [`BATCH`] records of one machine and
+//! boot, its *resource*; components are *scopes*. Names of attributes are those of OpenTelemetry's
+//! conventions where it has some, and else begin with `blog.`. Arguments are attributes
+//! `blog.arg.NAME`: numbers, true and false as such, and everything else as text. A loss is a
+//! record of severity `WARN` with `blog.lost.cause` and `blog.lost.count`.
+
+use std::{
+    collections::BTreeMap,
+    io::{
+        self,
+        Write, //
+    },
+    mem,
+};
+
+use super::{
+    json::{
+        loss_name,
+        Object, //
+    },
+    level_name,
+    text::loss, //
+};
+use crate::{
+    blogfmt::bytes::until_nul,
+    boot::Boot,
+    decode::{
+        Content,
+        Entry,
+        Record, //
+    },
+    format::{
+        print::{
+            Printer,
+            Spec, //
+        },
+        value::View, //
+    },
+    wire::record::Level,
+};
+
+/// So many records are in a line.
+const BATCH: usize = 1000;
+/// `SEVERITY_NUMBER_WARN`, of losses.
+const WARN: u8 = 13;
+
+/// Records of a machine and boot that wait for others.
+struct Waiting {
+    resource: Vec<u8>,
+    /// By component.
+    scopes: BTreeMap<String, Vec<u8>>,
+    count: usize,
+}
+
+/// Writes lines.
+pub struct Otlp<W> {
+    out: W,
+    /// Releases of the kernels, by file of the input.
+    releases: Vec<String>,
+    /// By boot and file.
+    waiting: BTreeMap<(usize, usize), Waiting>,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Otlp<W> {
+    /// Starts. `releases` are the kernel's, by file of the input.
+    pub fn new(out: W, releases: Vec<String>) -> Self {
+        Self {
+            out,
+            releases,
+            waiting: BTreeMap::new(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Adds an entry.
+    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        let key = (entry.boot.index, entry.stream.file);
+        let release = self.releases.get(key.1).map_or("", String::as_str);
+        let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
+            resource: resource(entry.boot, release),
+            scopes: BTreeMap::new(),
+            count: 0,
+        });
+        let scope = match waiting.scopes.get_mut(&entry.stream.component) {
+            Some(scope) => scope,
+            None => {
+                let component = entry.stream.component.clone();
+                waiting.scopes.entry(component).or_default()
+            }
+        };
+        if !scope.is_empty() {
+            scope.push(b',');
+        }
+        record(entry, scope, &mut self.text);
+        waiting.count += 1;
+        if waiting.count == BATCH {
+            let scopes = mem::take(&mut waiting.scopes);
+            waiting.count = 0;
+            line(&waiting.resource, &scopes, &mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub fn end(mut self) -> io::Result<()> {
+        for waiting in self.waiting.values().filter(|w| w.count > 0) {
+            line(&waiting.resource, &waiting.scopes, &mut self.out)?;
+        }
+        self.out.flush()
+    }
+}
+
+/// What all records of a boot have in common.
+fn resource(boot: &Boot, release: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut all = Attributes::new(&mut out);
+    all.text("service.name", b"kernel");
+    all.text("os.type", b"linux");
+    all.some_text("host.name", boot.host.as_bytes());
+    all.some_text("os.version", release.as_bytes());
+    all.some_text("blog.boot_id", boot.id.as_deref().unwrap_or("").as_bytes());
+    all.end();
+    out
+}
+
+fn line(
+    resource: &[u8],
+    scopes: &BTreeMap<String, Vec<u8>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    out.write_all(b"{\"resourceLogs\":[{\"resource\":{\"attributes\":")?;
+    out.write_all(resource)?;
+    out.write_all(b"},\"scopeLogs\":[")?;
+    let mut head = Vec::new();
+    for (i, (component, records)) in scopes.iter().enumerate() {
+        head.clear();
+        head.extend_from_slice(if i == 0 { b"" } else { b"," });
+        let mut scope = Object::new(&mut head);
+        let mut name = Object::new(scope.key("scope"));
+        name.text("name", component.as_str());
+        name.end();
+        scope.key("logRecords").push(b'[');
+        out.write_all(&head)?;
+        out.write_all(records)?;
+        out.write_all(b"]}")?;
+    }
+    out.write_all(b"]}]}\n")
+}
+
+/// Appends a record; `text` is a buffer.
+fn record(entry: &Entry<'_>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
+    let level = match &entry.content {
+        Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map(|s| s.level),
+        Content::Line { level, .. } => *level,
+        Content::Loss { .. } => None,
+    };
+    let mut o = Object::new(out);
+    let real = entry.boot.calibration.real(entry.clock).max(0);
+    o.text("timeUnixNano", real.to_string().as_str());
+    match (&entry.content, level) {
+        (Content::Loss { .. }, _) => {
+            o.number("severityNumber", WARN);
+            o.text("severityText", "lost");
+        }
+        (_, Some(level)) => {
+            o.number("severityNumber", severity(level));
+            o.text("severityText", level_name(level));
+        }
+        _ => {}
+    }
+    text.clear();
+    let message = match &entry.content {
+        Content::Record(r) => r.message,
+        Content::Line { message, .. } => message,
+        Content::Loss { cause, count } => {
+            loss(*cause, *count, text);
+            &text[..]
+        }
+    };
+    let mut body = Object::new(o.key("body"));
+    body.text("stringValue", &*String::from_utf8_lossy(message));
+    body.end();
+    let mut all = Attributes::new(o.key("attributes"));
+    let writer = &entry.writer;
+    if let Some(task) = &writer.task {
+        all.number("process.pid", task.tgid.into());
+        all.number("thread.id", task.pid.into());
+        all.text("thread.name", until_nul(&task.comm));
+    }
+    if let Some(context) = writer.context {
+        all.text("blog.context", context.name().as_bytes());
+    }
+    if let Some(cpu) = writer.cpu {
+        all.number("blog.cpu", cpu.into());
+    }
+    match &entry.content {
+        Content::Record(r) => of_site(r, &mut all, text),
+        Content::Loss { cause, count } => {
+            all.text("blog.lost.cause", loss_name(*cause).as_bytes());
+            all.number("blog.lost.count", (*count).into());
+        }
+        Content::Line { .. } => {}
+    }
+    all.end();
+    o.end();
+}
+
+/// What is known by a record's call site: where it is, and its arguments.
+fn of_site(r: &Record<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
+    let Some(site) = r.found.as_ref().and_then(|f| f.site) else {
+        return;
+    };
+    all.text("code.file.path", site.file.as_bytes());
+    all.number("code.line.number", site.line.into());
+    all.text("blog.module", site.module.as_bytes());
+    all.text("blog.format", site.format.as_bytes());
+    let Ok(template) = &site.template else { return };
+    let mut names: Vec<String> = Vec::new();
+    for (name, value, _) in template.arguments(r.payload, r.slots) {
+        let mut name = format!("blog.arg.{name}");
+        // A key that is there twice is an error.
+        while names.contains(&name) {
+            name.push('\'');
+        }
+        match value.view() {
+            View::Bool(b) => all.bool(&name, b),
+            View::Uint(n) if i64::try_from(n).is_ok() => all.number(&name, n as i128),
+            View::Int(n) if i64::try_from(n).is_ok() => all.number(&name, n),
+            View::Str(bytes) | View::CStr(bytes) => all.text(&name, bytes),
+            _ => {
+                text.clear();
+                value.print(&Spec::DISPLAY, &mut Printer::new(text));
+                all.text(&name, text);
+            }
+        }
+        names.push(name);
+    }
+}
+
+fn severity(level: u8) -> u8 {
+    match Level::from_u8(level) {
+        Some(Level::Err) => 17,
+        Some(Level::Warn) => WARN,
+        Some(Level::Info) => 9,
+        Some(Level::Debug) => 5,
+        Some(Level::Trace) => 1,
+        None => 0,
+    }
+}
+
+/// A list of keys and values.
+struct Attributes<'a> {
+    out: &'a mut Vec<u8>,
+    first: bool,
+}
+
+impl<'a> Attributes<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'[');
+        Self { out, first: true }
+    }
+
+    fn add(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
+        if !mem::take(&mut self.first) {
+            self.out.push(b',');
+        }
+        let mut o = Object::new(self.out);
+        o.text("key", key);
+        let mut value = Object::new(o.key("value"));
+        fill(&mut value);
+        value.end();
+        o.end();
+    }
+
+    fn text(&mut self, key: &str, text: &[u8]) {
+        self.add(key, |o| {
+            o.text("stringValue", &*String::from_utf8_lossy(text));
+        });
+    }
+
+    /// The same, unless it is empty.
+    fn some_text(&mut self, key: &str, text: &[u8]) {
+        if !text.is_empty() {
+            self.text(key, text);
+        }
+    }
+
+    /// In JSON, a number of 64 bits is text.
+    fn number(&mut self, key: &str, n: i128) {
+        self.add(key, |o| o.text("intValue", n.to_string().as_str()));
+    }
+
+    fn bool(&mut self, key: &str, b: bool) {
+        self.add(key, |o| {
+            let word: &[u8] = if b { b"true" } else { b"false" };
+            o.key("boolValue").extend_from_slice(word);
+        });
+    }
+
+    fn end(self) {
+        self.out.push(b']');
+    }
+}
