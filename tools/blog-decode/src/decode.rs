@@ -113,6 +113,11 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// When it was written, in ns since 1970, UTC.
+    pub fn real(&self) -> i128 {
+        self.boot.calibration.real(self.clock)
+    }
+
     /// What fields are asked of: a record, or a line. A loss has none.
     pub fn subject(&self) -> Option<Subject<'_>> {
         let (level, id, found, payload, slots, message) = match &self.content {

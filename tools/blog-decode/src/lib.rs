@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Decodes what BLog, the binary kernel logger, has recorded: snapshots to text and JSON.
+//! Decodes what BLog, the binary kernel logger, has recorded.
 //!
 //! ```text
 //! snapshot/     a file: sections, checksums, damage; where each page is
@@ -11,6 +11,7 @@
 //! foreign.rs    lines of other logs: dmesg, ftrace
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
+//! captures.rs   files with their side tables
 //! batch.rs      events that other threads decode
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     which entries are wanted
@@ -34,6 +35,15 @@
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
 //! ```
 //!
+//! # For other programs
+//!
+//! [`Captures`] opens files with their side tables, [`Captures::for_each`] goes through the records
+//! that a [`Filter`] lets pass, in the order of time. An [`Entry`] has the message and what stands
+//! around it; a [`Selector`] takes a field or an argument out of it by name, as a value or as text.
+//! `examples/fields.rs` is all of that in some 40 lines. These are the names that are kept; all else
+//! serves the program `blog-decode`, and changes with it. With `default-features = false`, neither
+//! the command line nor libkdumpfile is needed.
+//!
 //! Input is never trusted: every length is checked, memory is bounded by the size of the input,
 //! and whatever is damaged is counted and told of. Nothing here is `unsafe`.
 
@@ -42,6 +52,7 @@
 mod batch;
 pub mod blogfmt;
 pub mod boot;
+pub mod captures;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;
@@ -70,3 +81,20 @@ pub mod unpack;
 pub mod vmcore;
 #[path = "../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;
+
+pub use crate::{
+    captures::Captures,
+    decode::{
+        Content,
+        Entry,
+        Filter,
+        Record,
+        Undecoded, //
+    },
+    error::Error,
+    expr::Expr,
+    field::{
+        Selector,
+        Val, //
+    }, //
+};

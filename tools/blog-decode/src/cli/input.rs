@@ -2,9 +2,12 @@
 
 //! Opens what the command line names, and tells what is wrong with it.
 
-use std::path::{
-    Path,
-    PathBuf, //
+use std::{
+    ops::Deref,
+    path::{
+        Path,
+        PathBuf, //
+    },
 };
 
 use super::{
@@ -24,10 +27,7 @@ use super::{
     PARTIAL, //
 };
 use crate::{
-    boot::{
-        self,
-        Boot, //
-    },
+    captures::Captures,
     decode::Undecoded,
     filter::{
         unknown_arguments,
@@ -37,36 +37,25 @@ use crate::{
         Kind,
         Log, //
     },
-    merge::{
-        self,
-        Stream, //
-    },
-    record::Task,
-    sidetable::{
-        Site,
-        SiteMap,
-        Tables, //
-    },
-    snapshot::{
-        RingPages,
-        Snapshot, //
-    },
-    stats::damage_text,
-    wire::record::Context, //
+    merge::Stream,
+    snapshot::Snapshot,
+    stats::damage_text, //
 };
 
-/// Snapshots with their side tables.
+/// What is opened, and how it went.
 pub struct Input {
-    /// The files.
-    pub files: Vec<Snapshot>,
-    /// The side tables.
-    pub tables: Tables,
-    /// Call sites of each file.
-    pub maps: Vec<SiteMap>,
-    /// The boot of each file.
-    pub boots: Vec<Boot>,
+    /// The files with their side tables.
+    pub captures: Captures,
     /// Exit status so far.
     pub status: u8,
+}
+
+impl Deref for Input {
+    type Target = Captures;
+
+    fn deref(&self) -> &Captures {
+        &self.captures
+    }
 }
 
 impl Input {
@@ -152,13 +141,9 @@ impl Input {
     }
 
     /// Finds the side tables of snapshots.
-    pub fn new(mut files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
-        for file in &mut files {
-            if file.host.is_empty() {
-                // What says it is lost.
-                let name = Path::new(&file.name).file_stem().unwrap_or_default();
-                file.host = name.to_string_lossy().into_owned();
-            }
+    pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
+        let captures = Captures::new(files, &paths.sidetable, Some(&paths.modules));
+        for file in &captures.files {
             if file.damage.any() {
                 complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
                 status = PARTIAL;
@@ -170,25 +155,13 @@ impl Input {
                 ));
             }
         }
-        let images = files.iter().flat_map(|f| &f.images);
-        let tables = Tables::load(images, &paths.sidetable, Some(&paths.modules));
-        for problem in &tables.problems {
+        for problem in &captures.tables.problems {
             complain(&problem.text);
             if problem.grave {
                 status = PARTIAL;
             }
         }
-        let maps = files
-            .iter()
-            .map(|f| SiteMap::new(&f.images, &tables))
-            .collect();
-        Self {
-            boots: boot::of(&files),
-            maps,
-            tables,
-            files,
-            status,
-        }
+        Self { captures, status }
     }
 
     /// Completes a filter by what the files say. `has_logs`: other logs may name other tasks.
@@ -218,38 +191,9 @@ impl Input {
         }
     }
 
-    /// All call sites, if those of all images are known.
-    fn sites(&self) -> Option<Vec<&Site>> {
-        let images = self.maps.iter().flat_map(|map| &map.images);
-        let known: Option<Vec<_>> = images.map(|image| image.sites.as_ref()).collect();
-        Some(known?.into_iter().flat_map(|s| &s.sites).collect())
-    }
-
-    /// All tasks with records, if no ring is shared: these only name them record by record.
-    fn tasks(&self) -> Option<Vec<Task>> {
-        let mut rings = self.files.iter().flat_map(|f| &f.rings);
-        let is_shared = |r: &RingPages| {
-            let context = r.ring.map(|r| r.context);
-            context.is_none_or(|c| c == Context::Shared as u8)
-        };
-        if rings.any(is_shared) {
-            return None;
-        }
-        let of_file = |file: &Snapshot| {
-            let listed = file.tasks.iter().map(|t| (t.pid, t.tgid, t.comm));
-            let rings = file.rings.iter().filter_map(|r| r.ring);
-            let rings = rings.map(|r| (r.pid, r.tgid, r.comm));
-            listed.chain(rings).collect::<Vec<_>>()
-        };
-        let all = self.files.iter().flat_map(of_file);
-        let all = all.map(|(pid, tgid, comm)| Task { pid, tgid, comm });
-        Some(all.collect())
-    }
-
     /// The rings of the components that are wanted.
     pub fn streams(&self, components: &[String]) -> Vec<Stream> {
-        let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
-        let streams = merge::unite(&self.files, wanted);
+        let streams = self.captures.streams(components);
         if !components.is_empty() && streams.is_empty() {
             complain("no ring of that component in the snapshot");
         }

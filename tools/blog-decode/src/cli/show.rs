@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     boot,
+    captures::Captures,
     decode::{
         Decoder,
         Filter, //
@@ -153,9 +154,9 @@ fn print(
     logs: Vec<Log>,
     how: &How<'_>,
 ) -> Result<u8, String> {
-    let Input {
+    let Captures {
         files, maps, boots, ..
-    } = input;
+    } = &input.captures;
     let has_logs = !logs.is_empty();
     let decoder = Decoder::new(files, streams, boots, maps, filter);
     let mut progress = Progress::new("decoding", Unit::Records, true);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Snapshots, streams and recordings with their side tables: what a program opens first.
+
+use std::{
+    convert::Infallible,
+    path::{
+        Path,
+        PathBuf, //
+    },
+};
+
+use crate::{
+    boot::{
+        self,
+        Boot, //
+    },
+    decode::{
+        Decoder,
+        Entry,
+        Filter,
+        Undecoded, //
+    },
+    error::Error,
+    merge::{
+        self,
+        Stream, //
+    },
+    record::Task,
+    sidetable::{
+        Site,
+        SiteMap,
+        Tables, //
+    },
+    snapshot::{
+        RingPages,
+        Snapshot, //
+    },
+    wire::record::Context, //
+};
+
+/// Files of one machine or several, and what decodes them.
+pub struct Captures {
+    /// The files.
+    pub files: Vec<Snapshot>,
+    /// The side tables, and what was wrong with some.
+    pub tables: Tables,
+    /// Call sites of each file.
+    pub maps: Vec<SiteMap>,
+    /// The boot of each file.
+    pub boots: Vec<Boot>,
+}
+
+impl Captures {
+    /// Opens files. Side tables are looked for in `sidetables`, which are tables, images or
+    /// directories of them, and then in those of `modules`, as `/lib/modules`.
+    ///
+    /// # Errors
+    ///
+    /// The first file that is none of BLog's, or can't be read. What is wrong within a file is in
+    /// [`Snapshot::damage`], and with a table in [`Tables::problems`].
+    pub fn open<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        sidetables: &[PathBuf],
+        modules: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let mut files = Vec::new();
+        for path in paths {
+            files.append(&mut Snapshot::open_all(path.as_ref(), &mut |_, _| {})?);
+        }
+        Ok(Self::new(files, sidetables, modules))
+    }
+
+    /// The same of files that are open.
+    pub fn new(mut files: Vec<Snapshot>, sidetables: &[PathBuf], modules: Option<&Path>) -> Self {
+        for file in files.iter_mut().filter(|file| file.host.is_empty()) {
+            // What says it is lost.
+            let name = Path::new(&file.name).file_stem().unwrap_or_default();
+            file.host = name.to_string_lossy().into_owned();
+        }
+        let images = files.iter().flat_map(|f| &f.images);
+        let tables = Tables::load(images, sidetables, modules);
+        let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
+        Self {
+            boots: boot::of(&files),
+            maps: files.iter().map(map).collect(),
+            tables,
+            files,
+        }
+    }
+
+    /// Calls `each` with the records that a filter lets pass, and with losses, in the order of time.
+    /// The answer is what had no text, and why.
+    pub fn for_each(&self, filter: &Filter, mut each: impl FnMut(&Entry<'_>)) -> Undecoded {
+        let streams = self.streams(&filter.components);
+        let mut decoder = Decoder::new(&self.files, &streams, &self.boots, &self.maps, filter);
+        let result = decoder.run(|entry| {
+            each(entry);
+            Ok::<_, Infallible>(())
+        });
+        match result {
+            Ok(()) => decoder.undecoded().clone(),
+            Err(never) => match never {},
+        }
+    }
+
+    /// The rings of these components; of all if there are none.
+    pub fn streams(&self, components: &[String]) -> Vec<Stream> {
+        let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
+        merge::unite(&self.files, wanted)
+    }
+
+    /// All call sites, if those of all images are known.
+    pub fn sites(&self) -> Option<Vec<&Site>> {
+        let images = self.maps.iter().flat_map(|map| &map.images);
+        let known: Option<Vec<_>> = images.map(|image| image.sites.as_ref()).collect();
+        Some(known?.into_iter().flat_map(|s| &s.sites).collect())
+    }
+
+    /// All tasks with records, if no ring is shared: these only name them record by record.
+    pub fn tasks(&self) -> Option<Vec<Task>> {
+        let mut rings = self.files.iter().flat_map(|f| &f.rings);
+        let is_shared = |r: &RingPages| {
+            let context = r.ring.map(|r| r.context);
+            context.is_none_or(|c| c == Context::Shared as u8)
+        };
+        if rings.any(is_shared) {
+            return None;
+        }
+        let of_file = |file: &Snapshot| {
+            let listed = file.tasks.iter().map(|t| (t.pid, t.tgid, t.comm));
+            let rings = file.rings.iter().filter_map(|r| r.ring);
+            let rings = rings.map(|r| (r.pid, r.tgid, r.comm));
+            listed.chain(rings).collect::<Vec<_>>()
+        };
+        let all = self.files.iter().flat_map(of_file);
+        let all = all.map(|(pid, tgid, comm)| Task { pid, tgid, comm });
+        Some(all.collect())
+    }
+}
