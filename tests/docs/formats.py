@@ -286,12 +286,12 @@ def compare_keys(b, facts, errors):
 
 
 # Those with JSON of their own.
-COMMANDS = ("tables", "gaps", "spans", "count")
+COMMANDS = ("stats", "sites", "gaps", "spans", "count")
 
 
 def compare_json(blocks, errors):
     keys = set()
-    for file in ("output/json.rs", "stats.rs", *(f"cli/{f}.rs" for f in COMMANDS)):
+    for file in ("output/json.rs", "accounts.rs", *(f"cli/{f}.rs" for f in COMMANDS)):
         source = (TOP / "tools/blog-decode/src" / file).read_text().split("#[cfg(test)]")[0]
         keys |= set(re.findall(r'\.(?:text|number|maybe|key)\("(\w+)"|"(\w+_ns)"', source))
         keys |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}

@@ -19,7 +19,7 @@
 //! expr/         conditions on entries
 //! field.rs      the fields of an entry by name
 //! output/       an entry becomes a line of text, a JSON object, ...
-//! stats.rs      accounts for every record of each ring
+//! accounts.rs   accounts for every record of each ring, for --stats
 //! sums.rs       records, bytes and time by component, ring and site
 //! counts.rs     how many records have the same fields
 //! spans.rs      from a record that starts something to the one that ends it
@@ -49,6 +49,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 mod batch;
 pub mod blogfmt;
 pub mod boot;
@@ -74,7 +75,6 @@ pub mod record;
 pub mod sidetable;
 pub mod snapshot;
 pub mod spans;
-pub mod stats;
 pub mod sums;
 pub mod tasks;
 pub mod unpack;

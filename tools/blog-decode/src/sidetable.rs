@@ -48,7 +48,6 @@ use crate::{
         template::Template,
         types::Types, //
     },
-    output::json::Fixed,
     snapshot::text,
     unpack,
     wire::file::Image, //
@@ -85,7 +84,16 @@ pub struct Site {
     /// How to print a record, or why that is impossible.
     pub template: Result<Template, Error>,
     /// What is the same in JSON for all its records, once one was printed.
-    pub json: OnceLock<Fixed>,
+    pub json: OnceLock<Prepared>,
+}
+
+/// What is the same in the output for all records of a call site.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// Up to the message.
+    pub site: Vec<u8>,
+    /// Up to the value of each argument.
+    pub arguments: Vec<Vec<u8>>,
 }
 
 /// The sites of an image.

@@ -10,6 +10,7 @@ use std::time::{
 };
 
 use blog_decode::{
+    accounts::Accounts,
     blogfmt::source::Source,
     boot,
     decode::{
@@ -30,7 +31,6 @@ use blog_decode::{
         Tables, //
     },
     snapshot::Snapshot,
-    stats::Stats,
 };
 use common::snapshot::{
     Builder,
@@ -66,7 +66,7 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
         })
         .unwrap();
     let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
-    let stats = Stats {
+    let stats = Accounts {
         files,
         boots: &boots,
         streams: &streams,

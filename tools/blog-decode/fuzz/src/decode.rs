@@ -5,6 +5,7 @@
 use std::sync::OnceLock;
 
 use blog_decode::{
+    accounts::Accounts,
     blogfmt::source::Source,
     boot,
     decode::{
@@ -31,7 +32,6 @@ use blog_decode::{
     },
     snapshot::Snapshot,
     spans::Pair,
-    stats::Stats,
     sums::Sums, //
 };
 
@@ -135,7 +135,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         assert_eq!(mine, theirs);
     }
     let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
-    let stats = Stats {
+    let stats = Accounts {
         files,
         boots: &boots,
         streams: &streams,

@@ -22,7 +22,7 @@ use super::{
         Progress,
         Unit, //
     },
-    tables::short,
+    stats::short,
     PARTIAL, //
 };
 use crate::{

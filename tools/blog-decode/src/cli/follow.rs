@@ -42,6 +42,7 @@ use super::{
     PARTIAL, //
 };
 use crate::{
+    accounts::damage_text, //
     decode::{
         Entry,
         Sieve, //
@@ -58,7 +59,6 @@ use crate::{
         Tables, //
     },
     snapshot::Snapshot,
-    stats::damage_text, //
 };
 
 /// When nothing has come for this long, nothing is on its way: the kernel gives out what was logged

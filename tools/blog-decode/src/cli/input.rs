@@ -27,6 +27,7 @@ use super::{
     PARTIAL, //
 };
 use crate::{
+    accounts::damage_text, //
     captures::Captures,
     decode::Undecoded,
     filter::{
@@ -39,7 +40,6 @@ use crate::{
     },
     merge::Stream,
     snapshot::Snapshot,
-    stats::damage_text, //
 };
 
 /// What is opened, and how it went.

@@ -23,7 +23,8 @@
 //! spans.rs   spans: how long it took from one record to another
 //! count.rs   count, top: how many records have the same values
 //! gaps.rs    gaps: where threads were silent for long
-//! tables.rs  stats, sites: sums to standard output
+//! stats.rs   stats: records, bytes and time by component, ring and site
+//! sites.rs   sites: call sites
 //! ```
 
 pub mod args;
@@ -41,8 +42,9 @@ pub mod print;
 pub mod progress;
 pub mod record;
 pub mod show;
+pub mod sites;
 pub mod spans;
-pub mod tables;
+pub mod stats;
 pub mod tasks;
 pub mod time;
 
@@ -118,8 +120,8 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Record(args) => record::record(args),
         Command::Control(args) => control::control(args),
         Command::Diff(args) => show::diff(args),
-        Command::Stats(args) => tables::stats(args),
-        Command::Sites(args) => tables::sites(args),
+        Command::Stats(args) => stats::stats(args),
+        Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
         Command::Tasks(args) => tasks::tasks(args),
         Command::Gaps(args) => gaps::gaps(args),

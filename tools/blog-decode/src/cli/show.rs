@@ -36,6 +36,7 @@ use super::{
     PARTIAL, //
 };
 use crate::{
+    accounts::Accounts, //
     boot,
     captures::Captures,
     decode::{
@@ -44,7 +45,6 @@ use crate::{
     },
     foreign::Log,
     merge,
-    stats::Stats, //
 };
 
 /// Prints records.
@@ -202,7 +202,7 @@ fn print(
     }
     drop(out);
     let undecoded = decoder.undecoded();
-    let stats = Stats {
+    let stats = Accounts {
         files,
         boots,
         streams,
@@ -244,7 +244,7 @@ fn threads(how: &How<'_>, has_logs: bool, records: u64) -> usize {
     )
 }
 
-fn write_stats(as_json: bool, stats: &Stats<'_>) -> io::Result<()> {
+fn write_stats(as_json: bool, stats: &Accounts<'_>) -> io::Result<()> {
     let mut out = Vec::new();
     if as_json {
         stats.write_json(&mut out);

@@ -41,7 +41,7 @@
 //! and `count`.
 //!
 //! With `--stats`, an object of `type` `"ring"` follows for each ring, and one of `type`
-//! `"summary"`; their keys are those of [`stats`](crate::stats).
+//! `"summary"`; their keys are those of [`accounts`](crate::accounts).
 
 use std::io::Write;
 
@@ -81,7 +81,10 @@ use crate::{
         Task,
         Writer, //
     },
-    sidetable::Site,
+    sidetable::{
+        Prepared,
+        Site, //
+    },
 };
 
 /// Writes an object or array, key by key.
@@ -263,37 +266,27 @@ impl Json {
 const NS: u64 = 1_000_000_000;
 
 /// What of an object is the same for all records of a call site.
-#[derive(Debug, Default)]
-pub struct Fixed {
-    /// From its module to the message.
-    site: Vec<u8>,
-    /// Up to the value of each argument.
-    arguments: Vec<Vec<u8>>,
-}
-
-impl Fixed {
-    fn new(s: &Site) -> Self {
-        let mut site = Vec::new();
-        let mut o = Object::more(&mut site);
-        o.text("module", s.module.as_str());
-        o.text("file", s.file.as_str());
-        o.number("line", s.line);
-        o.text("format", s.format.as_str());
-        o.key("message");
-        let names = s.template.as_ref().map_or(&[][..], |t| t.names());
-        let argument = |(i, (name, ty)): (usize, (&String, &String))| {
-            let mut out = Vec::new();
-            out.extend_from_slice(if i == 0 { b"" } else { b"," });
-            let mut o = Object::new(&mut out);
-            o.text("name", name.as_str());
-            o.text("type", ty.as_str());
-            o.key("value");
-            out
-        };
-        let arguments = names.iter().zip(&s.types).enumerate().map(argument);
-        let arguments = arguments.collect();
-        Self { site, arguments }
-    }
+fn prepare(s: &Site) -> Prepared {
+    let mut site = Vec::new();
+    let mut o = Object::more(&mut site);
+    o.text("module", s.module.as_str());
+    o.text("file", s.file.as_str());
+    o.number("line", s.line);
+    o.text("format", s.format.as_str());
+    o.key("message");
+    let names = s.template.as_ref().map_or(&[][..], |t| t.names());
+    let argument = |(i, (name, ty)): (usize, (&String, &String))| {
+        let mut out = Vec::new();
+        out.extend_from_slice(if i == 0 { b"" } else { b"," });
+        let mut o = Object::new(&mut out);
+        o.text("name", name.as_str());
+        o.text("type", ty.as_str());
+        o.key("value");
+        out
+    };
+    let arguments = names.iter().zip(&s.types).enumerate().map(argument);
+    let arguments = arguments.collect();
+    Prepared { site, arguments }
 }
 
 /// Name of a cause of loss.
@@ -351,7 +344,7 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
         }
         None => o.out.extend_from_slice(b"null,\"index\":null"),
     }
-    let fixed = site.map(|s| s.json.get_or_init(|| Fixed::new(s)));
+    let fixed = site.map(|s| s.json.get_or_init(|| prepare(s)));
     match fixed {
         Some(fixed) => o.out.extend_from_slice(&fixed.site),
         None => {

@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `stats` and `sites`: sums and call sites to standard output.
+//! `stats`: records, bytes and time by component, ring and site, to standard output.
 
 use std::{
     collections::BTreeMap,
-    io::Write,
-    path::Path, //
+    io::Write, //
 };
 
 use super::{
-    args::{
-        Sites,
-        Stats, //
-    },
+    args::Stats,
     complain,
-    extract,
-    input::{
-        check_paths,
-        Input, //
-    },
+    input::Input,
     print_all,
     progress::{
         Progress,
         Unit, //
     },
-    FAILED,
-    OK,
     PARTIAL, //
 };
 use crate::{
+    accounts::{
+        counts,
+        ring_name,
+        Column, //
+    },
     boot::Boot,
-    error::Error,
-    filter::Filter,
     merge,
     output::{
         json::{
@@ -41,18 +34,7 @@ use crate::{
         },
         level_name, //
     },
-    sidetable::{
-        read_table,
-        Found,
-        ImageSites,
-        Site,
-        SiteMap, //
-    },
-    snapshot::Snapshot,
-    stats::{
-        ring_name,
-        Column, //
-    },
+    sidetable::Found,
     sums::{
         Span,
         Sum,
@@ -240,7 +222,7 @@ fn stats_text(
 }
 
 /// Level, and place and format of a site.
-fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, String) {
+pub(super) fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, String) {
     match found {
         Some(Found {
             site: Some(site), ..
@@ -272,7 +254,7 @@ fn span_json(sum: &Sum, span: Option<Span>, boot: &Boot, o: &mut Object<'_>) {
     o.maybe("last_wall_ns", span.map(|s| real(s.last)));
 }
 
-fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
+pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
     let site = found.and_then(|f| f.site);
     o.number("site", id);
     o.text("image", found.map(|f| f.image.name.as_str()));
@@ -308,7 +290,7 @@ fn stats_json(
         o.text("type", "ring-sum");
         ring(stream, &stream.writer(), &mut o);
         span_json(&r.sum, r.span, &boots[stream.file], &mut o);
-        crate::stats::counts(&r.counts, &mut o);
+        counts(&r.counts, &mut o);
         o.end();
         out.push(b'\n');
     }
@@ -320,128 +302,6 @@ fn stats_json(
         o.number("bytes", s.sum.bytes);
         o.end();
         out.push(b'\n');
-    }
-}
-
-/// Lists call sites.
-pub fn sites(args: &Sites) -> Result<u8, String> {
-    if let Err(status) = check_paths(&args.tables.sidetable) {
-        return Ok(status);
-    }
-    let filter = Filter {
-        level: args.level,
-        sites: args.site.clone(),
-        ..Filter::default()
-    };
-    let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
-    for path in &args.files {
-        match open(path) {
-            Ok(Opened::Snapshots(files)) => snapshots.extend(files),
-            Ok(Opened::Image(image)) => images.push(image),
-            Err(e) => {
-                complain(&e);
-                status = PARTIAL;
-            }
-        }
-    }
-    for path in &args.vmcore {
-        match extract::snapshot(path) {
-            Ok((file, is_whole)) => {
-                snapshots.push(file);
-                status = status.max(if is_whole { OK } else { PARTIAL });
-            }
-            Err(e) => {
-                complain(&e);
-                status = PARTIAL;
-            }
-        }
-    }
-    if snapshots.is_empty() && images.is_empty() {
-        return Ok(FAILED);
-    }
-    let mut list = Vec::new();
-    let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
-        let format = found.site.map_or("", |s| s.format.as_str());
-        let wanted = filter.wants_site(id, Some(&found))
-            && args
-                .grep
-                .as_ref()
-                .is_none_or(|g| g.is_match(format.as_bytes()))
-            && (!args.used || records.is_some_and(|n| n > 0));
-        if wanted && args.json {
-            let mut o = Object::new(&mut list);
-            o.text("type", "site");
-            site_json(id, Some(&found), &mut o);
-            o.text("build_id", found.image.build_id.as_str());
-            o.maybe("records", records);
-            o.end();
-            list.push(b'\n');
-        } else if wanted {
-            let (level, text) = describe(id, Some(&found));
-            let records = records.map_or("-".into(), |n| n.to_string());
-            // Writing to a Vec doesn't fail.
-            let _ = writeln!(
-                list,
-                "{id:>7} {records:>11} {level:<5} {} {text}",
-                found.image.name.escape_default()
-            );
-        }
-    };
-    if !snapshots.is_empty() {
-        let input = Input::new(snapshots, &args.tables, status);
-        status = input.status();
-        let streams = input.streams(&[]);
-        let sums = Sums::new(&input.files, &streams, &input.boots);
-        for (file, (snapshot, map)) in input.files.iter().zip(&input.maps).enumerate() {
-            for image in &snapshot.images {
-                // Ids have 20 bits; a hostile file says what it likes.
-                let ids = image.first..image.first.saturating_add(image.count);
-                for id in ids.take(1 << 20) {
-                    let records = sums.sites[file].get(&id).map_or(0, |s| s.records);
-                    if let Some(found) = map.find(id) {
-                        row(id, found, Some(records));
-                    }
-                }
-            }
-        }
-    }
-    for image in &images {
-        let all: &[Site] = image.sites.as_ref().map_or(&[], |s| &s.sites);
-        for (index, site) in (0u32..).zip(all) {
-            let found = Found {
-                image_index: 0,
-                image,
-                index,
-                site: Some(site),
-            };
-            row(index, found, None);
-        }
-    }
-    print_all(|out| {
-        if !args.json {
-            writeln!(out, "{:>7} {:>11} {:<5} site", "id", "records", "level")?;
-        }
-        out.append(&mut list);
-        Ok(())
-    })?;
-    Ok(status)
-}
-
-enum Opened {
-    Snapshots(Vec<Snapshot>),
-    Image(ImageSites),
-}
-
-fn open(path: &Path) -> Result<Opened, String> {
-    let error = match Snapshot::open_all(path, &mut |_, _| {}) {
-        Ok(files) => return Ok(Opened::Snapshots(files)),
-        Err(e) => e,
-    };
-    match read_table(path, |_| true) {
-        Ok(Some(table)) => Ok(Opened::Image(SiteMap::image(table, path))),
-        Ok(None) => Err(format!("{}: has no call sites", path.display())),
-        Err(Error::Kind(_)) => Err(error.into()),
-        Err(e) => Err(format!("{}: {e}", path.display())),
     }
 }
 

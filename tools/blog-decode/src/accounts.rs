@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// What a run has seen.
-pub struct Stats<'a> {
+pub struct Accounts<'a> {
     /// The files.
     pub files: &'a [Snapshot],
     /// The boot of each.
@@ -131,7 +131,7 @@ pub fn damage_text(d: &Damage) -> String {
     parts.join(", ")
 }
 
-impl Stats<'_> {
+impl Accounts<'_> {
     fn sum(&self, of: impl Fn(&Counts) -> u64) -> u64 {
         self.counts
             .iter()
