@@ -19,7 +19,7 @@ import datafusion
 import duckdb
 import pytest
 from conftest import TOP, Run
-from google.protobuf import json_format
+from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
 TESTS = 13
@@ -145,7 +145,7 @@ def test_what_happened_before(ask: Ask) -> None:
 def test_queries_of_the_page(fleet: Path) -> None:
     """They are such as DuckDB takes, and find something where there is something."""
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
-    blocks = re.findall(r"code-block:: sql\n\n((?:   .*\n|\n)+)", page)
+    blocks = re.findall(r"code-block:: text\n\n((?:   .*\n|\n)+)", page)
     rows = [
         duckdb.sql(textwrap.dedent(block).replace("'tables/", f"'{fleet}/parquet/")
                    .replace("'queue %'", "'read 0 %'").replace("'complete %'", "'read 1 %'")

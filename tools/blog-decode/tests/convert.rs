@@ -525,7 +525,11 @@ fn a_report_has_all_records() {
 fn spans_that_do_not_fit_are_refused() {
     let rig = rig();
     for (form, args, said) in [
-        ("ctf", &["--span", "a", "b"][..], "only html and perfetto have spans"),
+        (
+            "ctf",
+            &["--span", "a", "b"][..],
+            "only html and perfetto have spans",
+        ),
         ("html", &["-k", "arg.tag"], "of which spans?"),
         ("html", &["--span", "a"], "2 values required"),
     ] {
