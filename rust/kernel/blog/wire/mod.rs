@@ -11,12 +11,14 @@
 //! | `page.rs` | the header of a page |
 //! | `name.rs` | which names components can have; the macros' crate includes it, too |
 //! | `types.rs` | type codes, and the bytes of stored arguments |
+//! | `pack.rs` | how arguments of C calls become these bytes |
 //! | `file.rs` | the sections of a snapshot or stream |
 //! | `dump.rs` | what crash tools find in a dump, from `blog_root` on |
 
 pub mod dump;
 pub mod file;
 pub mod name;
+pub mod pack;
 pub mod page;
 pub mod record;
 pub mod types;

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
+//!
+//! `blog/` calls it for all C calls. It needs no kernel and compiles on the host unchanged; what
+//! pointers lead to is read through [`Memory`]. It never allocates, and a pointer to nothing does no
+//! harm.
+
+use core::ptr;
+
+use super::super::wire::{
+    pack::{
+        Codes,
+        BITS,
+        BYTES,
+        BYTES_MAX,
+        MEM,
+        PRECISION_MAX,
+        STR,
+        STR_ARG,
+        STR_MAX,
+        W1,
+        W8,
+        WIDTH_MAX, //
+    },
+    types::{
+        long_size,
+        take_tail,
+        LONG,
+        LONG_SIZE,
+        MAX_ARGS,
+        MAX_PAYLOAD,
+        MAX_TAIL, //
+    }, //
+};
+
+/// The error that stands for a pointer that can't be followed.
+const EFAULT: i32 = 14;
+/// Below this are no addresses.
+const PAGE: u64 = 4096;
+/// The last addresses, which are errors.
+const ERRORS: u64 = 4095;
+
+/// Memory that arguments point to.
+pub trait Memory {
+    /// How long the string at `address` is without its NUL, looking at `max` bytes at most. `None`:
+    /// it can't be read.
+    fn string(&self, address: u64, max: usize) -> Option<usize>;
+
+    /// Whether `len` bytes at `address` can be read; at most a record's worth.
+    fn readable(&self, address: u64, len: usize) -> bool;
+
+    /// Copies `len` bytes from `address`; false where they can't be read, and then `dst` may have
+    /// anything.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of `len` bytes.
+    unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool;
+}
+
+/// What is wrong with a pointer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bad {
+    Null,
+    Fault,
+}
+
+impl Bad {
+    /// What is wrong with one that isn't even looked at, as printk has it.
+    fn check(address: u64) -> Option<Self> {
+        if address == 0 {
+            Some(Self::Null)
+        } else if address < PAGE || address > u64::MAX - ERRORS {
+            Some(Self::Fault)
+        } else {
+            None
+        }
+    }
+
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::Null => b"(null)",
+            Self::Fault => b"(efault)",
+        }
+    }
+
+    fn errno(self) -> i32 {
+        match self {
+            Self::Null => 0,
+            Self::Fault => -EFAULT,
+        }
+    }
+}
+
+/// A tail, as it was when it was measured.
+#[derive(Clone, Copy)]
+struct Tail {
+    len: u16,
+    bad: Option<Bad>,
+}
+
+/// What one code, with those that belong to it, stores.
+enum Step {
+    Word {
+        arg: usize,
+        size: usize,
+    },
+    Str {
+        arg: usize,
+        max: usize,
+    },
+    Mem {
+        arg: usize,
+        size: usize,
+    },
+    /// Bytes of a length that is an argument.
+    Sized {
+        width: usize,
+        arg: usize,
+        is_bits: bool,
+    },
+}
+
+/// Goes through the codes.
+struct Walk<'a> {
+    left: u64,
+    arg: usize,
+    args: &'a [u64; MAX_ARGS],
+}
+
+impl Walk<'_> {
+    #[inline(always)]
+    fn code(&mut self) -> usize {
+        let code = self.left & 15;
+        self.left >>= 4;
+        code as usize
+    }
+
+    /// Takes an argument. A word that no format was compiled to may want more than there are.
+    #[inline(always)]
+    fn take(&mut self) -> Option<usize> {
+        let arg = self.arg;
+        self.arg += 1;
+        (arg < MAX_ARGS).then_some(arg)
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Step> {
+        Some(match self.code() as u8 {
+            code @ W1..=W8 => Step::Word {
+                size: 1 << (code - W1),
+                arg: self.take()?,
+            },
+            STR => Step::Str {
+                max: MAX_TAIL,
+                arg: self.take()?,
+            },
+            STR_ARG => {
+                let max = self.take()?;
+                Step::Str {
+                    max: (self.args[max] as i32).clamp(0, PRECISION_MAX as i32) as usize,
+                    arg: self.take()?,
+                }
+            }
+            STR_MAX => Step::Str {
+                max: self.code() | self.code() << 4 | self.code() << 8,
+                arg: self.take()?,
+            },
+            MEM => Step::Mem {
+                size: self.code() | self.code() << 4,
+                arg: self.take()?,
+            },
+            code @ (BYTES | BITS) => Step::Sized {
+                width: self.take()?,
+                arg: self.take()?,
+                is_bits: code == BITS,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Arguments of a C call, ready to be stored.
+///
+/// # Invariants
+///
+/// `size` is at most [`MAX_PAYLOAD`], and is how many bytes [`Self::store`] stores.
+pub struct Packed<'a, M> {
+    codes: Codes,
+    args: &'a [u64; MAX_ARGS],
+    memory: &'a M,
+    /// By the argument that leads to it.
+    tails: [Tail; MAX_ARGS],
+    budget: usize,
+    size: usize,
+}
+
+impl<'a, M: Memory> Packed<'a, M> {
+    /// Finds out how long what the call has passed is. `None`: this isn't compiled, or would be
+    /// larger than a record, which the compiler of formats refuses.
+    #[inline(always)]
+    pub fn new(codes: Codes, args: &'a [u64; MAX_ARGS], memory: &'a M) -> Option<Self> {
+        codes.count()?;
+        let mut tails = [Tail { len: 0, bad: None }; MAX_ARGS];
+        // Bytes of tails, what their lengths take beyond the fixed bytes, and what those can take.
+        let (mut sum, mut lengths, mut most) = (0, 0, 0);
+        let (mut fixed, mut walk) = (0, Self::walk(codes, args));
+        while let Some(step) = walk.next() {
+            let (arg, tail) = match step {
+                Step::Word { size, .. } => {
+                    fixed += size;
+                    continue;
+                }
+                Step::Mem { size, .. } => {
+                    fixed += 1 + size.max(4);
+                    continue;
+                }
+                Step::Str { arg, max } => {
+                    fixed += 1;
+                    (arg, Self::string(memory, args[arg], max))
+                }
+                Step::Sized {
+                    width,
+                    arg,
+                    is_bits,
+                } => {
+                    fixed += 9;
+                    let width = (args[width] as i32).unsigned_abs().min(WIDTH_MAX);
+                    let (len, unseen) = if is_bits {
+                        (8 * width.div_ceil(64), false)
+                    } else {
+                        (width.min(BYTES_MAX), width == 0)
+                    };
+                    (arg, Self::bytes(memory, args[arg], len as usize, unseen))
+                }
+            };
+            let len = usize::from(tail.len);
+            tails[arg] = tail;
+            sum += len;
+            lengths += long_size(len);
+            most += LONG_SIZE;
+        }
+        let budget = MAX_PAYLOAD.checked_sub(fixed + most)?;
+        // INVARIANT: This is what `store` goes through again; the lengths of tails are in `tails`.
+        Some(Self {
+            codes,
+            args,
+            memory,
+            tails,
+            budget,
+            size: fixed + lengths + sum.min(budget),
+        })
+    }
+
+    /// How many bytes it stores.
+    #[inline(always)]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    #[inline(always)]
+    fn walk(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Walk<'a> {
+        Walk {
+            left: codes.0 >> 4,
+            arg: 0,
+            args,
+        }
+    }
+
+    fn string(memory: &M, address: u64, max: usize) -> Tail {
+        let found = match Bad::check(address) {
+            None => memory.string(address, max).ok_or(Bad::Fault),
+            Some(bad) => Err(bad),
+        };
+        match found {
+            Ok(len) => Tail {
+                len: len.min(max) as u16,
+                bad: None,
+            },
+            Err(bad) => Tail {
+                len: bad.text().len().min(max) as u16,
+                bad: Some(bad),
+            },
+        }
+    }
+
+    fn bytes(memory: &M, address: u64, len: usize, unseen: bool) -> Tail {
+        let bad = match Bad::check(address) {
+            _ if unseen => None,
+            None if !memory.readable(address, len.min(MAX_PAYLOAD)) => Some(Bad::Fault),
+            bad => bad,
+        };
+        Tail {
+            len: if bad.is_some() {
+                0
+            } else {
+                len.min(MAX_TAIL) as u16
+            },
+            bad,
+        }
+    }
+
+    /// Stores the payload.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of [`Self::size`] bytes.
+    #[inline(always)]
+    pub unsafe fn store(&self, mut dst: *mut u8) {
+        let (mut budget, mut walk) = (self.budget, Self::walk(self.codes, self.args));
+        // SAFETY: By the type invariants, all that is stored is within `size` bytes.
+        unsafe {
+            while let Some(step) = walk.next() {
+                match step {
+                    Step::Word { arg, size } => {
+                        let value = self.args[arg];
+                        match size {
+                            1 => dst.write(value as u8),
+                            2 => dst.cast::<u16>().write_unaligned(value as u16),
+                            4 => dst.cast::<u32>().write_unaligned(value as u32),
+                            _ => dst.cast::<u64>().write_unaligned(value),
+                        }
+                        dst = dst.add(size);
+                    }
+                    Step::Mem { arg, size } => dst = self.store_mem(self.args[arg], size, dst),
+                    Step::Str { arg, .. } => dst = self.store_tail(arg, dst, 1, &mut budget),
+                    Step::Sized { width, arg, .. } => {
+                        dst.cast::<u32>().write_unaligned(self.args[width] as u32);
+                        dst = self.store_result(arg, dst.add(4), &mut budget);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores bytes of a size that the format has; returns where the next argument goes.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of one byte and `size` or 4 more.
+    unsafe fn store_mem(&self, address: u64, size: usize, dst: *mut u8) -> *mut u8 {
+        // SAFETY: By this function's requirement.
+        unsafe {
+            let body = dst.add(1);
+            let bad = match Bad::check(address) {
+                None if !self.memory.copy(address, body, size) => Some(Bad::Fault),
+                bad => bad,
+            };
+            dst.write(bad.is_some().into());
+            let used = match bad {
+                None => size,
+                Some(bad) => {
+                    body.cast::<i32>().write_unaligned(bad.errno());
+                    4
+                }
+            };
+            let all = size.max(4);
+            ptr::write_bytes(body.add(used), 0, all - used);
+            body.add(all)
+        }
+    }
+
+    /// Stores a result whose tail [`Self::store_tail`] stores.
+    ///
+    /// # Safety
+    ///
+    /// As there, for a length of 5 bytes.
+    unsafe fn store_result(&self, arg: usize, dst: *mut u8, budget: &mut usize) -> *mut u8 {
+        let bad = self.tails[arg].bad;
+        // SAFETY: By this function's requirement.
+        unsafe {
+            dst.write(bad.is_some().into());
+            let errno = bad.map_or(0, Bad::errno);
+            dst.add(1).cast::<i32>().write_unaligned(errno);
+            match bad {
+                None => self.store_tail(arg, dst.add(1), 4, budget),
+                Some(_) => dst.add(5),
+            }
+        }
+    }
+
+    /// Stores a tail whose length takes `fixed` bytes, of which only the first one is written.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of these, of what else its length takes, and of what it takes out
+    /// of the budget.
+    unsafe fn store_tail(
+        &self,
+        arg: usize,
+        dst: *mut u8,
+        fixed: usize,
+        budget: &mut usize,
+    ) -> *mut u8 {
+        let Tail { len, bad } = self.tails[arg];
+        let len = usize::from(len);
+        let n = take_tail(budget, len);
+        // SAFETY: By this function's requirement.
+        unsafe {
+            dst.write(len.min(LONG) as u8);
+            let mut dst = dst.add(fixed);
+            if long_size(len) != 0 {
+                dst.cast::<u16>().write_unaligned(len as u16);
+                dst = dst.add(LONG_SIZE);
+            }
+            match bad {
+                Some(bad) => ptr::copy_nonoverlapping(bad.text().as_ptr(), dst, n),
+                // It was there a moment ago.
+                None if n != 0 && !self.memory.copy(self.args[arg], dst, n) => {
+                    ptr::write_bytes(dst, 0, n);
+                }
+                None => {}
+            }
+            dst.add(n)
+        }
+    }
+}

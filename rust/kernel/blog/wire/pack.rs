@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a C call passes, in codes of four bits.
+//!
+//! A C call passes its arguments as C does, and says nothing of them. `blog-fmt-sidetable` compiles
+//! its format into a word of [`Codes`] at build time, which is in the image. The one writer for all
+//! C calls (`call/packed.rs`) packs what was passed by that word, with no format at hand. The codes
+//! are in no record, and the decoder has no use for them: it knows the same arguments by their
+//! [type codes](super::types). This file needs no kernel and compiles on the host unchanged.
+//!
+//! From the lowest bits up, the word has the number of arguments that were passed, then codes, then
+//! zeros:
+//!
+//! | code | takes | stores, as its type code says |
+//! |---|---|---|
+//! | [`W1`], [`W2`], [`W4`], [`W8`] | a number | that many bytes of it |
+//! | [`STR`] | a pointer | `CSTR`: the string |
+//! | [`STR_ARG`] | an `int`, a pointer | `CSTR`: at most that many bytes of it |
+//! | [`STR_MAX`] and three of its length | a pointer | likewise, with the length in the format |
+//! | [`MEM`] and two of its size | a pointer | `RESULT` of so many bytes |
+//! | [`BYTES`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: so many bytes |
+//! | [`BITS`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: whole words with so many bits |
+//!
+//! A pointer to nothing is text, `(null)` or `(efault)`, where a string is stored, and else an
+//! error: 0 and `EFAULT`.
+
+use super::types::MAX_ARGS;
+
+/// Nothing more is stored.
+pub const END: u8 = 0;
+/// One byte of a number.
+pub const W1: u8 = 1;
+/// Two bytes of a number.
+pub const W2: u8 = 2;
+/// Four bytes of a number.
+pub const W4: u8 = 3;
+/// All of a number, or an address.
+pub const W8: u8 = 4;
+/// A string.
+pub const STR: u8 = 5;
+/// A string whose greatest length is an argument before it.
+pub const STR_ARG: u8 = 6;
+/// A string whose greatest length is in the three codes that follow.
+pub const STR_MAX: u8 = 7;
+/// As many bytes as the two codes that follow say.
+pub const MEM: u8 = 8;
+/// As many bytes as an argument before says.
+pub const BYTES: u8 = 9;
+/// As many bits as an argument before says.
+pub const BITS: u8 = 10;
+
+/// The longest that [`STR_MAX`] can say.
+pub const STR_MAX_MAX: usize = (1 << 12) - 1;
+/// The most that [`MEM`] can say.
+pub const MEM_MAX: usize = (1 << 8) - 1;
+/// The most that [`BYTES`] stores, which is what `%*ph` prints.
+pub const BYTES_MAX: u32 = 64;
+/// The greatest width that printk knows: the most bits of [`BITS`].
+pub const WIDTH_MAX: u32 = (1 << 23) - 1;
+/// The greatest precision that printk knows.
+pub const PRECISION_MAX: u32 = (1 << 15) - 1;
+
+/// The word in an image whose formats have not been compiled.
+pub const UNCOMPILED: u64 = u64::MAX;
+
+/// The codes of a call.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::blog::wire::pack::{
+///     Codes,
+///     STR,
+///     UNCOMPILED,
+///     W4, //
+/// };
+///
+/// // "%d %s"
+/// let codes = Codes::new(2, &[W4, STR]);
+///
+/// assert_eq!(codes, Some(Codes(0x532)));
+/// assert_eq!(codes.and_then(Codes::count), Some(2));
+/// assert_eq!(Codes(UNCOMPILED).count(), None);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Codes(pub u64);
+
+impl Codes {
+    /// Those of a call that passes `count` arguments. `None`: more than a word can say.
+    pub fn new(count: usize, codes: &[u8]) -> Option<Self> {
+        if count > MAX_ARGS || codes.len() > 15 {
+            return None;
+        }
+        let codes = codes.iter().rev();
+        Some(Self(
+            codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64,
+        ))
+    }
+
+    /// How many arguments are passed; `None` where nobody has compiled the format.
+    #[inline(always)]
+    pub const fn count(self) -> Option<usize> {
+        let n = (self.0 & 15) as usize;
+        if n > MAX_ARGS {
+            return None;
+        }
+        Some(n)
+    }
+}
