@@ -106,7 +106,7 @@ impl<'a> Printer<'a> {
         self.text(c.encode_utf8(&mut [0; 4]));
     }
 
-    fn fill(&mut self, c: char, count: usize) {
+    pub(super) fn fill(&mut self, c: char, count: usize) {
         for _ in 0..count {
             if self.is_full() {
                 return;

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::{
+    cprint,
     parse::{
         self,
         Count,
@@ -32,9 +33,12 @@ use super::{
     },
 };
 use crate::{
-    blogfmt::bytes::{
-        array,
-        u64_at, //
+    blogfmt::{
+        bytes::{
+            array,
+            u64_at, //
+        },
+        printf, //
     },
     error::Error,
     output::digits,
@@ -99,6 +103,16 @@ impl Plan {
 enum Step {
     Literal(String),
     Argument(Argument),
+    Conversion(Conversion),
+}
+
+/// A conversion of a C format; the numbers are indices of stored arguments.
+#[derive(Debug)]
+struct Conversion {
+    says: printf::Conversion,
+    width: Option<usize>,
+    precision: Option<usize>,
+    value: usize,
 }
 
 #[derive(Debug)]
@@ -236,6 +250,40 @@ impl Template {
                 }
             });
         }
+        Self::with_steps(steps, names, types)
+    }
+
+    /// Compiles a C format for stored arguments of these names, type codes and types.
+    pub fn new_c(
+        format: &str,
+        names: Vec<String>,
+        codes: &[u64],
+        types: Vec<Type>,
+    ) -> Result<Self, Error> {
+        let compiled = printf::compile(format).map_err(Error::Site)?;
+        if compiled.types != codes {
+            return Err(Error::Site(
+                "the arguments are not those of the format".into(),
+            ));
+        }
+        let steps = compiled.steps.into_iter().map(|step| match step {
+            printf::Step::Text(text) => Step::Literal(text),
+            printf::Step::Value {
+                conversion,
+                width,
+                precision,
+                value,
+            } => Step::Conversion(Conversion {
+                says: conversion,
+                width,
+                precision,
+                value,
+            }),
+        });
+        Self::with_steps(steps.collect(), names, types)
+    }
+
+    fn with_steps(steps: Vec<Step>, names: Vec<String>, types: Vec<Type>) -> Result<Self, Error> {
         let plans = [Version::One, Version::Two].map(|version| Plan::new(&types, version));
         if plans.iter().all(Option::is_none) {
             return Err(Error::Site("the arguments are larger than a record".into()));
@@ -243,6 +291,7 @@ impl Template {
         let is_plain = steps.iter().all(|step| match step {
             Step::Literal(s) => is_plain(s.as_bytes()),
             Step::Argument(a) => a.simple.is_some(),
+            Step::Conversion(_) => false,
         });
         Ok(Self {
             is_plain,
@@ -371,6 +420,11 @@ impl Template {
                     p.text(s);
                     continue;
                 }
+                Step::Conversion(c) => {
+                    self.print_conversion(c, payload, slots, &mut p);
+                    part(c.value, from..p.len());
+                    continue;
+                }
                 Step::Argument(a) => a,
             };
             if let Some(simple) = a.simple {
@@ -407,6 +461,32 @@ impl Template {
             out.extend_from_slice("\u{2026}[too long]".as_bytes());
         }
     }
+
+    fn print_conversion(
+        &self,
+        c: &Conversion,
+        payload: &[u8],
+        slots: &[Slot],
+        p: &mut Printer<'_>,
+    ) {
+        let Some(value) = self.value(c.value, payload, slots) else {
+            return;
+        };
+        let number = |count, stored: Option<usize>| match (count, stored) {
+            (printf::Count::Is(n), _) => Some(n),
+            (_, Some(i)) => match self.value(i, payload, slots)?.view() {
+                View::Int(n) => Some(n as i32),
+                _ => None,
+            },
+            _ => None,
+        };
+        let width = number(c.says.width, c.width);
+        let precision = number(c.says.precision, c.precision);
+        cprint::print(&c.says, width, precision, value, p);
+        if let Some(slot) = slots.get(c.value).filter(|s| s.stored < s.whole) {
+            print_missing((slot.whole - slot.stored) as usize, slot.whole as usize, p);
+        }
+    }
 }
 
 /// Whether a text is printable ASCII that nothing has to escape.
@@ -434,7 +514,10 @@ fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
             }
         }
     }
-    let missing = whole - shown;
+    print_missing(whole - shown, whole, p);
+}
+
+fn print_missing(missing: usize, whole: usize, p: &mut Printer<'_>) {
     let more = if whole == MAX_TAIL { " or more" } else { "" };
     p.std(format_args!("\u{2026}[+{missing} bytes{more}]"));
 }

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! C formats: what the kernel's own code packs by a compiled format decodes to what `vsnprintf()`
+//! prints.
+//!
+//! Most expectations are those of the kernel's `lib/tests/printf_kunit.c`; integers are also held
+//! against the C library, where it prints as the kernel does.
+
+mod common;
+
+use std::{
+    cell::Cell,
+    ffi::{
+        c_char,
+        c_int,
+        CString, //
+    }, //
+};
+
+use blog_decode::{
+    blogfmt::printf,
+    format::{
+        template::Template,
+        types::Types, //
+    },
+    record::Version, //
+};
+use common::kernel::{
+    call::packed::{
+        Memory,
+        Packed, //
+    },
+    wire::{
+        pack::{
+            Codes,
+            UNCOMPILED, //
+        },
+        types::{
+            MAX_ARGS,
+            MAX_PAYLOAD, //
+        }, //
+    }, //
+};
+use proptest::prelude::*;
+
+/// Where memory is that can be read.
+const BASE: u64 = 0xffff_8880_0000_0000;
+/// `PTR_INVALID` of the kernel's test.
+const INVALID: u64 = 0xab;
+/// Looks like an address, but nothing is there.
+const WILD: u64 = 0xffff_dead_0000_0000;
+
+/// Memory with one readable stretch.
+#[derive(Default)]
+struct Space {
+    bytes: Vec<u8>,
+    /// Whether it is gone when it is to be copied.
+    vanishes: Cell<bool>,
+}
+
+impl Space {
+    fn put(&mut self, bytes: &[u8]) -> u64 {
+        let at = BASE + self.bytes.len() as u64;
+        self.bytes.extend(bytes);
+        at
+    }
+
+    fn str(&mut self, s: &str) -> u64 {
+        self.put(format!("{s}\0").as_bytes())
+    }
+
+    fn get(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let start = usize::try_from(address.checked_sub(BASE)?).ok()?;
+        self.bytes.get(start..start.checked_add(len)?)
+    }
+}
+
+impl Memory for Space {
+    fn string(&self, address: u64, max: usize) -> Option<usize> {
+        for n in 0..max {
+            if self.get(address + n as u64, 1)?[0] == 0 {
+                return Some(n);
+            }
+        }
+        Some(max)
+    }
+
+    fn readable(&self, address: u64, len: usize) -> bool {
+        self.get(address, len).is_some()
+    }
+
+    unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool {
+        match self.get(address, len).filter(|_| !self.vanishes.get()) {
+            Some(bytes) => {
+                // SAFETY: By this function's requirement.
+                unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), len) };
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// What a call stores.
+fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
+    // An int is passed in a register whose upper half is anything.
+    let mut slots = [0xbad0_bad0_bad0_bad0; MAX_ARGS];
+    slots[..args.len()].copy_from_slice(args);
+    let packed = Packed::new(Codes(word), &slots, space)?;
+    let mut payload = vec![0xee; packed.size() + 8];
+    // SAFETY: There is room for more than that.
+    unsafe { packed.store(payload.as_mut_ptr()) };
+    assert_eq!(payload[packed.size()..], [0xee; 8]);
+    payload.truncate(packed.size());
+    assert!(payload.len() <= MAX_PAYLOAD);
+    Some(payload)
+}
+
+fn log(space: &Space, format: &str, args: &[u64]) -> String {
+    let compiled = printf::compile(format).unwrap();
+    assert_eq!(compiled.count, args.len(), "{format}");
+    let payload = pack(space, compiled.codes.0, args).unwrap();
+    let mut types = Types::new(&[]);
+    let resolved = compiled.types.iter().map(|&c| types.resolve(c).unwrap());
+    let names = vec![String::new(); compiled.types.len()];
+    let resolved = resolved.collect();
+    let template = Template::new_c(format, names, &compiled.types, resolved).unwrap();
+    let mut slots = Vec::new();
+    assert!(
+        template.cut(&payload, Version::Two, &mut slots),
+        "{format}: {payload:02x?}"
+    );
+    let mut out = Vec::new();
+    template.print(&payload, &slots, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+/// An `int` as it may come, with an upper half that means nothing.
+fn int(n: i32) -> u64 {
+    u64::from(n as u32) | 0x5a5a_5a5a_0000_0000
+}
+
+fn check(expected: &str, format: &str, args: &[u64]) {
+    assert_eq!(
+        log(&Space::default(), format, args),
+        expected,
+        "{format:?} {args:x?}"
+    );
+}
+
+#[test]
+fn numbers() {
+    check("100%", "100%%", &[]);
+    check("100%", "100%5%", &[]);
+    check("xxx%yyy", "xxx%cyyy", &[int('%' as i32)]);
+    check("  a|a  |", "%3c|%-3c|", &[int(97), int(97)]);
+    check("0x1234abcd  ", "%#-12x", &[int(0x1234_abcd)]);
+    check("  0x1234abcd", "%#12x", &[int(0x1234_abcd)]);
+    check(
+        "0|001| 12|+123| 1234|-123|-1234",
+        "%d|%03d|%3d|%+d|% d|%+d|% d",
+        &[0, 1, 12, 123, 1234, -123, -1234].map(int),
+    );
+    check(
+        "0|1|1|128|255",
+        "%hhu|%hhu|%hhu|%hhu|%hhu",
+        &[0, 1, 257, 128, -1].map(int),
+    );
+    check(
+        "0|1|1|-128|-1",
+        "%hhd|%hhd|%hhd|%hhd|%hhd",
+        &[0, 1, 257, 128, -1].map(int),
+    );
+    check(
+        "2015122420151225",
+        "%ho%ho%#ho",
+        &[1037, 5282, -11627].map(int),
+    );
+    check(
+        "00|0|0|0|0",
+        "%.2d|%.1d|%.0d|%.*d|%1.0d",
+        &[0, 0, 0, 0, 0, 0].map(int),
+    );
+    check("-9223372036854775808", "%lld", &[1 << 63]);
+    check("18446744073709551615 ffff", "%zu %Lx", &[u64::MAX, 0xffff]);
+    check(
+        "0|0x0|0XFF|017",
+        "%#o|%#x|%#X|%#o",
+        &[0, 0, 255, 15].map(int),
+    );
+    check(
+        "42   |   42|00042",
+        "%*d|%*d|%0*d",
+        &[-5, 42, 5, 42, 5, 42].map(int),
+    );
+    check("-0042|  0042", "%.*d|%6.4d", &[4, -42, 42].map(int));
+    // What only the kernel does: zeros in spite of a precision.
+    check("0000042", "%07.3d", &[int(42)]);
+    check("\u{fffd}", "%c", &[int(0xe9)]);
+}
+
+#[test]
+fn strings() {
+    let mut space = Space::default();
+    let s = |space: &mut Space, s| space.str(s);
+    let args = [
+        s(&mut space, "ABCD"),
+        s(&mut space, "abcdef"),
+        int(3),
+        s(&mut space, "123456"),
+    ];
+    let log = |space: &Space, expected: &str, format: &str, args: &[u64]| {
+        assert_eq!(log(space, format, args), expected, "{format:?}");
+    };
+    log(&space, "ABCD|abc|123", "%s|%.3s|%.*s", &args);
+    let [one, two, three, four, five, a, b, c] =
+        ["1", "2", "3", "4", "5", "a", "b", "c"].map(|t| s(&mut space, t));
+    log(
+        &space,
+        "1  |  2|3  |  4|5  ",
+        "%-3s|%3s|%-*s|%*s|%*s",
+        &[one, two, int(3), three, int(3), four, int(-3), five],
+    );
+    let digits = args[3];
+    log(&space, "1234      ", "%-10.4s", &[digits]);
+    log(&space, "      1234", "%10.4s", &[digits]);
+    log(&space, "    ", "%4.*s", &[int(-5), digits]);
+    log(&space, "123456", "%.s", &[digits]);
+    log(&space, "a||", "%.s|%.0s|%.*s", &[a, b, int(0), c]);
+    log(
+        &space,
+        "a  |   |   ",
+        "%-3.s|%-3.0s|%-3.*s",
+        &[a, b, int(0), c],
+    );
+    log(&space, "123456", "%.5000s", &[digits]);
+    // No byte after the precision is looked at: this one has no end.
+    let open = space.put(b"open");
+    log(&space, "open|open", "%.4s|%.*s", &[open, int(4), open]);
+    log(&space, "(efault)", "%s", &[open]);
+    log(
+        &space,
+        "(null)|(efault)|(efault)",
+        "%s|%s|%s",
+        &[0, INVALID, WILD],
+    );
+    log(&space, "  (null)|(n", "%8s|%.2s", &[0, 0]);
+    log(&space, "(efault)", "%s", &[u64::MAX - 10]);
+}
+
+#[test]
+fn long_strings_are_cut_and_say_so() {
+    let mut space = Space::default();
+    let long = "x".repeat(2000);
+    let at = space.str(&long);
+    let kept = MAX_PAYLOAD - 4 - 1 - 2;
+    let expected = format!("7 {}\u{2026}[+{} bytes]", &long[..kept], 2000 - kept);
+    assert_eq!(log(&space, "%d %s", &[int(7), at]), expected);
+    let expected = &long[..300];
+    assert_eq!(log(&space, "%.300s", &[at]), expected);
+    let text = log(&space, "%s%s", &[at, at]);
+    assert!(text.ends_with("[+2000 bytes]"), "{text}");
+}
+
+#[test]
+fn pointers() {
+    let mut space = Space::default();
+    let plain = 0xffff_0123_4567_89ab;
+    check("ffff0123456789ab", "%p", &[plain]);
+    check(
+        "ffff0123456789ab|  ffff0123456789ab",
+        "%px|%18pK",
+        &[plain, plain],
+    );
+    check("0000000000000000", "%p", &[0]);
+    check("fffffffffffffff5", "%px", &[-11i64 as u64]);
+    check("00000000000000ab", "%px", &[INVALID]);
+    check("0xffff0123456789ab at", "%pS at", &[plain]);
+    check("-1234", "%pe", &[-1234i64 as u64]);
+    check("(-ENOTSOCK)", "(%pe)", &[-88i64 as u64]);
+    check("[-EIO    ]", "[%-8pe]", &[-5i64 as u64]);
+    check("[    -EIO]", "[%8pe]", &[-5i64 as u64]);
+    check("-EPROBE_DEFER", "%pe", &[-517i64 as u64]);
+
+    let log = |space: &Space, expected: &str, format: &str, args: &[u64]| {
+        assert_eq!(log(space, format, args), expected, "{format:?}");
+    };
+    let hex = space.put(&[0xc0, 0xff, 0xee]);
+    log(
+        &space,
+        "c0 ff ee|c0:ff:ee|c0-ff-ee|c0ffee",
+        "%3ph|%3phC|%3phD|%3phN",
+        &[hex; 4],
+    );
+    log(
+        &space,
+        "c0 ff ee|c0:ff:ee|c0-ff-ee|c0ffee",
+        "%*ph|%*phC|%*phD|%*phN",
+        &[int(3), hex, int(3), hex, int(3), hex, int(-3), hex],
+    );
+    log(
+        &space,
+        "c0||(null)|    (efault)",
+        "%ph|%*ph|%*ph|%*ph",
+        &[hex, int(0), 0, int(3), 0, int(12), WILD],
+    );
+    let mac = space.put(&[0x2d, 0x48, 0xd6, 0xfc, 0x7a, 0x05]);
+    for (expected, format) in [
+        ("2d:48:d6:fc:7a:05", "%pM"),
+        ("05:7a:fc:d6:48:2d", "%pMR"),
+        ("05:7A:FC:D6:48:2D", "%pMRU"),
+        ("2d-48-d6-fc-7a-05", "%pMF"),
+        ("2d48d6fc7a05", "%pm"),
+        ("2D48D6FC7A05", "%pmU"),
+        ("057afcd6482d", "%pmR"),
+    ] {
+        log(&space, expected, format, &[mac]);
+    }
+    let local = space.put(&[127, 0, 0, 1]);
+    log(
+        &space,
+        "127.000.000.001|127.0.0.1",
+        "%pi4|%pI4",
+        &[local, local],
+    );
+    log(
+        &space,
+        "1.0.0.127|127.0.0.1|1.0.0.127",
+        "%pI4h|%pI4n|%pI4l",
+        &[local; 3],
+    );
+    log(&space, "(null)|(efault)", "%pI4|%pI6", &[0, WILD]);
+    log(&space, "127.0.0.1      |", "%-15pI4|", &[local]);
+    let uuid: Vec<u8> = (0..16).collect();
+    let uuid = space.put(&uuid);
+    for (expected, format) in [
+        ("00010203-0405-0607-0809-0a0b0c0d0e0f", "%pUb"),
+        ("00010203-0405-0607-0809-0A0B0C0D0E0F", "%pUB"),
+        ("03020100-0504-0706-0809-0a0b0c0d0e0f", "%pUl"),
+        ("03020100-0504-0706-0809-0A0B0C0D0E0F", "%pUL"),
+    ] {
+        log(&space, expected, format, &[uuid]);
+    }
+    let physical = space.put(&0x1234_5678_9abc_def0u64.to_le_bytes());
+    log(&space, "0x123456789abcdef0", "%pad", &[physical]);
+    log(&space, "0x123456789abcdef0", "%pNF", &[physical]);
+}
+
+#[test]
+fn addresses_of_version_6() {
+    for (expected, words) in [
+        ("1:2:3:4:5:6:7:8", [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("1:0:3:4:5:6:7:8", [1, 0, 3, 4, 5, 6, 7, 8]),
+        ("::", [0; 8]),
+        ("::1", [0, 0, 0, 0, 0, 0, 0, 1]),
+        ("1::", [1, 0, 0, 0, 0, 0, 0, 0]),
+        ("fe80::1:0:0:1", [0xfe80, 0, 0, 0, 1, 0, 0, 1]),
+        ("::ffff:1.2.3.4", [0, 0, 0, 0, 0, 0xffff, 0x0102, 0x0304]),
+        (
+            "fe80::5efe:1.2.3.4",
+            [0xfe80, 0, 0, 0, 0, 0x5efe, 0x0102, 0x0304],
+        ),
+        (
+            "fe80::200:5efe:1.2.3.4",
+            [0xfe80, 0, 0, 0, 0x200, 0x5efe, 0x0102, 0x0304],
+        ),
+    ] {
+        let mut space = Space::default();
+        let bytes: Vec<u8> = words.iter().flat_map(|w: &u16| w.to_be_bytes()).collect();
+        let at = space.put(&bytes);
+        assert_eq!(log(&space, "%pI6c", &[at]), expected);
+        let plain: Vec<String> = words.iter().map(|w| format!("{w:04x}")).collect();
+        assert_eq!(log(&space, "%pI6", &[at]), plain.join(":"));
+        assert_eq!(log(&space, "%pi6", &[at]), plain.join(""));
+    }
+}
+
+#[test]
+fn bitmaps() {
+    let mut space = Space::default();
+    let none = space.put(&[0; 8]);
+    let primes = space.put(&0xa28acu64.to_le_bytes());
+    let all = space.put(&[0xff; 16]);
+    for (bits, hex, list) in [
+        (none, "00000", ""),
+        (primes, "a28ac", "2-3,5,7,11,13,17,19"),
+        (all, "fffff", "0-19"),
+    ] {
+        let args = [bits, int(20), bits];
+        assert_eq!(log(&space, "%20pb|%*pb", &args), format!("{hex}|{hex}"));
+        assert_eq!(log(&space, "%20pbl|%*pbl", &args), format!("{list}|{list}"));
+    }
+    assert_eq!(
+        log(&space, "%*pb %*pbl", &[int(100), all, int(100), all]),
+        "f,ffffffff,ffffffff,ffffffff 0-99"
+    );
+    assert_eq!(
+        log(&space, "%*pb|%*pbl", &[int(0), all, int(9), 0]),
+        "|   (null)"
+    );
+}
+
+#[test]
+fn fourcc() {
+    let mut space = Space::default();
+    for (code, cases) in [
+        (
+            0x3231_5659u32,
+            [
+                ("YV12 little-endian (0x32315659)", "%p4cc"),
+                ("21VY (0x32315659)", "%p4ch"),
+                ("YV12 (0x59563132)", "%p4chR"),
+                ("21VY (0x32315659)", "%p4cl"),
+                ("YV12 (0x59563132)", "%p4cb"),
+            ],
+        ),
+        (
+            0xb231_5659,
+            [
+                ("YV12 big-endian (0xb2315659)", "%p4cc"),
+                (".1VY (0xb2315659)", "%p4ch"),
+                ("YV1. (0x595631b2)", "%p4chR"),
+                (".1VY (0xb2315659)", "%p4cl"),
+                ("YV1. (0x595631b2)", "%p4cb"),
+            ],
+        ),
+    ] {
+        let at = space.put(&code.to_le_bytes());
+        for (expected, format) in cases {
+            assert_eq!(log(&space, format, &[at]), expected, "{format}");
+        }
+    }
+}
+
+/// What can't be stored, or isn't printed by the kernel, is refused, and the reason names it.
+#[test]
+fn what_cannot_be_stored_is_refused() {
+    for (format, reason) in [
+        ("%pV", "can't be stored"),
+        ("%pA", "Rust"),
+        ("%pOF", "can't be logged yet"),
+        ("%pIS", "can't be logged yet"),
+        ("%n", "%n stores"),
+        ("%hhn", "%n stores"),
+        ("%f", "no conversion 'f'"),
+        ("%q", "no conversion 'q'"),
+        ("tail %", "ends in the middle"),
+        ("%-5.", "ends in the middle"),
+        ("%l", "ends in the middle"),
+        ("%*%", "no conversion '%'"),
+        ("%d%é", "no conversion 'é'"),
+        ("%*.*ph", "means nothing"),
+        ("%2048pb", "longer than 255 bytes"),
+        ("%9999999pb", "longer than"),
+        ("%d%d%d%d%d%d%d%d%d%d%d%d%d", "13 arguments"),
+        ("%pI4%pI4%pI4%pI4%pI4%pI4", "more arguments"),
+    ] {
+        let error = printf::compile(format).expect_err(format);
+        assert!(error.contains(reason), "{format}: {error}");
+    }
+}
+
+#[test]
+fn sources_say_which_argument_is_stored() {
+    let compiled = printf::compile("%*d %.*s %*ph %c").unwrap();
+    assert_eq!(compiled.sources, [0, 1, 3, 4, 5, 6]);
+    assert_eq!(compiled.count, 7);
+}
+
+/// The writer is given what the image has, whatever that is.
+#[test]
+fn any_word_of_codes_is_harmless() {
+    assert!(pack(&Space::default(), UNCOMPILED, &[]).is_none());
+    let mut space = Space::default();
+    let at = space.put(&[7; 3000]);
+    let mut word = 0x1234_5678_9abc_def1u64;
+    for _ in 0..20_000 {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        let args = [at; MAX_ARGS].map(|a| if word & 64 == 0 { a } else { word });
+        let _ = pack(&space, word, &args);
+    }
+}
+
+/// What was readable when it was measured need not be when it is copied.
+#[test]
+fn memory_may_vanish_meanwhile() {
+    let mut space = Space::default();
+    let at = space.str("there");
+    space.vanishes.set(true);
+    assert_eq!(
+        log(&space, "%s|%4ph|%*ph|%d", &[at, at, int(2), at, int(5)]),
+        "|(efault)|00 00|5"
+    );
+}
+
+#[test]
+fn literals_are_what_the_compiler_makes_of_them() {
+    for (source, expected) in [
+        (r#""read %u\n""#, "read %u\n"),
+        (r#""a" "b"   "c""#, "abc"),
+        (r#""\"q\" \\ \x41\102\e\?\'""#, "\"q\" \\ AB\x1b?'"),
+        (r#""\001" "3" "x""#, "\u{1}3x"),
+        (r#""""#, ""),
+    ] {
+        assert_eq!(printf::literal(source).as_deref(), Ok(expected), "{source}");
+    }
+    for source in [
+        "fmt",
+        r#""a" fmt"#,
+        r#""a"#,
+        r#""\q""#,
+        r#""\0""#,
+        r#""\xff""#,
+    ] {
+        assert!(printf::literal(source).is_err(), "{source}");
+    }
+    assert_eq!(
+        printf::arguments(r#"n, f(a, b), ",", x[i, j], ',', "\",\"""#),
+        ["n", "f(a, b)", "\",\"", "x[i, j]", "','", r#""\",\"""#]
+    );
+    assert!(printf::arguments("").is_empty());
+}
+
+extern "C" {
+    fn snprintf(buf: *mut c_char, size: usize, format: *const c_char, ...) -> c_int;
+}
+
+/// What the C library prints.
+fn libc(format: &str, width: i32, precision: i32, n: u64) -> String {
+    let format = CString::new(format).unwrap();
+    let mut buf = [0u8; 256];
+    // SAFETY: The format takes two ints and a number, whose size is in it.
+    let len = unsafe {
+        snprintf(
+            buf.as_mut_ptr().cast(),
+            buf.len(),
+            format.as_ptr(),
+            width,
+            precision,
+            n,
+        )
+    };
+    String::from_utf8(buf[..len as usize].to_vec()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn integers_print_as_by_the_c_library(
+        flags in "[-+ #]{0,3}",
+        zero in any::<bool>(),
+        width in -40i32..40,
+        precision in 1i32..40,
+        size in prop::sample::select(vec!["hh", "h", "", "l", "ll", "z"]),
+        letter in prop::sample::select(vec!["d", "i", "u", "x", "X", "o"]),
+        shift in 0u32..64,
+        n in any::<u64>(),
+    ) {
+        // Where the kernel isn't C: no zeros with a precision, and no prefix before a zero or as
+        // one of the digits of a precision.
+        let n = n >> shift | 1;
+        let octal = letter == "o" && flags.contains('#');
+        let (zero, precision) = if zero || octal { ("0", 1) } else { ("", precision) };
+        let format = if precision == 1 {
+            format!("%{flags}{zero}{width}{size}{letter}", width = width.abs() + 1)
+        } else {
+            format!("%{flags}*.*{size}{letter}")
+        };
+        if precision == 1 {
+            // The same without arguments before it.
+            let spaced = format!("%.0d%.0d{format}");
+            let expected = libc(&spaced, 0, 0, n);
+            prop_assert_eq!(log(&Space::default(), &format, &[n]), expected);
+        } else {
+            let expected = libc(&format, width, precision, n);
+            let args = [int(width), int(precision), n];
+            prop_assert_eq!(log(&Space::default(), &format, &args), expected);
+        }
+    }
+
+    #[test]
+    fn any_format_is_compiled_or_refused(format in "(%[-+ #0]{0,2}[0-9*]{0,2}\\.?[0-9*]{0,2}[hlzLt]{0,2}[a-zA-Z%][a-zA-Z0-9]{0,3}|.){0,6}") {
+        if let Ok(compiled) = printf::compile(&format) {
+            let payload = pack(&Space::default(), compiled.codes.0, &[WILD; MAX_ARGS]);
+            prop_assert!(payload.is_some());
+            log(&Space::default(), &format, &vec![WILD; compiled.count]);
+        }
+    }
+}
