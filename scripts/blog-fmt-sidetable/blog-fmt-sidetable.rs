@@ -4,7 +4,8 @@
 //! `blog_log!` call site, and what is not in the kernel's memory.
 //!
 //! The kernel build runs it as a host program after linking. It reads ELF and writes
-//! `NAME.blogfmt`. It uses nothing but `std` and never touches the network.
+//! `NAME.blogfmt`, and stores into the image what its C calls pass. It uses nothing but `std` and
+//! never touches the network.
 
 // The modules are shared with blog-decode, a library, where `pub` is what it says.
 #![allow(unreachable_pub)]
@@ -14,12 +15,17 @@ mod descriptor;
 mod elf;
 mod format;
 mod image;
+mod printf;
 mod source;
+#[allow(dead_code)]
+#[path = "../../rust/kernel/blog/wire/mod.rs"]
+mod wire;
 
 use std::{
     ffi::OsString,
     fs,
     io::Write,
+    os::unix::fs::FileExt,
     path::{
         Path,
         PathBuf, //
@@ -37,7 +43,8 @@ Usage: blog-fmt-sidetable [OPTIONS] ELF...
 Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
 sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
 prints it). blog-decode finds it by the image's build ID. An image without call
-sites gets no table; that is no error.
+sites gets no table; that is no error. The formats of C calls are compiled, and
+what a call passes is stored into the image; a format that can't be is an error.
 
 Options:
   -o DIR         Write tables into DIR; it must exist (default: beside each ELF)
@@ -150,7 +157,10 @@ fn stem(path: &Path) -> String {
 }
 
 fn process(input: &Path, options: &Options) -> Result<(), String> {
-    let table = image::read(open(input)?, &stem(input))?;
+    let (table, words) = match image::compile(open(input)?, &stem(input))? {
+        Some((table, words)) => (Some(table), words),
+        None => (None, Vec::new()),
+    };
     let say = |text: String| {
         if options.verbose {
             print_or_exit(&format!("{text}\n"));
@@ -158,6 +168,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
     };
     match &table {
         Some(table) => {
+            store(input, &words).map_err(|e| format!("storing what C calls pass: {e}"))?;
             let file = match (&options.output, &options.dir) {
                 (Some(file), _) => file.clone(),
                 (None, dir) => {
@@ -188,6 +199,32 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Stores what C calls pass, where the image doesn't have it yet.
+fn store(image: &Path, words: &[image::Word]) -> std::io::Result<()> {
+    let has = fs::File::open(image)?;
+    let mut changes = Vec::new();
+    for word in words {
+        let (mut codes, mut flags) = ([0; 8], [0; 2]);
+        let flags_at = word.entry_at + image::FLAGS_AT;
+        has.read_exact_at(&mut codes, word.codes_at)?;
+        has.read_exact_at(&mut flags, flags_at)?;
+        if codes != word.codes.to_le_bytes() {
+            changes.push((word.codes_at, word.codes.to_le_bytes().to_vec()));
+        }
+        let wanted = u16::from_le_bytes(flags) | u16::from(word.has_address) * image::FLAG_ADDRESS;
+        if flags != wanted.to_le_bytes() {
+            changes.push((flags_at, wanted.to_le_bytes().to_vec()));
+        }
+    }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let file = fs::OpenOptions::new().write(true).open(image)?;
+    changes
+        .iter()
+        .try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))
 }
 
 /// Writes a file so that it is either the old one or the whole new one.

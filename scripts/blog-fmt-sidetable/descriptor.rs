@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Descriptors: what `blog_log!` and `#[derive(BlogArg)]` leave behind in `.debug.blog`.
+//! Descriptors: what log calls and `#[derive(BlogArg)]` leave behind in `.debug.blog`.
 //!
 //! `image.rs` parses them out of an ELF section, `format.rs` writes them into a side table and
 //! reads them back: the same bytes, except that the reference to the site's entry has become the
@@ -9,10 +9,19 @@
 //! ```text
 //! site: off 0  u32 magic "BLFD"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 reference to the .blog_sites entry (in a side table: the site's index)
-//!       16 u32 line   20 u8 level   21 u8 argc   22 u8 version = 1   23 u8 flags = 0
+//!       16 u32 line   20 u8 level   21 u8 argc   22 u8 version   23 u8 flags
 //!       24 u16 format length, u16 file length, u16 module path length, u16 names length
 //!       32 u64 type code, argc times
 //!       then format, file, module path and names (joined by 0x1f), zero padding to 8
+//!       Version 2 is with flags: 1, the format is one of C. Version 1 is without.
+//!
+//! C site, in images only: `image.rs` makes a site of it
+//!       off 0  u32 magic "BLFC"      4  u32 length of all of it, a multiple of 8
+//!       8  u64 reference to the .blog_sites entry
+//!       16 u64 reference to the word of codes
+//!       24 u32 line   28 u8 level   29 u8 version = 1   30 u16 0
+//!       32 u16 format length, u16 file length, u16 module length, u16 arguments length
+//!       40 then these, format and arguments as in the source, zero padding to 8
 //!
 //! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants
@@ -38,8 +47,16 @@ use super::bytes::{
 pub const SITE_MAGIC: u32 = u32::from_le_bytes(*b"BLFD");
 /// First word of a type descriptor.
 pub const TYPE_MAGIC: u32 = u32::from_le_bytes(*b"BLFT");
-/// Version of site descriptors.
+/// First word of a C site's descriptor.
+pub const C_SITE_MAGIC: u32 = u32::from_le_bytes(*b"BLFC");
+/// Version of site descriptors without flags.
 pub const VERSION: u8 = 1;
+/// Version of those with flags.
+pub const VERSION_FLAGS: u8 = 2;
+/// The format is one of C.
+pub const FLAG_C: u8 = 1;
+/// Version of C sites' descriptors.
+pub const C_VERSION: u8 = 1;
 /// Stands between two argument names.
 pub const NAME_SEPARATOR: char = '\x1f';
 
@@ -60,6 +77,25 @@ pub struct Site {
     pub module: String,
     /// Name or source text of each stored argument.
     pub names: Vec<String>,
+    /// Whether the format is one of C.
+    pub is_c: bool,
+}
+
+/// One C call site, as the compiler saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CSite {
+    /// Line of the call.
+    pub line: u32,
+    /// Level, 1 to 5.
+    pub level: u8,
+    /// Source text of the format: string literals.
+    pub format: String,
+    /// The source file.
+    pub file: String,
+    /// The module.
+    pub module: String,
+    /// Source text of the arguments.
+    pub arguments: String,
 }
 
 /// What a derived type is.
@@ -130,6 +166,15 @@ pub enum Descriptor {
     },
     /// A type.
     Type(Type),
+    /// A C site, with its references, to its entry and to its word of codes, and where they lie.
+    C {
+        /// What it says.
+        site: CSite,
+        /// Where the references lie.
+        references_at: [usize; 2],
+        /// The references.
+        references: [u64; 2],
+    },
 }
 
 /// Goes through descriptors that stand one after the other, with zeros between them.
@@ -174,6 +219,15 @@ impl<'a> Walk<'a> {
                         })
                     })
                     .map_err(|e| at(&e)),
+                C_SITE_MAGIC => parse_c_site(body)
+                    .map(|(site, references)| {
+                        Some(Descriptor::C {
+                            site,
+                            references_at: [start + 8, start + 16],
+                            references,
+                        })
+                    })
+                    .map_err(|e| at(&e)),
                 TYPE_MAGIC => parse_type(body)
                     .map(|t| Some(Descriptor::Type(t)))
                     .map_err(|e| at(&e)),
@@ -212,18 +266,20 @@ fn parse_site(b: &[u8]) -> Result<(Site, u64), String> {
     let level = u8_at(b, 20).ok_or(CUT)?;
     let argc = usize::from(u8_at(b, 21).ok_or(CUT)?);
     let version = u8_at(b, 22).ok_or(CUT)?;
-    if version != VERSION {
-        return Err(format!(
-            "version {version}, but this program reads {VERSION}"
-        ));
+    let flags = match version {
+        VERSION => 0,
+        VERSION_FLAGS => u8_at(b, 23).ok_or(CUT)?,
+        _ => {
+            return Err(format!(
+                "version {version}, but this program reads up to {VERSION_FLAGS}"
+            ));
+        }
+    };
+    if flags & !FLAG_C != 0 {
+        return Err(format!("flags {flags:#x} are unknown"));
     }
-    if !(1..=5).contains(&level) {
-        return Err(format!("level {level} is not in 1 to 5"));
-    }
-    let mut lens = [0; 4];
-    for (i, len) in lens.iter_mut().enumerate() {
-        *len = usize::from(u16_at(b, 24 + 2 * i).ok_or(CUT)?);
-    }
+    check_level(level)?;
+    let lens = lengths(b, 24)?;
     let mut pos = 32;
     let mut codes = Vec::with_capacity(argc);
     for _ in 0..argc {
@@ -253,8 +309,52 @@ fn parse_site(b: &[u8]) -> Result<(Site, u64), String> {
         file,
         module,
         names,
+        is_c: flags & FLAG_C != 0,
     };
     Ok((site, reference))
+}
+
+fn check_level(level: u8) -> Result<(), String> {
+    match level {
+        1..=5 => Ok(()),
+        _ => Err(format!("level {level} is not in 1 to 5")),
+    }
+}
+
+/// The lengths of the four texts.
+fn lengths(b: &[u8], at: usize) -> Result<[usize; 4], String> {
+    let mut lens = [0; 4];
+    for (i, len) in lens.iter_mut().enumerate() {
+        *len = usize::from(u16_at(b, at + 2 * i).ok_or(CUT)?);
+    }
+    Ok(lens)
+}
+
+fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
+    let references = [u64_at(b, 8).ok_or(CUT)?, u64_at(b, 16).ok_or(CUT)?];
+    let line = u32_at(b, 24).ok_or(CUT)?;
+    let level = u8_at(b, 28).ok_or(CUT)?;
+    let version = u8_at(b, 29).ok_or(CUT)?;
+    if version != C_VERSION {
+        return Err(format!(
+            "version {version}, but this program reads {C_VERSION}"
+        ));
+    }
+    check_level(level)?;
+    let lens = lengths(b, 32)?;
+    let mut pos = 40;
+    let site = CSite {
+        line,
+        level,
+        format: text(b, &mut pos, lens[0], "format string")?,
+        file: text(b, &mut pos, lens[1], "file name")?,
+        module: text(b, &mut pos, lens[2], "module name")?,
+        arguments: text(b, &mut pos, lens[3], "list of arguments")?,
+    };
+    if round8(pos) != Some(b.len()) {
+        return Err(format!("length {} for {pos} bytes of content", b.len()));
+    }
+    Ok((site, references))
 }
 
 fn name(b: &[u8], pos: &mut usize, len: usize) -> Result<String, String> {
@@ -344,7 +444,11 @@ impl Site {
         out.extend([0; 4]);
         out.extend(reference.to_le_bytes());
         out.extend(self.line.to_le_bytes());
-        out.extend([self.level, argc, VERSION, 0]);
+        let (version, flags) = match self.is_c {
+            false => (VERSION, 0),
+            true => (VERSION_FLAGS, FLAG_C),
+        };
+        out.extend([self.level, argc, version, flags]);
         out.extend(len16(self.format.len(), "format string")?);
         out.extend(len16(self.file.len(), "file name")?);
         out.extend(len16(self.module.len(), "module path")?);

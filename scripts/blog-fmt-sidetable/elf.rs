@@ -195,15 +195,20 @@ impl Elf {
         )
     }
 
-    /// The bytes at an address of a linked image, at most `max` of them.
-    pub fn at_address(&self, addr: u64, max: u64) -> Option<Vec<u8>> {
+    /// The section with bytes at an address of a linked image, and the place in it.
+    pub fn section_at(&self, addr: u64) -> Option<(&Section, u64)> {
         let s = self.sections.iter().find(|s| {
             s.flags & SHF_ALLOC != 0
                 && s.kind != SHT_NOBITS
                 && addr >= s.addr
                 && addr - s.addr < s.size
         })?;
-        let skip = addr - s.addr;
+        Some((s, addr - s.addr))
+    }
+
+    /// The bytes at an address of a linked image, at most `max` of them.
+    pub fn at_address(&self, addr: u64, max: u64) -> Option<Vec<u8>> {
+        let (s, skip) = self.section_at(addr)?;
         let len = (s.size - skip).min(max);
         self.source
             .read(s.offset.checked_add(skip)?, len, max)

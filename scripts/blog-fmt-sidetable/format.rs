@@ -209,6 +209,7 @@ impl Table {
         for descriptor in Walk::new(&body[start..]) {
             match descriptor? {
                 Descriptor::Type(t) => table.types.push(t),
+                Descriptor::C { .. } => return Err("a C site that isn't compiled".into()),
                 Descriptor::Site {
                     site, reference, ..
                 } => {

@@ -6,6 +6,9 @@
 //! belongs to. In vmlinux the linker has resolved that to an address, counted from
 //! `__start_blog_sites`. Either way the index of the entry is the index of the site in the table.
 //!
+//! The formats of C calls are compiled here. What their writer has to know of them is to be stored
+//! into the image ([`Word`]), which only the program of the kernel build does.
+//!
 //! Needs only `std`; `blog-decode` includes this very file.
 
 use std::collections::{
@@ -16,6 +19,7 @@ use std::collections::{
 use super::{
     bytes::until_nul,
     descriptor::{
+        CSite,
         Descriptor,
         Site,
         Type,
@@ -23,10 +27,17 @@ use super::{
     },
     elf::{
         Elf,
-        ET_REL, //
+        ET_REL,
+        SHF_ALLOC,
+        SHT_NOBITS, //
     },
     format::Table,
+    printf,
     source::Source, //
+};
+use crate::wire::types::{
+    TypeCode,
+    POINTER, //
 };
 
 /// The section with the descriptors: not loaded. modpost, objcopy and strip take it for debug
@@ -42,10 +53,33 @@ const MIN_DESCRIPTOR: u64 = 32;
 /// As many sites as the 18 bits of a site id allow, of which 0 is none.
 const MAX_SITES: u64 = (1 << 18) - 1;
 
+/// What the image has to say of a C call, and where in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Where the site's entry is.
+    pub entry_at: u64,
+    /// Whether an address is among the call's arguments.
+    pub has_address: bool,
+    /// Where the word of codes is.
+    pub codes_at: u64,
+    /// The codes.
+    pub codes: u64,
+}
+
+/// Where the flags are in an entry, and which one says that there is an address.
+pub const FLAGS_AT: u64 = 6;
+/// See [`FLAGS_AT`].
+pub const FLAG_ADDRESS: u16 = 1;
+
 /// Reads the side table out of vmlinux or a .ko. `None`: the image has no descriptors.
 ///
 /// `stem` names the image where it doesn't say its name itself.
 pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
+    Ok(compile(source, stem)?.map(|(table, _)| table))
+}
+
+/// Reads the side table, and what is to be stored into the image.
+pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>, String> {
     let elf = Elf::open(source)?;
     let Some(fmt_index) = elf.find(FMT_SECTION)? else {
         return Ok(None);
@@ -59,9 +93,9 @@ pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
         .ok_or("no build ID (link with --build-id): a table without one could never be found")?;
 
     let places = if elf.kind == ET_REL {
-        Places::Relocated(module_places(&elf, fmt_index)?)
+        Places::relocated(&elf, fmt_index)?
     } else {
-        Places::Linked(linked_range(&elf)?)
+        Places::linked(&elf)?
     };
     let count = places.count();
     if count > MAX_SITES {
@@ -73,41 +107,76 @@ pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
 
     let mut sites: Vec<Option<Site>> = vec![None; count as usize];
     let mut types: BTreeMap<u64, Type> = BTreeMap::new();
+    let mut words = Vec::new();
+    let mut refused = Vec::new();
     for descriptor in Walk::new(&fmt) {
-        match descriptor.map_err(|e| format!("{FMT_SECTION}: {e}"))? {
-            Descriptor::Type(t) => {
-                // Generic code and several codegen units can repeat one.
-                if types.get(&t.code).is_some_and(|old| *old != t) {
-                    return Err(format!(
-                        "two types share the code {:#x}: {}",
-                        t.code, t.name
-                    ));
+        let (site, reference_at, reference) =
+            match descriptor.map_err(|e| format!("{FMT_SECTION}: {e}"))? {
+                Descriptor::Type(t) => {
+                    // Generic code and several codegen units can repeat one.
+                    if types.get(&t.code).is_some_and(|old| *old != t) {
+                        return Err(format!(
+                            "two types share the code {:#x}: {}",
+                            t.code, t.name
+                        ));
+                    }
+                    types.insert(t.code, t);
+                    continue;
                 }
-                types.insert(t.code, t);
-            }
-            Descriptor::Site {
-                site,
-                reference_at,
-                reference,
-            } => {
-                let at = || format!("{}:{}", site.file, site.line);
-                let index = places
-                    .index(reference_at as u64, reference)
-                    .ok_or_else(|| format!("{}: refers to no entry of {SITES_SECTION}", at()))?;
-                let slot = sites
-                    .get_mut(index as usize)
-                    .ok_or_else(|| format!("{}: entry {index} of {count}", at()))?;
-                if let Some(old) = slot {
-                    return Err(format!(
-                        "{}:{} and {} share site {index}",
-                        old.file,
-                        old.line,
-                        at()
-                    ));
+                Descriptor::Site {
+                    site,
+                    reference_at,
+                    reference,
+                } => (site, reference_at, reference),
+                Descriptor::C {
+                    site,
+                    references_at,
+                    references,
+                } => {
+                    let at = format!("{}:{}", site.file, site.line);
+                    let (site, codes) = match compile_site(site) {
+                        Ok(compiled) => compiled,
+                        Err(e) => {
+                            refused.push(format!("{at}: {e}"));
+                            continue;
+                        }
+                    };
+                    let place = |i| places.in_file(&elf, references_at[i] as u64, references[i]);
+                    let [entry_at, codes_at] = [0, 1].map(place);
+                    let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
+                        return Err(format!("{at}: refers to no entry or no codes"));
+                    };
+                    words.push(Word {
+                        entry_at,
+                        has_address: site.codes.iter().any(|&c| TypeCode(c).kind() == POINTER),
+                        codes_at,
+                        codes,
+                    });
+                    (site, references_at[0], references[0])
                 }
-                *slot = Some(site);
-            }
+            };
+        let at = || format!("{}:{}", site.file, site.line);
+        let index = places
+            .index(reference_at as u64, reference)
+            .ok_or_else(|| format!("{}: refers to no entry of {SITES_SECTION}", at()))?;
+        let slot = sites
+            .get_mut(index as usize)
+            .ok_or_else(|| format!("{}: entry {index} of {count}", at()))?;
+        if let Some(old) = slot {
+            return Err(format!(
+                "{}:{} and {} share site {index}",
+                old.file,
+                old.line,
+                at()
+            ));
         }
+        *slot = Some(site);
+    }
+    if !refused.is_empty() {
+        return Err(format!(
+            "formats that can't be logged:\n{}",
+            refused.join("\n")
+        ));
     }
     let sites = sites
         .into_iter()
@@ -120,68 +189,117 @@ pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
     } else {
         ("vmlinux".to_owned(), linked_release(&elf)?)
     };
-    Ok(Some(Table {
+    let table = Table {
         build_id,
         release,
         arch: arch(elf.machine),
         name,
         types: types.into_values().collect(),
         sites,
-    }))
+    };
+    Ok(Some((table, words)))
 }
 
-/// How a descriptor's reference leads to an index.
-enum Places {
-    /// By the relocation at its offset.
-    Relocated((HashMap<u64, u64>, u64)),
-    /// By the address, within first..end.
-    Linked((u64, u64)),
+/// A C site as any other one, and its codes.
+fn compile_site(site: CSite) -> Result<(Site, u64), String> {
+    let format = printf::literal(&site.format).map_err(|e| format!("{}: {e}", site.format))?;
+    let compiled = printf::compile(&format).map_err(|e| format!("{}: {e}", site.format))?;
+    let arguments = printf::arguments(&site.arguments);
+    // A macro may have put some before those that the call names.
+    let before = compiled.count.saturating_sub(arguments.len());
+    let name = |&i: &usize| match arguments.get(i.wrapping_sub(before)) {
+        Some(name) => name.clone(),
+        None => format!("arg{i}"),
+    };
+    let site = Site {
+        line: site.line,
+        level: site.level,
+        names: compiled.sources.iter().map(name).collect(),
+        codes: compiled.types,
+        format,
+        file: site.file,
+        module: site.module,
+        is_c: true,
+    };
+    Ok((site, compiled.codes.0))
+}
+
+/// Where the references of descriptors lead to.
+struct Places {
+    /// By the offset of a reference, in a .ko: the section, and the place in it. `None`: references
+    /// are addresses.
+    relocated: Option<HashMap<u64, (usize, u64)>>,
+    /// The section with the entries, in a .ko.
+    sites: usize,
+    /// First and last place of an entry.
+    range: (u64, u64),
 }
 
 impl Places {
-    fn count(&self) -> u64 {
-        match self {
-            Self::Relocated((_, count)) => *count,
-            Self::Linked((first, end)) => (end - first) / ENTRY,
+    fn relocated(elf: &Elf, fmt_index: usize) -> Result<Self, String> {
+        let Some(sites) = elf.find(SITES_SECTION)? else {
+            return Err(format!("{FMT_SECTION} without {SITES_SECTION}"));
+        };
+        let size = elf.sections[sites].size;
+        if size % ENTRY != 0 {
+            return Err(format!("{SITES_SECTION} is {size} bytes long"));
         }
-    }
-
-    fn index(&self, reference_at: u64, reference: u64) -> Option<u64> {
-        match self {
-            Self::Relocated((places, _)) => places.get(&reference_at).copied(),
-            Self::Linked((first, end)) => {
-                let off = reference.checked_sub(*first)?;
-                (reference < *end && off % ENTRY == 0).then_some(off / ENTRY)
+        let absolute = absolute_relocation(elf.machine)?;
+        let mut places = HashMap::new();
+        for r in elf.relocations(fmt_index)? {
+            let section = usize::from(r.symbol.section);
+            if r.kind == absolute {
+                let target = r.symbol.value.wrapping_add_signed(r.addend);
+                places.insert(r.offset, (section, target));
+            } else if section == sites {
+                return Err(format!("{FMT_SECTION}: relocation type {}", r.kind));
             }
         }
+        Ok(Self {
+            relocated: Some(places),
+            sites,
+            range: (0, size),
+        })
     }
-}
 
-/// For each relocation of `.debug.blog` that leads into `.blog_sites`: its offset and the index.
-/// Also the number of entries.
-fn module_places(elf: &Elf, fmt_index: usize) -> Result<(HashMap<u64, u64>, u64), String> {
-    let Some(sites_index) = elf.find(SITES_SECTION)? else {
-        return Err(format!("{FMT_SECTION} without {SITES_SECTION}"));
-    };
-    let size = elf.sections[sites_index].size;
-    if size % ENTRY != 0 {
-        return Err(format!("{SITES_SECTION} is {size} bytes long"));
+    fn linked(elf: &Elf) -> Result<Self, String> {
+        Ok(Self {
+            relocated: None,
+            sites: 0,
+            range: linked_range(elf)?,
+        })
     }
-    let absolute = absolute_relocation(elf.machine)?;
-    let mut places = HashMap::new();
-    for r in elf.relocations(fmt_index)? {
-        if usize::from(r.symbol.section) != sites_index {
-            continue;
-        }
-        if r.kind != absolute {
-            return Err(format!("{FMT_SECTION}: relocation type {}", r.kind));
-        }
-        let target = r.symbol.value.wrapping_add_signed(r.addend);
-        if target % ENTRY == 0 && target < size {
-            places.insert(r.offset, target / ENTRY);
-        }
+
+    fn count(&self) -> u64 {
+        (self.range.1 - self.range.0) / ENTRY
     }
-    Ok((places, size / ENTRY))
+
+    /// The index of the entry that a site's reference leads to.
+    fn index(&self, reference_at: u64, reference: u64) -> Option<u64> {
+        let place = match &self.relocated {
+            Some(places) => {
+                let (section, place) = *places.get(&reference_at)?;
+                (section == self.sites).then_some(place)?
+            }
+            None => reference,
+        };
+        let off = place.checked_sub(self.range.0)?;
+        (place < self.range.1 && off % ENTRY == 0).then_some(off / ENTRY)
+    }
+
+    /// Where in the file the 8 bytes are that a reference leads to.
+    fn in_file(&self, elf: &Elf, reference_at: u64, reference: u64) -> Option<u64> {
+        let (section, off) = match &self.relocated {
+            Some(places) => {
+                let (section, off) = *places.get(&reference_at)?;
+                (elf.sections.get(section)?, off)
+            }
+            None => elf.section_at(reference)?,
+        };
+        let has_bytes = section.flags & SHF_ALLOC != 0 && section.kind != SHT_NOBITS;
+        (has_bytes && off.checked_add(8)? <= section.size)
+            .then(|| section.offset.checked_add(off))?
+    }
 }
 
 fn linked_range(elf: &Elf) -> Result<(u64, u64), String> {

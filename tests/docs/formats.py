@@ -42,8 +42,8 @@ SAMPLE = [GOLDEN / name for name in ("new.snap", "json.txt", "golden_mod.blogfmt
 NOT_IN_TABLES = {("record", "TS_MASK"), ("page", "SEQ_MASK")}
 ALL_TABLES = set("""
 bits record::Header, const record, enum record::Control, enum record::Lost, names record::Lost,
-enum record::Level, enum record::Context, codes types, const types, example, const page,
-struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
+enum record::Level, enum record::Context, codes types, const types, const pack, example,
+const page, struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::Component,
 struct file::Ring, struct file::Page, struct file::End, cstruct blog_site, site, type, variant,
@@ -215,7 +215,7 @@ def compare_consts(blocks, facts, errors):
             real = facts[f"{b.arg}::{name}"]
             said = value.strip('"') if value.startswith('"') else str(number(value))
             need(errors, f"{b}: {name}", said, real)
-    for file in ("record", "page", "file", "types"):
+    for file in ("record", "page", "file", "types", "pack"):
         for name in re.findall(r"^pub const (\w+):", (WIRE / f"{file}.rs").read_text(), re.M):
             if (file, name) not in listed | NOT_IN_TABLES:
                 errors.append(f"{file}.rs has {name}, which no table lists")
@@ -438,7 +438,7 @@ class Decoder:
         return t["build_id"][: t.build_id_len], types, sites
 
     def read_site(self, d):
-        assert d.version == 1 and d.flags == 0
+        assert d.flags in (0, 1) and d.version == 1 + d.flags
         at, size = d.at + d.rows["codes"][0], d.rows["codes"][1]
         codes = [u(d.data, at + size * i, size) for i in range(d.argc)]
         at, strings = at + size * d.argc, []

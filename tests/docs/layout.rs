@@ -23,6 +23,7 @@ use blog::{
     call::args::BlogArgs,
     wire::{
         file,
+        pack,
         page,
         record,
         types, //

@@ -119,7 +119,10 @@ impl Sites {
                 .iter()
                 .map(|&c| resolver.resolve(c))
                 .collect::<Result<Vec<_>, _>>()
-                .and_then(|types| Template::new(&s.format, s.names, types));
+                .and_then(|types| match s.is_c {
+                    true => Template::new_c(&s.format, s.names, &s.codes, types),
+                    false => Template::new(&s.format, s.names, types),
+                });
             sites.push(Site {
                 level: s.level,
                 line: s.line,

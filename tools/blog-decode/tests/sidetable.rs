@@ -26,7 +26,9 @@ use common::{
     blog_fmt_sidetable,
     image::{
         self,
+        CCall,
         CALLS,
+        C_FILE,
         FILE, //
     }, //
 };
@@ -101,6 +103,96 @@ fn program_and_decoder_read_the_same_from_vmlinux() {
     check(&by_decoder);
     assert_eq!(by_decoder.name, "vmlinux");
     assert_eq!(by_decoder.release, "7.3.4-test");
+}
+
+const C_CALLS: &[CCall] = &[
+    CCall {
+        line: 101,
+        format: r#""read %u " "bytes\n""#,
+        arguments: "count(a, b)",
+    },
+    CCall {
+        line: 102,
+        format: r#""%s: %*d at %p, 100%%""#,
+        arguments: r#"width, n, &disk[","]"#,
+    },
+];
+
+/// What of C calls is in a table, and what the program stores for them.
+fn check_c(path: &Path, table: &Table) {
+    let [.., first, second] = &table.sites[..] else {
+        panic!("{} sites", table.sites.len());
+    };
+    assert_eq!(table.sites.len(), CALLS.len() + C_CALLS.len());
+    assert!(first.is_c && !table.sites[0].is_c);
+    assert_eq!((first.file.as_str(), first.line), (C_FILE, 101));
+    assert_eq!(first.format, "read %u bytes\n");
+    assert_eq!(first.names, ["count(a, b)"]);
+    assert_eq!(first.codes, [0x03]);
+    // The macro that has put a format's first argument there doesn't say its name.
+    assert_eq!(second.names, ["arg0", "width", "n", "&disk[\",\"]"]);
+    assert_eq!(second.codes, [0x23, 0x13, 0x13, 0x25]);
+    let bytes = fs::read(path).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    let contains = |section: &str, what: &[u8]| {
+        let data = elf.section_by_name(section).unwrap().data().unwrap();
+        data.windows(what.len()).filter(|w| *w == what).count()
+    };
+    let words = [0x31u64, 0x43354].map(u64::to_le_bytes).concat();
+    assert_eq!(contains(".rodata", &words), 1);
+    // Of the entries, only that of the call with an address says so.
+    let sites = match elf.section_by_name(".blog_sites") {
+        Some(_) => ".blog_sites",
+        None => ".data",
+    };
+    assert_eq!(contains(sites, &[0, 0, 0, 0, 3, 255, 1, 0]), 1);
+}
+
+#[test]
+fn formats_of_c_calls_are_compiled_into_the_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module_with_c(dir.path(), "test-mod.ko", "one", CALLS, C_CALLS);
+    let vmlinux = image::vmlinux_with_c(dir.path(), "one", C_CALLS);
+    for (path, table) in [(ko, "test_mod.blogfmt"), (vmlinux, "vmlinux.blogfmt")] {
+        let before = read_table(&path, |_| true).unwrap().unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let output = sidetable(&[name], dir.path());
+        assert!(output.status.success(), "{output:?}");
+        let table = read_table(&dir.path().join(table), |_| true);
+        let table = table.unwrap().unwrap();
+        check_c(&path, &table);
+        // Nothing that readers see depends on it.
+        assert_eq!(before, table);
+        assert_eq!(read_table(&path, |_| true).unwrap(), Some(table));
+        // Once is enough: the second time, nothing is written.
+        let written = fs::metadata(&path).unwrap().modified().unwrap();
+        assert!(sidetable(&[name], dir.path()).status.success());
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+    }
+}
+
+#[test]
+fn formats_that_cannot_be_logged_are_errors_with_their_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let calls = [(7, r#""%pV""#), (8, r#""fine %d""#), (9, "fmt")].map(|(line, format)| CCall {
+        line,
+        format,
+        arguments: "vaf",
+    });
+    let ko = image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
+    let bytes = fs::read(&ko).unwrap();
+    let output = sidetable(&["a.ko"], dir.path());
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    for line in [
+        "drivers/block/test.c:7: \"%pV\": ",
+        "drivers/block/test.c:9: fmt: the format is not a string literal",
+    ] {
+        assert!(stderr.lines().any(|l| l.starts_with(line)), "{stderr}");
+    }
+    assert!(!stderr.contains("test.c:8"), "{stderr}");
+    assert_eq!(fs::read(&ko).unwrap(), bytes);
+    assert!(!dir.path().join("test_mod.blogfmt").exists());
 }
 
 #[test]
@@ -227,8 +319,8 @@ fn damaged_tables_are_refused() {
 fn damaged_images_never_panic() {
     let dir = tempfile::tempdir().unwrap();
     for path in [
-        image::module(dir.path(), "a.ko", "one"),
-        image::vmlinux(dir.path(), "one"),
+        image::module_with_c(dir.path(), "a.ko", "one", CALLS, C_CALLS),
+        image::vmlinux_with_c(dir.path(), "one", C_CALLS),
     ] {
         let good = fs::read(&path).unwrap();
         assert!(table_of(good.clone()).unwrap().is_some());

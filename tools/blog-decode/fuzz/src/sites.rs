@@ -37,6 +37,7 @@ fn table() -> Table {
         format: format.into(),
         names: args.iter().map(|(name, _)| (*name).to_owned()).collect(),
         codes: args.iter().map(|(_, code)| *code).collect(),
+        is_c: false,
     };
     Table {
         build_id: b"id".to_vec(),

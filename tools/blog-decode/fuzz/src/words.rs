@@ -8,7 +8,8 @@ use std::io::Cursor;
 use blog_decode::{
     blogfmt::{
         descriptor::Site,
-        format::Table, //
+        format::Table,
+        printf, //
     },
     boot,
     cli::args::Cli,
@@ -79,10 +80,21 @@ pub fn format(bytes: &[u8]) {
         level: 3,
         file: "x.rs".into(),
         module: "x".into(),
-        format: source.into_owned(),
+        format: source.clone().into_owned(),
         names: ["a", "b", "s", "e", "x", "w"].map(str::to_owned).to_vec(),
         codes: codes.to_vec(),
+        is_c: false,
     });
+    let _ = printf::literal(&source);
+    let _ = printf::arguments(&source);
+    if let Ok(compiled) = printf::compile(&source) {
+        table.sites.push(Site {
+            names: vec![String::new(); compiled.types.len()],
+            codes: compiled.types,
+            is_c: true,
+            ..table.sites[0].clone()
+        });
+    }
     print_all(table);
 }
 

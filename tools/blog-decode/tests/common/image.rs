@@ -97,6 +97,54 @@ fn site(asm: &mut String, n: usize, c: &Call) {
     .unwrap();
 }
 
+/// A C call site of a test image; format and arguments as in the source.
+pub struct CCall {
+    pub line: u32,
+    pub format: &'static str,
+    pub arguments: &'static str,
+}
+
+pub const C_FILE: &str = "drivers/block/test.c";
+
+/// As `include/linux/blog.h` has it.
+fn c_site(asm: &mut String, n: usize, c: &CCall) {
+    let quoted = |s: &str| s.replace('\\', "\\\\").replace('"', "\\\"");
+    writeln!(
+        asm,
+        r#"
+.pushsection .blog_sites,"aw",@progbits
+.balign 8
+.Lc_site{n}: .long 0
+.byte 3, 255
+.short 0
+.popsection
+.pushsection .rodata,"a",@progbits
+.balign 8
+.Lc_codes{n}: .quad -1
+.popsection
+.pushsection .debug.blog,"",@progbits
+.balign 8
+772{n}: .long 0x43464c42, 773{n}f - 772{n}b
+.quad .Lc_site{n}
+.quad .Lc_codes{n}
+.long {line}
+.byte 3, 1
+.short 0
+.short 775{n}f - 774{n}f, 776{n}f - 775{n}f, 777{n}f - 776{n}f, 778{n}f - 777{n}f
+774{n}: .ascii "{format}"
+775{n}: .ascii "{C_FILE}"
+776{n}: .ascii "test"
+777{n}: .ascii "{arguments}"
+778{n}: .balign 8
+773{n}:
+.popsection"#,
+        line = c.line,
+        format = quoted(c.format),
+        arguments = quoted(c.arguments),
+    )
+    .unwrap();
+}
+
 fn state_type(asm: &mut String) {
     let name = |s: &str| format!(".ascii \"{s}\"\n.balign 8\n");
     writeln!(
@@ -150,13 +198,16 @@ fn assemble(dir: &Path, name: &str, asm: &str) -> PathBuf {
 }
 
 /// Two object files, so that the linker has something to merge.
-fn objects(dir: &Path, name: &str, salt: &str, calls: &[Call]) -> Vec<PathBuf> {
+fn objects(dir: &Path, name: &str, salt: &str, calls: &[Call], c_calls: &[CCall]) -> Vec<PathBuf> {
     let mut first = format!(".text\n.ascii \"{salt}\"\n.balign 16\n");
     let mut second = String::new();
     state_type(&mut first);
     state_type(&mut second);
     for (i, c) in calls.iter().enumerate() {
         site(if i < 2 { &mut first } else { &mut second }, i, c);
+    }
+    for (i, c) in c_calls.iter().enumerate() {
+        c_site(&mut second, i, c);
     }
     writeln!(
         second,
@@ -177,16 +228,32 @@ pub fn module(dir: &Path, file: &str, salt: &str) -> PathBuf {
 
 /// A module with these call sites.
 pub fn module_of(dir: &Path, file: &str, salt: &str, calls: &[Call]) -> PathBuf {
+    module_with_c(dir, file, salt, calls, &[])
+}
+
+/// A module with these call sites of Rust and of C.
+pub fn module_with_c(
+    dir: &Path,
+    file: &str,
+    salt: &str,
+    calls: &[Call],
+    c_calls: &[CCall],
+) -> PathBuf {
     let path = dir.join(file);
     run(Command::new("ld")
         .args(["-r", "--build-id=sha1", "-o"])
         .arg(&path)
-        .args(objects(dir, file, salt, calls)));
+        .args(objects(dir, file, salt, calls, c_calls)));
     path
 }
 
 /// A linked image with a linker script like vmlinux's.
 pub fn vmlinux(dir: &Path, salt: &str) -> PathBuf {
+    vmlinux_with_c(dir, salt, &[])
+}
+
+/// The same with C calls in it.
+pub fn vmlinux_with_c(dir: &Path, salt: &str, c_calls: &[CCall]) -> PathBuf {
     let path = dir.join("vmlinux");
     let script = dir.join("vmlinux.lds");
     let text = r#"
@@ -211,6 +278,6 @@ SECTIONS {
         .arg("-o")
         .arg(&path)
         .arg(banner)
-        .args(objects(dir, "vmlinux", salt, CALLS)));
+        .args(objects(dir, "vmlinux", salt, CALLS, c_calls)));
     path
 }
