@@ -50,7 +50,15 @@ int blog_max_kb_setting(u32 kb);
 void blog_max_kb_set(void);
 bool blog_stream_tick(void);
 
+void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
+		       const u64 *args);
+
+/* Arguments of a call; kernel::blog::types::MAX_ARGS. */
+#define BLOG_MAX_ARGS	12
+
 /* In C, called from Rust. */
+long blog_string_length(const char *s, size_t max);
+bool blog_copy_nofault(void *dst, const void *src, size_t size);
 int blog_may_open(const struct file *file);
 u32 blog_where(void);
 struct task_struct *blog_current(void);

@@ -46,6 +46,10 @@ use kernel::{
 };
 
 unsafe extern "C" {
+    // call.c
+    fn blog_string_length(s: *const u8, max: usize) -> c_long;
+    fn blog_copy_nofault(dst: *mut u8, src: *const u8, size: usize) -> bool;
+
     // exports.c
     safe static blog_clock_is_tsc: AtomicU8;
 
@@ -506,4 +510,22 @@ pub(crate) fn flush_reap() {
 pub(crate) fn stop_streams() {
     // SAFETY: No requirements but the context.
     unsafe { blog_stop_streams() };
+}
+
+/// Length of the string at `address`, of which `max` bytes at most are looked at. `None`: it can't
+/// be read. For log calls.
+pub(crate) fn string_length(address: u64, max: usize) -> Option<usize> {
+    // SAFETY: It reads what there is, whatever the address.
+    let len = unsafe { blog_string_length(address as *const u8, max) };
+    usize::try_from(len).ok()
+}
+
+/// Copies memory; false where it can't be read. For log calls.
+///
+/// # Safety
+///
+/// `dst` is valid for writes of `size` bytes.
+pub(crate) unsafe fn copy_nofault(address: u64, dst: *mut u8, size: usize) -> bool {
+    // SAFETY: By this function's requirement; and it reads what there is, whatever the address.
+    unsafe { blog_copy_nofault(dst, address as *const u8, size) }
 }

@@ -3,6 +3,7 @@
 //! What stands behind a log call: its slow path, the tables of tasks, and who adds memory.
 
 mod epochs;
+mod packed;
 pub(crate) mod slow;
 pub(crate) mod tables;
 pub(crate) mod worker;

@@ -95,7 +95,14 @@ pub mod wire;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use self::call::context;
 #[cfg(CONFIG_BLOG_HOOKS)]
-pub use self::call::write::cold;
+#[doc(hidden)]
+pub use self::call::{
+    packed,
+    write::{
+        cold,
+        write_packed, //
+    }, //
+};
 pub use self::{
     call::{
         arg::{

@@ -14,6 +14,7 @@ use core::{
         c_char,
         c_void, //
     },
+    mem::offset_of,
     ptr::{
         self,
         NonNull, //
@@ -193,6 +194,18 @@ pub struct RawComponent {
     #[doc(hidden)]
     pub key: StaticKey,
 }
+
+// As `struct blog_component` has it, by which C defines components.
+const _: () = {
+    assert!(offset_of!(RawComponent, switch.threshold) == 0);
+    assert!(offset_of!(RawComponent, config.name) == 32);
+    assert!(offset_of!(RawComponent, config.start.size_kb) == 40);
+    assert!(offset_of!(RawComponent, config.start.ring_kb) == 44);
+    assert!(offset_of!(RawComponent, config.start.level) == 48);
+    assert!(offset_of!(RawComponent, config.start.mode) == 49);
+    assert!(offset_of!(RawComponent, config.start.enabled) == 50);
+    assert!(offset_of!(RawComponent, key) == 56);
+};
 
 /// What `blog/` stores into a component.
 #[doc(hidden)]

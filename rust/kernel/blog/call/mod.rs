@@ -11,11 +11,13 @@
 //! | `component.rs` | what a call logs to |
 //! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
 //! | `fmt.rs`, `wrap.rs` | which type prints how |
+//! | `packed.rs` | the arguments of a C call, as they are stored |
 //! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
 //! | `clock.rs` | the clock of records |
 //!
-//! `arg.rs`, `args.rs`, `fmt.rs` and `wrap.rs` need no kernel, and compile on the host unchanged.
+//! `arg.rs`, `args.rs`, `fmt.rs`, `packed.rs` and `wrap.rs` need no kernel, and compile on the host
+//! unchanged.
 
 pub(super) mod arg;
 mod arg_kernel;
@@ -26,6 +28,8 @@ pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod context;
 pub mod fmt;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub mod packed;
 pub(super) mod site;
 pub(super) mod wrap;
 #[cfg(CONFIG_BLOG_HOOKS)]

@@ -3,8 +3,8 @@
 //! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
 //!
 //! `blog/` calls it for all C calls. It needs no kernel and compiles on the host unchanged; what
-//! pointers lead to is read through [`Memory`]. It never allocates, and a pointer to nothing does no
-//! harm.
+//! pointers lead to is read through [`Memory`]. It never allocates, and a pointer to nothing does
+//! no harm.
 
 use core::ptr;
 

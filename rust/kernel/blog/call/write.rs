@@ -12,7 +12,11 @@ use super::{
     args::BlogArgs,
     clock,
     component::RawComponent,
-    context, //
+    context,
+    packed::{
+        Memory,
+        Packed, //
+    }, //
 };
 
 /// Tells the compiler that a call is off the way that is taken most.
@@ -69,5 +73,36 @@ pub(super) unsafe fn write_slow<A: BlogArgs>(
     unsafe {
         let place = abi::blog_reserve(component, ring, bytes, ts);
         Ring::put(place, bytes, site_shl10, |dst| args.store(dst));
+    }
+}
+
+/// Writes the record of a C call. Only `blog/` calls it.
+///
+/// # Safety
+///
+/// The site with this id is on for `component`.
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn write_packed<M: Memory>(
+    component: &RawComponent,
+    site_shl10: u32,
+    args: &Packed<'_, M>,
+) {
+    let ring = context::ring(component);
+    let slot = || component.slot();
+    let bytes = (HEADER_SIZE + args.size()) as u32;
+    let mut left = None;
+    let slow = |ring, ts| {
+        left = Some((ring, ts));
+        false
+    };
+    // SAFETY: As in `write` and `write_slow`; `args` stores the bytes that it said.
+    unsafe {
+        let fill = |dst| args.store(dst);
+        Ring::write(ring, slot, bytes, site_shl10, clock::read, fill, slow);
+        if let Some((ring, ts)) = left {
+            let place = abi::blog_reserve(component, ring, bytes, ts);
+            Ring::put(place, bytes, site_shl10, |dst| args.store(dst));
+        }
     }
 }

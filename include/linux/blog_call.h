@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * BLog, the binary logger, for drivers in C. Include <linux/blog.h>.
+ *
+ *	BLOG_COMPONENT(disk, .size_kb = 1024);
+ *
+ *	blog_log(disk, "read %u bytes at %llx", n, sector);
+ *
+ * A call stores its arguments as they are, and what they point to, into a ring
+ * of the running task or of this CPU's interrupt context. It takes no lock,
+ * may be made in any context but noinstr code, and evaluates its arguments
+ * once, and only if it logs. The format is that of printk(), and must be a
+ * string literal. It is not in the kernel's memory: scripts/blog-fmt-sidetable
+ * compiles it when the image is linked, which fails if it can't be stored.
+ */
+#ifndef _LINUX_BLOG_CALL_H
+#define _LINUX_BLOG_CALL_H
+
+#include <linux/args.h>
+#include <linux/compiler.h>
+#include <linux/jump_label.h>
+#include <linux/kconfig.h>
+#include <linux/printk.h>
+#include <linux/stringify.h>
+#include <linux/types.h>
+
+/* Levels, as numbers for the assembler (Rust: kernel::blog::Level) */
+#define BLOG_ERR	1
+#define BLOG_WARN	2
+#define BLOG_INFO	3
+#define BLOG_DEBUG	4
+#define BLOG_TRACE	5
+
+/* What full rings do (Rust: kernel::blog::Mode) */
+#define BLOG_OVERWRITE	0
+#define BLOG_DISCARD	1
+
+/**
+ * struct blog_component - what calls log to (Rust: kernel::blog::RawComponent)
+ * @threshold:	for BLog: a site logs if its gate is at most this
+ * @slot:	for BLog
+ * @place:	for BLog
+ * @percpu:	for BLog
+ * @state:	for BLog
+ * @name:	name; that of the variable if none is given
+ * @size_kb:	limit of all rings together, in KiB
+ * @ring_kb:	limit of one ring, in KiB
+ * @level:	the least important level that is logged: BLOG_ERR ... BLOG_TRACE
+ * @mode:	BLOG_OVERWRITE or BLOG_DISCARD
+ * @enabled:	whether the component logs from the start
+ * @key:	for BLog: enabled while @threshold isn't 0
+ *
+ * Define one by BLOG_COMPONENT(), with the fields from @name to @enabled.
+ */
+struct blog_component {
+	u8 threshold;
+	u32 slot;
+	u32 place;
+	void *percpu;
+	void *state;
+	const char *name;
+	u32 size_kb;
+	u32 ring_kb;
+	u8 level;
+	u8 mode;
+	bool enabled;
+#ifdef CONFIG_JUMP_LABEL
+	struct static_key_false key;
+#endif
+};
+
+#define __BLOG_COMPONENT_INIT(_name, ...)					\
+	{									\
+		.name = __stringify(_name),					\
+		.size_kb = 1024,						\
+		.ring_kb = 64,							\
+		.level = BLOG_INFO,						\
+		.mode = BLOG_OVERWRITE,						\
+		.enabled = true,						\
+		__VA_ARGS__							\
+	}
+
+#if IS_REACHABLE(CONFIG_BLOG)
+
+/*
+ * Symbols around what an object file has in a table: see rust/macros/blog/asm.rs.
+ */
+#define __BLOG_BOUNDS(section, symbol)						\
+	".ifndef " symbol "\n"							\
+	".pushsection " section ",\"aw\",@progbits\n"				\
+	".balign 8\n"								\
+	".set " symbol ", .\n"							\
+	".subsection 2\n"							\
+	".set " symbol "_end, .\n"						\
+	".popsection\n"								\
+	".endif\n"
+
+/**
+ * BLOG_COMPONENT - define a component
+ * @_name:	the variable
+ *
+ * Fields of struct blog_component may follow. DECLARE_BLOG_COMPONENT() is for
+ * other files that log to it.
+ */
+#define BLOG_COMPONENT(_name, ...)						\
+	__diag_push();								\
+	__diag_ignore_all("-Woverride-init", "fields replace defaults");	\
+	struct blog_component _name = __BLOG_COMPONENT_INIT(_name, __VA_ARGS__);	\
+	__diag_pop();								\
+	asm(__BLOG_BOUNDS(".blog_components", "__blog_components")		\
+	    ".pushsection .blog_components,\"aw\",@progbits\n"			\
+	    ".subsection 1\n"							\
+	    ".balign 8\n"							\
+	    ".quad " __stringify(_name) "\n"					\
+	    ".popsection\n")
+
+#ifdef CONFIG_JUMP_LABEL
+#define __blog_is_on(component)	static_branch_unlikely(&(component).key)
+#else
+#define __blog_is_on(component)	(READ_ONCE((component).threshold) != 0)
+#endif
+
+struct blog_site;
+
+/* Writes a record by the codes of its arguments: blog/sys/call.c */
+void blog_write(const struct blog_component *component, const struct blog_site *site,
+		const u64 *codes, ...);
+
+/*
+ * The entry of a call, the codes of its arguments, and its descriptor, which is
+ * never loaded; no code. This has no operands, so that a percent sign of the
+ * format is just that. A call that is inlined several times is one site.
+ */
+#define __BLOG_SITE(level, id, format, arguments)				\
+	__BLOG_BOUNDS(".blog_sites", "__blog_sites")				\
+	".ifndef .Lblog_site_" id "\n"						\
+	".pushsection .blog_sites,\"aw\",@progbits\n"				\
+	".subsection 1\n"							\
+	".balign 8\n"								\
+	".Lblog_site_" id ":\n"							\
+	".long 0\n"								\
+	".byte " level ", 255\n"						\
+	".short 0\n"								\
+	".popsection\n"								\
+	".pushsection .rodata.blog,\"a\",@progbits\n"				\
+	".balign 8\n"								\
+	".Lblog_codes_" id ":\n"						\
+	".quad -1\n"								\
+	".popsection\n"								\
+	".pushsection .debug.blog,\"\",@progbits\n"				\
+	".balign 8\n"								\
+	"772: .long 0x43464c42, 779f - 772b\n"					\
+	".quad .Lblog_site_" id "\n"						\
+	".quad .Lblog_codes_" id "\n"						\
+	".long " __stringify(__LINE__) "\n"					\
+	".byte " level ", 1\n"							\
+	".short 0\n"								\
+	".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f\n"		\
+	"773: .ascii " format "\n"						\
+	"774: .ascii \"" __FILE__ "\"\n"					\
+	"775: .ascii \"" KBUILD_MODNAME "\"\n"					\
+	"776: .ascii " arguments "\n"						\
+	"777: .balign 8\n"							\
+	"779:\n"								\
+	".popsection\n"								\
+	".endif\n"
+
+#define __blog_first(first, ...)	first
+#define __blog_rest(first, ...)		, ##__VA_ARGS__
+
+#define ____blog(component, level, id, arguments, format, ...)			\
+do {										\
+	extern struct blog_site CONCATENATE(__blog_site_, id)			\
+		__asm__(".Lblog_site_" __stringify(id));			\
+	extern const u64 CONCATENATE(__blog_codes_, id)				\
+		__asm__(".Lblog_codes_" __stringify(id));			\
+										\
+	no_printk(__VA_ARGS__);							\
+	asm(__BLOG_SITE(__stringify(level), __stringify(id),			\
+			__stringify(format), __stringify(arguments)));		\
+	if (__blog_is_on(component) &&						\
+	    READ_ONCE(CONCATENATE(__blog_site_, id).gate) <=			\
+	    READ_ONCE((component).threshold))					\
+		blog_write(&(component), &CONCATENATE(__blog_site_, id),	\
+			   &CONCATENATE(__blog_codes_, id)			\
+			   __blog_rest(__VA_ARGS__));				\
+} while (0)
+
+#define ___blog(component, level, id, arguments, ...)				\
+	____blog(component, level, id, arguments,				\
+		 __stringify(__blog_first(__VA_ARGS__)), __VA_ARGS__)
+
+/* @arguments: as the driver wrote them */
+#define __blog(component, level, arguments, ...)				\
+	___blog(component, level, __COUNTER__, arguments, __VA_ARGS__)
+
+#else /* !IS_REACHABLE(CONFIG_BLOG) */
+
+/* All is type checked, and nothing is left of it. */
+#define BLOG_COMPONENT(_name, ...)						\
+	__diag_push();								\
+	__diag_ignore_all("-Woverride-init", "fields replace defaults");	\
+	static const struct blog_component __maybe_unused			\
+	CONCATENATE(__blog_off_, _name) =					\
+		__BLOG_COMPONENT_INIT(_name, __VA_ARGS__);			\
+	__diag_pop();								\
+	extern struct blog_component _name
+
+#define __blog(component, level, arguments, ...)				\
+do {										\
+	(void)sizeof((component).threshold);					\
+	no_printk(__VA_ARGS__);							\
+} while (0)
+
+#endif /* !IS_REACHABLE(CONFIG_BLOG) */
+
+#define DECLARE_BLOG_COMPONENT(_name)	extern struct blog_component _name
+
+/**
+ * blog_log - log to a component at the level BLOG_INFO
+ * @component:	the component
+ * @fmt:	format, a string literal
+ *
+ * The arguments of the format follow, as for printk().
+ */
+#define blog_log(component, fmt, ...)						\
+	__blog(component, BLOG_INFO, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define blog_err(component, fmt, ...)						\
+	__blog(component, BLOG_ERR, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define blog_warn(component, fmt, ...)						\
+	__blog(component, BLOG_WARN, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define blog_info(component, fmt, ...)						\
+	__blog(component, BLOG_INFO, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define blog_debug(component, fmt, ...)						\
+	__blog(component, BLOG_DEBUG, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define blog_trace(component, fmt, ...)						\
+	__blog(component, BLOG_TRACE, #__VA_ARGS__, fmt, ##__VA_ARGS__)
+
+#endif /* _LINUX_BLOG_CALL_H */
