@@ -11,8 +11,8 @@ import pytest
 
 KERNELS = "uml x86 x86-y"
 KERNELS_FAST = "uml"
-TESTS = 348
-TESTS_FAST = 116
+TESTS = 366
+TESTS_FAST = 122
 SECONDS = 75
 TIER = "fast"
 

@@ -5,6 +5,7 @@
 
 use kernel::prelude::*;
 
+mod api_c;
 mod api_calls;
 mod api_contexts;
 mod api_early;
