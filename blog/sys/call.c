@@ -5,13 +5,31 @@
  */
 
 #include <linux/array_size.h>
+#include <linux/blk_types.h>
+#include <linux/blkdev.h>
 #include <linux/blog.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
+#include <linux/ctype.h>
+#include <linux/dcache.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/fs.h>
+#include <linux/gfp_types.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ioport.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/range.h>
+#include <linux/rtc.h>
+#include <linux/sprintf.h>
 #include <linux/stdarg.h>
 #include <linux/stddef.h>
+#include <linux/string.h>
+#include <linux/time64.h>
 #include <linux/uaccess.h>
 
 #include "glue.h"
@@ -27,6 +45,17 @@ static_assert(offsetof(struct blog_component, enabled) == 50);
 #ifdef CONFIG_JUMP_LABEL
 static_assert(offsetof(struct blog_component, key) == 56);
 #endif
+
+/* What is stored as it is: in printf.rs its size, in blog-decode where its fields are */
+static_assert(offsetof(struct resource, end) == 8);
+static_assert(offsetof(struct resource, flags) == 24);
+static_assert(sizeof(struct range) == 16);
+static_assert(offsetof(struct rtc_time, tm_year) == 20);
+static_assert(sizeof(time64_t) == 8);
+static_assert(offsetof(struct timespec64, tv_nsec) == 8);
+static_assert(sizeof(struct sockaddr_in) == 16);
+static_assert(sizeof(struct sockaddr_in6) == 28);
+static_assert(sizeof(gfp_t) == 4);
 
 /*
  * Writes a record: the codes say how many arguments there are, and how each of
@@ -73,4 +102,139 @@ notrace long blog_string_length(const char *s, size_t max)
 notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
 {
 	return !copy_from_kernel_nofault(dst, src, size);
+}
+
+/* A text that is put together; what goes beyond its size is only counted. */
+struct text {
+	char *dst;
+	size_t size;
+	size_t len;
+};
+
+/* Appends a string that may be anywhere. */
+static notrace int text_add(struct text *text, const char *s)
+{
+	long len = blog_string_length(s, PATH_MAX);
+
+	if (len < 0)
+		return -EFAULT;
+	if (text->len < text->size)
+		blog_copy_nofault(text->dst + text->len, s,
+				  min_t(size_t, len, text->size - text->len));
+	text->len += len;
+	return 0;
+}
+
+/* As printk(): the last components of a path, as many as depth. */
+static notrace int text_dentry(struct text *text, const struct dentry *dentry, unsigned int depth)
+{
+	const char *names[4];
+	unsigned int i = 0;
+	int ret = 0;
+
+	while (i < depth) {
+		struct dentry *parent;
+		const unsigned char *name;
+
+		if (!dentry)
+			return text_add(text, "(null)");
+		if (get_kernel_nofault(parent, &dentry->d_parent) ||
+		    get_kernel_nofault(name, &dentry->d_name.name))
+			return -EFAULT;
+		names[i++] = name;
+		if (parent == dentry) {
+			if (i > 1)
+				names[i - 1] = "";
+			break;
+		}
+		dentry = parent;
+	}
+	while (i-- && !ret) {
+		ret = text_add(text, names[i]);
+		if (i && !ret)
+			ret = text_add(text, "/");
+	}
+	return ret;
+}
+
+static notrace int text_file(struct text *text, const struct file *file, unsigned int depth)
+{
+	struct dentry *dentry;
+
+	if (get_kernel_nofault(dentry, &file->f_path.dentry))
+		return -EFAULT;
+	return text_dentry(text, dentry, depth);
+}
+
+static notrace int text_bdev(struct text *text, const struct block_device *bdev)
+{
+	char name[DISK_NAME_LEN + sizeof("p255")];
+	struct gendisk *disk;
+	unsigned int flags, len;
+
+	if (!IS_ENABLED(CONFIG_BLOCK) ||
+	    get_kernel_nofault(disk, &bdev->bd_disk) ||
+	    get_kernel_nofault(flags, (const unsigned int *)&bdev->__bd_flags) ||
+	    !blog_copy_nofault(name, disk->disk_name, DISK_NAME_LEN))
+		return -EFAULT;
+	len = strnlen(name, DISK_NAME_LEN - 1);
+	if (flags & BD_PARTNO)
+		scnprintf(name + len, sizeof(name) - len, "%s%u",
+			  len && isdigit(name[len - 1]) ? "p" : "", flags & BD_PARTNO);
+	else
+		name[len] = '\0';
+	return text_add(text, name);
+}
+
+/* Flags by the names that this kernel has for them. */
+static notrace int text_flags(struct text *text, u32 kind, const void *object)
+{
+	unsigned long flags;
+	char names[256];
+	gfp_t gfp;
+
+	if (kind == BLOG_TEXT_GFP) {
+		if (get_kernel_nofault(gfp, (const gfp_t *)object))
+			return -EFAULT;
+		scnprintf(names, sizeof(names), "%pGg", &gfp);
+		return text_add(text, names);
+	}
+	if (get_kernel_nofault(flags, (const unsigned long *)object))
+		return -EFAULT;
+	if (kind == BLOG_TEXT_VMA)
+		scnprintf(names, sizeof(names), "%pGv", &flags);
+	else
+		scnprintf(names, sizeof(names), "%pGp", &flags);
+	return text_add(text, names);
+}
+
+/*
+ * What an object is called: stores at most size bytes, and returns how many there are; -EFAULT if
+ * it can't be read.
+ */
+notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
+{
+	struct text text = { .dst = dst, .size = size };
+	int ret = -EFAULT;
+
+	/* A name that is replaced meanwhile stays for as long as RCU has it. */
+	preempt_disable_notrace();
+	switch (kind) {
+	case BLOG_TEXT_DENTRY ... BLOG_TEXT_DENTRY + 3:
+		ret = text_dentry(&text, object, kind - BLOG_TEXT_DENTRY + 1);
+		break;
+	case BLOG_TEXT_FILE ... BLOG_TEXT_FILE + 3:
+		ret = text_file(&text, object, kind - BLOG_TEXT_FILE + 1);
+		break;
+	case BLOG_TEXT_BDEV:
+		ret = text_bdev(&text, object);
+		break;
+	case BLOG_TEXT_PAGE:
+	case BLOG_TEXT_VMA:
+	case BLOG_TEXT_GFP:
+		ret = text_flags(&text, kind, object);
+		break;
+	}
+	preempt_enable_no_resched_notrace();
+	return ret ?: text.len;
 }

@@ -35,6 +35,11 @@ impl Memory for Kernel {
         len == 0 || has(address) && address.checked_add(len as u64 - 1).is_some_and(has)
     }
 
+    unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
+        // SAFETY: By this function's requirement.
+        unsafe { glue::text(kind, address, dst, len) }
+    }
+
     unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool {
         // SAFETY: By this function's requirement.
         unsafe { glue::copy_nofault(address, dst, len) }

@@ -305,7 +305,7 @@ impl Compiler {
     }
 
     fn conversion(&mut self, c: Conversion) -> Result<Step, String> {
-        let sized = matches!(&c.what, What::Pointer(ext) if ext.starts_with(['h', 'b']));
+        let sized = matches!(&c.what, What::Pointer(ext) if ext.starts_with(['h', 'b', 'E']));
         if sized && c.precision == Count::Argument {
             return Err("a precision means nothing to this pointer".into());
         }
@@ -313,8 +313,12 @@ impl Compiler {
         if c.width == Count::Argument {
             width = Some(match &c.what {
                 What::Pointer(ext) if sized => {
-                    let is_bits = ext.starts_with('b');
-                    self.number(if is_bits { pack::BITS } else { pack::BYTES }, types::I32)
+                    let code = match ext.as_bytes().first() {
+                        Some(b'b') => pack::BITS,
+                        Some(b'h') => pack::BYTES,
+                        _ => pack::RAW,
+                    };
+                    self.number(code, types::I32)
                 }
                 _ => self.number(pack::W4, types::I32),
             });
@@ -335,7 +339,7 @@ impl Compiler {
             }
             What::Char => self.number(pack::W1, types::U8),
             What::Str => self.string(c.precision),
-            What::Pointer(ext) => self.pointer(ext, c.width)?,
+            What::Pointer(ext) => self.pointer(&c, ext)?,
         };
         Ok(Step::Value {
             conversion: c,
@@ -370,6 +374,12 @@ impl Compiler {
         Ok(self.store(ty))
     }
 
+    /// What an object is called.
+    fn text(&mut self, kind: u8) -> usize {
+        self.codes.extend([pack::TEXT, kind]);
+        self.store(TypeCode::plain(types::CSTR))
+    }
+
     /// A value that is pointed to, whose size the format knows.
     fn memory(&mut self, ty: TypeCode) -> Result<usize, String> {
         let size = ty.fixed_size().filter(|&n| n <= pack::MEM_MAX);
@@ -380,20 +390,48 @@ impl Compiler {
         self.pointed(ty)
     }
 
+    fn sockaddr(&mut self) -> Result<usize, String> {
+        let ty = TypeCode::byte_array(pack::SOCKADDR_SIZE).ok_or("longer than a record")?;
+        self.codes.push(pack::SOCKADDR);
+        self.pointed(ty)
+    }
+
     fn bytes(&mut self, size: usize) -> Result<usize, String> {
         self.memory(TypeCode::byte_array(size).ok_or("longer than a record")?)
     }
 
-    fn pointer(&mut self, ext: &str, width: Count) -> Result<usize, String> {
+    fn pointer(&mut self, c: &Conversion, ext: &str) -> Result<usize, String> {
+        let width = c.width;
         let letter = |i| ext.as_bytes().get(i).copied().unwrap_or(0);
         match (letter(0), letter(1), letter(2)) {
-            (b'h' | b'b', ..) if width == Count::Argument => {
+            (b'h' | b'b' | b'E', ..) if width == Count::Argument => {
                 self.pointed(TypeCode::plain(types::HEX))
             }
             (b'h', ..) => match width {
                 Count::Is(n) => self.bytes((n as usize).min(pack::BYTES_MAX as usize)),
                 _ => self.bytes(1),
             },
+            (b'E', ..) => match width {
+                Count::Is(n) => self.bytes(n as usize),
+                _ => self.bytes(1),
+            },
+            (b'd', depth, _) => Ok(self.text(pack::DENTRY + parents(depth))),
+            (b'D', depth, _) => Ok(self.text(pack::FILE + parents(depth))),
+            (b'g', ..) if (width, c.precision) != (Count::None, Count::None) => {
+                Err("a width or precision of %pg can't be printed as printk does".into())
+            }
+            (b'g', ..) => Ok(self.text(pack::BDEV)),
+            (b'G', b'p', _) => Ok(self.text(pack::FLAGS_PAGE)),
+            (b'G', b'v', _) => Ok(self.text(pack::FLAGS_VMA)),
+            (b'G', b'g', _) => Ok(self.text(pack::FLAGS_GFP)),
+            // Without what comes after struct resource's flags.
+            (b'r', b'a', _) => self.bytes(16),
+            (b'r' | b'R', ..) => self.bytes(32),
+            // Without what comes after struct rtc_time's year.
+            (b't', b'R', _) => self.bytes(24),
+            (b't', b'T', _) => self.bytes(8),
+            (b't', b'S', _) => self.bytes(16),
+            (b'I' | b'i', b'S', _) => self.sockaddr(),
             (b'b', ..) => match width {
                 Count::Is(n) => self.bytes(8 * (n as usize).div_ceil(64)),
                 _ => self.bytes(0),
@@ -410,7 +448,16 @@ impl Compiler {
                 "%p{ext} is the format and the arguments of another call, which can't be stored"
             )),
             (b'A', ..) => Err(format!("%p{ext} is for the kernel's Rust code only")),
-            (first, ..) if UNKNOWN.contains(&first) => Err(format!("%p{ext} can't be logged yet")),
+            (b'O' | b'f', ..) => Err(format!(
+                "%p{ext} asks the firmware's tables, which can't be done wherever one logs"
+            )),
+            (b'C', ..) => Err(format!(
+                "%p{ext} asks the clock framework, which can't be done wherever one logs"
+            )),
+            (b'k' | b'u', ..) => Err(format!("%p{ext} is for BPF programs only")),
+            (b'I' | b'i' | b'N' | b'4' | b't' | b'G', ..) => {
+                Err(format!("vsnprintf() knows no %p{ext}"))
+            }
             // Plain addresses, those of symbols, and errors in place of one.
             _ => Ok(self.number(pack::W8, types::POINTER)),
         }
@@ -438,8 +485,13 @@ impl Compiler {
     }
 }
 
-/// First letters of what `%p` knows and this doesn't, or not in all forms.
-const UNKNOWN: &[u8] = b"RrEIiNdDtCgGOfuk4";
+/// How many parents are named with a dentry, by the digit in the format.
+fn parents(depth: u8) -> u8 {
+    match depth {
+        b'2'..=b'4' => depth - b'1',
+        _ => 0,
+    }
+}
 
 /// The strings of a C string literal, or of several next to each other, as the source has them.
 pub fn literal(source: &str) -> Result<String, String> {

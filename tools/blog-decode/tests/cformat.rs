@@ -85,6 +85,14 @@ impl Memory for Space {
         Some(max)
     }
 
+    unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
+        let text = format!("{kind}@{}", address.checked_sub(BASE)?);
+        let n = text.len().min(len);
+        // SAFETY: By this function's requirement.
+        unsafe { dst.copy_from_nonoverlapping(text.as_ptr(), n) };
+        Some(text.len())
+    }
+
     fn readable(&self, address: u64, len: usize) -> bool {
         self.get(address, len).is_some()
     }
@@ -432,14 +440,189 @@ fn fourcc() {
     }
 }
 
+#[test]
+fn resources_and_ranges() {
+    let mut space = Space::default();
+    let mut resource = |start: u64, end: u64, flags: u64| {
+        let words = [start, end, 7, flags].map(u64::to_le_bytes);
+        space.put(&words.concat())
+    };
+    let cases = [
+        (
+            "[mem 0xc0ffee00 flags 0x200]",
+            "%pr",
+            resource(0xc0ff_ee00, 0xc0ff_ee00, 0x200),
+        ),
+        (
+            "[mem 0x00c0ffee-0xba5eba11 flags 0x200]",
+            "%pr",
+            resource(0xc0_ffee, 0xba5e_ba11, 0x200),
+        ),
+        (
+            "[io  size 0x1000 disabled]",
+            "%pR",
+            resource(0xba11, 0xca10, 0x3000_0100),
+        ),
+        (
+            "[mem 0x00001000-0x00001fff 64bit pref window]",
+            "%pR",
+            resource(0x1000, 0x1fff, 0x30_2200),
+        ),
+        ("[irq 7]|", "%pR|", resource(7, 7, 0x400)),
+        ("[bus 00-ff]", "%pR", resource(0, 255, 0x1000)),
+        (
+            "[??? 0x00000001 flags 0x20000000]",
+            "%pR",
+            resource(1, 1, 0x2000_0000),
+        ),
+        (
+            "[range 0xc0ffee00ba5eba11]",
+            "%pra",
+            resource(0xc0ff_ee00_ba5e_ba11, 0xc0ff_ee00_ba5e_ba11, 0),
+        ),
+        (
+            "[range 0x0000000000000001-0x0000000000000002]",
+            "%pra",
+            resource(1, 2, 0),
+        ),
+    ];
+    for (expected, format, at) in cases {
+        assert_eq!(log(&space, format, &[at]), expected);
+    }
+    assert_eq!(log(&space, "%pR|%12pr", &[0, WILD]), "(null)|    (efault)");
+}
+
+#[test]
+fn times_and_dates() {
+    let mut space = Space::default();
+    let tm: Vec<u8> = [43, 35, 5, 26, 10, 118, 1, 0, 0]
+        .into_iter()
+        .flat_map(i32::to_le_bytes)
+        .collect();
+    let tm = space.put(&tm);
+    let t = space.put(&1_546_615_943i64.to_le_bytes());
+    let ts = space.put(
+        &[1_546_615_943i64, 11_235_813]
+            .map(i64::to_le_bytes)
+            .concat(),
+    );
+    for (expected, format, at) in [
+        ("2018-11-26T05:35:43", "%ptR", tm),
+        ("0118-10-26T05:35:43", "%ptRr", tm),
+        ("05:35:43 tr|", "%ptRt tr|", tm),
+        ("2018-11-26", "%ptRdtr", tm),
+        ("0118-10-26", "%ptRdr", tm),
+        ("2019-01-04T15:32:23", "%ptT", t),
+        ("0119-00-04 15:32:23", "%ptTsr", t),
+        ("15:32:23", "%ptTts", t),
+        ("2019-01-04T15:32:23.011235813", "%ptS", ts),
+        ("1546615943.011235813", "%ptSp", ts),
+    ] {
+        assert_eq!(log(&space, format, &[at]), expected);
+    }
+    for (expected, seconds) in [
+        ("1970-01-01T00:00:00", 0i64),
+        ("1969-12-31T23:59:59", -1),
+        ("2000-02-29T00:00:00", 951_782_400),
+        ("2000-03-01T00:00:00", 951_868_800),
+        ("2100-02-28T23:59:59", 4_107_542_399),
+        ("2100-03-01T00:00:00", 4_107_542_400),
+        ("1600-02-29T12:00:00", -11_670_955_200),
+    ] {
+        let at = space.put(&seconds.to_le_bytes());
+        assert_eq!(log(&space, "%ptT", &[at]), expected);
+    }
+}
+
+#[test]
+fn socket_addresses() {
+    let mut space = Space::default();
+    let v4 = space.put(&[2, 0, 0x30, 0x39, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let mut v6 = vec![10, 0, 0x30, 0x39, 0xf0, 0, 0, 7];
+    v6.extend([0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]);
+    v6.extend([9, 0, 0, 0]);
+    let v6 = space.put(&v6);
+    let other = space.put(&[1, 0]);
+    for (expected, format, at) in [
+        ("1.2.3.4", "%pIS", v4),
+        ("001.002.003.004:12345", "%piSp", v4),
+        ("4.3.2.1:12345", "%pISpl", v4),
+        ("00010002000300040005000600070008", "%piS", v6),
+        ("[1:2:3:4:5:6:7:8]:12345", "%pISpc", v6),
+        ("[1:2:3:4:5:6:7:8]:12345/7%9", "%pISpcfs", v6),
+        ("(einval)", "%pIS", other),
+        ("(null)", "%pIS", 0),
+        ("(efault)", "%pISpc", WILD),
+    ] {
+        assert_eq!(log(&space, format, &[at]), expected, "{format}");
+    }
+}
+
+#[test]
+fn escaped_bytes() {
+    let mut space = Space::default();
+    let at = space.put(b"a\n\x01\\\"\0~");
+    for (expected, format) in [
+        (r#"a\n\001\"\0~"#, "%*pE"),
+        (r"\x61\n\x01\x5c\x22\x00\x7e", "%*pEhs"),
+        (r#"a\n\001\"\000~"#, "%*pEosp"),
+        (r#"\141\n\001\\\"\0\176"#, "%*pEa"),
+    ] {
+        assert_eq!(log(&space, format, &[int(7), at]), expected, "{format}");
+    }
+    assert_eq!(
+        log(
+            &space,
+            "%pE|%2pE|%*pE|%*pE",
+            &[at, at, int(0), 0, int(1), 0]
+        ),
+        "a|a\\n||(null)"
+    );
+    let long = space.put(&[b'x'; 200]);
+    assert_eq!(log(&space, "%*pE", &[int(200), long]), "x".repeat(200));
+}
+
+/// What they are called is up to the kernel; here it is the kind, and where.
+#[test]
+fn objects_are_stored_by_name() {
+    let mut space = Space::default();
+    let at = space.put(b"object");
+    for (expected, format) in [
+        ("0@0", "%pd"),
+        ("1@0  |", "%-5pd2|"),
+        ("3@", "%.2pd4"),
+        (" 6@0", "%4pD3"),
+        ("8@0", "%pg"),
+        ("9@0", "%pGp"),
+        ("10@0", "%pGv"),
+        ("11@0", "%20pGg"),
+    ] {
+        assert_eq!(log(&space, format, &[at]), expected, "{format}");
+    }
+    assert_eq!(
+        log(&space, "%pd|%pD|%pg", &[0, INVALID, 0]),
+        "(null)|(efault)|(null)"
+    );
+    assert_eq!(log(&space, "%*pd2", &[int(-4), at]), "1@0 ");
+}
+
 /// What can't be stored, or isn't printed by the kernel, is refused, and the reason names it.
 #[test]
 fn what_cannot_be_stored_is_refused() {
     for (format, reason) in [
         ("%pV", "can't be stored"),
         ("%pA", "Rust"),
-        ("%pOF", "can't be logged yet"),
-        ("%pIS", "can't be logged yet"),
+        ("%pOF", "firmware's tables"),
+        ("%pfw", "firmware's tables"),
+        ("%pC", "clock framework"),
+        ("%pks", "BPF"),
+        ("%pI5", "knows no %pI5"),
+        ("%pt", "knows no %pt"),
+        ("%pNx", "knows no %pNx"),
+        ("%p4cx", "knows no %p4cx"),
+        ("%pGx", "knows no %pGx"),
+        ("%8pg", "width or precision of %pg"),
+        ("%256pE", "longer than 255 bytes"),
         ("%n", "%n stores"),
         ("%hhn", "%n stores"),
         ("%f", "no conversion 'f'"),

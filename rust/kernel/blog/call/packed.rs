@@ -16,9 +16,13 @@ use super::super::wire::{
         BYTES_MAX,
         MEM,
         PRECISION_MAX,
+        RAW,
+        SOCKADDR,
+        SOCKADDR_SIZE,
         STR,
         STR_ARG,
         STR_MAX,
+        TEXT,
         W1,
         W8,
         WIDTH_MAX, //
@@ -41,6 +45,10 @@ const PAGE: u64 = 4096;
 /// The last addresses, which are errors.
 const ERRORS: u64 = 4095;
 
+/// Families of socket addresses that are stored.
+const AF_INET: u16 = 2;
+const AF_INET6: u16 = 10;
+
 /// Memory that arguments point to.
 pub trait Memory {
     /// How long the string at `address` is without its NUL, looking at `max` bytes at most. `None`:
@@ -57,6 +65,14 @@ pub trait Memory {
     ///
     /// `dst` is valid for writes of `len` bytes.
     unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool;
+
+    /// What the object of this [kind](super::super::wire::pack::TEXT) at `address` is called:
+    /// stores at most `len` bytes, and returns how many there are. `None`: it can't be read.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of `len` bytes.
+    unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize>;
 }
 
 /// What is wrong with a pointer.
@@ -71,7 +87,7 @@ impl Bad {
     fn check(address: u64) -> Option<Self> {
         if address == 0 {
             Some(Self::Null)
-        } else if address < PAGE || address > u64::MAX - ERRORS {
+        } else if !(PAGE..=u64::MAX - ERRORS).contains(&address) {
             Some(Self::Fault)
         } else {
             None
@@ -110,15 +126,20 @@ enum Step {
         arg: usize,
         max: usize,
     },
+    Text {
+        arg: usize,
+        kind: u8,
+    },
     Mem {
         arg: usize,
         size: usize,
+        is_sockaddr: bool,
     },
     /// Bytes of a length that is an argument.
     Sized {
         width: usize,
         arg: usize,
-        is_bits: bool,
+        code: u8,
     },
 }
 
@@ -167,14 +188,24 @@ impl Walk<'_> {
                 max: self.code() | self.code() << 4 | self.code() << 8,
                 arg: self.take()?,
             },
+            TEXT => Step::Text {
+                kind: self.code() as u8,
+                arg: self.take()?,
+            },
             MEM => Step::Mem {
                 size: self.code() | self.code() << 4,
                 arg: self.take()?,
+                is_sockaddr: false,
             },
-            code @ (BYTES | BITS) => Step::Sized {
+            SOCKADDR => Step::Mem {
+                size: SOCKADDR_SIZE,
+                arg: self.take()?,
+                is_sockaddr: true,
+            },
+            code @ (BYTES | BITS | RAW) => Step::Sized {
                 width: self.take()?,
                 arg: self.take()?,
-                is_bits: code == BITS,
+                code,
             },
             _ => return None,
         })
@@ -218,19 +249,22 @@ impl<'a, M: Memory> Packed<'a, M> {
                 }
                 Step::Str { arg, max } => {
                     fixed += 1;
-                    (arg, Self::string(memory, args[arg], max))
+                    let find = |address| memory.string(address, max);
+                    (arg, Self::string(args[arg], max, find))
                 }
-                Step::Sized {
-                    width,
-                    arg,
-                    is_bits,
-                } => {
+                Step::Text { arg, kind } => {
+                    fixed += 1;
+                    // SAFETY: Nothing is stored.
+                    let find = |at| unsafe { memory.text(kind, at, ptr::null_mut(), 0) };
+                    (arg, Self::string(args[arg], MAX_TAIL, find))
+                }
+                Step::Sized { width, arg, code } => {
                     fixed += 9;
                     let width = (args[width] as i32).unsigned_abs().min(WIDTH_MAX);
-                    let (len, unseen) = if is_bits {
-                        (8 * width.div_ceil(64), false)
-                    } else {
-                        (width.min(BYTES_MAX), width == 0)
+                    let (len, unseen) = match code {
+                        BITS => (8 * width.div_ceil(64), false),
+                        BYTES => (width.min(BYTES_MAX), width == 0),
+                        _ => (width, width == 0),
                     };
                     (arg, Self::bytes(memory, args[arg], len as usize, unseen))
                 }
@@ -268,9 +302,9 @@ impl<'a, M: Memory> Packed<'a, M> {
         }
     }
 
-    fn string(memory: &M, address: u64, max: usize) -> Tail {
+    fn string(address: u64, max: usize, find: impl Fn(u64) -> Option<usize>) -> Tail {
         let found = match Bad::check(address) {
-            None => memory.string(address, max).ok_or(Bad::Fault),
+            None => find(address).ok_or(Bad::Fault),
             Some(bad) => Err(bad),
         };
         match found {
@@ -323,8 +357,15 @@ impl<'a, M: Memory> Packed<'a, M> {
                         }
                         dst = dst.add(size);
                     }
-                    Step::Mem { arg, size } => dst = self.store_mem(self.args[arg], size, dst),
-                    Step::Str { arg, .. } => dst = self.store_tail(arg, dst, 1, &mut budget),
+                    Step::Mem {
+                        arg,
+                        size,
+                        is_sockaddr,
+                    } => dst = self.store_mem(self.args[arg], size, is_sockaddr, dst),
+                    Step::Str { arg, .. } => dst = self.store_tail(arg, None, dst, 1, &mut budget),
+                    Step::Text { arg, kind } => {
+                        dst = self.store_tail(arg, Some(kind), dst, 1, &mut budget);
+                    }
                     Step::Sized { width, arg, .. } => {
                         dst.cast::<u32>().write_unaligned(self.args[width] as u32);
                         dst = self.store_result(arg, dst.add(4), &mut budget);
@@ -339,17 +380,34 @@ impl<'a, M: Memory> Packed<'a, M> {
     /// # Safety
     ///
     /// `dst` is valid for writes of one byte and `size` or 4 more.
-    unsafe fn store_mem(&self, address: u64, size: usize, dst: *mut u8) -> *mut u8 {
+    unsafe fn store_mem(
+        &self,
+        address: u64,
+        size: usize,
+        is_sockaddr: bool,
+        dst: *mut u8,
+    ) -> *mut u8 {
         // SAFETY: By this function's requirement.
         unsafe {
             let body = dst.add(1);
+            let mut len = size;
+            if is_sockaddr {
+                // Of another family, or of none that can be read, nothing more is stored.
+                let mut family = [0; 2];
+                self.memory.copy(address, family.as_mut_ptr(), 2);
+                len = match u16::from_ne_bytes(family) {
+                    AF_INET => 16,
+                    AF_INET6 => SOCKADDR_SIZE,
+                    _ => 2,
+                };
+            }
             let bad = match Bad::check(address) {
-                None if !self.memory.copy(address, body, size) => Some(Bad::Fault),
+                None if !self.memory.copy(address, body, len) => Some(Bad::Fault),
                 bad => bad,
             };
             dst.write(bad.is_some().into());
             let used = match bad {
-                None => size,
+                None => len,
                 Some(bad) => {
                     body.cast::<i32>().write_unaligned(bad.errno());
                     4
@@ -374,13 +432,14 @@ impl<'a, M: Memory> Packed<'a, M> {
             let errno = bad.map_or(0, Bad::errno);
             dst.add(1).cast::<i32>().write_unaligned(errno);
             match bad {
-                None => self.store_tail(arg, dst.add(1), 4, budget),
+                None => self.store_tail(arg, None, dst.add(1), 4, budget),
                 Some(_) => dst.add(5),
             }
         }
     }
 
-    /// Stores a tail whose length takes `fixed` bytes, of which only the first one is written.
+    /// Stores a tail whose length takes `fixed` bytes, of which only the first one is written. It
+    /// is what the argument points to, or what an object of this kind is called.
     ///
     /// # Safety
     ///
@@ -389,6 +448,7 @@ impl<'a, M: Memory> Packed<'a, M> {
     unsafe fn store_tail(
         &self,
         arg: usize,
+        kind: Option<u8>,
         dst: *mut u8,
         fixed: usize,
         budget: &mut usize,
@@ -406,11 +466,19 @@ impl<'a, M: Memory> Packed<'a, M> {
             }
             match bad {
                 Some(bad) => ptr::copy_nonoverlapping(bad.text().as_ptr(), dst, n),
-                // It was there a moment ago.
-                None if n != 0 && !self.memory.copy(self.args[arg], dst, n) => {
-                    ptr::write_bytes(dst, 0, n);
+                None if n == 0 => {}
+                // It was there a moment ago, and may have been longer.
+                None => {
+                    let has = match kind {
+                        None if self.memory.copy(self.args[arg], dst, n) => n,
+                        None => 0,
+                        Some(kind) => {
+                            let has = self.memory.text(kind, self.args[arg], dst, n);
+                            has.unwrap_or(0).min(n)
+                        }
+                    };
+                    ptr::write_bytes(dst.add(has), 0, n - has);
                 }
-                None => {}
             }
             dst.add(n)
         }

@@ -20,6 +20,9 @@
 //! | [`MEM`] and two of its size | a pointer | `RESULT` of so many bytes |
 //! | [`BYTES`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: so many bytes |
 //! | [`BITS`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: whole words with so many bits |
+//! | [`TEXT`] and one of its kind | a pointer | `CSTR`: the name of what is there |
+//! | [`SOCKADDR`] | a pointer | `RESULT` of [`SOCKADDR_SIZE`] bytes |
+//! | [`RAW`] | an `int`, a pointer | as [`BYTES`], and as many as a record takes |
 //!
 //! A pointer to nothing is text, `(null)` or `(efault)`, where a string is stored, and else an
 //! error: 0 and `EFAULT`.
@@ -48,6 +51,26 @@ pub const MEM: u8 = 8;
 pub const BYTES: u8 = 9;
 /// As many bits as an argument before says.
 pub const BITS: u8 = 10;
+/// What an object is called; the code that follows says what it is.
+pub const TEXT: u8 = 11;
+/// A `struct sockaddr` of as many bytes as its family has.
+pub const SOCKADDR: u8 = 12;
+/// As many bytes as an argument before says, which may be more than [`BYTES_MAX`].
+pub const RAW: u8 = 13;
+
+/// A `struct dentry` and up to three of its parents, of which this kind has none, and the next
+/// ones have one each.
+pub const DENTRY: u8 = 0;
+/// A `struct file`, likewise.
+pub const FILE: u8 = 4;
+/// A `struct block_device`.
+pub const BDEV: u8 = 8;
+/// An `unsigned long` with the flags of a page.
+pub const FLAGS_PAGE: u8 = 9;
+/// An `unsigned long` with the flags of a memory area.
+pub const FLAGS_VMA: u8 = 10;
+/// A `gfp_t`.
+pub const FLAGS_GFP: u8 = 11;
 
 /// The longest that [`STR_MAX`] can say.
 pub const STR_MAX_MAX: usize = (1 << 12) - 1;
@@ -55,6 +78,8 @@ pub const STR_MAX_MAX: usize = (1 << 12) - 1;
 pub const MEM_MAX: usize = (1 << 8) - 1;
 /// The most that [`BYTES`] stores, which is what `%*ph` prints.
 pub const BYTES_MAX: u32 = 64;
+/// Bytes of the largest socket address that is stored.
+pub const SOCKADDR_SIZE: usize = 28;
 /// The greatest width that printk knows: the most bits of [`BITS`].
 pub const WIDTH_MAX: u32 = (1 << 23) - 1;
 /// The greatest precision that printk knows.

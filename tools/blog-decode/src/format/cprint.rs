@@ -15,10 +15,13 @@ use super::{
     },
 };
 use crate::{
-    blogfmt::printf::{
-        Conversion,
-        Flags,
-        What, //
+    blogfmt::{
+        bytes::array,
+        printf::{
+            Conversion,
+            Flags,
+            What, //
+        }, //
     },
     wire::pack::{
         PRECISION_MAX,
@@ -33,6 +36,18 @@ struct Spec {
     width: i64,
     precision: i64,
 }
+
+const NO_SPEC: Spec = Spec {
+    flags: Flags {
+        left: false,
+        plus: false,
+        space: false,
+        special: false,
+        zero: false,
+    },
+    width: -1,
+    precision: -1,
+};
 
 /// How a number prints.
 #[derive(Clone, Copy)]
@@ -86,6 +101,11 @@ pub fn print(
             print_bytes(&[n as u8], spec, p);
         }
         (What::Str, View::CStr(bytes)) => print_string(bytes, spec, p),
+        // Flags and devices are never in a field.
+        (What::Pointer(ext), View::CStr(bytes)) if ext.starts_with(['g', 'G']) => {
+            print_string(bytes, NO_SPEC, p);
+        }
+        (What::Pointer(_), View::CStr(bytes)) => print_string(bytes, spec, p),
         (What::Pointer(ext), View::Pointer(address)) => print_address(ext, address, spec, p),
         (What::Pointer(ext), View::Result(Ok(inner))) => {
             // Of what is nothing, printk doesn't look at the pointer.
@@ -208,7 +228,7 @@ fn print_address(ext: &str, address: u64, mut spec: Spec, p: &mut Printer<'_>) {
 }
 
 /// What a pointer led to.
-fn print_pointed(ext: &str, bytes: &[u8], spec: Spec, p: &mut Printer<'_>) {
+fn print_pointed(ext: &str, bytes: &[u8], mut spec: Spec, p: &mut Printer<'_>) {
     let letter = |i| ext.as_bytes().get(i).copied().unwrap_or(0);
     let word = |n: usize| {
         let mut raw = [0; 8];
@@ -226,8 +246,30 @@ fn print_pointed(ext: &str, bytes: &[u8], spec: Spec, p: &mut Printer<'_>) {
             };
             return p.text(&text);
         }
+        b'E' => return p.text(&String::from_utf8_lossy(&escaped(ext, bytes))),
+        b't' => return p.text(&time_and_date(ext, bytes)),
         b'a' | b'N' => return p.text(&special_hex(word(8), 8)),
         b'M' | b'm' => mac(ext, bytes),
+        b'r' if letter(1) == b'a' => {
+            let [start, end] = [0, 8].map(|at| special_hex(word_at(bytes, at), 8));
+            match start == end {
+                true => format!("[range {start}]"),
+                false => format!("[range {start}-{end}]"),
+            }
+        }
+        b'r' | b'R' => resource(letter(0) == b'R', bytes),
+        b'I' | b'i' if letter(1) == b'S' => match bytes.get(..2) {
+            Some([2, 0]) => ip4_socket(ext, bytes, spec),
+            Some([10, 0]) => ip6_socket(ext, bytes, spec),
+            _ => {
+                spec.precision = if spec.precision < 0 {
+                    16
+                } else {
+                    spec.precision
+                };
+                "(einval)".to_owned()
+            }
+        },
         b'I' | b'i' if letter(1) == b'4' => ip4(ext, bytes),
         b'I' if letter(2) == b'c' => ip6_compressed(bytes),
         b'I' | b'i' => ip6(letter(0) == b'I', bytes),
@@ -409,4 +451,237 @@ fn fourcc(ext: &str, stored: u32) -> String {
         });
     }
     format!("{text} ({})", special_hex(number.into(), 4))
+}
+
+/// 8 bytes.
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    array(bytes, at).map_or(0, u64::from_le_bytes)
+}
+
+/// `resource_string()`
+fn resource(decode: bool, bytes: &[u8]) -> String {
+    const UNSET: u64 = 0x2000_0000;
+    const SUFFIXES: [(u64, &str); 4] = [
+        (0x10_0000, " 64bit"),
+        (0x2000, " pref"),
+        (0x20_0000, " window"),
+        (0x1000_0000, " disabled"),
+    ];
+    let (start, end, flags) = (word_at(bytes, 0), word_at(bytes, 8), word_at(bytes, 24));
+    let hex = |n: u64, width: usize| format!("{n:#0width$x}");
+    let decimal = |n: u64, _: usize| n.to_string();
+    let bus = |n: u64, width: usize| format!("{n:0width$x}");
+    // The name, how numbers print, how wide they are, and whether flags are named.
+    type Print<'a> = &'a dyn Fn(u64, usize) -> String;
+    let kinds: [(u64, &str, Print<'_>, usize); 5] = [
+        (0x100, "io  ", &hex, 6),
+        (0x200, "mem ", &hex, 10),
+        (0x400, "irq ", &decimal, 0),
+        (0x800, "dma ", &decimal, 0),
+        (0x1000, "bus ", &bus, 2),
+    ];
+    let kind = kinds.iter().find(|kind| flags & kind.0 != 0);
+    let &(bit, name, print, width) = kind.unwrap_or(&(0, "??? ", &hex, 10));
+    let decode = decode && bit != 0;
+    let range = if decode && flags & UNSET != 0 {
+        format!(
+            "size {}",
+            print(end.wrapping_sub(start).wrapping_add(1), width)
+        )
+    } else if start == end {
+        print(start, width)
+    } else {
+        format!("{}-{}", print(start, width), print(end, width))
+    };
+    let rest = match decode {
+        true => SUFFIXES
+            .iter()
+            .filter(|(bit, _)| flags & bit != 0)
+            .map(|(_, name)| *name)
+            .collect(),
+        false => format!(" flags {flags:#x}"),
+    };
+    format!("[{name}{range}{rest}]")
+}
+
+/// A number of a socket address, which takes the field's width.
+fn socket_number(n: u32, spec: Spec) -> String {
+    let mut out = Vec::new();
+    let number = Number { base: 10, ..HEX };
+    print_number(n.into(), number, spec, &mut Printer::new(&mut out));
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The letters after `%pIS`.
+fn socket_letters(ext: &str) -> &str {
+    let rest = ext.get(2..).unwrap_or("");
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// A number in the order of the network.
+fn network(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |n, &b| n << 8 | u32::from(b))
+}
+
+/// `ip4_addr_string_sa()`
+fn ip4_socket(ext: &str, bytes: &[u8], spec: Spec) -> String {
+    let letters = socket_letters(ext);
+    let order = letters.chars().rev().find(|c| "hlnb".contains(*c));
+    let plain = format!("{}4{}", &ext[..1], order.unwrap_or('n'));
+    let mut text = ip4(&plain, bytes.get(4..8).unwrap_or_default());
+    if letters.contains('p') {
+        let port = network(bytes.get(2..4).unwrap_or_default());
+        text.push_str(&format!(":{}", socket_number(port, spec)));
+    }
+    text
+}
+
+/// `ip6_addr_string_sa()`
+fn ip6_socket(ext: &str, bytes: &[u8], spec: Spec) -> String {
+    let letters = socket_letters(ext);
+    let has = |c| letters.contains(c);
+    let address = bytes.get(8..24).unwrap_or_default();
+    let colons = ext.starts_with('I');
+    let mut text = match colons && has('c') {
+        true => ip6_compressed(address),
+        false => ip6(colons, address),
+    };
+    if has('p') || has('s') || has('f') {
+        text = format!("[{text}]");
+    }
+    if has('p') {
+        let port = network(bytes.get(2..4).unwrap_or_default());
+        text.push_str(&format!(":{}", socket_number(port, spec)));
+    }
+    if has('f') {
+        let flow = network(bytes.get(4..8).unwrap_or_default()) & 0x0fff_ffff;
+        text.push_str(&format!("/{}", socket_number(flow, spec)));
+    }
+    if has('s') {
+        let scope = word_at(bytes, 20) >> 32;
+        text.push_str(&format!("%{}", socket_number(scope as u32, spec)));
+    }
+    text
+}
+
+/// `string_escape_mem()`
+fn escaped(ext: &str, bytes: &[u8]) -> Vec<u8> {
+    let letters = &ext[1..];
+    let end = letters.find(|c| !"achnops".contains(c));
+    let letters = match &letters[..end.unwrap_or(letters.len())] {
+        "" => "ap",
+        some => some,
+    };
+    let all = letters.contains('a');
+    let has = |c: char| letters.contains(c) || all && "csno".contains(c);
+    let mut out = Vec::new();
+    for &b in bytes {
+        let name = |set: &[(u8, u8)]| set.iter().find(|pair| pair.0 == b).map(|pair| pair.1);
+        let space = [
+            (b'\n', b'n'),
+            (b'\r', b'r'),
+            (b'\t', b't'),
+            (11, b'v'),
+            (12, b'f'),
+        ];
+        let special = [(b'\\', b'\\'), (7, b'a'), (27, b'e'), (b'"', b'"')];
+        // The kernel takes characters for those of Latin-1.
+        let printable = matches!(b, 0x20..=0x7e | 0xa0..=0xff);
+        let short = match () {
+            () if has('p') && printable => None,
+            () if has('s') && name(&space).is_some() => name(&space),
+            () if has('c') && name(&special).is_some() => name(&special),
+            () if has('n') && b == 0 => Some(b'0'),
+            () if has('o') => {
+                out.extend(format!("\\{b:03o}").bytes());
+                continue;
+            }
+            () if has('h') => {
+                out.extend(format!("\\x{b:02x}").bytes());
+                continue;
+            }
+            () => None,
+        };
+        match short {
+            Some(letter) => out.extend([b'\\', letter]),
+            None => out.push(b),
+        }
+    }
+    out
+}
+
+/// `struct rtc_time`, from seconds to years.
+type Time = [i32; 6];
+
+/// `time_and_date()`
+fn time_and_date(ext: &str, bytes: &[u8]) -> String {
+    let int = |i: usize| array(bytes, 4 * i).map_or(0, i32::from_le_bytes);
+    let seconds = word_at(bytes, 0) as i64;
+    let letters = ext.get(2..).unwrap_or("");
+    match ext.as_bytes().get(1) {
+        Some(b'R') => date_and_time(std::array::from_fn(int), letters),
+        Some(b'T') => date_and_time(civil(seconds), letters),
+        _ => {
+            let before = match letters.starts_with('p') {
+                true => (seconds as u64).to_string(),
+                false => date_and_time(civil(seconds), letters),
+            };
+            format!("{before}.{:09}", word_at(bytes, 8))
+        }
+    }
+}
+
+/// `time64_to_tm()`
+fn civil(seconds: i64) -> Time {
+    let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400) as i32);
+    // Counted from 1 March of the year 0, a leap day is the last one of its year.
+    let days = i128::from(days) + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let is_next = month >= 10;
+    let year = era * 400 + year + i128::from(is_next) - 1900;
+    let month = if is_next { month - 10 } else { month + 2 };
+    [
+        second % 60,
+        second / 60 % 60,
+        second / 3600,
+        of_month as i32,
+        month as i32,
+        year as i32,
+    ]
+}
+
+/// `rtc_str()`
+fn date_and_time(time: Time, letters: &str) -> String {
+    let (date, clock, letters) = match letters.as_bytes().first() {
+        Some(b'd') => (true, false, &letters[1..]),
+        Some(b't') => (false, true, &letters[1..]),
+        _ => (true, true, letters),
+    };
+    let end = letters.find(|c| c != 'r' && c != 's');
+    let letters = &letters[..end.unwrap_or(letters.len())];
+    let add = |n: i32, plus: i32| match letters.contains('r') {
+        true => n as u64,
+        false => n.wrapping_add(plus) as u64,
+    };
+    // Numbers have no sign there.
+    let [second, minute, hour, day, month, year] = time;
+    let date = date.then(|| {
+        format!(
+            "{:04}-{:02}-{:02}",
+            add(year, 1900),
+            add(month, 1),
+            day as u64
+        )
+    });
+    let clock = clock.then(|| {
+        let [hour, minute, second] = [hour, minute, second].map(|n| n as u64);
+        format!("{hour:02}:{minute:02}:{second:02}")
+    });
+    let parts: Vec<String> = date.into_iter().chain(clock).collect();
+    parts.join(if letters.contains('s') { " " } else { "T" })
 }
