@@ -172,8 +172,7 @@ static notrace int text_bdev(struct text *text, const struct block_device *bdev)
 	struct gendisk *disk;
 	unsigned int flags, len;
 
-	if (!IS_ENABLED(CONFIG_BLOCK) ||
-	    get_kernel_nofault(disk, &bdev->bd_disk) ||
+	if (!IS_ENABLED(CONFIG_BLOCK) || get_kernel_nofault(disk, &bdev->bd_disk) ||
 	    get_kernel_nofault(flags, (const unsigned int *)&bdev->__bd_flags) ||
 	    !blog_copy_nofault(name, disk->disk_name, DISK_NAME_LEN))
 		return -EFAULT;

@@ -54,15 +54,15 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 		       const u64 *args);
 
 /* What blog_text() names; rust/kernel/blog/wire/pack.rs */
-#define BLOG_TEXT_DENTRY	0
-#define BLOG_TEXT_FILE		4
-#define BLOG_TEXT_BDEV		8
-#define BLOG_TEXT_PAGE		9
-#define BLOG_TEXT_VMA		10
-#define BLOG_TEXT_GFP		11
+#define BLOG_TEXT_DENTRY 0
+#define BLOG_TEXT_FILE	 4
+#define BLOG_TEXT_BDEV	 8
+#define BLOG_TEXT_PAGE	 9
+#define BLOG_TEXT_VMA	 10
+#define BLOG_TEXT_GFP	 11
 
 /* Arguments of a call; kernel::blog::types::MAX_ARGS. */
-#define BLOG_MAX_ARGS	12
+#define BLOG_MAX_ARGS 12
 
 /* In C, called from Rust. */
 long blog_string_length(const char *s, size_t max);

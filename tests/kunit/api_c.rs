@@ -22,6 +22,7 @@ mod tests {
         safe static blog_kunit_c_off: RawComponent;
         safe static blog_kunit_c_evaluated: AtomicU32;
         safe fn blog_kunit_c_call(which: u32);
+        safe fn blog_kunit_print_all(seed: u32) -> u32;
     }
 
     /// Where the current task's ring is, and how many records it has had.
@@ -93,5 +94,11 @@ mod tests {
         assert_eq!(evaluates(9), 1);
         assert_eq!(evaluates(10), 0);
         assert_eq!(evaluates(11), 0);
+    }
+
+    /// Whether they decode to what is printed is for `tests/test_printf.py`.
+    #[test]
+    fn formats_are_logged_and_printed() {
+        assert!(blog_kunit_print_all(1) > 2000);
     }
 }
