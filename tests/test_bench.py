@@ -17,7 +17,7 @@ from conftest import TOP
 from conftest import Run as Shell
 
 KERNELS = "x86"
-TESTS = 34
+TESTS = 37
 SECONDS = 90
 
 

@@ -147,7 +147,7 @@ def test_queries_of_the_page(fleet: Path) -> None:
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
     blocks = re.findall(r"code-block:: text\n\n((?:   .*\n|\n)+)", page)
     rows = [
-        duckdb.sql(textwrap.dedent(block).replace("'tables/", f"'{fleet}/parquet/")
+        duckdb.execute(textwrap.dedent(block).replace("'tables/", f"'{fleet}/parquet/")
                    .replace("'queue %'", "'read 0 %'").replace("'complete %'", "'read 1 %'")
                    .replace("'tag'", "'sector'")).fetchall()
         for block in blocks
@@ -167,7 +167,7 @@ def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None
     done = sh(decoder, "convert", "--to", "parquet", "-o", fleet / "partly", "-s", fleet / "log.ko",
               damaged, *rest, status=(1,))  # fmt: skip
     assert "damaged.snap" in done
-    rows = duckdb.sql(
+    rows = duckdb.execute(
         f"SELECT host, count(*) FROM read_parquet('{fleet}/partly/**/*.parquet',"
         " hive_partitioning = true) WHERE kind = 'record' GROUP BY host"
     ).fetchall()

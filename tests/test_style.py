@@ -27,7 +27,7 @@ run = partial(conftest.run, cwd=TOP)
 
 # What of C clang-format formats: all but what is made of macros that declare trace events and
 # cases, which it takes for calls.
-MACROS = ("lttng/*", "*/peer_events.h", "bench/bench*.h", "bench/[elp]*.c")
+MACROS = ("lttng/*", "*/peer_events.h", "bench/bench*.h", "bench/[elp]*.c", "bench/calls.c")
 FORMATTED = (
     *("blog/*.[ch]", "rust/*.[ch]", "tests/*.[ch]"),
     *(f":!tests/{folder}/{name}" for folder in ("bench", "modules") for name in MACROS),

@@ -234,6 +234,6 @@ notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
 		ret = text_flags(&text, kind, object);
 		break;
 	}
-	preempt_enable_no_resched_notrace();
+	preempt_enable_notrace();
 	return ret ?: text.len;
 }

@@ -10,12 +10,13 @@
 
 #include "glue.h"
 
-/* The body is in registry/mod.rs or write/slow.rs. */
+/* The body is in registry/mod.rs, write/slow.rs or write/packed.rs. */
 #define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+EXPORT_RUST_SYMBOL_GPL(blog_write3);
 
 /* Written once, before anything can log. */
 u8 blog_clock_is_tsc __read_mostly;

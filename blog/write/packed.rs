@@ -4,9 +4,14 @@
 //!
 //! Runs wherever drivers log, as `slow.rs`.
 
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::Relaxed, //
+};
 use kernel::blog::{
     packed::{
         Memory,
+        Numbers,
         Packed, //
     },
     types::MAX_ARGS,
@@ -46,6 +51,50 @@ impl Memory for Kernel {
     }
 }
 
+/// Writes the record of a call with at most three arguments, which are in registers. Those that it
+/// doesn't have are anything.
+///
+/// # Safety
+///
+/// As for [`blog_write_packed`]; `site` and `codes` are those of the call.
+#[no_mangle]
+unsafe extern "C" fn blog_write3(
+    component: *const RawComponent,
+    site: &AtomicU32,
+    codes: &u64,
+    a: u64,
+    b: u64,
+    c: u64,
+) {
+    let (id, codes) = (site.load(Relaxed), *codes);
+    // SAFETY: By this function's requirements.
+    unsafe {
+        match Numbers::new(Codes(codes), &[a, b, c]) {
+            Some(numbers) => write_packed(&*component, id, &numbers),
+            None => write_others(component, id, codes, a, b, c),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`blog_write3`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn write_others(
+    component: *const RawComponent,
+    id: u32,
+    codes: u64,
+    a: u64,
+    b: u64,
+    c: u64,
+) {
+    let mut args = [0; MAX_ARGS];
+    args[..3].copy_from_slice(&[a, b, c]);
+    // SAFETY: By this function's requirements.
+    unsafe { blog_write_packed(component, id, codes, &args) };
+}
+
 /// Writes the record of a call; for `blog_write()`.
 ///
 /// # Safety
@@ -59,8 +108,15 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
     codes: u64,
     args: &[u64; MAX_ARGS],
 ) {
-    if let Some(packed) = Packed::new(Codes(codes), args, &Kernel) {
-        // SAFETY: By this function's requirements.
-        unsafe { write_packed(&*component, site_shl10, &packed) };
+    // SAFETY: By this function's requirements.
+    unsafe {
+        let few = args.first_chunk::<6>();
+        if let Some(numbers) = few.and_then(|few| Numbers::new(Codes(codes), few)) {
+            write_packed(&*component, site_shl10, &numbers);
+        } else if let Some(numbers) = Numbers::new(Codes(codes), args) {
+            write_packed(&*component, site_shl10, &numbers);
+        } else if let Some(packed) = Packed::new(Codes(codes), args, &Kernel) {
+            write_packed(&*component, site_shl10, &packed);
+        }
     }
 }

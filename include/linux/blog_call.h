@@ -122,9 +122,30 @@ struct blog_component {
 
 struct blog_site;
 
-/* Writes a record by the codes of its arguments: blog/sys/call.c */
+/* Writes a record by the codes of its arguments: blog/sys/call.c, blog/write/packed.rs */
 void blog_write(const struct blog_component *component, const struct blog_site *site,
 		const u64 *codes, ...);
+void blog_write3(const struct blog_component *component, const struct blog_site *site,
+		 const u64 *codes, u64 a, u64 b, u64 c);
+
+/* By how many arguments there are, with the format: up to three go in registers. */
+#define __blog_u64(x)			((u64)(unsigned long)(x))
+#define __blog_pass_1(to, f)		blog_write3(to, 0, 0, 0)
+#define __blog_pass_2(to, f, a)		blog_write3(to, __blog_u64(a), 0, 0)
+#define __blog_pass_3(to, f, a, b)	blog_write3(to, __blog_u64(a), __blog_u64(b), 0)
+#define __blog_pass_4(to, f, a, b, c)						\
+	blog_write3(to, __blog_u64(a), __blog_u64(b), __blog_u64(c))
+#define __blog_pass_5(to, f, ...)	blog_write(to, __VA_ARGS__)
+#define __blog_pass_6			__blog_pass_5
+#define __blog_pass_7			__blog_pass_5
+#define __blog_pass_8			__blog_pass_5
+#define __blog_pass_9			__blog_pass_5
+#define __blog_pass_10			__blog_pass_5
+#define __blog_pass_11			__blog_pass_5
+#define __blog_pass_12			__blog_pass_5
+#define __blog_pass_13			__blog_pass_5
+#define __blog_to(component, id)						\
+	&(component), &CONCATENATE(__blog_site_, id), &CONCATENATE(__blog_codes_, id)
 
 /*
  * The entry of a call, the codes of its arguments, and its descriptor, which is
@@ -166,7 +187,6 @@ void blog_write(const struct blog_component *component, const struct blog_site *
 	".endif\n"
 
 #define __blog_first(first, ...)	first
-#define __blog_rest(first, ...)		, ##__VA_ARGS__
 
 #define ____blog(component, level, id, arguments, format, ...)			\
 do {										\
@@ -181,9 +201,8 @@ do {										\
 	if (__blog_is_on(component) &&						\
 	    READ_ONCE(CONCATENATE(__blog_site_, id).gate) <=			\
 	    READ_ONCE((component).threshold))					\
-		blog_write(&(component), &CONCATENATE(__blog_site_, id),	\
-			   &CONCATENATE(__blog_codes_, id)			\
-			   __blog_rest(__VA_ARGS__));				\
+		CONCATENATE(__blog_pass_, COUNT_ARGS(__VA_ARGS__))		\
+			(__blog_to(component, id), __VA_ARGS__);		\
 } while (0)
 
 #define ___blog(component, level, id, arguments, ...)				\

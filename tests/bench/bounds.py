@@ -89,6 +89,8 @@ def instructions(bounds: Bounds, run: Run) -> None:
          lambda: run.first_records()[0].median),
         ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
         ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
+        ("2 scalars from C, task: at most 125 instructions", 125, partial(cost, "blog_c_on")),
+        ("component off, from C: at most 1 instruction", 1.49, partial(cost, "blog_c_off")),
         ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
     ):  # fmt: skip
         bounds.check(text, run, measure, most=most, show="{:.1f}")
@@ -147,6 +149,9 @@ def site_bounds(bounds: Bounds, run: Run) -> None:
     bounds.check(
         "a call site: at most 100 bytes, all in", run,
         lambda: traffic.site_bytes(run.sites, "blog")["sum"], most=100, show="{:.0f}")  # fmt: skip
+    bounds.check(
+        "a call site of C: at most 64 bytes of code", run,
+        lambda: traffic.site_bytes(run.sites, "blog_c")["code"], most=64, show="{:.0f}")  # fmt: skip
 
 
 def fio_bounds(bounds: Bounds, run: Run) -> None:

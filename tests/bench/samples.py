@@ -16,6 +16,8 @@ from statistics import median
 
 # What is taken off for the loop itself: name of the case -> name of its empty loop.
 EMPTY = {
+    "blog_c_off": "loop",
+    "blog_c_on": "loop",
     "clock_local": "loop",
     "trace_printk": "loop",
     "event_off": "loop",

@@ -13,7 +13,7 @@ from pathlib import Path
 from images.blogelf import Image
 
 FEW, MANY = 4, 36
-KINDS = ("empty", "blog", "blog_err", "trace_printk", "pr_debug", "event")
+KINDS = ("empty", "blog", "blog_err", "blog_c", "trace_printk", "pr_debug", "event")
 
 MACROS = {"blog": "blog_log", "blog_err": "blog_err"}
 
@@ -95,10 +95,13 @@ def generate(folder: Path) -> None:
             else:
                 body = {
                     "empty": 'asm volatile("" : : "r" (sectors), "r" (start));',
+                    "blog_c": 'blog_log(sites, "request {i}: %u sectors at %llu", sectors, start);',
                     "trace_printk": 'trace_printk("request {i}: %u sectors at %llu\\n", sectors, start);',
                     "pr_debug": 'pr_debug("request {i}: %u sectors at %llu\\n", sectors, start);',
                 }[kind]
                 include = "#include <linux/ftrace.h>\n#include <linux/printk.h>\n"
+                if kind == "blog_c":
+                    include = "#include <linux/blog.h>\nBLOG_COMPONENT(sites);\n"
                 calls.write_text(
                     include
                     + "".join(c_function(i, body.replace("{i}", str(i))) for i in range(count))

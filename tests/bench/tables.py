@@ -23,6 +23,8 @@ ROWS = [
     ("blog_on", "hardirq", "", "blog_log!, hardirq"),
     ("blog_site_off", "task", "", "blog_log!, site off"),
     ("blog_component_off", "task", "", "blog_log!, component off"),
+    ("blog_c_on", "task", "", "blog_log() of C"),
+    ("blog_c_off", "task", "", "blog_log() of C, component off"),
     ("none", "task", "", "blog_log!, CONFIG_BLOG=n"),
     ("function_call", "task", "", "a function with a call"),
     ("event_off", "task", "", "TRACE_EVENT, off"),

@@ -26,8 +26,9 @@ void bench_blog_once(u32 i);
 /* In none.rs */
 extern const struct bench_case bench_none_cases[];
 
-/* In loops.c, printk.c and events.c */
+/* In loops.c, calls.c, printk.c and events.c */
 extern const struct bench_case bench_loop_cases[];
+extern const struct bench_case bench_call_cases[];
 extern const struct bench_case bench_printk_cases[];
 extern const struct bench_case bench_event_cases[];
 
@@ -105,6 +106,17 @@ static noinline void bench_##what##_##args(u32 n)			\
 }
 
 #define BENCH_CASE(what, args, ...)	{ #what "." #args, bench_##what##_##args },
+
+/* How C prints them */
+#define BENCH_FORMAT_0		"nothing"
+#define BENCH_FORMAT_1		"%u"
+#define BENCH_FORMAT_2		"%u %llu"
+#define BENCH_FORMAT_2x32	"%u %u"
+#define BENCH_FORMAT_4		"%u %llu %u %llu"
+#define BENCH_FORMAT_8		"%u %llu %u %llu %u %llu %u %llu"
+#define BENCH_FORMAT_rnull	"queue %u sector=%llu bytes=%u tag=%u"
+#define BENCH_FORMAT_str11	"%s"
+#define BENCH_FORMAT_str64	"%s"
 
 /* X for each list of arguments but the empty one, with their values */
 #define BENCH_EACH(X, what)						\

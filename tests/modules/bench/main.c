@@ -36,7 +36,7 @@
 #define MAX_N	     (64 << 20)
 
 static const struct bench_case *const tables[] = {
-	bench_loop_cases,   bench_blog_cases, bench_none_cases,
+	bench_loop_cases,   bench_blog_cases, bench_call_cases, bench_none_cases,
 #ifdef CONFIG_TRACING
 	bench_printk_cases,
 #endif

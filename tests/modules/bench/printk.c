@@ -15,21 +15,11 @@
 
 #include "bench.h"
 
-#define FORMAT_0	"nothing\n"
-#define FORMAT_1	"%u\n"
-#define FORMAT_2	"%u %llu\n"
-#define FORMAT_2x32	"%u %u\n"
-#define FORMAT_4	"%u %llu %u %llu\n"
-#define FORMAT_8	"%u %llu %u %llu %u %llu %u %llu\n"
-#define FORMAT_rnull	"queue %u sector=%llu bytes=%u tag=%u\n"
-#define FORMAT_str11	"%s\n"
-#define FORMAT_str64	"%s\n"
-
 #define CALL_trace_printk	trace_printk
 #define CALL_pr_debug_off	pr_debug
 #define CALL_pr_debug_on	pr_debug
 #define LOOP(what, args, ...)						\
-	BENCH_LOOP(what, args, CALL_##what(FORMAT_##args, ##__VA_ARGS__))
+	BENCH_LOOP(what, args, CALL_##what(BENCH_FORMAT_##args "\n", ##__VA_ARGS__))
 
 BENCH_LOOP(clock_local, 0, trace_clock_local())
 LOOP(trace_printk, 0)

@@ -28,7 +28,9 @@ use blog_decode::{
 use common::kernel::{
     call::packed::{
         Memory,
-        Packed, //
+        Numbers,
+        Packed,
+        Payload, //
     },
     wire::{
         pack::{
@@ -114,14 +116,35 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     // An int is passed in a register whose upper half is anything.
     let mut slots = [0xbad0_bad0_bad0_bad0; MAX_ARGS];
     slots[..args.len()].copy_from_slice(args);
-    let packed = Packed::new(Codes(word), &slots, space)?;
-    let mut payload = vec![0xee; packed.size() + 8];
+    let packed = stored(&Packed::new(Codes(word), &slots, space)?);
+    // What is quicker for numbers alone stores the same, however many it knows of.
+    let few: &[u64; 3] = slots.first_chunk().unwrap();
+    let some: &[u64; 6] = slots.first_chunk().unwrap();
+    let numbers = [
+        Numbers::new(Codes(word), few).map(|numbers| stored(&numbers)),
+        Numbers::new(Codes(word), some).map(|numbers| stored(&numbers)),
+        Numbers::new(Codes(word), &slots).map(|numbers| stored(&numbers)),
+    ];
+    let known = (0..MAX_ARGS).map(|i| word >> (4 + 4 * i) & 15);
+    let are_numbers = known.clone().all(|code| code <= 4) && word >> 52 == 0;
+    let used = known.filter(|code| *code != 0).count();
+    for (quick, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
+        assert_eq!(quick.is_some(), are_numbers && used <= most, "{word:#x}");
+        assert!(quick.as_ref().is_none_or(|quick| *quick == packed));
+    }
+    Some(packed)
+}
+
+/// The payload; nothing is stored beyond it, and before it no more than a header is long.
+fn stored(packed: &impl Payload) -> Vec<u8> {
+    let (size, around) = (packed.size(), 16);
+    let mut bytes = vec![0xee; size + 2 * around];
     // SAFETY: There is room for more than that.
-    unsafe { packed.store(payload.as_mut_ptr()) };
-    assert_eq!(payload[packed.size()..], [0xee; 8]);
-    payload.truncate(packed.size());
-    assert!(payload.len() <= MAX_PAYLOAD);
-    Some(payload)
+    unsafe { packed.store(bytes.as_mut_ptr().add(around)) };
+    assert_eq!(bytes[..around - 8], [0xee; 8]);
+    assert_eq!(bytes[around + size..], [0xee; 16]);
+    assert!(size <= MAX_PAYLOAD);
+    bytes[around..around + size].to_vec()
 }
 
 fn log(space: &Space, format: &str, args: &[u64]) -> String {

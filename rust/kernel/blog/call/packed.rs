@@ -27,6 +27,7 @@ use super::super::wire::{
         W8,
         WIDTH_MAX, //
     },
+    record::HEADER_SIZE,
     types::{
         long_size,
         take_tail,
@@ -212,11 +213,88 @@ impl Walk<'_> {
     }
 }
 
+/// Arguments of a C call that can be stored.
+///
+/// # Safety
+///
+/// [`Self::store`] stores as many bytes as [`Self::size`] says, which are at most [`MAX_PAYLOAD`].
+pub unsafe trait Payload {
+    /// How many bytes it stores.
+    fn size(&self) -> usize;
+
+    /// Stores the payload.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of [`Self::size`] bytes, and so are the [`HEADER_SIZE`] bytes
+    /// before it, of which nothing is left.
+    unsafe fn store(&self, dst: *mut u8);
+}
+
+/// Arguments that are numbers, as those of most calls.
+///
+/// # Invariants
+///
+/// `sizes` are at most 8.
+pub struct Numbers<'a, const N: usize> {
+    sizes: [u32; N],
+    args: &'a [u64; N],
+}
+
+impl<'a, const N: usize> Numbers<'a, N> {
+    /// `None`: some are no numbers, or not among these.
+    #[inline(always)]
+    pub fn new(codes: Codes, args: &'a [u64; N]) -> Option<Self> {
+        // The size by the code.
+        const SIZES: u32 = 0x84210;
+        // For each code, what the lower bits are, and what makes them carry from 5 on.
+        let (low, from_5) = const {
+            assert!(W1 == 1 && W8 == 4 && N <= MAX_ARGS && HEADER_SIZE == 8);
+            let all = (1 << (4 * N)) - 1;
+            (0x7777_7777_7777 & all, 0x3333_3333_3333 & all)
+        };
+        let all = codes.0 >> 4;
+        if (((all & low) + from_5) | all) & !low != 0 {
+            return None;
+        }
+        let mut sizes = [0; N];
+        for (i, size) in sizes.iter_mut().enumerate() {
+            // INVARIANT: The code is at most 4.
+            *size = SIZES >> ((all >> (4 * i) & 7) * 4) & 15;
+        }
+        Some(Self { sizes, args })
+    }
+}
+
+// SAFETY: Both are by `sizes`.
+unsafe impl<const N: usize> Payload for Numbers<'_, N> {
+    #[inline(always)]
+    fn size(&self) -> usize {
+        self.sizes.iter().sum::<u32>() as usize
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, dst: *mut u8) {
+        // Without a branch: from the last one to the first one, eight bytes each, which end where
+        // the argument ends. What is before that is stored next, the header as the last.
+        //
+        // SAFETY: By the caller's promise, the bytes are there.
+        unsafe {
+            let mut end = dst.add(self.size());
+            for (value, size) in self.args.iter().zip(&self.sizes).rev() {
+                let at = end.sub(HEADER_SIZE).cast::<u64>();
+                at.write_unaligned(value.wrapping_shl(64 - 8 * size));
+                end = end.sub(*size as usize);
+            }
+        }
+    }
+}
+
 /// Arguments of a C call, ready to be stored.
 ///
 /// # Invariants
 ///
-/// `size` is at most [`MAX_PAYLOAD`], and is how many bytes [`Self::store`] stores.
+/// `size` is at most [`MAX_PAYLOAD`], and is how many bytes [`Payload::store`] stores.
 pub struct Packed<'a, M> {
     codes: Codes,
     args: &'a [u64; MAX_ARGS],
@@ -287,12 +365,6 @@ impl<'a, M: Memory> Packed<'a, M> {
         })
     }
 
-    /// How many bytes it stores.
-    #[inline(always)]
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     #[inline(always)]
     fn walk(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Walk<'a> {
         Walk {
@@ -332,46 +404,6 @@ impl<'a, M: Memory> Packed<'a, M> {
                 len.min(MAX_TAIL) as u16
             },
             bad,
-        }
-    }
-
-    /// Stores the payload.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of [`Self::size`] bytes.
-    #[inline(always)]
-    pub unsafe fn store(&self, mut dst: *mut u8) {
-        let (mut budget, mut walk) = (self.budget, Self::walk(self.codes, self.args));
-        // SAFETY: By the type invariants, all that is stored is within `size` bytes.
-        unsafe {
-            while let Some(step) = walk.next() {
-                match step {
-                    Step::Word { arg, size } => {
-                        let value = self.args[arg];
-                        match size {
-                            1 => dst.write(value as u8),
-                            2 => dst.cast::<u16>().write_unaligned(value as u16),
-                            4 => dst.cast::<u32>().write_unaligned(value as u32),
-                            _ => dst.cast::<u64>().write_unaligned(value),
-                        }
-                        dst = dst.add(size);
-                    }
-                    Step::Mem {
-                        arg,
-                        size,
-                        is_sockaddr,
-                    } => dst = self.store_mem(self.args[arg], size, is_sockaddr, dst),
-                    Step::Str { arg, .. } => dst = self.store_tail(arg, None, dst, 1, &mut budget),
-                    Step::Text { arg, kind } => {
-                        dst = self.store_tail(arg, Some(kind), dst, 1, &mut budget);
-                    }
-                    Step::Sized { width, arg, .. } => {
-                        dst.cast::<u32>().write_unaligned(self.args[width] as u32);
-                        dst = self.store_result(arg, dst.add(4), &mut budget);
-                    }
-                }
-            }
         }
     }
 
@@ -481,6 +513,49 @@ impl<'a, M: Memory> Packed<'a, M> {
                 }
             }
             dst.add(n)
+        }
+    }
+}
+
+// SAFETY: By the type's invariants.
+unsafe impl<M: Memory> Payload for Packed<'_, M> {
+    #[inline(always)]
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    #[inline(always)]
+    unsafe fn store(&self, mut dst: *mut u8) {
+        let (mut budget, mut walk) = (self.budget, Self::walk(self.codes, self.args));
+        // SAFETY: By the type invariants, all that is stored is within `size` bytes.
+        unsafe {
+            while let Some(step) = walk.next() {
+                match step {
+                    Step::Word { arg, size } => {
+                        let value = self.args[arg];
+                        match size {
+                            1 => dst.write(value as u8),
+                            2 => dst.cast::<u16>().write_unaligned(value as u16),
+                            4 => dst.cast::<u32>().write_unaligned(value as u32),
+                            _ => dst.cast::<u64>().write_unaligned(value),
+                        }
+                        dst = dst.add(size);
+                    }
+                    Step::Mem {
+                        arg,
+                        size,
+                        is_sockaddr,
+                    } => dst = self.store_mem(self.args[arg], size, is_sockaddr, dst),
+                    Step::Str { arg, .. } => dst = self.store_tail(arg, None, dst, 1, &mut budget),
+                    Step::Text { arg, kind } => {
+                        dst = self.store_tail(arg, Some(kind), dst, 1, &mut budget);
+                    }
+                    Step::Sized { width, arg, .. } => {
+                        dst.cast::<u32>().write_unaligned(self.args[width] as u32);
+                        dst = self.store_result(arg, dst.add(4), &mut budget);
+                    }
+                }
+            }
         }
     }
 }

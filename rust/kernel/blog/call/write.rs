@@ -13,10 +13,7 @@ use super::{
     clock,
     component::RawComponent,
     context,
-    packed::{
-        Memory,
-        Packed, //
-    }, //
+    packed::Payload, //
 };
 
 /// Tells the compiler that a call is off the way that is taken most.
@@ -83,11 +80,7 @@ pub(super) unsafe fn write_slow<A: BlogArgs>(
 /// The site with this id is on for `component`.
 #[doc(hidden)]
 #[inline(always)]
-pub unsafe fn write_packed<M: Memory>(
-    component: &RawComponent,
-    site_shl10: u32,
-    args: &Packed<'_, M>,
-) {
+pub unsafe fn write_packed(component: &RawComponent, site_shl10: u32, args: &impl Payload) {
     let ring = context::ring(component);
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + args.size()) as u32;

@@ -99,7 +99,8 @@ impl Ring {
     /// any other one of that context, or one that is busy for good ([`Self::none`]), which are left
     /// alone. `bytes` is the size of the record with its header.
     /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
-    /// arguments and stores exactly `bytes - 8` bytes there.
+    /// arguments and stores exactly `bytes - 8` bytes there. It may also store to the 8 bytes
+    /// before that, where the header comes afterwards.
     ///
     /// `slow` is called in place of that when the record can't simply go behind the last one: with
     /// the ring if the record has been begun (the ring is marked as busy), else with a null
