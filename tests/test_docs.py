@@ -132,8 +132,8 @@ def guide_blocks(directive: str) -> list[str]:
 
 
 def write_modules(folder: Path) -> None:
-    """Three modules: README.md's snippet, with the calls of submit() that it speaks of; and, to
-    be compiled, the guide's first block, which is a driver, and one of all its others."""
+    """Four modules: README.md's snippet, with the calls of submit() that it speaks of; and, to
+    be compiled, the guide's drivers in Rust and C, and one of all its other blocks."""
     snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
     calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
     assert calls, "README.md doesn't say with what submit() is called"
@@ -148,7 +148,8 @@ def write_modules(folder: Path) -> None:
     (folder / "readme.rs").write_text(readme)
     (folder / "disk.rs").write_text(disk)
     (folder / "guide.rs").write_text(guide)
-    (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o\n")
+    (folder / "cdisk.c").write_text("".join(guide_blocks(r"\.\. code-block:: c")))
+    (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o cdisk.o\n")
 
 
 def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> None:
@@ -156,7 +157,7 @@ def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> No
     sh(
         "make", "-C", vm.kernel("uml").build, "ARCH=um", "LLVM=1",
         f"-j{os.environ.get('BLOG_JOBS', '2')}", f"M={work}/ko", "modules")  # fmt: skip
-    made = ("readme.blogfmt", "disk.blogfmt", "guide.ko")
+    made = ("readme.blogfmt", "disk.blogfmt", "guide.ko", "cdisk.blogfmt")
     assert all((work / "ko" / name).exists() for name in made)
 
 

@@ -23,6 +23,10 @@ use std::{
     },
 };
 
+use base64::{
+    engine::general_purpose::STANDARD,
+    Engine as _, //
+};
 use blog_decode::sidetable::read_table;
 use flate2::read::GzDecoder;
 
@@ -286,48 +290,55 @@ fn boots() {
 fn report(path: &Path) -> Vec<u8> {
     let page = fs::read_to_string(path).unwrap();
     // The page is that of the source. Only the data in it are golden, unpacked.
-    let source = include_str!("../../src/output/report.html");
-    let (head, rest) = source.split_once("@ABOUT@").unwrap();
-    let (middle, tail) = rest.split_once("@DATA@").unwrap();
-    let rest = page.strip_prefix(head).unwrap().strip_suffix(tail).unwrap();
-    let (about, packed) = rest.split_once(middle).unwrap();
-    let parsed: serde_json::Value = serde_json::from_str(about).unwrap();
-    let records = parsed["records"].as_u64().unwrap() as usize;
-    let mut raw = Vec::new();
-    let packed = from_base64(packed);
-    GzDecoder::new(&packed[..]).read_to_end(&mut raw).unwrap();
-    columns(about, records, &raw)
+    let source = include_str!("../../src/output/report.html")
+        .replace("@STYLE@", include_str!("../../src/output/report.css"))
+        .replace("@SCRIPT@", include_str!("../../src/output/report.js"));
+    let mut rest = page.as_str();
+    let mut data = Vec::new();
+    let places = ["@TEXT@", "@COLUMNS@", "@ABOUT@"];
+    let mut left = source.as_str();
+    for place in places {
+        let (before, after) = left.split_once(place).unwrap();
+        rest = rest.strip_prefix(before).unwrap();
+        let next = places.iter().filter_map(|p| after.find(p)).min();
+        let until = &after[..next.unwrap_or(after.len())];
+        let (found, _) = rest.split_once(until).unwrap();
+        data.push(found);
+        rest = &rest[found.len()..];
+        left = after;
+    }
+    assert_eq!(rest, left);
+    let unpack = |packed: &str| {
+        let mut raw = Vec::new();
+        let packed = STANDARD.decode(packed).unwrap();
+        GzDecoder::new(&packed[..]).read_to_end(&mut raw).unwrap();
+        raw
+    };
+    columns(data[2], &unpack(data[0]), &unpack(data[1]))
 }
 
-/// The report's data, a record in each line.
-fn columns(about: &str, n: usize, raw: &[u8]) -> Vec<u8> {
+/// The report's data, a record in each line: the places of its arguments are before the message.
+fn columns(about: &str, text: &[u8], raw: &[u8]) -> Vec<u8> {
+    let parsed: serde_json::Value = serde_json::from_str(about).unwrap();
+    let n = parsed["records"].as_u64().unwrap() as usize;
     let (times, rest) = raw.split_at(8 * n);
-    let (numbers, text) = rest.split_at(12 * n);
-    let number = |column: usize, i: usize| {
-        let at = 4 * (column * n + i);
-        u32::from_le_bytes(numbers[at..at + 4].try_into().unwrap())
-    };
-    let mut out = format!("{about}\ntime lane site message\n");
+    let (ends, rest) = rest.split_at(4 * n);
+    let (lanes, sites) = rest.split_at(2 * n.next_multiple_of(2));
+    let short = |list: &[u8], i: usize| u16::from_le_bytes([list[2 * i], list[2 * i + 1]]);
+    let mut out = format!("{about}\ntime lane site arguments message\n");
     let mut start = 0;
     for i in 0..n {
         let time = f64::from_le_bytes(times[8 * i..8 * i + 8].try_into().unwrap());
-        let end = number(2, i) as usize;
-        let message = String::from_utf8_lossy(&text[start..end]).into_owned();
-        out += &format!("{time} {} {} {message:?}\n", number(0, i), number(1, i));
+        let end = u32::from_le_bytes(ends[4 * i..4 * i + 4].try_into().unwrap()) as usize;
+        let (lane, site) = (short(lanes, i), short(sites, i));
+        let count = parsed["sites"][usize::from(site)]["args"]
+            .as_array()
+            .map_or(0, Vec::len);
+        let (places, message) = text[start..end].split_at(2 * count);
+        let message = String::from_utf8_lossy(message);
+        out += &format!("{time} {lane} {site} {places:?} {message:?}\n");
         start = end;
     }
     assert_eq!(start, text.len());
     out.into_bytes()
-}
-
-fn from_base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digit = |c| DIGITS.iter().position(|&d| d == c).unwrap() as u32;
-    let mut out = Vec::new();
-    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = group.iter().fold(0, |n, &c| n << 6 | digit(c));
-        let bits = bits << (6 * (4 - group.len()));
-        out.extend(&bits.to_be_bytes()[1..group.len()]);
-    }
-    out
 }
