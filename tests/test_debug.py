@@ -14,8 +14,8 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 157
-TESTS_DEEP = 372
+TESTS = 164
+TESTS_DEEP = 379
 SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")

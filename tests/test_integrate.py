@@ -19,7 +19,10 @@ from conftest import TOP, files
 TESTS = 23
 SECONDS = 60
 
-OURS = "Kconfig Kbuild blog rust samples scripts patches Documentation tests/kunit tests/modules"
+OURS = (
+    "Kconfig Kbuild blog include rust samples scripts patches Documentation tests/kunit"
+    " tests/modules"
+)
 POSTER = "A. Poster <poster@example.org>"
 
 

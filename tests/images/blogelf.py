@@ -14,6 +14,9 @@ from pathlib import Path
 
 SITE_SIZE = 8
 MAGIC_SITE = 0x44464C42
+MAGIC_C = 0x43464C42
+# Its formats are printed, too, so they are in memory.
+PRINTED = b"c_printf.c"
 SECTION = re.compile(r"^ *\[ *([1-9]\d*)\] (\S+) +(\S+) +\w+ (\w+) (\w+) \w+ +([A-Za-z]*) ", re.M)
 SYMBOL = re.compile(r"^ *\d+: (\w+) +\w+ +\w+ +\w+ +\w+ +(\w+) (\S+)$", re.M)
 
@@ -80,6 +83,8 @@ class Image:
                 raise ValueError(f"{self.path}: .debug.blog is damaged at {at}")
             if magic == MAGIC_SITE:
                 found.append(self._descriptor(data[at : at + length]))
+            elif magic == MAGIC_C:
+                found.append(self._c_descriptor(data[at : at + length]))
             at += length
         return found
 
@@ -93,3 +98,15 @@ class Image:
             at += length
         fmt, file, module, names = parts
         return Descriptor(fmt, file, module, names.split(b"\x1f") if names else [], line)
+
+    @staticmethod
+    def _c_descriptor(data: bytes) -> Descriptor:
+        """Of a call in C: as the source has it, but for placeholders as Rust has them."""
+        (line,) = struct.unpack_from("<I", data, 24)
+        at, parts = 40, []
+        for length in struct.unpack_from("<4H", data, 32):
+            parts.append(data[at : at + length])
+            at += length
+        fmt, file, module, _ = parts
+        text = re.sub(rb"%[-+ #0-9.*hljztL]*[a-zA-Z0-9]+", b"{}", fmt.strip(b'"'))
+        return Descriptor(b"" if PRINTED in file else text, file, module, [], line)

@@ -379,19 +379,21 @@ impl Template {
 
     /// The base in which an argument's digits are where nothing in the text tells; 10 for others.
     pub fn base(&self, argument: usize) -> u32 {
-        let mut shown = self.steps.iter().filter_map(|step| match step {
-            Step::Argument(a) if a.index == argument => Some(a),
-            _ => None,
-        });
-        match shown.next() {
-            Some(a) if !a.flags.alternate => match a.print {
+        let shown = self.steps.iter().find_map(|step| match step {
+            Step::Argument(a) if a.index == argument => Some(match a.print {
+                _ if a.flags.alternate => 10,
                 Trait::LowerHex | Trait::UpperHex => 16,
                 Trait::Octal => 8,
                 Trait::Binary => 2,
                 _ => 10,
-            },
-            _ => 10,
-        }
+            }),
+            Step::Conversion(c) if c.value == argument => Some(match c.says.what {
+                printf::What::Integer { base, .. } if !c.says.flags.special => base as u32,
+                _ => 10,
+            }),
+            _ => None,
+        });
+        shown.unwrap_or(10)
     }
 
     /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
