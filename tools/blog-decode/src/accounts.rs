@@ -62,8 +62,10 @@ fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64
 
 /// Sum of all losses of a ring.
 fn lost_sum(stream: &Stream) -> u64 {
-    let lost = stream.ring.map_or([0; LOST_CAUSES], |r| r.lost);
-    lost.iter().fold(0, |sum, &n| sum.saturating_add(n))
+    stream
+        .lost()
+        .iter()
+        .fold(0, |sum, &n| sum.saturating_add(n))
 }
 
 /// The column with the names of boots, which is there if there are several.
@@ -148,7 +150,7 @@ impl Accounts<'_> {
             "component", "ring", "decoded", "overwritten", "missing", "damaged", "taken"
         )?;
         for (s, c) in self.streams.iter().zip(&self.counts) {
-            let taken = s.ring.map_or("?".into(), |r| r.records.to_string());
+            let taken = s.ring().map_or("?".into(), |r| r.records.to_string());
             boot.of(&self.boots[s.file], out);
             write!(
                 out,
@@ -161,8 +163,7 @@ impl Accounts<'_> {
                 c.damaged,
                 lost_sum(s)
             )?;
-            let lost = s.ring.map_or([0; LOST_CAUSES], |r| r.lost);
-            for (name, n) in lost_of(&lost) {
+            for (name, n) in lost_of(&s.lost()) {
                 write!(out, " {name}={n}")?;
             }
             writeln!(out)?;
@@ -205,10 +206,10 @@ impl Accounts<'_> {
             o.text("type", "ring");
             boot_json(&self.boots[s.file], &mut o);
             ring(s, &s.writer(), &mut o);
-            o.maybe("retired", s.ring.map(|r| r.retired));
+            o.maybe("retired", s.ring().map(|r| r.retired));
             counts(c, &mut o);
-            o.maybe("taken", s.ring.map(|r| r.records));
-            lost(&s.ring.map_or([0; LOST_CAUSES], |r| r.lost), &mut o);
+            o.maybe("taken", s.ring().map(|r| r.records));
+            lost(&s.lost(), &mut o);
             o.end();
             out.push(b'\n');
         }

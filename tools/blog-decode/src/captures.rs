@@ -8,6 +8,7 @@ use std::{
         Path,
         PathBuf, //
     },
+    sync::Arc, //
 };
 
 use crate::{
@@ -120,8 +121,8 @@ impl Captures {
     /// All tasks with records, if no ring is shared: these only name them record by record.
     pub fn tasks(&self) -> Option<Vec<Task>> {
         let mut rings = self.files.iter().flat_map(|f| &f.rings);
-        let is_shared = |r: &RingPages| {
-            let context = r.ring.map(|r| r.context);
+        let is_shared = |r: &Arc<RingPages>| {
+            let context = r.ring.as_ref().map(|r| r.context);
             context.is_none_or(|c| c == Context::Shared as u8)
         };
         if rings.any(is_shared) {
@@ -129,7 +130,7 @@ impl Captures {
         }
         let of_file = |file: &Snapshot| {
             let listed = file.tasks.iter().map(|t| (t.pid, t.tgid, t.comm));
-            let rings = file.rings.iter().filter_map(|r| r.ring);
+            let rings = file.rings.iter().filter_map(|r| r.ring.as_ref());
             let rings = rings.map(|r| (r.pid, r.tgid, r.comm));
             listed.chain(rings).collect::<Vec<_>>()
         };

@@ -24,6 +24,7 @@ use crate::{
         Task,
         Writer, //
     },
+    snapshot::RingPages, //
 };
 
 /// A longer line is cut into several.
@@ -95,15 +96,7 @@ impl Log {
             kind,
             name: kind.name().to_owned(),
             input,
-            stream: Stream {
-                component: kind.name().to_owned(),
-                id: 0,
-                ring: None,
-                file,
-                runs: Vec::new(),
-                from: 0,
-                since: 0,
-            },
+            stream: Stream::new(kind.name().into(), file, RingPages::new((0, 0)).into()),
             boot: boot.of_log(),
             line: None,
             last: Line::default(),

@@ -13,6 +13,7 @@ use std::{
         HashMap, //
     },
     mem,
+    sync::Arc, //
 };
 
 use crate::{
@@ -46,7 +47,7 @@ struct Last {
     /// When; `None`: others were lost since.
     time: Option<i128>,
     /// The ring, by component and id.
-    ring: (String, u32),
+    ring: (Arc<str>, u32),
     /// It, in the form that was asked for.
     text: Vec<u8>,
 }

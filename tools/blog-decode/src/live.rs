@@ -47,15 +47,14 @@ use crate::{
             Part,
             Sections, //
         },
+        RingInfo,
+        RingPages,
         Snapshot,
         ALIGN,
         FILE_HEADER,
         SECTION_HEADER, //
     },
-    wire::file::{
-        ClockPair,
-        Ring, //
-    }, //
+    wire::file::ClockPair, //
 };
 
 /// Beyond that many bytes, events are given out although earlier ones may come.
@@ -269,16 +268,13 @@ impl<'w> Live<'w> {
         Ok(true)
     }
 
-    fn ring(&mut self, i: usize, new: Ring) {
+    fn ring(&mut self, i: usize, new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.feeds[i].rings.get(&id).copied();
         if let Some(slot) = known.and_then(|at| self.slots[at].as_mut()) {
-            if !slot
-                .stream
-                .ring
-                .is_some_and(|old| changes_hands(&old, &new))
-            {
-                slot.stream.ring = Some(new);
+            let old = slot.stream.ring();
+            if !old.is_some_and(|old| changes_hands(old, &new)) {
+                slot.stream.set_ring(new);
                 return;
             }
         }
@@ -298,20 +294,14 @@ impl<'w> Live<'w> {
         }
     }
 
-    fn open(&mut self, i: usize, id: (u32, u32), ring: Option<Ring>) -> Option<usize> {
+    fn open(&mut self, i: usize, id: (u32, u32), ring: Option<RingInfo>) -> Option<usize> {
         let component = self.files[i].component_name(id.0);
         if !(self.want)(&component) {
             return None;
         }
-        let stream = Stream {
-            component,
-            id: id.1,
-            ring,
-            file: i,
-            runs: Vec::new(),
-            from: 0,
-            since: 0,
-        };
+        let mut of = RingPages::new(id);
+        of.ring = ring;
+        let stream = Stream::new(component.into(), i, of.into());
         let slot = Slot {
             cursor: Cursor::new(&stream),
             stream,
@@ -340,13 +330,13 @@ impl<'w> Live<'w> {
         }
         let feed = &mut self.feeds[i];
         feed.last = Some((id, seq));
-        feed.pass = feed.pass.max(page.info.base);
+        feed.pass = feed.pass.max(page.base);
         let known = feed.rings.get(&id).copied();
         let Some(at) = known.or_else(|| self.open(i, id, None)) else {
             return;
         };
         if let Some(slot) = self.slots[at].as_mut() {
-            slot.stream.runs.push((i, run));
+            slot.stream.runs_mut().push((i, run));
             if !mem::replace(&mut slot.has_news, true) {
                 self.news.push(at);
             }

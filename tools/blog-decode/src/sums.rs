@@ -5,7 +5,10 @@
 //! It goes through one ring after the other and prints no message, so it is several times as fast
 //! as [`decode`](crate::decode).
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::Arc, //
+};
 
 use crate::{
     boot::Boot,
@@ -15,10 +18,7 @@ use crate::{
         Stream, //
     },
     snapshot::Snapshot,
-    wire::record::{
-        HEADER_SIZE,
-        LOST_CAUSES, //
-    }, //
+    wire::record::HEADER_SIZE, //
 };
 
 /// After as many records of a ring, it is told how far it is.
@@ -141,7 +141,7 @@ pub struct Sums {
     /// By ring.
     pub rings: Vec<RingSum>,
     /// By boot ([`Boot::index`]) and component.
-    pub components: BTreeMap<(usize, String), ComponentSum>,
+    pub components: BTreeMap<(usize, Arc<str>), ComponentSum>,
     /// By file and site id; ids without records are left out.
     pub sites: Vec<BTreeMap<u32, Sum>>,
 }
@@ -205,8 +205,10 @@ impl Sums {
             .saturating_add(n.damaged)
             .saturating_add(n.lagged);
         c.gone = c.gone.saturating_add(gone);
-        let lost = stream.ring.map_or([0; LOST_CAUSES], |r| r.lost);
-        c.lost = lost.iter().fold(c.lost, |sum, &n| sum.saturating_add(n));
+        c.lost = stream
+            .lost()
+            .iter()
+            .fold(c.lost, |sum, &n| sum.saturating_add(n));
         if gone > 0 {
             c.complete_from = c.complete_from.max(ring.span.map(|s| s.first));
         }

@@ -20,6 +20,7 @@ use std::{
         HashMap,
         VecDeque, //
     },
+    sync::Arc, //
 };
 
 use crate::{
@@ -243,7 +244,7 @@ fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
 
 /// Whose a ring is.
 fn owner(stream: &Stream) -> Option<Key> {
-    let ring = stream.ring.as_ref()?;
+    let ring = stream.ring()?;
     (ring.context == Context::Task as u8).then_some(match ring.retired {
         0 => (ring.pid, 0),
         _ => (ring.pid, ring.exit_clock.max(1)),
@@ -253,10 +254,11 @@ fn owner(stream: &Stream) -> Option<Key> {
 /// Leaves of a ring its last `records` records.
 fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
     let mut left = records as u64;
-    let mut from = stream.runs.len();
+    let runs = stream.runs_mut();
+    let mut from = runs.len();
     while from > 0 && left > 0 {
         from -= 1;
-        let (file, run) = &mut stream.runs[from];
+        let (file, run) = &mut runs[from];
         let until = end_of(&run.last).saturating_sub(left);
         left = left.saturating_sub(run.records());
         if left == 0 {
@@ -268,9 +270,9 @@ fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
     }
     // Of a page that another file has more of, or that is in pieces, all pieces are needed; they
     // are few.
-    stream.runs.drain(..from);
-    if let Some((_, run)) = stream.runs.first() {
-        stream.from = stream.from.max(run.first.info.first);
+    runs.drain(..from);
+    if let Some(first) = runs.first().map(|(_, run)| run.first.first) {
+        stream.from = stream.from.max(first);
     }
 }
 
@@ -278,7 +280,7 @@ fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
 #[derive(Default)]
 struct Lines {
     last: Option<u64>,
-    by_component: HashMap<String, VecDeque<Line>>,
+    by_component: HashMap<Arc<str>, VecDeque<Line>>,
 }
 
 impl Lines {

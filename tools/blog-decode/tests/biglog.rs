@@ -62,7 +62,7 @@ fn make(records: u64, rings: u32, dir: &Path) {
         b.ring(&ring);
         let (mut n, mut seq) = (0, 0);
         while n < count {
-            let mut page = Page::new(i + 1, seq, n * STEP, n);
+            let mut page = Page::new(i + 1, seq, n * STEP + u64::from(i), n);
             while page.bytes.len() < 4050 && n < count {
                 page.record(n * STEP + u64::from(i), 1, (&(n as u32 % 256), &(n * 8)));
                 n += 1;

@@ -19,7 +19,10 @@ use blog_decode::{
         Decoder,
         Filter, //
     },
-    merge,
+    merge::{
+        self,
+        Stream, //
+    },
     output::text::{
         Style,
         Text, //
@@ -90,6 +93,32 @@ fn capture(pages: u64) -> Vec<u8> {
     as_stream(b.bytes)
 }
 
+/// A snapshot of so many rings of one record, each of which begins when the one before has ended.
+fn short_rings(rings: u32) -> Vec<u8> {
+    let mut b = begin();
+    for i in 1..=rings {
+        let mut ring = Ring::task(1, i, 100 + i as i32, "task");
+        ring.records = 1;
+        b.ring(&ring);
+        let clock = 1000 * u64::from(i);
+        let mut page = Page::new(i, 1, clock, 0);
+        page.record(clock, 1, (&i, &clock));
+        b.page(&ring, &page);
+    }
+    b.end()
+}
+
+/// The most memory that it takes to print a file, which has so many records.
+fn most_to_print(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
+    let path = dir.join("snap");
+    fs::write(&path, bytes).unwrap();
+    heap::most_of(|| {
+        let files = [Snapshot::open(&path).unwrap()];
+        let streams = merge::unite(&files, |_| true);
+        print(&files, &streams, records);
+    })
+}
+
 /// The most memory that it takes to count and to print a file, which has so many records.
 fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
     let path = dir.join("snap");
@@ -105,9 +134,14 @@ fn count_and_print(path: &Path, records: u64) {
     let sums = Sums::new(&files, &streams, &boots);
     let sum: u64 = sums.rings.iter().map(|ring| ring.sum.records).sum();
     assert_eq!(sum, records);
+    print(&files, &streams, records);
+}
+
+fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
+    let boots = boot::of(files);
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
     let filter = Filter::default();
-    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
+    let mut decoder = Decoder::new(files, streams, &boots, &maps, &filter);
     let (mut text, mut out) = (Text::new(Style::default()), Vec::new());
     let mut lines = 0;
     decoder
@@ -141,6 +175,15 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
     let (one, many) = (short_and_long(1), short_and_long(16));
     // A page, a cursor and what is known of the ring.
     assert!(many <= one + 15 * (8 << 10), "{one}, {many}");
+    // A million rings take less than 500 MiB.
+    let of = |rings| most_to_print(dir.path(), short_rings(rings), rings.into());
+    // On either side of these, hash tables grow.
+    let (few, many) = (of(7_000), of(14_000));
+    println!("rings of one record: {} bytes each", (many - few) / 7_000);
+    assert!(
+        (many - few) / 7_000 < (500 << 20) / 1_000_000,
+        "{few}, {many}"
+    );
     let of = |pages| most(dir.path(), capture(pages), RECORDS * pages);
     let (short, long) = (of(300), of(3000));
     println!("a capture: {short} bytes, {long} bytes for 10 times the length");

@@ -56,7 +56,7 @@ fn read(bytes: Vec<u8>) -> Snapshot {
 /// Numbers of all pages of a ring.
 fn numbers(files: &[Snapshot], stream: &Stream) -> Vec<u64> {
     let pages = stream.pages(files);
-    pages.map(|(_, page)| page.info.seq - 1).collect()
+    pages.map(|(_, page)| page.seq - 1).collect()
 }
 
 /// Of the records of a ring: how many, and how many are missing or damaged.

@@ -100,7 +100,7 @@ fn the_last_section_of_a_ring_counts() {
     b.ring(&ring).page(&ring, &piece(3, 1, 4, 2));
     let file = read(&as_stream(b.bytes)).unwrap();
     assert_eq!(file.rings.len(), 1);
-    assert_eq!(file.rings[0].ring.unwrap().lost[0], 5);
+    assert_eq!(file.rings[0].ring.as_ref().unwrap().lost()[0], 5);
     assert_eq!(file.rings[0].pages(), 2);
 }
 
@@ -121,8 +121,8 @@ fn a_ring_that_changes_hands_is_another_ring() {
         .iter()
         .map(|r| {
             (
-                r.ring.unwrap().pid,
-                u64::from(r.runs[0].first.info.records()),
+                r.ring.as_ref().unwrap().pid,
+                u64::from(r.runs[0].first.records),
             )
         })
         .collect();

@@ -84,7 +84,7 @@ fn all_that_was_logged_is_in_the_snapshot() {
     let ring = |component, ring| {
         let rings = got.snapshot.rings.iter();
         rings
-            .filter_map(|r| r.ring)
+            .filter_map(|r| r.ring.as_ref())
             .find(|r| (r.component, r.ring) == (component, ring))
             .unwrap()
     };

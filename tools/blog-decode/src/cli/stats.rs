@@ -183,9 +183,8 @@ fn stats_text(
         "lost"
     )?;
     for (stream, r) in streams.iter().zip(&sums.rings) {
-        let lost = stream.ring.map_or(0, |r| {
-            r.lost.iter().fold(0u64, |sum, &n| sum.saturating_add(n))
-        });
+        let lost = stream.lost();
+        let lost = lost.iter().fold(0u64, |sum, &n| sum.saturating_add(n));
         let n = &r.counts;
         boot.of(&boots[stream.file], out);
         writeln!(
@@ -276,7 +275,7 @@ fn stats_json(
     for ((of, name), c) in &sums.components {
         let mut o = Object::new(out);
         o.text("type", "component-sum");
-        o.text("component", name.as_str());
+        o.text("component", &**name);
         o.number("rings", c.rings);
         span_json(&c.sum, c.span, &boots[*of], &mut o);
         o.maybe("complete_from_boot_ns", c.complete_from);

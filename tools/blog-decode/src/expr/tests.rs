@@ -21,6 +21,7 @@ use crate::{
         ImageSites,
         Site, //
     },
+    snapshot::RingPages,
     wire::record::Context, //
 };
 
@@ -59,15 +60,7 @@ fn check(source: &str) -> bool {
         index: 3,
         site: Some(&site),
     };
-    let stream = Stream {
-        component: "disk".into(),
-        id: 1,
-        ring: None,
-        file: 0,
-        runs: Vec::new(),
-        from: 0,
-        since: 0,
-    };
+    let stream = Stream::new("disk".into(), 0, RingPages::new((0, 1)).into());
     let mut comm = [0; 16];
     comm[..3].copy_from_slice(b"fio");
     let writer = Writer {

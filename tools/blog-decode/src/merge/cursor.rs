@@ -26,6 +26,7 @@ use crate::{
             seq, //
         },
         PageRef,
+        RingInfo,
         Snapshot, //
     },
     wire::record::LOST_CAUSES, //
@@ -131,12 +132,12 @@ impl Cursor {
         // The one before the next says what is missing between them.
         let done = self.place.run.saturating_sub(1);
         if done > 0 {
-            stream.runs.drain(..done);
+            stream.runs_mut().drain(..done);
             self.place.run -= done;
             // They can't be asked any more what they have told of.
             self.has_gap = true;
         }
-        let next = stream.runs.get(self.place.run);
+        let next = stream.run(self.place.run);
         next.map(|(_, run)| run.first.offset)
     }
 
@@ -223,7 +224,7 @@ impl Cursor {
                         loss(self.clock, Cause::Damaged, missing)
                     }
                 },
-                None if self.place.run < stream.runs.len() => self.open_page(stream, files),
+                None if stream.run(self.place.run).is_some() => self.open_page(stream, files),
                 None if ended => return self.at_end(stream, files),
                 None => return None,
             };
@@ -237,14 +238,13 @@ impl Cursor {
     fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
         let (file, page) = self.place.next(stream, files, Some(&mut self.page))?;
         let before = self.before.replace(page);
-        let info = &page.info;
         let is_same_page = before.is_some_and(|b| seq(&b) == seq(&page));
         (self.file, self.version) = (file, files[file].version);
-        self.clock = info.base;
-        let walk = Walk::new(info, self.page.len(), self.version);
-        let mut gap = info.first.saturating_sub(self.expected);
+        self.clock = page.base;
+        let walk = Walk::new(&page.info(), self.page.len(), self.version);
+        let mut gap = page.first.saturating_sub(self.expected);
         self.had = match is_same_page || before.is_none() {
-            true => self.expected.saturating_sub(info.first),
+            true => self.expected.saturating_sub(page.first),
             false => 0,
         };
         if !is_same_page || gap > 0 {
@@ -264,23 +264,20 @@ impl Cursor {
         } else {
             Cause::Missing
         };
-        loss(info.base, cause, gap)
+        loss(page.base, cause, gap)
     }
 
     /// What the ring has told of less what its pages still tell of, by cause.
     fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> Vec<(u8, u64)> {
-        let Some(ring) = &stream.ring else {
-            return Vec::new();
-        };
-        let mut told = ring.told;
+        let mut told = stream.ring().map_or([0; LOST_CAUSES], RingInfo::told);
         if told.iter().all(|n| *n == 0) {
             return Vec::new();
         }
         let (mut place, mut bytes) = (Place::default(), Vec::new());
         while let Some((file, page)) = place.next(stream, files, Some(&mut bytes)) {
-            let mut walk = Walk::new(&page.info, bytes.len(), files[file].version);
+            let mut walk = Walk::new(&page.info(), bytes.len(), files[file].version);
             while let Some(item) = walk.next(&bytes) {
-                let is_old = page.info.first.saturating_add(walk.seen()) < stream.from;
+                let is_old = page.first.saturating_add(walk.seen()) < stream.from;
                 if let (Item::Lost { cause, count, .. }, false) = (item, is_old) {
                     if let Some(n) = told.get_mut(usize::from(cause)) {
                         *n = n.saturating_sub(count);
@@ -294,8 +291,8 @@ impl Cursor {
 
     /// Why records are missing before the first page that there is.
     fn cause_at_start(stream: &Stream, files: &[Snapshot]) -> Cause {
-        let had = stream.ring.as_ref().map_or(0, |r| r.pages.into());
-        let count: u64 = stream.runs.iter().map(|(_, run)| run.count).sum();
+        let had = stream.ring().map_or(0, |r| r.pages.into());
+        let count: u64 = stream.runs().map(|(_, run)| u64::from(run.count)).sum();
         if files[stream.file].damage.any() && had > count {
             Cause::Missing
         } else {
@@ -306,16 +303,17 @@ impl Cursor {
     /// What the ring's own counters know beyond its last record.
     fn at_end(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
         self.page = Vec::new();
-        let ring = stream.ring.as_ref()?;
+        let ring = stream.ring()?;
+        let (lost, told) = (ring.lost(), ring.told());
+        let has_pages = stream.run(0).is_some();
         while self.untold <= LOST_CAUSES {
             let i = self.untold;
             self.untold += 1;
             let found = match i.checked_sub(1) {
                 None => {
-                    let cause = if stream.runs.is_empty() {
-                        Self::cause_at_start(stream, files)
-                    } else {
-                        Cause::Missing
+                    let cause = match has_pages {
+                        true => Cause::Missing,
+                        false => Self::cause_at_start(stream, files),
                     };
                     loss(
                         self.clock,
@@ -325,14 +323,14 @@ impl Cursor {
                 }
                 Some(cause) => {
                     // Without any page, nothing has been told yet.
-                    let told = match stream.runs.is_empty() {
-                        true => 0,
-                        false => ring.told[cause],
+                    let told = match has_pages {
+                        true => told[cause],
+                        false => 0,
                     };
                     loss(
                         self.clock,
                         Cause::Told(cause as u8),
-                        ring.lost[cause].saturating_sub(told),
+                        lost[cause].saturating_sub(told),
                     )
                 }
             };

@@ -14,6 +14,8 @@
 mod cursor;
 mod unite;
 
+use std::sync::Arc;
+
 use crate::{
     boot::Boot,
     record::{
@@ -26,15 +28,16 @@ use crate::{
             Run,
             Steps, //
         },
+        Losses,
         PageRef,
+        RingInfo,
+        RingPages,
         Snapshot, //
     },
-    wire::{
-        file::Ring,
-        record::{
-            Context,
-            Lost, //
-        }, //
+    wire::record::{
+        Context,
+        Lost,
+        LOST_CAUSES, //
     }, //
 };
 pub use cursor::each_record;
@@ -53,15 +56,15 @@ const LAG: u8 = Lost::ReaderLag as u8;
 /// A ring, united over all files of one boot.
 pub struct Stream {
     /// Name of its component.
-    pub component: String,
+    pub component: Arc<str>,
     /// Id of the ring within the component.
     pub id: u32,
-    /// The latest that is known of the ring itself.
-    pub ring: Option<Ring>,
+    /// The latest that a file says of the ring.
+    of: Arc<RingPages>,
     /// Index of the file which that is from.
     pub file: usize,
-    /// Its pages with their files, oldest first.
-    pub runs: Vec<(usize, Run)>,
+    /// Its pages with their files, oldest first; `None`: those of that file.
+    united: Option<Vec<(usize, Run)>>,
     /// Ordinal of the first record that counts, and a clock that isn't after it.
     pub from: u64,
     /// See `from`.
@@ -69,14 +72,62 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// A ring of one file.
+    pub(crate) fn new(component: Arc<str>, file: usize, of: Arc<RingPages>) -> Self {
+        Self {
+            component,
+            id: of.id.1,
+            of,
+            file,
+            united: None,
+            from: 0,
+            since: 0,
+        }
+    }
+
+    /// The latest that is known of the ring itself.
+    pub fn ring(&self) -> Option<&RingInfo> {
+        self.of.ring.as_ref()
+    }
+
+    /// Takes in what is new about it.
+    pub(crate) fn set_ring(&mut self, ring: RingInfo) {
+        Arc::make_mut(&mut self.of).ring = Some(ring);
+    }
+
+    /// Records that it lost, as far as that is known.
+    pub fn lost(&self) -> Losses {
+        self.ring().map_or([0; LOST_CAUSES], RingInfo::lost)
+    }
+
+    /// A stretch of its pages, and the file that it is in.
+    fn run(&self, i: usize) -> Option<(usize, &Run)> {
+        match &self.united {
+            Some(runs) => runs.get(i).map(|(file, run)| (*file, run)),
+            None => self.of.runs.get(i).map(|run| (self.file, run)),
+        }
+    }
+
+    /// All of them, oldest first.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        (0..).map_while(|i| self.run(i))
+    }
+
+    /// To change them.
+    pub(crate) fn runs_mut(&mut self) -> &mut Vec<(usize, Run)> {
+        let (of, file) = (&self.of, self.file);
+        self.united
+            .get_or_insert_with(|| of.runs.iter().map(|run| (file, *run)).collect())
+    }
+
     /// The context, where it is known.
     pub fn context(&self) -> Option<Context> {
-        Context::from_u8(self.ring.as_ref()?.context)
+        Context::from_u8(self.ring()?.context)
     }
 
     /// The task that owns the ring.
     pub fn owner(&self) -> Option<Task> {
-        let ring = self.ring.as_ref()?;
+        let ring = self.ring()?;
         (ring.pid >= 0).then_some(Task {
             pid: ring.pid,
             tgid: ring.tgid,
@@ -86,13 +137,13 @@ impl Stream {
 
     /// Number of a ring that is shared by whoever got none of its own.
     pub fn shared(&self) -> Option<u32> {
-        let ring = self.ring.as_ref()?;
+        let ring = self.ring()?;
         (self.context() == Some(Context::Shared)).then_some(ring.cpu)
     }
 
     /// The CPU of a per-CPU ring.
     pub fn cpu(&self) -> Option<u32> {
-        let cpu = self.ring.as_ref()?.cpu;
+        let cpu = self.ring()?.cpu;
         (cpu != u32::MAX && self.shared().is_none()).then_some(cpu)
     }
 
@@ -122,7 +173,7 @@ impl Stream {
 
 /// How many records there are in all of them.
 pub fn records(streams: &[Stream]) -> u64 {
-    let runs = streams.iter().flat_map(|stream| &stream.runs);
+    let runs = streams.iter().flat_map(Stream::runs);
     runs.fold(0, |sum, (_, run)| sum.saturating_add(run.records()))
 }
 
@@ -142,14 +193,14 @@ impl Place {
         files: &[Snapshot],
         bytes: Option<&mut Vec<u8>>,
     ) -> Option<(usize, PageRef)> {
-        let (file, run) = stream.runs.get(self.run)?;
+        let (file, run) = stream.run(self.run)?;
         let steps = self.steps.get_or_insert_with(|| run.steps());
-        let page = steps.next(run, &files[*file], bytes)?;
+        let page = steps.next(run, &files[file], bytes)?;
         if steps.left == 0 {
             self.run += 1;
             self.steps = None;
         }
-        Some((*file, page))
+        Some((file, page))
     }
 }
 
@@ -285,19 +336,28 @@ impl<'a> Merge<'a> {
     /// Lets all rings play against each other; the answer is who wins.
     fn start(&mut self) -> u128 {
         let rings = self.cursors.len();
-        let mut winners = vec![AT_END; 2 * rings];
-        for (i, stream) in self.streams.iter().enumerate() {
-            winners[rings + i] = match stream.runs.first() {
-                Some((_, run)) => self.key(i, run.first.info.base),
-                None => self.advance(i),
-            };
-        }
+        let mut winners = vec![AT_END; rings];
         self.losers = vec![AT_END; rings];
         for node in (1..rings).rev() {
-            let (a, b) = (winners[2 * node], winners[2 * node + 1]);
+            let [a, b] = [2 * node, 2 * node + 1].map(|below| match below.checked_sub(rings) {
+                None => winners[below],
+                Some(ring) => self.enter(ring),
+            });
             (winners[node], self.losers[node]) = (a.min(b), a.max(b));
         }
-        winners.get(1).copied().unwrap_or(AT_END)
+        match rings {
+            0 => AT_END,
+            1 => self.enter(0),
+            _ => winners[1],
+        }
+    }
+
+    /// When the first page of a ring is due, or when its first event is, if it has none.
+    fn enter(&mut self, ring: usize) -> u128 {
+        match self.streams[ring].run(0) {
+            Some((_, run)) => self.key(ring, run.first.base),
+            None => self.advance(ring),
+        }
     }
 
     /// The next event.

@@ -8,8 +8,12 @@ use std::{
         Ordering,
         Reverse, //
     },
-    collections::HashMap,
-    ops::Range, //
+    collections::{
+        hash_map::Entry,
+        HashMap, //
+    },
+    ops::Range,
+    sync::Arc, //
 };
 
 use super::Stream;
@@ -27,76 +31,73 @@ use crate::{
         PageRef,
         RingPages,
         Snapshot, //
-    },
-    wire::record::LOST_CAUSES, //
+    }, //
 };
 
-/// What tells rings apart: boot, component, which of those of the same name, ring id, owner.
-type Key = (usize, String, usize, u32, Option<(u8, u32, i32)>);
+/// What tells rings apart: the component, by [`Components`], ring id, and the owner's context, CPU
+/// and pid.
+type Key = (u32, u32, (u8, u32, i32));
 
-fn key(boot: usize, file: &Snapshot, ring: &RingPages) -> Key {
-    let component = file.component_name(ring.id.0);
-    // A component that was made again is another one: the capture of a stream can have both.
-    let newer = file.components.values();
-    let newer = newer
-        .filter(|c| c.id > ring.id.0 && text(&c.name) == component)
-        .count();
-    // A ring that was given to another task is another ring.
-    let who = ring.ring.as_ref().map(|r| (r.context, r.cpu, r.pid));
-    (boot, component, newer, ring.id.1, who)
+/// Components of boots, in the order in which they are met.
+#[derive(Default)]
+struct Components(HashMap<(usize, Arc<str>, usize), u32>);
+
+impl Components {
+    /// The name and the number of a file's component.
+    fn of(&mut self, boot: usize, file: &Snapshot, id: u32) -> (Arc<str>, u32) {
+        let name: Arc<str> = file.component_name(id).into();
+        // A component that was made again is another one: the capture of a stream can have both.
+        let newer = file.components.values();
+        let newer = newer.filter(|c| c.id > id && *text(&c.name) == *name);
+        let next = self.0.len() as u32;
+        let key = (boot, name.clone(), newer.count());
+        (name, *self.0.entry(key).or_insert(next))
+    }
 }
 
 /// Unites the rings of all files. `want` chooses components by name.
 pub fn unite(files: &[Snapshot], want: impl Fn(&str) -> bool) -> Vec<Stream> {
-    let streams = united(files, 0..files.len(), &want).into_iter();
-    streams.map(|(_, stream)| stream).collect()
+    united(files, 0..files.len(), &want, &mut Components::default()).0
 }
 
-/// Unites the rings of some of the files.
+/// Unites the rings of some of the files. The answer has where each is, too.
 fn united(
     files: &[Snapshot],
     of: Range<usize>,
     want: &impl Fn(&str) -> bool,
-) -> Vec<(Key, Stream)> {
+    components: &mut Components,
+) -> (Vec<Stream>, HashMap<Key, u32>) {
     let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
-    let mut streams: Vec<(Key, Stream)> = Vec::new();
-    let (boots, mut index) = (boot::same(files), HashMap::new());
+    let mut streams = Vec::<Stream>::new();
+    let mut index = HashMap::new();
+    let boots = boot::same(files);
     for (i, file) in files.iter().enumerate().filter(|(i, _)| of.contains(i)) {
+        let mut known = HashMap::new();
+        streams.reserve_exact(file.rings.len());
         for ring in &file.rings {
-            let component = file.component_name(ring.id.0);
-            if !want(&component) {
-                continue;
-            }
-            let key = key(boots[i], file, ring);
-            let at = *index.entry(key.clone()).or_insert_with(|| {
-                let stream = Stream {
-                    component,
-                    id: ring.id.1,
-                    ring: None,
-                    file: i,
-                    runs: Vec::new(),
-                    from: 0,
-                    since: 0,
-                };
-                streams.push((key, stream));
-                streams.len() - 1
+            let component = known.entry(ring.id.0).or_insert_with(|| {
+                let (name, number) = components.of(boots[i], file, ring.id.0);
+                want(&name).then_some((name, number))
             });
-            let (_, stream) = &mut streams[at];
-            if let Some(new) = &ring.ring {
-                // The latest, not the largest: `clear` makes counts smaller.
-                if stream.ring.is_none() || taken(stream.file) <= taken(i) {
-                    stream.ring = Some(*new);
-                    stream.file = i;
+            let Some((name, number)) = component else {
+                continue;
+            };
+            // A ring that was given to another task is another ring.
+            let who = ring.ring.as_ref();
+            let who = who.map_or((u8::MAX, 0, 0), |r| (r.context, r.cpu, r.pid));
+            match index.entry((*number, ring.id.1, who)) {
+                Entry::Vacant(new) => {
+                    new.insert(streams.len() as u32);
+                    streams.push(Stream::new(name.clone(), i, ring.clone()));
                 }
+                Entry::Occupied(at) => streams[*at.get() as usize].unite(i, ring, taken),
             }
-            stream.runs.reserve_exact(ring.runs.len());
-            stream.runs.extend(ring.runs.iter().map(|run| (i, *run)));
         }
     }
-    for (_, stream) in &mut streams {
-        unite_runs(files, &mut stream.runs);
+    for stream in &mut streams {
+        stream.put_in_order(files);
     }
-    streams
+    (streams, index)
 }
 
 /// The rings of all files but the first `old`, with what those don't have. All are of one boot. An
@@ -107,17 +108,17 @@ pub fn newer(
     want: impl Fn(&str) -> bool,
 ) -> Result<Vec<Stream>, Error> {
     let old = old.min(files.len());
-    let before: HashMap<Key, Stream> = united(files, 0..old, &want).into_iter().collect();
+    let mut components = Components::default();
+    let (before, known) = united(files, 0..old, &want, &mut components);
+    let (mut streams, index) = united(files, old..files.len(), &want, &mut components);
     let (mut is_older, mut is_newer) = (false, false);
-    let mut streams = Vec::new();
-    for (key, mut stream) in united(files, old..files.len(), &want) {
-        let order = match before.get(&key) {
-            Some(old) => stream.leave_out(old, files),
+    for (key, at) in index {
+        let order = match known.get(&key) {
+            Some(old) => streams[at as usize].leave_out(&before[*old as usize], files),
             None => Ordering::Greater,
         };
         is_older |= order.is_lt();
         is_newer |= order.is_gt();
-        streams.push(stream);
     }
     match is_older && !is_newer {
         true => Err(Error::File(
@@ -128,13 +129,32 @@ pub fn newer(
 }
 
 impl Stream {
+    /// Takes in what another file has of the ring.
+    fn unite(&mut self, i: usize, ring: &Arc<RingPages>, taken: impl Fn(usize) -> Option<u64>) {
+        let runs = self.runs_mut();
+        runs.reserve_exact(ring.runs.len());
+        runs.extend(ring.runs.iter().map(|run| (i, *run)));
+        // The latest, not the largest: `clear` makes counts smaller.
+        let is_later = self.ring().is_none() || taken(self.file) <= taken(i);
+        if ring.ring.is_some() && is_later {
+            (self.of, self.file) = (ring.clone(), i);
+        }
+    }
+
+    /// Puts its pages in order.
+    fn put_in_order(&mut self, files: &[Snapshot]) {
+        if self.run(1).is_some() {
+            unite_runs(files, self.runs_mut());
+        }
+    }
+
     /// Leaves out what earlier files have; the answer is whether it has more, or less.
     fn leave_out(&mut self, old: &Self, files: &[Snapshot]) -> Ordering {
-        let pages = old.runs.iter().map(|(_, run)| &run.last);
-        let Some(last) = pages.max_by_key(|p| (seq(p), p.info.first)) else {
-            return match self.runs.is_empty() {
-                true => Ordering::Equal,
-                false => Ordering::Greater,
+        let pages = old.runs().map(|(_, run)| &run.last);
+        let Some(last) = pages.max_by_key(|p| (seq(p), p.first)) else {
+            return match self.run(0) {
+                None => Ordering::Equal,
+                Some(_) => Ordering::Greater,
             };
         };
         let from = end_of(last);
@@ -142,20 +162,17 @@ impl Stream {
             return Ordering::Greater;
         }
         self.from = from;
-        self.since = last.info.base;
-        let ends = self.runs.iter().map(|(_, run)| end_of(&run.last));
+        self.since = last.base;
+        let ends = self.runs().map(|(_, run)| end_of(&run.last));
         // A stream counts only what it has.
-        let ring = self.ring.filter(|_| !files[self.file].stream);
+        let ring = self.ring().filter(|_| !files[self.file].stream);
         let end = ends.chain(ring.map(|r| r.records)).max();
-        let runs = self.runs.iter();
+        let runs = self.runs();
         let new =
-            runs.filter_map(|(i, run)| Some((*i, run.skip(&files[*i], |p| end_of(p) <= from)?)));
-        self.runs = new.collect();
-        if let (Some(ring), Some(old)) = (&mut self.ring, &old.ring) {
-            for i in 0..LOST_CAUSES {
-                ring.lost[i] = ring.lost[i].saturating_sub(old.lost[i]);
-                ring.told[i] = ring.told[i].saturating_sub(old.told[i]);
-            }
+            runs.filter_map(|(i, run)| Some((i, run.skip(&files[i], |p| end_of(p) <= from)?)));
+        self.united = Some(new.collect());
+        if let (Some(ring), Some(old)) = (&mut Arc::make_mut(&mut self.of).ring, old.ring()) {
+            ring.leave_out(old);
         }
         end.map_or(Ordering::Equal, |end| end.cmp(&from))
     }
@@ -163,22 +180,22 @@ impl Stream {
     /// Whether `clear` has come behind `last`, which an earlier file has: it counts records anew, so
     /// that ordinals and time disagree. Then all that is here is new.
     fn is_cleared(&self, last: &PageRef, files: &[Snapshot]) -> bool {
-        let mut runs = self.runs.iter();
-        let now = runs.find_map(|(i, run)| run.skip(&files[*i], |p| seq(p) < seq(last)));
+        let mut runs = self.runs();
+        let now = runs.find_map(|(i, run)| run.skip(&files[i], |p| seq(p) < seq(last)));
         match now.map(|run| run.first).filter(|p| seq(p) == seq(last)) {
             // One may be a piece of the other.
             Some(now) => {
-                let first = now.info.first.cmp(&last.info.first);
-                let base = now.info.base.cmp(&last.info.base);
+                let first = now.first.cmp(&last.first);
+                let base = now.base.cmp(&last.base);
                 first != base && (first.is_eq() || base.is_ne())
             }
-            None => match self.runs.first() {
+            None => match self.run(0) {
                 Some((_, run)) => {
-                    let info = &run.first.info;
-                    info.first < end_of(last) && info.base > last.info.base
+                    let page = &run.first;
+                    page.first < end_of(last) && page.base > last.base
                 }
                 None => {
-                    let records = self.ring.map(|r| r.records);
+                    let records = self.ring().map(|r| r.records);
                     !files[self.file].stream && records.is_some_and(|n| n < end_of(last))
                 }
             },
@@ -190,9 +207,6 @@ impl Stream {
 ///
 /// Runs of different pages stay as they are. Those that overlap are taken apart, page by page.
 fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
-    if runs.len() < 2 {
-        return;
-    }
     // Stable: pieces stay in the order of their file.
     runs.sort_by_key(|(file, run)| (seq(&run.first), *file));
     let mut united: Vec<(usize, Run)> = Vec::with_capacity(runs.len());
@@ -246,7 +260,7 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
             continue;
         }
         let records = |pieces: &[(usize, Run)]| -> u64 {
-            let each = pieces.iter().map(|(_, p)| p.first.info.records());
+            let each = pieces.iter().map(|(_, p)| p.first.records);
             each.map(u64::from).sum()
         };
         let mut best: &[(usize, Run)] = &[];
@@ -256,16 +270,16 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
             }
         }
         let fits = |(file, p): &&(usize, Run)| {
-            let a = &p.first.info;
+            let a = &p.first;
             best.iter().all(|(best_file, b)| {
-                let b = &b.first.info;
+                let b = &b.first;
                 file == best_file || a.first.cmp(&b.first) == a.base.cmp(&b.base)
             })
         };
         let mut pieces: Vec<_> = page.iter().filter(fits).copied().collect();
         pieces.sort_by_key(|(_, p)| {
-            let info = &p.first.info;
-            (info.first, info.base, Reverse(info.records()))
+            let page = &p.first;
+            (page.first, page.base, Reverse(page.records))
         });
         let mut end = None;
         pieces.retain(|(_, p)| {

@@ -47,7 +47,7 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     field(entry.boot.id.as_deref().unwrap_or("").as_bytes(), out);
     let (source, component): (&[u8], _) = match &entry.content {
         Content::Line { .. } => (entry.stream.component.as_bytes(), ""),
-        _ => (b"blog", entry.stream.component.as_str()),
+        _ => (b"blog", &entry.stream.component),
     };
     out.push(b',');
     field(source, out);

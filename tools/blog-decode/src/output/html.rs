@@ -26,6 +26,7 @@ use std::{
         Write, //
     },
     ops::Range,
+    sync::Arc, //
 };
 
 use base64::{
@@ -153,7 +154,7 @@ pub struct Html<W: Write> {
     /// Records that are missing.
     lost: u64,
     /// Index by boot, component and context.
-    lane_index: HashMap<(usize, String, Vec<u8>), u32>,
+    lane_index: HashMap<(usize, Arc<str>, Vec<u8>), u32>,
     lane_list: Vec<Lane>,
     /// Index by file and site id; 0 and the level are lines of other logs; `None` are losses.
     site_index: HashMap<Option<(usize, u32, u8)>, u32>,

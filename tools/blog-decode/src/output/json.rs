@@ -211,7 +211,7 @@ impl Json {
             }
             Content::Line { level, message } => {
                 let mut o = Object::new(out);
-                o.text("type", entry.stream.component.as_str());
+                o.text("type", &*entry.stream.component);
                 self.times(entry, out);
                 let mut o = Object::more(out);
                 boot(entry.boot, &mut o);
@@ -309,7 +309,7 @@ pub fn boot(boot: &Boot, o: &mut Object<'_>) {
 /// Adds what identifies a ring and who wrote to it.
 pub fn ring(stream: &Stream, writer: &Writer, o: &mut Object<'_>) {
     let task = writer.task.as_ref();
-    o.text("component", stream.component.as_str());
+    o.text("component", &*stream.component);
     o.text("context", writer.context.map(|c| c.name()));
     o.maybe("cpu", writer.cpu);
     o.maybe("pid", task.map(|t| t.pid));

@@ -16,6 +16,8 @@ mod proto;
 pub mod template;
 pub mod text;
 
+use std::sync::Arc;
+
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
@@ -70,7 +72,7 @@ pub(crate) struct Contexts(Vec<Known>);
 #[derive(Clone, Default)]
 struct Known {
     boot: usize,
-    component: String,
+    component: Arc<str>,
     ring: u32,
     shared: Option<u32>,
     writer: Writer,

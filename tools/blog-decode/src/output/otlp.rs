@@ -15,6 +15,7 @@ use std::{
         Write, //
     },
     mem,
+    sync::Arc, //
 };
 
 use super::{
@@ -52,7 +53,7 @@ const WARN: u8 = 13;
 struct Waiting {
     resource: Vec<u8>,
     /// By component.
-    scopes: BTreeMap<String, Vec<u8>>,
+    scopes: BTreeMap<Arc<str>, Vec<u8>>,
     count: usize,
 }
 
@@ -130,7 +131,7 @@ fn resource(boot: &Boot, release: &str) -> Vec<u8> {
 
 fn line(
     resource: &[u8],
-    scopes: &BTreeMap<String, Vec<u8>>,
+    scopes: &BTreeMap<Arc<str>, Vec<u8>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     out.write_all(b"{\"resourceLogs\":[{\"resource\":{\"attributes\":")?;
@@ -142,7 +143,7 @@ fn line(
         head.extend_from_slice(if i == 0 { b"" } else { b"," });
         let mut scope = Object::new(&mut head);
         let mut name = Object::new(scope.key("scope"));
-        name.text("name", component.as_str());
+        name.text("name", &**component);
         name.end();
         scope.key("logRecords").push(b'[');
         out.write_all(&head)?;

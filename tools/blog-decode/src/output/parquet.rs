@@ -420,7 +420,7 @@ impl Parquet {
         row.texts[3] = writer.context.map(|c| c.name().as_bytes());
         row.texts[4] = task.map(|t| until_nul(&t.comm));
         row.texts[5] = release.filter(|r| !r.is_empty());
-        let mut kind = stream.component.as_str();
+        let mut kind = &*stream.component;
         if !matches!(entry.content, Content::Line { .. }) {
             row.numbers[4] = Some(stream.id.into());
             row.texts[1] = Some(kind.as_bytes());

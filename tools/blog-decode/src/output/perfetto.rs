@@ -18,7 +18,8 @@
 
 use std::{
     collections::HashMap,
-    mem, //
+    mem,
+    sync::Arc, //
 };
 
 use super::{
@@ -138,7 +139,7 @@ enum Key {
     /// Context and CPU.
     Cpu(usize, String),
     /// A component below another track.
-    Component(u64, String),
+    Component(u64, Arc<str>),
     /// A kind of spans, and a lane of it.
     Spans(usize),
     Lane(usize, u32),
@@ -161,7 +162,7 @@ struct Life {
     /// File, and whether it had ended when that was taken, once a ring of its own is known.
     ended: Option<(usize, bool)>,
     /// Components of which it has a ring: not more than one of each.
-    components: Vec<String>,
+    components: Vec<Arc<str>>,
 }
 
 impl Life {
@@ -184,7 +185,7 @@ impl Life {
         if stream.shared().is_some() {
             return true;
         }
-        let has_ended = stream.ring.as_ref().is_some_and(|r| r.exit_clock != 0);
+        let has_ended = stream.ring().is_some_and(|r| r.exit_clock != 0);
         let ended = (stream.file, has_ended);
         let is_other = |&(file, e): &(usize, bool)| file == ended.0 && e != ended.1;
         if self.ended.as_ref().is_some_and(is_other) || self.components.contains(&stream.component)
@@ -249,7 +250,7 @@ pub struct Perfetto {
     /// By boot and thread id.
     lives: HashMap<(usize, i32), Vec<Life>>,
     /// Track by component and ring.
-    rings: HashMap<String, HashMap<Ring, u64>>,
+    rings: HashMap<Arc<str>, HashMap<Ring, u64>>,
     spans: Vec<Kind>,
     /// Real time less boot time.
     offset: Option<i128>,

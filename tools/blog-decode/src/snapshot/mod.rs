@@ -14,6 +14,7 @@
 //! to another task in the middle, and pages are in pieces. It may stop anywhere: that is no damage.
 
 mod fields;
+mod ring;
 pub mod run;
 pub(crate) mod scan;
 pub mod split;
@@ -22,7 +23,8 @@ use std::{
     collections::HashMap,
     fs::File,
     io::Read,
-    path::Path, //
+    path::Path,
+    sync::Arc, //
 };
 
 use crate::{
@@ -47,18 +49,24 @@ use crate::{
             Component,
             FileHeader,
             Image,
-            Ring,
             SectionHeader,
             System,
             Task,
             NAME_MAX, //
         },
         name,
-        page::PageInfo, //
+        page::{
+            PageInfo,
+            PAGE_MAGIC, //
+        }, //
     }, //
 };
 use fields::Fields;
-use run::Run;
+pub use ring::{
+    Losses,
+    RingInfo,
+    RingPages, //
+};
 use scan::Scan;
 
 pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
@@ -96,42 +104,35 @@ impl Damage {
     }
 }
 
-/// Where a page is, and what its header says.
+/// Where a page is, and what of its header is needed, in few bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRef {
     /// Offset of the page's header in the file.
     pub offset: u64,
+    /// Position in its ring.
+    pub seq: u64,
+    /// Full clock value at its start.
+    pub base: u64,
+    /// Ordinal of its first record.
+    pub first: u64,
+    /// How many records it has.
+    pub records: u32,
     /// Bytes of it that are in the file, header included.
-    pub len: u64,
-    /// Its header.
-    pub info: PageInfo,
+    pub len: u32,
 }
 
-/// A ring and where its pages are.
-#[derive(Clone, Debug)]
-pub struct RingPages {
-    /// Its section, the last one if there are several; `None` if that is lost.
-    pub ring: Option<Ring>,
-    /// Component and ring id. In the capture of a stream, a ring that went to another task is there
-    /// once for each.
-    pub id: (u32, u32),
-    /// Pages in the order of the file.
-    pub runs: Vec<Run>,
-}
-
-impl RingPages {
-    /// How many pages there are.
-    pub fn pages(&self) -> u64 {
-        self.runs.iter().map(|run| run.count).sum()
-    }
-
-    fn push(&mut self, run: Run) {
-        if !self.runs.last_mut().is_some_and(|last| last.append(&run)) {
-            if self.runs.is_empty() {
-                // Most rings have no other, and there may be a million of them.
-                self.runs.reserve_exact(1);
-            }
-            self.runs.push(run);
+impl PageRef {
+    /// Its header, as far as it is known.
+    pub(crate) fn info(&self) -> PageInfo {
+        PageInfo {
+            magic: PAGE_MAGIC,
+            size: 0,
+            ring: 0,
+            next: 0,
+            seq: self.seq,
+            base: self.base,
+            first: self.first,
+            commit: u64::from(self.len) | u64::from(self.records) << 32,
         }
     }
 }
@@ -164,7 +165,7 @@ pub struct Snapshot {
     /// Components by id.
     pub components: HashMap<u32, Component>,
     /// Rings.
-    pub rings: Vec<RingPages>,
+    pub rings: Vec<Arc<RingPages>>,
     /// What is not there.
     pub damage: Damage,
 }
@@ -401,7 +402,7 @@ impl Snapshot {
                 continue;
             }
             let is_whole = |version| {
-                let mut walk = Walk::new(&run.first.info, bytes.len(), version);
+                let mut walk = Walk::new(&run.first.info(), bytes.len(), version);
                 while walk.next(&bytes).is_some() {}
                 walk.missing() == 0 && walk.left() == 0
             };

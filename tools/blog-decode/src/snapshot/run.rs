@@ -21,11 +21,7 @@ use super::{
 };
 use crate::wire::{
     file::Kind,
-    page::{
-        PageInfo,
-        PAGE_HEADER_SIZE,
-        SEQ_MASK, //
-    }, //
+    page::PAGE_HEADER_SIZE, //
 };
 
 /// Ids of component and ring, before the page in its section.
@@ -38,19 +34,19 @@ const BETWEEN: u64 = 4;
 
 /// Position of a page in its ring.
 pub(crate) fn seq(page: &PageRef) -> u64 {
-    page.info.seq & SEQ_MASK
+    page.seq
 }
 
 /// Ordinal after the last record of a page.
 pub(crate) fn end_of(page: &PageRef) -> u64 {
-    page.info.first.saturating_add(page.info.records().into())
+    page.first.saturating_add(page.records.into())
 }
 
 /// Whether `b` goes on where `a` has ended: it is the next page, or the next piece of the same.
 pub(crate) fn follows(a: &PageRef, b: &PageRef) -> bool {
     let is_next = seq(b) == seq(a) + 1;
-    let is_piece = seq(b) == seq(a) && a.info.records() > 0 && b.info.records() > 0;
-    (is_next || is_piece) && b.info.first == end_of(a) && b.info.base >= a.info.base
+    let is_piece = seq(b) == seq(a) && a.records > 0 && b.records > 0;
+    (is_next || is_piece) && b.first == end_of(a) && b.base >= a.base
 }
 
 /// Pages of one ring that follow each other in a file.
@@ -61,14 +57,14 @@ pub struct Run {
     /// The last one.
     pub last: PageRef,
     /// How many there are, at least one.
-    pub count: u64,
+    pub count: u32,
     /// Component and ring id.
     id: (u32, u32),
     /// Where the sections behind those of the first and of the last page begin.
     next: u64,
     after: u64,
-    /// Bytes of the longest section.
-    longest: u64,
+    /// Bytes of the longest section, which is at most SECTION_MAX and a header.
+    longest: u32,
     /// Which section of the file the last one is.
     place: u64,
 }
@@ -83,7 +79,7 @@ impl Run {
             id,
             next: after,
             after,
-            longest: after.saturating_sub(section_of(&page)),
+            longest: after.saturating_sub(section_of(&page)) as u32,
             place,
         }
     }
@@ -92,11 +88,12 @@ impl Run {
     pub(crate) fn append(&mut self, other: &Self) -> bool {
         let gap = other.place.checked_sub(self.place);
         let is_near = other.count == 1 && gap.is_some_and(|n| n > 0 && n <= 1 + BETWEEN);
-        if !is_near || !follows(&self.last, &other.first) {
+        let count = self.count.checked_add(1).filter(|_| is_near);
+        let Some(count) = count.filter(|_| follows(&self.last, &other.first)) else {
             return false;
-        }
+        };
         self.last = other.last;
-        self.count += 1;
+        self.count = count;
         self.after = other.after;
         self.longest = self.longest.max(other.longest);
         self.place = other.place;
@@ -123,7 +120,7 @@ impl Run {
 
     /// Its records.
     pub fn records(&self) -> u64 {
-        end_of(&self.last).saturating_sub(self.first.info.first)
+        end_of(&self.last).saturating_sub(self.first.first)
     }
 
     /// Starts before its first page.
@@ -164,7 +161,7 @@ fn section_of(page: &PageRef) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     /// Pages that are left.
-    pub(crate) left: u64,
+    pub(crate) left: u32,
     /// Where the next section begins.
     pub(crate) at: u64,
     /// The page before.
@@ -248,13 +245,11 @@ impl Steps {
         let records = end_of(&run.last).saturating_sub(end_of(&before));
         PageRef {
             offset: self.at,
+            seq: seq(&run.last),
+            base: before.base,
+            first: end_of(&before),
+            records: records.min(u32::MAX.into()) as u32,
             len: 0,
-            info: PageInfo {
-                seq: seq(&run.last),
-                first: end_of(&before),
-                commit: records.min(u32::MAX.into()) << 32,
-                ..before.info
-            },
         }
     }
 }

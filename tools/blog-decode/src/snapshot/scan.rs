@@ -5,13 +5,17 @@
 //! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
 //! they come. Both count what is missing or makes no sense.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::Arc, //
+};
 
 use super::{
     fields::Fields,
     run::Run,
     text,
     PageRef,
+    RingInfo,
     RingPages,
     Snapshot,
     ALIGN,
@@ -22,13 +26,13 @@ use crate::wire::{
     file as wire,
     file::{
         Kind,
-        Ring,
         SectionHeader, //
     },
     page::{
         PageInfo,
         PAGE_HEADER_SIZE,
-        PAGE_MAGIC, //
+        PAGE_MAGIC,
+        SEQ_MASK, //
     }, //
 };
 
@@ -39,7 +43,7 @@ pub(crate) enum Part {
     /// Nothing.
     None,
     /// Whose it is, and its counts.
-    Ring(Ring),
+    Ring(RingInfo),
     /// A page of the ring with this component and ring id.
     Page((u32, u32), PageRef),
 }
@@ -119,7 +123,7 @@ impl Sections {
                 let component = f.component()?;
                 file.components.insert(component.id, component);
             }
-            Some(Kind::Ring) => return Some(Part::Ring(f.ring()?)),
+            Some(Kind::Ring) => return Some(Part::Ring(RingInfo::from(&f.ring()?))),
             Some(Kind::Page) => return page(at, payload),
             Some(Kind::End) => {
                 f.end()?;
@@ -153,14 +157,17 @@ pub(super) fn page_ref(offset: u64, len: u64, info: PageInfo) -> Option<PageRef>
     let is_sound = info.magic == PAGE_MAGIC && end >= PAGE_HEADER_SIZE as u64 && end <= len;
     is_sound.then_some(PageRef {
         offset,
-        len: end,
-        info,
+        seq: info.seq & SEQ_MASK,
+        base: info.base,
+        first: info.first,
+        records: info.records(),
+        len: info.end(),
     })
 }
 
 /// Whether a ring that was `old` has another owner now that it is `new`.
-pub(crate) fn changes_hands(old: &Ring, new: &Ring) -> bool {
-    let who = |r: &Ring| (r.context, r.cpu, r.pid, r.tgid);
+pub(crate) fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
+    let who = |r: &RingInfo| (r.context, r.cpu, r.pid, r.tgid);
     // A task that has ended doesn't come back.
     who(old) != who(new) || old.retired > new.retired
 }
@@ -280,10 +287,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes what is said of a ring, which may be said again when it has changed.
-    fn ring(&mut self, new: Ring) {
+    fn ring(&mut self, new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.ring_mut(id);
-        if known.ring.is_some_and(|old| changes_hands(&old, &new)) {
+        if known
+            .ring
+            .as_ref()
+            .is_some_and(|old| changes_hands(old, &new))
+        {
             self.rings.remove(&id);
         }
         self.ring_mut(id).ring = Some(new);
@@ -293,13 +304,9 @@ impl<'a> Scan<'a> {
     fn ring_mut(&mut self, id: (u32, u32)) -> &mut RingPages {
         let rings = &mut self.file.rings;
         let index = *self.rings.entry(id).or_insert_with(|| {
-            rings.push(RingPages {
-                ring: None,
-                id,
-                runs: Vec::new(),
-            });
+            rings.push(Arc::new(RingPages::new(id)));
             rings.len() - 1
         });
-        &mut rings[index]
+        Arc::make_mut(&mut rings[index])
     }
 }

@@ -65,7 +65,7 @@ pub fn run(memory: &impl Memory, root: u64) -> Result<Got, String> {
     let mut records = BTreeSet::new();
     let _ = decoder.run(|entry| {
         if let Content::Record(r) = &entry.content {
-            let name = entry.stream.component.clone();
+            let name = entry.stream.component.to_string();
             records.insert((name, entry.stream.id, r.ordinal, entry.clock, r.id));
         }
         Ok::<_, ()>(())

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a file says of a ring, and where its pages are. There may be a million rings, so this takes
+//! few bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.
+
+use super::run::Run;
+use crate::wire::{
+    file::Ring,
+    record::LOST_CAUSES, //
+};
+
+/// Counts by [`Lost`](crate::wire::record::Lost).
+pub type Losses = [u64; LOST_CAUSES];
+
+/// The section of a ring. Its fields are those of [`Ring`].
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct RingInfo {
+    pub component: u32,
+    pub ring: u32,
+    pub context: u8,
+    pub retired: u8,
+    pub task_state: u8,
+    pub cpu: u32,
+    pub pid: i32,
+    pub tgid: i32,
+    pub comm: [u8; 16],
+    pub exit_clock: u64,
+    pub records: u64,
+    pub pages: u32,
+    /// Lost, and told of. Most rings lose nothing.
+    losses: Option<Box<[Losses; 2]>>,
+}
+
+impl RingInfo {
+    /// Records lost, in all.
+    pub fn lost(&self) -> Losses {
+        self.losses.as_ref().map_or([0; LOST_CAUSES], |l| l[0])
+    }
+
+    /// Of these, those that lost records in the ring tell of.
+    pub fn told(&self) -> Losses {
+        self.losses.as_ref().map_or([0; LOST_CAUSES], |l| l[1])
+    }
+
+    /// Leaves out the losses that an earlier state of the ring has.
+    pub(crate) fn leave_out(&mut self, old: &Self) {
+        let less = |new: Losses, old: Losses| -> Losses {
+            std::array::from_fn(|i| new[i].saturating_sub(old[i]))
+        };
+        let (lost, told) = (less(self.lost(), old.lost()), less(self.told(), old.told()));
+        self.losses = boxed(lost, told);
+    }
+}
+
+fn boxed(lost: Losses, told: Losses) -> Option<Box<[Losses; 2]>> {
+    let any = lost.iter().chain(&told).any(|&n| n != 0);
+    any.then(|| Box::new([lost, told]))
+}
+
+impl From<&Ring> for RingInfo {
+    fn from(r: &Ring) -> Self {
+        Self {
+            component: r.component,
+            ring: r.ring,
+            context: r.context,
+            retired: r.retired,
+            task_state: r.task_state,
+            cpu: r.cpu,
+            pid: r.pid,
+            tgid: r.tgid,
+            comm: r.comm,
+            exit_clock: r.exit_clock,
+            records: r.records,
+            pages: r.pages,
+            losses: boxed(r.lost, r.told),
+        }
+    }
+}
+
+/// A ring and where its pages are.
+#[derive(Clone, Debug)]
+pub struct RingPages {
+    /// Its section, the last one if there are several; `None` if that is lost.
+    pub ring: Option<RingInfo>,
+    /// Component and ring id. In the capture of a stream, a ring that went to another task is there
+    /// once for each.
+    pub id: (u32, u32),
+    /// Pages in the order of the file.
+    pub runs: Vec<Run>,
+}
+
+impl RingPages {
+    /// One of which nothing but the id is known.
+    pub(crate) fn new(id: (u32, u32)) -> Self {
+        Self {
+            ring: None,
+            id,
+            runs: Vec::new(),
+        }
+    }
+
+    /// How many pages there are.
+    pub fn pages(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.count)).sum()
+    }
+
+    pub(super) fn push(&mut self, run: Run) {
+        if !self.runs.last_mut().is_some_and(|last| last.append(&run)) {
+            if self.runs.is_empty() {
+                // Most rings have no other.
+                self.runs.reserve_exact(1);
+            }
+            self.runs.push(run);
+        }
+    }
+}
