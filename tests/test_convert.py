@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import zlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -105,12 +106,19 @@ def as_text(converted: Path, sh: Run) -> Callable[[str], str]:
     paths = [Path(p["manifest_path"]) for p in packages if p["name"] == "tracing-perfetto"]
     protos = paths[0].parent / "protos"
 
+    def protoc(trace: bytes) -> bytes:
+        command = ["protoc", "-I", str(protos), "--decode", "perfetto.protos.Trace"]
+        return subprocess.run(
+            [*command, str(protos / "perfetto_trace.proto")], input=trace, check=True,
+            stdout=subprocess.PIPE).stdout  # fmt: skip
+
     def decode(name: str) -> str:
-        with (converted / f"{name}.perfetto").open() as trace:
-            command = ["protoc", "-I", str(protos), "--decode", "perfetto.protos.Trace"]
-            return subprocess.run(
-                [*command, str(protos / "perfetto_trace.proto")], stdin=trace, check=True,
-                stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
+        """All packets are within others, compressed."""
+        outer = protoc((converted / f"{name}.perfetto").read_bytes()).decode()
+        packed = re.findall(r'packet {\n  compressed_packets: "(.*)"\n}\n', outer)
+        assert outer.count("packet {") == len(packed) > 0
+        texts = (text.encode().decode("unicode_escape").encode("latin-1") for text in packed)
+        return protoc(b"".join(zlib.decompress(text) for text in texts)).decode()
 
     return decode
 

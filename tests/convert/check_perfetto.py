@@ -102,7 +102,8 @@ class Trace:
             raise ValueError("no instant, or without a name")
         if one(event, "track_uuid") not in self.tracks:
             raise ValueError(f"on track {one(event, 'track_uuid')}, which is not described")
-        if self.clock not in self.clocks or not packet.get("timestamp"):
+        clock = one(packet, "timestamp_clock_id") or self.clock
+        if clock not in self.clocks or not packet.get("timestamp"):
             raise ValueError("without a time of a known clock")
         if one(packet, "sequence_flags") != "2":
             raise ValueError("says not that it needs what was told before")

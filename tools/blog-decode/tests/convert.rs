@@ -28,6 +28,12 @@ use base64::{
 use blog_decode::sidetable::read_table;
 use common::{
     image,
+    proto::{
+        fields,
+        messages,
+        texts,
+        unpacked, //
+    },
     snapshot::{
         Builder,
         Page,
@@ -236,71 +242,12 @@ fn ctf_declares_what_was_logged() {
     }
 }
 
-/// A field of a protobuf message.
-#[derive(Debug, PartialEq)]
-enum Proto {
-    Number(u64),
-    Bytes(Vec<u8>),
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut n = 0;
-    for shift in (0..).step_by(7) {
-        let (byte, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            break;
-        }
-    }
-    n
-}
-
-/// All fields of a message, in their order.
-fn fields(mut bytes: &[u8]) -> Vec<(u64, Proto)> {
-    let mut all = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let value = match key & 7 {
-            0 => Proto::Number(varint(&mut bytes)),
-            2 => {
-                let len = varint(&mut bytes) as usize;
-                let (value, rest) = bytes.split_at(len);
-                bytes = rest;
-                Proto::Bytes(value.to_vec())
-            }
-            n => panic!("wire type {n}"),
-        };
-        all.push((key >> 3, value));
-    }
-    all
-}
-
-/// The messages in fields of this number.
-fn messages(all: &[(u64, Proto)], number: u64) -> Vec<Vec<(u64, Proto)>> {
-    let of = all.iter().filter(|(n, _)| *n == number);
-    of.map(|(_, v)| match v {
-        Proto::Bytes(b) => fields(b),
-        Proto::Number(_) => panic!("field {number} is a number"),
-    })
-    .collect()
-}
-
-fn texts(all: &[(u64, Proto)], number: u64) -> Vec<String> {
-    let of = all.iter().filter(|(n, _)| *n == number);
-    of.map(|(_, v)| match v {
-        Proto::Bytes(b) => String::from_utf8(b.clone()).unwrap(),
-        Proto::Number(n) => n.to_string(),
-    })
-    .collect()
-}
-
 #[test]
 fn perfetto_gets_a_track_for_each_thread_and_component() {
     let rig = rig();
     let output = rig.convert("perfetto", "trace");
     assert!(output.status.success(), "{output:?}");
-    let trace = fields(&fs::read(rig.path("trace")).unwrap());
+    let trace = fields(&unpacked(&fs::read(rig.path("trace")).unwrap()));
     assert!(trace.iter().all(|(n, _)| *n == 1));
     let packets = messages(&trace, 1);
     // TracePacket.trusted_packet_sequence_id
@@ -338,7 +285,7 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
             .collect()
     };
     let (categories, names) = (interned(1), interned(3));
-    // TracePacket.track_event: timestamp, track, categories, name
+    // TracePacket.track_event: time since the one before, track, categories, name
     let events: Vec<String> = packets
         .iter()
         .flat_map(|p| {
@@ -358,11 +305,11 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
     assert_eq!(
         events,
         [
-            "1000000000 | 3 | lost | 5 older records overwritten",
-            "1000000000 | 3 | info,disk | read 8 sectors at 0x1000",
-            "2000000000 | 3 | err,disk | failed: EIO in \"sda \\\"quoted\\\"\"",
-            "2000000500 | 5 | trace,disk | nothing to say",
-            "3000000000 | 3 | debug,disk | state Busy {\n    tag: 3,\n}",
+            "0 | 3 | lost | 5 older records overwritten",
+            "0 | 3 | info,disk | read 8 sectors at 0x1000",
+            "1000000000 | 3 | err,disk | failed: EIO in \"sda \\\"quoted\\\"\"",
+            "500 | 5 | trace,disk | nothing to say",
+            "999999500 | 3 | debug,disk | state Busy {\n    tag: 3,\n}",
         ]
     );
     // DebugAnnotation: name and uint_value
@@ -399,7 +346,7 @@ fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
     }
     fs::write(rig.path("snap"), b.end()).unwrap();
     rig.convert("perfetto", "trace");
-    let trace = fields(&fs::read(rig.path("trace")).unwrap());
+    let trace = fields(&unpacked(&fs::read(rig.path("trace")).unwrap()));
     let packets = messages(&trace, 1);
     let tracks = packets.iter().flat_map(|p| messages(p, 60));
     let tracks: Vec<_> = tracks

@@ -16,6 +16,7 @@ use std::{
 use blog_decode::sidetable::read_table;
 use common::{
     image,
+    proto::unpacked,
     snapshot::{
         Builder,
         Page,
@@ -274,7 +275,7 @@ fn each_output_says_what_a_line_is_from() {
         let out = rig.run(&[&["convert", "--to", form, "-o", out], &all[..]].concat());
         assert_eq!(out.status.code(), Some(0), "{out:?}");
     }
-    let perfetto = fs::read(rig.path().join("p")).unwrap();
+    let perfetto = unpacked(&fs::read(rig.path().join("p")).unwrap());
     for text in ["sched_switch: x", "between", "dmesg", "ftrace"] {
         assert!(
             perfetto.windows(text.len()).any(|w| w == text.as_bytes()),

@@ -44,7 +44,10 @@ use crate::{
         html::Html,
         otlp::Otlp,
         parquet::Parquet,
-        perfetto::Perfetto, //
+        perfetto::{
+            pack_full,
+            Perfetto, //
+        }, //
     },
     snapshot::{
         text,
@@ -163,12 +166,9 @@ fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> i
     let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
         trace.entry(entry, &mut bytes);
-        out.write_all(&bytes)?;
-        bytes.clear();
-        Ok(())
+        pack_full(&mut bytes, out)
     })?;
-    trace.end(&mut bytes);
-    out.write_all(&bytes)
+    trace.end(&mut bytes, out)
 }
 
 /// Releases of the kernels, by file.

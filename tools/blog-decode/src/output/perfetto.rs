@@ -18,8 +18,17 @@
 
 use std::{
     collections::HashMap,
+    io::{
+        self,
+        Write, //
+    },
     mem,
     sync::Arc, //
+};
+
+use flate2::{
+    write::ZlibEncoder,
+    Compression, //
 };
 
 use super::{
@@ -66,6 +75,7 @@ mod packet {
     pub(super) const INTERNED: u32 = 12;
     pub(super) const SEQUENCE_FLAGS: u32 = 13;
     /// Of the defaults.
+    pub(super) const COMPRESSED: u32 = 50;
     pub(super) const CLOCK_ID: u32 = 58;
     pub(super) const DEFAULTS: u32 = 59;
     pub(super) const TRACK_DESCRIPTOR: u32 = 60;
@@ -123,6 +133,12 @@ mod annotation {
 /// `BUILTIN_CLOCK_REALTIME`, `BUILTIN_CLOCK_BOOTTIME`.
 const REALTIME: u64 = 1;
 const BOOTTIME: u64 = 6;
+/// So many bytes of packets go into one that has them compressed. The definitions want that to be
+/// less than 512 KB.
+const CHUNK: usize = 256 << 10;
+/// What times are counted by: the first of the ids that a writer may define. A packet's time is less
+/// that of the packet before it, so it takes a byte or two.
+const STEPS: u64 = 64;
 /// All packets are of one writer.
 const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, of the first packet, and `SEQ_NEEDS_INCREMENTAL_STATE`, of
@@ -234,9 +250,10 @@ impl Interned {
         id
     }
 
-    fn category(&mut self, name: &str, body: &mut Vec<u8>) {
+    /// Names of categories, with commas between them, as they are shown: so they need one id.
+    fn categories(&mut self, names: &[&str], body: &mut Vec<u8>) {
         let id = self.id(interned::CATEGORY, |out| {
-            string(interned::NAME, name.as_bytes(), out);
+            string(interned::NAME, names.join(",").as_bytes(), out);
         });
         uint(event::CATEGORY, id, body);
     }
@@ -254,6 +271,8 @@ pub struct Perfetto {
     spans: Vec<Kind>,
     /// Real time less boot time.
     offset: Option<i128>,
+    /// Time of the last packet that counts from the one before.
+    last: u64,
     /// Buffers for messages that stand within others.
     body: Vec<u8>,
     inner: Vec<u8>,
@@ -284,6 +303,7 @@ impl Perfetto {
         let time = u64::try_from(time.max(0)).unwrap_or(u64::MAX);
         if is_first {
             clocks(time, u64::try_from(real.max(0)).unwrap_or(u64::MAX), out);
+            self.last = time;
         }
         for kind in &mut self.spans {
             let print = |start: &Entry<'_>, out: &mut Vec<u8>| {
@@ -310,14 +330,12 @@ impl Perfetto {
             Content::Loss { cause, count } => {
                 self.text.clear();
                 loss(*cause, *count, &mut self.text);
-                self.interned.category("lost", &mut body);
+                self.interned.categories(&["lost"], &mut body);
                 string(event::NAME, &self.text, &mut body);
             }
             Content::Line { level, message } => {
-                if let Some(level) = level {
-                    self.interned.category(level_name(*level), &mut body);
-                }
-                self.interned.category(&entry.stream.component, &mut body);
+                let level = level.map(level_name);
+                self.categories(entry, level, &mut body);
                 string(event::NAME, message, &mut body);
             }
         }
@@ -329,7 +347,17 @@ impl Perfetto {
     fn event(&mut self, time: u64, body: &[u8], out: &mut Vec<u8>) {
         self.inner.clear();
         let inner = &mut self.inner;
-        uint(packet::TIMESTAMP, time, inner);
+        match time.checked_sub(self.last) {
+            Some(step) => {
+                uint(packet::TIMESTAMP, step, inner);
+                self.last = time;
+            }
+            // A step forward is all that there is.
+            None => {
+                uint(packet::TIMESTAMP, time, inner);
+                uint(packet::CLOCK_ID, BOOTTIME, inner);
+            }
+        }
         uint(packet::SEQUENCE_ID, SEQUENCE, inner);
         message(packet::TRACK_EVENT, body, inner);
         uint(packet::SEQUENCE_FLAGS, NEEDS_STATE, inner);
@@ -340,8 +368,9 @@ impl Perfetto {
         message(TRACE_PACKET, inner, out);
     }
 
-    /// Appends the slices, now that there are no more entries.
-    pub fn end(&mut self, out: &mut Vec<u8>) {
+    /// Writes the slices, now that there are no more entries, and what is left in `packets`.
+    pub fn end(&mut self, packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
+        let out = packets;
         for (index, mut kind) in mem::take(&mut self.spans).into_iter().enumerate() {
             kind.found.sort();
             let spans = kind.found.iter();
@@ -356,23 +385,31 @@ impl Perfetto {
                 let mut body = Vec::new();
                 uint(event::TYPE, event::TYPE_SLICE_BEGIN, &mut body);
                 uint(event::TRACK, lane, &mut body);
-                self.interned.category("span", &mut body);
+                self.interned.categories(&["span"], &mut body);
                 string(event::NAME, name, &mut body);
                 self.event(*start, &body, out);
                 body.clear();
                 uint(event::TYPE, event::TYPE_SLICE_END, &mut body);
                 uint(event::TRACK, lane, &mut body);
                 self.event(*end, &body, out);
+                pack_full(out, file)?;
             }
+        }
+        pack(out, file)
+    }
+
+    /// The level, if there is one, and the component.
+    fn categories(&mut self, entry: &Entry<'_>, level: Option<&str>, body: &mut Vec<u8>) {
+        let component = &*entry.stream.component;
+        match level {
+            Some(level) => self.interned.categories(&[level, component], body),
+            None => self.interned.categories(&[component], body),
         }
     }
 
     fn record(&mut self, entry: &Entry<'_>, r: &Record<'_>, body: &mut Vec<u8>) {
         let site = r.found.as_ref().and_then(|f| f.site);
-        if let Some(site) = site {
-            self.interned.category(level_name(site.level), body);
-        }
-        self.interned.category(&entry.stream.component, body);
+        self.categories(entry, site.map(|site| level_name(site.level)), body);
         string(event::NAME, r.message, body);
         let Some(site) = site else { return };
         let location = self.interned.id(interned::LOCATION, |out| {
@@ -526,13 +563,41 @@ impl Perfetto {
     }
 }
 
+/// Writes packets once there are many.
+pub fn pack_full(packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
+    match packets.len() {
+        ..CHUNK => Ok(()),
+        _ => pack(packets, file),
+    }
+}
+
+/// Writes packets as one that has them compressed, and takes them out.
+fn pack(packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
+    if packets.is_empty() {
+        return Ok(());
+    }
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(packets)?;
+    packets.clear();
+    let mut packet = Vec::new();
+    message(packet::COMPRESSED, &packed.finish()?, &mut packet);
+    message(TRACE_PACKET, &packet, packets);
+    file.write_all(packets)?;
+    packets.clear();
+    Ok(())
+}
+
 /// One instant in both clocks.
 fn clocks(boot: u64, real: u64, out: &mut Vec<u8>) {
     let mut snapshot = Vec::new();
-    for (id, time) in [(BOOTTIME, boot), (REALTIME, real)] {
+    for (id, time) in [(BOOTTIME, boot), (REALTIME, real), (STEPS, boot)] {
         let mut clock = Vec::new();
         uint(1, id, &mut clock);
         uint(2, time, &mut clock);
+        if id == STEPS {
+            // is_incremental
+            uint(3, 1, &mut clock);
+        }
         message(1, &clock, &mut snapshot);
     }
     let mut packet = Vec::new();
@@ -540,7 +605,7 @@ fn clocks(boot: u64, real: u64, out: &mut Vec<u8>) {
     uint(packet::SEQUENCE_FLAGS, STATE_CLEARED, &mut packet);
     message(packet::CLOCK_SNAPSHOT, &snapshot, &mut packet);
     snapshot.clear();
-    uint(packet::CLOCK_ID, BOOTTIME, &mut snapshot);
+    uint(packet::CLOCK_ID, STEPS, &mut snapshot);
     message(packet::DEFAULTS, &snapshot, &mut packet);
     message(TRACE_PACKET, &packet, out);
 }

@@ -28,6 +28,7 @@ use base64::{
     Engine as _, //
 };
 use blog_decode::sidetable::read_table;
+use common::proto::unpacked;
 use flate2::read::GzDecoder;
 
 const OLD: &str = "old.snap";
@@ -223,7 +224,7 @@ fn ctf() {
 #[test]
 fn perfetto() {
     let (_temporary, path) = convert("perfetto");
-    check_bytes("perfetto.pb", &fs::read(path).unwrap());
+    check_bytes("perfetto.pb", &unpacked(&fs::read(path).unwrap()));
 }
 
 #[test]
@@ -278,7 +279,7 @@ fn boots() {
     check_bytes("boots/html.txt", &report(&dir.join("html")));
     check_bytes(
         "boots/perfetto.pb",
-        &fs::read(dir.join("perfetto")).unwrap(),
+        &unpacked(&fs::read(dir.join("perfetto")).unwrap()),
     );
     for file in ["metadata", "records"] {
         let made = fs::read(dir.join("ctf").join(file)).unwrap();
