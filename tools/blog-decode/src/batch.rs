@@ -51,7 +51,8 @@ struct Kept {
     /// Index of its ring.
     ring: usize,
     clock: u64,
-    writer: Writer,
+    /// Index of who wrote it.
+    writer: usize,
     what: KeptWhat,
 }
 
@@ -73,6 +74,7 @@ enum KeptWhat {
 struct Batch {
     events: Vec<Kept>,
     payloads: Vec<u8>,
+    writers: Vec<Writer>,
     /// What was printed, and how its first line depends on what comes before.
     out: Vec<u8>,
     seam: Option<Seam>,
@@ -100,11 +102,14 @@ impl Batch {
                 }
             }
         };
+        if self.writers.last() != Some(event.writer) {
+            self.writers.push(*event.writer);
+        }
         self.events.push(Kept {
             file: event.file,
             ring,
             clock: event.clock,
-            writer: event.writer,
+            writer: self.writers.len() - 1,
             what,
         });
     }
@@ -112,6 +117,7 @@ impl Batch {
     fn clear(&mut self) {
         self.events.clear();
         self.payloads.clear();
+        self.writers.clear();
         self.out.clear();
     }
 }
@@ -138,6 +144,7 @@ impl Shared<'_> {
             let Batch {
                 events,
                 payloads,
+                writers,
                 out,
                 ..
             } = &mut batch;
@@ -147,7 +154,7 @@ impl Shared<'_> {
                     file: kept.file,
                     stream,
                     clock: kept.clock,
-                    writer: kept.writer,
+                    writer: &writers[kept.writer],
                     what: match kept.what {
                         KeptWhat::Loss { cause, count } => What::Loss { cause, count },
                         KeptWhat::Record {

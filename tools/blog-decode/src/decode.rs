@@ -105,7 +105,7 @@ pub struct Entry<'a> {
     /// Full clock.
     pub clock: u64,
     /// Who wrote it.
-    pub writer: Writer,
+    pub writer: &'a Writer,
     /// Record or loss.
     pub content: Content<'a>,
     /// `false`: a record that is only there as the context of others. Losses are.
@@ -128,7 +128,7 @@ impl Entry<'_> {
         Some(Subject {
             stream: self.stream,
             boot: self.boot,
-            writer: &self.writer,
+            writer: self.writer,
             level,
             id,
             found,
@@ -261,10 +261,16 @@ impl<'a> Sieve<'a> {
         if !self.has_all && !self.filter.wants_event(event, boot) {
             return Ok(());
         }
-        let mut is_match = false;
-        let content = match event.what {
+        match event.what {
             // A loss has no text and no level to be filtered by.
-            What::Loss { cause, count } => Content::Loss { cause, count },
+            What::Loss { cause, count } => show(&Entry {
+                stream,
+                boot,
+                clock,
+                writer,
+                content: Content::Loss { cause, count },
+                is_match: false,
+            }),
             What::Record {
                 site: id,
                 ordinal,
@@ -281,7 +287,7 @@ impl<'a> Sieve<'a> {
                 let subject = |message| Subject {
                     stream,
                     boot,
-                    writer: &writer,
+                    writer,
                     level: None,
                     id,
                     found: found.as_ref(),
@@ -289,12 +295,12 @@ impl<'a> Sieve<'a> {
                     slots,
                     message,
                 };
-                is_match = self.has_all || self.filter.wants_values(&subject(&[]), false);
+                let is_match = self.has_all || self.filter.wants_values(&subject(&[]), false);
                 if !is_match && !self.filter.with_context {
                     return Ok(());
                 }
                 print(found.as_ref(), id, payload, slots, raw, &mut self.message);
-                is_match = self.has_all
+                let is_match = self.has_all
                     || is_match
                         && self.filter.wants_message(&self.message)
                         && self.filter.wants_values(&subject(&self.message), true);
@@ -307,26 +313,26 @@ impl<'a> Sieve<'a> {
                 self.shown += u64::from(is_match);
                 let site = found.as_ref().and_then(|f| f.site);
                 let template = site.and_then(|s| s.template.as_ref().ok());
-                Content::Record(Record {
-                    id,
-                    ordinal,
-                    found,
-                    payload,
-                    slots: &self.slots,
-                    message: &self.message,
-                    raw,
-                    is_plain: raw.is_none() && template.is_some_and(Template::is_plain),
+                // Made in its place: what is moved bit by bit is waited for.
+                show(&Entry {
+                    stream,
+                    boot,
+                    clock,
+                    writer,
+                    content: Content::Record(Record {
+                        id,
+                        ordinal,
+                        found,
+                        payload,
+                        slots: &self.slots,
+                        message: &self.message,
+                        raw,
+                        is_plain: raw.is_none() && template.is_some_and(Template::is_plain),
+                    }),
+                    is_match,
                 })
             }
-        };
-        show(&Entry {
-            stream,
-            boot,
-            clock,
-            writer,
-            content,
-            is_match,
-        })
+        }
     }
 
     /// Calls `show` with the entry of a line of another log, if the filter lets it pass.
@@ -362,7 +368,7 @@ impl<'a> Sieve<'a> {
             stream: log.stream(),
             boot: log.boot(),
             clock: line.boot,
-            writer: line.writer,
+            writer: &line.writer,
             content: Content::Line {
                 level: line.level,
                 message: &line.message,

@@ -212,7 +212,7 @@ impl Filter {
         {
             return true;
         }
-        let Writer { context, cpu, task } = event.writer;
+        let Writer { context, cpu, task } = *event.writer;
         if matches!(event.what, What::Loss { .. }) && event.stream.shared().is_some() {
             // They may have been anyone's.
             return true;

@@ -194,6 +194,7 @@ impl Walk {
     }
 
     /// The next item. `page` holds the bytes from the page's start.
+    #[inline]
     pub fn next(&mut self, page: &[u8]) -> Option<Item> {
         while self.at < self.end {
             let header = Header(u64_at(page, self.at)?);

@@ -90,10 +90,14 @@ fn cut(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
 
 /// The first bytes as an integer; what is missing is zero.
 fn uint(bytes: &[u8]) -> u128 {
-    let mut raw = [0; 16];
-    let n = bytes.len().min(16);
-    raw[..n].copy_from_slice(&bytes[..n]);
-    u128::from_le_bytes(raw)
+    match *bytes {
+        // The usual ones, without a copy.
+        [n] => n.into(),
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]).into(),
+        _ => u128::from_le_bytes(array(&bytes[..bytes.len().min(16)])),
+    }
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

@@ -32,6 +32,12 @@ use crate::{
     wire::record::LOST_CAUSES, //
 };
 
+const NOBODY: &Writer = &Writer {
+    context: None,
+    cpu: None,
+    task: None,
+};
+
 /// What a cursor is at.
 struct Current {
     clock: u64,
@@ -68,8 +74,8 @@ pub(crate) struct Cursor {
     forgotten: Vec<(u8, u64)>,
     /// Losses that no record tells of: 0 is what is missing at the end, then by cause.
     untold: usize,
-    /// What the ring's last task record says.
-    writer: Option<Writer>,
+    /// What the ring's last task record says, or who it belongs to.
+    writer: Writer,
     /// Records of the page that another copy of it had already.
     had: u64,
     /// Of the records that are missing before this page, how many lost records of the stream's
@@ -95,7 +101,7 @@ impl Cursor {
             has_gap: false,
             forgotten: Vec::new(),
             untold: 0,
-            writer: None,
+            writer: stream.writer(),
             had: 0,
             lag: 0,
             clock: stream.since,
@@ -150,6 +156,7 @@ impl Cursor {
     }
 
     /// The current event.
+    #[inline]
     pub(crate) fn event<'a>(&'a self, stream: &'a Stream) -> Option<Event<'a>> {
         let current = self.current.as_ref()?;
         Some(Event {
@@ -157,8 +164,8 @@ impl Cursor {
             stream,
             clock: current.clock,
             writer: match current.what {
-                Next::Loss(..) if stream.shared().is_some() => Writer::default(),
-                _ => self.writer.unwrap_or_else(|| stream.writer()),
+                Next::Loss(..) if stream.shared().is_some() => NOBODY,
+                _ => &self.writer,
             },
             what: match current.what {
                 Next::Loss(cause, count) => What::Loss { cause, count },
@@ -215,7 +222,7 @@ impl Cursor {
                         loss(clock, Cause::Told(cause), count)
                     }
                     Some(Item::Writer(writer)) => {
-                        self.writer = Some(writer);
+                        self.writer = writer;
                         None
                     }
                     None => {
@@ -247,9 +254,9 @@ impl Cursor {
             true => self.expected.saturating_sub(page.first),
             false => 0,
         };
-        if !is_same_page || gap > 0 {
+        if !is_same_page || gap > 0 || stream.shared().is_none() {
             // A page of a shared ring says at its start who writes.
-            self.writer = None;
+            self.writer = stream.writer();
         }
         self.expected = end_of(&page);
         self.lag = lag_at(walk, &self.page).min(gap);

@@ -249,7 +249,7 @@ pub struct Event<'a> {
     /// Full clock.
     pub clock: u64,
     /// Who wrote it. In a shared ring, nobody knows whose records were lost.
-    pub writer: Writer,
+    pub writer: &'a Writer,
     /// What happened.
     pub what: What<'a>,
 }
@@ -362,6 +362,7 @@ impl<'a> Merge<'a> {
 
     /// The next event.
     #[allow(clippy::should_implement_trait)]
+    #[inline]
     pub fn next(&mut self) -> Option<Event<'_>> {
         let ring = self.step()?;
         self.event(ring)
@@ -373,6 +374,7 @@ impl<'a> Merge<'a> {
     }
 
     /// The event that a ring is at.
+    #[inline]
     pub(crate) fn event(&self, ring: usize) -> Option<Event<'_>> {
         match &self.cursors[ring] {
             Turn::Open(cursor) => cursor.event(&self.streams[ring]),

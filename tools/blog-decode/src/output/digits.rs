@@ -10,12 +10,12 @@ pub fn push(out: &mut Vec<u8>, n: u64) {
     if n < 10 {
         return out.push(b'0' + n as u8);
     }
-    let len = n.ilog10() as usize + 1;
-    let mut buf = [0; MAX];
-    fill(&mut buf[..len], n);
-    // So many at once are no call of memcpy.
-    out.extend_from_slice(&buf);
-    out.truncate(out.len() - MAX + len);
+    let (at, len) = (out.len(), n.ilog10() as usize + 1);
+    // So many at once are no call of memcpy. The digits go where they stay: to read pairs of them
+    // back as one would wait for all of them.
+    out.extend_from_slice(&[0; MAX]);
+    fill(&mut out[at..at + len], n);
+    out.truncate(at + len);
 }
 
 /// Appends a decimal number, with `before` in front of it up to `width` bytes (at most 20).
@@ -78,13 +78,12 @@ pub fn push_hex(out: &mut Vec<u8>, bytes: &[u8], before: &[u8]) {
 
 /// Appends a number in base 16.
 pub fn push_base16(out: &mut Vec<u8>, n: u64) {
-    let len = n.checked_ilog2().unwrap_or(0) as usize / 4 + 1;
-    let mut buf = [0; 16];
-    for (i, digit) in buf[..len].iter_mut().rev().enumerate() {
+    let (at, len) = (out.len(), n.checked_ilog2().unwrap_or(0) as usize / 4 + 1);
+    out.extend_from_slice(&[0; 16]);
+    for (i, digit) in out[at..at + len].iter_mut().rev().enumerate() {
         *digit = HEX[(n >> (4 * i)) as usize & 15];
     }
-    out.extend_from_slice(&buf);
-    out.truncate(out.len() - buf.len() + len);
+    out.truncate(at + len);
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";

@@ -196,7 +196,7 @@ impl Json {
                     let mut o = Object::more(text);
                     boot(entry.boot, &mut o);
                     o.text("level", site.map(|s| level_name(s.level)));
-                    ring(entry.stream, &entry.writer, &mut o);
+                    ring(entry.stream, entry.writer, &mut o);
                 }));
                 record(r, self.with_raw, &mut Object::more(out));
             }
@@ -205,7 +205,7 @@ impl Json {
                 self.times(entry, out);
                 let mut o = Object::more(out);
                 boot(entry.boot, &mut o);
-                ring(entry.stream, &entry.writer, &mut o);
+                ring(entry.stream, entry.writer, &mut o);
                 o.text("cause", loss_name(*cause));
                 o.number("count", *count);
             }
@@ -234,9 +234,15 @@ impl Json {
         out.extend_from_slice(b",\"clock\":");
         digits::push(out, clock);
         out.extend_from_slice(b",\"boot_ns\":");
+        let at = out.len();
         digits::push_signed(out, boot);
+        let end = out.len();
         out.extend_from_slice(b",\"mono_ns\":");
-        digits::push_signed(out, c.mono(clock));
+        match c.mono(clock) {
+            // It never slept.
+            mono if mono == boot => out.extend_from_within(at..end),
+            mono => digits::push_signed(out, mono),
+        }
         // Most are in the same second as the last one: another fraction of it, twice.
         let (second, fraction) = match u64::try_from(wall) {
             Ok(ns) => (Some(ns / NS), ns % NS),

@@ -101,14 +101,14 @@ impl Contexts {
             && known.level == level
             && known.boot == entry.boot.index
             && known.shared == stream.shared()
-            && known.writer == entry.writer
+            && known.writer == *entry.writer
             && known.component == stream.component;
         // If nobody knows who it was, it depends on more than that.
-        if !is_same || known.text.is_empty() || entry.writer == Writer::default() {
+        if !is_same || known.text.is_empty() || *entry.writer == Writer::default() {
             known.component.clone_from(&stream.component);
             (known.ring, known.shared) = (stream.id, stream.shared());
             known.boot = entry.boot.index;
-            (known.writer, known.level) = (entry.writer, level);
+            (known.writer, known.level) = (*entry.writer, level);
             known.text.clear();
             make(&mut known.text);
         }
@@ -118,7 +118,7 @@ impl Contexts {
 
 /// Where an entry was written, as `comm[pid]` or `softirq/3`.
 pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let Writer { context, cpu, task } = entry.writer;
+    let Writer { context, cpu, task } = *entry.writer;
     match (context, task, entry.stream.shared()) {
         (Some(Context::Task) | None, Some(task), _) => {
             // Whoever prints it makes it UTF-8.

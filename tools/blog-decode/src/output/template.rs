@@ -209,7 +209,7 @@ fn with_subject(entry: &Entry<'_>, show: impl FnOnce(&Subject<'_>)) {
         show(&Subject {
             stream: entry.stream,
             boot: entry.boot,
-            writer: &entry.writer,
+            writer: entry.writer,
             level: None,
             id: 0,
             found: None,

@@ -89,7 +89,12 @@ impl Seam {
 
 /// Whether microseconds hide which of two times is the earlier one.
 fn hides(a: i128, b: i128) -> bool {
-    a != b && a.div_euclid(1000) == b.div_euclid(1000)
+    let is_close = matches!(a.abs_diff(b), 1..1000);
+    is_close
+        && match (u64::try_from(a), u64::try_from(b)) {
+            (Ok(a), Ok(b)) => a / 1000 == b / 1000,
+            _ => a.div_euclid(1000) == b.div_euclid(1000),
+        }
 }
 
 /// A time that was printed, and its whole seconds.
