@@ -20,7 +20,7 @@ def test_workspace(name: str, subtests: pytest.Subtests) -> None:
         ["cargo", "test", "--locked", "--workspace", "--offline", "--no-fail-fast"],
         cwd=TOP / name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", check=False)  # fmt: skip
-    said = dict(re.findall(r"^---- (.*) stdout ----\n((?:.+\n)+)", done.stdout, re.MULTILINE))
+    said = dict(re.findall(r"^---- (.*) stdout ----\n\n?((?:.+\n)+)", done.stdout, re.MULTILINE))
     ended = re.findall(r"^test (.*) \.\.\. (ok|FAILED|ignored)(.*)", done.stdout, re.MULTILINE)
     for test, end, why in ended:
         with subtests.test(msg=test):

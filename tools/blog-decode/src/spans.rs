@@ -46,6 +46,13 @@ pub struct Pair {
     pub by: Vec<Selector>,
 }
 
+impl Pair {
+    /// What spans of this kind are called.
+    pub fn name(&self) -> String {
+        format!("{} \u{2192} {}", self.start, self.end)
+    }
+}
+
 /// From a start to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {

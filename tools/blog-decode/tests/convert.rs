@@ -427,9 +427,9 @@ fn a_report_has_all_records() {
         .collect();
     assert_eq!(times, [0.0, 0.0, 1e9, 1e9 + 500.0, 2e9]);
     let (ends, rest) = rest.split_at(5 * 4);
-    let (pairs, rest) = rest.split_at(2 * 2 * 4);
-    // The spans are of the records that start and end them.
-    assert_eq!(numbers::<4>(pairs), [1, 4, 1, 3]);
+    let (spans, rest) = rest.split_at(2 * 3 * 4);
+    // The spans of a kind are of the records that start and end them; then their rows.
+    assert_eq!(numbers::<4>(spans), [1, 4, 0, 1, 3, 0]);
     assert_eq!(about["spans"][1]["name"], "read * \u{2192} nothing*");
     let (lanes, sites) = rest.split_at(6 * 2);
     let (ends, lanes, sites) = (numbers::<4>(ends), numbers::<2>(lanes), numbers::<2>(sites));

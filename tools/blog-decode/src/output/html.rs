@@ -56,6 +56,7 @@ use crate::{
         Record, //
     },
     spans::{
+        lanes,
         Pair,
         Spans, //
     },
@@ -63,7 +64,7 @@ use crate::{
 
 const PAGE: &str = include_str!("report.html");
 /// What goes into places of the page, in this order; then the data.
-const PARTS: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 2] = [
     ("@STYLE@", include_str!("report.css")),
     ("@SCRIPT@", include_str!("report.js")),
 ];
@@ -195,6 +196,7 @@ struct Place {
 #[derive(Default)]
 struct Places {
     message: Vec<u8>,
+    escaped: Vec<u8>,
     /// In the order of the message.
     parts: Vec<(usize, Range<usize>)>,
     /// The same of each argument, escaped; empty if it isn't shown.
@@ -223,14 +225,14 @@ impl Places {
             self.message.extend_from_slice(r.message);
         }
         // Escaped part by part, so that it is known where they are then.
-        let mut text = Vec::with_capacity(self.message.len());
-        let mut done = 0;
+        let (text, mut done) = (&mut self.escaped, 0);
+        text.clear();
         let mut push = |to: usize| {
             let from = text.len();
             text.extend_from_slice(self.message.get(done..to).unwrap_or(&[]));
             done = to;
             if !r.is_plain {
-                escape_lines(&mut text, from);
+                escape_lines(text, from);
             }
             text.len()
         };
@@ -246,7 +248,7 @@ impl Places {
             number(place.start, out);
             number(place.len(), out);
         }
-        out.extend_from_slice(&text);
+        out.extend_from_slice(&self.escaped);
     }
 }
 
@@ -262,13 +264,13 @@ impl<W: Write> Html<W> {
     /// Starts a report, which has spans of these kinds.
     pub fn new(mut out: W, pairs: Vec<Pair>) -> io::Result<Self> {
         let missing = || io::Error::other("report.html has no place for the data");
-        let page = PARTS.iter().fold(PAGE.to_owned(), |page, (place, part)| {
+        let page = SOURCES.iter().fold(PAGE.to_owned(), |page, (place, part)| {
             page.replacen(place, part, 1)
         });
         let (head, tail) = page.split_once(TEXT).ok_or_else(missing)?;
         out.write_all(head.as_bytes())?;
         let kind = |pair: Pair| Kind {
-            name: name(&format!("{} \u{2192} {}", pair.start, pair.end)),
+            name: name(&pair.name()),
             finder: Spans::new(pair),
             found: Vec::new(),
         };
@@ -423,6 +425,11 @@ impl<W: Write> Html<W> {
                 columns.write_all(&first.to_le_bytes())?;
                 columns.write_all(&last.to_le_bytes())?;
             }
+            let time = |index: u32| self.times[index as usize] as i128;
+            let spans = kind.found.iter();
+            for row in lanes(spans.map(|(first, last)| (time(*first), time(*last)))) {
+                columns.write_all(&row.to_le_bytes())?;
+            }
         }
         let lists = [
             (&self.lanes, self.lane_list.len()),
@@ -526,11 +533,11 @@ mod tests {
     #[test]
     fn the_page_has_places_for_all_and_loads_nothing() {
         let mut rest = PAGE;
-        for place in [PARTS[0].0, TEXT, COLUMNS, ABOUT, PARTS[1].0] {
+        for place in [SOURCES[0].0, TEXT, COLUMNS, ABOUT, SOURCES[1].0] {
             assert_eq!(PAGE.matches(place).count(), 1);
             rest = rest.split_once(place).unwrap().1;
         }
-        for page in [PAGE, PARTS[0].1, PARTS[1].1] {
+        for page in [PAGE, SOURCES[0].1, SOURCES[1].1] {
             for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
                 assert!(!page.contains(forbidden), "{forbidden}");
             }

@@ -64,6 +64,22 @@ pub fn level_named(name: &str) -> Option<Level> {
     Level::ALL.into_iter().find(|l| l.name() == name)
 }
 
+/// Names of arguments, of which none is there twice.
+#[derive(Default)]
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    /// The name, or another one if it was there before.
+    pub(crate) fn add(&mut self, name: &str) -> &str {
+        let mut name = name.to_owned();
+        while self.0.contains(&name) {
+            name.push('\'');
+        }
+        self.0.push(name);
+        self.0.last().map_or("", String::as_str)
+    }
+}
+
 /// What stands in a line for where an entry was written and for its level, of rings that had
 /// entries lately.
 #[derive(Default)]

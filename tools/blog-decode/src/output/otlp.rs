@@ -24,7 +24,8 @@ use super::{
         Object, //
     },
     level_name,
-    text::loss, //
+    text::loss,
+    Names, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -46,6 +47,8 @@ use crate::{
 
 /// So many records are in a line.
 const BATCH: usize = 1000;
+/// So many bytes of records wait in all.
+const LIMIT: usize = 32 << 20;
 /// `SEVERITY_NUMBER_WARN`, of losses.
 const WARN: u8 = 13;
 
@@ -57,6 +60,16 @@ struct Waiting {
     count: usize,
 }
 
+impl Waiting {
+    /// Writes the records; the answer is how many bytes of them there were.
+    fn write(&mut self, out: &mut impl Write) -> io::Result<usize> {
+        let scopes = mem::take(&mut self.scopes);
+        self.count = 0;
+        line(&self.resource, &scopes, out)?;
+        Ok(scopes.values().map(Vec::len).sum())
+    }
+}
+
 /// Writes lines.
 pub struct Otlp<W> {
     out: W,
@@ -64,6 +77,7 @@ pub struct Otlp<W> {
     releases: Vec<String>,
     /// By boot and file.
     waiting: BTreeMap<(usize, usize), Waiting>,
+    bytes: usize,
     text: Vec<u8>,
 }
 
@@ -74,6 +88,7 @@ impl<W: Write> Otlp<W> {
             out,
             releases,
             waiting: BTreeMap::new(),
+            bytes: 0,
             text: Vec::new(),
         }
     }
@@ -96,22 +111,32 @@ impl<W: Write> Otlp<W> {
         };
         if !scope.is_empty() {
             scope.push(b',');
+            self.bytes += 1;
         }
+        let before = scope.len();
         record(entry, scope, &mut self.text);
+        self.bytes += scope.len() - before;
         waiting.count += 1;
         if waiting.count == BATCH {
-            let scopes = mem::take(&mut waiting.scopes);
-            waiting.count = 0;
-            line(&waiting.resource, &scopes, &mut self.out)?;
+            self.bytes -= waiting.write(&mut self.out)?;
         }
+        if self.bytes > LIMIT {
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        for waiting in self.waiting.values_mut().filter(|w| w.count > 0) {
+            waiting.write(&mut self.out)?;
+        }
+        self.bytes = 0;
         Ok(())
     }
 
     /// Writes what waits.
     pub fn end(mut self) -> io::Result<()> {
-        for waiting in self.waiting.values().filter(|w| w.count > 0) {
-            line(&waiting.resource, &waiting.scopes, &mut self.out)?;
-        }
+        self.write()?;
         self.out.flush()
     }
 }
@@ -221,25 +246,21 @@ fn of_site(r: &Record<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
     all.text("blog.module", site.module.as_bytes());
     all.text("blog.format", site.format.as_bytes());
     let Ok(template) = &site.template else { return };
-    let mut names: Vec<String> = Vec::new();
+    // A key that is there twice is an error.
+    let mut names = Names::default();
     for (name, value, _) in template.arguments(r.payload, r.slots) {
-        let mut name = format!("blog.arg.{name}");
-        // A key that is there twice is an error.
-        while names.contains(&name) {
-            name.push('\'');
-        }
+        let name = names.add(&format!("blog.arg.{name}"));
         match value.view() {
-            View::Bool(b) => all.bool(&name, b),
-            View::Uint(n) if i64::try_from(n).is_ok() => all.number(&name, n as i128),
-            View::Int(n) if i64::try_from(n).is_ok() => all.number(&name, n),
-            View::Str(bytes) | View::CStr(bytes) => all.text(&name, bytes),
+            View::Bool(b) => all.bool(name, b),
+            View::Uint(n) if i64::try_from(n).is_ok() => all.number(name, n as i128),
+            View::Int(n) if i64::try_from(n).is_ok() => all.number(name, n),
+            View::Str(bytes) | View::CStr(bytes) => all.text(name, bytes),
             _ => {
                 text.clear();
                 value.print(&Spec::DISPLAY, &mut Printer::new(text));
-                all.text(&name, text);
+                all.text(name, text);
             }
         }
-        names.push(name);
     }
 }
 

@@ -40,7 +40,8 @@ use super::{
     json,
     level_name,
     proto::varint,
-    push_iso8601, //
+    push_iso8601,
+    Names, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -303,22 +304,19 @@ impl Rows {
             column.depth(text.is_some().into());
             text.into_iter().for_each(|t| column.text(t));
         }
-        let mut names: Vec<String> = Vec::new();
+        // With a key that is there twice, an engine refuses the map.
+        let mut names = Names::default();
+        let mut repeated = false;
         let site = record.and_then(|r| Some((r, r.found.as_ref()?.site?)));
         if let Some((r, template)) = site.and_then(|(r, s)| Some((r, s.template.as_ref().ok()?))) {
             for (name, value, _) in template.arguments(r.payload, r.slots) {
-                let mut name = name.to_owned();
-                // With a key that is there twice, an engine refuses the map.
-                while names.contains(&name) {
-                    name.push('\'');
-                }
                 let mut text = Vec::new();
                 let value = shown(value, &mut text).then_some(&text[..]);
-                self.argument(!names.is_empty(), Some((&name, value)));
-                names.push(name);
+                self.argument(repeated, Some((names.add(name), value)));
+                repeated = true;
             }
         }
-        if names.is_empty() {
+        if !repeated {
             self.argument(false, None);
         }
     }

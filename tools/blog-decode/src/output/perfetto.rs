@@ -283,7 +283,7 @@ impl Perfetto {
     /// Starts a trace that has spans of these kinds.
     pub fn new(pairs: Vec<Pair>) -> Self {
         let kind = |pair: Pair| Kind {
-            name: format!("{} \u{2192} {}", pair.start, pair.end),
+            name: pair.name(),
             finder: Spans::new(pair),
             found: Vec::new(),
         };

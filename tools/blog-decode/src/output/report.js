@@ -62,7 +62,7 @@ async function load() {
 	const spans = about.spans.reduce((sum, kind) => sum + kind.count, 0);
 	const widths = [about.lanes.length, about.sites.length].map(count => wide(count) ? 4 : 2);
 	const sizes = widths.map(width => Math.ceil(width * n / 4) * 4);
-	const columns = await unpack("columns", 12 * n + 8 * spans + sizes[0] + sizes[1]);
+	const columns = await unpack("columns", 12 * n + 12 * spans + sizes[0] + sizes[1]);
 	let at = 0;
 	const column = (Type, count) => {
 		const found = new Type(columns.buffer, at, count);
@@ -71,7 +71,10 @@ async function load() {
 	};
 	times = column(Float64Array, n);
 	ends = column(Uint32Array, n);
-	for (const kind of about.spans) kind.pairs = column(Uint32Array, 2 * kind.count);
+	for (const kind of about.spans) {
+		kind.pairs = column(Uint32Array, 2 * kind.count);
+		kind.rows = column(Uint32Array, kind.count);
+	}
 	[lanes, sites] = widths.map((width, i) => {
 		const list = column(width === 4 ? Uint32Array : Uint16Array, n);
 		at += sizes[i] - width * n;
@@ -90,20 +93,14 @@ async function load() {
 	fromLink();
 }
 
-// Spans, sorted by their starts, in as few rows as they need.
+// How long spans are, and how many rows they need.
 function prepareSpans(kind) {
-	kind.rows = new Uint32Array(kind.count);
-	kind.longest = 0;
-	const ends = [];
+	kind.longest = kind.height = 0;
 	for (let k = 0; k < kind.count; k++) {
 		const [start, end] = [times[kind.pairs[2 * k]], times[kind.pairs[2 * k + 1]]];
-		let row = ends.findIndex(free => free <= start);
-		if (row < 0) row = ends.length;
-		ends[row] = end;
-		kind.rows[k] = row;
 		kind.longest = Math.max(kind.longest, end - start);
+		kind.height = Math.max(kind.height, kind.rows[k] + 1);
 	}
-	kind.height = ends.length;
 	if (kind.height > UNFOLDED) folded.add("spans " + kind.name);
 }
 
@@ -299,6 +296,7 @@ function filter() {
 	sums = null;
 	arrange(laneShown);
 	legend();
+	between();
 	zoomed();
 }
 
@@ -366,7 +364,6 @@ function zoomed() {
 	const total = inView[1] - inView[0];
 	$("count").textContent = `${total.toLocaleString()} of ${n.toLocaleString()} shown`;
 	$("rowspace").style.height = Math.min(total * ROW, MAX_HEIGHT) + "px";
-	between();
 	toLink();
 	draw();
 }
