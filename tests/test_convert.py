@@ -12,8 +12,8 @@ import os
 import re
 import shutil
 import subprocess
-import zlib
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -4,6 +4,8 @@
 //! take them is tested in `tests/test_convert.py`.
 
 mod common;
+#[path = "common/proto.rs"]
+mod proto;
 
 use std::{
     collections::HashMap,
@@ -28,18 +30,18 @@ use base64::{
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    proto::{
-        fields,
-        messages,
-        texts,
-        unpacked, //
-    },
     snapshot::{
         Builder,
         Page,
         Ring,
         BOOT_ID, //
     }, //
+};
+use proto::{
+    fields,
+    messages,
+    texts,
+    unpacked, //
 };
 
 struct Rig {

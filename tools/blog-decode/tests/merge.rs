@@ -3,6 +3,8 @@
 //! Snapshots of several machines, and lines of other logs between the records.
 
 mod common;
+#[path = "common/proto.rs"]
+mod proto;
 
 use std::{
     fs,
@@ -16,7 +18,6 @@ use std::{
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    proto::unpacked,
     snapshot::{
         Builder,
         Page,
@@ -24,6 +25,7 @@ use common::{
     },
     stream::SECOND, //
 };
+use proto::unpacked;
 use serde_json::Value;
 
 /// A machine that booted at `booted` (real time, in s) and logged at these seconds since.

@@ -284,7 +284,7 @@ fn records(snapshot: &Snapshot) -> Vec<(i32, Vec<u64>)> {
                 }
             }
         }
-        all.push((ring.ring.unwrap().pid, numbers));
+        all.push((ring.ring.as_ref().unwrap().pid, numbers));
     }
     all
 }
@@ -357,18 +357,18 @@ fn a_machine_at_rest_gives_what_its_rings_hold() {
         let section = snapshot
             .rings
             .iter()
-            .find(|r| r.ring.unwrap().pid == pid)
+            .find(|r| r.ring.as_ref().unwrap().pid == pid)
             .unwrap();
-        let section = section.ring.unwrap();
+        let section = section.ring.as_ref().unwrap();
         assert_eq!(section.records, ring.records());
-        assert_eq!(section.lost, ring.info().unwrap().lost);
+        assert_eq!(section.lost(), ring.info().unwrap().lost);
     }
     let retired = snapshot
         .rings
         .iter()
-        .find(|r| r.ring.unwrap().pid == 7)
+        .find(|r| r.ring.as_ref().unwrap().pid == 7)
         .unwrap();
-    let retired = retired.ring.unwrap();
+    let retired = retired.ring.as_ref().unwrap();
     assert_eq!(
         (retired.retired, retired.exit_clock, retired.records),
         (1, 1 << 39, 1)

@@ -65,14 +65,11 @@ struct Ring<'a> {
 
 impl Ring<'_> {
     fn taken(&self) -> u64 {
-        self.stream
-            .ring
-            .as_ref()
-            .map_or(self.content.end, |r| r.records)
+        self.stream.ring().map_or(self.content.end, |r| r.records)
     }
 
     fn lost(&self) -> u64 {
-        self.stream.ring.as_ref().map_or(0, |r| sum(&r.lost))
+        sum(&self.stream.lost())
     }
 
     /// Taken, but not there any more.
@@ -372,8 +369,8 @@ fn account(
 /// Losses by cause, for people.
 fn causes(rings: &[Ring<'_>], loose: Option<[u64; LOST_CAUSES]>) -> String {
     let mut all = loose.unwrap_or_default();
-    for ring in rings.iter().filter_map(|r| r.stream.ring.as_ref()) {
-        for (to, n) in all.iter_mut().zip(ring.lost) {
+    for ring in rings.iter().filter_map(|r| r.stream.ring()) {
+        for (to, n) in all.iter_mut().zip(ring.lost()) {
             *to += n;
         }
     }
@@ -391,7 +388,7 @@ fn causes(rings: &[Ring<'_>], loose: Option<[u64; LOST_CAUSES]>) -> String {
 /// of no more losses than it has counted.
 fn structure(ring: &Ring<'_>, budget: Option<(u32, u32)>, options: &Options, report: &mut Report) {
     let (content, name) = (&ring.content, || name(ring.stream));
-    let Some(section) = &ring.stream.ring else {
+    let Some(section) = ring.stream.ring() else {
         report.fail("ring without a section", name);
         return;
     };
@@ -411,13 +408,13 @@ fn structure(ring: &Ring<'_>, budget: Option<(u32, u32)>, options: &Options, rep
         });
     }
     for (cause, told) in content.told.iter().enumerate() {
-        if *told > section.told[cause] || section.told[cause] > section.lost[cause] {
+        if *told > section.told()[cause] || section.told()[cause] > section.lost()[cause] {
             report.fail("loss told twice", || {
                 format!(
                     "{}: {told} told by records, {} by the ring, of {} ({})",
                     name(),
-                    section.told[cause],
-                    section.lost[cause],
+                    section.told()[cause],
+                    section.lost()[cause],
                     Lost::ALL[cause].name()
                 )
             });
@@ -474,7 +471,7 @@ fn alone(
         })
     });
     for ring in rings.iter().filter(|r| r.context() == Some(Context::Task)) {
-        let pid = ring.stream.ring.as_ref().map_or(-1, |r| r.pid);
+        let pid = ring.stream.ring().map_or(-1, |r| r.pid);
         let Some([writer]) = by_pid.get(&pid).map(Vec::as_slice) else {
             continue;
         };
@@ -585,15 +582,15 @@ fn history(files: &[Snapshot], options: &Options, report: &mut Report) {
         for file in files {
             let one = std::slice::from_ref(file);
             for stream in unite(one, |name| name == component) {
-                let infos: Vec<_> = stream.pages(one).map(|(_, p)| p.info).collect();
+                let there: Vec<_> = stream.pages(one).map(|(_, page)| page).collect();
                 // A ring that has overwritten nothing has all of its history.
-                if infos.first().is_none_or(|page| page.first == 0) {
+                if there.first().is_none_or(|page| page.first == 0) {
                     continue;
                 }
                 let mut kept = 1;
-                for pair in infos.windows(2).rev() {
+                for pair in there.windows(2).rev() {
                     let [a, b] = pair else { break };
-                    if a.first + u64::from(a.records()) != b.first {
+                    if a.first + u64::from(a.records) != b.first {
                         break;
                     }
                     kept += 1;

@@ -14,9 +14,12 @@ use blog_decode::{
     },
     sidetable::SiteMap,
     snapshot::Snapshot,
-    wire::record::{
-        Context,
-        LOST_CAUSES, //
+    wire::{
+        page::PageInfo,
+        record::{
+            Context,
+            LOST_CAUSES, //
+        }, //
     },
 };
 
@@ -135,8 +138,7 @@ pub struct Against<'a> {
 /// Name of a ring for messages.
 pub fn name(stream: &Stream) -> String {
     let who = stream
-        .ring
-        .as_ref()
+        .ring()
         .map(|r| (Context::from_u8(r.context), r.cpu, r.pid));
     let who = match who {
         Some((Some(Context::Task), _, pid)) => format!("task {pid}"),
@@ -199,26 +201,23 @@ impl Reader<'_, '_> {
         let mut clock_before = 0;
         let mut expected: Option<u64> = None;
         for (file, page) in self.stream.pages(self.against.files) {
-            let info = &page.info;
+            self.content.pages += 1;
+            match expected {
+                None => self.content.first = page.first,
+                Some(end) => self.content.holes += page.first.saturating_sub(end),
+            }
+            let read = self.against.files[file].read_page(&page, &mut bytes);
+            let Some(info) = read.ok().and_then(|()| PageInfo::read(&bytes)) else {
+                self.fail("unreadable page", String::new);
+                continue;
+            };
             // A capture of a stream has a page in pieces.
-            if self.page != info.seq {
+            if self.page != page.seq {
                 self.content.bytes += u64::from(info.size);
                 self.who = None;
             }
-            self.page = info.seq;
-            self.content.pages += 1;
-            match expected {
-                None => self.content.first = info.first,
-                Some(end) => self.content.holes += info.first.saturating_sub(end),
-            }
-            if self.against.files[file]
-                .read_page(&page, &mut bytes)
-                .is_err()
-            {
-                self.fail("unreadable page", String::new);
-                continue;
-            }
-            let mut walk = Walk::new(info, bytes.len(), self.against.files[file].version);
+            self.page = page.seq;
+            let mut walk = Walk::new(&info, bytes.len(), self.against.files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 match item {
                     Item::Record {
@@ -371,7 +370,7 @@ impl Reader<'_, '_> {
         let Some(known) = truth.writers.get(&writer) else {
             return true;
         };
-        let ring = self.stream.ring.as_ref();
+        let ring = self.stream.ring();
         let (context, pid) = if self.shared {
             match self.who {
                 Some(who) => (who.context, who.task.map_or(-1, |t| t.pid)),

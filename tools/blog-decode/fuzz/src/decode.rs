@@ -125,7 +125,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         .unwrap();
     ctf.end("host", "release").unwrap();
     html.end("host", "release").unwrap();
-    perfetto.end(&mut out);
+    perfetto.end(&mut out, &mut std::io::sink()).unwrap();
     let counts: Vec<_> = decoder.counts().copied().collect();
     // Both ways of counting agree.
     if !filter.is_by_record() {

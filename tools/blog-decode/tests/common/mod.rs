@@ -7,7 +7,6 @@
 pub mod extracted;
 pub mod image;
 pub mod kernel;
-pub mod proto;
 pub mod snapshot;
 pub mod stream;
 pub mod vmcore;

@@ -2,6 +2,8 @@
 
 //! Reads protobuf messages, and takes Perfetto's traces apart.
 
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
 use std::io::Read;
 
 /// A field of a protobuf message.

@@ -9,6 +9,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod log;
+#[path = "../common/proto.rs"]
+mod proto;
 
 use std::{
     env, fs,
@@ -28,8 +30,8 @@ use base64::{
     Engine as _, //
 };
 use blog_decode::sidetable::read_table;
-use common::proto::unpacked;
 use flate2::read::GzDecoder;
+use proto::unpacked;
 
 const OLD: &str = "old.snap";
 const NEW: &str = "new.snap";
