@@ -207,6 +207,20 @@ static notrace int text_flags(struct text *text, u32 kind, const void *object)
 	return text_add(text, names);
 }
 
+/* The symbol that an address is in, as printk() has it. */
+static notrace int text_symbol(struct text *text, u32 kind, const void *address)
+{
+	char name[256];
+
+	if (kind == BLOG_TEXT_SYMBOL)
+		scnprintf(name, sizeof(name), "%pS", address);
+	else if (kind == BLOG_TEXT_NAME)
+		scnprintf(name, sizeof(name), "%ps", address);
+	else
+		scnprintf(name, sizeof(name), "%pB", address);
+	return text_add(text, name);
+}
+
 /*
  * What an object is called: stores at most size bytes, and returns how many there are; -EFAULT if
  * it can't be read.
@@ -232,6 +246,11 @@ notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
 	case BLOG_TEXT_VMA:
 	case BLOG_TEXT_GFP:
 		ret = text_flags(&text, kind, object);
+		break;
+	case BLOG_TEXT_SYMBOL:
+	case BLOG_TEXT_NAME:
+	case BLOG_TEXT_CALL:
+		ret = text_symbol(&text, kind, object);
 		break;
 	}
 	preempt_enable_notrace();

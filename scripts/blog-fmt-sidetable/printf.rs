@@ -458,7 +458,13 @@ impl Compiler {
             (b'I' | b'i' | b'N' | b'4' | b't' | b'G', ..) => {
                 Err(format!("vsnprintf() knows no %p{ext}"))
             }
-            // Plain addresses, those of symbols, and errors in place of one.
+            (b'S', b'b', _) | (b'S', b'R', b'b') | (b'B', b'b', _) => Err(format!(
+                "%p{ext} has the build ID of a symbol's module, which can't be stored"
+            )),
+            (b'S', ..) => Ok(self.text(pack::SYMBOL)),
+            (b's', ..) => Ok(self.text(pack::SYMBOL_NAME)),
+            (b'B', ..) => Ok(self.text(pack::SYMBOL_CALL)),
+            // Plain addresses, and errors in place of one.
             _ => Ok(self.number(pack::W8, types::POINTER)),
         }
     }

@@ -150,9 +150,16 @@ static void print_addresses(void)
 	static const int errors[] = {
 		-1, -EIO, -EAGAIN, -EWOULDBLOCK, -ENOTSOCK, -EPROBE_DEFER, -1234, -4095, -513,
 	};
+	const void *symbols[] = {
+		kfree, (char *)kfree + 4, print_addresses, NULL, ERR_PTR(-11), PTR, PTR_INVALID,
+	};
 
 	SAME("%px|%px|%px|%px", PTR, NULL, ERR_PTR(-11), PTR_INVALID);
 	SAME("%p|%p", NULL, ERR_PTR(-11));
+	for (unsigned int i = 0; i < ARRAY_SIZE(symbols); i++) {
+		SAME("%pS|%ps|%pB|%pSR", symbols[i], symbols[i], symbols[i], symbols[i]);
+		SAME("[%-30ps][%30ps]", symbols[i], symbols[i]);
+	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++) {
 		SAME("%pe", ERR_PTR(errors[i]));
 		SAME("(%pe)[%-8pe][%8pe]", ERR_PTR(errors[i]), ERR_PTR(errors[i]),

@@ -35,6 +35,7 @@ use common::kernel::{
     wire::{
         pack::{
             Codes,
+            SYMBOL,
             UNCOMPILED, //
         },
         types::{
@@ -88,7 +89,10 @@ impl Memory for Space {
     }
 
     unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
-        let text = format!("{kind}@{}", address.checked_sub(BASE)?);
+        let text = match kind < SYMBOL {
+            true => format!("{kind}@{}", address.checked_sub(BASE)?),
+            false => format!("{kind}@{address:x}"),
+        };
         let n = text.len().min(len);
         // SAFETY: By this function's requirement.
         unsafe { dst.copy_from_nonoverlapping(text.as_ptr(), n) };
@@ -306,7 +310,11 @@ fn pointers() {
     check("0000000000000000", "%p", &[0]);
     check("fffffffffffffff5", "%px", &[-11i64 as u64]);
     check("00000000000000ab", "%px", &[INVALID]);
-    check("0xffff0123456789ab at", "%pS at", &[plain]);
+    check(
+        "12@ffff0123456789ab|13@0|14@1000|  12@a",
+        "%pS|%ps|%pB|%6pSR",
+        &[plain, 0, 4096, 10],
+    );
     check("-1234", "%pe", &[-1234i64 as u64]);
     check("(-ENOTSOCK)", "(%pe)", &[-88i64 as u64]);
     check("[-EIO    ]", "[%-8pe]", &[-5i64 as u64]);

@@ -22,6 +22,7 @@ use super::super::wire::{
         STR,
         STR_ARG,
         STR_MAX,
+        SYMBOL,
         TEXT,
         W1,
         W8,
@@ -334,7 +335,15 @@ impl<'a, M: Memory> Packed<'a, M> {
                     fixed += 1;
                     // SAFETY: Nothing is stored.
                     let find = |at| unsafe { memory.text(kind, at, ptr::null_mut(), 0) };
-                    (arg, Self::string(args[arg], MAX_TAIL, find))
+                    let tail = match kind < SYMBOL {
+                        true => Self::string(args[arg], MAX_TAIL, find),
+                        // Any address will do.
+                        false => Tail {
+                            len: find(args[arg]).unwrap_or(0).min(MAX_TAIL) as u16,
+                            bad: None,
+                        },
+                    };
+                    (arg, tail)
                 }
                 Step::Sized { width, arg, code } => {
                     fixed += 9;

@@ -71,6 +71,13 @@ pub const FLAGS_PAGE: u8 = 9;
 pub const FLAGS_VMA: u8 = 10;
 /// A `gfp_t`.
 pub const FLAGS_GFP: u8 = 11;
+/// What is named is the pointer itself, not what is there: the symbol that it is in, with the
+/// offset, from this kind on.
+pub const SYMBOL: u8 = 12;
+/// Likewise, without the offset.
+pub const SYMBOL_NAME: u8 = 13;
+/// Likewise, of the call before a return address.
+pub const SYMBOL_CALL: u8 = 14;
 
 /// The longest that [`STR_MAX`] can say.
 pub const STR_MAX_MAX: usize = (1 << 12) - 1;

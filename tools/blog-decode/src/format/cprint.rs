@@ -212,7 +212,6 @@ fn special_hex(n: u64, size: usize) -> String {
 fn print_address(ext: &str, address: u64, mut spec: Spec, p: &mut Printer<'_>) {
     let error = address.wrapping_neg();
     match ext.as_bytes().first() {
-        Some(b'S' | b's' | b'B') => p.text(&special_hex(address, 8)),
         Some(b'e') if (1..=4095).contains(&error) => match errno::name(error as u32) {
             Some(name) => print_string(format!("-{name}").as_bytes(), spec, p),
             None => print_signed(address as i64, spec, p),
