@@ -17,7 +17,7 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/demo
 
 test: ## All tests that CI runs. TIER=fast|full|deep, SUITE=crash CASE=abba: some
-	@scripts/setup --tests
+	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests)
 	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
 
 ##@ Single steps

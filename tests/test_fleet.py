@@ -22,11 +22,13 @@ from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 13
+TESTS = 14
 SECONDS = 10
 
 HOSTS = 4
 RECORDS = sum(2 * (20 + host) + 1 for host in range(HOSTS))
+# Seconds since the boot of host1
+HUNG = 0.5
 LOST = sum(range(1, HOSTS + 1))
 
 Rows = list[tuple[Any, ...]]
@@ -35,12 +37,15 @@ Ask = Callable[[str], Rows]
 
 @pytest.fixture(scope="module")
 def fleet(work: Path, decoder: Path, sh: Run) -> Path:
-    """The folder with hostN.snap, log.ko, parquet and otlp."""
+    """The folder with hostN.snap, log.ko, parquet and otlp. The tables have dmesg of one machine,
+    which hangs half a second after its boot."""
     sh("cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
        "--manifest-path", TOP / "tools/blog-decode/Cargo.toml",
-       env=os.environ | {"BLOG_FLEET": f"{HOSTS} {work}"})  # fmt: skip
-    for form in ("parquet", "otlp"):
-        sh(decoder, "convert", "--to", form, "-o", work / form, *inputs(work))
+       env=os.environ | {"BLOG_FLEET": f"{HOSTS} {HOSTS} {work}"})  # fmt: skip
+    dmesg = work / "dmesg"
+    dmesg.write_text(f"[{HUNG:12.6f}] INFO: task fio:1000 blocked for more than 122 seconds.\n")
+    for form, log in (("parquet", ["--dmesg", f"host1={dmesg}"]), ("otlp", [])):
+        sh(decoder, "convert", "--to", form, "-o", work / form, *log, *inputs(work))
     return work
 
 
@@ -134,7 +139,7 @@ def test_losses_are_rows(ask: Ask) -> None:
 
 
 def test_what_happened_before(ask: Ask) -> None:
-    """The top sites in the second before the first error of each machine: none."""
+    """All but one record of each machine is from before its first error."""
     rows = ask(
         "SELECT count(*) FROM log r JOIN (SELECT host, min(time) AS at FROM log WHERE level = 'err'"
         " GROUP BY host) e ON r.host = e.host WHERE r.kind = 'record' AND r.time < e.at"
@@ -142,8 +147,8 @@ def test_what_happened_before(ask: Ask) -> None:
     assert rows == [(RECORDS - HOSTS,)]
 
 
-def test_queries_of_the_page(fleet: Path) -> None:
-    """They are such as DuckDB takes, and find something where there is something."""
+def test_queries_of_the_page(fleet: Path, decoder: Path, sh: Run) -> None:
+    """They are such as DuckDB takes, and find what is there."""
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
     blocks = re.findall(r"code-block:: text\n\n((?:   .*\n|\n)+)", page)
     rows = [
@@ -155,7 +160,31 @@ def test_queries_of_the_page(fleet: Path) -> None:
     sites, latencies, hung = rows
     assert sum(row[4] for row in sites) == RECORDS
     assert sorted(latencies) == [(f"host{n}", 20 + n, (n + 1) * 1000) for n in range(HOSTS)]
-    assert not hung
+    before = Counter(
+        o["format"]
+        for o in objects(decoder, sh, "--json", "-s", fleet / "log.ko", fleet / "host1.snap")
+        if o["type"] == "record" and o["boot_ns"] <= HUNG * 1e9
+    )
+    assert sum(before.values()) == 42
+    assert hung == before.most_common()
+
+
+def test_the_job_of_the_page(fleet: Path, decoder: Path, sh: Run, tmp_path: Path) -> None:
+    """Directories that several jobs have made are one table."""
+    page = (TOP / "Documentation/blog/fleet.rst").read_text()
+    found = re.search(r"^  # (find snaps .*\n.*)$", page, re.MULTILINE)
+    assert found
+    (tmp_path / "snaps").symlink_to(fleet)
+    (tmp_path / "side-tables").symlink_to(fleet)
+    (tmp_path / "tables").mkdir()
+    sh("sh", "-ec", found[1].replace("find snaps", "find snaps/").replace("-n 250", "-n 2"),
+       cwd=tmp_path, env=os.environ | {"PATH": f"{decoder.parent}:{os.environ['PATH']}"})  # fmt: skip
+    assert len([*(tmp_path / "tables").glob("job=*")]) == HOSTS / 2
+    rows = duckdb.execute(
+        f"SELECT count(*) FROM read_parquet('{tmp_path}/tables/**/*.parquet',"
+        " hive_partitioning = true) WHERE kind = 'record'"
+    ).fetchall()
+    assert rows == [(RECORDS,)]
 
 
 def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None:
@@ -173,6 +202,10 @@ def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None
     ).fetchall()
     counts = dict(rows)
     assert all(counts[f"host{n}"] == 2 * (20 + n) + 1 for n in range(1, HOSTS))
+    # Its last page is cut off, and it has no other.
+    said = sh(decoder, "count", "--json", "-s", fleet / "log.ko", damaged, status=(0, 1))
+    left = sum(json.loads(line).get("records", 0) for line in said.splitlines() if line[0] == "{")
+    assert counts.get("host0", 0) == left < 41
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 //! A log of any size: many records of two scalars, as a driver under load writes them. The test
 //! makes a small one and counts it. With `BLOG_BIG_LOG="RECORDS RINGS DIR"` it makes that one, and
 //! leaves it there as `log.snap` with its table `log.ko`, for benchmarks and viewers of traces. With
-//! `BLOG_FLEET="HOSTS DIR"` it makes a small one of each of several machines, half a day apart.
+//! `BLOG_FLEET="SNAPSHOTS HOSTS DIR"` it makes small ones, each of another boot of one of several
+//! machines, half a day apart.
 
 mod common;
 
@@ -74,33 +75,38 @@ fn make(records: u64, rings: u32, dir: &Path) {
     fs::write(dir.join("log.snap"), b.end()).unwrap();
 }
 
-/// Writes `hostN.snap` of some machines, and `log.ko`, into `dir`. In each, every second record ends
-/// what the one before has begun: on each machine, it took one more microsecond than on the one
-/// before.
-fn make_fleet(hosts: u64, dir: &Path) {
+/// Writes so many snapshots of so many machines, and `log.ko`, into `dir`: `hostN.snap`, and
+/// `hostN-B.snap` of further boots. In each, every second record ends what the one before has begun:
+/// on each machine, it took one more microsecond than on the one before.
+fn make_fleet(snapshots: u64, hosts: u64, dir: &Path) {
     let ko = image::module(dir, "log.ko", "one");
     let table = read_table(&ko, |_| true).unwrap().unwrap();
-    for host in 0..hosts {
-        let real = 1_790_000_000_000_000_000 + host * 43_200_000_000_000;
+    for n in 0..snapshots {
+        let (boot, host) = (n / hosts, n % hosts);
+        let real = 1_790_000_000_000_000_000 + n * 43_200_000_000_000;
+        let mut id = [1; 16];
+        id[..8].copy_from_slice(&n.to_le_bytes());
         let mut b = Builder::new();
-        b.system_of(&format!("host{host}"), [host as u8 + 1; 16])
+        b.system_of(&format!("host{host}"), id)
             .clock(1, &[[0, 0, 0, real]])
             .images(&[(1, 4, &table.build_id, "test_mod")])
             .component(1, "disk");
-        let mut ring = Ring::task(1, 1, 1000, "fio");
-        ring.records = 40;
-        b.ring(&ring);
         let mut page = Page::new(1, 0, 0, 0);
-        for n in 0..20 + host {
+        for n in 0..20 + host % 60 {
             let start = n * 1000 * STEP;
             page.record(start, 1, (&0u32, &n));
             page.record(start + (host + 1) * STEP, 1, (&1u32, &n));
         }
         page.record(3_600_000 * STEP, 2, ("sda \"1\"", &-5i32));
         page.lost(3_600_001 * STEP, 0, host + 1);
+        let mut ring = Ring::task(1, 1, 1000, "fio");
         ring.records = page.records().into();
-        b.page(&ring, &page);
-        fs::write(dir.join(format!("host{host}.snap")), b.end()).unwrap();
+        b.ring(&ring).page(&ring, &page);
+        let name = match boot {
+            0 => format!("host{host}.snap"),
+            boot => format!("host{host}-{boot}.snap"),
+        };
+        fs::write(dir.join(name), b.end()).unwrap();
     }
 }
 
@@ -136,8 +142,15 @@ fn are_the_same_by_any_number_of_threads(records: u64, run: &dyn Fn(&[&str]) -> 
 #[test]
 fn a_log_of_any_size_is_decoded() {
     if let Ok(wanted) = env::var("BLOG_FLEET") {
-        let (hosts, dir) = wanted.split_once(' ').expect("BLOG_FLEET=\"HOSTS DIR\"");
-        return make_fleet(hosts.parse().unwrap(), Path::new(dir));
+        let wanted: Vec<_> = wanted.splitn(3, ' ').collect();
+        let [snapshots, hosts, dir] = wanted[..] else {
+            panic!("BLOG_FLEET=\"SNAPSHOTS HOSTS DIR\"")
+        };
+        return make_fleet(
+            snapshots.parse().unwrap(),
+            hosts.parse().unwrap(),
+            Path::new(dir),
+        );
     }
     let wanted = env::var("BLOG_BIG_LOG").ok();
     let temporary = tempfile::tempdir().unwrap();
