@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 def cases() -> list[str]:
     """The cases that the sources have, as SUITE.CASE."""
     found = []
-    for path in sorted((HERE / "kunit").glob("*.rs")):
+    for path in sorted((HERE / "kunit").rglob("*.rs")):
         text = path.read_text()
         if suite := re.search(r"#\[kunit_tests\((\w+)\)\]", text):
             found += [f"{suite[1]}.{name}" for name in re.findall(r"#\[test\]\s+fn (\w+)", text)]

@@ -1,31 +1,80 @@
 # SPDX-License-Identifier: GPL-2.0
 """C formats: what a kernel's records decode to is what its snprintf() prints of the same
-arguments. tests/kunit/c_printf.c has the cases: each is a record, and its text in the next."""
+arguments. tests/kunit/c_printf.c has the cases: each is a record, and its text in the next. What
+is recorded of debug messages, in tests/kunit/c_capture.c, is what dynamic debug prints of them."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 import vm
 from conftest import TOP, Run
 
 KERNELS = "uml"
-TESTS = 1
+TESTS = 2
 SECONDS = 30
 TIER = "fast"
 
 
-def test_records_decode_to_what_the_kernel_prints(work: Path, decoder: Path, sh: Run) -> None:
-    kernel = vm.kernel(KERNELS)
-    args = "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=blog_api_c.formats*"
-    result = vm.run(work, kernel, TOP / "tests/e2e/guest/printf.sh", machine=vm.Machine(args=args))
+@pytest.fixture(scope="module")
+def ran(work: Path) -> vm.Result:
+    """A kernel that has logged all cases, and has printed its debug messages."""
+    args = (
+        'kunit.enable=1 kunit.autorun=1 kunit.filter_glob=blog_api_c* dyndbg="file c_capture.c +p"'
+    )
+    result = vm.run(work, vm.kernel(KERNELS), TOP / "tests/e2e/guest/printf.sh",
+                    machine=vm.Machine(args=args))  # fmt: skip
     assert not result.problem, result.told()
-    said = sh(decoder, "--sidetable", kernel.build / "vmlinux", "--modules", "/nowhere", "--json",
-              result.out / "printf.snap")  # fmt: skip
-    records = [json.loads(line) for line in said.splitlines()]
-    pairs = list(zip(records[::2], records[1::2], strict=True))
+    return result
+
+
+def records(ran: vm.Result, name: str, decoder: Path, sh: Run) -> list[dict[str, Any]]:
+    said = sh(decoder, "--sidetable", vm.kernel(KERNELS).build / "vmlinux", "--modules", "/nowhere",
+              "--json", ran.out / name)  # fmt: skip
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def test_records_decode_to_what_the_kernel_prints(ran: vm.Result, decoder: Path, sh: Run) -> None:
+    found = records(ran, "printf.snap", decoder, sh)
+    pairs = list(zip(found[::2], found[1::2], strict=True))
     differ = [
         f"{case['file']}:{case['line']} {case['format']!r}: {case['message']!r}, not {text!r}"
         for case, printed in pairs
         if case["message"] != (text := printed["message"].removeprefix("= "))
     ]
     assert len(pairs) > 2000 and not differ, "\n".join(differ[:20])
+
+
+def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path, sh: Run) -> None:
+    """All that is printed but for what can't be stored; and more, as no limit holds for records."""
+
+    def text(message: str) -> str:
+        """Without a time, and without the count of a call that is evaluated for each."""
+        plain = re.sub(r"^\[ *\d+\.\d+\] ", "", message).lstrip()
+        return re.sub(r"evaluated \d+", "evaluated", plain)
+
+    recorded = {text(r["message"]): r for r in records(ran, "capture.snap", decoder, sh)}
+    lines = (ran.out / "printf.dmesg").read_text().splitlines()
+    ours = re.compile(r"captured0?: |\(NULL device \*\): ")
+    printed = {text(line) for line in lines if ours.search(line)}
+    left_out = {
+        "captured: 1",
+        "captured0: no literal",
+        "captured: 1 2 3 4 5 6 7 8 9 10 11 12 13",
+    }
+    assert left_out < printed
+    assert printed - left_out < set(recorded)
+    assert {
+        "captured: no arguments",
+        "captured: -1 of text, -EIO,     l|",
+        "captured0: reset by 7",
+        "(NULL device *): gone",
+        "captured: evaluated",
+        "captured: 1 2 3 4 5 6 7 8 9 10 11 12",
+    } < printed
+    reset = recorded["captured0: reset by 7"]
+    assert (reset["level"], reset["component"]) == ("debug", "blog_api_kunit")
+    assert reset["file"].endswith("c_capture.c")
+    assert [a["value"] for a in reset["args"]] == ["captured0", 7]

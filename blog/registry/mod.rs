@@ -272,7 +272,11 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
 ///
 /// `components` are valid until they are detached.
 unsafe fn attach_all(components: &[*const RawComponent]) {
-    for &raw in components {
+    for (i, &raw) in components.iter().enumerate() {
+        // Each file of a module that is captured names the module's component.
+        if components[..i].contains(&raw) {
+            continue;
+        }
         // SAFETY: By this function's requirement.
         let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
         // SAFETY: As above.

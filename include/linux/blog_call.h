@@ -18,11 +18,14 @@
 
 #include <linux/args.h>
 #include <linux/compiler.h>
-#include <linux/jump_label.h>
 #include <linux/kconfig.h>
 #include <linux/printk.h>
 #include <linux/stringify.h>
 #include <linux/types.h>
+
+#ifdef CONFIG_JUMP_LABEL
+#include <linux/jump_label.h>
+#endif
 
 /* Levels, as numbers for the assembler (Rust: kernel::blog::Level) */
 #define BLOG_ERR	1
@@ -34,6 +37,20 @@
 /* What full rings do (Rust: kernel::blog::Mode) */
 #define BLOG_OVERWRITE	0
 #define BLOG_DISCARD	1
+
+/**
+ * struct blog_site - one call site, in section .blog_sites
+ * @id_shl10:	site id << 10, or 0 before the image is registered
+ * @level:	level of the call, fixed at compile time
+ * @gate:	the site logs if its component's threshold is at least this
+ * @flags:	1: an address is among its arguments
+ */
+struct blog_site {
+	u32 id_shl10;
+	u8 level;
+	u8 gate;
+	u16 flags;
+} __aligned(8);
 
 /**
  * struct blog_component - what calls log to (Rust: kernel::blog::RawComponent)
@@ -103,9 +120,13 @@ struct blog_component {
  * other files that log to it.
  */
 #define BLOG_COMPONENT(_name, ...)						\
+	__BLOG_COMPONENT(, _name, __VA_ARGS__)
+
+#define __BLOG_COMPONENT(attributes, _name, ...)				\
 	__diag_push();								\
 	__diag_ignore_all("-Woverride-init", "fields replace defaults");	\
-	struct blog_component _name = __BLOG_COMPONENT_INIT(_name, __VA_ARGS__);	\
+	struct blog_component attributes _name =				\
+		__BLOG_COMPONENT_INIT(_name, __VA_ARGS__);			\
 	__diag_pop();								\
 	asm(__BLOG_BOUNDS(".blog_components", "__blog_components")		\
 	    ".pushsection .blog_components,\"aw\",@progbits\n"			\
@@ -120,30 +141,28 @@ struct blog_component {
 #define __blog_is_on(component)	(READ_ONCE((component).threshold) != 0)
 #endif
 
-struct blog_site;
-
 /* Writes a record by the codes of its arguments: blog/sys/call.c, blog/write/packed.rs */
 void blog_write(const struct blog_component *component, const struct blog_site *site,
 		const u64 *codes, ...);
 void blog_write3(const struct blog_component *component, const struct blog_site *site,
 		 const u64 *codes, u64 a, u64 b, u64 c);
 
-/* By how many arguments there are, with the format: up to three go in registers. */
+/* Up to three arguments go in registers. The format is not passed. */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
-#define __blog_pass_1(to, f)		blog_write3(to, 0, 0, 0)
-#define __blog_pass_2(to, f, a)		blog_write3(to, __blog_u64(a), 0, 0)
-#define __blog_pass_3(to, f, a, b)	blog_write3(to, __blog_u64(a), __blog_u64(b), 0)
-#define __blog_pass_4(to, f, a, b, c)						\
+#define __blog_pass_0(to, f)		blog_write3(to, 0, 0, 0)
+#define __blog_pass_1(to, f, a)		blog_write3(to, __blog_u64(a), 0, 0)
+#define __blog_pass_2(to, f, a, b)	blog_write3(to, __blog_u64(a), __blog_u64(b), 0)
+#define __blog_pass_3(to, f, a, b, c)						\
 	blog_write3(to, __blog_u64(a), __blog_u64(b), __blog_u64(c))
-#define __blog_pass_5(to, f, ...)	blog_write(to, __VA_ARGS__)
-#define __blog_pass_6			__blog_pass_5
-#define __blog_pass_7			__blog_pass_5
-#define __blog_pass_8			__blog_pass_5
-#define __blog_pass_9			__blog_pass_5
-#define __blog_pass_10			__blog_pass_5
-#define __blog_pass_11			__blog_pass_5
-#define __blog_pass_12			__blog_pass_5
-#define __blog_pass_13			__blog_pass_5
+#define __blog_pass_n(to, f, ...)	blog_write(to, __VA_ARGS__)
+/* Which one of these, for a format and up to 31 arguments */
+#define __blog_pass(...)							\
+	__blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n,	\
+		   n, n, n, n, n, n, n, n, n, n, n, n, 3, 2, 1, 0)
+#define __blog_nth(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13,	\
+		   _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25,	\
+		   _26, _27, _28, _29, _30, _31, nth, ...)			\
+	CONCATENATE(__blog_pass_, nth)
 #define __blog_to(component, id)						\
 	&(component), &CONCATENATE(__blog_site_, id), &CONCATENATE(__blog_codes_, id)
 
@@ -152,7 +171,7 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
  * never loaded; no code. This has no operands, so that a percent sign of the
  * format is just that. A call that is inlined several times is one site.
  */
-#define __BLOG_SITE(level, id, format, arguments)				\
+#define __BLOG_SITE(level, id, format, arguments, captured)			\
 	__BLOG_BOUNDS(".blog_sites", "__blog_sites")				\
 	".ifndef .Lblog_site_" id "\n"						\
 	".pushsection .blog_sites,\"aw\",@progbits\n"				\
@@ -175,7 +194,7 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 	".quad .Lblog_codes_" id "\n"						\
 	".long " __stringify(__LINE__) "\n"					\
 	".byte " level ", 1\n"							\
-	".short 0\n"								\
+	".short " captured "\n"							\
 	".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f\n"		\
 	"773: .ascii " format "\n"						\
 	"774: .ascii \"" __FILE__ "\"\n"					\
@@ -188,30 +207,35 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 
 #define __blog_first(first, ...)	first
 
-#define ____blog(component, level, id, arguments, format, ...)			\
+/*
+ * @format, @arguments: as the driver wrote them, as strings
+ * @captured: the format may be one that can't be stored
+ */
+#define __blog_emit(component, level, id, format, arguments, captured, ...)	\
 do {										\
 	extern struct blog_site CONCATENATE(__blog_site_, id)			\
 		__asm__(".Lblog_site_" __stringify(id));			\
 	extern const u64 CONCATENATE(__blog_codes_, id)				\
 		__asm__(".Lblog_codes_" __stringify(id));			\
 										\
-	no_printk(__VA_ARGS__);							\
 	asm(__BLOG_SITE(__stringify(level), __stringify(id),			\
-			__stringify(format), __stringify(arguments)));		\
+			__stringify(format), __stringify(arguments),		\
+			__stringify(captured)));				\
 	if (__blog_is_on(component) &&						\
 	    READ_ONCE(CONCATENATE(__blog_site_, id).gate) <=			\
 	    READ_ONCE((component).threshold))					\
-		CONCATENATE(__blog_pass_, COUNT_ARGS(__VA_ARGS__))		\
-			(__blog_to(component, id), __VA_ARGS__);		\
+		__blog_pass(__VA_ARGS__)(__blog_to(component, id), __VA_ARGS__);	\
 } while (0)
 
-#define ___blog(component, level, id, arguments, ...)				\
-	____blog(component, level, id, arguments,				\
-		 __stringify(__blog_first(__VA_ARGS__)), __VA_ARGS__)
+#define ___blog(...)	__blog_emit(__VA_ARGS__)
 
 /* @arguments: as the driver wrote them */
 #define __blog(component, level, arguments, ...)				\
-	___blog(component, level, __COUNTER__, arguments, __VA_ARGS__)
+do {										\
+	no_printk(__VA_ARGS__);							\
+	___blog(component, level, __COUNTER__,					\
+		__stringify(__blog_first(__VA_ARGS__)), arguments, 0, __VA_ARGS__); \
+} while (0)
 
 #else /* !IS_REACHABLE(CONFIG_BLOG) */
 

@@ -92,6 +92,8 @@ pub mod ring;
 pub mod root;
 pub mod wire;
 
+#[doc(hidden)]
+pub use self::call::capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use self::call::context;
 #[cfg(CONFIG_BLOG_HOOKS)]
@@ -135,6 +137,8 @@ pub use self::{
         types, //
     }, //
 };
+#[doc(hidden)]
+pub use macros::blog_capture;
 pub use macros::{
     blog_component,
     blog_debug,

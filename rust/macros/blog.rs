@@ -3,11 +3,12 @@
 //! The macros of `kernel::blog`, as functions from tokens to tokens; `lib.rs` has their entry
 //! points. Whatever the user got wrong comes back as an error with a place, never as a panic.
 //!
-//! `format` parses format strings, `log` makes call sites, `component` makes static components,
-//! `derive` makes `BlogArg` for a user's types, and `asm` writes the data that the last two leave
-//! in non-loaded sections.
+//! `format` parses format strings, `log` makes call sites, `capture` makes them of messages that a
+//! driver prints, `component` makes static components, `derive` makes `BlogArg` for a user's types,
+//! and `asm` writes the data that call sites and types leave in non-loaded sections.
 
 mod asm;
+mod capture;
 mod component;
 mod derive;
 mod format;
@@ -18,6 +19,7 @@ mod log;
 mod name;
 
 pub(crate) use self::{
+    capture::capture,
     component::component,
     derive::derive,
     log::log, //

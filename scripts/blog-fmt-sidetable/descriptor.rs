@@ -19,9 +19,10 @@
 //!       off 0  u32 magic "BLFC"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 reference to the .blog_sites entry
 //!       16 u64 reference to the word of codes
-//!       24 u32 line   28 u8 level   29 u8 version = 1   30 u16 0
+//!       24 u32 line   28 u8 level   29 u8 version = 1   30 u16 flags
 //!       32 u16 format length, u16 file length, u16 module length, u16 arguments length
 //!       40 then these, format and arguments as in the source, zero padding to 8
+//!       Flags: 1, a message that was there before, whose format may be one that can't be stored.
 //!
 //! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants
@@ -57,6 +58,8 @@ pub const VERSION_FLAGS: u8 = 2;
 pub const FLAG_C: u8 = 1;
 /// Version of C sites' descriptors.
 pub const C_VERSION: u8 = 1;
+/// The call is captured.
+pub const C_FLAG_CAPTURED: u16 = 1;
 /// Stands between two argument names.
 pub const NAME_SEPARATOR: char = '\x1f';
 
@@ -96,6 +99,8 @@ pub struct CSite {
     pub module: String,
     /// Source text of the arguments.
     pub arguments: String,
+    /// Whether it is captured: it may have a format that can't be stored.
+    pub is_captured: bool,
 }
 
 /// What a derived type is.
@@ -341,11 +346,16 @@ fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
         ));
     }
     check_level(level)?;
+    let flags = u16_at(b, 30).ok_or(CUT)?;
+    if flags & !C_FLAG_CAPTURED != 0 {
+        return Err(format!("flags {flags:#x} are unknown"));
+    }
     let lens = lengths(b, 32)?;
     let mut pos = 40;
     let site = CSite {
         line,
         level,
+        is_captured: flags & C_FLAG_CAPTURED != 0,
         format: text(b, &mut pos, lens[0], "format string")?,
         file: text(b, &mut pos, lens[1], "file name")?,
         module: text(b, &mut pos, lens[2], "module name")?,

@@ -71,15 +71,25 @@ pub const FLAGS_AT: u64 = 6;
 /// See [`FLAGS_AT`].
 pub const FLAG_ADDRESS: u16 = 1;
 
+/// What an image leads to.
+pub struct Compiled {
+    /// The side table.
+    pub table: Table,
+    /// What is to be stored into the image.
+    pub words: Vec<Word>,
+    /// Captured calls that are not recorded, and why.
+    pub left_out: Vec<String>,
+}
+
 /// Reads the side table out of vmlinux or a .ko. `None`: the image has no descriptors.
 ///
 /// `stem` names the image where it doesn't say its name itself.
 pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
-    Ok(compile(source, stem)?.map(|(table, _)| table))
+    Ok(compile(source, stem)?.map(|compiled| compiled.table))
 }
 
 /// Reads the side table, and what is to be stored into the image.
-pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>, String> {
+pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
     let elf = Elf::open(source)?;
     let Some(fmt_index) = elf.find(FMT_SECTION)? else {
         return Ok(None);
@@ -108,7 +118,7 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>,
     let mut sites: Vec<Option<Site>> = vec![None; count as usize];
     let mut types: BTreeMap<u64, Type> = BTreeMap::new();
     let mut words = Vec::new();
-    let mut refused = Vec::new();
+    let (mut refused, mut left_out) = (Vec::new(), Vec::new());
     for descriptor in Walk::new(&fmt) {
         let (site, reference_at, reference) =
             match descriptor.map_err(|e| format!("{FMT_SECTION}: {e}"))? {
@@ -134,8 +144,12 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>,
                     references,
                 } => {
                     let at = format!("{}:{}", site.file, site.line);
-                    let (site, codes) = match compile_site(site) {
-                        Ok(compiled) => compiled,
+                    let (site, codes) = match compile_site(&site) {
+                        Ok((site, codes)) => (site, Some(codes)),
+                        Err(e) if site.is_captured => {
+                            left_out.push(format!("{at}: {e}"));
+                            (uncompiled(site), None)
+                        }
                         Err(e) => {
                             refused.push(format!("{at}: {e}"));
                             continue;
@@ -146,12 +160,13 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>,
                     let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
                         return Err(format!("{at}: refers to no entry or no codes"));
                     };
-                    words.push(Word {
+                    // Without codes, the image keeps those that stand for no record.
+                    words.extend(codes.map(|codes| Word {
                         entry_at,
                         has_address: site.codes.iter().any(|&c| TypeCode(c).kind() == POINTER),
                         codes_at,
                         codes,
-                    });
+                    }));
                     (site, references_at[0], references[0])
                 }
             };
@@ -197,19 +212,43 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<(Table, Vec<Word>)>,
         types: types.into_values().collect(),
         sites,
     };
-    Ok(Some((table, words)))
+    Ok(Some(Compiled {
+        table,
+        words,
+        left_out,
+    }))
 }
 
+/// A captured call that is not recorded.
+fn uncompiled(site: CSite) -> Site {
+    Site {
+        line: site.line,
+        level: site.level,
+        format: format!("{} (not recorded)", site.format.replace('%', "%%")),
+        file: site.file,
+        module: site.module,
+        is_c: true,
+        ..Site::default()
+    }
+}
+
+/// No name of an argument is longer: macros make long texts of some.
+const NAME_MAX: usize = 60;
+
 /// A C site as any other one, and its codes.
-fn compile_site(site: CSite) -> Result<(Site, u64), String> {
-    let format = printf::literal(&site.format).map_err(|e| format!("{}: {e}", site.format))?;
+fn compile_site(site: &CSite) -> Result<(Site, u64), String> {
+    let mut format = printf::literal(&site.format).map_err(|e| format!("{}: {e}", site.format))?;
+    if site.is_captured && format.ends_with('\n') {
+        // It ends the line where it is printed.
+        format.pop();
+    }
     let compiled = printf::compile(&format).map_err(|e| format!("{}: {e}", site.format))?;
     let arguments = printf::arguments(&site.arguments);
     // A macro may have put some before those that the call names.
     let before = compiled.count.saturating_sub(arguments.len());
     let name = |&i: &usize| match arguments.get(i.wrapping_sub(before)) {
-        Some(name) => name.clone(),
-        None => format!("arg{i}"),
+        Some(name) if name.len() <= NAME_MAX => name.clone(),
+        _ => format!("arg{i}"),
     };
     let site = Site {
         line: site.line,
@@ -217,8 +256,8 @@ fn compile_site(site: CSite) -> Result<(Site, u64), String> {
         names: compiled.sources.iter().map(name).collect(),
         codes: compiled.types,
         format,
-        file: site.file,
-        module: site.module,
+        file: site.file.clone(),
+        module: site.module.clone(),
         is_c: true,
     };
     Ok((site, compiled.codes.0))

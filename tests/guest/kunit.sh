@@ -5,7 +5,7 @@
 # Either way the kernel's log has the results.
 
 for dir in /lib/modules/*/kernel/blog; do
-	for module in "$dir"/*.ko "$dir"/tests/*.ko; do
+	for module in "$dir"/*.ko "$dir"/tests/*.ko "$dir"/tests/*/*.ko; do
 		[ -f "$module" ] || continue
 		name=${module##*/}
 		modprobe "${name%.ko}" || exit 1

@@ -15,8 +15,8 @@ from pathlib import Path
 SITE_SIZE = 8
 MAGIC_SITE = 0x44464C42
 MAGIC_C = 0x43464C42
-# Its formats are printed, too, so they are in memory.
-PRINTED = b"c_printf.c"
+# Their formats are printed, too, so they are in memory.
+PRINTED = re.compile(rb"c_printf\.c|c_capture\.c|tests/capture/|android/binder/")
 SECTION = re.compile(r"^ *\[ *([1-9]\d*)\] (\S+) +(\S+) +\w+ (\w+) (\w+) \w+ +([A-Za-z]*) ", re.M)
 SYMBOL = re.compile(r"^ *\d+: (\w+) +\w+ +\w+ +\w+ +\w+ +(\w+) (\S+)$", re.M)
 
@@ -97,7 +97,8 @@ class Image:
             parts.append(data[at : at + length])
             at += length
         fmt, file, module, names = parts
-        return Descriptor(fmt, file, module, names.split(b"\x1f") if names else [], line)
+        text = b"" if PRINTED.search(file) else fmt
+        return Descriptor(text, file, module, names.split(b"\x1f") if names else [], line)
 
     @staticmethod
     def _c_descriptor(data: bytes) -> Descriptor:
@@ -109,4 +110,4 @@ class Image:
             at += length
         fmt, file, module, _ = parts
         text = re.sub(rb"%[-+ #0-9.*hljztL]*[a-zA-Z0-9]+", b"{}", fmt.strip(b'"'))
-        return Descriptor(b"" if PRINTED in file else text, file, module, [], line)
+        return Descriptor(b"" if PRINTED.search(file) else text, file, module, [], line)

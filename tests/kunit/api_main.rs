@@ -7,6 +7,7 @@ use kernel::prelude::*;
 
 mod api_c;
 mod api_calls;
+mod api_capture;
 mod api_contexts;
 mod api_early;
 mod api_encoding;

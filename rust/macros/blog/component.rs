@@ -45,6 +45,8 @@ pub(crate) struct ComponentInput {
     ident: Ident,
     name: LitCStr,
     settings: Vec<TokenStream>,
+    /// The symbol of its static, where it has one by which others know it.
+    symbol: Option<LitStr>,
 }
 
 impl Parse for ComponentInput {
@@ -53,7 +55,7 @@ impl Parse for ComponentInput {
         let vis = input.parse()?;
         let ident: Ident = input.parse()?;
 
-        let mut name = None;
+        let (mut name, mut symbol) = (None, None);
         let mut settings = Vec::new();
         let mut seen: Vec<Ident> = Vec::new();
         while !input.is_empty() {
@@ -68,6 +70,8 @@ impl Parse for ComponentInput {
             input.parse::<Token![:]>()?;
             match key.to_string().as_str() {
                 "name" => name = Some(parse_name(input)?),
+                // For `module!`.
+                "symbol" => symbol = Some(input.parse()?),
                 "size_kb" | "ring_kb" => {
                     let value: LitInt = input.parse()?;
                     let n: u32 = value.base10_parse()?;
@@ -111,6 +115,7 @@ impl Parse for ComponentInput {
             ident,
             name,
             settings,
+            symbol,
         })
     }
 }
@@ -158,7 +163,9 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
         ident,
         name,
         settings,
+        symbol,
     } = input;
+    let symbol = symbol.iter();
     let reachable = reachable();
     let has_doc = attrs.iter().any(|attr| attr.path().is_ident("doc"));
     let doc = (!has_doc).then(|| {
@@ -182,6 +189,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
                 .name(#name)
                 #(#settings)*;
 
+            #(#[export_name = #symbol])*
             static COMPONENT: ::kernel::blog::RawComponent =
                 ::kernel::blog::RawComponent::new(CONFIG);
 

@@ -12,7 +12,7 @@ use std::fmt::{
 };
 
 /// A part of a format string.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// Text, unescaped: a single `{` stands for `{{`.
     Text(String),
@@ -21,7 +21,7 @@ pub(crate) enum Piece {
 }
 
 /// A placeholder: `{…}`.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder {
     pub(crate) value: Position,
     pub(crate) flags: String,

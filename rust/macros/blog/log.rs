@@ -78,18 +78,23 @@ use super::{
 };
 
 /// As `kernel::blog::types::MAX_ARGS`.
-const MAX_ARGS: usize = 12;
+pub(super) const MAX_ARGS: usize = 12;
 
 /// What a user may write between the parentheses.
 pub(crate) struct LogInput {
     component: Expr,
-    format: LitStr,
-    args: Vec<Arg>,
+    message: Message,
 }
 
-struct Arg {
-    name: Option<Ident>,
-    value: Expr,
+/// A format string and its arguments.
+pub(super) struct Message {
+    pub(super) format: LitStr,
+    pub(super) args: Vec<Arg>,
+}
+
+pub(super) struct Arg {
+    pub(super) name: Option<Ident>,
+    pub(super) value: Expr,
 }
 
 impl Parse for LogInput {
@@ -105,6 +110,15 @@ impl Parse for LogInput {
             return Err(input.error("expected a format string behind the component"));
         }
         input.parse::<Token![,]>()?;
+        Ok(Self {
+            component,
+            message: input.parse()?,
+        })
+    }
+}
+
+impl Parse for Message {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
         if !input.peek(LitStr) {
             return Err(input.error("the format must be a string literal"));
         }
@@ -134,11 +148,7 @@ impl Parse for LogInput {
                 _ => args.push(arg),
             }
         }
-        Ok(Self {
-            component,
-            format,
-            args,
-        })
+        Ok(Self { format, args })
     }
 }
 
@@ -163,10 +173,10 @@ impl Parse for Arg {
 }
 
 /// An argument as it is stored: with what the format string wants of it.
-struct Stored {
+pub(super) struct Stored {
     /// What the side table calls it.
-    name: String,
-    value: TokenStream,
+    pub(super) name: String,
+    pub(super) value: TokenStream,
     span: Span,
     kinds: BTreeSet<Kind>,
     is_count: bool,
@@ -184,15 +194,15 @@ impl Stored {
 }
 
 /// The arguments of a call, and the names that its format string captures.
-struct Args {
-    stored: Vec<Stored>,
+pub(super) struct Args {
+    pub(super) stored: Vec<Stored>,
     explicit: usize,
-    names: Vec<Option<String>>,
+    pub(super) names: Vec<Option<String>>,
     format_span: Span,
 }
 
 impl Args {
-    fn new(args: Vec<Arg>, format_span: Span) -> Self {
+    pub(super) fn new(args: Vec<Arg>, format_span: Span) -> Self {
         let names: Vec<_> = args
             .iter()
             .map(|arg| arg.name.as_ref().map(|n| n.unraw().to_string()))
@@ -222,7 +232,13 @@ impl Args {
 
     /// The argument that is meant; captures a name that is not among the arguments.
     fn resolve(&mut self, position: &Position) -> Result<&mut Stored> {
-        let index = match position {
+        let index = self.find(position)?;
+        Ok(&mut self.stored[index])
+    }
+
+    /// The same, by its index.
+    pub(super) fn find(&mut self, position: &Position) -> Result<usize> {
+        Ok(match position {
             Position::Next(i) | Position::Index(i) if *i < self.explicit => *i,
             // Reported by `missing`, which counts all placeholders first.
             Position::Next(i) | Position::Index(i) => {
@@ -238,8 +254,7 @@ impl Args {
                     None => self.capture(name)?,
                 }
             }
-        };
-        Ok(&mut self.stored[index])
+        })
     }
 
     fn capture(&mut self, name: &str) -> Result<usize> {
@@ -397,29 +412,17 @@ fn write_tokens(tokens: TokenStream, out: &mut String) {
 
 /// Expands a call.
 pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
-    let span = input.format.span();
-    let pieces = format::parse(&input.format.value()).map_err(|e| Error::new(span, e))?;
-    let mut args = Args::new(input.args, span);
+    let Message { format, args } = input.message;
+    let span = format.span();
+    let pieces = format::parse(&format.value()).map_err(|e| Error::new(span, e))?;
+    let mut args = Args::new(args, span);
     args.check_number(&pieces)?;
     args.use_in(&pieces)?;
     args.check_each()?;
     let args = args.stored;
 
-    let format = format::normalised(&pieces);
-    if format.contains('\0') {
-        // It would end the string in the descriptor.
-        return Err(Error::new(
-            span,
-            "a format string cannot have a NUL (`\\0`)",
-        ));
-    }
     let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
-    let names = names.join("\x1f");
-    if format.len() > usize::from(u16::MAX) || names.len() > usize::from(u16::MAX) {
-        return Err(Error::new(span, "this format string is too long"));
-    }
-
-    let site_fn = site_fn(level, &format, &names, args.len());
+    let site_fn = site_fn(level, &pieces, &names).map_err(|e| Error::new(span, e))?;
     let value = &input.component;
     // Invisible to the user's expressions; at the component, so that it is reported there, and
     // once, if it is none.
@@ -482,7 +485,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
 }
 
 /// A span in the user's code, for names of our own.
-fn at(span: Span) -> Span {
+pub(super) fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
@@ -550,9 +553,22 @@ fn evaluate(args: &[Stored]) -> TokenStream {
     quote!((#(#args,)*))
 }
 
-/// The function that emits the entry and the descriptor, and loads the entry.
-fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream {
-    let level = level as u8;
+/// The function that emits the entry and the descriptor, and loads the entry. Or what is wrong with
+/// the format string.
+pub(super) fn site_fn(
+    level: Level,
+    pieces: &[Piece],
+    names: &[&str],
+) -> std::result::Result<TokenStream, &'static str> {
+    let (level, argc) = (level as u8, names.len());
+    let (format, names) = (format::normalised(pieces), names.join("\x1f"));
+    if format.contains('\0') {
+        // It would end the string in the descriptor.
+        return Err("a format string cannot have a NUL (`\\0`)");
+    }
+    if format.len() > usize::from(u16::MAX) || names.len() > usize::from(u16::MAX) {
+        return Err("this format string is too long");
+    }
     let types: Vec<_> = (0..argc).map(|i| format_ident!("A{i}")).collect();
     let codes: Vec<_> = (0..argc).map(|i| format_ident!("c{i}")).collect();
 
@@ -578,13 +594,13 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
         t.line(format!(".quad {{{code}}}"));
     }
     t.line("773:");
-    t.text(format);
+    t.text(&format);
     t.line("774:");
     t.macro_text(quote!(::core::file!()));
     t.line("775:");
     t.macro_text(quote!(::core::module_path!()));
     t.line("776:");
-    t.text(names);
+    t.text(&names);
     t.line("777:");
     t.line(".balign 8");
     t.line("779:");
@@ -593,7 +609,7 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
     t.line("movb 771b+5(%rip), {gate}");
     t.line("movl 771b(%rip), {id:e}");
 
-    quote! {
+    Ok(quote! {
         #[cfg(not(target_arch = "x86_64"))]
         ::core::compile_error!("BLog does not know this architecture yet");
 
@@ -632,5 +648,5 @@ fn site_fn(level: Level, format: &str, names: &str, argc: usize) -> TokenStream 
                 ::kernel::blog::Loaded::new(id_shl10, gate)
             }
         }
-    }
+    })
 }

@@ -17,6 +17,8 @@ pub fn last_time(page: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
+mod capture_tests;
+#[cfg(test)]
 mod control;
 #[cfg(test)]
 mod history_tests;

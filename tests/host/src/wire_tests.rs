@@ -171,7 +171,8 @@ fn a_type_s_code_says_how_it_is_stored() {
         }
         assert_eq!(code.fixed_size(), size, "{kind:#x}");
         assert_eq!(code.is_valid(), size.is_some(), "{kind:#x}");
-        assert!(!TypeCode(code.0 | 1 << 8).is_valid());
+        let text = TypeCode(code.0 | 1 << 8);
+        assert_eq!(text.is_valid(), text == TypeCode::TEXT);
         // The value, or the error in its place, behind a byte that says which of them.
         for (outer, or) in [(OPTION, 0), (RESULT, 4)] {
             let wrapped = code.wrapped(outer).unwrap();
@@ -183,6 +184,14 @@ fn a_type_s_code_says_how_it_is_stored() {
             );
         }
     }
+}
+
+#[test]
+fn text_is_stored_as_a_string() {
+    let (text, string) = (TypeCode::TEXT, TypeCode::plain(STR));
+    assert_eq!((text.kind(), text.fixed_size()), (STR, string.fixed_size()));
+    assert!(text.has_tail() && text != string);
+    assert!(!TypeCode(u64::from(STR) | 2 << 8).is_valid());
 }
 
 #[test]

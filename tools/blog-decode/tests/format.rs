@@ -446,6 +446,17 @@ fn precision_from_an_argument() {
     assert_eq!(text, "abc|abc");
 }
 
+/// It was printed for its placeholder when it was stored.
+#[test]
+fn text_prints_as_it_is() {
+    let codes = [TypeCode::TEXT.0, USIZE];
+    let names = ["v", "w"];
+    for format in ["{}", "{0:?}", "{v:#x}", "{:>9}", "{:1$}", "{:.2}", "{:#?}"] {
+        let text = decode(format, &names, &codes, ("\"0x1\"", &8usize));
+        assert_eq!(text, "\"0x1\"", "{format}");
+    }
+}
+
 #[test]
 fn a_cut_string_shows_how_much_is_missing() {
     let long = "x".repeat(2000);

@@ -11,17 +11,20 @@
 //! | `component.rs` | what a call logs to |
 //! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
 //! | `fmt.rs`, `wrap.rs` | which type prints how |
+//! | `capture.rs` | messages of a driver that is captured |
 //! | `packed.rs` | the arguments of a C call, as they are stored |
 //! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
 //! | `clock.rs` | the clock of records |
 //!
-//! `arg.rs`, `args.rs`, `fmt.rs`, `packed.rs` and `wrap.rs` need no kernel, and compile on the host
-//! unchanged.
+//! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs`, `packed.rs` and `wrap.rs` need no kernel, and
+//! compile on the host unchanged.
 
 pub(super) mod arg;
 mod arg_kernel;
 pub(super) mod args;
+#[doc(hidden)]
+pub mod capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
 mod clock;
 pub mod component;

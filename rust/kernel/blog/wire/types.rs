@@ -14,7 +14,7 @@
 //! | kind | fixed bytes | tail |
 //! |---|---|---|
 //! | integers, `bool`, `char` | natural size (`usize`, `isize`: 8) | |
-//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`] | `u8` length, or [`LONG`] | the bytes |
+//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`], text | `u8` length, or [`LONG`] | the bytes |
 //! | [`POINTER`] | 8 | |
 //! | [`ERROR`] | 4 (`i32`, negative errno) | |
 //! | [`UNIT`] | 0 | |
@@ -79,7 +79,7 @@ pub const ISIZE: u8 = 0x16;
 pub const BOOL: u8 = 0x20;
 /// `char`, a `u32`.
 pub const CHAR: u8 = 0x21;
-/// `str`.
+/// `str`. [`TypeCode::TEXT`] is one, too.
 pub const STR: u8 = 0x22;
 /// `CStr`, stored without its NUL.
 pub const CSTR: u8 = 0x23;
@@ -137,6 +137,10 @@ pub struct TypeCode(pub u64);
 impl TypeCode {
     /// Of a type that is nested too deep for a code. No call site has it: its call doesn't compile.
     pub const TOO_DEEP: Self = Self(u64::MAX);
+
+    /// A [`STR`] that an argument was formatted to at the call, for its placeholder: prints as it
+    /// is, whatever the placeholder says.
+    pub const TEXT: Self = Self(STR as u64 | 1 << 8);
 
     /// The code of a kind that has no parameters.
     pub const fn plain(kind: u8) -> Self {
@@ -227,6 +231,7 @@ impl TypeCode {
     pub const fn is_valid(self) -> bool {
         let params = self.0 >> 8;
         match self.kind() {
+            _ if self.0 == Self::TEXT.0 => true,
             U8..=USIZE | I8..=ISIZE | BOOL..=UNIT | HEX | PID..=MAC => params == 0,
             BYTE_ARRAY => params <= MAX_PAYLOAD as u64,
             OPTION | RESULT => self.inner().is_valid(),

@@ -34,6 +34,11 @@ levels! {
 }
 
 #[proc_macro]
+pub fn blog_capture(input: TokenStream) -> TokenStream {
+    blog::capture(parse_macro_input!(input)).into()
+}
+
+#[proc_macro]
 pub fn blog_component(input: TokenStream) -> TokenStream {
     blog::component(parse_macro_input!(input))
         .unwrap_or_else(|e| e.into_compile_error())

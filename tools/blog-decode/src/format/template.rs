@@ -239,6 +239,17 @@ impl Template {
                 Piece::Literal(s) => Step::Literal(s),
                 Piece::Placeholder(p) => {
                     let index = find(&p.argument)?;
+                    let p = match types[index].kind {
+                        // What the placeholder says was done before it was stored.
+                        Kind::Text => Placeholder {
+                            flags: Flags::NONE,
+                            width: None,
+                            precision: None,
+                            print: Trait::Display,
+                            ..p
+                        },
+                        _ => p,
+                    };
                     Step::Argument(Argument {
                         index,
                         flags: p.flags,

@@ -51,6 +51,7 @@ pub enum Kind {
     Bool,
     Char,
     Str,
+    Text,
     CStr,
     Bytes,
     Hex,
@@ -102,7 +103,7 @@ impl Type {
     /// Whether it has a tail.
     pub fn has_tail(&self) -> bool {
         match &self.kind {
-            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => true,
+            Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex => true,
             Kind::Option(inner) | Kind::Result(inner) => inner.has_tail(),
             _ => false,
         }
@@ -111,7 +112,7 @@ impl Type {
     /// Bytes that records of a version always store.
     pub fn fixed_by(&self, version: Version) -> usize {
         match &self.kind {
-            Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex => version.length_size(),
+            Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex => version.length_size(),
             Kind::Option(inner) => 1 + inner.fixed_by(version),
             Kind::Result(inner) => 1 + inner.fixed_by(version).max(4),
             _ => self.fixed,
@@ -161,6 +162,7 @@ impl<'a> Types<'a> {
             codes::I8..=codes::ISIZE | codes::PID | codes::INSTANT | codes::DELTA => Kind::Int,
             codes::BOOL => Kind::Bool,
             codes::CHAR => Kind::Char,
+            _ if code == TypeCode::TEXT => Kind::Text,
             codes::STR => Kind::Str,
             codes::CSTR => Kind::CStr,
             codes::BYTES => Kind::Bytes,
@@ -274,6 +276,7 @@ impl<'a> Types<'a> {
             codes::ISIZE => "isize",
             codes::BOOL => "bool",
             codes::CHAR => "char",
+            _ if code == TypeCode::TEXT => "text",
             codes::STR => "str",
             codes::CSTR => "CStr",
             codes::BYTES => "[u8]",

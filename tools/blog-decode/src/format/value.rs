@@ -117,7 +117,7 @@ impl<'a> Value<'a> {
     /// tail.
     pub fn tail_len(ty: &Type, fixed: &[u8], size: usize) -> Option<usize> {
         match (&ty.kind, fixed.split_first()) {
-            (Kind::Str | Kind::CStr | Kind::Bytes | Kind::Hex, _) => {
+            (Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex, _) => {
                 Some(uint(cut(fixed, size).0) as usize)
             }
             (Kind::Option(inner), Some((1, rest))) | (Kind::Result(inner), Some((0, rest))) => {
@@ -142,7 +142,7 @@ impl<'a> Value<'a> {
                 let n = uint(fixed) as u32;
                 View::Char(char::from_u32(n).ok_or(n))
             }
-            Kind::Str => View::Str(self.tail),
+            Kind::Str | Kind::Text => View::Str(self.tail),
             Kind::CStr => View::CStr(self.tail),
             Kind::Bytes | Kind::Hex => View::Bytes(self.tail),
             Kind::ByteArray => View::Bytes(fixed),
