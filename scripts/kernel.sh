@@ -16,8 +16,9 @@ kernel_fragments() {
 	case $1 in
 	# BLog as a module, which comes and goes; a kernel that costs are counted in
 	x86) echo common x86 crash peers blog-m ;;
-	# BLog built in, from before jump labels are ready on; lockdown, masks in compound_info
-	x86-y) echo common x86 crash distro blog-y ;;
+	# BLog built in, from before jump labels are ready on; lockdown, masks in compound_info;
+	# Binder
+	x86-y) echo common x86 crash distro blog-y binder ;;
 	# No allocation that fails, lock, free or arithmetic goes wrong unseen, to rmmod blog
 	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
 	# Softirqs that are tasks. By hand
