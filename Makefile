@@ -70,6 +70,10 @@ bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for i
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
+ceph: ## A Ceph cluster in a guest, its client captured: what it costs, what a stall shows
+	@scripts/setup --tests
+	@scripts/test -t deep ceph
+
 bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
 	@scripts/setup --tests
 	@scripts/bench decode

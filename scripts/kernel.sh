@@ -9,7 +9,7 @@
 # architecture starts with a copy of it.
 
 # kernel_flavours: all that there are
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-n uml-bench; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt uml uml-n uml-bench uml-ceph; }
 
 # kernel_fragments FLAVOUR: config fragments, later ones win. What each alone proves:
 kernel_fragments() {
@@ -29,6 +29,8 @@ kernel_fragments() {
 	uml-n) echo common uml blog-n ;;
 	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m peers up ;;
+	# "make ceph" only: CephFS, captured
+	uml-ceph) echo common uml blog-y ceph ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
 	esac
 }

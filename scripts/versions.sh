@@ -29,6 +29,7 @@ cargo-mutants      crates.io        cargo-mutants-27.1.0.crate                  
 libkdumpfile       trixie           libkdumpfile_0.5.4.orig.tar.gz               c09691c340ef875f37745610e26aab00551e1cfa626a20c3544b4f729fe5322c
 fio                bookworm         fio_3.33.orig.tar.gz                         d2410e13e0f379d061d077cc5ae325835bb7c6186aa7bafc1df954cbc9b014fc
 root               bookworm         man-db,zsh,fish                              -
+ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 makedumpfile       sid              makedumpfile_1%3a1.7.8-1_amd64.deb           23677286a3b73212553c240ce1185997cd69b1392b60bbfa337bc29a0cd67b06
 makedumpfile       sid              libbz2-1.0_1.0.8-6+b2_amd64.deb              04c7528234a6a4a8a2c2470f1470a7a616d90904fe8cdccf4c2c655540cdc61f
 makedumpfile       sid              libdw1t64_0.196-1_amd64.deb                  428b24b34bdd4f67c470e735ad72e4d8a2f12b6f277c5f0eeaab457dff4bb75f
