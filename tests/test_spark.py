@@ -18,7 +18,7 @@ import pytest
 from conftest import CACHE, TOP, Run
 
 TESTS = 4
-SECONDS = 300
+SECONDS = 120
 TIER = "deep"
 
 HOSTS, SNAPSHOTS = 200, 10_000
@@ -30,9 +30,9 @@ QUERIES = """
 SELECT host, file, line, format, count(*) AS records FROM log
 WHERE kind = 'record' GROUP BY host, file, line, format;
 SELECT a.host, count(*) AS spans, min(b.ns - a.ns) AS min_ns, max(b.ns - a.ns) AS max_ns FROM
-(SELECT host, boot, arguments['sector'] AS sector, unix_nanos(time) AS ns FROM log
+(SELECT host, boot, arguments['sector'] AS sector, time AS ns FROM log
  WHERE message LIKE 'read 0 %') a JOIN
-(SELECT host, boot, arguments['sector'] AS sector, unix_nanos(time) AS ns FROM log
+(SELECT host, boot, arguments['sector'] AS sector, time AS ns FROM log
  WHERE message LIKE 'read 1 %') b
 ON a.host = b.host AND a.boot = b.boot AND a.sector = b.sector GROUP BY a.host
 """
@@ -67,8 +67,14 @@ class Cluster:
             )  # fmt: skip
 
     def submit(self, *args: Path | str) -> subprocess.Popen[str]:
+        start = time.monotonic()
+        while (self.work / "master.Master.log").read_text().count("Registering worker") < 2:
+            assert time.monotonic() - start < 100, "the workers don't come"
+            time.sleep(0.1)
+        # It begins when both are there.
         options = ["--master", self.master, "--conf", "spark.ui.enabled=false",
-                   "--conf", "spark.driver.host=127.0.0.1"]  # fmt: skip
+                   "--conf", "spark.driver.host=127.0.0.1", "--total-executor-cores", "2",
+                   "--conf", "spark.scheduler.minRegisteredResourcesRatio=1"]  # fmt: skip
         return subprocess.Popen(
             [SPARK / "spark-submit", *options, *args], env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=(self.work / "job.log").open("w"),
@@ -102,7 +108,9 @@ def snapshots(work: Path, sh: Run) -> Path:
        "--manifest-path", TOP / "tools/blog-decode/Cargo.toml",
        env=os.environ | {"BLOG_FLEET": f"{SNAPSHOTS} {HOSTS} {folder}"})  # fmt: skip
     damaged = folder / DAMAGED
-    damaged.write_bytes(damaged.read_bytes()[:-100])
+    content = damaged.read_bytes()
+    damaged.unlink()
+    damaged.write_bytes(content[:-100])
     return folder
 
 
@@ -133,7 +141,9 @@ def done(work: Path, snapshots: Path, decoder: Path) -> Iterator[Done]:
         log = (work / "job.log").read_text()
         assert running.returncode == 0, log
         print(f"{SNAPSHOTS} snapshots by Spark: {seconds:.0f} s")
-        yield Done([json.loads(line) for line in said.splitlines()], log, before, seconds)
+        # Spark puts the errors of Python there, too.
+        rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        yield Done(rows, log + said, before, seconds)
     finally:
         cluster.end()
 
@@ -163,7 +173,7 @@ def test_counts(done: Done, snapshots: Path, decoder: Path, sh: Run) -> None:
     }
     assert got == wanted
     assert len({host for host, *_ in got}) == HOSTS
-    assert sum(got.values()) > 200 * SNAPSHOTS / 2
+    assert sum(got.values()) > 90 * SNAPSHOTS
 
 
 def test_latencies(done: Done, snapshots: Path, decoder: Path, sh: Run) -> None:
