@@ -14,7 +14,7 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 164
+TESTS = 177
 TESTS_DEEP = 379
 SECONDS = 600
 
