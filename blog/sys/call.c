@@ -68,6 +68,9 @@ notrace void blog_write(const struct blog_component *component, const struct blo
 	unsigned int i, count = *codes & 15;
 	va_list ap;
 
+	if (count == BLOG_NUMBERS)
+		count = *codes >> 4 & 15;
+
 	if (unlikely(count > ARRAY_SIZE(args)))
 		return;
 	va_start(ap, codes);

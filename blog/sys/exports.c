@@ -16,6 +16,8 @@
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+EXPORT_RUST_SYMBOL_GPL(blog_write1);
+EXPORT_RUST_SYMBOL_GPL(blog_write2);
 EXPORT_RUST_SYMBOL_GPL(blog_write3);
 
 /* Written once, before anything can log. */

@@ -54,6 +54,7 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 		       const u64 *args);
 
 /* What blog_text() names; rust/kernel/blog/wire/pack.rs */
+#define BLOG_NUMBERS	 13
 #define BLOG_TEXT_DENTRY 0
 #define BLOG_TEXT_FILE	 4
 #define BLOG_TEXT_BDEV	 8

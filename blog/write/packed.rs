@@ -51,34 +51,61 @@ impl Memory for Kernel {
     }
 }
 
-/// Writes the record of a call with at most three arguments, which are in registers. Those that it
-/// doesn't have are anything.
-///
-/// # Safety
-///
-/// As for [`blog_write_packed`]; `site` and `codes` are those of the call.
-#[no_mangle]
-unsafe extern "C" fn blog_write3(
-    component: *const RawComponent,
-    site: &AtomicU32,
-    codes: &u64,
-    a: u64,
-    b: u64,
-    c: u64,
-) {
-    let (id, codes) = (site.load(Relaxed), *codes);
-    // SAFETY: By this function's requirements.
-    unsafe {
-        match Numbers::new(Codes(codes), &[a, b, c]) {
-            Some(numbers) => write_packed(&*component, id, &numbers),
-            None => write_others(component, id, codes, a, b, c),
+/// Writers for calls with as many arguments, which are in registers.
+macro_rules! writers {
+    ($($name:ident($($arg:ident),*);)*) => {$(
+        /// Writes the record of a call with at most as many arguments. Those that it doesn't have
+        /// are anything.
+        ///
+        /// # Safety
+        ///
+        /// As for [`blog_write_packed`]; `site` and `codes` are those of the call.
+        #[no_mangle]
+        unsafe extern "C" fn $name(
+            component: *const RawComponent,
+            site: &AtomicU32,
+            codes: &u64,
+            $($arg: u64,)*
+        ) {
+            // SAFETY: By this function's requirements.
+            unsafe { write_few(component, site.load(Relaxed), *codes, [$($arg),*]) };
         }
-    }
+    )*};
+}
+
+writers! {
+    blog_write1(a);
+    blog_write2(a, b);
+    blog_write3(a, b, c);
 }
 
 /// # Safety
 ///
-/// As for [`blog_write3`].
+/// As for [`blog_write_packed`].
+#[inline(always)]
+unsafe fn write_few<const N: usize>(
+    component: *const RawComponent,
+    id: u32,
+    codes: u64,
+    args: [u64; N],
+) {
+    // SAFETY: By this function's requirements.
+    unsafe {
+        match Numbers::new(Codes(codes), &args) {
+            Some(numbers) => write_packed(&*component, id, &numbers),
+            None => {
+                let arg = |i| args.get(i).copied().unwrap_or(0);
+                write_others(component, id, codes, arg(0), arg(1), arg(2));
+            }
+        }
+    }
+}
+
+/// By itself, with the arguments in registers still.
+///
+/// # Safety
+///
+/// As for [`blog_write_packed`].
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn write_others(

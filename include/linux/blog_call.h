@@ -144,14 +144,18 @@ struct blog_component {
 /* Writes a record by the codes of its arguments: blog/sys/call.c, blog/write/packed.rs */
 void blog_write(const struct blog_component *component, const struct blog_site *site,
 		const u64 *codes, ...);
+void blog_write1(const struct blog_component *component, const struct blog_site *site,
+		 const u64 *codes, u64 a);
+void blog_write2(const struct blog_component *component, const struct blog_site *site,
+		 const u64 *codes, u64 a, u64 b);
 void blog_write3(const struct blog_component *component, const struct blog_site *site,
 		 const u64 *codes, u64 a, u64 b, u64 c);
 
 /* Up to three arguments go in registers. The format is not passed. */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
-#define __blog_pass_0(to, f)		blog_write3(to, 0, 0, 0)
-#define __blog_pass_1(to, f, a)		blog_write3(to, __blog_u64(a), 0, 0)
-#define __blog_pass_2(to, f, a, b)	blog_write3(to, __blog_u64(a), __blog_u64(b), 0)
+#define __blog_pass_0(to, f)		blog_write1(to, 0)
+#define __blog_pass_1(to, f, a)		blog_write1(to, __blog_u64(a))
+#define __blog_pass_2(to, f, a, b)	blog_write2(to, __blog_u64(a), __blog_u64(b))
 #define __blog_pass_3(to, f, a, b, c)						\
 	blog_write3(to, __blog_u64(a), __blog_u64(b), __blog_u64(c))
 #define __blog_pass_n(to, f, ...)	blog_write(to, __VA_ARGS__)

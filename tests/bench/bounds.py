@@ -89,7 +89,7 @@ def instructions(bounds: Bounds, run: Run) -> None:
          lambda: run.first_records()[0].median),
         ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
         ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
-        ("2 scalars from C, task: at most 125 instructions", 125, partial(cost, "blog_c_on")),
+        ("2 scalars from C, task: at most 100 instructions", 100, partial(cost, "blog_c_on")),
         ("component off, from C: at most 1 instruction", 1.49, partial(cost, "blog_c_off")),
         ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
     ):  # fmt: skip

@@ -120,8 +120,11 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     // An int is passed in a register whose upper half is anything.
     let mut slots = [0xbad0_bad0_bad0_bad0; MAX_ARGS];
     slots[..args.len()].copy_from_slice(args);
-    let packed = stored(&Packed::new(Codes(word), &slots, space)?);
-    // What is quicker for numbers alone stores the same, however many it knows of.
+    let packed = Packed::new(Codes(word), &slots, space);
+    if let Some(packed) = &packed {
+        return Some(stored(packed));
+    }
+    // Numbers alone are stored in the same way, however many there can be.
     let few: &[u64; 3] = slots.first_chunk().unwrap();
     let some: &[u64; 6] = slots.first_chunk().unwrap();
     let numbers = [
@@ -129,14 +132,20 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
         Numbers::new(Codes(word), some).map(|numbers| stored(&numbers)),
         Numbers::new(Codes(word), &slots).map(|numbers| stored(&numbers)),
     ];
-    let known = (0..MAX_ARGS).map(|i| word >> (4 + 4 * i) & 15);
-    let are_numbers = known.clone().all(|code| code <= 4) && word >> 52 == 0;
-    let used = known.filter(|code| *code != 0).count();
-    for (quick, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
-        assert_eq!(quick.is_some(), are_numbers && used <= most, "{word:#x}");
-        assert!(quick.as_ref().is_none_or(|quick| *quick == packed));
+    let count = (word & 15 == 13).then_some((word >> 4 & 15) as usize);
+    for (stored, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
+        assert_eq!(
+            stored.is_some(),
+            count.is_some_and(|n| n <= most),
+            "{word:#x}"
+        );
     }
-    Some(packed)
+    let mut all = numbers.into_iter().flatten().collect::<Vec<_>>();
+    if word.checked_shr(8 + 4 * count? as u32).unwrap_or(0) == 0 {
+        all.dedup();
+        assert!(all.len() <= 1, "{word:#x}");
+    }
+    all.pop()
 }
 
 /// The payload; nothing is stored beyond it, and before it no more than a header is long.

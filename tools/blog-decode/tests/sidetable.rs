@@ -138,7 +138,7 @@ fn check_c(path: &Path, table: &Table) {
         let data = elf.section_by_name(section).unwrap().data().unwrap();
         data.windows(what.len()).filter(|w| *w == what).count()
     };
-    let words = [0x31u64, 0x43354].map(u64::to_le_bytes).concat();
+    let words = [0x41du64, 0x43354].map(u64::to_le_bytes).concat();
     assert_eq!(contains(".rodata", &words), 1);
     // Of the entries, only that of the call with an address says so.
     let sites = match elf.section_by_name(".blog_sites") {

@@ -236,7 +236,7 @@ pub unsafe trait Payload {
 ///
 /// # Invariants
 ///
-/// `sizes` are at most 8.
+/// `sizes` are at most 15.
 pub struct Numbers<'a, const N: usize> {
     sizes: [u32; N],
     args: &'a [u64; N],
@@ -246,22 +246,14 @@ impl<'a, const N: usize> Numbers<'a, N> {
     /// `None`: some are no numbers, or not among these.
     #[inline(always)]
     pub fn new(codes: Codes, args: &'a [u64; N]) -> Option<Self> {
-        // The size by the code.
-        const SIZES: u32 = 0x84210;
-        // For each code, what the lower bits are, and what makes them carry from 5 on.
-        let (low, from_5) = const {
-            assert!(W1 == 1 && W8 == 4 && N <= MAX_ARGS && HEADER_SIZE == 8);
-            let all = (1 << (4 * N)) - 1;
-            (0x7777_7777_7777 & all, 0x3333_3333_3333 & all)
-        };
-        let all = codes.0 >> 4;
-        if (((all & low) + from_5) | all) & !low != 0 {
+        const { assert!(N <= MAX_ARGS && HEADER_SIZE == 8) };
+        if !codes.are_numbers(N) {
             return None;
         }
         let mut sizes = [0; N];
         for (i, size) in sizes.iter_mut().enumerate() {
-            // INVARIANT: The code is at most 4.
-            *size = SIZES >> ((all >> (4 * i) & 7) * 4) & 15;
+            // INVARIANT: By `size`.
+            *size = codes.size(i);
         }
         Some(Self { sizes, args })
     }
@@ -284,7 +276,7 @@ unsafe impl<const N: usize> Payload for Numbers<'_, N> {
             let mut end = dst.add(self.size());
             for (value, size) in self.args.iter().zip(&self.sizes).rev() {
                 let at = end.sub(HEADER_SIZE).cast::<u64>();
-                at.write_unaligned(value.wrapping_shl(64 - 8 * size));
+                at.write_unaligned(value.wrapping_shl(64_u32.wrapping_sub(8 * size)));
                 end = end.sub(*size as usize);
             }
         }
@@ -307,10 +299,13 @@ pub struct Packed<'a, M> {
 }
 
 impl<'a, M: Memory> Packed<'a, M> {
-    /// Finds out how long what the call has passed is. `None`: this isn't compiled, or would be
-    /// larger than a record, which the compiler of formats refuses.
+    /// Finds out how long what the call has passed is. `None`: this isn't compiled, or is for
+    /// [`Numbers`], or would be larger than a record, which the compiler of formats refuses.
     #[inline(always)]
     pub fn new(codes: Codes, args: &'a [u64; MAX_ARGS], memory: &'a M) -> Option<Self> {
+        if codes.are_numbers(usize::MAX) {
+            return None;
+        }
         codes.count()?;
         let mut tails = [Tail { len: 0, bad: None }; MAX_ARGS];
         // Bytes of tails, what their lengths take beyond the fixed bytes, and what those can take.

@@ -8,8 +8,12 @@
 //! are in no record, and the decoder has no use for them: it knows the same arguments by their
 //! [type codes](super::types). This file needs no kernel and compiles on the host unchanged.
 //!
-//! From the lowest bits up, the word has the number of arguments that were passed, then codes, then
-//! zeros:
+//! Most calls pass nothing but numbers. Their word starts with [`NUMBERS`] in place of the number
+//! of arguments, which is next; then come the sizes of these in bytes, in four bits each. So the
+//! writer has nothing to look up.
+//!
+//! Of other calls, from the lowest bits up, the word has the number of arguments that were passed,
+//! then codes, then zeros:
 //!
 //! | code | takes | stores, as its type code says |
 //! |---|---|---|
@@ -79,6 +83,9 @@ pub const SYMBOL_NAME: u8 = 13;
 /// Likewise, of the call before a return address.
 pub const SYMBOL_CALL: u8 = 14;
 
+/// In place of the number of arguments: all are numbers.
+pub const NUMBERS: u8 = 13;
+
 /// The longest that [`STR_MAX`] can say.
 pub const STR_MAX_MAX: usize = (1 << 12) - 1;
 /// The most that [`MEM`] can say.
@@ -104,7 +111,8 @@ pub const UNCOMPILED: u64 = u64::MAX;
 ///     Codes,
 ///     STR,
 ///     UNCOMPILED,
-///     W4, //
+///     W4,
+///     W8, //
 /// };
 ///
 /// // "%d %s"
@@ -112,6 +120,12 @@ pub const UNCOMPILED: u64 = u64::MAX;
 ///
 /// assert_eq!(codes, Some(Codes(0x532)));
 /// assert_eq!(codes.and_then(Codes::count), Some(2));
+///
+/// // "%d %ld"
+/// let numbers = Codes::new(2, &[W4, W8]);
+///
+/// assert_eq!(numbers, Some(Codes(0x842d)));
+/// assert_eq!(numbers.and_then(Codes::count), Some(2));
 /// assert_eq!(Codes(UNCOMPILED).count(), None);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,16 +137,39 @@ impl Codes {
         if count > MAX_ARGS || codes.len() > 15 {
             return None;
         }
-        let codes = codes.iter().rev();
-        Some(Self(
-            codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64,
-        ))
+        let word = |codes: &mut dyn Iterator<Item = u8>| {
+            codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64
+        };
+        let are_numbers = codes.iter().all(|code| (W1..=W8).contains(code));
+        Some(Self(match are_numbers && codes.len() == count {
+            true => {
+                word(&mut codes.iter().rev().map(|code| 1 << (code - W1))) << 4 | NUMBERS as u64
+            }
+            false => word(&mut codes.iter().rev().copied()),
+        }))
+    }
+
+    /// Whether all arguments are numbers, at most `max` of them.
+    #[inline(always)]
+    pub const fn are_numbers(self, max: usize) -> bool {
+        let low = self.0 as u8;
+        low & 15 == NUMBERS && (low >> 4) as usize <= max
+    }
+
+    /// How many bytes are stored of a number, at most 15; 0 if there is no such argument. For calls
+    /// that have nothing but numbers.
+    #[inline(always)]
+    pub const fn size(self, argument: usize) -> u32 {
+        (self.0 >> 8 >> (4 * argument)) as u32 & 15
     }
 
     /// How many arguments are passed; `None` where nobody has compiled the format.
     #[inline(always)]
     pub const fn count(self) -> Option<usize> {
-        let n = (self.0 & 15) as usize;
+        let mut n = (self.0 & 15) as usize;
+        if n == NUMBERS as usize {
+            n = (self.0 >> 4 & 15) as usize;
+        }
         if n > MAX_ARGS {
             return None;
         }
