@@ -15,7 +15,7 @@ from e2e import judge, load
 
 KERNELS = "x86-debug"
 TESTS = 177
-TESTS_DEEP = 379
+TESTS_DEEP = 392
 SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")
