@@ -32,7 +32,11 @@ use super::{
         SHT_NOBITS, //
     },
     format::Table,
-    printf,
+    printf::{
+        self,
+        Step,
+        What, //
+    },
     source::Source, //
 };
 use crate::wire::types::{
@@ -144,8 +148,8 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
                     references,
                 } => {
                     let at = format!("{}:{}", site.file, site.line);
-                    let (site, codes) = match compile_site(&site) {
-                        Ok((site, codes)) => (site, Some(codes)),
+                    let (site, compiled) = match compile_site(&site) {
+                        Ok((site, compiled)) => (site, Some(compiled)),
                         Err(e) if site.is_captured => {
                             left_out.push(format!("{at}: {e}"));
                             (uncompiled(site), None)
@@ -161,11 +165,11 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
                         return Err(format!("{at}: refers to no entry or no codes"));
                     };
                     // Without codes, the image keeps those that stand for no record.
-                    words.extend(codes.map(|codes| Word {
+                    words.extend(compiled.map(|compiled| Word {
                         entry_at,
-                        has_address: site.codes.iter().any(|&c| TypeCode(c).kind() == POINTER),
+                        has_address: has_address(&compiled),
                         codes_at,
-                        codes,
+                        codes: compiled.codes.0,
                     }));
                     (site, references_at[0], references[0])
                 }
@@ -235,8 +239,22 @@ fn uncompiled(site: CSite) -> Site {
 /// No name of an argument is longer: macros make long texts of some.
 const NAME_MAX: usize = 60;
 
-/// A C site as any other one, and its codes.
-fn compile_site(site: &CSite) -> Result<(Site, u64), String> {
+/// Whether an address is among what is stored. It may be where a symbol is to be, too: of what is
+/// none, the kernel gives the address as text.
+fn has_address(compiled: &printf::Compiled) -> bool {
+    let is_symbol = |step: &Step| match step {
+        Step::Value { conversion, .. } => match &conversion.what {
+            What::Pointer(ext) => ext.starts_with(['S', 's', 'B']),
+            _ => false,
+        },
+        Step::Text(_) => false,
+    };
+    let mut types = compiled.types.iter();
+    types.any(|&ty| TypeCode(ty).kind() == POINTER) || compiled.steps.iter().any(is_symbol)
+}
+
+/// A C site as any other one, and how it is compiled.
+fn compile_site(site: &CSite) -> Result<(Site, printf::Compiled), String> {
     let mut format = printf::literal(&site.format).map_err(|e| format!("{}: {e}", site.format))?;
     if site.is_captured && format.ends_with('\n') {
         // It ends the line where it is printed.
@@ -254,13 +272,13 @@ fn compile_site(site: &CSite) -> Result<(Site, u64), String> {
         line: site.line,
         level: site.level,
         names: compiled.sources.iter().map(name).collect(),
-        codes: compiled.types,
+        codes: compiled.types.clone(),
         format,
         file: site.file.clone(),
         module: site.module.clone(),
         is_c: true,
     };
-    Ok((site, compiled.codes.0))
+    Ok((site, compiled))
 }
 
 /// Where the references of descriptors lead to.

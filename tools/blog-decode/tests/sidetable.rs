@@ -116,11 +116,21 @@ const C_CALLS: &[CCall] = &[
         format: r#""%s: %*d at %p, 100%%""#,
         arguments: r#"width, n, &disk[","]"#,
     },
+    CCall {
+        line: 103,
+        format: r#""called by %pS""#,
+        arguments: "caller",
+    },
+    CCall {
+        line: 104,
+        format: r#""of %pd""#,
+        arguments: "dentry",
+    },
 ];
 
 /// What of C calls is in a table, and what the program stores for them.
 fn check_c(path: &Path, table: &Table) {
-    let [.., first, second] = &table.sites[..] else {
+    let [.., first, second, third, fourth] = &table.sites[..] else {
         panic!("{} sites", table.sites.len());
     };
     assert_eq!(table.sites.len(), CALLS.len() + C_CALLS.len());
@@ -132,20 +142,23 @@ fn check_c(path: &Path, table: &Table) {
     // The macro that has put a format's first argument there doesn't say its name.
     assert_eq!(second.names, ["arg0", "width", "n", "&disk[\",\"]"]);
     assert_eq!(second.codes, [0x23, 0x13, 0x13, 0x25]);
+    assert_eq!((&third.codes, &fourth.codes), (&vec![0x23], &vec![0x23]));
     let bytes = fs::read(path).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
     let contains = |section: &str, what: &[u8]| {
         let data = elf.section_by_name(section).unwrap().data().unwrap();
         data.windows(what.len()).filter(|w| *w == what).count()
     };
-    let words = [0x41du64, 0x43354].map(u64::to_le_bytes).concat();
+    let words = [0x41du64, 0x43354, 0xcb1, 0xb1]
+        .map(u64::to_le_bytes)
+        .concat();
     assert_eq!(contains(".rodata", &words), 1);
-    // Of the entries, only that of the call with an address says so.
+    // Of the entries, only those of calls with an address say so: one may be in place of a symbol.
     let sites = match elf.section_by_name(".blog_sites") {
         Some(_) => ".blog_sites",
         None => ".data",
     };
-    assert_eq!(contains(sites, &[0, 0, 0, 0, 3, 255, 1, 0]), 1);
+    assert_eq!(contains(sites, &[0, 0, 0, 0, 3, 255, 1, 0]), 2);
 }
 
 #[test]
