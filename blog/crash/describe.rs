@@ -74,7 +74,7 @@ const TASK: TaskLayout = TaskLayout {
     flags: offset_of!(task_struct, flags) as u32,
     on_cpu: offset_of!(task_struct, on_cpu) as u32,
     cpu: CPU,
-    blog_tls: offset_of!(task_struct, blog_tls) as u32,
+    blog_tls: kernel::blog::task::OFFSET,
     tasks: offset_of!(task_struct, tasks) as u32,
     thread_node: offset_of!(task_struct, thread_node) as u32,
     signal: offset_of!(task_struct, signal) as u32,

@@ -11,10 +11,12 @@
 #include <linux/types.h>
 
 struct blog_config;
+struct blog_root;
 struct file;
 struct module;
 struct poll_table_struct;
 struct task_struct;
+struct tracepoint;
 
 /* Where a record goes; struct Place of rust/kernel/blog/ring/. */
 struct blog_place {
@@ -46,6 +48,7 @@ void blog_clock_choose(void);
 void blog_expire_rings(void);
 void blog_clock_settled(void);
 void blog_task_stuck(struct task_struct *tsk);
+bool blog_task_has_rings(struct task_struct *tsk);
 int blog_max_kb_setting(u32 kb);
 void blog_max_kb_set(void);
 bool blog_stream_tick(void);
@@ -68,11 +71,24 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 /* Arguments of a call; kernel::blog::types::MAX_ARGS. */
 #define BLOG_MAX_ARGS 12
 
+/* In Rust, with the hooks: where crash tools start, and its freeze. */
+extern struct blog_root blog_root;
+void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u32 cpu,
+		      const struct task_struct *tsk);
+
+/* The seam: hook.c with patches to the core kernel, hookless.c without. */
+int blog_start_hooks(void (*fn)(struct task_struct *tsk));
+void blog_stop_hooks(void);
+int blog_may_open(const struct file *file);
+
+/* In C, for C. */
+struct tracepoint *blog_probe(const char *name, void *probe);
+void blog_unprobe(struct tracepoint *tp, void *probe);
+
 /* In C, called from Rust. */
 long blog_string_length(const char *s, size_t max);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
-int blog_may_open(const struct file *file);
 u32 blog_where(void);
 struct task_struct *blog_current(void);
 bool blog_cpu_online(void);

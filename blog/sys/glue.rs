@@ -56,8 +56,8 @@ unsafe extern "C" {
 
     // hook.c
     fn blog_may_open(file: *const c_void) -> c_int;
-    fn blog_register_task_hook(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> c_int;
-    fn blog_unregister_task_hook();
+    fn blog_start_hooks(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> c_int;
+    fn blog_stop_hooks();
 
     // machine.c
     fn blog_uts(release: *mut u8, machine: *mut u8, host: *mut u8, size: usize);
@@ -445,22 +445,21 @@ pub(crate) fn cpu_online() -> bool {
     blog_cpu_online()
 }
 
-/// Has `f` called for each task that is freed and has a table.
+/// Starts what the core kernel calls: `f` for each task that is freed and has a table, and the
+/// freeze at a crash.
 ///
 /// # Safety
 ///
-/// `f` must be callable until [`unregister_task_hook`] returns.
-pub(crate) unsafe fn register_task_hook(
-    f: unsafe extern "C" fn(*mut bindings::task_struct),
-) -> Result {
+/// `f` must be callable until [`stop_hooks`] returns.
+pub(crate) unsafe fn start_hooks(f: unsafe extern "C" fn(*mut bindings::task_struct)) -> Result {
     // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_register_task_hook(f) })
+    to_result(unsafe { blog_start_hooks(f) })
 }
 
 /// Ends that; no call runs any more on return.
-pub(crate) fn unregister_task_hook() {
+pub(crate) fn stop_hooks() {
     // SAFETY: Was registered.
-    unsafe { blog_unregister_task_hook() };
+    unsafe { blog_stop_hooks() };
 }
 
 /// Waits until `count` isn't `old`, or a signal comes. Process context.

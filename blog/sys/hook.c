@@ -61,12 +61,12 @@ void __blog_task_free(struct task_struct *tsk)
 }
 
 /**
- * blog_register_task_hook - ask to be called for each dying task with rings
+ * blog_start_hooks - ask to be called for each dying task with rings
  * @fn: called under rcu_read_lock(), must not sleep
  *
  * Return: 0, or -EBUSY if a hook is registered already.
  */
-int blog_register_task_hook(void (*fn)(struct task_struct *tsk))
+int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 {
 	int ret = 0;
 
@@ -78,24 +78,24 @@ int blog_register_task_hook(void (*fn)(struct task_struct *tsk))
 	mutex_unlock(&blog_task_hook_lock);
 	return ret;
 }
-EXPORT_SYMBOL_GPL(blog_register_task_hook);
+EXPORT_SYMBOL_GPL(blog_start_hooks);
 
 /**
- * blog_unregister_task_hook - take the hook back
+ * blog_stop_hooks - take the hook back
  *
  * When this returns, the hook isn't running on any CPU and won't be called
  * again. Tasks may still carry a blog_tls: the caller clears them all before
  * its memory goes, also those that have left the task list but that somebody
  * still holds a reference to.
  */
-void blog_unregister_task_hook(void)
+void blog_stop_hooks(void)
 {
 	mutex_lock(&blog_task_hook_lock);
 	RCU_INIT_POINTER(blog_task_hook, NULL);
 	mutex_unlock(&blog_task_hook_lock);
 	synchronize_rcu();
 }
-EXPORT_SYMBOL_GPL(blog_unregister_task_hook);
+EXPORT_SYMBOL_GPL(blog_stop_hooks);
 
 /**
  * blog_vmcoreinfo_setup - name the root to crash tools

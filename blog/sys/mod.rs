@@ -7,6 +7,7 @@
 //! | `glue.rs`, `glue.h` | what Rust and C call of each other |
 //! | `clock.rs` | the clock of records: `tsc.c` whether that is the TSC, `sleep.c` when it breaks |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
+//! | `probe.c` | probes of tracepoints, by name |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
 //! | `oom.c` | being asked before a task is killed for want of memory |

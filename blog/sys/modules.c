@@ -39,6 +39,26 @@ static unsigned long blog_table(const struct module *mod, const char *first, con
 	return *table < last ? last - *table : 0;
 }
 
+/* The module's build ID; zeros where it has none. */
+static const u8 *blog_build_id(const struct module *mod)
+{
+#ifdef CONFIG_STACKTRACE_BUILD_ID
+	return mod->build_id;
+#else
+	/* The note that the linker has made lies among the read-only data, wherever. */
+	static const u8 none[20];
+	static const u32 head[] = { sizeof("GNU"), sizeof(none), 3 /* NT_GNU_BUILD_ID */,
+				    0x00554e47 /* "GNU" */ };
+	const struct module_memory *data = &mod->mem[MOD_RODATA];
+	size_t at;
+
+	for (at = 0; at + sizeof(head) + sizeof(none) <= data->size; at += sizeof(u32))
+		if (!memcmp(data->base + at, head, sizeof(head)))
+			return data->base + at + sizeof(head);
+	return none;
+#endif
+}
+
 static int blog_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
 	unsigned long sites, sites_size, comps, comps_size;
@@ -49,7 +69,7 @@ static int blog_module_event(struct notifier_block *nb, unsigned long event, voi
 		sites_size = blog_table(mod, "__blog_sites", "__blog_sites_end", &sites);
 		comps_size = blog_table(mod, "__blog_components", "__blog_components_end", &comps);
 		if (sites_size || comps_size)
-			blog_module_coming(mod->name, mod->build_id, (void *)sites,
+			blog_module_coming(mod->name, blog_build_id(mod), (void *)sites,
 					   sites_size / sizeof(struct blog_site), (void *)comps,
 					   comps_size / sizeof(struct blog_component *));
 		break;

@@ -23,14 +23,12 @@
 
 #include "glue.h"
 
-#ifdef CONFIG_TRACEPOINTS
-
 /* As many as the kernel makes of its own, without kernel.hung_task_warnings. */
 static atomic_t blog_hung_lines = ATOMIC_INIT(10);
 
 static void blog_hung(void *unused, struct task_struct *tsk)
 {
-	if (tsk->blog_tls != &blog_no_rings && atomic_dec_if_positive(&blog_hung_lines) >= 0)
+	if (blog_task_has_rings(tsk) && atomic_dec_if_positive(&blog_hung_lines) >= 0)
 		blog_task_stuck(tsk);
 }
 
@@ -38,7 +36,7 @@ static DEFINE_PER_CPU(struct task_struct *, blog_locked_up);
 
 static void blog_locked_up_fn(struct irq_work *work)
 {
-	if (current == __this_cpu_read(blog_locked_up) && current->blog_tls != &blog_no_rings)
+	if (current == __this_cpu_read(blog_locked_up) && blog_task_has_rings(current))
 		blog_task_stuck(current);
 }
 
@@ -55,62 +53,23 @@ static void blog_printed(void *unused, const char *text, size_t len)
 	irq_work_queue(this_cpu_ptr(&blog_locked_up_work));
 }
 
-/* By name: not all tracepoints are exported. */
-static struct {
-	const char *name;
-	void *probe;
-	struct tracepoint *tp;
-} blog_detectors[] = {
-	{ "sched_process_hang", blog_hung },
-	{ "console", blog_printed },
-};
-
-static void blog_find_detector(struct tracepoint *tp, void *unused)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++)
-		if (!strcmp(tp->name, blog_detectors[i].name))
-			blog_detectors[i].tp = tp;
-}
+static struct tracepoint *blog_hang, *blog_console;
 
 /* From now on blog_task_stuck() is called. */
 void blog_start_detectors(void)
 {
-	unsigned int i;
-
-	for_each_kernel_tracepoint(blog_find_detector, NULL);
-	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++) {
-		struct tracepoint *tp = blog_detectors[i].tp;
-
-		if (tp && tracepoint_probe_register(tp, blog_detectors[i].probe, NULL))
-			blog_detectors[i].tp = NULL;
-	}
+	blog_hang = blog_probe("sched_process_hang", blog_hung);
+	blog_console = blog_probe("console", blog_printed);
 }
 
 /* Not any more; on return no call runs. */
 void blog_stop_detectors(void)
 {
-	unsigned int i;
 	int cpu;
 
-	for (i = 0; i < ARRAY_SIZE(blog_detectors); i++)
-		if (blog_detectors[i].tp)
-			tracepoint_probe_unregister(blog_detectors[i].tp, blog_detectors[i].probe,
-						    NULL);
+	blog_unprobe(blog_hang, blog_hung);
+	blog_unprobe(blog_console, blog_printed);
 	tracepoint_synchronize_unregister();
 	for_each_possible_cpu(cpu)
 		irq_work_sync(per_cpu_ptr(&blog_locked_up_work, cpu));
 }
-
-#else
-
-void blog_start_detectors(void)
-{
-}
-
-void blog_stop_detectors(void)
-{
-}
-
-#endif

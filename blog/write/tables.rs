@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks: the tables that `task_struct::blog_tls` points to, and what happens when a task ends.
+//! Tasks: the tables of their rings, and what happens when a task ends. Where a task's table is
+//! found: [`task`].
 //!
 //! A task gets its table with its first record, out of its CPU's stock, which the worker fills up:
 //! a log call can't allocate. When the task is freed, the hook in `free_task()` hands its rings to
@@ -19,7 +20,6 @@ use core::{
         AtomicPtr,
         AtomicU32,
         Ordering::{
-            AcqRel,
             Acquire,
             Relaxed,
             Release, //
@@ -30,13 +30,13 @@ use kernel::{
     bindings,
     blog::{
         no_ring,
-        no_rings,
         ring::{
             Info,
             Ring,
             Tls,
             MAX_COMPONENTS, //
         },
+        task,
         wire::{
             dump::{
                 self,
@@ -218,31 +218,9 @@ impl Slab {
     }
 }
 
-/// `task_struct::blog_tls` of a task.
-///
-/// # Safety
-///
-/// `task` must be valid for `'a`.
-unsafe fn tls_of<'a>(task: *mut bindings::task_struct) -> &'a AtomicPtr<c_void> {
-    // SAFETY: By this function's requirement; only atomics access this field while BLog runs.
-    unsafe { AtomicPtr::from_ptr(&raw mut (*task).blog_tls) }
-}
-
 /// Takes the lock of a table: see [`glue::lock_tls`].
 fn lock(table: &Tls) -> glue::TlsGuard {
     glue::lock_tls(table.index() / NEIGHBOURS)
-}
-
-/// The table of a task; `None`: it has none.
-///
-/// # Safety
-///
-/// `task` must be valid.
-unsafe fn table_of(task: *mut bindings::task_struct) -> Option<&'static Tls> {
-    // SAFETY: By this function's requirement.
-    let table = unsafe { tls_of(task) }.load(Acquire).cast::<Tls>();
-    // SAFETY: What a task points to otherwise is a table of the slab.
-    (table != no_rings()).then(|| unsafe { &*table })
 }
 
 /// The current task's table, which it gets if it has none; `None` when there are none left.
@@ -254,25 +232,33 @@ unsafe fn table_of(task: *mut bindings::task_struct) -> Option<&'static Tls> {
 /// `task` is the current task, which is the context of the call.
 pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&'static Tls> {
     // SAFETY: The current task is valid.
-    if let Some(table) = unsafe { table_of(task) } {
+    if let Some(table) = unsafe { task::table(task) } {
         return Some(table);
     }
-    // SAFETY: As above, and this is only used now.
-    let tls = unsafe { tls_of(task) };
     let table = SLAB.take(cpu)?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
-    let new = ptr::from_ref(table).cast_mut().cast();
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
-    match tls.compare_exchange(no_rings().cast(), new, AcqRel, Acquire) {
-        Ok(_) => Some(table),
+    // SAFETY: By this function's requirement.
+    match unsafe { task::give(task, table) } {
+        Ok(()) => Some(table),
         Err(other) => {
             table.task().store(ptr::null_mut(), Relaxed);
             SLAB.put(cpu, table);
-            // SAFETY: As above.
-            Some(unsafe { &*other.cast::<Tls>() })
+            other
         }
     }
+}
+
+/// Whether a task has logged. Any context.
+///
+/// # Safety
+///
+/// `task` is valid.
+#[no_mangle]
+unsafe extern "C" fn blog_task_has_rings(task: *mut bindings::task_struct) -> bool {
+    // SAFETY: By this function's requirement.
+    unsafe { task::table(task) }.is_some()
 }
 
 /// Fills the stock up: the worker's part. True: many tables are being taken.
@@ -427,7 +413,7 @@ pub(crate) unsafe fn for_each_ring_of(
     mut f: impl FnMut(&State, &Info),
 ) -> Option<file::Task> {
     // SAFETY: By this function's requirement.
-    let table = unsafe { table_of(task) }?;
+    let table = unsafe { task::table(task) }?;
     let _guard = lock(table);
     // SAFETY: The lock is held.
     for ring in unsafe { table.rings() } {
@@ -516,7 +502,7 @@ pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
     comm.to_le_bytes()
 }
 
-/// Called by `free_task()`, with the last reference to `task` gone: its rings retire.
+/// Called when `task` is freed, or is as good as that: its rings retire.
 ///
 /// In any context that frees a task, softirq included.
 ///
@@ -525,13 +511,12 @@ pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
 /// `task` is valid, and will not run again.
 unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
     // SAFETY: By this function's requirement.
-    let Some(table) = (unsafe { table_of(task) }) else {
+    let Some(table) = (unsafe { task::table(task) }) else {
         return;
     };
     let guard = lock(table);
     // SAFETY: As above.
-    let tls = unsafe { tls_of(task) };
-    if tls.swap(no_rings().cast(), Acquire) == no_rings().cast() {
+    if !unsafe { task::take(task) } {
         // `stop` has been faster.
         return;
     }
@@ -564,8 +549,9 @@ unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
 
 /// Registers the task hook.
 pub(crate) fn init() -> Result {
+    task::init();
     // SAFETY: `stop` unregisters it before this code goes.
-    unsafe { glue::register_task_hook(free_hook) }
+    unsafe { glue::start_hooks(free_hook) }
 }
 
 /// Takes all tables from all tasks, and frees them. Nobody logs any more.
@@ -577,10 +563,10 @@ pub(crate) fn stop() {
         let task = table.task().swap(ptr::null_mut(), Acquire);
         if !task.is_null() {
             // SAFETY: See above.
-            unsafe { tls_of(task.cast()) }.store(no_rings().cast(), Relaxed);
+            unsafe { task::take(task.cast()) };
         }
     }
-    glue::unregister_task_hook();
+    glue::stop_hooks();
     for chunk in &SLAB.chunks {
         let chunk = chunk.swap(ptr::null_mut(), Relaxed);
         if !chunk.is_null() {

@@ -100,6 +100,7 @@ use self::call::context;
 #[doc(hidden)]
 pub use self::call::{
     packed,
+    task,
     write::{
         cold,
         write_packed, //
@@ -155,13 +156,6 @@ pub use macros::{
 #[doc(hidden)]
 pub fn no_ring() -> *mut ring::Ring {
     (&raw const context::NO_RING).cast_mut()
-}
-
-/// What stands for the table of a task that has none.
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[doc(hidden)]
-pub fn no_rings() -> *mut ring::Tls {
-    (&raw const context::blog_no_rings).cast_mut()
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

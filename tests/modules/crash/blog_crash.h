@@ -5,6 +5,7 @@
 #ifndef BLOG_CRASH_H
 #define BLOG_CRASH_H
 
+#include <linux/sched.h>
 #include <linux/types.h>
 
 #include "../testmod.h"
@@ -61,6 +62,6 @@ extern char blog_reserve[];
 /* crash.rs */
 void blog_crash_log(u32 writer, u32 seq, u32 event);
 void blog_crash_noise(u32 writer, u32 seq);
-u64 blog_crash_published(const void *tls);
+u64 blog_crash_published(struct task_struct *task);
 
 #endif

@@ -6,14 +6,15 @@
 //! its writer and its sequence number, so who reads a dump can say of each one what it must be.
 
 use core::sync::atomic::Ordering::Relaxed;
-use kernel::blog::{
-    blog_component,
-    blog_log,
-    ring::{
-        Ring,
-        Tls, //
-    },
-    Component, //
+use kernel::{
+    bindings::task_struct,
+    blog::{
+        blog_component,
+        blog_log,
+        ring::Ring,
+        task,
+        Component, //
+    }, //
 };
 
 blog_component! { CRASH, name: "crash", size_kb: 512, ring_kb: 16, level: Trace }
@@ -72,12 +73,15 @@ extern "C" fn blog_crash_noise(writer: u32, seq: u32) {
 ///
 /// # Safety
 ///
-/// `tls` is the `blog_tls` of the current task.
+/// `task` is the current task.
 #[no_mangle]
-unsafe extern "C" fn blog_crash_published(tls: *const Tls) -> u64 {
+unsafe extern "C" fn blog_crash_published(task: *mut task_struct) -> u64 {
     // SAFETY: Nothing is stored there.
     let slot = unsafe { CRASH.raw().switch() }.slot.load(Relaxed);
-    // SAFETY: The table that the current task has is valid, and its rings while their components
-    // are on, which they stay.
-    unsafe { (*tls).find(slot) }.map_or(0, Ring::records)
+    // SAFETY: The current task is valid.
+    let table = unsafe { task::table(task) };
+    // SAFETY: Its rings are valid while their components are on, which they stay.
+    table
+        .and_then(|table| unsafe { table.find(slot) })
+        .map_or(0, Ring::records)
 }

@@ -51,7 +51,7 @@ static void crash_stop_here(struct pt_regs *regs)
 	int gone = atomic_read(&crash_go);
 
 	crash_ip = regs->ip;
-	crash_published = blog_crash_published(current->blog_tls);
+	crash_published = blog_crash_published(current);
 	crash_stops++;
 	crash_tell_here();
 	while (atomic_read(&crash_go) == gone)

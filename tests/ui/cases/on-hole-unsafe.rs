@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use kernel::blog::{
-    no_ring, no_rings, ring_of, root::blog_root, BlogArgs, Loaded, RawComponent,
+    no_ring, ring_of, root::blog_root, task, BlogArgs, Loaded, RawComponent,
 };
 
 // A record for a component that is off.
@@ -14,12 +14,12 @@ pub fn record(raw: &RawComponent, site: Loaded) {
 //~ ^ call to unsafe function `kernel::blog::BlogArgs::log` is unsafe and requires unsafe function or block: call to unsafe function
 }
 
-// What stands for a ring, and for a table of rings, as if it were one.
+// What stands for a ring, as if it were one; and a table of rings.
 pub fn use_them(raw: &RawComponent) {
     let _ = (*no_ring()).records();
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
-    let _ = (*no_rings()).index();
-    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+    let _ = task::table(core::ptr::null_mut());
+    //~     ^ call to unsafe function `table` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = (*ring_of(raw)).records();
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
 }

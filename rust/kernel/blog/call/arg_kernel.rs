@@ -38,6 +38,7 @@ use crate::{
     },
     task::Task,
     time::{
+        hrtimer::HrTimerExpires,
         ClockSource,
         Delta,
         Instant, //
@@ -54,7 +55,7 @@ impl Errno for Error {
 impl_scalar! {
     () Error => ERROR u32, |v| v.to_errno() as u32;
     () Task => PID u32, |v| v.pid() as u32;
-    (C: ClockSource) Instant<C> => INSTANT u64, |v| v.as_nanos() as u64;
+    (C: ClockSource) Instant<C> => INSTANT u64, |v| HrTimerExpires::as_nanos(v) as u64;
     () Delta => DELTA u64, |v| v.as_nanos() as u64;
 }
 

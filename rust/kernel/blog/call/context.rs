@@ -5,16 +5,7 @@
 //! Called from the fast path, in any context but `noinstr` code. It takes no lock, disables
 //! nothing, and calls nothing that can be traced.
 
-use core::{
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::{
-            Acquire,
-            Relaxed, //
-        }, //
-    }, //
-};
+use core::sync::atomic::Ordering::Acquire;
 
 use super::super::{
     ring::{
@@ -24,7 +15,10 @@ use super::super::{
     },
     wire::record::Context, //
 };
-use super::component::RawComponent;
+use super::{
+    component::RawComponent,
+    task, //
+};
 use crate::bindings;
 
 /// What stands for the ring of a context that has none: see [`Ring::none`].
@@ -36,8 +30,7 @@ pub(in super::super) static NO_RING: Ring = unsafe { Ring::none((&raw const NO_P
 /// A page without room. Nobody stores there.
 static NO_PAGE: PageHeader = PageHeader::empty();
 
-/// What `task_struct::blog_tls` points to in a task that has no rings. The C side knows it by this
-/// name.
+/// What stands for the table of a task that has no rings. The C side knows it by this name.
 #[allow(missing_docs, non_upper_case_globals)]
 #[no_mangle]
 pub(in super::super) static blog_no_rings: Tls =
@@ -116,13 +109,15 @@ pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
 /// `task` is the current task.
 #[inline(always)]
 unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) -> *mut Ring {
-    // SAFETY: The current task is valid. Its `blog_tls` is a pointer-sized field that others
-    // store only while the task cannot run.
-    let tls = unsafe { AtomicPtr::from_ptr(ptr::addr_of_mut!((*task).blog_tls)) };
-    let tls = tls.load(Relaxed).cast::<Tls>();
-    // SAFETY: The table that the task has is valid; and the place is one, by the invariants of
-    // `RawComponent`.
-    unsafe { (*tls).at(component.place()) }
+    // SAFETY: By this function's requirement; the table that a task has is valid, and the place is
+    // one, by the invariants of `RawComponent`.
+    unsafe { (*task::current_table(task)).at(component.place()) }
+}
+
+/// What stands for the table of a task that has none.
+#[inline]
+pub(in super::super) fn no_rings() -> *mut Tls {
+    (&raw const blog_no_rings).cast_mut()
 }
 
 /// The CPU, and the interrupt context.

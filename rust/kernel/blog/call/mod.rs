@@ -15,6 +15,7 @@
 //! | `packed.rs` | the arguments of a C call, as they are stored |
 //! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
+//! | `task.rs` | where a task's rings are found: the seam to `task_struct` |
 //! | `clock.rs` | the clock of records |
 //!
 //! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs`, `packed.rs` and `wrap.rs` need no kernel, and
@@ -34,6 +35,8 @@ pub mod fmt;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub mod packed;
 pub(super) mod site;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub mod task;
 pub(super) mod wrap;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod write;

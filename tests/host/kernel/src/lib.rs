@@ -220,9 +220,15 @@ pub mod time {
 
     pub struct Instant<C>(pub i64, pub PhantomData<C>);
 
-    impl<C: ClockSource> Instant<C> {
-        pub fn as_nanos(&self) -> i64 {
-            self.0
+    pub mod hrtimer {
+        pub trait HrTimerExpires {
+            fn as_nanos(&self) -> i64;
+        }
+
+        impl<C: super::ClockSource> HrTimerExpires for super::Instant<C> {
+            fn as_nanos(&self) -> i64 {
+                self.0
+            }
         }
     }
 

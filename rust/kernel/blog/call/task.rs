@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the table of a task's rings is kept: in the task itself, `task_struct::blog_tls`.
+//!
+//! This is the seam to what a patch adds to `task_struct`. `packaging/stock/task.rs` has the same
+//! functions for kernels without it. Only a log call of the task itself stores a table, and what
+//! ends the task takes it away.
+
+use core::{
+    mem::offset_of,
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{
+            AcqRel,
+            Acquire,
+            Relaxed, //
+        }, //
+    }, //
+};
+
+use super::super::ring::Tls;
+use super::context::no_rings;
+use crate::bindings::task_struct;
+
+/// Where in a task crash tools find it.
+pub const OFFSET: u32 = offset_of!(task_struct, blog_tls) as u32;
+
+/// # Safety
+///
+/// `task` must be valid for `'a`.
+#[inline(always)]
+unsafe fn field<'a>(task: *mut task_struct) -> &'a AtomicPtr<Tls> {
+    // SAFETY: By this function's requirement; only atomics access this field while BLog runs.
+    unsafe { AtomicPtr::from_ptr((&raw mut (*task).blog_tls).cast()) }
+}
+
+/// The table of the current task, or what stands for none. For the fast path.
+///
+/// # Safety
+///
+/// `task` is the current task.
+#[inline(always)]
+pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
+    // SAFETY: The current task is valid.
+    unsafe { field(task) }.load(Relaxed)
+}
+
+/// The table of a task, if it has one.
+///
+/// # Safety
+///
+/// `task` must be valid.
+#[inline]
+pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
+    // SAFETY: By this function's requirement.
+    some(unsafe { field(task) }.load(Acquire))
+}
+
+/// A table, where it doesn't stand for none.
+#[inline]
+fn some(table: *mut Tls) -> Option<&'static Tls> {
+    // SAFETY: It is what `give` got, and tables stay as long as BLog runs.
+    (table != no_rings()).then(|| unsafe { &*table })
+}
+
+/// Gives a task its table, of which it is the [`Tls::task`]. `Err`: it has this one already, as a
+/// log call that interrupted this one has been faster; or none, as there is no room.
+///
+/// # Safety
+///
+/// `task` is the current task, and the caller a log call of it.
+#[inline]
+pub unsafe fn give(
+    task: *mut task_struct,
+    table: &'static Tls,
+) -> Result<(), Option<&'static Tls>> {
+    let new = ptr::from_ref(table).cast_mut();
+    // SAFETY: The current task is valid.
+    let field = unsafe { field(task) };
+    match field.compare_exchange(no_rings(), new, AcqRel, Acquire) {
+        Ok(_) => Ok(()),
+        Err(other) => Err(some(other)),
+    }
+}
+
+/// Takes its table from a task; whether it had one.
+///
+/// # Safety
+///
+/// `task` must be valid, and doesn't log.
+#[inline]
+pub unsafe fn take(task: *mut task_struct) -> bool {
+    // SAFETY: By this function's requirement.
+    unsafe { field(task) }.swap(no_rings(), Acquire) != no_rings()
+}
+
+/// Makes all ready, before anything can log.
+pub fn init() {}
