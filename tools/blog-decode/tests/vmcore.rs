@@ -19,10 +19,14 @@ use std::{
 
 use blog_decode::{
     vmcore::{
+        anchor,
         extract,
-        memory::Memory, //
+        memory::Memory,
+        vmcoreinfo::VmcoreInfo, //
     },
     wire::dump::{
+        ANCHORED,
+        NO_FIELD,
         RING_BUSY,
         STATE_OFF, //
     }, //
@@ -35,10 +39,15 @@ use common::{
     },
     vmcore::{
         elf,
+        elf_with,
         flattened,
         sample,
+        stock,
         Kernel,
         Ram,
+        ANCHOR,
+        LIST,
+        NOTIFIER,
         PAGE,
         RING,
         ROOT, //
@@ -121,6 +130,117 @@ fn the_task_that_crashed_is_there_without_rings_too() {
     let task = got.snapshot.tasks.last().unwrap();
     assert_eq!((task.pid, task.flags, task.cpu), (99, 5, 2));
     assert_eq!(got.snapshot.tasks.len(), 6);
+}
+
+/// A module can't add a field to tasks, and finds their rings otherwise.
+#[test]
+fn tasks_need_no_field_of_blog() {
+    let with = run(&sample().finish(), ROOT).unwrap();
+    let mut kernel = sample();
+    let mut ram = kernel.finish();
+    // What would be there is something else.
+    for (addr, _) in ram.0.clone() {
+        if read::<4>(&ram, addr + 20) == 11u32.to_le_bytes() {
+            ram.write(addr + 56, &[0xaa; 8]);
+        }
+    }
+    assert_eq!(run(&ram, ROOT).unwrap().snapshot.tasks.len(), 4);
+    kernel.ram = ram;
+    kernel.root.task.blog_tls = NO_FIELD;
+    let without = run(&kernel.finish(), ROOT).unwrap();
+    assert_eq!(texts(&without), [""; 0]);
+    assert_eq!(without.records, with.records);
+    let tasks = |got: &Got| -> Vec<_> {
+        let tasks = got.snapshot.tasks.iter();
+        tasks.map(|t| (t.pid, t.state, t.flags, t.cpu)).collect()
+    };
+    assert_eq!(tasks(&without), tasks(&with));
+}
+
+/// Where a kernel has no row for the root: its address, or why it isn't found.
+fn anchored(change: impl FnOnce(&mut Ram, &mut String)) -> Result<u64, String> {
+    let mut ram = sample().finish();
+    let mut rows = stock(&mut ram);
+    change(&mut ram, &mut rows);
+    anchor::root(&ram, &VmcoreInfo::parse(&rows)).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_module_is_found_among_panic_notifiers() {
+    assert_eq!(anchored(|_, _| ()), Ok(ROOT));
+    // A row comes first.
+    let found = anchored(|_, rows| *rows += "SYMBOL(blog_root)=1230\n");
+    assert_eq!(found, Ok(0x1230));
+    // It is the first of all, and locks are larger: what is in them is no list.
+    for at in [16, 32, 96, 144, 256] {
+        let found = anchored(|ram, _| {
+            for (n, word) in (8..at).step_by(8).zip([u64::MAX, LIST, 7, LIST + 0x800, 0]) {
+                ram.write(LIST + n, &word.to_le_bytes());
+            }
+            ram.write(LIST + at, &ANCHOR.to_le_bytes());
+        });
+        assert_eq!(found, Ok(ROOT), "{at}");
+    }
+}
+
+#[test]
+fn a_module_that_isnt_found_has_a_reason() {
+    let why = |change: fn(&mut Ram, &mut String)| anchored(change).unwrap_err();
+    let has = |why: String, parts: &[&str]| {
+        let all = [&["SYMBOL(blog_root)"], parts].concat();
+        assert!(all.iter().all(|part| why.contains(part)), "{why}");
+    };
+    let none = "has no BLog: ";
+    let unknown = "has no BLog that can be found: ";
+    has(
+        why(|_, rows| rows.clear()),
+        &[none, "SYMBOL(kallsyms_names)"],
+    );
+    has(
+        why(|_, rows| *rows = rows.replace("token_table", "token_tab")),
+        &[unknown, "SYMBOL(kallsyms_token_table)"],
+    );
+    has(
+        why(|ram, rows| *rows = stock(ram).replace("num_syms)=f", "num_syms)=e")),
+        &[unknown, "kallsyms_num_syms", "not in the dump"],
+    );
+    // Only functions have names.
+    has(
+        why(|ram, rows| {
+            let info = VmcoreInfo::parse(rows);
+            ram.write(info.symbol("kallsyms_num_syms").unwrap(), &[2]);
+        }),
+        &[unknown, ANCHORED, "CONFIG_KALLSYMS_ALL"],
+    );
+    // The list of others only; the last of them is in the last bytes that are mapped.
+    has(
+        why(|ram, _| ram.write(NOTIFIER + 8, &[0; 8])),
+        &[none, ANCHORED, "not loaded"],
+    );
+    has(
+        why(|ram, _| ram.write(ANCHOR + 24, b"B")),
+        &[none, ANCHORED, "not loaded"],
+    );
+    has(
+        why(|ram, _| ram.write(LIST + 8, &[0; 8])),
+        &[unknown, ANCHORED, "empty"],
+    );
+    has(
+        why(|ram, _| ram.write(NOTIFIER + 8, &NOTIFIER.to_le_bytes())),
+        &[unknown, ANCHORED, "no end"],
+    );
+    has(
+        why(|ram, _| {
+            ram.0.remove(&(ANCHOR & !(PAGE as u64 - 1)));
+        }),
+        &[unknown, ANCHORED, "0xffffffffc0000a00", "not in the dump"],
+    );
+    has(
+        why(|ram, _| {
+            ram.0.remove(&(LIST & !(PAGE as u64 - 1)));
+        }),
+        &[unknown, ANCHORED, "0xffffffff82300100"],
+    );
 }
 
 /// Changes the kernel's memory, and runs.
@@ -399,6 +519,41 @@ fn dumps_become_snapshots() {
         assert_eq!(stdout(&direct).lines().count(), 11 + 3);
     }
     assert!(all.windows(2).all(|w| w[0] == w[1]));
+}
+
+#[cfg(feature = "vmcore")]
+#[test]
+fn dumps_of_kernels_that_dont_know_blog_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut ram = sample().finish();
+    let known = write(dir.path(), "known", &elf(&ram, 4));
+    let rows = stock(&mut ram);
+    for levels in [4, 5] {
+        let core = write(dir.path(), "core", &elf_with(&ram, levels, &rows));
+        for command in [
+            &["--vmcore"][..],
+            &["tasks", "--vmcore"],
+            &["stats", "--vmcore"],
+        ] {
+            let [new, old] = [&core, &known].map(|core| decode(&[command, &[core]].concat()));
+            assert!(!stdout(&new).is_empty());
+            assert_eq!(stdout(&new).replace(&core, &known), stdout(&old));
+            assert!(
+                code(&new) == code(&old) && code(&new) < 2,
+                "{}",
+                stderr(&new)
+            );
+        }
+    }
+    ram.write(NOTIFIER + 8, &[0; 8]);
+    let core = write(dir.path(), "core", &elf_with(&ram, 4, &rows));
+    let out = decode(&["tasks", "--vmcore", &core]);
+    assert_eq!(code(&out), 2);
+    assert!(
+        stderr(&out).contains("7.3.4, has no BLog: "),
+        "{}",
+        stderr(&out)
+    );
 }
 
 #[cfg(feature = "vmcore")]

@@ -3,6 +3,7 @@
 //! The post-mortem root, version 2: how a crash tool finds everything there is, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
+//! Where BLog is a module of a kernel without its patches, an [`Anchor`] leads to it.
 //! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
 //! this very file to find its way through a dump. It needs nothing but `core` and compiles on the
 //! host unchanged. `root.rs` has the root of the running kernel.
@@ -49,6 +50,10 @@ pub const VERSION: u32 = 3;
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
 pub const ROOT_MAGIC: [u8; 8] = *b"BLOGROOT";
+/// The kernel's list that an [`Anchor`] is in.
+pub const ANCHORED: &str = "panic_notifier_list";
+/// [`Anchor::magic`].
+pub const ANCHOR_MAGIC: u64 = u64::from_le_bytes(*b"blogroot");
 /// [`Component::magic`].
 pub const COMPONENT_MAGIC: u32 = u32::from_le_bytes(*b"BLCO");
 /// [`Memory::magic`].
@@ -283,7 +288,26 @@ const NO_TICK: Tick = Tick {
     jiffies: 0,
 };
 
-/// The root: what `SYMBOL(blog_root)` leads to.
+/// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
+/// doesn't name the root.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Anchor {
+    /// As `struct notifier_block`.
+    pub call: u64,
+    /// Address of the next one, of which only those of BLog are anchors.
+    pub next: u64,
+    /// Its priority.
+    pub priority: i32,
+    /// 0.
+    pub reserved: u32,
+    /// [`ANCHOR_MAGIC`].
+    pub magic: u64,
+    /// Address of the [`Root`].
+    pub root: u64,
+}
+
+/// The root: what `SYMBOL(blog_root)` or an [`Anchor`] leads to.
 ///
 /// The first 32 bytes are valid from the link on; everything else while `state` is [`STATE_ON`].
 #[derive(Clone, Copy)]
@@ -621,6 +645,7 @@ const _: () = {
     assert!(size_of::<TaskLayout>() == 72);
     assert!(size_of::<Tick>() == 40);
     assert!(size_of::<Crash>() == 80);
+    assert!(size_of::<Anchor>() == 40);
     assert!(size_of::<Component>() == 96);
     assert!(size_of::<Memory>() == 88);
     assert!(size_of::<Root>() == 3312);

@@ -22,6 +22,7 @@
 #[path = "../../tests/common"]
 mod common {
     pub(crate) mod image;
+    pub(crate) mod kallsyms;
     pub(crate) mod kernel;
     pub(crate) mod snapshot;
     pub(crate) mod stream;

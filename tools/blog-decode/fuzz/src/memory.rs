@@ -6,6 +6,7 @@ use blog_decode::{
     decode::Filter,
     output::template::Template,
     vmcore::{
+        anchor,
         extract,
         memory::{
             Fault,
@@ -51,7 +52,7 @@ pub fn dump(bytes: &[u8]) {
     let Ok(memory) = Paging::new(pages, &info) else {
         return;
     };
-    if let Some(root) = info.symbol("blog_root") {
+    if let Ok(root) = anchor::root(&memory, &info) {
         extracted(&memory, root, bytes.len());
     }
 }

@@ -110,9 +110,15 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
         }
         "dump" => {
             let ram = vmcore::sample().finish();
-            [4, 5]
-                .map(|levels| crate::memory::as_input(&vmcore::elf(&ram, levels)))
-                .into()
+            let mut stock = ram.clone();
+            let rows = vmcore::stock(&mut stock);
+            [
+                vmcore::elf(&ram, 4),
+                vmcore::elf(&ram, 5),
+                vmcore::elf_with(&stock, 4, &rows),
+            ]
+            .map(|elf| crate::memory::as_input(&elf))
+            .into()
         }
         "elf" => vec![
             read(image::module(dir, "x.ko", "x")),

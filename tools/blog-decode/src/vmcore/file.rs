@@ -20,6 +20,7 @@ use std::{
 use kdumpfile::Dump;
 
 use super::{
+    anchor,
     elf,
     flat,
     memory::{
@@ -29,10 +30,7 @@ use super::{
     paging::Paging,
     vmcoreinfo::VmcoreInfo, //
 };
-use crate::{
-    error::Error,
-    wire::dump, //
-};
+use crate::error::Error;
 
 /// An open vmcore.
 pub struct Vmcore {
@@ -109,21 +107,15 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
         ))
     })?;
     let info = VmcoreInfo::parse(&info);
-    let Some(root) = info.symbol(dump::SYMBOL) else {
-        return Err(Error::File(format!(
-            "the kernel, {}, has no BLog: its VMCOREINFO lacks SYMBOL({})",
-            info.release(),
-            dump::SYMBOL
-        )));
-    };
     let pages = Pages {
         dump,
         at: Cell::new(u64::MAX),
         page: RefCell::new([0; PAGE]),
     };
+    let memory = Paging::new(pages, &info)?;
     Ok(Vmcore {
-        memory: Paging::new(pages, &info)?,
-        root,
+        root: anchor::root(&memory, &info)?,
+        memory,
         problem,
     })
 }

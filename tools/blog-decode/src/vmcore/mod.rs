@@ -7,6 +7,8 @@
 //! file.rs       opens a vmcore through libkdumpfile; nofile.rs: there is none
 //! flat.rs       puts a flattened one in order first
 //! vmcoreinfo.rs the rows that a kernel leaves for crash tools
+//! anchor.rs     where the root is
+//! kallsyms.rs   where a symbol of the kernel is
 //! paging.rs     virtual memory out of physical memory
 //! memory.rs     what the extractor needs of memory
 //! layout.rs     the root, and what else has a layout of its own
@@ -19,14 +21,15 @@
 //! out.rs        the sections of a snapshot
 //! ```
 //!
-//! [`extract`] does it: from the root, whose address VMCOREINFO has (`rust/kernel/blog/wire/dump.rs`
-//! says what there is), through components, rings and pages, to the same file that debugfs would
-//! have given. It is all checked: a dump may be cut off, lack pages or be damaged, and the machine
+//! [`extract`] does it: from the root, which [`anchor`] finds (`rust/kernel/blog/wire/dump.rs` says
+//! what there is), through components, rings and pages, to the same file that debugfs would have
+//! given. It is all checked: a dump may be cut off, lack pages or be damaged, and the machine
 //! may have stopped in the middle of anything. What is whole is written; what isn't is in
 //! [`Problems`]. Time and memory grow with what BLog holds, not with the dump.
 //!
 //! What `clear` has hidden on the live system is there all the same: it hides, and frees nothing.
 
+pub mod anchor;
 mod clock;
 #[cfg(feature = "vmcore")]
 mod elf;
@@ -34,6 +37,7 @@ mod elf;
 mod file;
 #[cfg(feature = "vmcore")]
 mod flat;
+mod kallsyms;
 mod layout;
 pub mod memory;
 mod out;

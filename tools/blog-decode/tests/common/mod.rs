@@ -6,6 +6,7 @@
 
 pub mod extracted;
 pub mod image;
+pub mod kallsyms;
 pub mod kernel;
 pub mod snapshot;
 pub mod stream;

@@ -14,6 +14,7 @@ use blog_decode::{
     },
     wire::{
         dump::{
+            Anchor,
             Component,
             Crash,
             Memory,
@@ -24,6 +25,8 @@ use blog_decode::{
             TaskLayout,
             Tick,
             TlsLayout,
+            ANCHORED,
+            ANCHOR_MAGIC,
             COMPONENT_MAGIC,
             MEMORY_MAGIC,
             NO_FIELD,
@@ -37,10 +40,13 @@ use blog_decode::{
     }, //
 };
 
-use super::snapshot::{
-    padded,
-    Page,
-    BOOT_ID, //
+use super::{
+    kallsyms,
+    snapshot::{
+        padded,
+        Page,
+        BOOT_ID, //
+    },
 };
 
 pub const PAGE: usize = 4096;
@@ -48,6 +54,15 @@ pub const PAGE: usize = 4096;
 const BASE: u64 = 0xffff_8880_0100_0000;
 /// Where the root is: in the image of the kernel.
 pub const ROOT: u64 = 0xffff_ffff_8200_0040;
+
+/// Where a kernel without BLog's patches has its list of panic notifiers.
+pub const LIST: u64 = 0xffff_ffff_8230_0100;
+/// The first one in it, in the last bytes that are mapped.
+pub const NOTIFIER: u64 = 0xffff_ffff_8230_0fe8;
+/// The second one: BLog's, of a module.
+pub const ANCHOR: u64 = 0xffff_ffff_c000_0a00;
+/// And its tables of symbols.
+const KALLSYMS: u64 = 0xffff_ffff_8210_0ff0;
 
 /// Virtual memory, by pages. What isn't there is not mapped.
 #[derive(Clone, Default)]
@@ -545,6 +560,33 @@ pub fn sample() -> Kernel {
     kernel
 }
 
+/// What leads to the root where BLog is a module of a kernel that doesn't know it: returns the rows
+/// of VMCOREINFO.
+pub fn stock(ram: &mut Ram) -> String {
+    let anchor = |next, magic| Anchor {
+        call: 0xffff_ffff_8100_0000,
+        next,
+        priority: 1,
+        reserved: 0,
+        magic,
+        root: ROOT,
+    };
+    ram.write(LIST + 8, &NOTIFIER.to_le_bytes());
+    ram.write(NOTIFIER, &bytes_of(&anchor(ANCHOR, 0))[..24]);
+    ram.write(ANCHOR, &bytes_of(&anchor(0, ANCHOR_MAGIC)));
+    let symbols = [
+        ("T_stext".into(), 0xffff_ffff_8100_0000),
+        ("tpanic".into(), 0xffff_ffff_8100_0040),
+        (format!("D{}", "_RNvNtNtCs".repeat(40)), LIST - 8),
+        (format!("D{ANCHORED}"), LIST),
+        (format!("d{ANCHORED}s"), LIST + 16),
+    ];
+    let symbols = symbols.each_ref().map(|(name, addr)| (&name[..], *addr));
+    let (bytes, rows) = kallsyms::tables(KALLSYMS, &symbols);
+    ram.write(KALLSYMS, &bytes);
+    rows
+}
+
 /// Pages of a dump: where the first one is in physical memory.
 const PHYSICAL: u64 = 0x20_0000;
 /// Where the kernel's image is mapped.
@@ -552,6 +594,11 @@ const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
 
 /// An ELF vmcore of x86_64, with 4 or 5 levels of page tables.
 pub fn elf(ram: &Ram, levels: u32) -> Vec<u8> {
+    elf_with(ram, levels, &format!("SYMBOL(blog_root)={ROOT:x}\n"))
+}
+
+/// The same with other rows in VMCOREINFO.
+pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
     let pages: Vec<(u64, &Vec<u8>)> = ram.0.iter().map(|(addr, page)| (*addr, page)).collect();
     // The tables come behind them, the top one first.
     let mut tables = vec![[0u64; 512]];
@@ -576,7 +623,7 @@ pub fn elf(ram: &Ram, levels: u32) -> Vec<u8> {
     let phys_base: i64 = -0x10_0000;
     let top = (KERNEL_MAP + physical(pages.len())).wrapping_sub(phys_base as u64);
     let info = format!(
-        "OSRELEASE=7.3.4\nPAGESIZE=4096\nSYMBOL(swapper_pg_dir)={top:x}\nSYMBOL(blog_root)={ROOT:x}\n\
+        "OSRELEASE=7.3.4\nPAGESIZE=4096\nSYMBOL(swapper_pg_dir)={top:x}\n{rows}\
          NUMBER(phys_base)={phys_base}\nNUMBER(pgtable_l5_enabled)={}\n",
         u32::from(levels == 5)
     );
