@@ -16,6 +16,10 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
+demo-stock: ## The same with Debian's own kernel, as it comes: builds none, 5 minutes at most
+	@scripts/setup --stock
+	@FLAVOUR=stock scripts/demo
+
 test: ## All tests that CI runs. TIER=fast|full|deep, SUITE=crash CASE=abba: some
 	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests)
 	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
@@ -99,5 +103,5 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
-.PHONY: demo test setup kernel decode install uninstall deb integrate revert check
+.PHONY: demo demo-stock test setup kernel decode install uninstall deb integrate revert check
 .PHONY: mutants bench bench-decode docs clean distclean help series series-check

@@ -29,6 +29,11 @@ cargo-mutants      crates.io        cargo-mutants-27.1.0.crate                  
 libkdumpfile       trixie           libkdumpfile_0.5.4.orig.tar.gz               c09691c340ef875f37745610e26aab00551e1cfa626a20c3544b4f729fe5322c
 fio                bookworm         fio_3.33.orig.tar.gz                         d2410e13e0f379d061d077cc5ae325835bb7c6186aa7bafc1df954cbc9b014fc
 root               bookworm         man-db,zsh,fish                              -
+stock-kernel       trixie-backports linux-binary-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 7e3248d03a84dcdda88c567aa8c4038f2e7795d2dd167b112c56f8901b6f513f
+stock-kernel       trixie-backports linux-modules-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb b3ea01922c9f133767a83cf6891c19b3693858ded617bf22d1e34f95382c08ea
+stock-kernel       trixie-backports linux-headers-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 1c43249a7b98aee4af60f2b822ddb04a9e96c1c9e8b013e5f74d3d9faf318699
+stock-root         trixie           rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
+dkms-root          trixie           systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 makedumpfile       sid              makedumpfile_1%3a1.7.8-1_amd64.deb           23677286a3b73212553c240ce1185997cd69b1392b60bbfa337bc29a0cd67b06
 makedumpfile       sid              libbz2-1.0_1.0.8-6+b2_amd64.deb              04c7528234a6a4a8a2c2470f1470a7a616d90904fe8cdccf4c2c655540cdc61f

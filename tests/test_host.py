@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 483
+TESTS = 487
 SECONDS = 500
 TIER = "fast"
 

@@ -30,5 +30,35 @@ mod piece_tests;
 mod pool_tests;
 #[cfg(test)]
 mod ring_tests;
+/// `packaging/stock/task.rs`, and what it takes from around it.
+#[cfg(test)]
+#[path = "."]
+mod stock {
+    pub(crate) use kernel::blog::{
+        ring,
+        wire, //
+    };
+
+    #[path = "."]
+    pub(crate) mod call {
+        pub(crate) mod context {
+            use kernel::blog::ring::Tls;
+
+            static NO_RINGS: Tls = Tls::new(u32::MAX, core::ptr::null_mut());
+
+            pub(crate) fn no_rings() -> *mut Tls {
+                (&raw const NO_RINGS).cast_mut()
+            }
+        }
+        #[path = "../../../packaging/stock/task.rs"]
+        pub(crate) mod task;
+    }
+}
+#[cfg(test)]
+mod bindings {
+    pub(crate) use kernel::bindings::task_struct;
+}
+#[cfg(test)]
+mod stock_tests;
 #[cfg(test)]
 mod wire_tests;

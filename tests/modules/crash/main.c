@@ -249,7 +249,10 @@ static struct kprobe crash_freeze_probe = {
 
 static int __init crash_init(void)
 {
-	return register_kprobe(&crash_freeze_probe);
+	int ret = register_kprobe(&crash_freeze_probe);
+
+	/* A kernel without BLog's hooks has no such function. */
+	return ret == -ENOENT ? 0 : ret;
 }
 module_init(crash_init);
 

@@ -183,6 +183,7 @@ static int crash_spin(void *data)
 	crash_at_place();
 	for (;;)
 		cpu_relax();
+	return 0;
 }
 
 int crash_lockup(void)

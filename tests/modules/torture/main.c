@@ -28,7 +28,13 @@
 #include "blog_torture.h"
 
 /* Built in, it must be asked for. */
-TEST_PARAM(seconds, IS_MODULE(CONFIG_BLOG_TORTURE_TEST) ? 10 : 0, 0444,
+#ifdef MODULE
+#define TORTURE_SECONDS 10
+#else
+#define TORTURE_SECONDS 0
+#endif
+
+TEST_PARAM(seconds, TORTURE_SECONDS, 0444,
 	   "How long to run; 0: not at all (default 10, 0 where built in)");
 TEST_PARAM(workers, 2, 0444, "Tasks that log all the time, for each CPU (default 2)");
 TEST_PARAM(burst, 16, 0444, "Most records that are logged in a row (default 16)");

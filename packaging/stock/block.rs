@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's block layer, and what `patches/rust-blk-mq-request-blog.patch` adds to it.
+
+pub use stock::block::*;
+
+pub mod mq {
+    pub use stock::block::mq::*;
+
+    use crate::{
+        bindings,
+        blog::BlogArg, //
+    };
+
+    /// What a request asks for: the operation part of its flags.
+    #[derive(BlogArg, Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Op {
+        Read,
+        Write,
+        Flush,
+        Discard,
+        WriteZeroes,
+        Other(u8),
+    }
+
+    impl Op {
+        fn from_flags(flags: bindings::blk_opf_t) -> Self {
+            match flags & ((1 << bindings::REQ_OP_BITS) - 1) {
+                bindings::req_op_REQ_OP_READ => Self::Read,
+                bindings::req_op_REQ_OP_WRITE => Self::Write,
+                bindings::req_op_REQ_OP_FLUSH => Self::Flush,
+                bindings::req_op_REQ_OP_DISCARD => Self::Discard,
+                bindings::req_op_REQ_OP_WRITE_ZEROES => Self::WriteZeroes,
+                other => Self::Other(other as u8),
+            }
+        }
+    }
+
+    /// Methods of [`Request`] in the patched kernel.
+    pub trait LookAtRequest {
+        #[doc(hidden)]
+        fn raw(&self) -> *const bindings::request;
+
+        /// The tag of the request.
+        #[inline]
+        fn tag(&self) -> u32 {
+            // SAFETY: It is valid; the block layer doesn't change the tag of a request that a
+            // driver owns.
+            unsafe { (*self.raw()).tag as u32 }
+        }
+
+        /// The first sector of the request, in units of 512 bytes.
+        #[inline]
+        fn sector(&self) -> u64 {
+            // SAFETY: As above: the sector.
+            unsafe { (*self.raw()).__sector }
+        }
+
+        /// The length of the request's data in bytes.
+        #[inline]
+        fn bytes(&self) -> u32 {
+            // SAFETY: As above: the length.
+            unsafe { (*self.raw()).__data_len }
+        }
+
+        /// The operation of the request.
+        #[inline]
+        fn op(&self) -> Op {
+            // SAFETY: As above: the flags.
+            Op::from_flags(unsafe { (*self.raw()).cmd_flags })
+        }
+    }
+
+    impl<T: Operations> LookAtRequest for Request<T> {
+        fn raw(&self) -> *const bindings::request {
+            // By its invariants, a `Request` is nothing but a `struct request`.
+            core::ptr::from_ref(self).cast()
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * In place of hook.c, for a kernel that has no patch of BLog: tasks that end,
+ * crashes, and who may read, by what such a kernel exports. What that can't do
+ * is said at each function; Documentation/blog/stock.rst has all of it.
+ */
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/notifier.h>
+#include <linux/panic.h>
+#include <linux/panic_notifier.h>
+#include <linux/security.h>
+#include <linux/smp.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/tracepoint.h>
+#include <linux/user_namespace.h>
+#include <asm/tsc.h>
+
+#include "glue.h"
+
+static void (*blog_task_hook)(struct task_struct *tsk);
+static struct tracepoint *blog_free_probe, *blog_panic_probe;
+
+/*
+ * A task has left its CPU for good and is known to nobody, a grace period ago.
+ * Somebody may still hold a reference to it, but it doesn't log.
+ */
+static void blog_task_freed(void *unused, struct task_struct *tsk)
+{
+	blog_task_hook(tsk);
+}
+
+static void blog_freeze_now(void)
+{
+	blog_root_freeze(rdtsc(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
+			 ktime_get_real_fast_ns(), raw_smp_processor_id(), current);
+}
+
+static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)
+{
+	blog_freeze_now();
+	return NOTIFY_DONE;
+}
+
+/*
+ * Crash tools know the head of the list of panic notifiers, and find the root
+ * behind ours; struct Anchor of rust/kernel/blog/wire/dump.rs.
+ */
+static struct {
+	struct notifier_block nb;
+	u64 magic;
+	struct blog_root *root;
+} blog_anchor = {
+	.nb = { .notifier_call = blog_panic, .priority = INT_MAX },
+	.magic = 0x746f6f72676f6c62, /* "blogroot" */
+	.root = &blog_root,
+};
+
+static_assert(offsetof(typeof(blog_anchor), magic) == 24);
+
+/*
+ * A kdump kernel is started before the notifiers, but panic() prints a line
+ * before that. (An oops that is fatal by panic_on_oops or by where it happens
+ * starts it without a line: then nothing is frozen, and the other CPUs go on
+ * logging until they are stopped.) Any context, interrupts off.
+ */
+static void blog_printed(void *unused, const char *text, size_t len)
+{
+	if (panic_on_this_cpu())
+		blog_freeze_now();
+}
+
+int blog_start_hooks(void (*fn)(struct task_struct *tsk))
+{
+	int ret;
+
+	blog_task_hook = fn;
+	blog_free_probe = blog_probe("sched_process_free", blog_task_freed);
+	if (!blog_free_probe)
+		return -ENODEV;
+	ret = atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb);
+	if (ret) {
+		blog_stop_hooks();
+		return ret;
+	}
+	blog_panic_probe = blog_probe("console", blog_printed);
+	return 0;
+}
+
+/* On return no call runs. */
+void blog_stop_hooks(void)
+{
+	blog_unprobe(blog_panic_probe, blog_printed);
+	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_anchor.nb);
+	blog_unprobe(blog_free_probe, blog_task_freed);
+	tracepoint_synchronize_unregister();
+}
+
+/*
+ * As in hook.c. kallsyms_show_value() is not exported; of kptr_restrict, %pK
+ * tells whether it hides addresses from everybody. (With kptr_restrict=0 and
+ * perf_event_paranoid<=1, /proc/kallsyms shows them without CAP_SYSLOG, too.)
+ */
+int blog_may_open(const struct file *file)
+{
+	char text[32];
+	int ret = security_locked_down(LOCKDOWN_TRACEFS);
+
+	if (ret)
+		return ret;
+	snprintf(text, sizeof(text), "%pK", file);
+	return file_ns_capable(file, &init_user_ns, CAP_SYSLOG) && strspn(text, "0") < strlen(text);
+}

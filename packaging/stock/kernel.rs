@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The kernel's crate, and what BLog's patches add to it.
+//!
+//! Drivers that are built for a kernel without these patches have this crate as `kernel`, and need
+//! not know.
+
+#![allow(missing_docs)]
+
+// What macros expand to names it so.
+extern crate self as kernel;
+
+pub use stock::*;
+
+pub mod blog;
+pub mod shrinker;
+
+/// The kernel's, and files of pseudo file systems.
+pub mod fs {
+    pub use stock::fs::*;
+
+    pub mod operations;
+}
+
+pub mod block;
+
+/// The kernel's, and what it takes those of the modules above.
+#[allow(
+    clippy::all,
+    dead_code,
+    improper_ctypes,
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    unreachable_pub
+)]
+pub mod bindings {
+    use pin_init::MaybeZeroable;
+    use stock::ffi;
+
+    pub use stock::bindings::*;
+
+    type __kernel_size_t = usize;
+    type __kernel_ssize_t = isize;
+
+    include!("../../bindings_generated.rs");
+
+    unsafe extern "C" {
+        #[link_name = "rust_helper_blog_page_address"]
+        pub fn blog_page_address(page: *const page) -> *mut ffi::c_void;
+        #[link_name = "rust_helper_blog_within_module"]
+        pub fn blog_within_module(addr: ffi::c_ulong, module: *const module) -> bool;
+    }
+}
+
+/// The kernel's, and what lets drivers see their requests.
+pub mod prelude {
+    pub use crate::block::mq::LookAtRequest as _;
+    pub use stock::prelude::*;
+}

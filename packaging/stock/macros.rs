@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! BLog's macros, for kernels whose own crate `macros` has none of them. What follows is what
+//! `patches/rust-kernel-blog.patch` adds to that.
+
+#![cfg_attr(not(CONFIG_RUSTC_HAS_SPAN_FILE), feature(proc_macro_span))]
+
+use proc_macro::TokenStream;
+use syn::parse_macro_input;

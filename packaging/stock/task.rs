@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the table of a task's rings is kept, for kernels whose `task_struct` has no place for it:
+//! in a hash table, by the task's address.
+//!
+//! In place of `rust/kernel/blog/call/task.rs`, with the same functions.
+//!
+//! A task's home is one of [`SLOTS`] slots. Where another task is at home there, a log call looks
+//! at the other slots of the bucket, which are in the same cache line; and where these are all
+//! taken, the task has no rings of its own and logs to shared ones. Nothing is ever moved: a slot
+//! is taken by a log call of the task that it is for, and is empty again when that task has ended.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{
+            AcqRel,
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+
+use super::super::{
+    ring::Tls,
+    wire::dump::NO_FIELD, //
+};
+use super::context::no_rings;
+use crate::bindings::task_struct;
+
+/// Crash tools have a task's table from the list of all tables.
+pub const OFFSET: u32 = NO_FIELD;
+
+/// For some 15,000 tasks with rings at a time.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 15;
+/// Slots of a bucket.
+const WAYS: usize = 8;
+
+/// All tasks that have rings.
+///
+/// # Invariants
+///
+/// - From [`init`] on, a slot has [`no_rings`] or a table whose task is at home in its bucket.
+/// - A task has one slot at most, but for the moment in which one of its log calls has interrupted
+///   another one's [`give`].
+#[repr(align(64))]
+struct Slots([AtomicPtr<Tls>; SLOTS]);
+
+static TASKS: Slots = Slots([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
+
+/// A task's home.
+#[inline(always)]
+fn home(task: *mut task_struct) -> usize {
+    // Fibonacci hashing: the high bits depend on all bits of the address.
+    let hash = (task as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> (u64::BITS - SLOT_BITS)) as usize
+}
+
+/// The slots that may have its table, from its home on.
+fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
+    (0..WAYS).map(move |way| &TASKS.0[home ^ way])
+}
+
+/// The table in one of these slots that is this task's.
+fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>, &'static Tls)> {
+    bucket(home).find_map(|slot| {
+        // ORDERING: Acquire: whoever finds a table finds what its task has stored before `give`.
+        // SAFETY: By the type invariants there is one, and tables stay as long as BLog runs.
+        let table = unsafe { &*slot.load(Acquire) };
+        (table.task().load(Relaxed) == task.cast()).then_some((slot, table))
+    })
+}
+
+/// The table of the current task, or what stands for none. For the fast path.
+///
+/// # Safety
+///
+/// `task` is the current task.
+#[inline(always)]
+pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
+    let home = home(task);
+    // SAFETY: A home is less than `SLOTS`, by the number of its bits.
+    let table = unsafe { TASKS.0.get_unchecked(home) }.load(Relaxed);
+    // SAFETY: As in `find`. What is this task's, the task itself has stored.
+    if unsafe { (*table).task() }.load(Relaxed) == task.cast() {
+        return table;
+    }
+    elsewhere(home, task)
+}
+
+/// The same, for a task that isn't at home.
+#[cold]
+#[inline(never)]
+fn elsewhere(home: usize, task: *mut task_struct) -> *const Tls {
+    find(home, task).map_or(no_rings(), |(_, table)| ptr::from_ref(table))
+}
+
+/// The table of a task, if it has one.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
+    find(home(task), task).map(|(_, table)| table)
+}
+
+/// Gives a task its table, of which it is the [`Tls::task`]. `Err`: it has this one already, as a
+/// log call that interrupted this one has been faster; or none, as there is no room.
+///
+/// # Safety
+///
+/// `task` is the current task, and the caller a log call of it.
+pub unsafe fn give(
+    task: *mut task_struct,
+    table: &'static Tls,
+) -> Result<(), Option<&'static Tls>> {
+    let new = ptr::from_ref(table).cast_mut();
+    let home = home(task);
+    // ORDERING: As in `find`. A log call that interrupts this one runs on this CPU.
+    // INVARIANT: The task is at home in this bucket.
+    let taken = bucket(home)
+        .find(|slot| {
+            slot.compare_exchange(no_rings(), new, AcqRel, Relaxed)
+                .is_ok()
+        })
+        .ok_or(None)?;
+    // One that interrupts this one from here on finds the table. One from before may have found
+    // another slot that was empty.
+    let faster = bucket(home).find_map(|slot| {
+        // SAFETY: As in `find`.
+        let other = unsafe { &*slot.load(Acquire) };
+        let same = other.task().load(Relaxed) == task.cast() && !ptr::eq(other, table);
+        same.then_some(other)
+    });
+    if faster.is_some() {
+        taken.store(no_rings(), Release);
+        return Err(faster);
+    }
+    Ok(())
+}
+
+/// Takes its table from a task; whether it had one.
+///
+/// # Safety
+///
+/// `task` must be valid, and doesn't log.
+pub unsafe fn take(task: *mut task_struct) -> bool {
+    match find(home(task), task) {
+        // ORDERING: Release: the next task to have the slot comes after all this.
+        Some((slot, table)) => slot
+            .compare_exchange(
+                ptr::from_ref(table).cast_mut(),
+                no_rings(),
+                Release,
+                Relaxed,
+            )
+            .is_ok(),
+        None => false,
+    }
+}
+
+/// Makes all ready, before anything can log.
+pub fn init() {
+    for slot in &TASKS.0 {
+        // INVARIANT: This is one of both.
+        slot.store(no_rings(), Relaxed);
+    }
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# BLog as a module of Debian's own kernel: what must be refused is, and what a driver logs
+# can be read. Prints TAP; the snapshot goes to /out.
+. /lib.sh
+
+modules=/lib/modules/$(uname -r)/updates
+
+# refused NAME TEXT COMMAND...: it fails with that, and nothing happens
+refused() {
+	name=$1 text=$2
+	shift 2
+	if "$@" 2> /tmp/error; then
+		not_ok "$name: it works"
+	elif grep -q "$text" /tmp/error; then
+		ok "$name"
+	else
+		not_ok "$name: $(cat /tmp/error)"
+	fi
+}
+
+refused "a driver without BLog" "unknown symbol" insmod "$modules/rust_blog.ko"
+modprobe blog || die "modprobe blog"
+refused "BLog twice" "File exists" insmod "$modules/blog.ko"
+refused "a driver of another BLog" "unknown symbol" insmod /stock/other.ko
+modprobe rust_blog || die "modprobe rust_blog"
+cat $BLOG/snapshot > /out/snapshot || die "reading snapshot"
+refused "rmmod while a driver is loaded" "Resource temporarily unavailable" rmmod blog
+rmmod rust_blog || die "rmmod rust_blog"
+exec 3< $BLOG/stream
+refused "rmmod while a file is open" "Resource temporarily unavailable" rmmod blog
+exec 3<&-
+if rmmod blog && modprobe blog && modprobe rust_blog; then ok "unloaded, and loaded again"; else not_ok "reload"; fi
+
+# Who may see addresses: see hookless.c
+for may in 0:1 1:1 2:0; do
+	echo "${may%:*}" > /proc/sys/kernel/kptr_restrict
+	cat $BLOG/snapshot > "/out/kptr${may%:*}"
+done
+tap_end
