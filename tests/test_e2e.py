@@ -9,11 +9,17 @@ import vm
 from e2e import judge
 from e2e.load import LOADS
 
-KERNELS = "x86"
-TESTS = 72
-SECONDS = 150
+KERNELS = "x86 stock"
+TESTS = 103
+SECONDS = 200
 
 
 @pytest.mark.parametrize("name", LOADS)
 def test_load(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
-    judge.prove(work / name, vm.kernel(KERNELS), LOADS[name], decoder, subtests)
+    judge.prove(work / name, vm.kernel("x86"), LOADS[name], decoder, subtests)
+
+
+@pytest.mark.parametrize("name", ["lossy", "reload"])
+def test_stock(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
+    """The same with Debian's own kernel."""
+    judge.prove(work / f"stock-{name}", vm.kernel("stock"), LOADS[name], decoder, subtests)

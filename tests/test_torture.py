@@ -19,13 +19,13 @@ import vm
 from conftest import TOP
 from conftest import Run as Sh
 
-KERNELS = "x86 uml"
-KERNELS_DEEP = "x86 uml x86-debug"
-TESTS = 11
-TESTS_DEEP = 25
-SECONDS = 290
+KERNELS = "x86 uml stock"
+KERNELS_DEEP = "x86 uml stock x86-debug"
+TESTS = 13
+TESTS_DEEP = 28
+SECONDS = 330
 
-QEMU, UML, DEBUG = KERNELS_DEEP.split()
+QEMU, UML, STOCK, DEBUG = KERNELS_DEEP.split()
 HERE = TOP / "tests/torture"
 # All that deep runs with parallel CPUs must log.
 RECORDS = 100_000_000
@@ -121,6 +121,11 @@ SHORT = [
     Run("crowd", "crowd", "crowd", {"crowd": 1000}, verify="--whole torture_crowd"),
     Run("history", "history", "history", {"records": 6000, "history_us": 1000},
         verify="--history torture_history=16"),
+    # Debian's own kernel, where tasks find their rings by a hash table.
+    Run("stock", f"{MOST} nmi", params={"seconds": 5}, nmi_ms=20, kernel=STOCK, cpus=8, mem=2048,
+        helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
+    Run("stock-crowd", "crowd", "crowd", {"crowd": 2000}, kernel=STOCK, mem=2048,
+        verify="--whole torture_crowd"),
     Run("lowmem", "worker", "lowmem", {"seconds": 5}, kernel=UML, cpus=2, mem=128),
     Run("uml", f"{USUAL} tasklet", params={"seconds": 4}, kernel=UML, helpers=EVERYBODY,
         module={"workers": 1, "instances": 6}),
@@ -150,6 +155,8 @@ LONG = [
     Run("lowmem-long", "worker", "lowmem", {"seconds": 30}, kernel=UML, cpus=2, mem=128,
         limit=200),
     Run("reload", "nested", "reload", {"rounds": 5}, limit=600,
+        module={"workers": 1, "instances": 8, "renew_ms": 100, "probes": 8}),
+    Run("stock-reload", "nested", "reload", {"rounds": 5}, kernel=STOCK, mem=2048, limit=600,
         module={"workers": 1, "instances": 8, "renew_ms": 100, "probes": 8}),
     Run("uml-long", f"{USUAL} tasklet", params={"seconds": 60, "max_kb": 1048576}, kernel=UML,
         mem=2048, helpers=EVERYBODY, module={"workers": 1, "instances": 57}),

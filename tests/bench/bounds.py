@@ -107,6 +107,26 @@ def instructions(bounds: Bounds, run: Run) -> None:
         bounds.check(text, run, partial(times, peer), least=least)
 
 
+def stock(bounds: Bounds, run: Run) -> None:
+    """The same in Debian's own kernel, where BLog has no hooks, and calls have mitigations."""
+
+    def cost(what: str, context: str = "task") -> float:
+        return run.cost(what, "2", context).median
+
+    for text, most, measure in (
+        ("2 scalars, task, with page turns: at most 75 instructions", 75, partial(cost, "blog_on")),
+        ("2 scalars, softirq: at most 85 instructions", 85, partial(cost, "blog_on", "softirq")),
+        ("2 scalars from C, task: at most 120 instructions", 120, partial(cost, "blog_c_on")),
+        ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
+        ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
+    ):
+        bounds.check(f"stock, {text}", run, measure, most=most, show="{:.1f}")
+    for peer, what, least in (("trace_printk", "trace_printk", 15), ("event_on", "TRACE_EVENT", 9)):
+        text = f"stock, 2 scalars: at least {least} x fewer instructions than {what}"
+        times = partial(lambda peer: run.cost(peer, "2") / run.cost("blog_on", "2"), peer)
+        bounds.check(text, run, times, least=least)
+
+
 def speedups(run: Run, case: str) -> Value:
     """How much more is done on several CPUs than on one in the same time, for each round."""
     rounds = run.cpus.get(case)
@@ -171,7 +191,9 @@ def fio_bounds(bounds: Bounds, run: Run) -> None:
 
 def check_run(bounds: Bounds, run: Run) -> None:
     """All bounds that this setup can tell of."""
-    if run.unit == "instructions":
+    if run.setup == "stock":
+        stock(bounds, run)
+    elif run.unit == "instructions":
         for check in (instructions, traffic_bounds, site_bounds, fio_bounds):
             check(bounds, run)
     elif run.setup == "native":

@@ -65,6 +65,8 @@ SETUPS = {
         "flavour": "x86", "script": "cpus", "rounds": "3", "n": "2000", "cpus": "32",
         "mem": "2048", "clock": "tsc", "args": "lpj=10384000 tsc=reliable"},
     "instructions": COUNTED | {"mem": "512", "build": ""},
+    # Without hooks
+    "stock": COUNTED | {"flavour": "stock"},
     "decode": COMMON | {
         "flavour": "uml-bench", "script": "decode", "records": "2000000", "rounds": "7",
         "mem": "2048", "secs": "900"},
@@ -115,6 +117,10 @@ def make(kernel: vm.Kernel, source: Path, *more: str) -> None:
 def bench_module(kernel: vm.Kernel, work: Path) -> Path:
     """The module that measures."""
     (work / "module").mkdir(parents=True, exist_ok=True)
+    if kernel.flavour == "stock":
+        for path in (kernel.build / "drivers/bench").glob("blog_bench.[bk]*"):
+            shutil.copy(path, work / "module")
+        return work / "module/blog_bench.ko"
     make(kernel, MODULE, f"MO={work}/module")
     return work / "module/blog_bench.ko"
 
@@ -237,7 +243,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     if setup == "decode":
         programs |= decode.programs(work)
         files["trace-cmd"] = work / "trace-cmd"
-    if param["icount"] == "yes":
+    if param["icount"] == "yes" and setup != "stock":
         with step("call sites"):
             site_bytes(kernel, work)
     if param["fio"] == "yes" or param["lttng"] == "yes":
@@ -254,6 +260,8 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     else:
         extra += [kernel.build / "blog/blog.ko"] if kernel.option("BLOG") == "m" else []
         files |= {path.name: path for path in extra}
+        if kernel.flavour == "stock":
+            files |= kernel.files()  # the disk's driver is among its modules
 
     words = {"setup": setup, **param}
     (work / "params").write_text("".join(f"{name}='{value}'\n" for name, value in words.items()))
@@ -351,7 +359,7 @@ def main() -> int:
         print(f"Setup {setup}", flush=True)
         try:
             run(setup, SETUPS[setup], OUT / setup)
-            if setup == "instructions":
+            if setup in ("instructions", "stock"):
                 bad |= show(OUT / setup / "out")
             if setup == "decode":
                 bad |= decode.measure(OUT / setup, decoder(), int(SETUPS[setup]["rounds"]))
