@@ -11,7 +11,7 @@ import pytest
 import vm
 
 KERNELS = "uml"
-TESTS = 46
+TESTS = 47
 SECONDS = 12
 
 ENDS: dict[str, tuple[str, int, dict[str, int]]] = {
@@ -45,12 +45,13 @@ def test_verdict(work: Path, name: str) -> None:
     assert bool(result.problem) == bool(status)
 
 
-def died(place: str) -> str:
-    return vm.stale(f"Oops: int3: 0000 [#1] SMP\nRIP: 0010:{place}\n")
+def died(place: str, time: str = "") -> str:
+    return vm.stale(f"{time}Oops: int3: 0000 [#1] SMP\n{time}RIP: 0010:{place}\n")
 
 
-def test_a_stale_breakpoint_is_a_reason_to_boot_again() -> None:
-    assert "sched_clock_cpu" in died("sched_clock_cpu+0x6/0x180")
+@pytest.mark.parametrize("time", ["", "[    1.372388] "])
+def test_a_stale_breakpoint_is_a_reason_to_boot_again(time: str) -> None:
+    assert "sched_clock_cpu" in died("sched_clock_cpu+0x6/0x180", time)
 
 
 def test_one_in_our_code_is_none() -> None:

@@ -330,6 +330,10 @@ class Guest:
             disk.unlink(missing_ok=True)
 
 
+# With the time, where the kernel prints that, too
+OOPS = re.compile(r"^(\[ *[\d.]+\] )?Oops: int3: ", re.MULTILINE)
+
+
 def stale(text: str) -> str:
     """Why a guest that died may be booted again; or nothing.
 
@@ -338,9 +342,9 @@ def stale(text: str) -> str:
     kernel then dies of an int3 which nobody has set. Such a run is no verdict on
     anything; unless the breakpoint is in BLog or rnull.
     """
-    if not re.search(r"^Oops: int3: ", text, re.MULTILINE):
+    if not OOPS.search(text):
         return ""
-    found = re.search(r"^RIP: .*", text, re.MULTILINE)
+    found = re.search(r"\bRIP: .*", text)
     place = found[0] if found else "RIP: unknown"
     return "" if re.search("blog|rnull", place) else f"a stale breakpoint ({place})"
 
@@ -472,7 +476,7 @@ def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) ->
             return False
         # What dies of a breakpoint in a clock, say, meets that again while it tells of
         # it, and never ends.
-        dies = re.search(r"^Oops: int3: ", new, re.MULTILINE)
+        dies = OOPS.search(new)
         with contextlib.suppress(Ended):
             guest.wait_end(5 if dies else 0.2)
         if dies:

@@ -15,7 +15,13 @@ mod suite {
     };
     use kernel::{
         bindings,
-        blog::Config,
+        blog::{
+            wire::file::{
+                Task,
+                TASK_RUNNING, //
+            },
+            Config, //
+        },
         prelude::*,
         str::CString, //
     };
@@ -69,8 +75,9 @@ mod suite {
         thread.wait()?;
         let pid = thread.pid();
         until(|| {
-            let line = line(pid, 0);
-            line.is_ok_and(|line| line.task.is_some_and(|task| task.state == b'S'))
+            // A task that goes to sleep says so first, and leaves its CPU then.
+            let sleeps = |task: Task| task.state == b'S' && task.flags & TASK_RUNNING == 0;
+            line(pid, 0).is_ok_and(|line| line.task.is_some_and(sleeps))
         })?;
         let text = CString::try_from_fmt(fmt!("{}", line(pid, 0)?))?;
         let text = text.to_str()?;
@@ -93,6 +100,9 @@ mod suite {
             ("stalled", "0"),
             ("comm", "blog_test"),
         ] {
+            if value(key) != Some(said) {
+                pr_err!("{key} is not {said} in: {text}\n");
+            }
             assert_eq!(value(key), Some(said));
         }
         assert!(value("silent_ms").is_some_and(|ms| ms.parse::<u64>().is_ok()));
