@@ -168,10 +168,12 @@ def _newc(archive: BinaryIO, path: str, number: int, mode: int, data: bytes) -> 
 
 
 def tally(what: str) -> None:
-    """Tells the runner of all suites of a boot, or of a repeat and why."""
+    """Tells the runner of all suites of a boot, or of a repeat and why; without one, who looks on."""
     if path := os.environ.get("BLOG_TALLY"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(what + "\n")
+    elif what.startswith("repeat "):
+        print(f"booting again: {what.partition(': ')[2]}", file=sys.stderr, flush=True)
 
 
 @dataclass
