@@ -18,17 +18,28 @@ use std::{
 };
 
 use blog_decode::{
+    blogfmt::source::Source,
+    snapshot::Snapshot,
     vmcore::{
         anchor,
+        crashed::{
+            self,
+            Crashed, //
+        },
         extract,
+        extract_with,
         memory::Memory,
         vmcoreinfo::VmcoreInfo, //
     },
-    wire::dump::{
-        ANCHORED,
-        NO_FIELD,
-        RING_BUSY,
-        STATE_OFF, //
+    wire::{
+        dump::{
+            Crash,
+            ANCHORED,
+            NO_FIELD,
+            RING_BUSY,
+            STATE_OFF, //
+        },
+        file::TASK_CRASHED, //
     }, //
 };
 use common::{
@@ -46,9 +57,12 @@ use common::{
         Kernel,
         Ram,
         ANCHOR,
+        CURRENT,
         LIST,
         NOTIFIER,
         PAGE,
+        PANIC_CPU,
+        PER_CPU,
         RING,
         ROOT, //
     },
@@ -553,6 +567,108 @@ fn dumps_of_kernels_that_dont_know_blog_are_read() {
         stderr(&out).contains("7.3.4, has no BLog: "),
         "{}",
         stderr(&out)
+    );
+}
+
+/// An oops may start the crash kernel without a word to a module. But the kernel knows.
+#[test]
+fn who_crashed_is_found_without_a_note() {
+    let mut kernel = sample();
+    kernel.root.crash = Crash::NONE;
+    let (pid, at, _) = kernel.tasks[1];
+    // What has no rings; the idle task, say.
+    let idle = kernel.pointers(&[0; 50]);
+    let mut ram = kernel.finish();
+    ram.write(idle + u64::from(kernel.root.task.comm), b"swapper/2");
+    let rows = stock(&mut ram);
+    let info = VmcoreInfo::parse(&rows);
+    assert_eq!(crashed::find(&ram, &info), None);
+    ram.write(PANIC_CPU, &2u32.to_le_bytes());
+    for (task, who) in [(at, (pid, &b""[..])), (idle, (0, &b"swapper/2"[..]))] {
+        ram.write(CURRENT + 2 * 16, &task.to_le_bytes());
+        let found = crashed::find(&ram, &info);
+        assert_eq!(found, Some(Crashed { cpu: 2, task }));
+        let mut bytes = Vec::new();
+        extract_with(&ram, ROOT, found, &mut bytes, &mut |_, _| {}).unwrap();
+        let snapshot = Snapshot::read("made".into(), Source::Memory(bytes)).unwrap();
+        let tasks = snapshot.tasks.iter();
+        let crashed: Vec<_> = tasks.filter(|t| t.flags & TASK_CRASHED != 0).collect();
+        assert_eq!(crashed.len(), 1);
+        assert_eq!(crashed[0].pid, who.0);
+        assert!(crashed[0].comm.starts_with(who.1));
+    }
+    // A kernel that notes it for BLog; one that doesn't say; memory that isn't there.
+    let noted = VmcoreInfo::parse(&(rows.clone() + "SYMBOL(blog_root)=1230\n"));
+    assert_eq!(crashed::find(&ram, &noted), None);
+    let unknown = VmcoreInfo::parse(&rows.replace("kallsyms_names", "names"));
+    assert_eq!(crashed::find(&ram, &unknown), None);
+    ram.write(PER_CPU + 2 * 8, &(1u64 << 40).to_le_bytes());
+    assert_eq!(crashed::find(&ram, &info), None);
+}
+
+/// A dump of makedumpfile may lack the second page of a task, of which nothing is needed.
+#[test]
+fn of_a_task_only_what_is_read_is_needed() {
+    let mut kernel = sample();
+    kernel.root.task.size += 2 * PAGE as u32;
+    let got = run(&kernel.finish(), ROOT).unwrap();
+    assert_eq!(texts(&got), [""; 0]);
+    assert_eq!(got.snapshot.tasks.len(), 5);
+}
+
+/// A dump may lack the page that has the state of a task. What was noted at the crash stands for it.
+#[test]
+fn the_state_of_a_task_may_have_been_noted() {
+    let mut kernel = sample();
+    kernel.root.crash = Crash::NONE;
+    let (pid, _, table) = kernel.tasks[1];
+    let moved = kernel.pointers(&[0; 2 * PAGE / 8]) + PAGE as u64 - 100;
+    let notes = kernel.pointers(&[moved, 2, 7 << 32, 0]);
+    let task = &mut kernel.root.task;
+    (task.pid, task.tgid, task.blog_tls) = (320, 324, NO_FIELD);
+    let comm = u64::from(task.comm);
+    let mut ram = kernel.finish();
+    for (pid, at, _) in &kernel.tasks {
+        ram.write(at + 320, &[pid.to_le_bytes(), pid.to_le_bytes()].concat());
+    }
+    ram.write(moved + comm, b"moved\0");
+    ram.write(
+        moved + 320,
+        &[pid.to_le_bytes(), pid.to_le_bytes()].concat(),
+    );
+    let in_table = table + u64::from(kernel.root.tls.task);
+    ram.write(in_table, &moved.to_le_bytes());
+    ram.0.remove(&(moved & !(PAGE as u64 - 1)));
+    let look = |ram: &Ram| {
+        let got = run(ram, ROOT).unwrap();
+        let mut tasks = got.snapshot.tasks.iter();
+        let task = tasks.find(|t| t.comm.starts_with(b"moved\0"));
+        let task = task.map(|t| (t.pid, t.state, t.flags, t.cpu));
+        (task, texts(&got))
+    };
+    let (task, said) = look(&ram);
+    assert_eq!(task, Some((pid, 0, 0, u32::MAX)));
+    assert!(said.len() == 1 && said[0].contains("the state of a task can't be read"));
+    kernel.ram = ram;
+    (kernel.root.task_notes, kernel.root.task_notes_len) = (notes, 1);
+    let ram = kernel.finish();
+    assert_eq!(look(&ram), (Some((pid, b'D', 0, 7)), vec![]));
+    // Notes that aren't there, or too many.
+    kernel.root.task_notes += 1 << 40;
+    kernel.root.task_notes_len = u32::MAX;
+    let (task, said) = look(&kernel.finish());
+    assert_eq!(task, Some((pid, 0, 0, u32::MAX)));
+    assert!(said
+        .iter()
+        .any(|text| text.contains("notes of tasks can't be read")));
+    // The task that crashed may not be in the dump at all.
+    let crashed = Some(Crashed { cpu: 2, task: 4096 });
+    let mut bytes = Vec::new();
+    let got = extract_with(&ram, ROOT, crashed, &mut bytes, &mut |_, _| {}).unwrap();
+    let said: Vec<_> = got.problems.0.iter().map(ToString::to_string).collect();
+    assert!(
+        said.len() == 1 && said[0].contains("CPU 2, at 0x1000"),
+        "{said:?}"
     );
 }
 

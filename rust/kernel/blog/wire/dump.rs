@@ -11,6 +11,7 @@
 //! ```text
 //! Root -+- system, clock, calibration, crash
 //!       +- images -------> file::Image[]
+//!       +- task_notes ---> TaskNote[]
 //!       +- components ---> Component[] -+-> lost[]
 //!       |                               +-> Memory -+-> rings: Table of Ring
 //!       |                                           +-> slots: Table of Slot -> page or chunks
@@ -288,6 +289,41 @@ const NO_TICK: Tick = Tick {
     jiffies: 0,
 };
 
+/// What a task was doing when the machine crashed, where a dump may lack that part of the task: the
+/// fields of [`TaskLayout`] that have these names. Of very many tasks, those that just waited for
+/// something to do may have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct TaskNote {
+    /// Address of the task_struct.
+    pub task: u64,
+    /// `__state`.
+    pub state: u32,
+    /// `exit_state`.
+    pub exit_state: u32,
+    /// `PF_…`.
+    pub flags: u32,
+    /// The CPU.
+    pub cpu: u32,
+    /// 1: it was running there.
+    pub on_cpu: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+impl TaskNote {
+    /// Of no task.
+    pub const NONE: Self = Self {
+        task: 0,
+        state: 0,
+        exit_state: 0,
+        flags: 0,
+        cpu: 0,
+        on_cpu: 0,
+        reserved: 0,
+    };
+}
+
 /// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
 /// doesn't name the root.
 #[repr(C)]
@@ -383,6 +419,12 @@ pub struct Root {
     /// The last instant before a break (a sleep of the machine, another clock), and the first one
     /// after it.
     pub breaks: [Tick; BREAKS],
+    /// Address of an array of [`TaskNote`]; 0: there is none.
+    pub task_notes: u64,
+    /// How many it has.
+    pub task_notes_len: u32,
+    /// Size of each.
+    pub task_note_size: u32,
 }
 
 impl Root {
@@ -434,6 +476,9 @@ impl Root {
             epoch: 0,
             breaks_taken: 0,
             breaks: [NO_TICK; BREAKS],
+            task_notes: 0,
+            task_notes_len: 0,
+            task_note_size: size_of::<TaskNote>() as u32,
         }
     }
 
@@ -648,5 +693,6 @@ const _: () = {
     assert!(size_of::<Anchor>() == 40);
     assert!(size_of::<Component>() == 96);
     assert!(size_of::<Memory>() == 88);
-    assert!(size_of::<Root>() == 3312);
+    assert!(size_of::<TaskNote>() == 32);
+    assert!(size_of::<Root>() == 3328);
 };

@@ -7,7 +7,11 @@ use blog_decode::{
     output::template::Template,
     vmcore::{
         anchor,
-        extract,
+        crashed::{
+            self,
+            Crashed, //
+        },
+        extract_with,
         memory::{
             Fault,
             Memory,
@@ -32,7 +36,7 @@ use crate::{
 
 /// Virtual memory.
 pub fn vmcore(bytes: &[u8]) {
-    extracted(&Ram::from_bytes(bytes), ROOT, bytes.len());
+    extracted(&Ram::from_bytes(bytes), ROOT, None, bytes.len());
 }
 
 /// The pages of a dump, by physical address.
@@ -53,7 +57,8 @@ pub fn dump(bytes: &[u8]) {
         return;
     };
     if let Ok(root) = anchor::root(&memory, &info) {
-        extracted(&memory, root, bytes.len());
+        let crashed = crashed::find(&memory, &info);
+        extracted(&memory, root, crashed, bytes.len());
     }
 }
 
@@ -75,9 +80,10 @@ pub fn as_input(elf: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a snapshot of memory, and decodes that.
-fn extracted(memory: &impl Memory, root: u64, len: usize) {
+fn extracted(memory: &impl Memory, root: u64, crashed: Option<Crashed>, len: usize) {
     let mut snapshot = Vec::new();
-    let Ok(extracted) = extract(memory, root, &mut snapshot) else {
+    let tick = &mut |_, _| {};
+    let Ok(extracted) = extract_with(memory, root, crashed, &mut snapshot, tick) else {
         return;
     };
     // There is no more in it than in memory, but for what stands before pages, and for damage that

@@ -72,7 +72,7 @@ fn read(path: &Path, out: &mut dyn Write) -> Result<(Extracted, bool), String> {
     }
     let mut progress = Progress::new("extracting", Unit::Pages, false);
     let mut tick = |done, all| progress.at(done, Some(all));
-    let extracted = vmcore::extract_with(&core.memory, core.root, out, &mut tick);
+    let extracted = vmcore::extract_with(&core.memory, core.root, core.crashed, out, &mut tick);
     drop(progress);
     let extracted = extracted.map_err(|e| match e {
         Error::Io(e) => format!("the snapshot can't be written: {e}"),

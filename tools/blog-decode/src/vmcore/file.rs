@@ -21,6 +21,10 @@ use kdumpfile::Dump;
 
 use super::{
     anchor,
+    crashed::{
+        self,
+        Crashed, //
+    },
     elf,
     flat,
     memory::{
@@ -38,6 +42,8 @@ pub struct Vmcore {
     pub memory: Paging<Pages>,
     /// Address of the root.
     pub root: u64,
+    /// Who crashed, if nobody noted it.
+    pub crashed: Option<Crashed>,
     /// What is wrong with the file as such, if anything.
     pub problem: Option<String>,
 }
@@ -115,6 +121,7 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
     let memory = Paging::new(pages, &info)?;
     Ok(Vmcore {
         root: anchor::root(&memory, &info)?,
+        crashed: crashed::find(&memory, &info),
         memory,
         problem,
     })

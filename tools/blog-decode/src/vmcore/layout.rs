@@ -26,6 +26,7 @@ use crate::{
             SlotLayout,
             Table,
             TaskLayout,
+            TaskNote,
             Tick,
             TlsLayout,
             COMPONENT_MAGIC,
@@ -144,19 +145,28 @@ pub(super) fn tls_fits(l: &TlsLayout) -> bool {
 
 /// Whether tasks can be read by this. Fields that the kernel doesn't have are no obstacle.
 pub(super) fn task_fits(l: &TaskLayout) -> bool {
-    let needed = [(l.pid, 4), (l.tgid, 4), (l.comm, 16)];
-    let others = [
+    let fields = task_fields(l);
+    let (needed, others) = fields.split_at(3);
+    fits(l.size, needed)
+        && others
+            .iter()
+            .all(|f| f.0 == NO_FIELD || fits(l.size, &[*f]))
+}
+
+/// Where the fields are that are read, and their size; the first three are always there, and the last
+/// one is BLog's.
+pub(super) fn task_fields(l: &TaskLayout) -> [(u32, u32); 9] {
+    [
+        (l.pid, 4),
+        (l.tgid, 4),
+        (l.comm, 16),
         (l.state, 4),
         (l.exit_state, 4),
         (l.flags, 4),
         (l.on_cpu, 1),
         (l.cpu, 4),
         (l.blog_tls, 8),
-    ];
-    fits(l.size, &needed)
-        && others
-            .iter()
-            .all(|f| f.0 == NO_FIELD || fits(l.size, &[*f]))
+    ]
 }
 
 /// Whether values of `size` bytes can be in this table.
@@ -392,5 +402,22 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         epoch: f.u64(),
         breaks_taken: f.u64(),
         breaks: std::array::from_fn(|_| tick(f)),
+        task_notes: f.u64(),
+        task_notes_len: f.u32(),
+        task_note_size: f.u32(),
     })
+}
+
+/// Takes the note of a task apart.
+pub(super) fn task_note(bytes: &[u8]) -> TaskNote {
+    let mut f = Fields::new(bytes);
+    TaskNote {
+        task: f.u64(),
+        state: f.u32(),
+        exit_state: f.u32(),
+        flags: f.u32(),
+        cpu: f.u32(),
+        on_cpu: f.u32(),
+        reserved: f.u32(),
+    }
 }

@@ -9,6 +9,7 @@
 //! vmcoreinfo.rs the rows that a kernel leaves for crash tools
 //! anchor.rs     where the root is
 //! kallsyms.rs   where a symbol of the kernel is
+//! crashed.rs    who crashed, where that wasn't noted
 //! paging.rs     virtual memory out of physical memory
 //! memory.rs     what the extractor needs of memory
 //! layout.rs     the root, and what else has a layout of its own
@@ -31,6 +32,7 @@
 
 pub mod anchor;
 mod clock;
+pub mod crashed;
 #[cfg(feature = "vmcore")]
 mod elf;
 #[cfg_attr(not(feature = "vmcore"), path = "nofile.rs")]
@@ -53,6 +55,7 @@ use std::io::Write;
 
 pub use self::file::open;
 use self::{
+    crashed::Crashed,
     memory::Memory,
     out::Out,
     problems::Problems,
@@ -108,13 +111,15 @@ pub struct Extracted {
 
 /// Writes a snapshot of what is in memory, beginning at the root at `addr`.
 pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extracted, Error> {
-    extract_with(memory, addr, to, &mut |_, _| {})
+    extract_with(memory, addr, None, to, &mut |_, _| {})
 }
 
-/// The same; `tick` is told how many pages are done, of those that were found so far.
+/// The same; who crashed counts where the root has no note of it, and `tick` is told how many pages
+/// are done, of those that were found so far.
 pub fn extract_with(
     memory: &impl Memory,
     addr: u64,
+    crashed: Option<Crashed>,
     to: impl Write,
     tick: &mut dyn FnMut(u64, u64),
 ) -> Result<Extracted, Error> {
@@ -128,6 +133,7 @@ pub fn extract_with(
     let mut job = Job {
         memory,
         root: &root,
+        crashed,
         walks: Walks::new(),
         out: Out::new(to, version)?,
         result: Extracted::default(),
@@ -143,6 +149,7 @@ pub fn extract_with(
 struct Job<'a, M, W> {
     memory: &'a M,
     root: &'a Root,
+    crashed: Option<Crashed>,
     walks: Walks,
     out: Out<W>,
     result: Extracted,
@@ -162,6 +169,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         let tasks = Tasks::read(
             self.memory,
             self.root,
+            self.crashed,
             &self.walks,
             &mut self.result.problems,
         );

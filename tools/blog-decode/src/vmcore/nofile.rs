@@ -4,9 +4,12 @@
 
 use std::path::Path;
 
-use super::memory::{
-    Fault,
-    Memory, //
+use super::{
+    crashed::Crashed,
+    memory::{
+        Fault,
+        Memory, //
+    }, //
 };
 
 use crate::error::Error;
@@ -17,6 +20,8 @@ pub struct Vmcore {
     pub memory: Nothing,
     /// Address of the root.
     pub root: u64,
+    /// Who crashed, if nobody noted it.
+    pub crashed: Option<Crashed>,
     /// What is wrong with the file as such, if anything.
     pub problem: Option<String>,
 }

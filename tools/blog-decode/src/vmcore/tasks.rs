@@ -6,9 +6,11 @@
 use std::collections::HashMap;
 
 use super::{
+    crashed::Crashed,
     layout,
     memory::{
         self,
+        Fault,
         Memory, //
     },
     problems::Problems,
@@ -28,11 +30,13 @@ use crate::{
         dump::{
             state_letter,
             Root,
+            TaskNote,
             COMPONENTS,
             NO_FIELD, //
         },
         file::{
             Task,
+            COMM_LEN,
             TASK_CRASHED,
             TASK_KERNEL,
             TASK_RUNNING, //
@@ -51,6 +55,10 @@ pub(super) struct Tasks {
     pub(super) list: Vec<Task>,
     /// Index into `list` by address of a ring.
     by_ring: HashMap<u64, usize>,
+    /// Who crashed.
+    crashed: Option<Crashed>,
+    /// What was noted of tasks, by their address.
+    notes: HashMap<u64, TaskNote>,
 }
 
 impl Tasks {
@@ -58,10 +66,20 @@ impl Tasks {
     pub(super) fn read(
         memory: &impl Memory,
         root: &Root,
+        crashed: Option<Crashed>,
         walks: &Walks,
         problems: &mut Problems,
     ) -> Self {
-        let mut this = Self::default();
+        let crash = &root.crash;
+        let noted = (crash.noted == 1).then_some(Crashed {
+            cpu: crash.cpu,
+            task: crash.task,
+        });
+        let mut this = Self {
+            crashed: noted.or(crashed),
+            notes: notes(memory, root, problems),
+            ..Self::default()
+        };
         if !layout::tls_fits(&root.tls) || !layout::task_fits(&root.task) {
             problems.grave(PLACE, "the layout of tasks is damaged", String::new);
             return this;
@@ -75,24 +93,37 @@ impl Tasks {
             problems,
             |_, addr, table, problems| this.table(memory, root, addr, table, problems),
         );
-        this.add_crashed(root);
+        this.add_crashed(memory, root, problems);
         this
     }
 
     /// Adds the task that the machine crashed in, should it have no ring.
-    fn add_crashed(&mut self, root: &Root) {
-        let crash = &root.crash;
-        if crash.noted != 1 || self.list.iter().any(|t| t.flags & TASK_CRASHED != 0) {
+    fn add_crashed(&mut self, memory: &impl Memory, root: &Root, problems: &mut Problems) {
+        let Some(crashed) = self.crashed else {
+            return;
+        };
+        if self.list.iter().any(|t| t.flags & TASK_CRASHED != 0) {
             return;
         }
+        let (pid, tgid, comm) = match &root.crash {
+            crash if crash.noted == 1 => (crash.pid, crash.tgid, crash.comm),
+            _ => match self.raw(memory, root, crashed.task) {
+                Ok((raw, _)) => name(&raw, root).unwrap_or((-1, -1, [0; COMM_LEN])),
+                Err(e) => {
+                    let place = || format!("CPU {}, {}", crashed.cpu, at_addr(crashed.task, &e));
+                    problems.grave(PLACE, "the task that crashed can't be read", place);
+                    return;
+                }
+            },
+        };
         self.list.push(Task {
-            pid: crash.pid,
-            tgid: crash.tgid,
-            comm: crash.comm,
+            pid,
+            tgid,
+            comm,
             state: b'R',
             flags: TASK_RUNNING | TASK_CRASHED,
             reserved: 0,
-            cpu: crash.cpu,
+            cpu: crashed.cpu,
         });
     }
 
@@ -108,11 +139,13 @@ impl Tasks {
         let Some(at) = u64_at(table, root.tls.task as usize).filter(|at| *at != 0) else {
             return;
         };
-        let mut raw = vec![0; root.task.size as usize];
-        if let Err(e) = memory.read(at, &mut raw) {
-            problems.grave(PLACE, "a task can't be read", || at_addr(at, &e));
-            return;
-        }
+        let (raw, lacks) = match self.raw(memory, root, at) {
+            Ok(raw) => raw,
+            Err(e) => {
+                problems.grave(PLACE, "a task can't be read", || at_addr(at, &e));
+                return;
+            }
+        };
         let l = &root.task;
         let has = |offset: u32| (offset != NO_FIELD).then_some(offset as usize);
         // The task says so itself, but for the moment in which it gets or loses its table.
@@ -126,9 +159,7 @@ impl Tasks {
             return;
         }
         let number = |offset: u32| has(offset).and_then(|o| u32_at(&raw, o));
-        let (Some(pid), Some(tgid), Some(comm)) =
-            (number(l.pid), number(l.tgid), array(&raw, l.comm as usize))
-        else {
+        let Some((pid, tgid, comm)) = name(&raw, root) else {
             return;
         };
         let mut flags = 0;
@@ -138,10 +169,16 @@ impl Tasks {
         if number(l.flags).is_some_and(|f| f & PF_KTHREAD != 0) {
             flags |= TASK_KERNEL;
         }
-        if root.crash.noted == 1 && root.crash.task == at {
+        if self.crashed.is_some_and(|crashed| crashed.task == at) {
             flags |= TASK_CRASHED;
         }
-        let state = number(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
+        if let Some(e) = &lacks {
+            problems.grave(PLACE, "the state of a task can't be read", || {
+                format!("pid {pid}, {}", at_addr(at, e))
+            });
+        }
+        let known = |offset: u32| number(offset).filter(|_| lacks.is_none());
+        let state = known(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
         let mut ring = u64_at(table, root.tls.first as usize).unwrap_or(0);
         for n in 0.. {
             if ring == 0 {
@@ -158,23 +195,97 @@ impl Tasks {
                 }
             };
             problems.grave(PLACE, "the rings of a task can't be followed", || {
-                format!("pid {}: {damage}", pid as i32)
+                format!("pid {pid}: {damage}")
             });
             break;
         }
         self.list.push(Task {
-            pid: pid as i32,
-            tgid: tgid as i32,
+            pid,
+            tgid,
             comm,
             state: state.unwrap_or(0),
             flags,
             reserved: 0,
-            cpu: number(l.cpu).unwrap_or(u32::MAX),
+            cpu: known(l.cpu).unwrap_or(u32::MAX),
         });
+    }
+
+    /// The fields of a task, in their places; and why its state and CPU are not there, if so.
+    fn raw(
+        &self,
+        memory: &impl Memory,
+        root: &Root,
+        at: u64,
+    ) -> Result<(Vec<u8>, Option<Fault>), Fault> {
+        let l = &root.task;
+        let mut raw = vec![0; l.size as usize];
+        let mut lacks = None;
+        let fields = layout::task_fields(l);
+        for (n, (offset, len)) in fields.into_iter().enumerate() {
+            if offset == NO_FIELD {
+                continue;
+            }
+            let to = &mut raw[offset as usize..(offset + len) as usize];
+            match memory.read(at.wrapping_add(offset.into()), to) {
+                Ok(()) => {}
+                // What is noted, too.
+                Err(e) if (3..8).contains(&n) => lacks = Some(e),
+                Err(e) => return Err(e),
+            }
+        }
+        let Some(note) = self.notes.get(&at).filter(|_| lacks.is_some()) else {
+            return Ok((raw, lacks));
+        };
+        let noted = [
+            note.state,
+            note.exit_state,
+            note.flags,
+            note.on_cpu,
+            note.cpu,
+        ];
+        for ((offset, len), value) in fields[3..8].iter().zip(noted) {
+            if *offset != NO_FIELD {
+                raw[*offset as usize..][..*len as usize]
+                    .copy_from_slice(&value.to_le_bytes()[..*len as usize]);
+            }
+        }
+        Ok((raw, None))
     }
 
     /// Whose the ring at this address is.
     pub(super) fn owner(&self, ring: u64) -> Option<&Task> {
         self.list.get(*self.by_ring.get(&ring)?)
     }
+}
+
+/// Notes that there may be.
+const MAX_NOTES: u32 = 1 << 16;
+
+/// What was noted of tasks, by their address.
+fn notes(memory: &impl Memory, root: &Root, problems: &mut Problems) -> HashMap<u64, TaskNote> {
+    let mut notes = HashMap::new();
+    let size = u64::from(root.task_note_size);
+    let len = match root.task_notes {
+        0 => 0,
+        _ => root.task_notes_len.min(MAX_NOTES),
+    };
+    for n in 0..u64::from(len) {
+        let at = root.task_notes.wrapping_add(n * size);
+        let mut raw = [0; size_of::<TaskNote>()];
+        let within = raw.len().min(size as usize);
+        if let Err(e) = memory.read(at, &mut raw[..within]) {
+            problems.grave(PLACE, "notes of tasks can't be read", || at_addr(at, &e));
+            break;
+        }
+        let note = layout::task_note(&raw);
+        notes.insert(note.task, note);
+    }
+    notes
+}
+
+/// Its thread id, process id and name.
+fn name(raw: &[u8], root: &Root) -> Option<(i32, i32, [u8; COMM_LEN])> {
+    let number = |offset: u32| u32_at(raw, offset as usize).map(|n| n as i32);
+    let comm = array(raw, root.task.comm as usize)?;
+    Some((number(root.task.pid)?, number(root.task.tgid)?, comm))
 }

@@ -61,6 +61,11 @@ pub const LIST: u64 = 0xffff_ffff_8230_0100;
 pub const NOTIFIER: u64 = 0xffff_ffff_8230_0fe8;
 /// The second one: BLog's, of a module.
 pub const ANCHOR: u64 = 0xffff_ffff_c000_0a00;
+/// Which CPU has crashed: none.
+pub const PANIC_CPU: u64 = LIST + 0x200;
+/// What is added for each CPU to the address of a variable that each has, as of its current task.
+pub const PER_CPU: u64 = LIST + 0x208;
+pub const CURRENT: u64 = LIST + 0x300;
 /// And its tables of symbols.
 const KALLSYMS: u64 = 0xffff_ffff_8210_0ff0;
 
@@ -223,7 +228,7 @@ pub struct Kernel {
     next: u64,
     pub root: Root,
     /// Addresses of task_structs and of their tables.
-    tasks: Vec<(i32, u64, u64)>,
+    pub tasks: Vec<(i32, u64, u64)>,
     /// Where the slots are, by component, for who wants to damage them.
     pub slots: Vec<u64>,
     /// Where the components are.
@@ -574,12 +579,19 @@ pub fn stock(ram: &mut Ram) -> String {
     ram.write(LIST + 8, &NOTIFIER.to_le_bytes());
     ram.write(NOTIFIER, &bytes_of(&anchor(ANCHOR, 0))[..24]);
     ram.write(ANCHOR, &bytes_of(&anchor(0, ANCHOR_MAGIC)));
+    ram.write(PANIC_CPU, &[0xff; 4]);
+    for cpu in 0..4 {
+        ram.write(PER_CPU + 8 * cpu, &(16 * cpu).to_le_bytes());
+    }
     let symbols = [
         ("T_stext".into(), 0xffff_ffff_8100_0000),
         ("tpanic".into(), 0xffff_ffff_8100_0040),
         (format!("D{}", "_RNvNtNtCs".repeat(40)), LIST - 8),
         (format!("D{ANCHORED}"), LIST),
         (format!("d{ANCHORED}s"), LIST + 16),
+        ("Bpanic_cpu".into(), PANIC_CPU),
+        ("D__per_cpu_offset".into(), PER_CPU),
+        ("Dcurrent_task".into(), CURRENT),
     ];
     let symbols = symbols.each_ref().map(|(name, addr)| (&name[..], *addr));
     let (bytes, rows) = kallsyms::tables(KALLSYMS, &symbols);
