@@ -10,9 +10,13 @@
 // What macros expand to names it so.
 extern crate self as kernel;
 
+// What macros call the kernel's.
+#[doc(hidden)]
+pub use ::stock;
 pub use stock::*;
 
 pub mod blog;
+pub mod print;
 pub mod shrinker;
 
 /// The kernel's, and files of pseudo file systems.
@@ -53,8 +57,27 @@ pub mod bindings {
     }
 }
 
-/// The kernel's, and what lets drivers see their requests.
+/// The kernel's, what lets drivers see their requests, and what records their messages.
 pub mod prelude {
-    pub use crate::block::mq::LookAtRequest as _;
+    pub use crate::{
+        block::mq::LookAtRequest as _,
+        blog_module as module,
+        dev_alert,
+        dev_crit,
+        dev_dbg,
+        dev_emerg,
+        dev_err,
+        dev_info,
+        dev_notice,
+        dev_warn,
+        pr_alert,
+        pr_crit,
+        pr_debug,
+        pr_emerg,
+        pr_err,
+        pr_info,
+        pr_notice,
+        pr_warn, //
+    };
     pub use stock::prelude::*;
 }
