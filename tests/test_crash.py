@@ -25,8 +25,8 @@ from crash.check import Tools, Wrong
 from crash.truth import Truth
 
 KERNELS = "x86 x86-y stock"
-TESTS = 30
-TESTS_DEEP = 155
+TESTS = 32
+TESTS_DEEP = 157
 SECONDS = 130
 
 HERE = TOP / "tests/crash"
@@ -110,7 +110,7 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
     crash = f"crashkernel={256 if case.flavour == 'stock' else 80}M" if kdump else "panic=0"
     machine = vm.Machine(
         2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash}",
-        cpu="max" if case.levels == 5 else "max,la57=off", more=["-device", "vmcoreinfo"],
+        cpu=case.cpu if case.levels == 5 else f"{case.cpu},la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 
     def ready(guest: vm.Guest) -> str:

@@ -3,9 +3,8 @@
 
 In a Debian 13 with that kernel, the package is installed by dpkg, DKMS builds BLog, and the
 package's examples are built; the same machine then boots in QEMU, where they log, and DKMS
-removes BLog. A crash there is saved by kdump-tools as Debian sets it up, but for one word in
-makedumpfile (see patches/vmcore_info-compound_head.patch), and the dump is decoded here. Needs
-root; that Debian is made once, in 90 s.
+removes BLog. A crash there is saved by kdump-tools as Debian sets it up, with makedumpfile's
+-d 31, and the dump is decoded here. Needs root; that Debian is made once, in 90 s.
 """
 
 import os
@@ -84,8 +83,6 @@ for driver in rust_blog c_blog crash; do
 		DRIVER=CONFIG_BLOG_CRASH_TEST=m
 done
 du -sh /var/lib/blog
-# Else it would leave out the second page of each slab.
-sed -i s/page.compound_head/page.compound_info/ /usr/bin/makedumpfile
 """
 
 # In the guest, started by systemd. Of the tests, 0 is for a name.

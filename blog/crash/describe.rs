@@ -58,6 +58,7 @@ use crate::{
     sys::{
         clock,
         glue,
+        kept::KeptVec,
         room::fill, //
     },
     write::tables, //
@@ -187,10 +188,11 @@ global_lock! {
 /// Tells crash tools about the images. Without memory for that, the list stays as it is, but for
 /// images whose ids others have now.
 pub(crate) fn list() {
-    let mut list = KVVec::new();
+    let (mut list, mut kept) = (KVVec::new(), KeptVec::new());
     let listed = fill(&mut list, |room| {
         registry::with_images(|images| images.list().iter().for_each(|i| room.push(i.entry())))
     });
+    let listed = listed.and_then(|()| Ok(kept.extend_from_slice(&list, GFP_KERNEL)?));
     if let Err(e) = listed {
         let mut listed = LISTED.lock();
         registry::with_images(|images| {
@@ -201,21 +203,21 @@ pub(crate) fn list() {
         pr_warn!("crash tools don't know the latest module: {e:?}\n");
         return;
     }
-    let old = LISTED.lock().set(list);
+    let old = LISTED.lock().set(kept);
     drop(old);
 }
 
 /// The images as crash tools find them.
-struct List(KVVec<file::Image>);
+struct List(KeptVec<file::Image>);
 
 impl List {
     /// None.
     const fn new() -> Self {
-        Self(KVVec::new())
+        Self(KeptVec::new())
     }
 
     /// Lists them anew; returns the old list.
-    fn set(&mut self, list: KVVec<file::Image>) -> KVVec<file::Image> {
+    fn set(&mut self, list: KeptVec<file::Image>) -> KeptVec<file::Image> {
         let (address, len) = (list.as_ptr() as u64, list.len() as u32);
         if len < self.0.len() as u32 {
             // Somebody knew more, and was faster.

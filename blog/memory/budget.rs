@@ -65,12 +65,6 @@ pub(crate) fn lower_max_kb(kb: u32) {
     fence(SeqCst);
 }
 
-/// Bytes that the kernel's allocator gives to who asks for this many.
-pub(crate) fn rounded(bytes: usize) -> usize {
-    // SAFETY: No requirements.
-    unsafe { bindings::kmalloc_size_roundup(bytes) }
-}
-
 /// Bytes of the limit for all.
 fn limit() -> usize {
     (glue::max_kb().min(LOWERING_KB.load(Relaxed)) as usize).saturating_mul(1024)

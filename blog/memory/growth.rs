@@ -16,7 +16,6 @@ use kernel::{
 use super::{
     budget::{
         self,
-        rounded,
         FLAGS, //
     },
     page::OwnedPage,
@@ -33,6 +32,10 @@ use super::{
     Memory,
     Owned,
     Seen, //
+};
+use crate::sys::kept::{
+    rounded,
+    KeptVec, //
 };
 
 /// The most rings for tasks that a component can have.
@@ -96,7 +99,7 @@ impl Memory {
             let all = more.next_power_of_two();
             let bytes = rounded(all * size_of::<Option<OwnedPage>>());
             let (mut pages, charge) =
-                (self.budget).pay(bytes, || Ok(KVVec::with_capacity(all, FLAGS)?))?;
+                (self.budget).pay(bytes, || Ok(KeptVec::with_capacity(all, FLAGS)?))?;
             for page in mem::take(&mut owned.pages) {
                 // There is room.
                 let _ = pages.push_within_capacity(page);

@@ -64,7 +64,6 @@ pub(crate) mod table;
 
 use self::{
     budget::{
-        rounded,
         Budget,
         Charge,
         FLAGS, //
@@ -91,7 +90,14 @@ pub(crate) use self::{
     page::Doomed,
     store::SIZES, //
 };
-use crate::sys::clock;
+use crate::sys::{
+    clock,
+    kept::{
+        rounded,
+        KeptBox,
+        KeptVec, //
+    }, //
+};
 
 /// A component has a shared ring for each so many pages of its budget, but one at least and no more
 /// than CPUs.
@@ -107,7 +113,7 @@ const PER_CPU_PART: usize = 8;
 /// What of the memory only its manager uses, under the component's lock.
 pub(crate) struct Owned {
     /// Pages by slot; as long as there are slots.
-    pages: KVVec<Option<OwnedPage>>,
+    pages: KeptVec<Option<OwnedPage>>,
     pages_charge: Charge,
     /// Pages in memory.
     count: u32,
@@ -183,8 +189,8 @@ pub(crate) struct Memory {
     /// What it may take, and takes.
     budget: Budget,
     /// By CPU and context; empty where interrupts have no rings of their own.
-    percpu: KVVec<AtomicPtr<Ring>>,
-    shared: KVVec<SharedRing>,
+    percpu: KeptVec<AtomicPtr<Ring>>,
+    shared: KeptVec<SharedRing>,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
     /// For all that is here from the start.
@@ -196,12 +202,12 @@ impl Memory {
     /// what it can get.
     ///
     /// `ENOSPC` where there can't be so much, `ENOMEM` where there isn't enough even to begin with.
-    pub(crate) fn new(slot: u16, bytes: usize) -> Result<(KBox<Self>, Owned)> {
+    pub(crate) fn new(slot: u16, bytes: usize) -> Result<(KeptBox<Self>, Owned)> {
         Self::with_cpus(slot, bytes, nr_cpu_ids())
     }
 
     /// [`Self::new`] on a machine with this many CPUs.
-    pub(crate) fn with_cpus(slot: u16, bytes: usize, cpus: u32) -> Result<(KBox<Self>, Owned)> {
+    pub(crate) fn with_cpus(slot: u16, bytes: usize, cpus: u32) -> Result<(KeptBox<Self>, Owned)> {
         budget::check(bytes)?;
         let budget = Budget::new(bytes);
         let pages = (bytes / PAGE_SIZE) as u32;
@@ -218,7 +224,7 @@ impl Memory {
 
         let none = |_| AtomicPtr::new(no_ring());
         let (place, own) = budget.pay(rounded(size_of::<Self>()), || {
-            Ok(KBox::<Self>::new_uninit(FLAGS)?)
+            Ok(KeptBox::<Self>::new_uninit(FLAGS)?)
         })?;
         let (cells, cells_charge) = paid_vec(&budget, (cells * shelves) as usize, |i| {
             Cell::new(i & (cells - 1))
@@ -229,7 +235,7 @@ impl Memory {
             ring: AtomicPtr::new(ptr::null_mut()),
             last: AtomicU64::new(0),
         })?;
-        let memory = KBox::write(
+        let memory = KeptBox::write(
             place,
             Self {
                 pool: Pool::new(),
@@ -248,7 +254,7 @@ impl Memory {
             },
         );
         let mut owned = Owned {
-            pages: KVVec::new(),
+            pages: KeptVec::new(),
             pages_charge: Charge::of(0),
             count: 0,
             rings: 0,

@@ -35,7 +35,10 @@ use super::budget::{
     Charge,
     FLAGS, //
 };
-use crate::sys::glue;
+use crate::sys::{
+    glue,
+    kept::KeptVec, //
+};
 
 /// A page that BLog owns, and what it was charged as.
 pub(super) struct OwnedPage {
@@ -66,14 +69,14 @@ struct Tail {
 
 /// Rings that were allocated together, and what they were charged as.
 pub(super) struct Rings {
-    _rings: KVVec<Ring>,
+    _rings: KeptVec<Ring>,
     _charge: Charge,
     next: Option<KBox<Self>>,
 }
 
 impl Rings {
     /// Rings, for [`Doomed::push_rings`].
-    pub(super) fn new((_rings, _charge): (KVVec<Ring>, Charge)) -> Self {
+    pub(super) fn new((_rings, _charge): (KeptVec<Ring>, Charge)) -> Self {
         Self {
             _rings,
             _charge,

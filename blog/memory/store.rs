@@ -33,6 +33,7 @@ use super::{
     },
     table::Table, //
 };
+use crate::sys::kept::KeptVec;
 
 /// What rings are made of.
 pub(crate) const SIZES: Sizes = Sizes {
@@ -73,14 +74,14 @@ pub(crate) struct Arrays {
     pub(super) rings: Table<Ring, RINGS>,
     notes: Table<RingNote, NOTES>,
     rings_end: AtomicU32,
-    cells: KVVec<Cell>,
-    shelves: KVVec<Shelf>,
+    cells: KeptVec<Cell>,
+    shelves: KeptVec<Shelf>,
     empty: PageHeader,
 }
 
 impl Arrays {
     /// Makes it without slots and rings, for the component in `slot`.
-    pub(super) fn new(slot: u16, cells: KVVec<Cell>, shelves: KVVec<Shelf>) -> Self {
+    pub(super) fn new(slot: u16, cells: KeptVec<Cell>, shelves: KeptVec<Shelf>) -> Self {
         Self {
             slot,
             slots: Table::new(),
@@ -114,7 +115,7 @@ impl Arrays {
     }
 
     /// Takes out the rings of a chunk, all of which are the caller's.
-    pub(super) fn remove_rings(&self, first: u32) -> Option<(KVVec<Ring>, Charge)> {
+    pub(super) fn remove_rings(&self, first: u32) -> Option<(KeptVec<Ring>, Charge)> {
         for id in first..first + RINGS as u32 {
             // A free ring has no page.
             self.set_cleared(id, self.ring(id)?.oldest_seq().saturating_sub(1), 0);

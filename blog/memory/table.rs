@@ -28,10 +28,13 @@ use kernel::{
 };
 
 use super::budget::{
-    rounded,
     Budget,
     Charge,
     FLAGS, //
+};
+use crate::sys::kept::{
+    rounded,
+    KeptVec, //
 };
 
 /// Pointers in the first array, and one.
@@ -62,9 +65,9 @@ pub(super) fn paid_vec<T>(
     budget: &Budget,
     n: usize,
     f: impl Fn(u32) -> T,
-) -> Result<(KVVec<T>, Charge)> {
+) -> Result<(KeptVec<T>, Charge)> {
     budget.pay(rounded(n * size_of::<T>()), || {
-        let mut vec = KVVec::with_capacity(n, FLAGS)?;
+        let mut vec = KeptVec::with_capacity(n, FLAGS)?;
         for i in 0..n {
             vec.push_within_capacity(f(i as u32)).map_err(|_| ENOMEM)?;
         }
@@ -169,7 +172,7 @@ impl<T, const N: usize> Table<T, N> {
     /// Takes a chunk out, whose first index is `first`, with what it was charged as.
     ///
     /// Others may still use its values who have found them before. Only called by one at a time.
-    pub(super) fn remove(&self, first: u32) -> Option<(KVVec<T>, Charge)> {
+    pub(super) fn remove(&self, first: u32) -> Option<(KeptVec<T>, Charge)> {
         let pointer = self.pointer(first / N as u32)?;
         let chunk = pointer.swap(ptr::null_mut(), Relaxed).cast::<T>();
         if chunk.is_null() {
@@ -179,7 +182,7 @@ impl<T, const N: usize> Table<T, N> {
         self.bytes.fetch_sub(charge.bytes(), Relaxed);
         // SAFETY: `add_chunk` made it from a vector of this type with these numbers; it is not the
         // table's any more.
-        Some((unsafe { KVVec::from_raw_parts(chunk, N, N) }, charge))
+        Some((unsafe { KeptVec::from_raw_parts(chunk, N, N) }, charge))
     }
 }
 
@@ -212,14 +215,14 @@ impl<T, const N: usize> Drop for Table<T, N> {
             if !chunk.is_null() {
                 // SAFETY: `add_chunk` made it from a vector of this type with these numbers, and
                 // nobody uses the table any more.
-                drop(unsafe { KVVec::<T>::from_raw_parts(chunk.cast(), N, N) });
+                drop(unsafe { KeptVec::<T>::from_raw_parts(chunk.cast(), N, N) });
             }
         }
         let mut all = len + 1;
         while !pointers.is_null() {
             // SAFETY: By the type invariants it is an array with this many; `widen` made it from a
             // vector of that length.
-            let vec = unsafe { KVVec::from_raw_parts(pointers, all, all) };
+            let vec = unsafe { KeptVec::from_raw_parts(pointers, all, all) };
             pointers = vec
                 .last()
                 .map_or(ptr::null_mut(), |p: &Pointers| p.load(Relaxed))

@@ -93,7 +93,10 @@ use crate::{
         Memory,
         Owned, //
     },
-    sys::glue, //
+    sys::{
+        glue,
+        kept::KeptBox, //
+    }, //
 };
 
 /// A slot that no component gets: no ring is of it.
@@ -180,7 +183,7 @@ pub(crate) struct Inner {
 }
 
 /// Memory, and what of it only its manager uses.
-type Made = (KBox<Memory>, Owned);
+type Made = (KeptBox<Memory>, Owned);
 
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
 unsafe impl Send for Inner {}
@@ -251,6 +254,14 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
     }
 }
 
+/// What crash tools find of a component.
+struct Found {
+    /// See [`State::show`].
+    root: Live<dump::Component>,
+    /// Records that never got a ring.
+    lost: [AtomicU64; LOST_CAUSES],
+}
+
 /// A component.
 #[pin_data]
 pub(crate) struct State {
@@ -268,13 +279,11 @@ pub(crate) struct State {
     /// 0: overwrite.
     discard: AtomicU8,
     max_bytes: AtomicU32,
-    lost: [AtomicU64; LOST_CAUSES],
     /// Records that went into a shared ring.
     shared: AtomicU64,
     /// The directory; an error pointer or null where there is none.
     dir: AtomicPtr<bindings::dentry>,
-    /// What crash tools find of it: see [`Self::show`].
-    root: Live<dump::Component>,
+    found: KeptBox<Found>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -306,10 +315,15 @@ impl State {
             memory: AtomicPtr::new(ptr::null_mut()),
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
-            lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             shared: AtomicU64::new(0),
             dir: AtomicPtr::new(ptr::null_mut()),
-            root: Live::new(dump::Component::NONE),
+            found: KeptBox::new(
+                Found {
+                    root: Live::new(dump::Component::NONE),
+                    lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+                },
+                GFP_KERNEL,
+            )?,
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
@@ -392,7 +406,7 @@ impl State {
 
     /// Counts records that never got a ring. Any context.
     pub(crate) fn count_lost(&self, cause: Lost) {
-        if let Some(n) = self.lost.get(cause as usize) {
+        if let Some(n) = self.found.lost.get(cause as usize) {
             n.fetch_add(1, Relaxed);
         }
     }
@@ -417,7 +431,7 @@ impl State {
 
     /// What crash tools find of it.
     pub(crate) fn root(&self) -> &Live<dump::Component> {
-        &self.root
+        &self.found.root
     }
 
     /// Shows crash tools what may have changed. The state has its place.
@@ -432,12 +446,12 @@ impl State {
             size_kb: inner.size_kb,
             ring_kb: inner.ring_kb,
             memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
-            lost: ptr::from_ref(&self.lost) as u64,
+            lost: ptr::from_ref(&self.found.lost) as u64,
             name: name_field(self.name.to_bytes()),
             ..dump::Component::NONE
         };
         // SAFETY: The lock is held, under which alone it is changed.
-        unsafe { self.root.update(|root| *root = new) };
+        unsafe { self.found.root.update(|root| *root = new) };
     }
 
     /// The counts that belong to no ring, without what `clear` has hidden.
@@ -453,7 +467,7 @@ impl State {
             let (records, lost) = memory.pool.gone(&memory.store);
             loose.add(records, &lost);
         }
-        loose.add(0, &self.lost.each_ref().map(|n| n.load(Relaxed)));
+        loose.add(0, &self.found.lost.each_ref().map(|n| n.load(Relaxed)));
         loose
     }
 
@@ -768,7 +782,7 @@ impl State {
         // They are of rings that are gone.
         inner.marks.clear();
         inner.cleared = Loose::default();
-        for n in &self.lost {
+        for n in &self.found.lost {
             n.store(0, Relaxed);
         }
         let old = inner.memory.take()?;

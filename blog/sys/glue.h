@@ -87,6 +87,11 @@ void blog_unprobe(struct tracepoint *tp, void *probe);
 
 /* In C, called from Rust. */
 long blog_string_length(const char *s, size_t max);
+/* On kernels without patches: kept.c, and what hookless.c calls. */
+void *blog_kept_alloc(size_t size, bool may_wait);
+void blog_kept_free(void *memory, size_t size);
+size_t blog_kept_size(const void *memory);
+void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);

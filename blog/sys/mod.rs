@@ -16,10 +16,12 @@
 //! | `waiters.c` | who waits for a stream |
 //! | `stuck.c` | which tasks the kernel reports as stuck |
 //! | `machine.c` | the machine's names |
+//! | `kept.rs` | memory that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |
 
 pub(crate) mod clock;
 pub(crate) mod glue;
+pub(crate) mod kept;
 pub(crate) mod queue;
 pub(crate) mod room;
 pub(crate) mod sort;

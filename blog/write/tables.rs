@@ -52,7 +52,6 @@ use kernel::{
 use crate::{
     memory::{
         budget::{
-            rounded,
             Budget,
             Charge,
             FLAGS, //
@@ -67,6 +66,10 @@ use crate::{
     sys::{
         clock,
         glue,
+        kept::{
+            rounded,
+            KeptVec, //
+        },
         sort::sort_by_key, //
     }, //
 };
@@ -198,7 +201,7 @@ impl Slab {
         };
         let first = (n * CHUNK) as u32;
         let (mut tables, charge) = BUDGET.pay(rounded(CHUNK * size_of::<Tls>()), || {
-            Ok(KVVec::with_capacity(CHUNK, FLAGS)?)
+            Ok(KeptVec::with_capacity(CHUNK, FLAGS)?)
         })?;
         for index in (first..).take(CHUNK) {
             tables.push(Tls::new(index, no_ring()), FLAGS)?;
@@ -560,10 +563,11 @@ pub(crate) fn stop() {
         // The hook is still there, so under the lock a table's task is valid. When the hook comes
         // for it later, it finds no table.
         let _guard = lock(table);
-        let task = table.task().swap(ptr::null_mut(), Acquire);
+        let task = table.task().load(Acquire);
         if !task.is_null() {
             // SAFETY: See above.
             unsafe { task::take(task.cast()) };
+            table.task().store(ptr::null_mut(), Relaxed);
         }
     }
     glue::stop_hooks();
@@ -572,7 +576,7 @@ pub(crate) fn stop() {
         if !chunk.is_null() {
             // SAFETY: `refill` made it from a vector of this type with these numbers, and no task
             // knows it any more.
-            drop(unsafe { KVVec::<Tls>::from_raw_parts(chunk, CHUNK, CHUNK) });
+            drop(unsafe { KeptVec::<Tls>::from_raw_parts(chunk, CHUNK, CHUNK) });
             drop(Charge::of(rounded(CHUNK * size_of::<Tls>())));
         }
     }

@@ -5,10 +5,12 @@
  * is said at each function; Documentation/blog/stock.rst has all of it.
  */
 
+#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
+#include <linux/kdebug.h>
 #include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/panic_notifier.h>
@@ -37,8 +39,12 @@ static void blog_task_freed(void *unused, struct task_struct *tsk)
 
 static void blog_freeze_now(void)
 {
+	static atomic_t noted;
+
 	blog_root_freeze(rdtsc(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
 			 ktime_get_real_fast_ns(), raw_smp_processor_id(), current);
+	if (!atomic_xchg(&noted, 1))
+		blog_note_tasks();
 }
 
 static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)
@@ -67,13 +73,23 @@ static_assert(offsetof(typeof(blog_anchor), magic) == 24);
  * A kdump kernel is started before the notifiers, but panic() prints a line
  * before that. (An oops that is fatal by panic_on_oops or by where it happens
  * starts it without a line: then nothing is frozen, and the other CPUs go on
- * logging until they are stopped.) Any context, interrupts off.
+ * logging until they are stopped; see blog_died().) Any context, interrupts off.
  */
 static void blog_printed(void *unused, const char *text, size_t len)
 {
 	if (panic_on_this_cpu())
 		blog_freeze_now();
 }
+
+/* An oops: nobody knows yet whether it is fatal, and these notes do no harm. */
+static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
+{
+	if (event == DIE_OOPS)
+		blog_note_tasks();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
 int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 {
@@ -83,7 +99,8 @@ int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 	blog_free_probe = blog_probe("sched_process_free", blog_task_freed);
 	if (!blog_free_probe)
 		return -ENODEV;
-	ret = atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb);
+	ret = atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb) ?:
+	      register_die_notifier(&blog_die_nb);
 	if (ret) {
 		blog_stop_hooks();
 		return ret;
@@ -96,6 +113,7 @@ int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 void blog_stop_hooks(void)
 {
 	blog_unprobe(blog_panic_probe, blog_printed);
+	unregister_die_notifier(&blog_die_nb);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_anchor.nb);
 	blog_unprobe(blog_free_probe, blog_task_freed);
 	tracepoint_synchronize_unregister();

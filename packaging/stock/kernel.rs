@@ -16,6 +16,7 @@ pub use ::stock;
 pub use stock::*;
 
 pub mod blog;
+mod notes;
 pub mod print;
 pub mod shrinker;
 

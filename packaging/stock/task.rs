@@ -162,6 +162,20 @@ pub unsafe fn take(task: *mut task_struct) -> bool {
     }
 }
 
+/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context.
+pub fn for_each(mut f: impl FnMut(*const task_struct)) {
+    for slot in &TASKS.0 {
+        // Null before [`init`].
+        // SAFETY: As in `find`.
+        if let Some(table) = unsafe { slot.load(Acquire).as_ref() } {
+            let task = table.task().load(Relaxed);
+            if !task.is_null() {
+                f(task.cast());
+            }
+        }
+    }
+}
+
 /// Makes all ready, before anything can log.
 pub fn init() {
     for slot in &TASKS.0 {

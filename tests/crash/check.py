@@ -136,6 +136,17 @@ def check_tasks(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None
                 raise Wrong(f"tasks: the last record of {who} is {last}, not {want!r}")
 
 
+def check_crashed(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None:
+    """The task that a fatal softirq has interrupted is named, and below it what that did last."""
+    text = tools.run("tasks", "--json", "--sidetable", tools.tables, snapshot)
+    crashed = [task for line in text.splitlines() if (task := json.loads(line)).get("crashed")]
+    last = [r["message"] for task in crashed for r in task["interrupts"]][-1:]
+    (writer,) = truth.writers
+    want = facts.message(truth.scene, writer, writer.records - 1, before)
+    if len(crashed) != 1 or last != [want]:
+        raise Wrong(f"{[task['comm'] for task in crashed]} crashed, and {last} was last")
+
+
 def check(tools: Tools, dump: Path, truth: Truth, before: int, work: Path) -> str:
     """All that is checked of one dump; says what was found."""
     out = extract(tools, dump, work / f"{dump.name}.snap")
@@ -143,5 +154,7 @@ def check(tools: Tools, dump: Path, truth: Truth, before: int, work: Path) -> st
     records = [json.loads(line) for line in text.splitlines()]
     said = check_records(records, truth, before)
     check_tasks(tools, out.snapshot, truth, before)
+    if truth.scene == "softirq":
+        check_crashed(tools, out.snapshot, truth, before)
     size = dump.stat().st_blocks * 512 >> 20
     return f"{said}; {size} MiB read in {out.seconds:.1f} s, {out.peak_kib >> 10} MiB of memory"

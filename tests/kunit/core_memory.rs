@@ -25,12 +25,14 @@ mod memory_suite {
             SIZES, //
         },
         registry::reclaim,
-        sys::glue,
+        sys::{
+            glue,
+            kept, //
+        },
         write::worker, //
     };
     use core::ptr;
     use kernel::{
-        bindings,
         blog::{
             ring::{
                 Mode,
@@ -277,10 +279,7 @@ mod memory_suite {
     /// What the kernel's allocator has given for a memory.
     fn allocated(memory: &Memory, owned: &Owned) -> usize {
         let mut sum = owned.pages() as usize * PAGE_SIZE;
-        memory.for_each_allocation(owned, |address| {
-            // SAFETY: It was allocated, and is there.
-            sum += unsafe { bindings::ksize(address) };
-        });
+        memory.for_each_allocation(owned, |address| sum += kept::size_of(address));
         sum
     }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What tasks were doing when the machine crashed: a copy for crash tools, as makedumpfile may leave
+//! out that part of a task. First of those that were blocked, running or the like: there may be tens
+//! of thousands that wait for something to do.
+
+use core::{
+    mem::{
+        offset_of,
+        MaybeUninit, //
+    },
+    sync::atomic::{
+        AtomicBool,
+        Ordering::{
+            Acquire,
+            Release, //
+        }, //
+    }, //
+};
+
+use crate::{
+    bindings::task_struct,
+    blog::{
+        root::{
+            blog_root,
+            Live, //
+        },
+        task,
+        wire::dump::{
+            state_letter,
+            TaskNote, //
+        }, //
+    },
+    ffi::{
+        c_int,
+        c_void, //
+    },
+    prelude::*, //
+};
+
+/// How many tasks.
+const MAX: usize = 1024;
+
+static NOTES: Live<[TaskNote; MAX]> = Live::new([TaskNote::NONE; MAX]);
+
+unsafe extern "C" {
+    fn blog_copy_nofault(dst: *mut c_void, src: *const c_void, size: usize) -> bool;
+}
+
+/// What is in a field of a task, which may be gone.
+fn read<T: Copy + Default>(task: *const task_struct, offset: usize) -> Option<T> {
+    let mut value = MaybeUninit::<T>::uninit();
+    let from = task.wrapping_byte_add(offset).cast();
+    // SAFETY: There is room for it. What is at `from`, and if there is anything, is checked.
+    let is_there = unsafe { blog_copy_nofault(value.as_mut_ptr().cast(), from, size_of::<T>()) };
+    // SAFETY: It was written.
+    is_there.then(|| unsafe { value.assume_init() })
+}
+
+fn note(task: *const task_struct) -> Option<TaskNote> {
+    Some(TaskNote {
+        task: task as u64,
+        state: read(task, offset_of!(task_struct, __state))?,
+        exit_state: read::<c_int>(task, offset_of!(task_struct, exit_state))? as u32,
+        flags: read(task, offset_of!(task_struct, flags))?,
+        cpu: read(task, offset_of!(task_struct, thread_info.cpu))?,
+        on_cpu: u32::from(read::<u8>(task, offset_of!(task_struct, on_cpu))? != 0),
+        reserved: 0,
+    })
+}
+
+/// Whether the task waits for something to do.
+fn waits(note: &TaskNote) -> bool {
+    note.on_cpu == 0 && matches!(state_letter(note.state, note.exit_state), b'S' | b'I')
+}
+
+/// Takes these notes anew. In any context; takes no lock. For hookless.c, at a crash.
+#[no_mangle]
+extern "C" fn blog_note_tasks() {
+    static BUSY: AtomicBool = AtomicBool::new(false);
+
+    if BUSY.swap(true, Acquire) {
+        return;
+    }
+    let mut len = 0;
+    for later in [false, true] {
+        task::for_each(|task| {
+            let note = if len < MAX { note(task) } else { None };
+            if let Some(note) = note.filter(|note| waits(note) == later) {
+                // SAFETY: One at a time gets here, and nobody else stores there.
+                unsafe { NOTES.update(|notes| (&raw mut (*notes)[len]).write(note)) };
+                len += 1;
+            }
+        });
+    }
+    // SAFETY: As above.
+    unsafe {
+        blog_root.update(|root| {
+            (*root).task_notes = NOTES.get() as u64;
+            (*root).task_notes_len = len as u32;
+        });
+    }
+    BUSY.store(false, Release);
+}
