@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Suites that are modules run when they are loaded; those that are built in have run.
-# Either way the kernel's log has the results.
+# Suites that are modules run when they are loaded, those that are built in have run,
+# and where the kernel has no KUnit, they run when they are told to (tests/stock/kunit.c).
+# In any case the kernel's log has the results.
 
-for dir in /lib/modules/*/kernel/blog; do
+for dir in /lib/modules/*/kernel/blog /lib/modules/*/updates; do
 	for module in "$dir"/*.ko "$dir"/tests/*.ko "$dir"/tests/*/*.ko; do
 		[ -f "$module" ] || continue
 		name=${module##*/}
-		modprobe "${name%.ko}" || exit 1
+		name=${name%.ko}
+		modprobe "$name" || exit 1
+		kunit=/sys/module/$name/parameters/kunit
+		[ ! -e "$kunit" ] || echo 1 > "$kunit" || exit 1
 	done
 done

@@ -18,8 +18,8 @@
 /* In Rust, which calls it. */
 void blog_kunit_capture(u32 which);
 
-/* What prints, where the kernel hasn't got it: then nothing is printed. */
-#if !IS_ENABLED(CONFIG_DRM)
+/* What prints, where it is not in the kernel itself: then nothing is printed. */
+#if !IS_BUILTIN(CONFIG_DRM)
 unsigned long __drm_debug;
 
 void __drm_dev_dbg(struct _ddebug *desc, const struct device *dev, enum drm_debug_category category,

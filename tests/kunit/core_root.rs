@@ -16,6 +16,7 @@ mod suite {
         bindings,
         blog::{
             root::blog_root,
+            task,
             wire::{
                 dump::{
                     state_letter,
@@ -177,7 +178,10 @@ mod suite {
             assert!(flags & bindings::PF_KTHREAD != 0);
             assert!(layout.cpu == NO_FIELD || at::<u32>(field(layout.cpu)) < root().system.cpus);
             // Its table says whose it is.
-            let table: u64 = at(field(layout.blog_tls));
+            let table = task::table(thread.task())
+                .map(ptr::from_ref)
+                .ok_or(ENOENT)? as u64;
+            assert!(layout.blog_tls == NO_FIELD || at::<u64>(field(layout.blog_tls)) == table);
             assert_eq!(at::<u64>(table + u64::from(root().tls.task)), task);
             // This task is running.
             let this = glue::current() as u64;
