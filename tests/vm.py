@@ -431,11 +431,12 @@ def run(
     warn: bool = False,
     during: Callable[[Guest], None] | None = None,
     echo: Callable[[str], None] | None = None,
+    excuse: Callable[[str], str] = stale,
 ) -> Result:
     """Runs a script in a guest to its end, and says how it went.
 
     With warn, the kernel may complain. `during` runs in a thread beside the guest;
-    `echo` gets each line that the script says.
+    `echo` gets each line that the script says; `excuse` is for again().
     """
     machine = machine or Machine()
     shutil.rmtree(work / "out", ignore_errors=True)
@@ -457,7 +458,7 @@ def run(
         result = Result(status, problem, guest, work / "out")
         return guest, result, problem if status == NO_WORD else ""
 
-    return again(once)[1]
+    return again(once, excuse)[1]
 
 
 def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) -> bool:
