@@ -359,16 +359,16 @@ def again(
 ) -> tuple[Guest, T, str]:
     """Boots a guest: `once` returns it, what came of it, and of what it died, if it did.
 
-    If there is an excuse for that in what it has said, it is booted again, twice at most,
-    which the tally is told.
+    If there is an excuse for that in what it has said, it is booted again, four times at most,
+    which the tally is told. How many there may be in all is the runner's to judge.
     """
-    for left in (2, 1, 0):
+    for left in (4, 3, 2, 1, 0):
         guest, found, died = once()
         why = excuse(guest.text()) if died and left else ""
         if not why:
             break
         tally(f"repeat {guest.console}: {why}")
-        shutil.copy(guest.console, f"{guest.console}.excused-{3 - left}")
+        shutil.copy(guest.console, f"{guest.console}.excused-{5 - left}")
     return guest, found, died
 
 
