@@ -5,10 +5,7 @@
 //! of thousands that wait for something to do.
 
 use core::{
-    mem::{
-        offset_of,
-        MaybeUninit, //
-    },
+    mem::offset_of,
     sync::atomic::{
         AtomicBool,
         Ordering::{
@@ -49,12 +46,10 @@ unsafe extern "C" {
 
 /// What is in a field of a task, which may be gone.
 fn read<T: Copy + Default>(task: *const task_struct, offset: usize) -> Option<T> {
-    let mut value = MaybeUninit::<T>::uninit();
+    let mut value = T::default();
     let from = task.wrapping_byte_add(offset).cast();
-    // SAFETY: There is room for it. What is at `from`, and if there is anything, is checked.
-    let is_there = unsafe { blog_copy_nofault(value.as_mut_ptr().cast(), from, size_of::<T>()) };
-    // SAFETY: It was written.
-    is_there.then(|| unsafe { value.assume_init() })
+    // SAFETY: There is room for it, an integer. What is at `from`, if anything, is checked.
+    unsafe { blog_copy_nofault((&raw mut value).cast(), from, size_of::<T>()) }.then_some(value)
 }
 
 fn note(task: *const task_struct) -> Option<TaskNote> {
