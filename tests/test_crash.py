@@ -123,8 +123,8 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
 
 def until(guest: vm.Guest, pattern: str, seconds: float = PATIENCE) -> str:
     """What the guest says from now on until that. One that dies of a breakpoint may hang."""
-    said = guest.wait(rf"(?s).*?({pattern}|^Oops: int3: )", seconds)
-    if said[1].startswith("Oops"):
+    said = guest.wait(rf"(?s).*?({pattern}|{vm.OOPS.pattern})", seconds)
+    if vm.OOPS.match(said[1]):
         time.sleep(1)  # for the rest of what it says
         raise vm.Ended("the guest died of a breakpoint")
     return str(said[0])

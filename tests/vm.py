@@ -333,7 +333,7 @@ class Guest:
 
 
 # With the time, where the kernel prints that, too
-OOPS = re.compile(r"^(\[ *[\d.]+\] )?Oops: int3: ", re.MULTILINE)
+OOPS = re.compile(r"^(?:\[ *[\d.]+\] )?Oops: int3: ", re.MULTILINE)
 
 
 def stale(text: str) -> str:
