@@ -34,6 +34,9 @@ stock-kernel       trixie-backports linux-modules-7.3.4+deb13-amd64_7.3.4-1~bpo1
 stock-kernel       trixie-backports linux-headers-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 1c43249a7b98aee4af60f2b822ddb04a9e96c1c9e8b013e5f74d3d9faf318699
 stock-root         trixie           rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
 dkms-root          trixie           systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
+qemu               bookworm-backports qemu-system-x86_10.0.2+ds-2+deb13u1~bpo12+1_amd64.deb 4a6b1856c8b0d7df4ff8e70249e12c473ccf8d516aadb4ae14d3d938faed0c65
+qemu               bookworm-backports qemu-system-data_10.0.2+ds-2+deb13u1~bpo12+1_all.deb 2d831088187087013b3fcbd19bdfb955b182a2d5a08f6dafa0ad1c6d2007fb4e
+qemu               bookworm-backports seabios_1.16.3-2~bpo12+1_all.deb  48390d0a534c66d11789e39518aa219773a9d3677b29fe1af8799dfb563ec713
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 makedumpfile       sid              makedumpfile_1%3a1.7.8-1_amd64.deb           23677286a3b73212553c240ce1185997cd69b1392b60bbfa337bc29a0cd67b06
 makedumpfile       sid              libbz2-1.0_1.0.8-6+b2_amd64.deb              04c7528234a6a4a8a2c2470f1470a7a616d90904fe8cdccf4c2c655540cdc61f

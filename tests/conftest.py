@@ -16,7 +16,6 @@ Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
 
 import fcntl
-import os
 import re
 import subprocess
 import sys
@@ -90,8 +89,6 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     logs = CACHE / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    os.environ["BLOG_TALLY"] = str(logs / "boots")
-    (logs / "boots").write_text("")
     wanted = (constant(path, "KERNELS", "", config.option.tier) for path in chosen(config))
     kernels = sorted(set(" ".join(wanted).split()))
     if kernels and subprocess.run([TOP / "scripts/build-kernel", *kernels]).returncode:
@@ -235,19 +232,6 @@ class Summary:
             if plan and ran != int(plan):
                 yield f"{suite} plans {plan} tests, but has {ran}: see TESTS in {path.name}"
 
-    def repeats(self) -> Iterator[str]:
-        """Guests that were booted again; a failure if they were too many."""
-        lines = Path(os.environ["BLOG_TALLY"]).read_text().splitlines()
-        boots = sum(line.startswith("boot ") for line in lines)
-        again = [line for line in lines if line.startswith("repeat ")]
-        print(f"Guests: {boots} boots, {len(again)} of them repeats")
-        for line in again:
-            print(f"    REPEATED: {line.removeprefix('repeat ')}")
-        # At a rate of 1 in 50, 65 boots have more than 6 repeats in fewer than 1 of
-        # 1,000 runs; hence the 5.
-        if len(again) > 5 + boots / 50:
-            yield "fewer than 1 in 50 guests are booted again"
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         yield
@@ -258,7 +242,7 @@ class Summary:
         for line in self.skipped:
             print(f"    SKIPPED: {line}")
         total = {what: sum(c[what] for c in self.counts.values()) for what in OUTCOMES}
-        for failure in [*self.unplanned(), *self.repeats()]:
+        for failure in self.unplanned():
             print(f"    FAILED: {failure}")
             total["failed"] += 1
         RESULTS.parent.mkdir(exist_ok=True)

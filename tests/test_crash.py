@@ -63,27 +63,16 @@ def said(work: Path) -> Callable[[str], None]:
     return say
 
 
-def excuse(text: str) -> str:
-    """In a small guest, KASLR may leave no room for the crash kernel in one piece."""
-    crash_kernel = "FAILED: loading the crash kernel" in text
-    return "no room for the crash kernel" if crash_kernel else vm.stale(text)
-
-
-def start(make: Callable[[], vm.Guest], ready: Callable[[vm.Guest], str]) -> tuple[vm.Guest, str]:
-    """A guest that is ready, and what it said."""
-
-    def once() -> tuple[vm.Guest, str, str]:
-        guest = make()
-        try:
-            return guest, ready(guest), ""
-        except vm.Ended as error:
-            guest.end()
-            return guest, "", f"{error}\n{guest.tail()}"
-
-    guest, said, died = vm.again(once, excuse)
-    if died:
-        raise vm.Ended(died)
-    return guest, said
+def start(guest: vm.Guest, *said: str, seconds: float = PATIENCE) -> str:
+    """Waits until it is ready: it has said each of these. What it said from the last but one on."""
+    text = ""
+    try:
+        for pattern in said:
+            text = guest.wait(f"(?s).*?({pattern})", seconds)[0]
+    except vm.Ended as error:
+        guest.end()
+        raise vm.Ended(f"{error}\n{guest.tail()}") from None
+    return text
 
 
 def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tuple[vm.Guest, Truth]:
@@ -113,21 +102,8 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
         cpu=case.cpu if case.levels == 5 else f"{case.cpu},la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 
-    def ready(guest: vm.Guest) -> str:
-        until(guest, "^guest: scene")
-        return until(guest, "blog_crash: ready")
-
-    guest, text = start(lambda: vm.Guest(work, kernel, packed, machine, 2 if kdump else 0), ready)
-    return guest, truth.read(case.scene, text)
-
-
-def until(guest: vm.Guest, pattern: str, seconds: float = PATIENCE) -> str:
-    """What the guest says from now on until that. One that dies of a breakpoint may hang."""
-    said = guest.wait(rf"(?s).*?({pattern}|{vm.OOPS.pattern})", seconds)
-    if vm.OOPS.match(said[1]):
-        time.sleep(1)  # for the rest of what it says
-        raise vm.Ended("the guest died of a breakpoint")
-    return str(said[0])
+    guest = vm.Guest(work, kernel, packed, machine, 2 if kdump else 0)
+    return guest, truth.read(case.scene, start(guest, "^guest: scene", "blog_crash: ready"))
 
 
 def from_kdump(
@@ -186,7 +162,7 @@ def by_steps(
             raise Wrong(f"{facts.step} instructions in, at {facts.place}: {wrong}") from None
         dump.unlink()
         guest.nmi()
-        facts = truth.read(case.scene, until(guest, "blog_crash: ready"))
+        facts = truth.read(case.scene, start(guest, "blog_crash: ready"))
     assert stops >= case.stops, f"only {stops} stops in the call"
 
 
@@ -302,15 +278,12 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
         CPUS, mem, "tsc=reliable lpj=10384000 nowatchdog panic=0", more=["-device", "vmcoreinfo"]
     )
 
-    def ready(guest: vm.Guest) -> str:
-        held = re.search(
-            r"big (\d+) KiB$", until(guest, r"^guest: big \d+ KiB|^Kernel panic", 1800)
-        )
-        if not held:
-            raise vm.Ended("the guest died before all had logged")
-        return held[1]
-
-    guest, held = start(lambda: vm.Guest(work, kernel, packed, machine, 0), ready)
+    guest = vm.Guest(work, kernel, packed, machine, 0)
+    text = start(guest, r"^guest: big \d+ KiB$|^Kernel panic", seconds=1800)
+    held = re.search(r"big (\d+) KiB$", text)
+    if not held:
+        guest.end()
+        raise vm.Ended("the guest died before all had logged")
     dump = work / "dump.kdump-zlib"
     try:
         began = time.monotonic()
@@ -321,7 +294,7 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
     tools = Tools(decoder, kernel.modules / "blog")
     out = check.extract(tools, dump, work / "snap")
     total = crowd_whole(tools, out.snapshot, crowd)
-    said(f"{crowd} tasks, {CPUS} CPUs, {mem} MiB: held {held} KiB, {total} records;"
+    said(f"{crowd} tasks, {CPUS} CPUs, {mem} MiB: held {held[1]} KiB, {total} records;"
          f" dump {dump.stat().st_size >> 20} MiB in {dumping:.1f} s; extracted"
          f" {out.snapshot.stat().st_size >> 10} KiB in {out.seconds:.2f} s,"
          f" {out.peak_kib >> 10} MiB of memory")  # fmt: skip

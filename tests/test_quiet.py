@@ -48,14 +48,9 @@ def total(stats: Path, prefix: str) -> int:
 
 def test_slow_path(work: Path) -> None:
     """While pages turn and tasks log for the first time, in tasks, softirqs and interrupts, no
-    log call allocates, wakes, sleeps, starts a timer or work, or waits for a lock.
-
-    Tracing patches the kernel, which a guest with CPUs in several threads often dies of."""
+    log call allocates, wakes, sleeps, starts a timer or work, or waits for a lock."""
     kernel, script = vm.kernel("x86"), TOP / "tests/e2e/guest/slowpath.sh"
-    machine = vm.Machine(turns=True)
-    result = vm.run(
-        work / "slow", kernel, script, files=kernel.files(), machine=machine, seconds=300
-    )
+    result = vm.run(work / "slow", kernel, script, files=kernel.files(), seconds=300)
     assert not result.problem, result.told()
     trace = (result.out / "trace").read_text()
     written = re.search(r"entries-written: (\d+)/(\d+) ", trace)

@@ -27,7 +27,7 @@ SECONDS = 330
 
 QEMU, UML, STOCK, DEBUG = KERNELS_DEEP.split()
 HERE = TOP / "tests/torture"
-# All that deep runs with parallel CPUs must log.
+# All that deep runs must log.
 RECORDS = 100_000_000
 
 # Contexts that log in each run of all contexts; what else a run is asked for comes on top.
@@ -46,9 +46,7 @@ class Run:
     script: str = "run"
     # What the script reads. Each has what is in `defaults`, too.
     params: dict[str, int | str] = field(default_factory=dict)
-    # Parameters of blog_torture. With probes, QEMU's CPUs take turns in one thread, else
-    # they may execute a breakpoint that is gone: such a run is for the kprobes, and for
-    # nothing that needs CPUs at the same time.
+    # Parameters of blog_torture
     module: dict[str, int] = field(default_factory=dict)
     helpers: str = ""
     nmi_ms: int = 0  # between NMIs to all CPUs
@@ -73,10 +71,6 @@ class Run:
         words = {"module": module, "helpers": self.helpers}
         return {"max_kb": 0, **self.params, **{key: word for key, word in words.items() if word}}
 
-    @property
-    def turns(self) -> bool:
-        return "probes" in self.module
-
     def machine(self) -> vm.Machine:
         args = self.args
         if self.kernel != UML:
@@ -85,7 +79,7 @@ class Run:
             args += " tsc=reliable"
         if self.nmi_ms:
             args += " apic_extnmi=all"
-        return vm.Machine(self.cpus, self.mem, args, turns=self.turns)
+        return vm.Machine(self.cpus, self.mem, args)
 
     def wanted(self) -> Iterator[str]:
         """Which of the module's counters must not be 0."""
@@ -102,8 +96,7 @@ class Run:
 
 
 # The calibration of a small machine. A large one would take minutes for it, or find its
-# time stamps too uneven, and patch code for that, which QEMU's parallel CPUs may get
-# wrong. For that reason nobody turns knobs of static keys there.
+# time stamps too uneven.
 LARGE = "lpj=10384000"
 # Interrupts of all CPUs together, at about the rate of a small machine.
 RATES = {"irq_us": 40000, "ipi_us": 40000}
@@ -222,13 +215,6 @@ def counters(verdict: str) -> dict[str, int]:
     return found
 
 
-def wakes(text: str) -> str:
-    """A machine that wakes up starts its CPUs again, and QEMU may have one execute what was there
-    before: then it is reset without a word. What is wrong with the kernel, it says."""
-    silent = "" if vm.COMPLAINTS.search(text) else "reset without a word, where it sleeps and wakes"
-    return vm.stale(text) or silent
-
-
 @pytest.mark.parametrize("run", RUNS)
 def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
     kernel = vm.kernel(run.kernel)
@@ -245,9 +231,7 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
     result = vm.run(
         here, kernel, HERE / f"guest/{run.script}.sh", files=files, machine=run.machine(),
         seconds=run.limit, warn=run.warn,
-        during=(lambda guest: inject(guest, run.nmi_ms / 1000)) if run.nmi_ms else None,
-        excuse=wakes if "sleeper" in run.helpers else vm.stale,
-    )  # fmt: skip
+        during=(lambda guest: inject(guest, run.nmi_ms / 1000)) if run.nmi_ms else None,)  # fmt: skip
     assert not result.problem, result.told()
 
     options = ["--kinds", run.kinds.replace(" ", ","), *run.verify.split()]
@@ -265,14 +249,12 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
 
 @pytest.mark.tier("deep")
 def test_records_of_long_runs(work: Path) -> None:
-    """Those of runs whose CPUs take turns don't count."""
     total = 0
     for run in LONG:
-        if not run.turns:
-            verdict = (work / run.name / "verdict").read_text()
-            found = re.search(r"^(\d+) attempted, \d+ decoded from ", verdict, re.MULTILINE)
-            assert found, f"{run.name}: {verdict}"
-            total += int(found[1])
+        verdict = (work / run.name / "verdict").read_text()
+        found = re.search(r"^(\d+) attempted, \d+ decoded from ", verdict, re.MULTILINE)
+        assert found, f"{run.name}: {verdict}"
+        total += int(found[1])
     assert total >= RECORDS
 
 

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TextIO, TypeVar, cast
+from typing import BinaryIO, TextIO, cast
 
 TOP = Path(__file__).resolve().parent.parent
 INIT = Path(__file__).resolve().parent / "guest/init"
@@ -104,6 +104,13 @@ def kernel(flavour: str) -> Kernel:
     return found
 
 
+@functools.cache
+def qemu() -> str:
+    """Ours, as the system's may be one that guests die of: see scripts/fetch."""
+    said = subprocess.run([TOP / "scripts/fetch", "qemu"], check=True, stdout=subprocess.PIPE)
+    return said.stdout.decode().split()[-1] + "/run"
+
+
 # --- initrd -------------------------------------------------------------------
 
 
@@ -167,28 +174,14 @@ def _newc(archive: BinaryIO, path: str, number: int, mode: int, data: bytes) -> 
 # --- one guest ------------------------------------------------------------------
 
 
-def tally(what: str) -> None:
-    """Tells the runner of all suites of a boot, or of a repeat and why; without one, who looks on."""
-    if path := os.environ.get("BLOG_TALLY"):
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(what + "\n")
-    elif what.startswith("repeat "):
-        print(f"booting again: {what.partition(': ')[2]}", file=sys.stderr, flush=True)
-
-
 @dataclass
 class Machine:
-    """What a guest runs on.
-
-    With turns, QEMU's CPUs take turns in one thread: for guests that set breakpoints
-    all the time, see stale(). With icount, QEMU's clocks count instructions, one a ns.
-    """
+    """What a guest runs on. With icount, QEMU's clocks count instructions, one a ns."""
 
     cpus: int = 4
     mem: int = 1024  # MiB
     args: str = ""  # more for the kernel's command line
     cpu: str = "max"
-    turns: bool = False
     icount: bool = False
     more: list[str] = field(default_factory=list)  # of QEMU's options
 
@@ -208,14 +201,12 @@ class Machine:
         # On a busy host, the loop in check_timer() may be over before QEMU has delivered
         # the timer interrupts that it counts: an emulated timer needn't be checked.
         args = f"console=ttyS0 no_timer_check {args}"
-        accel = ["-accel", f"tcg,thread={'single' if self.turns else 'multi'}"]
-        if self.icount:
-            accel = ["-accel", "tcg", "-icount", "shift=0,sleep=off"]
+        icount = ["-icount", "shift=0,sleep=off"] if self.icount else []
         drives = []
         for n, disk in enumerate(disks):
             drives += ["-drive", f"file={disk},format=raw,if=none,id=d{n},cache=unsafe",
                        "-device", f"virtio-blk-pci,drive=d{n}"]  # fmt: skip
-        return ["qemu-system-x86_64", "-machine", "q35", *accel, "-cpu", self.cpu,
+        return [qemu(), "-machine", "q35", "-accel", "tcg", *icount, "-cpu", self.cpu,
                 "-smp", str(1 if self.icount else self.cpus), "-m", str(self.mem),
                 "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
                 "-qmp", f"unix:{qmp},server=on,wait=off", *drives, *self.more,
@@ -247,7 +238,6 @@ class Guest:
         self._text, self._read = "", 0  # what was read of the console, and how many bytes
         self._lock = threading.Lock()
         self._seen = 0  # characters of it that wait() has looked at
-        tally(f"boot {self.console}")
         with self.console.open("wb") as out:
             # A group of its own: UML has children that would outlive it.
             self.process = subprocess.Popen(
@@ -332,46 +322,6 @@ class Guest:
             disk.unlink(missing_ok=True)
 
 
-# With the time, where the kernel prints that, too
-OOPS = re.compile(r"^(?:\[ *[\d.]+\] )?Oops: int3: ", re.MULTILINE)
-
-
-def stale(text: str) -> str:
-    """Why a guest that died may be booted again; or nothing.
-
-    An emulated CPU may still execute the breakpoint of a code patch that another one
-    has completed: QEMU 7.2 throws the translation of the old code away too late. The
-    kernel then dies of an int3 which nobody has set. Such a run is no verdict on
-    anything; unless the breakpoint is in BLog or rnull.
-    """
-    if not OOPS.search(text):
-        return ""
-    found = re.search(r"\bRIP: .*", text)
-    place = found[0] if found else "RIP: unknown"
-    return "" if re.search("blog|rnull", place) else f"a stale breakpoint ({place})"
-
-
-T = TypeVar("T")
-
-
-def again(
-    once: Callable[[], tuple[Guest, T, str]], excuse: Callable[[str], str] = stale
-) -> tuple[Guest, T, str]:
-    """Boots a guest: `once` returns it, what came of it, and of what it died, if it did.
-
-    If there is an excuse for that in what it has said, it is booted again, four times at most,
-    which the tally is told. How many there may be in all is the runner's to judge.
-    """
-    for left in (4, 3, 2, 1, 0):
-        guest, found, died = once()
-        why = excuse(guest.text()) if died and left else ""
-        if not why:
-            break
-        tally(f"repeat {guest.console}: {why}")
-        shutil.copy(guest.console, f"{guest.console}.excused-{5 - left}")
-    return guest, found, died
-
-
 # --- a script in a guest ----------------------------------------------------------
 
 
@@ -431,34 +381,29 @@ def run(
     warn: bool = False,
     during: Callable[[Guest], None] | None = None,
     echo: Callable[[str], None] | None = None,
-    excuse: Callable[[str], str] = stale,
 ) -> Result:
     """Runs a script in a guest to its end, and says how it went.
 
     With warn, the kernel may complain. `during` runs in a thread beside the guest;
-    `echo` gets each line that the script says; `excuse` is for again().
+    `echo` gets each line that the script says.
     """
     machine = machine or Machine()
     shutil.rmtree(work / "out", ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True)
     packed = initrd(work / "initrd", script, files or {}, programs or {})
 
-    def once() -> tuple[Guest, Result, str]:
-        guest = Guest(work, kernel, packed, machine)
-        try:
-            beside = threading.Thread(target=during or (lambda _: None), args=(guest,))
-            beside.start()
-            in_time = _to_end(guest, seconds, echo)
-        finally:
-            guest.end(keep_disks=True)
-        beside.join()
-        status, problem = _judge(guest, work / "out", in_time, seconds, warn)
-        for disk in guest.disks:
-            disk.unlink()
-        result = Result(status, problem, guest, work / "out")
-        return guest, result, problem if status == NO_WORD else ""
-
-    return again(once, excuse)[1]
+    guest = Guest(work, kernel, packed, machine)
+    try:
+        beside = threading.Thread(target=during or (lambda _: None), args=(guest,))
+        beside.start()
+        in_time = _to_end(guest, seconds, echo)
+    finally:
+        guest.end(keep_disks=True)
+    beside.join()
+    status, problem = _judge(guest, work / "out", in_time, seconds, warn)
+    for disk in guest.disks:
+        disk.unlink()
+    return Result(status, problem, guest, work / "out")
 
 
 def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) -> bool:
@@ -477,13 +422,8 @@ def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) ->
             return True
         if time.monotonic() > end:
             return False
-        # What dies of a breakpoint in a clock, say, meets that again while it tells of
-        # it, and never ends.
-        dies = OOPS.search(new)
         with contextlib.suppress(Ended):
-            guest.wait_end(5 if dies else 0.2)
-        if dies:
-            return True
+            guest.wait_end(0.2)
 
 
 def _pairs(words: list[str]) -> dict[str, Path]:
@@ -509,12 +449,11 @@ def main() -> int:
     add("--seconds", type=float, default=120, help="time limit")
     add("--args", default="", help="more for the kernel's command line")
     add("--icount", action="store_true", help="clocks count instructions; one CPU")
-    add("--turns", action="store_true", help="QEMU's CPUs take turns in one thread")
     add("--warn", action="store_true", help="let complaints of the kernel pass")
     args = parser.parse_args()
     chosen = args.kernel
     where = Kernel(Path(chosen).name, Path(chosen)) if "/" in chosen else kernel(chosen)
-    machine = Machine(args.cpus, args.mem, args.args, turns=args.turns, icount=args.icount)
+    machine = Machine(args.cpus, args.mem, args.args, icount=args.icount)
     result = run(
         args.out, where, args.script, files=_pairs(args.files), programs=_pairs(args.programs),
         machine=machine, seconds=args.seconds, warn=args.warn,

@@ -192,7 +192,7 @@ def host_facts(qemu: bool = False) -> str:
     found = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     cpu = found[1] if found else "?"
     if qemu:
-        version = re.search(r"version ([0-9.]*)", call("qemu-system-x86_64", "--version"))
+        version = re.search(r"version ([0-9.]*)", call(vm.qemu(), "--version"))
         cpu = f"QEMU {version[1] if version else '?'} on {cpu}"
     commit = call("git", "describe", "--always", "--dirty=+", "--exclude=*").strip()
     return f"cpu {cpu}\ncommit {commit}\n"

@@ -48,7 +48,8 @@ class Case:
     # log call.
     capture: str
     forms: tuple[str, ...]
-    mem: int = 256
+    # In less, KASLR may leave no 80 MiB in one piece for the crash kernel.
+    mem: int = 320
     levels: int = 5
     cpu: str = "max"
     flavour: str = "x86"
@@ -93,7 +94,7 @@ LONG = [
          mem=mem, levels=levels, settings=settings)
     for scene, settings in (("softirq", ""), ("abba", ""), ("lockup", ""),
                             ("record", "at=20"), ("turn", "at=200"))
-    for capture, mem, levels in (("kdump", 256, 5), ("kdump", 512, 4), ("qemu", 512, 5),
+    for capture, mem, levels in (("kdump", 320, 5), ("kdump", 512, 4), ("qemu", 512, 5),
                                  ("qemu", 256, 4))
 ] + [
     Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
