@@ -109,13 +109,8 @@ flipper() {
 			name=${dir##*/}
 			case $name in
 			torture_crowd | torture_history) continue ;;
-			# Static components are switched by patching code, which QEMU's
-			# parallel CPUs may get wrong.
-			torture | torture_*) knobs="level mode size_kb ring_kb" ;;
-			*) knobs="enable level mode size_kb ring_kb clear" ;;
 			esac
-			# shellcheck disable=SC2086
-			knob=$(pick $knobs)
+			knob=$(pick enable level mode size_kb ring_kb clear)
 			case $knob in
 			enable) value=$(pick 0 1 1) ;;
 			level) value=$(pick off info debug trace) ;;
