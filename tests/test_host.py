@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 487
+TESTS = 490
 SECONDS = 500
 TIER = "fast"
 
