@@ -851,8 +851,9 @@ $("lanes").addEventListener("pointermove", event => {
 });
 $("lanes").addEventListener("pointerleave", () => { pointer = null; $("tip").hidden = true; });
 
-$("rows").addEventListener("click", event => {
-	const row = event.target.closest(".row");
+// Not "click", which is lost if rows are drawn anew while the button is down.
+$("rows").addEventListener("pointerup", event => {
+	const row = event.button === 0 && event.target.closest(".row");
 	if (row) choose(+row.dataset.index, false);
 });
 
