@@ -101,13 +101,24 @@ static struct notifier_block blog_pm_nb = {
 	.notifier_call = blog_pm_event,
 };
 
+/*
+ * Both not while it goes to sleep or wakes up: BLog may be loaded and unloaded
+ * until tasks are frozen, and would be told of one half of that.
+ */
 int blog_start_sleep(void)
 {
-	return register_pm_notifier(&blog_pm_nb);
+	unsigned int flags = lock_system_sleep();
+	int ret = register_pm_notifier(&blog_pm_nb);
+
+	unlock_system_sleep(flags);
+	return ret;
 }
 
 void blog_stop_sleep(void)
 {
+	unsigned int flags = lock_system_sleep();
+
 	unregister_pm_notifier(&blog_pm_nb);
+	unlock_system_sleep(flags);
 	cancel_work_sync(&blog_settle_work);
 }
