@@ -6,6 +6,8 @@
 
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
@@ -40,6 +42,9 @@ notrace void blog_queue_worker(void)
 
 void blog_stop_worker(void)
 {
+	/* Who is writing max_kb may be about to have it come. Who comes later finds it off. */
+	kernel_param_lock(THIS_MODULE);
+	kernel_param_unlock(THIS_MODULE);
 	irq_work_sync(&blog_irq_work);
 	cancel_delayed_work_sync(&blog_delayed_work);
 }

@@ -159,7 +159,10 @@ extern "C" fn blog_work() -> u32 {
 
 /// Parks, unless somebody has taken something meanwhile. Returns as [`blog_work`].
 fn park() -> u32 {
-    PHASE.store(PARKED, Relaxed);
+    // Unless it is being ended.
+    if (PHASE.compare_exchange(ARMED, PARKED, Relaxed, Relaxed)).is_err() {
+        return 0;
+    }
     // ORDERING: Pairs with the fence in `wake`.
     fence(SeqCst);
     // Who was faster than this store has woken nobody.
