@@ -238,7 +238,8 @@ pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&
     if let Some(table) = unsafe { task::table(task) } {
         return Some(table);
     }
-    let table = SLAB.take(cpu)?;
+    // One that gets none, not even from a full stock, would ask for it with each record.
+    let table = task::has_room(task).then(|| SLAB.take(cpu)).flatten()?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
@@ -552,7 +553,8 @@ unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
 
 /// Registers the task hook.
 pub(crate) fn init() -> Result {
-    task::init();
+    // SAFETY: This is called once, and components come after it.
+    unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
     unsafe { glue::start_hooks(free_hook) }
 }

@@ -37,15 +37,19 @@ pub mod mq {
     }
 
     /// Methods of [`Request`] in the patched kernel.
-    pub trait LookAtRequest {
+    ///
+    /// # Safety
+    ///
+    /// `raw()` must lead to a valid request, which its driver owns.
+    pub unsafe trait LookAtRequest {
         #[doc(hidden)]
         fn raw(&self) -> *const bindings::request;
 
         /// The tag of the request.
         #[inline]
         fn tag(&self) -> u32 {
-            // SAFETY: It is valid; the block layer doesn't change the tag of a request that a
-            // driver owns.
+            // SAFETY: By the trait's requirement. The block layer doesn't change the tag of a
+            // request that a driver owns.
             unsafe { (*self.raw()).tag as u32 }
         }
 
@@ -71,9 +75,9 @@ pub mod mq {
         }
     }
 
-    impl<T: Operations> LookAtRequest for Request<T> {
+    // SAFETY: By its invariants, a `Request` is nothing but a `struct request`, and is its driver's.
+    unsafe impl<T: Operations> LookAtRequest for Request<T> {
         fn raw(&self) -> *const bindings::request {
-            // By its invariants, a `Request` is nothing but a `struct request`.
             core::ptr::from_ref(self).cast()
         }
     }

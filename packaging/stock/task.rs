@@ -53,7 +53,7 @@ static TASKS: Slots = Slots([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
 
 /// A task's home.
 #[inline(always)]
-fn home(task: *mut task_struct) -> usize {
+fn home(task: *const task_struct) -> usize {
     // Fibonacci hashing: the high bits depend on all bits of the address.
     let hash = (task as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (hash >> (u64::BITS - SLOT_BITS)) as usize
@@ -176,8 +176,17 @@ pub fn for_each(mut f: impl FnMut(*const task_struct)) {
     }
 }
 
-/// Makes all ready, before anything can log.
-pub fn init() {
+/// Whether [`give`] has room for the table of a task.
+pub fn has_room(task: *const task_struct) -> bool {
+    bucket(home(task)).any(|slot| slot.load(Relaxed) == no_rings())
+}
+
+/// Makes all ready.
+///
+/// # Safety
+///
+/// Only once, before anything can log.
+pub unsafe fn init() {
     for slot in &TASKS.0 {
         // INVARIANT: This is one of both.
         slot.store(no_rings(), Relaxed);

@@ -20,6 +20,8 @@ pub fn use_them(raw: &RawComponent) {
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
     let _ = task::table(core::ptr::null_mut());
     //~     ^ call to unsafe function `table` is unsafe and requires unsafe function or block: call to unsafe function
+    task::init();
+//~ ^ call to unsafe function `init` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = (*ring_of(raw)).records();
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
 }
