@@ -13,7 +13,7 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "stock"
-TESTS = 21
+TESTS = 24
 SECONDS = 20
 
 
@@ -124,6 +124,22 @@ def test_the_source_of_another_version(kernel: vm.Kernel, work: Path, sh: Run) -
     (source / "Makefile").write_text("kernelversion:\n\t@echo 7.2.12\n")
     done = metadata(kernel, work, source=source)
     assert done.returncode == 1 and "is Linux 7.2.12, but the kernel is 7.3.4" in done.stderr
+
+
+METADATA = "packaging/stock/metadata"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [[METADATA, "--headers", "x", "--source", "x", "--out"], [METADATA, "--remove", "--out"],
+     ["scripts/stock-tree"]],
+    ids=["metadata", "remove", "stock-tree"])  # fmt: skip
+def test_folders_of_others_stay(work: Path, program: list[str]) -> None:
+    other = work / "folder"
+    (other / "build").mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([*program, other], cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "is something else" in done.stderr, done.stderr
+    assert (other / "build").is_dir()
 
 
 @pytest.mark.parametrize("option", [[], ["--out"], ["--nonsense", "x"]])
