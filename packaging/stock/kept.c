@@ -54,13 +54,14 @@ static struct page *blog_page_of(const void *memory)
 /* Memory of zeroes. */
 void *blog_kept_alloc(size_t size, bool may_wait)
 {
-	gfp_t gfp = (may_wait ? GFP_KERNEL : GFP_NOWAIT) | __GFP_NOWARN | __GFP_ZERO;
+	gfp_t gfp = (may_wait ? GFP_KERNEL : GFP_NOWAIT) | __GFP_NOWARN;
 	unsigned int shift = blog_shift(size), part;
 	struct page *page, *new = NULL;
 	unsigned long flags;
 	void *memory;
 
 	if (shift >= PAGE_SHIFT) {
+		gfp |= __GFP_ZERO;
 		memory = alloc_pages_exact(size, gfp) ?: __vmalloc(size, gfp);
 		if (memory)
 			set_page_private(blog_page_of(memory), PAGE_ALIGN(size) << SIZE_SHIFT);

@@ -78,21 +78,24 @@ extern "C" fn blog_note_tasks() {
         return;
     }
     let mut len = 0;
+    // SAFETY: One at a time gets here. Nobody else stores to this field.
+    unsafe { blog_root.update(|root| (*root).task_notes_len = 0) };
     for later in [false, true] {
         task::for_each(|task| {
             let note = if len < MAX { note(task) } else { None };
             if let Some(note) = note.filter(|note| waits(note) == later) {
-                // SAFETY: One at a time gets here, and nobody else stores there.
+                // SAFETY: As above.
                 unsafe { NOTES.update(|notes| (&raw mut (*notes)[len]).write(note)) };
                 len += 1;
+                // This CPU may be stopped before it comes to an end.
+                // SAFETY: As above: these fields.
+                unsafe {
+                    blog_root.update(|root| {
+                        (*root).task_notes = NOTES.get() as u64;
+                        (*root).task_notes_len = len as u32;
+                    });
+                }
             }
-        });
-    }
-    // SAFETY: As above.
-    unsafe {
-        blog_root.update(|root| {
-            (*root).task_notes = NOTES.get() as u64;
-            (*root).task_notes_len = len as u32;
         });
     }
     BUSY.store(false, Release);

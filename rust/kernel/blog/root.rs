@@ -52,8 +52,7 @@ impl<T: Copy> Live<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else changes or reads it meanwhile, but crash tools, and who uses fields of it as
-    /// atomics that `change` leaves alone.
+    /// Nobody else changes or reads meanwhile what `change` does, but crash tools.
     pub unsafe fn update(&self, change: impl FnOnce(*mut T)) {
         // ORDERING: A dump sees what had reached memory, in the order in which this CPU stored it,
         // as other CPUs would. Full fences keep that order, and keep the compiler from leaving
