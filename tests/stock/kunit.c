@@ -13,7 +13,6 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/printk.h>
-#include <linux/slab.h>
 
 /* As long as KUnit waits for a case */
 #define PATIENCE (300 * HZ)
@@ -24,13 +23,13 @@ extern struct kunit_suite *blog_kunit_suites[];
 struct run {
 	struct kunit test;
 	const struct kunit_case *test_case;
-	struct task_struct *task;
 	struct completion done;
 	bool failed;
 };
 
 /* One at a time. Who writes the parameter doesn't hold its lock, as suites set some, too. */
-static struct run *running;
+static struct run run;
+static struct task_struct *running; /* its thread */
 static DEFINE_MUTEX(running_lock);
 
 /*
@@ -41,9 +40,7 @@ struct kunit *rust_helper_kunit_get_current_test(void);
 
 struct kunit *rust_helper_kunit_get_current_test(void)
 {
-	struct run *run = READ_ONCE(running);
-
-	return run && run->task == current ? &run->test : NULL;
+	return READ_ONCE(running) == current ? &run.test : NULL;
 }
 
 void kunit_unary_assert_format(const struct kunit_assert *assert, const struct va_format *message,
@@ -58,55 +55,48 @@ void __kunit_do_failed_assertion(struct kunit *test, const struct kunit_loc *loc
 	const struct kunit_unary_assert *unary =
 		container_of(assert, struct kunit_unary_assert, assert);
 
-	pr_err("    # %s: ASSERTION FAILED at %s:%d\n",
-	       container_of(test, struct run, test)->test_case->name, loc->file, loc->line);
+	pr_err("    # %s: ASSERTION FAILED at %s:%d\n", run.test_case->name, loc->file, loc->line);
 	pr_err("    Expected %s to be true, but is false\n", unary->condition);
 }
 
 void __noreturn __kunit_abort(struct kunit *test)
 {
-	struct run *run = container_of(test, struct run, test);
-
-	run->failed = true;
-	kthread_complete_and_exit(&run->done, 0);
+	run.failed = true;
+	kthread_complete_and_exit(&run.done, 0);
 }
 
-static int run_thread(void *data)
+static int run_thread(void *unused)
 {
-	struct run *run = data;
-
-	run->test_case->run_case(&run->test);
-	kthread_complete_and_exit(&run->done, 0);
+	run.test_case->run_case(&run.test);
+	kthread_complete_and_exit(&run.done, 0);
 }
 
 /* False: the case has not ended, and what it uses stays. */
 static bool run_case(const struct kunit_case *test_case, unsigned int number, bool *failed)
 {
-	struct run *run = kzalloc(sizeof(*run), GFP_KERNEL);
+	struct task_struct *task;
 
 	*failed = true;
-	if (!run)
+	if (running)
 		return false;
-	run->test_case = test_case;
-	init_completion(&run->done);
-	run->task = kthread_create(run_thread, run, "kunit_try_catch");
-	if (IS_ERR(run->task)) {
-		kfree(run);
+	run = (struct run){ .test_case = test_case };
+	init_completion(&run.done);
+	task = kthread_create(run_thread, NULL, "kunit_try_catch");
+	if (IS_ERR(task))
 		return false;
-	}
-	get_task_struct(run->task);
-	WRITE_ONCE(running, run);
-	wake_up_process(run->task);
-	if (!wait_for_completion_timeout(&run->done, PATIENCE)) {
+	get_task_struct(task);
+	WRITE_ONCE(running, task);
+	wake_up_process(task);
+	if (!wait_for_completion_timeout(&run.done, PATIENCE)) {
+		__module_get(THIS_MODULE);
 		pr_info("    # %s: it has not ended\n", test_case->name);
 		pr_info("    not ok %u %s\n", number, test_case->name);
 		return false;
 	}
 	WRITE_ONCE(running, NULL);
-	put_task_struct(run->task);
-	*failed = run->failed;
+	put_task_struct(task);
+	*failed = run.failed;
 	pr_info("    %sok %u %s\n", *failed ? "not " : "", number, test_case->name);
-	kfree(run);
 	return true;
 }
 
