@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 490
+TESTS = 491
 SECONDS = 500
 TIER = "fast"
 

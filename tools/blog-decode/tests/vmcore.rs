@@ -10,6 +10,8 @@ mod common;
 use std::{
     collections::BTreeSet,
     fs,
+    mem::offset_of,
+    ops::Range,
     path::Path,
     process::{
         Command,
@@ -28,12 +30,16 @@ use blog_decode::{
         },
         extract,
         extract_with,
-        memory::Memory,
+        memory::{
+            Fault,
+            Memory, //
+        },
         vmcoreinfo::VmcoreInfo, //
     },
     wire::{
         dump::{
             Crash,
+            Root,
             ANCHORED,
             NO_FIELD,
             RING_BUSY,
@@ -382,13 +388,61 @@ fn tables_that_lead_in_circles_end() {
     });
     let texts = texts(&got.unwrap());
     assert!(texts.iter().any(|t| t.contains("leads twice")), "{texts:?}");
-    for capacity in [1 << 20, u32::MAX] {
+    for (capacity, per_chunk) in [(1 << 20, 4), (u32::MAX, 4), (u32::MAX, 0)] {
         let got = with(|kernel, ram| {
             let memory = u64::from_le_bytes(read(ram, kernel.components[0] + 24));
-            ram.write(memory + 16, &capacity.to_le_bytes());
+            ram.write(memory + 16, &u32::to_le_bytes(capacity));
+            ram.write(memory + 20, &u32::to_le_bytes(per_chunk));
         });
         assert!(got.unwrap().extracted.problems.any_grave());
     }
+}
+
+/// Page tables of a dump can show a page many times: here, one of zeroes.
+struct Zeroes {
+    ram: Ram,
+    pages: Range<u64>,
+}
+
+impl Memory for Zeroes {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        if self.pages.contains(&addr) && !self.ram.0.contains_key(&(addr & !0xfff)) {
+            buf.fill(0);
+            return Ok(());
+        }
+        self.ram.read(addr, buf)
+    }
+}
+
+/// Four million pointers for each of many components, which are all the same: they come to an
+/// end, and the one ring behind the last pointer takes the room of one.
+#[test]
+fn tables_of_nothing_end() {
+    const POINTERS: u32 = 1 << 22;
+    let start = 0xffff_c000_0000_0000;
+    let end = start + u64::from(POINTERS) * 8;
+    let mut kernel = sample();
+    let mut ram = kernel.finish();
+    let component = kernel.components[0];
+    let memory = u64::from_le_bytes(read(&ram, component + 24));
+    let chunks = u64::from_le_bytes(read(&ram, memory + 8));
+    let rings: [u8; 8] = read(&ram, chunks);
+    ram.write(end - 8, &rings);
+    let ring = u64::from_le_bytes(rings) + u64::from(RING.id);
+    ram.write(ring, &((POINTERS - 1) * 4).to_le_bytes());
+    ram.write(memory + 8, &start.to_le_bytes());
+    ram.write(memory + 16, &POINTERS.to_le_bytes());
+    let list = ROOT + offset_of!(Root, components) as u64;
+    let list = u64::from_le_bytes(read(&ram, list));
+    for n in 0..64 {
+        ram.write(list + n * 8, &component.to_le_bytes());
+    }
+    let pages = start..end;
+    let got = extract(&Zeroes { ram, pages }, ROOT, Vec::new()).unwrap();
+    assert!(got.rings >= 1);
+    let what: Vec<_> = got.problems.0.iter().map(ToString::to_string).collect();
+    let why = "there are more things than can be";
+    assert!(what.iter().any(|t| t.contains(why)), "{what:?}");
 }
 
 /// Rings of a task that lead back to the first one, or nowhere.

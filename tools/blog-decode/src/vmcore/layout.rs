@@ -175,7 +175,7 @@ pub(super) fn table_fits(table: &Table, size: u32) -> bool {
     table.stride >= size
         && table.stride <= MAX_STRUCT
         && values <= MAX_VALUES
-        && table.per_chunk <= MAX_CHUNK
+        && (1..=MAX_CHUNK).contains(&table.per_chunk)
         && table.chunks.checked_add(MAX_VALUES * 8).is_some()
 }
 

@@ -5,7 +5,10 @@
 //! Each page says whose it is. So the pages are found by a walk over all places of pages, and the
 //! chains, which may have been in the middle of a change, are not followed.
 
-use std::collections::HashSet;
+use std::collections::{
+    BTreeMap,
+    HashSet, //
+};
 
 use super::{
     layout,
@@ -90,7 +93,7 @@ pub(super) fn find(
     problems: &mut Problems,
 ) -> Vec<FoundRing> {
     let (component, layout) = of;
-    let mut rings: Vec<Option<Candidate>> = Vec::new();
+    let mut rings = BTreeMap::new();
     walks.each(
         memory,
         &layout.rings,
@@ -98,17 +101,14 @@ pub(super) fn find(
         place,
         problems,
         |id, addr, bytes, problems| {
-            let ring = candidate(root, component, id, bytes, place, problems).map(|mut c| {
-                if let Some(task) = tasks.owner(addr).filter(|_| c.found.ring.retired == 0) {
-                    c.found.ring.task_state = task.state;
-                    c.found.ring.comm = task.comm;
-                }
-                c
-            });
-            if rings.len() <= id as usize {
-                rings.resize_with(id as usize + 1, || None);
+            let Some(mut ring) = candidate(root, component, id, bytes, place, problems) else {
+                return;
+            };
+            if let Some(task) = tasks.owner(addr).filter(|_| ring.found.ring.retired == 0) {
+                ring.found.ring.task_state = task.state;
+                ring.found.ring.comm = task.comm;
             }
-            rings[id as usize] = ring;
+            rings.insert(id, ring);
         },
     );
     let (mut seen, mut leaving) = (HashSet::new(), 0);
@@ -135,6 +135,10 @@ pub(super) fn find(
                 0 => (1, layout.page_size),
                 _ => (layout.chunks, layout.chunk_size),
             };
+            // One of them is counted already.
+            if !walks.more(parts.saturating_sub(1), place, problems) {
+                return;
+            }
             for part in 0..parts {
                 let addr = page.wrapping_add(u64::from(part * size));
                 leaving += take_page(memory, &mut rings, addr, size, place, problems);
@@ -145,7 +149,7 @@ pub(super) fn find(
         problems.grave(place, "too many pages are of no ring", String::new);
     }
     let mut found = Vec::new();
-    for ring in rings.into_iter().flatten() {
+    for ring in rings.into_values() {
         found.extend(ring.finish(root.system.cpus, place, problems));
     }
     found
@@ -215,7 +219,7 @@ fn candidate(
 /// their ring and don't know it yet: each CPU may have been taking one away.
 fn take_page(
     memory: &impl Memory,
-    rings: &mut [Option<Candidate>],
+    rings: &mut BTreeMap<u32, Candidate>,
     addr: u64,
     size: u32,
     place: &str,
@@ -237,7 +241,7 @@ fn take_page(
     if seq == 0 {
         return 0;
     }
-    if let Some(Some(ring)) = rings.get_mut(info.ring as usize) {
+    if let Some(ring) = rings.get_mut(&info.ring) {
         if seq >= ring.first_seq {
             ring.found.pages.push(FoundPage { seq, addr, info });
             return 0;

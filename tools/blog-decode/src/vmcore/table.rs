@@ -18,8 +18,8 @@ use super::{
 };
 use crate::wire::dump::Table;
 
-/// Values in all tables together, at most: more than 64 GiB of log can have.
-const MAX_VALUES: u64 = 1 << 24;
+/// Things in all tables and lists together, at most: about what 64 GiB of log have.
+const MAX_THINGS: u64 = 1 << 24;
 /// Pointers that are read at once.
 const POINTERS: u32 = 512;
 /// What of memory is there, or isn't, as one.
@@ -29,15 +29,25 @@ const MAX_CHUNK: u64 = 1 << 20;
 
 /// What bounds all walks over a dump together.
 pub(super) struct Walks {
-    /// Values that may still be looked at.
+    /// Things that may still be looked at.
     left: Cell<u64>,
 }
 
 impl Walks {
     pub(super) fn new() -> Self {
         Self {
-            left: Cell::new(MAX_VALUES),
+            left: Cell::new(MAX_THINGS),
         }
+    }
+
+    /// Whether so many more things may be looked at.
+    pub(super) fn more(&self, things: u32, place: &str, problems: &mut Problems) -> bool {
+        let left = self.left.get().checked_sub(things.into());
+        match left {
+            Some(left) => self.left.set(left),
+            None => problems.grave(place, "there are more things than can be", String::new),
+        }
+        left.is_some()
     }
 
     /// Calls `f` with the index, the address and the bytes of each value in `table`, which has values
@@ -62,6 +72,9 @@ impl Walks {
         let mut pointers = [0; POINTERS as usize * 8];
         for from in (0..table.capacity).step_by(POINTERS as usize) {
             let count = POINTERS.min(table.capacity - from);
+            if !self.more(count, place, problems) {
+                return;
+            }
             let bytes = &mut pointers[..count as usize * 8];
             let at = table.chunks.wrapping_add(u64::from(from) * 8);
             if let Err(e) = memory.read(at, bytes) {
@@ -80,12 +93,9 @@ impl Walks {
                     });
                     continue;
                 }
-                let values = u64::from(table.per_chunk);
-                if self.left.get() < values {
-                    problems.grave(place, "there are more things than can be", String::new);
+                if !self.more(table.per_chunk, place, problems) {
                     return;
                 }
-                self.left.set(self.left.get() - values);
                 let first = n * table.per_chunk;
                 chunk_values(memory, table, size, (first, chunk), place, problems, &mut f);
             }

@@ -48,6 +48,9 @@ const PLACE: &str = "tasks";
 /// `PF_KTHREAD`.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
+/// For how many things in a table a task counts, and each of its rings: they are kept.
+const COSTS: u32 = 4;
+
 /// All tasks that have rings.
 #[derive(Default)]
 pub(super) struct Tasks {
@@ -91,7 +94,7 @@ impl Tasks {
             size,
             PLACE,
             problems,
-            |_, addr, table, problems| this.table(memory, root, addr, table, problems),
+            |_, addr, table, problems| this.table(memory, root, walks, (addr, table), problems),
         );
         this.add_crashed(memory, root, problems);
         this
@@ -132,13 +135,16 @@ impl Tasks {
         &mut self,
         memory: &impl Memory,
         root: &Root,
-        addr: u64,
-        table: &[u8],
+        walks: &Walks,
+        (addr, table): (u64, &[u8]),
         problems: &mut Problems,
     ) {
         let Some(at) = u64_at(table, root.tls.task as usize).filter(|at| *at != 0) else {
             return;
         };
+        if !walks.more(COSTS, PLACE, problems) {
+            return;
+        }
         let (raw, lacks) = match self.raw(memory, root, at) {
             Ok(raw) => raw,
             Err(e) => {
@@ -181,7 +187,7 @@ impl Tasks {
         let state = known(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
         let mut ring = u64_at(table, root.tls.first as usize).unwrap_or(0);
         for n in 0.. {
-            if ring == 0 {
+            if ring == 0 || !walks.more(COSTS, PLACE, problems) {
                 break;
             }
             let next = memory::word(memory, ring.wrapping_add(root.ring.next.into()));
