@@ -2,8 +2,8 @@
 """BLog on Debian's own kernel, as users get it: the package blog-dkms.
 
 In a Debian 13 with that kernel, the package is installed by dpkg, DKMS builds BLog, and the
-package's examples are built; the same machine then boots in QEMU, where they log, and DKMS
-removes BLog. A crash there is saved by kdump-tools as Debian sets it up, with makedumpfile's
+package's examples are built, and Debian's CephFS once more, captured; the same machine then boots
+in QEMU, where all of these log, and DKMS removes BLog. A crash there is saved by kdump-tools as Debian sets it up, with makedumpfile's
 -d 31, and the dump is decoded here. Needs root; that Debian is made once, in 90 s.
 """
 
@@ -18,7 +18,7 @@ from conftest import TOP, Run, Tap
 from crash import check, truth
 
 TIER = "deep"
-TESTS = 21
+TESTS = 29
 SECONDS = 700
 
 # A guest on a busy machine
@@ -82,6 +82,11 @@ for driver in rust_blog c_blog crash; do
 	t "the driver $driver is built" make -C "/var/lib/blog/$release" driver M="/root/$driver" \
 		DRIVER=CONFIG_BLOG_CRASH_TEST=m
 done
+tar -C /root -xf /usr/src/linux-source-*.tar.xz --wildcards --strip-components=1 '*/net/ceph' '*/fs/ceph'
+for driver in net/ceph fs/ceph; do
+	t "Debian's $driver is built with capture" make -j2 -C "/var/lib/blog/$release" driver \
+		BLOG_CAPTURE=y M="/root/$driver"
+done
 du -sh /var/lib/blog
 """
 
@@ -111,10 +116,21 @@ if grep -qw blog-test=crash /proc/cmdline; then
 fi
 t "the example in Rust loads" insmod rust_blog/rust_blog.ko
 t "the example in C loads" insmod c_blog/c_blog.ko
+t "CephFS finds all that it imports" modprobe -a ceph
+rmmod ceph libceph
+t "libceph loads, captured" insmod net/ceph/libceph.ko
+t "ceph loads, captured" insmod fs/ceph/ceph.ko
+key=AQBnQ2VmAAAAABAA9Z8cYh3wXb2nq1C9C0m1lA==
+t "a mount finds no monitor" off mount -i -t ceph 127.0.0.1:6789:/ /mnt -o "name=admin,secret=$key,mount_timeout=3"
 t "a snapshot is read" cp /sys/kernel/debug/blog/snapshot .
-t "the snapshot is decoded" blog-decode -s rust_blog -s c_blog snapshot
-sed 's/^/guest: /' said
-t "all modules go" rmmod c_blog rust_blog blog
+t "the snapshot is decoded" blog-decode -s rust_blog -s c_blog -s net/ceph -s fs/ceph snapshot
+cp said text
+grep -v ceph text | sed 's/^/guest: /'
+grep -c " ceph " text | sed 's/^/guest: of ceph: /'
+grep -c " libceph " text | sed 's/^/guest: of libceph: /'
+t "the mount is there, from its beginning" grep " ceph  *mount\\[.*ceph_parse_mount_param" text
+t "so is why it failed" grep " libceph .*ceph_con_workfn" text
+t "all modules go" rmmod ceph libceph c_blog rust_blog blog
 t "dkms remove" dkms remove -m blog -v @VERSION@ --all
 t "then there is no module" off modprobe blog
 t "then there are no metadata" off ls -d /var/lib/blog/*
