@@ -2,10 +2,11 @@
 
 //! Whether the header of an ELF file can be given to libkdumpfile, which takes some of it at its
 //! word: numbers and places of program and section headers must make sense. Of a file that is cut
-//! off it reads zeros up to the end of the last page of the file, which nothing tells from memory.
+//! off it reads zeros up to the end of the last page of the file, as if these were memory.
 
 use std::{
     fs::File,
+    ops::Range,
     os::unix::fs::FileExt, //
 };
 
@@ -26,10 +27,20 @@ const NOTE: [u8; 4] = [4, 0, 0, 0];
 const MAX_NOTES: u64 = 64 << 20;
 /// The number of program headers is elsewhere: `PN_XNUM`.
 const MANY: u16 = 0xffff;
+/// Of the file.
+const PAGE: u64 = 4096;
 
-/// Checks it. A file that isn't 64-bit ELF passes. The answer is what is wrong with a file that can
-/// be read all the same: it is shorter than its headers say.
-pub(super) fn check(file: &File) -> Result<Option<String>, Error> {
+/// A file that can be read, but is shorter than its headers say.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// What is wrong with it.
+    pub(super) why: String,
+    /// Physical memory of which zeros would be read.
+    pub(super) zeros: Range<u64>,
+}
+
+/// Checks it. A file that isn't 64-bit ELF passes.
+pub(super) fn check(file: &File) -> Result<Option<Cut>, Error> {
     let size = file.metadata()?.len();
     let mut header = [0; HEADER as usize];
     if file.read_exact_at(&mut header, 0).is_err() || !header.starts_with(b"\x7fELF\x02\x01") {
@@ -45,8 +56,20 @@ pub(super) fn check(file: &File) -> Result<Option<String>, Error> {
         return Err(damaged());
     }
     let loads = programs.iter().filter(|p| p.starts_with(&LOAD));
-    let whole = loads.filter_map(|p| end(p)).max().unwrap_or(0);
-    Ok((whole > size).then(|| format!("it is cut off: {size} of {whole} bytes are there")))
+    let whole = loads.clone().filter_map(|p| end(p)).max().unwrap_or(0);
+    if whole <= size {
+        return Ok(None);
+    }
+    let mut zeros = loads.filter_map(|p| {
+        let from = size.checked_sub(u64_at(p, 8)?)?;
+        let start = u64_at(p, 24)?.checked_add(from)?;
+        let end = start.checked_add(size.next_multiple_of(PAGE) - size)?;
+        (from < u64_at(p, 32)?).then_some(start..end)
+    });
+    Ok(Some(Cut {
+        why: format!("it is cut off: {size} of {whole} bytes are there"),
+        zeros: zeros.next().unwrap_or_default(),
+    }))
 }
 
 /// The program headers; `None`: they can't be read. If their number is elsewhere, there are none.
@@ -135,7 +158,7 @@ mod tests {
         let mut bytes = header(&[(56, 1, 2)]).to_vec();
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes.extend([LOAD, [0; 4]].as_flattened());
-        for n in [4096u64, 0, 0, 1000, 8000, 0] {
+        for n in [4096u64, 0, 0x7000, 1000, 8000, 0] {
             bytes.extend(n.to_le_bytes());
         }
         bytes.resize(4096 + 1000, 0);
@@ -143,7 +166,8 @@ mod tests {
         std::io::Write::write_all(&mut file, &bytes).unwrap();
         assert_eq!(check(&file).unwrap(), None);
         file.set_len(4096 + 999).unwrap();
-        let said = check(&file).unwrap().unwrap();
-        assert_eq!(said, "it is cut off: 5095 of 5096 bytes are there");
+        let cut = check(&file).unwrap().unwrap();
+        assert_eq!(cut.why, "it is cut off: 5095 of 5096 bytes are there");
+        assert_eq!(cut.zeros, 0x7000 + 999..0x8000);
     }
 }

@@ -14,6 +14,7 @@ use std::{
         Read,
         Seek, //
     },
+    ops::Range,
     path::Path, //
 };
 
@@ -54,6 +55,8 @@ pub struct Pages {
     /// Address of the page in `page`; `u64::MAX`: none.
     at: Cell<u64>,
     page: RefCell<[u8; PAGE]>,
+    /// What is not in the file, though libkdumpfile reads zeros.
+    zeros: Range<u64>,
 }
 
 const PAGE: usize = 4096;
@@ -61,6 +64,9 @@ const PAGE: usize = 4096;
 impl Physical for Pages {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let (start, within) = (addr & !(PAGE as u64 - 1), addr as usize % PAGE);
+        if start < self.zeros.end && self.zeros.start < start.saturating_add(PAGE as u64) {
+            return Err(Fault::Damaged("the dump is cut off in it".into()));
+        }
         let mut page = self.page.borrow_mut();
         if self.at.get() != start {
             self.at.set(u64::MAX);
@@ -103,7 +109,9 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
     if start.starts_with(flat::SIGNATURE) {
         (file, problem) = flat::rearrange(file)?;
     }
-    problem = problem.or(elf::check(&file)?);
+    let cut = elf::check(&file)?;
+    let zeros = cut.as_ref().map_or(0..0, |cut| cut.zeros.clone());
+    problem = problem.or(cut.map(|cut| cut.why));
     let dump =
         Dump::open(file).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
     let info = dump.vmcoreinfo().map_err(|e| {
@@ -117,6 +125,7 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
         dump,
         at: Cell::new(u64::MAX),
         page: RefCell::new([0; PAGE]),
+        zeros,
     };
     let memory = Paging::new(pages, &info)?;
     Ok(Vmcore {
