@@ -87,8 +87,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Builds the kernels before anything else; in the process that starts the others."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
-    logs = CACHE / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
     wanted = (constant(path, "KERNELS", "", config.option.tier) for path in chosen(config))
     kernels = sorted(set(" ".join(wanted).split()))
     if kernels and subprocess.run([TOP / "scripts/build-kernel", *kernels]).returncode:

@@ -162,7 +162,8 @@ def by_steps(
             raise Wrong(f"{facts.step} instructions in, at {facts.place}: {wrong}") from None
         dump.unlink()
         guest.nmi()
-        facts = truth.read(case.scene, start(guest, "blog_crash: ready"))
+        said = guest.wait("(?s).*?blog_crash: ready", PATIENCE)[0]
+        facts = truth.read(case.scene, said)
     assert stops >= case.stops, f"only {stops} stops in the call"
 
 

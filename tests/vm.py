@@ -105,10 +105,15 @@ def kernel(flavour: str) -> Kernel:
 
 
 @functools.cache
+def fetch(what: str) -> Path:
+    """Where scripts/fetch has put something."""
+    said = subprocess.run([TOP / "scripts/fetch", what], check=True, stdout=subprocess.PIPE)
+    return Path(said.stdout.decode().split()[-1])
+
+
 def qemu() -> str:
     """Ours, as the system's may be one that guests die of: see scripts/fetch."""
-    said = subprocess.run([TOP / "scripts/fetch", "qemu"], check=True, stdout=subprocess.PIPE)
-    return said.stdout.decode().split()[-1] + "/run"
+    return str(fetch("qemu") / "run")
 
 
 # --- initrd -------------------------------------------------------------------

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Has fio load rnull's disk in a guest. scripts/demo uses it: standard library only."""
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -47,9 +46,6 @@ def run(
     echo: Callable[[str], None] | None = None,
 ) -> vm.Result:
     """Boots a guest for it; what came out of the rings is in the result's folder."""
-    fetched = subprocess.run(
-        [vm.TOP / "scripts/fetch", "fio"], check=True, stdout=subprocess.PIPE, text=True
-    )
     params = {field.name: getattr(load, field.name) for field in fields(load)}
     params["disk_mib"] = pattern.disk_mib(load.ios)
     work.mkdir(parents=True, exist_ok=True)
@@ -62,7 +58,7 @@ def run(
         kernel,
         HERE / f"guest/{load.script}.sh",
         files=kernel.files() | files,
-        programs={"bin/fio": Path(fetched.stdout.split()[-1]) / "fio"},
+        programs={"bin/fio": vm.fetch("fio") / "fio"},
         machine=machine or vm.Machine(mem=2048 if load.whole else 1536),
         seconds=seconds,
         echo=echo,
