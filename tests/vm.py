@@ -205,13 +205,16 @@ class Machine:
             args = f"no5lvl {args}"
         # On a busy host, the loop in check_timer() may be over before QEMU has delivered
         # the timer interrupts that it counts: an emulated timer needn't be checked.
-        args = f"console=ttyS0 no_timer_check {args}"
-        icount = ["-icount", "shift=0,sleep=off"] if self.icount else []
+        # Without tsc=nowatchdog, or with a thread for each CPU, one boot in some hundreds
+        # hangs or dies: see "Kernels" in testing.rst.
+        args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
+        accel = ["-accel", "tcg,thread=single"]
+        accel += ["-icount", "shift=0,sleep=off"] if self.icount else []
         drives = []
         for n, disk in enumerate(disks):
             drives += ["-drive", f"file={disk},format=raw,if=none,id=d{n},cache=unsafe",
                        "-device", f"virtio-blk-pci,drive=d{n}"]  # fmt: skip
-        return [qemu(), "-machine", "q35", "-accel", "tcg", *icount, "-cpu", self.cpu,
+        return [qemu(), "-machine", "q35", *accel, "-cpu", self.cpu,
                 "-smp", str(1 if self.icount else self.cpus), "-m", str(self.mem),
                 "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
                 "-qmp", f"unix:{qmp},server=on,wait=off", *drives, *self.more,
