@@ -205,8 +205,8 @@ class Machine:
             args = f"no5lvl {args}"
         # On a busy host, the loop in check_timer() may be over before QEMU has delivered
         # the timer interrupts that it counts: an emulated timer needn't be checked.
-        # Without tsc=nowatchdog, or with a thread for each CPU, one boot in some hundreds
-        # hangs or dies: see "Kernels" in testing.rst.
+        # Without tsc=nowatchdog, or with a thread for each CPU, a boot now and then hangs
+        # or dies: see "Kernels" in testing.rst.
         args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
         accel = ["-accel", "tcg,thread=single"]
         accel += ["-icount", "shift=0,sleep=off"] if self.icount else []
