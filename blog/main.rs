@@ -11,8 +11,8 @@
 //! |---|---|
 //! | `main.rs` | wires the floors; the only file that knows them all |
 //! | `files/` | debugfs: which files there are, what reading and writing them does |
-//! | `read/` | snapshots, streams, who has stopped |
-//! | `crash/` | what crash tools find, and the line beside a report of a stuck task |
+//! | `read/` | snapshots and streams |
+//! | `crash/` | what crash tools find |
 //! | `write/` | the slow path of a log call, the tables of tasks, the worker |
 //! | `registry/` | which components and images there are, and their settings |
 //! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
@@ -102,7 +102,6 @@ impl kernel::Module for Blog {
             return Err(ENODEV);
         }
         files::init();
-        glue::start_detectors();
         Ok(Self)
     }
 }
@@ -138,7 +137,6 @@ extern "C" fn blog_start() -> c_int {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
-        glue::stop_detectors();
         stop();
     }
 }
@@ -152,7 +150,7 @@ fn stop() {
     clock::stop();
     files::stop();
     tables::stop();
-    sys::glue::flush_reap();
+    glue::flush_reap();
 }
 
 /// Suites that look inside; those of the API are modules of their own, in `tests/`.
@@ -204,11 +202,6 @@ mod tests {
         use super::rig;
         use kernel::prelude::*;
         include!("tests/core_root.rs");
-    }
-    mod stalled {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_stalled.rs");
     }
     mod stream {
         use super::rig;

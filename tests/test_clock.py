@@ -17,7 +17,7 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "x86"
-TESTS = 15
+TESTS = 12
 SECONDS = 90
 
 CLOCKS = ("mono", "tsc", "auto")
@@ -33,7 +33,6 @@ class Look:
     boot: float
     mono: float  # without sleep
     wall: str
-    silent_ms: int  # of the thread that is stuck
 
 
 @pytest.fixture(scope="module", params=CLOCKS)
@@ -60,8 +59,8 @@ def looks(guest: vm.Result) -> list[Look]:
     """Two each before, after a sleep that failed, after one, and after the loss of trust."""
     lines = [line.split() for line in (guest.out / "looks").read_text().splitlines()]
     return [
-        Look(name, float(boot), int(mono) / 1e9, wall, int(silent))
-        for name, boot, mono, wall, silent in lines
+        Look(name, float(boot), int(mono) / 1e9, wall)
+        for name, boot, mono, wall in lines
     ]
 
 
@@ -91,15 +90,6 @@ def test_times(guest: vm.Result, decoder: Path, sh: Run) -> None:
         else:
             pytest.fail(f"not in time: {line}; looks: {all_looks}")
     assert len(counts) == len(all_looks) / 2 and len(set(counts.values())) == 1, counts
-
-
-def test_silence(guest: vm.Result) -> None:
-    """The thread that is stuck is silent for as long as the machine was awake since; it
-    became stalled after the sleep."""
-    assert (guest.out / "stalled").read_text() == "0\n1\n"
-    since = [look.mono - look.silent_ms / 1e3 for look in looks(guest)]
-    assert all(look.silent_ms for look in looks(guest))
-    assert all(abs(one - since[0]) <= 1 for one in since), since
 
 
 def test_breaks(guest: vm.Result) -> None:

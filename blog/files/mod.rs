@@ -46,7 +46,6 @@ pub(crate) mod stats;
 use crate::{
     read::{
         snapshot::Snapshot,
-        stalled,
         stream::Reader, //
     },
     registry::{
@@ -68,7 +67,7 @@ struct GlobalFile {
     write: Option<fn(&str) -> Result>,
 }
 
-const GLOBAL: [GlobalFile; 5] = [
+const GLOBAL: [GlobalFile; 4] = [
     GlobalFile {
         name: c"components",
         show: Some(stats::show_components),
@@ -82,11 +81,6 @@ const GLOBAL: [GlobalFile; 5] = [
     GlobalFile {
         name: c"stats",
         show: Some(stats::show_global),
-        write: None,
-    },
-    GlobalFile {
-        name: c"tasks",
-        show: Some(stalled::show_tasks),
         write: None,
     },
     GlobalFile {
@@ -219,7 +213,7 @@ pub(crate) fn init() {
     // SAFETY: The name is a C string; a null parent is debugfs' root.
     let root = unsafe { bindings::debugfs_create_dir(c"blog".as_char_ptr(), ptr::null_mut()) };
     // `root` is what debugfs gave, and these files are of nothing.
-    create_texts!(GlobalText, GLOBAL, root, ptr::null(); 0 1 2 3 4);
+    create_texts!(GlobalText, GLOBAL, root, ptr::null(); 0 1 2 3);
     // SAFETY: As above.
     unsafe { create_binaries(root, ptr::null()) };
     // A component whose place is taken from here on finds our directory. The others are found here;

@@ -5,6 +5,5 @@
 pub(crate) mod piece;
 pub(crate) mod sections;
 pub(crate) mod snapshot;
-pub(crate) mod stalled;
 pub(crate) mod stream;
 pub(crate) mod withheld;

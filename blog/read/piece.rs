@@ -82,22 +82,6 @@ fn records(page: &[u8], end: usize) -> Records<'_> {
     }
 }
 
-/// Time of the last record of a copied page that isn't a control record; `None`: it has none.
-pub(crate) fn last_time(page: &[u8]) -> Option<u64> {
-    let info = PageInfo::read(page)?;
-    let (mut base, mut last) = (info.base, None);
-    for record in records(page, info.end() as usize) {
-        let (_, header, payload) = record?;
-        if header.site() != 0 {
-            last = Some(header.clock(base));
-        } else if let Some(ControlRecord::TimeExtend(clock)) = ControlRecord::from_payload(payload)
-        {
-            base = clock;
-        }
-    }
-    last
-}
-
 /// Room for a lost and a task record.
 const FRONT: usize = (CONTROL_SIZE + TASK_SIZE) as usize;
 

@@ -315,37 +315,6 @@ pub(crate) fn pairs() -> Result<KVec<ClockPair>> {
     }
 }
 
-/// Milliseconds from `then`, in the rings' clock, to the last of these [`pairs`]. Those in which
-/// the machine slept don't count.
-pub(crate) fn ms_since(pairs: &[ClockPair], then: u64) -> u64 {
-    let [before @ .., base, now] = pairs else {
-        return 0;
-    };
-    let ms = |ticks: u64| ticks / (hz() / 1000);
-    if then >= base.clock {
-        return ms(now.clock.saturating_sub(then));
-    }
-    // The line that `then` is on.
-    let at = before.partition_point(|p| p.clock <= then);
-    let left = before.get(at.saturating_sub(1)).unwrap_or(base);
-    let right = before.get(at).unwrap_or(base);
-    let line = right.mono.saturating_sub(left.mono) / 1_000_000;
-    let part = scale(
-        line,
-        right.clock.saturating_sub(then),
-        right.clock.saturating_sub(left.clock),
-    );
-    ms(now.clock.saturating_sub(base.clock))
-        .saturating_add(base.mono.saturating_sub(right.mono) / 1_000_000)
-        .saturating_add(part)
-}
-
-/// `n * part / whole`, of a part that isn't larger, to some seven digits.
-fn scale(n: u64, part: u64, whole: u64) -> u64 {
-    let shift = (u64::BITS - whole.leading_zeros()).saturating_sub(24);
-    n.saturating_mul(part >> shift) / (whole >> shift).max(1)
-}
-
 /// Stores an instant, which isn't counted yet.
 fn store_break(n: u64, tick: Tick) {
     // SAFETY: One at a time begins or ends an epoch: see sleep.c. Who reads the list doesn't use

@@ -16,7 +16,6 @@ struct file;
 struct module;
 struct poll_table_struct;
 struct task_struct;
-struct tracepoint;
 
 /* Where a record goes; struct Place of rust/kernel/blog/ring/. */
 struct blog_place {
@@ -47,8 +46,6 @@ void blog_sleep_ends(void);
 void blog_clock_choose(void);
 void blog_expire_rings(void);
 void blog_clock_settled(void);
-void blog_task_stuck(struct task_struct *tsk);
-bool blog_task_has_rings(struct task_struct *tsk);
 int blog_max_kb_setting(u32 kb);
 void blog_max_kb_set(void);
 bool blog_stream_tick(void);
@@ -81,10 +78,6 @@ int blog_start_hooks(void (*fn)(struct task_struct *tsk));
 void blog_stop_hooks(void);
 int blog_may_open(const struct file *file);
 
-/* In C, for C. */
-struct tracepoint *blog_probe(const char *name, void *probe);
-void blog_unprobe(struct tracepoint *tp, void *probe);
-
 /* In C, called from Rust. */
 long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: kept.c, and what hookless.c calls. */
@@ -104,8 +97,6 @@ void blog_quiesce(void);
 void blog_uts(char *release, char *machine, char *host, size_t size);
 u32 blog_param_max_kb(void);
 const char *blog_param_clock(void);
-u32 blog_param_stalled_secs(void);
-bool blog_param_stuck_hint(void);
 u32 blog_tsc_quality(u32 *khz);
 u64 blog_clock_tsc(void);
 bool blog_tsc_unstable(void);
@@ -114,8 +105,6 @@ void blog_stop_sleep(void);
 void blog_settle(void);
 int blog_start_modules(void);
 void blog_stop_modules(void);
-void blog_start_detectors(void);
-void blog_stop_detectors(void);
 void blog_queue_worker(void);
 void blog_stop_worker(void);
 int blog_start_oom(void);

@@ -73,8 +73,6 @@ unsafe extern "C" {
     // params.c
     safe fn blog_param_max_kb() -> u32;
     fn blog_param_clock() -> *const c_char;
-    safe fn blog_param_stalled_secs() -> u32;
-    safe fn blog_param_stuck_hint() -> bool;
 
     // quiesce.c
     safe fn blog_quiesce();
@@ -83,10 +81,6 @@ unsafe extern "C" {
     fn blog_start_sleep() -> c_int;
     fn blog_stop_sleep();
     safe fn blog_settle();
-
-    // stuck.c
-    fn blog_start_detectors();
-    fn blog_stop_detectors();
 
     // tasks.c
     safe fn blog_where() -> u32;
@@ -325,16 +319,6 @@ pub(super) fn param_clock() -> &'static CStr {
     unsafe { CStr::from_char_ptr(blog_param_clock()) }
 }
 
-/// The value of the parameter `stalled_secs`.
-pub(crate) fn param_stalled_secs() -> u32 {
-    blog_param_stalled_secs()
-}
-
-/// The value of the parameter `stuck_hint`. Any context.
-pub(crate) fn param_stuck_hint() -> bool {
-    blog_param_stuck_hint()
-}
-
 /// What is built in.
 pub(crate) struct Vmlinux {
     /// Build ID, where vmlinux has sites or components.
@@ -415,18 +399,6 @@ pub(crate) fn may_open(file: &File) -> Result<bool> {
     let may = unsafe { blog_may_open(file.as_ptr().cast()) };
     to_result(may)?;
     Ok(may != 0)
-}
-
-/// Starts to call `blog_task_stuck` for tasks that the kernel reports.
-pub(crate) fn start_detectors() {
-    // SAFETY: What they call is ready.
-    unsafe { blog_start_detectors() };
-}
-
-/// Ends that; no call runs any more on return.
-pub(crate) fn stop_detectors() {
-    // SAFETY: Were started.
-    unsafe { blog_stop_detectors() };
 }
 
 /// Has `blog_work` called soon, and then when it says. Any context.

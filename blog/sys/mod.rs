@@ -7,14 +7,12 @@
 //! | `glue.rs`, `glue.h` | what Rust and C call of each other |
 //! | `clock.rs` | the clock of records: `tsc.c` whether that is the TSC, `sleep.c` when it breaks |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
-//! | `probe.c` | probes of tracepoints, by name |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
 //! | `oom.c` | being asked before a task is killed for want of memory |
 //! | `tasks.c`, `quiesce.c` | who runs where, and waiting for log calls |
 //! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
 //! | `waiters.c` | who waits for a stream |
-//! | `stuck.c` | which tasks the kernel reports as stuck |
 //! | `machine.c` | the machine's names |
 //! | `kept.rs` | memory that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |

@@ -39,24 +39,6 @@ static const struct kernel_param_ops blog_max_kb_ops = {
 module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
 MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory)");
 
-static unsigned int blog_stalled_secs = 10;
-module_param_named(stalled_secs, blog_stalled_secs, uint, 0644);
-MODULE_PARM_DESC(stalled_secs, "Seconds after which a blocked task that logs nothing is called stalled (default 10)");
-
-static bool blog_stuck_hint = true;
-module_param_named(stuck_hint, blog_stuck_hint, bool, 0644);
-MODULE_PARM_DESC(stuck_hint, "Say after a report of a hung task or soft lockup what that task has logged (default Y)");
-
-u32 blog_param_stalled_secs(void)
-{
-	return READ_ONCE(blog_stalled_secs);
-}
-
-bool blog_param_stuck_hint(void)
-{
-	return READ_ONCE(blog_stuck_hint);
-}
-
 const char *blog_param_clock(void)
 {
 	return blog_clock;

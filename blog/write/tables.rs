@@ -31,7 +31,6 @@ use kernel::{
     blog::{
         no_ring,
         ring::{
-            Info,
             Ring,
             Tls,
             MAX_COMPONENTS, //
@@ -254,17 +253,6 @@ pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&
     }
 }
 
-/// Whether a task has logged. Any context.
-///
-/// # Safety
-///
-/// `task` is valid.
-#[no_mangle]
-unsafe extern "C" fn blog_task_has_rings(task: *mut bindings::task_struct) -> bool {
-    // SAFETY: By this function's requirement.
-    unsafe { task::table(task) }.is_some()
-}
-
 /// Fills the stock up: the worker's part. True: many tables are being taken.
 ///
 /// As many are kept as were taken in the last two rounds together, should they be taken that fast
@@ -404,30 +392,6 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
         }
     }
     None
-}
-
-/// Calls `f` for each ring that a task has, and says what it is doing; `None`: it has no table.
-///
-/// # Safety
-///
-/// `task` is valid. Any context but NMI, and not in a log call. `f` runs with the lock of the
-/// task's table held.
-pub(crate) unsafe fn for_each_ring_of(
-    task: *mut bindings::task_struct,
-    mut f: impl FnMut(&State, &Info),
-) -> Option<file::Task> {
-    // SAFETY: By this function's requirement.
-    let table = unsafe { task::table(task) }?;
-    let _guard = lock(table);
-    // SAFETY: The lock is held.
-    for ring in unsafe { table.rings() } {
-        // SAFETY: As above.
-        if let (Some(state), Some(info)) = (unsafe { state_in(ring.slot()) }, ring.info()) {
-            f(state, &info);
-        }
-    }
-    // SAFETY: By this function's requirement.
-    Some(unsafe { facts(task) })
 }
 
 /// What a task is doing. It may do something else by now.

@@ -7,8 +7,6 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        read::stalled::collect,
-        registry::names::name_field,
         sys::{
             clock::*,
             glue, //
@@ -128,31 +126,6 @@ mod suite {
         let times = times(&rig, Context::Shared)?;
         assert_eq!(times.len(), 7);
         check_break(&times, 3, before);
-        Ok(())
-    }
-
-    #[test]
-    fn time_asleep_is_no_silence() -> Result {
-        let rig = Rig::new(c"blog_test_asleep", SMALL)?;
-        assert!(rig.log(1));
-        let pid = this();
-        let name = name_field(b"blog_test_asleep");
-        let silent = || -> Result<u64> {
-            let mut lines = collect(0)?.into_iter();
-            let line = lines.find(|line| line.info.owner.pid == pid && line.name == name);
-            line.and_then(|line| line.silent_ms).ok_or(ENOENT)
-        };
-        let limit = 30_000;
-        for _ in 0..2 {
-            sleep();
-            awake()?;
-            // In the rings' clock, it is longer.
-            assert!(silent()? < limit);
-        }
-        // What was logged in an earlier epoch becomes older, too.
-        let early = silent()?;
-        until(|| silent().is_ok_and(|late| late > early))?;
-        assert!(rig.log(2) && silent()? < limit);
         Ok(())
     }
 

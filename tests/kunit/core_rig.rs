@@ -204,8 +204,6 @@ struct Job {
     numbers: core::ops::Range<u64>,
     lost: AtomicU64,
     done: AtomicBool,
-    /// Then, it is blocked as if by a device, again and again for a moment.
-    blocked: bool,
 }
 
 /// After how many records a [`Thread`] lets others run.
@@ -221,22 +219,12 @@ pub(super) struct Thread {
 impl Thread {
     /// Starts it. It must be ended before the component goes.
     pub(super) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
-        Self::new(rig, numbers, false)
-    }
-
-    /// The same, of one that logs one number and is blocked then.
-    pub(super) fn blocked(rig: &Rig) -> Result<Self> {
-        Self::new(rig, 1..2, true)
-    }
-
-    fn new(rig: &Rig, numbers: core::ops::Range<u64>, blocked: bool) -> Result<Self> {
         let job = KBox::new(
             Job {
                 raw: rig.raw(),
                 numbers,
                 lost: AtomicU64::new(0),
                 done: AtomicBool::new(false),
-                blocked,
             },
             GFP_KERNEL,
         )?;
@@ -302,10 +290,7 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
     // SAFETY: This is a kernel thread, which `kthread_stop` wakes.
     unsafe {
         while !bindings::kthread_should_stop() {
-            match job.blocked {
-                true => bindings::schedule_timeout_uninterruptible(2),
-                false => bindings::schedule_timeout_interruptible(MAX_SLEEP),
-            };
+            bindings::schedule_timeout_interruptible(MAX_SLEEP);
         }
     }
     0

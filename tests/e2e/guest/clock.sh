@@ -9,16 +9,12 @@
 
 ALARM=/sys/class/rtc/rtc0/wakealarm
 
-# stuck KEY: what tasks says of a thread that has logged, and waits for a lock since
-stuck() { sed -n "/ comm crash_abba\/1\$/s/.* $1 \([0-9]*\) .*/\1/p" $BLOG/tasks; }
-
-# look: which clock it is; the time since boot, without sleep, and of the day; and how
-# long that thread is silent
+# look: which clock it is; the time since boot, without sleep, and of the day
 look() {
 	name=$(sed -n 's/^clock //p' $BLOG/clock)
 	mono=$(sed -n 's/^now .* mono \([0-9]*\) .*/\1/p' $BLOG/clock)
 	boot=$(cut -d' ' -f1 /proc/uptime)
-	echo "$name $boot $mono $(date -u +%Y-%m-%dT%H:%M:%S) $(stuck silent_ms)" >> /out/looks
+	echo "$name $boot $mono $(date -u +%Y-%m-%dT%H:%M:%S)" >> /out/looks
 }
 
 log() {
@@ -31,9 +27,6 @@ log() {
 modprobe blog clock=sundial 2> /dev/null && die "clock=sundial"
 dmesg | grep 'blog: clock must be auto, tsc or mono' > /out/refused
 modprobe blog clock="$blog_clock" || die "modprobe blog"
-modprobe blog_crash || die "modprobe blog_crash"
-set_file abba /sys/module/blog_crash/parameters/scene
-sleep 1
 log
 
 # It is told to sleep, but something wakes it before it does.
@@ -47,12 +40,6 @@ set_file 0 $ALARM
 set_file +10 $ALARM
 set_file mem /sys/power/state
 log
-
-# Who is silent is called stalled when that was so for long enough, awake.
-set_file $(($(stuck silent_ms) / 1000 + 3)) /sys/module/blog/parameters/stalled_secs
-stuck stalled > /out/stalled
-sleep 4
-stuck stalled >> /out/stalled
 
 if grep -qx 'tsc good' $BLOG/clock; then
 	modprobe blog_torture seconds=1 unstable_ms=1 workers=0 storm=0 irq_us=0 ipi_us=0 \

@@ -11,11 +11,6 @@ mod piece;
 mod pool;
 pub mod rig;
 
-/// What `blog/` says when the last record of a page was.
-pub fn last_time(page: &[u8]) -> Option<u64> {
-    piece::last_time(page)
-}
-
 #[cfg(test)]
 mod capture_tests;
 #[cfg(test)]

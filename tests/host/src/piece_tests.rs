@@ -3,7 +3,7 @@
 //! What a reader gets of a page that it has had a part of: the rest, and what that needs to be
 //! understood alone.
 
-use crate::piece::{cut, last_time, From};
+use crate::piece::{cut, From};
 use kernel::blog::wire::{
     page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
     record::{Context, ControlRecord, Header, Lost, CONTROL_SIZE, HEADER_SIZE, TASK_SIZE},
@@ -214,20 +214,4 @@ fn nothing_is_left_of_a_page_that_is_not_well_formed() {
         let mut copy = [&whole[..], &vec![0; more]].concat();
         assert_eq!(cut(&mut copy, &lag(second)).is_some(), fits);
     }
-}
-
-#[test]
-fn the_last_time_of_a_page_is_that_of_its_last_record() {
-    let items = items();
-    let (all, _) = read(&page(&items));
-    for n in 0..=items.len() {
-        let done = items[..n].iter().filter(|item| !is_control(item)).count();
-        let want = all[..done].last().map(|(clock, ..)| *clock);
-        assert_eq!(last_time(&page(&items[..n])), want, "{n} items");
-    }
-    // A record that isn't whole.
-    let mut torn = page(&items);
-    torn.truncate(torn.len() - 1);
-    assert_eq!(last_time(&torn), None);
-    assert_eq!(last_time(&[]), None);
 }

@@ -32,11 +32,13 @@ cpus_allowed=3
 rw=read
 bs=64k
 END
+rings_live() { sed -n 's/^rings_live //p' "$BLOG/rnull/stats"; }
+before=$(rings_live)
 fio /tmp/job > /tmp/fio.log 2>&1 &
 fio=$!
 # All of them are at work.
 for _ in $(seq 300); do
-	[ "$(grep -c 'comm fio$' "$BLOG/tasks")" -ge 4 ] && break
+	[ "$(rings_live)" -ge $((before + 4)) ] && break
 	sleep 0.1
 done
 sleep 2
