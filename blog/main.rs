@@ -174,7 +174,6 @@ mod tests {
         include!("tests/core_control.rs");
     }
     mod images {
-        use super::rig;
         use kernel::prelude::*;
         include!("tests/core_images.rs");
     }

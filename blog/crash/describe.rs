@@ -185,8 +185,7 @@ global_lock! {
     unsafe(uninit) static LISTED: Mutex<List> = List::new();
 }
 
-/// Tells crash tools about the images. Without memory for that, the list stays as it is, but for
-/// images whose ids others have now.
+/// Tells crash tools about the images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
     let (mut list, mut kept) = (KVVec::new(), KeptVec::new());
     let listed = fill(&mut list, |room| {
@@ -194,12 +193,6 @@ pub(crate) fn list() {
     });
     let listed = listed.and_then(|()| Ok(kept.extend_from_slice(&list, GFP_KERNEL)?));
     if let Err(e) = listed {
-        let mut listed = LISTED.lock();
-        registry::with_images(|images| {
-            let pairs = listed.0.iter_mut().zip(images.list());
-            let gone = pairs.filter(|(_, image)| image.entry().count == 0);
-            gone.for_each(|(entry, _)| entry.count = 0);
-        });
         pr_warn!("crash tools don't know the latest module: {e:?}\n");
         return;
     }

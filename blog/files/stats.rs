@@ -121,10 +121,6 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((image, switched)) = image else {
             break;
         };
-        if image.count == 0 {
-            // Its ids are other images' now.
-            continue;
-        }
         put!(
             f,
             "module {} site {}-{} loaded {} on {} off {} build_id {}\n",

@@ -177,7 +177,6 @@ impl Sections {
     /// Nothing has been written yet. `addresses`: whether who reads may see them.
     pub(super) fn new(addresses: bool) -> Result<Self> {
         let out = KVVec::with_capacity(ROOM, GFP_KERNEL)?;
-        registry::with_images(|images| images.reader(true));
         Ok(Self {
             out,
             read: 0,
@@ -296,7 +295,7 @@ impl Sections {
                 Some((image.entry(), image.last(), image.addresses().clone()))
             });
             if let Some((entry, last, addresses)) = image {
-                if let (Some(withheld), 1..) = (&mut self.withheld, entry.count) {
+                if let Some(withheld) = &mut self.withheld {
                     withheld.add(entry.first, last, &addresses)?;
                 }
                 self.push(entry.as_bytes())?;
@@ -375,12 +374,6 @@ impl Sections {
             reserved: 0,
         };
         self.section(Kind::End, &end)
-    }
-}
-
-impl Drop for Sections {
-    fn drop(&mut self) {
-        registry::with_images(|images| images.reader(false));
     }
 }
 

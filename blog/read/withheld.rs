@@ -7,7 +7,6 @@
 //! keeps its header, and so its time, its site and its place in the counts. No call with arguments
 //! writes such a record, so a decoder knows it.
 
-use crate::sys::sort::sort_by_key;
 use kernel::{
     blog::wire::{
         page::{
@@ -26,9 +25,8 @@ use kernel::{
 pub(crate) struct Withheld {
     /// In ascending order.
     ids: KVVec<u32>,
-    /// From the first to the last id of each image that is known, in ascending order. Those of
-    /// others are withheld, too.
-    known: KVVec<(u32, u32)>,
+    /// The last id of the images that are known. What comes later is withheld, too.
+    known: u32,
 }
 
 impl Withheld {
@@ -36,29 +34,23 @@ impl Withheld {
     pub(crate) const fn new() -> Self {
         Self {
             ids: KVVec::new(),
-            known: KVVec::new(),
+            known: 0,
         }
     }
 
-    /// Adds the sites from `first` to `last`, of which those at `indices` have an address among
-    /// their arguments.
-    ///
-    /// As long as this is in use, ids that weren't added have never been any other image's.
+    /// Adds the sites from `first` to `last`, which follow those that are known. Those at `indices`,
+    /// in ascending order, have an address among their arguments.
     pub(crate) fn add(&mut self, first: u32, last: u32, indices: &[u32]) -> Result {
         for index in indices {
             self.ids.push(first.saturating_add(*index), GFP_KERNEL)?;
         }
-        sort_by_key(&mut self.ids, |id| *id);
-        self.known.push((first, last), GFP_KERNEL)?;
-        sort_by_key(&mut self.known, |range| range.0);
+        self.known = last;
         Ok(())
     }
 
     /// Whether the arguments of this site are withheld.
     pub(crate) fn has(&self, id: u32) -> bool {
-        let behind = self.known.partition_point(|range| range.0 <= id);
-        let known = behind.checked_sub(1).and_then(|n| self.known.get(n));
-        known.is_none_or(|range| id > range.1) || self.ids.binary_search(&id).is_ok()
+        id > self.known || self.ids.binary_search(&id).is_ok()
     }
 
     /// Takes them out of a copied page, or a piece of one; returns its new length.

@@ -4,10 +4,8 @@
 //!
 //! The registry adds an image when vmlinux's or a module's sites become known, and takes it out
 //! when the module goes; the snapshot lists the ranges, the control file switches their sites.
-//! A range is handed out once per build: the same build ID loaded again gets the same ids. Where
-//! ids have run out, another build gets those of builds that are gone, if no record names them any
-//! more ([`super::ids`] looks), and no open file has told of them. Nothing here is called from a
-//! log call.
+//! A range is handed out once per build, in ascending order: the same build ID loaded again gets the
+//! same ids, and no other build ever gets them. Nothing here is called from a log call.
 
 use kernel::{
     blog::{
@@ -142,8 +140,6 @@ pub(crate) struct Image {
     name: [u8; NAME_MAX],
     /// `None`: not loaded now.
     sites: Option<Sites>,
-    /// How often it was loaded.
-    loads: u32,
     /// Indices of sites that have an address among their arguments.
     addresses: Arc<KVVec<u32>>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
@@ -151,14 +147,9 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Id of the last site; the image has its ids.
+    /// Id of the last site.
     pub(crate) fn last(&self) -> u32 {
         self.first + self.count - 1
-    }
-
-    /// Whether an id of `count` from `first` on is one of its own.
-    fn overlaps(&self, first: u32, count: u32) -> bool {
-        self.first < first.saturating_add(count) && first <= self.last()
     }
 
     /// Whether it is loaded now.
@@ -226,55 +217,27 @@ impl Image {
     }
 }
 
-/// An image that isn't loaded, as [`Images::free`] wants to know of it.
-pub(crate) struct Gone {
-    /// Its ids.
-    pub(crate) first: u32,
-    pub(crate) last: u32,
-    /// Whether a record names one of them.
-    pub(crate) used: bool,
-    /// Its place in the list, and how often it had been loaded.
-    at: usize,
-    loads: u32,
-}
-
-/// All images since BLog was loaded. Those whose ids were taken from them have a count of 0.
+/// All images since BLog was loaded.
 ///
 /// # Invariants
 ///
-/// The images' ranges don't overlap, and lie between 1 and `most`.
+/// The images' ranges follow each other from 1 on, up to [`SITE_MAX`] at most.
 pub(crate) struct Images {
     list: KVVec<Image>,
-    most: u32,
-    /// Open files, which may have told of images.
-    readers: u32,
-    /// Sites that never log, as there were no ids.
+    /// Sites that never log, as they have no ids.
     refused: u64,
 }
 
 impl Images {
     /// No image.
     pub(crate) const fn new() -> Self {
-        Self::with_ids(SITE_MAX)
-    }
-
-    /// No image, and so many ids.
-    pub(crate) const fn with_ids(most: u32) -> Self {
         Self {
             list: KVVec::new(),
-            most,
-            readers: 0,
             refused: 0,
         }
     }
 
-    /// From here on, there are so many ids; returns how many there were.
-    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
-    pub(crate) fn limit(&mut self, most: u32) -> u32 {
-        mem::replace(&mut self.most, most)
-    }
-
-    /// How many sites never log, as there were no ids for them.
+    /// How many sites never log, as they have no ids; summed over all loads.
     pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
@@ -282,64 +245,6 @@ impl Images {
     /// Counts sites as such.
     pub(crate) fn refuse(&mut self, sites: Sites) {
         self.refused += u64::from(sites.count);
-    }
-
-    /// A file is opened that will tell of images; or closed.
-    pub(crate) fn reader(&mut self, opens: bool) {
-        if opens {
-            self.readers += 1;
-        } else {
-            self.readers -= 1;
-        }
-    }
-
-    /// The images that aren't loaded, where no open file has told of images.
-    pub(crate) fn gone(&self) -> impl Iterator<Item = Gone> + '_ {
-        let all = self.list.iter().enumerate();
-        let none_reads = self.readers == 0;
-        let gone = all.filter(move |(_, i)| none_reads && i.count != 0 && !i.loaded());
-        gone.map(|(at, image)| Gone {
-            first: image.first,
-            last: image.last(),
-            used: false,
-            at,
-            loads: image.loads,
-        })
-    }
-
-    /// Takes the ids of these images from them, but where they are in use: a record or an open file
-    /// has them, or the image was loaded again.
-    pub(crate) fn free(&mut self, gone: &[Gone]) {
-        if self.readers != 0 {
-            return;
-        }
-        for gone in gone.iter().filter(|gone| !gone.used) {
-            let image = self.list.get_mut(gone.at);
-            if let Some(image) = image.filter(|i| i.loads == gone.loads && !i.loaded()) {
-                image.count = 0;
-                image.gates = KVVec::new();
-            }
-        }
-    }
-
-    /// The first of `count` ids that no image has: behind all others, and where that is the end,
-    /// those of images that have none any more.
-    fn place(&self, count: u32) -> Option<u32> {
-        let fits = |first: &u32| {
-            first
-                .checked_add(count - 1)
-                .is_some_and(|last| last <= self.most)
-        };
-        let with_ids = || self.list.iter().filter(|image| image.count != 0);
-        let behind = with_ids().map(Image::last).max().unwrap_or(0) + 1;
-        if fits(&behind) {
-            return Some(behind);
-        }
-        let mut first = 1;
-        while let Some(image) = with_ids().find(|image| image.overlaps(first, count)) {
-            first = image.last() + 1;
-        }
-        Some(first).filter(fits)
     }
 
     /// The images, in the order in which they came. They are never taken out, so each keeps its
@@ -367,8 +272,9 @@ impl Images {
     /// Gives ids to the sites of an image, and lets them follow their components' levels, or
     /// restores what they were switched to when this build was loaded before.
     ///
-    /// `addresses` are those that [`Sites::addresses`] says. `ENOSPC` when there are no ids left;
-    /// the sites then never log.
+    /// `addresses` are those that [`Sites::addresses`] says. Where it fails, the sites never log:
+    /// with `ENOSPC` when there are no ids left, with `ENODATA` where the image has no build ID, so
+    /// that nobody could tell whose records these are.
     pub(crate) fn add(
         &mut self,
         name: &[u8],
@@ -379,11 +285,12 @@ impl Images {
         if sites.count == 0 {
             return Ok(());
         }
+        if build_id.len == 0 {
+            return Err(ENODATA);
+        }
         let name = name_field(name);
-        // Without a build ID there is no telling whether it is the same build.
         let known = self.list.iter().position(|image| {
-            build_id.len != 0
-                && image.build_id == build_id
+            image.build_id == build_id
                 && image.name == name
                 && image.count == sites.count
                 && !image.loaded()
@@ -391,8 +298,11 @@ impl Images {
         let at = match known {
             Some(at) => at,
             None => {
-                let first = self.place(sites.count).ok_or(ENOSPC)?;
-                // INVARIANT: The new range overlaps with no other one.
+                let first = self.list.last().map_or(0, Image::last) + 1;
+                if sites.count > SITE_MAX + 1 - first {
+                    return Err(ENOSPC);
+                }
+                // INVARIANT: The new range follows the last one.
                 self.list.push(
                     Image {
                         first,
@@ -400,7 +310,6 @@ impl Images {
                         build_id,
                         name,
                         sites: None,
-                        loads: 0,
                         addresses: addresses.clone(),
                         gates: KVVec::new(),
                     },
@@ -421,7 +330,6 @@ impl Images {
         }
         image.gates = KVVec::new();
         image.sites = Some(sites);
-        image.loads = image.loads.wrapping_add(1);
         Ok(())
     }
 

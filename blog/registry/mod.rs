@@ -71,7 +71,6 @@ use crate::sys::{
 pub(crate) mod control;
 pub(crate) mod events;
 mod gone;
-pub(crate) mod ids;
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod names;
@@ -114,23 +113,11 @@ pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
 /// All components, in the order of their places, each as it is when it is asked for.
 pub(crate) struct Components {
     slot: usize,
-    going: bool,
 }
 
 /// All components. No lock is held between two.
 pub(crate) const fn components() -> Components {
-    Components {
-        slot: 0,
-        going: false,
-    }
-}
-
-/// The same, with those that are going: their files and what crash tools find of them may be there.
-const fn all_components() -> Components {
-    Components {
-        slot: 0,
-        going: true,
-    }
+    Components { slot: 0 }
 }
 
 impl Iterator for Components {
@@ -141,7 +128,6 @@ impl Iterator for Components {
         let mut places = places.0.iter().skip(self.slot);
         let state = places.find_map(|place| match place {
             Place::There(state) => Some(state),
-            Place::Going(state) if self.going => Some(state),
             _ => None,
         })?;
         self.slot = usize::from(state.slot()) + 1;
@@ -374,40 +360,33 @@ unsafe fn coming(
     // SAFETY: By this function's requirement.
     let sites = unsafe { Sites::new(sites, num_sites) };
     if let Err(e) = add_image(name, BuildId::new(build_id), sites) {
-        if e == ENOSPC {
-            with_images(|images| images.refuse(sites));
+        with_images(|images| images.refuse(sites));
+        let name = BStr::from_bytes(name);
+        match e {
+            ENOSPC => {
+                kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
+            }
+            e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
         }
-        pr_warn!("{}: its sites can't log: {:?}\n", BStr::from_bytes(name), e);
     }
     (events().images)();
     // SAFETY: By this function's requirement.
     unsafe { attach_all(components) };
 }
 
-/// Adds an image, with room that is made before the lock is taken. Where there are no ids left,
-/// those are used again that can be.
+/// Adds an image, with room that is made before the lock is taken.
 fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
     let addresses = sites.addresses()?;
     let mut room = KVVec::new();
-    let mut freed = false;
     loop {
         let len = {
             let mut images = IMAGES.lock();
-            match images.has_room(&mut room) {
-                true => match images.add(name, build_id, sites, &addresses) {
-                    Err(e) if e == ENOSPC && !freed => None,
-                    result => return result,
-                },
-                false => Some(images.list().len()),
+            if images.has_room(&mut room) {
+                return images.add(name, build_id, sites, &addresses);
             }
+            images.list().len()
         };
-        match len {
-            Some(len) => room = KVVec::with_capacity(len + len / 2 + 16, GFP_KERNEL)?,
-            None => {
-                freed = true;
-                ids::free()?;
-            }
-        }
+        room = KVVec::with_capacity(len + len / 2 + 16, GFP_KERNEL)?;
     }
 }
 
