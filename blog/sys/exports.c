@@ -24,6 +24,10 @@ EXPORT_RUST_SYMBOL_GPL(blog_write3);
 u8 blog_clock_is_tsc __read_mostly;
 EXPORT_SYMBOL_GPL(blog_clock_is_tsc);
 
+/* Each component refers to it, so that BLog stays as long as a module that has one. */
+const u8 blog_present = 1;
+EXPORT_SYMBOL_GPL(blog_present);
+
 #ifndef MODULE
 /* Before the initcalls of all drivers, which are linked behind blog/. */
 early_initcall(blog_start);

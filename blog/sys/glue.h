@@ -30,6 +30,7 @@ void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
 			       u64 ts);
 extern u8 blog_clock_is_tsc;
+extern const u8 blog_present;
 
 /* In Rust, called from C. */
 int blog_start(void);

@@ -133,6 +133,11 @@ struct blog_component {
 	    ".subsection 1\n"							\
 	    ".balign 8\n"							\
 	    ".quad " __stringify(_name) "\n"					\
+	    ".popsection\n"							\
+	    /* A module that has a component needs BLog as long as it is there. */ \
+	    ".pushsection .rodata.blog,\"a\",@progbits\n"			\
+	    ".balign 8\n"							\
+	    ".quad blog_present\n"						\
 	    ".popsection\n")
 
 #ifdef CONFIG_JUMP_LABEL
@@ -151,6 +156,14 @@ void blog_write2(const struct blog_component *component, const struct blog_site 
 void blog_write3(const struct blog_component *component, const struct blog_site *site,
 		 const u64 *codes, u64 a, u64 b, u64 c);
 
+/*
+ * What a C call has in common with those who read it: rust/kernel/blog/wire/record.rs
+ * (GATE_OFF), scripts/blog-fmt-sidetable/descriptor.rs (C_SITE_MAGIC and its version)
+ */
+#define __BLOG_GATE_OFF			255
+#define __BLOG_DESCRIPTOR_MAGIC		0x43464c42
+#define __BLOG_DESCRIPTOR_VERSION	1
+
 /* Up to three arguments go in registers. The format is not passed. */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
 #define __blog_pass_0(to, f)		blog_write1(to, 0)
@@ -161,14 +174,23 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 #define __blog_pass_n(to, f, ...)	blog_write(to, __VA_ARGS__)
 /* Which one of these, for a format and up to 31 arguments */
 #define __blog_pass(...)							\
-	__blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n,	\
-		   n, n, n, n, n, n, n, n, n, n, n, n, 3, 2, 1, 0)
+	CONCATENATE(__blog_pass_,						\
+		    __blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, \
+			       n, n, n, n, n, n, n, n, n, n, n, n, n, n, 3, 2, 1, 0))
 #define __blog_nth(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13,	\
 		   _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25,	\
 		   _26, _27, _28, _29, _30, _31, nth, ...)			\
-	CONCATENATE(__blog_pass_, nth)
+	nth
 #define __blog_to(component, id)						\
 	&(component), &CONCATENATE(__blog_site_, id), &CONCATENATE(__blog_codes_, id)
+
+/*
+ * What the assembler calls a call. With LTO it sees many files at once, so that
+ * the name has module and file in it, as that of an initcall. Files of one name in
+ * modules of one name may still have calls of one name: __BLOG_SITE() finds that.
+ */
+#define __BLOG_ID(id)								\
+	__stringify(__KBUILD_MODNAME) "_" KBUILD_BASENAME "_" __stringify(id)
 
 /*
  * The entry of a call, the codes of its arguments, and its descriptor, which is
@@ -178,12 +200,13 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 #define __BLOG_SITE(level, id, format, arguments, captured)			\
 	__BLOG_BOUNDS(".blog_sites", "__blog_sites")				\
 	".ifndef .Lblog_site_" id "\n"						\
+	".set \".Lblog_" id ":" __BASE_FILE__ "\", 0\n"				\
 	".pushsection .blog_sites,\"aw\",@progbits\n"				\
 	".subsection 1\n"							\
 	".balign 8\n"								\
 	".Lblog_site_" id ":\n"							\
 	".long 0\n"								\
-	".byte " level ", 255\n"						\
+	".byte " level ", " __stringify(__BLOG_GATE_OFF) "\n"			\
 	".short 0\n"								\
 	".popsection\n"								\
 	".pushsection .rodata.blog,\"a\",@progbits\n"				\
@@ -193,11 +216,11 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 	".popsection\n"								\
 	".pushsection .debug.blog,\"\",@progbits\n"				\
 	".balign 8\n"								\
-	"772: .long 0x43464c42, 779f - 772b\n"					\
+	"772: .long " __stringify(__BLOG_DESCRIPTOR_MAGIC) ", 779f - 772b\n"	\
 	".quad .Lblog_site_" id "\n"						\
 	".quad .Lblog_codes_" id "\n"						\
 	".long " __stringify(__LINE__) "\n"					\
-	".byte " level ", 1\n"							\
+	".byte " level ", " __stringify(__BLOG_DESCRIPTOR_VERSION) "\n"		\
 	".short " captured "\n"							\
 	".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f\n"		\
 	"773: .ascii " format "\n"						\
@@ -207,28 +230,43 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 	"777: .balign 8\n"							\
 	"779:\n"								\
 	".popsection\n"								\
+	".endif\n"								\
+	".ifndef \".Lblog_" id ":" __BASE_FILE__ "\"\n"				\
+	".error \"log calls of two files have one name: rename " __BASE_FILE__ "\"\n" \
 	".endif\n"
 
 #define __blog_first(first, ...)	first
+
+/* Declares what __blog_define() defines. */
+#define __blog_declare(id)							\
+	extern struct blog_site CONCATENATE(__blog_site_, id)			\
+		__asm__(".Lblog_site_" __BLOG_ID(id));				\
+	extern const u64 CONCATENATE(__blog_codes_, id)				\
+		__asm__(".Lblog_codes_" __BLOG_ID(id))
 
 /*
  * @format, @arguments: as the driver wrote them, as strings
  * @captured: the format may be one that can't be stored
  */
-#define __blog_emit(component, level, id, format, arguments, captured, ...)	\
+#define __blog_define(level, id, format, arguments, captured)			\
+	asm(__BLOG_SITE(__stringify(level), __BLOG_ID(id), __stringify(format),	\
+			__stringify(arguments), __stringify(captured)))
+
+#define __blog_logs(component, id)						\
+	(__blog_is_on(component) && READ_ONCE(CONCATENATE(__blog_site_, id).gate) <= \
+	 READ_ONCE((component).threshold))
+
+/* Stores the arguments, of which the first one, as it were the format, is left out. */
+#define __blog_store(component, id, ...)					\
+	__blog_pass(__VA_ARGS__)(__blog_to(component, id), __VA_ARGS__)
+
+#define __blog_emit(component, level, id, format, arguments, ...)		\
 do {										\
-	extern struct blog_site CONCATENATE(__blog_site_, id)			\
-		__asm__(".Lblog_site_" __stringify(id));			\
-	extern const u64 CONCATENATE(__blog_codes_, id)				\
-		__asm__(".Lblog_codes_" __stringify(id));			\
+	__blog_declare(id);							\
 										\
-	asm(__BLOG_SITE(__stringify(level), __stringify(id),			\
-			__stringify(format), __stringify(arguments),		\
-			__stringify(captured)));				\
-	if (__blog_is_on(component) &&						\
-	    READ_ONCE(CONCATENATE(__blog_site_, id).gate) <=			\
-	    READ_ONCE((component).threshold))					\
-		__blog_pass(__VA_ARGS__)(__blog_to(component, id), __VA_ARGS__);	\
+	__blog_define(level, id, format, arguments, 0);				\
+	if (__blog_logs(component, id))						\
+		__blog_store(component, id, __VA_ARGS__);			\
 } while (0)
 
 #define ___blog(...)	__blog_emit(__VA_ARGS__)
@@ -238,7 +276,7 @@ do {										\
 do {										\
 	no_printk(__VA_ARGS__);							\
 	___blog(component, level, __COUNTER__,					\
-		__stringify(__blog_first(__VA_ARGS__)), arguments, 0, __VA_ARGS__); \
+		__stringify(__blog_first(__VA_ARGS__)), arguments, __VA_ARGS__); \
 } while (0)
 
 #else /* !IS_REACHABLE(CONFIG_BLOG) */

@@ -6,12 +6,13 @@
  * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if
  * CONFIG_BLOG_CAPTURE names it; kbuild defines BLOG_CAPTURE for its files then.
  * Each call is a call site of a component with the module's name, whether
- * dynamic debug prints it or not. <linux/dynamic_debug.h> includes this; the
- * macros that print call blog_capture_*() with what they would print.
+ * dynamic debug prints it or not.
  *
- * Arguments are evaluated when a call is recorded, and once more when it is
- * printed. The format may be anything that is printed: where it can't be
- * stored, the call is not recorded, and scripts/blog-fmt-sidetable says so.
+ * The macros that print call blog_capture() with the function that prints. It
+ * evaluates the arguments of a call once, for the record and for what is printed,
+ * and not at all if there is neither. The format may be anything that is printed:
+ * where it can't be stored, the call is not recorded, and
+ * scripts/blog-fmt-sidetable says so.
  */
 #ifndef _LINUX_BLOG_CAPTURE_H
 #define _LINUX_BLOG_CAPTURE_H
@@ -19,6 +20,7 @@
 #if defined(BLOG_CAPTURE) && IS_REACHABLE(CONFIG_BLOG)
 
 #include <linux/blog_call.h>
+#include <linux/ratelimit_types.h>
 
 #define __blog_captured		CONCATENATE(blog_captured_, __KBUILD_MODNAME)
 
@@ -26,41 +28,155 @@
 extern struct blog_component __blog_captured;
 __BLOG_COMPONENT(__weak, __blog_captured, .name = KBUILD_MODNAME, .level = BLOG_DEBUG);
 
-/* @fmt is made a string, and is not passed: it needs to be no literal. */
-#define __blog_capture(arguments, fmt, ...)					\
-	___blog(__blog_captured, BLOG_DEBUG, __COUNTER__, __stringify(fmt),	\
-		arguments, 1, 0, ##__VA_ARGS__)
+/**
+ * blog_capture - record a call, and print it if it is to be printed
+ * @print:	whether it is to be printed
+ * @func:	what prints, one of those that have a __blog_capture_... below
+ *
+ * What @func is called with follows.
+ */
+#define blog_capture(print, func, ...)						\
+	CONCATENATE(__blog_capture_, func)(print, true, __VA_ARGS__)
 
-#define __blog_capture_of(name, fmt, ...)					\
-	__blog_capture(__stringify(device, ##__VA_ARGS__), "%s: " fmt, name, ##__VA_ARGS__)
+/**
+ * blog_capture_limited - the same, for a call that prints not too often
+ * @print:	whether it is to be printed now
+ * @func:	what prints
+ *
+ * Records have the same limit, by a count of their own. At the level trace, the
+ * component has none.
+ */
+#define blog_capture_limited(print, func, ...)					\
+do {										\
+	/* By the flag, it prints nothing of how many it holds back. */		\
+	static struct ratelimit_state __blog_limit =				\
+		RATELIMIT_STATE_INIT_FLAGS(__blog_limit, DEFAULT_RATELIMIT_INTERVAL, \
+					   DEFAULT_RATELIMIT_BURST,		\
+					   RATELIMIT_MSG_ON_RELEASE);		\
+										\
+	CONCATENATE(__blog_capture_, func)(print,				\
+		READ_ONCE(__blog_captured.threshold) > BLOG_TRACE ||		\
+		__ratelimit(&__blog_limit), __VA_ARGS__);			\
+} while (0)
 
-#define blog_capture_pr(fmt, ...)						\
-	__blog_capture(#__VA_ARGS__, fmt, ##__VA_ARGS__)
+#define __blog_capture___dynamic_pr_debug(print, may, desc, fmt, ...)		\
+	__blog_capture(print, may, __COUNTER__, fmt, #__VA_ARGS__, , (0),	\
+		       __dynamic_pr_debug, (desc), fmt, ##__VA_ARGS__)
 
-#define blog_capture_dev(dev, fmt, ...)						\
-	__blog_capture_of(({							\
-		const struct device *__blog_dev = (dev);			\
-		__blog_dev ? dev_name(__blog_dev) : "(NULL device *)";		\
-	}), fmt, ##__VA_ARGS__)
+#define __blog_capture___dynamic_dev_dbg(print, may, desc, dev, fmt, ...)	\
+	__blog_capture_device(print, may, const struct device *, dev,		\
+			      dev_name(__blog_dev), "(NULL device *)",		\
+			      __dynamic_dev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
 
-#define blog_capture_netdev(dev, fmt, ...)					\
-	__blog_capture_of(({							\
-		const struct net_device *__blog_dev = (dev);			\
-		__blog_dev ? netdev_name(__blog_dev) : "(NULL net_device)";	\
-	}), fmt, ##__VA_ARGS__)
+#define __blog_capture___dynamic_netdev_dbg(print, may, desc, dev, fmt, ...)	\
+	__blog_capture_device(print, may, const struct net_device *, dev,	\
+			      netdev_name(__blog_dev), "(NULL net_device)",	\
+			      __dynamic_netdev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
 
-#define blog_capture_ibdev(dev, fmt, ...)					\
-	__blog_capture_of(({							\
-		const struct ib_device *__blog_dev = (dev);			\
-		__blog_dev ? dev_name(&__blog_dev->dev) : "(NULL ib_device)";	\
-	}), fmt, ##__VA_ARGS__)
+#define __blog_capture___dynamic_ibdev_dbg(print, may, desc, dev, fmt, ...)	\
+	__blog_capture_device(print, may, const struct ib_device *, dev,	\
+			      dev_name(&__blog_dev->dev), "(NULL ib_device)",	\
+			      __dynamic_ibdev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
+
+#define __blog_capture___drm_dev_dbg(print, may, desc, dev, cat, fmt, ...)	\
+	__blog_capture_device(print, may, const struct device *, dev,		\
+			      dev_name(__blog_dev), "drm",			\
+			      __drm_dev_dbg, (desc, __blog_dev, cat), fmt, ##__VA_ARGS__)
+
+#define __blog_capture_drm_dev_printk(print, may, dev, level, fmt, ...)		\
+	__blog_capture_device(print, may, const struct device *, dev,		\
+			      dev_name(__blog_dev), "drm",			\
+			      drm_dev_printk, (__blog_dev, level), fmt, ##__VA_ARGS__)
+
+/* A message that is stored with the name of a device before it */
+#define __blog_capture_device(print, may, type, dev, name, none, func, with, fmt, ...) \
+	__blog_capture(print, may, __COUNTER__, "%s: " fmt,			\
+		       __stringify(device, ##__VA_ARGS__),			\
+		       type __blog_dev = (dev);, (0, __blog_dev ? name : none),	\
+		       func, with, fmt, ##__VA_ARGS__)
+
+/*
+ * @print:	whether to print it
+ * @may:	whether to store it, if it logs
+ * @format, @arguments: as the driver wrote them, as strings
+ * @let:	declares what @named and @with use
+ * @named:	what is stored before the arguments, after a 0, in parentheses
+ * @func, @with: what prints, and what it has before @fmt, in parentheses
+ */
+#define __blog_capture(print, may, id, format, arguments, let, named, func, with, fmt, ...) \
+	__blog_captured_call(__blog_count(0, ##__VA_ARGS__), print, may, id,	\
+			     __stringify(format), arguments, let, named, func, with, fmt, \
+			     ##__VA_ARGS__)
+#define __blog_captured_call(n, print, may, id, format, arguments, let, named, func, with, \
+			     fmt, ...)						\
+do {										\
+	__blog_declare(id);							\
+	bool __blog_prints = print, __blog_stores = false;			\
+										\
+	__blog_define(BLOG_DEBUG, id, format, arguments, 1);			\
+	if (__blog_logs(__blog_captured, id))					\
+		__blog_stores = may;						\
+	if (__blog_stores || __blog_prints) {					\
+		let								\
+		CONCATENATE(__blog_let_, n)(__VA_ARGS__)			\
+										\
+		if (__blog_stores)						\
+			__blog_store(__blog_captured, id, __blog_list named	\
+				     CONCATENATE(__blog_got_, n)(__VA_ARGS__));	\
+		if (__blog_prints)						\
+			func(__blog_list with, fmt				\
+			     CONCATENATE(__blog_got_, n)(__VA_ARGS__));		\
+	}									\
+} while (0)
+
+#define __blog_list(...)		__VA_ARGS__
+
+/*
+ * Arguments as variables, which have their values once. The comma makes pointers of arrays, and
+ * numbers of bit fields. More than 12 can't be stored.
+ */
+#define __blog_count(...)							\
+	__blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n,	\
+		   n, n, n, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define __blog_let(i, value)							\
+	__auto_type __blog_arg_##i = ((void)0, (value));
+#define __blog_let_0()
+#define __blog_let_1(arg)		__blog_let(1, arg)
+#define __blog_let_2(arg, ...)		__blog_let(2, arg) __blog_let_1(__VA_ARGS__)
+#define __blog_let_3(arg, ...)		__blog_let(3, arg) __blog_let_2(__VA_ARGS__)
+#define __blog_let_4(arg, ...)		__blog_let(4, arg) __blog_let_3(__VA_ARGS__)
+#define __blog_let_5(arg, ...)		__blog_let(5, arg) __blog_let_4(__VA_ARGS__)
+#define __blog_let_6(arg, ...)		__blog_let(6, arg) __blog_let_5(__VA_ARGS__)
+#define __blog_let_7(arg, ...)		__blog_let(7, arg) __blog_let_6(__VA_ARGS__)
+#define __blog_let_8(arg, ...)		__blog_let(8, arg) __blog_let_7(__VA_ARGS__)
+#define __blog_let_9(arg, ...)		__blog_let(9, arg) __blog_let_8(__VA_ARGS__)
+#define __blog_let_10(arg, ...)		__blog_let(10, arg) __blog_let_9(__VA_ARGS__)
+#define __blog_let_11(arg, ...)		__blog_let(11, arg) __blog_let_10(__VA_ARGS__)
+#define __blog_let_12(arg, ...)		__blog_let(12, arg) __blog_let_11(__VA_ARGS__)
+#define __blog_let_n(...)		__blog_stores = false;
+#define __blog_got_0(...)
+#define __blog_got_1(...)		, __blog_arg_1
+#define __blog_got_2(...)		, __blog_arg_2 __blog_got_1()
+#define __blog_got_3(...)		, __blog_arg_3 __blog_got_2()
+#define __blog_got_4(...)		, __blog_arg_4 __blog_got_3()
+#define __blog_got_5(...)		, __blog_arg_5 __blog_got_4()
+#define __blog_got_6(...)		, __blog_arg_6 __blog_got_5()
+#define __blog_got_7(...)		, __blog_arg_7 __blog_got_6()
+#define __blog_got_8(...)		, __blog_arg_8 __blog_got_7()
+#define __blog_got_9(...)		, __blog_arg_9 __blog_got_8()
+#define __blog_got_10(...)		, __blog_arg_10 __blog_got_9()
+#define __blog_got_11(...)		, __blog_arg_11 __blog_got_10()
+#define __blog_got_12(...)		, __blog_arg_12 __blog_got_11()
+#define __blog_got_n(...)		, __VA_ARGS__
 
 #else
 
-#define blog_capture_pr(fmt, ...)		do { } while (0)
-#define blog_capture_dev(dev, fmt, ...)		do { } while (0)
-#define blog_capture_netdev(dev, fmt, ...)	do { } while (0)
-#define blog_capture_ibdev(dev, fmt, ...)	do { } while (0)
+#define blog_capture(print, func, ...)						\
+do {										\
+	if (print)								\
+		func(__VA_ARGS__);						\
+} while (0)
+#define blog_capture_limited		blog_capture
 
 #endif
 

@@ -14,6 +14,7 @@ mod tests {
     use kernel::blog::{
         component::is_on,
         ring_of,
+        Level,
         RawComponent, //
     };
 
@@ -58,12 +59,23 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_for_printing() {
-        assert_eq!(added(4), 20);
-        assert_eq!(added(5), 3);
-        assert_eq!(added(6), 3);
-        assert_eq!(added(7), 20);
-        assert_eq!(added(8), 20);
+    fn records_have_the_limits_of_what_is_printed() {
+        for which in [4, 7, 8] {
+            assert_eq!(added(which), 10);
+        }
+        for which in [5, 6] {
+            assert_eq!(added(which), 1);
+        }
+    }
+
+    #[test]
+    fn at_the_level_trace_there_is_no_limit() {
+        // SAFETY: The component is on, and stays on: only its level changes.
+        let threshold = unsafe { &blog_captured_blog_api_kunit.switch().threshold };
+        let before = threshold.swap(Level::Trace as u8 + 1, Relaxed);
+        let records = added(4);
+        threshold.store(before, Relaxed);
+        assert_eq!(records, 20);
     }
 
     #[test]
@@ -72,9 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_evaluated() {
+    fn arguments_are_evaluated_once() {
         let before = blog_kunit_captured_evaluated.load(Relaxed);
         assert_eq!(added(13), 1);
-        assert!(blog_kunit_captured_evaluated.load(Relaxed) > before);
+        assert_eq!(blog_kunit_captured_evaluated.load(Relaxed), before + 1);
+    }
+
+    #[test]
+    fn arguments_of_any_type_are_stored() {
+        assert_eq!(added(14), 1);
     }
 }

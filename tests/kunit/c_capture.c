@@ -9,6 +9,7 @@
 
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/in.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/printk.h>
@@ -67,6 +68,11 @@ void blog_kunit_capture(u32 which)
 {
 	static const char variable[] = "no literal\n";
 	const struct device *none = NULL;
+	const char array[] = "array";
+	struct {
+		int sign : 3;
+		unsigned int number : 5;
+	} fields = { .sign = -1, .number = 17 };
 	int i;
 
 	switch (which) {
@@ -83,7 +89,7 @@ void blog_kunit_capture(u32 which)
 		dev_dbg(none, "gone\n");
 		break;
 	case 4:
-		/* More often than a limit would have it */
+		/* More often than its limit has it */
 		for (i = 0; i < 20; i++)
 			pr_debug_ratelimited("limited %d\n", i);
 		break;
@@ -125,6 +131,11 @@ void blog_kunit_capture(u32 which)
 		break;
 	case 13:
 		pr_debug("evaluated %u\n", evaluate());
+		break;
+	case 14:
+		/* What can't be copied to a variable as it is */
+		pr_debug("%s, %s, %d, %u, %*ph, %pI4\n", array, "literal", fields.sign,
+			 fields.number, 2, "ab", &(u32){ htonl(0x7f000001) });
 		break;
 	}
 }

@@ -42,6 +42,14 @@ impl Template {
         self.line(".endif");
     }
 
+    /// Refers to a symbol of `blog/`, which stays while the module that has a component does.
+    pub(super) fn needs_blog(&mut self) {
+        self.line(".pushsection .rodata.blog,\"a\",@progbits");
+        self.line(".balign 8");
+        self.line(".quad blog_present");
+        self.line(".popsection");
+    }
+
     /// Opens the section of the descriptors, which is not loaded.
     pub(super) fn open_fmt(&mut self) {
         self.line(".pushsection .debug.blog,\"\",@progbits");

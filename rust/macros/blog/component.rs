@@ -174,6 +174,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
     });
     let mut bounds = Template::default();
     bounds.bounds(".blog_components", "__blog_components");
+    bounds.needs_blog();
     // Unused private methods of a generated type are nobody's fault.
     let allow = Ident::new("dead_code", Span::mixed_site());
 

@@ -98,6 +98,8 @@ unsafe extern "C" fn blog_reserve(
 /// The clock is the one that log calls read themselves.
 #[no_mangle]
 static blog_clock_is_tsc: u8 = 1;
+#[no_mangle]
+static blog_present: u8 = 1;
 
 impl Host {
     fn new() -> Self {
