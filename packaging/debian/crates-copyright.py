@@ -16,9 +16,8 @@ import subprocess
 import sys
 import textwrap
 
-# What we choose of alternatives, best first. Apache-2.0 alone is none: it doesn't go
-# with GPL-2.0-only.
-KNOWN = ("MIT", "BSD-3-Clause", "Zlib")
+# What we choose of alternatives, best first
+KNOWN = ("MIT", "BSD-3-Clause", "Zlib", "Apache-2.0")
 MIT_START = "Permission is hereby granted"
 
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Writes the side tables of vmlinux and of modules: what `blog-decode` must know of each
 //! `blog_log!` call site, and what is not in the kernel's memory.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Reading ELF: as much of it as vmlinux and a .ko need, for bytes that nobody vouches for.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The side table file, `NAME.blogfmt`, version 1: what a decoder must know of one image.
 //!

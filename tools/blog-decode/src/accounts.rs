@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The sums behind `--stats`: for each ring, that nothing is missing without a trace.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Which boot of which machine a file is of, and how times of several boots compare.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The fields of a record by name, for conditions ([`expr`](crate::expr)) and for templates
 //! ([`output::template`](crate::output::template)).

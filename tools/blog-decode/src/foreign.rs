@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Lines of other logs, which are put between the records by their time: dmesg and ftrace.
 //!

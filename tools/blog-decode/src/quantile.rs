@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! How values are distributed, in memory that doesn't grow with them: values below 256 are exact,
 //! larger ones to 1 part in 128.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Spans: from a record that starts something to the one that ends it, whichever rings they are in.
 //!

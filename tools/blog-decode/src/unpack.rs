@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Files that gzip, zstd or xz have packed, which their first bytes say. Who reads sets the limit:
 //! a few bytes can be unpacked to any number.

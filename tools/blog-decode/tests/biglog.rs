@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! A log of any size: many records of two scalars, as a driver under load writes them. The test
 //! makes a small one and counts it. With `BLOG_BIG_LOG="RECORDS RINGS DIR"` it makes that one, and

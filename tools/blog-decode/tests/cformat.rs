@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! C formats: what the kernel's own code packs by a compiled format decodes to what `vsnprintf()`
 //! prints.

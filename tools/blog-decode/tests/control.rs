@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! `control` on a directory that looks like debugfs. The real one is tried in a guest, by the suite
 //! `control`.

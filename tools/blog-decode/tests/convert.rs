@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Traces for other programs, field by field. That babeltrace2, Perfetto's definitions and a browser
 //! take them is tested in `tests/test_convert.py`.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! `sites` and `diff` on crash dumps: as on the snapshots that `extract` makes of them.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What Documentation/blog/first-five-minutes.rst tells a newcomer to type gives what it says there,
 //! over the snapshot that it was written with.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! `record`, and the directories that it writes. Rotation of a real stream is tried in a guest, by
 //! the suite `live`.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Pages that are only known by the first and the last of their kind: they are found again, united
 //! over files, and missed when the file isn't what it was.

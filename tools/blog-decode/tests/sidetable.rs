@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Side tables: the program of the kernel build and the decoder agree, and neither falls for
 //! damaged input.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Crash dumps: what the extractor makes of whole, cut and damaged memory, and the commands that
 //! begin with it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The post-mortem root, version 2: how a crash tool finds everything there is, without DWARF.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What leaves the kernel: the bytes of records, pages, snapshot files and crash dumps.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What is fuzzed: each target takes any bytes. It must neither panic nor take long, nor need more
 //! memory than the input accounts for, and whatever it can check of its result, it does.

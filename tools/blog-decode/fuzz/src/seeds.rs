@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Inputs that are built, by the builders of the decoder's tests: they are never out of date, as a
 //! kept file may be when a format changes.

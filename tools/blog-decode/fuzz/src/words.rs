@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Words of users, of drivers and of other programs: conditions, templates, options that filter,
 //! commands of `control`, format strings, other logs.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Side tables and ELF images: the very files of `scripts/blog-fmt-sidetable/`, included by path.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Streams that are read as they come, and the signals that end it: for `follow` and `record`.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Names of errors, as the kernel's `errname()` knows them (asm-generic numbers).
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What `core::fmt::Formatter` does: padding, numbers, and the builders behind `{:?}`.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The pages of each ring, united over all files: the same page in two files counts once, and what
 //! one file has lost another may have.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Entries as comma-separated values (RFC 4180, lines end with LF), for spreadsheets and databases.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Entries as a trace in the Common Trace Format 1.8, for babeltrace2 and Trace Compass.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Numbers into a buffer of bytes: most of what the output writes, so without `std::fmt`.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! How entries are shown: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] as
 //! the user wants it, [`ctf`] and [`perfetto`] for viewers of traces,

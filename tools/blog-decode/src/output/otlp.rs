@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Entries as logs of OpenTelemetry: lines of OTLP in JSON, as its collectors read from files.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Entries as Parquet files in directories by date, host and boot, as Hive has them, for engines
 //! that read many machines at once.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Entries as a trace for Perfetto's viewer (<https://ui.perfetto.dev>) and trace processor.
 //!

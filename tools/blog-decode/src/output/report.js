@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 // What the report does. Where its data are: html.rs.
 "use strict";
 const $ = id => document.getElementById(id);

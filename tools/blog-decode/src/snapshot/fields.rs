@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! From bytes to the structures of a snapshot: [`Fields`] reads one after the other.
 

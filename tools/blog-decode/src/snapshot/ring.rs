@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What a file says of a ring, and where its pages are. There may be a million rings, so this takes
 //! few bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Where the root is. VMCOREINFO says it, but for a kernel that knows nothing of BLog. There, BLog
 //! is a module, and has an [`Anchor`] among the kernel's panic notifiers.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Calibration of the rings' clock, out of a dump: when BLog started, its last tick, and the crash.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Who crashed, where nobody has noted it: an oops that is fatal starts a crash kernel without a
 //! call of anything that a module could have asked for. But the kernel names the CPU to itself, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Whether the header of an ELF file can be given to libkdumpfile, which takes some of it at its
 //! word: numbers and places of program and section headers must make sense. Of a file that is cut

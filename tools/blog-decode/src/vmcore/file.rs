@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Opens a vmcore: what is in the file, up to the kernel's virtual memory and BLog's root.
 //!

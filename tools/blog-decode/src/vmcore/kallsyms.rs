@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Where a symbol of the kernel is, by the tables that `scripts/kallsyms.c` makes of all names. A
 //! kernel has them for itself (`kernel/kallsyms.c`); VMCOREINFO says where they are, since 6.0.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The kernel's root and what it leads to, read out of memory: `rust/kernel/blog/wire/dump.rs` says what
 //! the structures are.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Memory of a machine that has stopped, as the extractor sees it: by virtual address, untrusted,
 //! and with holes.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Writes the sections of a snapshot, as `blog/read/sections.rs` does in the kernel:
 //! `rust/kernel/blog/wire/file.rs` says what they are.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Virtual memory out of physical memory: x86's page tables, of 4 or 5 levels.
 //!

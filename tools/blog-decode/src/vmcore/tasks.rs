@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What the tasks that have rings were doing when the machine stopped; and the one in which it
 //! crashed.

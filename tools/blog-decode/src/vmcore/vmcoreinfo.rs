@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! VMCOREINFO: the text that a kernel leaves for crash tools, `NAME=VALUE` in rows.
 

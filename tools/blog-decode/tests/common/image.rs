@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Builds a module and a vmlinux with call sites, by the host's assembler and linker.
 //!

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! A kernel's tables of its symbols, as `scripts/kallsyms.c` makes them.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What several tests need: the kernel's own encoder, and builders of snapshots and ELF files.
 

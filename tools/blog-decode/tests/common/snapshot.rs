@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Builds snapshots for tests, byte by byte as `rust/kernel/blog/wire/file.rs` says.
 

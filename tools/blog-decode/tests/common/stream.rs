@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Captures of streams, made as `blog/read/stream/` makes them: in passes, each with what rings have
 //! got since the last one.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! The log that the golden files show: each type, each level, each context, losses of several
 //! causes, records without a side table, tasks, and text that outputs must escape.

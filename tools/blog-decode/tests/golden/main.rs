@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What each output looks like, to the byte: the files in `golden/expected` are what the program
 //! makes of two small snapshots there. `BLOG_BLESS=1 cargo test --test golden` makes all of them

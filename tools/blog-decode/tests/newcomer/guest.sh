@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
 #
 # In the guest: fio reads 25 times a second in each of four threads, each of which has
 # a CPU of its own; after some seconds the third one has to share it with a program that

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
 #
 # Makes the snapshot of Documentation/blog/first-five-minutes.rst again, with the kernel
 # x86 that scripts/build-kernel has built: needed if the format of snapshots changes.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
 #
 # Makes report.png, which README.md shows, from the snapshot here: what a browser shows of
 # its HTML report. Takes the decoder of "make decode", or the one in DECODE.

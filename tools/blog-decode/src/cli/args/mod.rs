@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! All commands and options, each defined once, with its help. The man page and the shells'
 //! completions are made from here too.
