@@ -96,7 +96,7 @@ impl Log {
             kind,
             name: kind.name().to_owned(),
             input,
-            stream: Stream::new(kind.name().into(), file, RingPages::new((0, 0)).into()),
+            stream: Stream::new(kind.name().into(), file, RingPages::new((0, 0)).into(), 0),
             boot: boot.of_log(),
             line: None,
             last: Line::default(),

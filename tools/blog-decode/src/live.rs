@@ -301,7 +301,7 @@ impl<'w> Live<'w> {
         }
         let mut of = RingPages::new(id);
         of.ring = ring;
-        let stream = Stream::new(component.into(), i, of.into());
+        let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
         let slot = Slot {
             cursor: Cursor::new(&stream),
             stream,

@@ -359,6 +359,50 @@ fn what_was_cleared_between_snapshots_counts_once() {
 }
 
 #[test]
+fn what_is_older_than_a_clear_is_left_out() {
+    let file = |taken: u64, cleared: u64, records: std::ops::Range<u64>| {
+        let mut b = Builder::new();
+        b.version(3)
+            .system(BOOT_ID)
+            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
+            .images(&[(1, 10, ID, "test")])
+            .cleared_component(1, "c", cleared);
+        let mut ring = Ring::task(1, 1, 9, "t");
+        ring.records = records.end;
+        ring.lost[0] = 5;
+        ring.told[0] = 5;
+        b.ring(&ring);
+        let mut p = Page::new(1, 3, 2000, 2);
+        p.lost(2000, 0, 5);
+        for n in records {
+            p.record(n * 1000, 1, (&n,));
+        }
+        b.page(&ring, &p);
+        read(b.end()).unwrap()
+    };
+    let shown = |files: &[Snapshot]| {
+        let (lines, json) = decode_all(files, Style::default(), &Filter::default());
+        let ring: serde_json::Value = serde_json::from_str(&json[0]).unwrap();
+        let count = |key: &str| ring[key].as_u64().unwrap();
+        assert_eq!(count("decoded") + count("overwritten"), count("taken"));
+        (lines, count("decoded"))
+    };
+    // Two older ones are in no page, and two in this one; a loss among them, too.
+    let (lines, decoded) = shown(&[file(1 << 30, 4000, 2..7)]);
+    assert_eq!((lines.len(), decoded), (3, 3), "{lines:#?}");
+    assert!(lines[0].ends_with(" 04 00 00 00 00 00 00 00"), "{lines:#?}");
+    // All of it: such a ring says nothing.
+    assert_eq!(shown(&[file(1 << 30, 7000, 2..7)]), (vec![], 0));
+    // Never cleared.
+    assert_eq!(shown(&[file(1 << 30, 0, 2..7)]).1, 5);
+    // What a file from before the clear has is there.
+    assert_eq!(
+        shown(&[file(1 << 30, 0, 2..5), file(1 << 31, 6000, 2..7)]).1,
+        5
+    );
+}
+
+#[test]
 fn a_ring_goes_forward_even_where_its_clock_does_not() {
     let mut b = start();
     b.component(1, "c");
@@ -489,8 +533,8 @@ fn other_files_are_refused_by_name() {
         bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         error(&bytes)
     };
-    let newer = "snapshot version 2, but this program reads 1";
-    assert_eq!(with(8, 2, false), newer);
+    let newer = "snapshot version 4, but this program reads 1 to 3";
+    assert_eq!(with(8, 4, false), newer);
     let newer = "records of version 9, but this program reads 1 and 2";
     assert_eq!(with(16, 9, false), newer);
     assert!(with(12, 0x0403_0201, true).contains("big-endian"));

@@ -585,6 +585,8 @@ pub struct Component {
     pub lost: u64,
     /// Name, NUL padded.
     pub name: [u8; NAME_MAX],
+    /// When it was cleared: `file::Component::cleared`.
+    pub cleared: u64,
 }
 
 impl Component {
@@ -602,6 +604,7 @@ impl Component {
         memory: 0,
         lost: 0,
         name: [0; NAME_MAX],
+        cleared: 0,
     };
 }
 
@@ -691,7 +694,7 @@ const _: () = {
     assert!(size_of::<Tick>() == 40);
     assert!(size_of::<Crash>() == 80);
     assert!(size_of::<Anchor>() == 40);
-    assert!(size_of::<Component>() == 96);
+    assert!(size_of::<Component>() == 104);
     assert!(size_of::<Memory>() == 88);
     assert!(size_of::<TaskNote>() == 32);
     assert!(size_of::<Root>() == 3328);

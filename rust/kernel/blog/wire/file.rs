@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The snapshot file, version 1: a stream of sections that each stand alone.
+//! The snapshot file, version 3: a stream of sections that each stand alone.
 //!
 //! `blog/` writes it through debugfs, crash tools build it out of a dump, and `blog-decode`
 //! includes this very file to read it. It needs nothing but `core` and compiles on the host
@@ -31,8 +31,10 @@
 
 use super::record::LOST_CAUSES;
 
-/// Version of the file layout.
-pub const VERSION: u32 = 1;
+/// Version of the file layout. Version 1 is the same without what its structures have been given
+/// since, at their ends: those fields say from which version on they are there. No file has
+/// version 2.
+pub const VERSION: u32 = 3;
 /// First 8 bytes of the file.
 pub const FILE_MAGIC: [u8; 8] = *b"BLOGSNAP";
 /// In [`FileHeader::flags`]: written by a file `stream`. Sections repeat as things change, Page
@@ -275,6 +277,10 @@ pub struct Component {
     pub lost: [u64; LOST_CAUSES],
     /// Name, NUL padded.
     pub name: [u8; NAME_MAX],
+    /// From version 3 on: when the component was cleared, in the ring's clock; 0: never. Records
+    /// and losses of before are left out by whoever shows them. Counts go on. In a stream, the time
+    /// of the last `clear` before the stream began.
+    pub cleared: u64,
 }
 
 /// Payload of [`Kind::Ring`].
@@ -353,7 +359,7 @@ const _: () = {
     assert!(size_of::<ClockPair>() == 32);
     assert!(size_of::<Image>() == 96);
     assert!(size_of::<Task>() == 32);
-    assert!(size_of::<Component>() == 152);
+    assert!(size_of::<Component>() == 160);
     assert!(size_of::<Ring>() == 192);
     assert!(size_of::<Page>() == 8);
     assert!(size_of::<End>() == 16);

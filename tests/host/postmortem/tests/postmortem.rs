@@ -135,6 +135,7 @@ impl Machine {
             memory: ptr::from_ref(&shown.memory) as u64,
             lost: ptr::from_ref(&*lost) as u64,
             name,
+            cleared: 0,
         });
         let empty: *mut PageHeader = Box::leak(Box::new(PageHeader::empty()));
         let none: *mut Ring = Box::leak(Box::new(unsafe { Ring::none(empty) }));

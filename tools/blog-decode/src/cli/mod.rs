@@ -68,7 +68,7 @@ use crate::{
     blogfmt::format,
     output::text::is_unsafe,
     record::Version,
-    wire::file, //
+    snapshot::VERSIONS, //
 };
 
 /// Everything was decoded.
@@ -135,7 +135,8 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         }),
         Command::Man => print_all(man),
         Command::Versions => print_all(|out| {
-            writeln!(out, "snapshot and stream files: {}", file::VERSION)?;
+            let (first, last) = (VERSIONS.start(), VERSIONS.end());
+            writeln!(out, "snapshot and stream files: {first} to {last}")?;
             writeln!(out, "records and pages: {}", Version::READS)?;
             writeln!(out, "side tables: {}", format::VERSION)
         }),

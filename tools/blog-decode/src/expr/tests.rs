@@ -60,7 +60,7 @@ fn check(source: &str) -> bool {
         index: 3,
         site: Some(&site),
     };
-    let stream = Stream::new("disk".into(), 0, RingPages::new((0, 1)).into());
+    let stream = Stream::new("disk".into(), 0, RingPages::new((0, 1)).into(), 0);
     let mut comm = [0; 16];
     comm[..3].copy_from_slice(b"fio");
     let writer = Writer {

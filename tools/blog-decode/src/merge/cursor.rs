@@ -193,6 +193,16 @@ impl Cursor {
                 Some(walk) => match walk.next(&self.page) {
                     Some(Item::Record { .. }) if walk.seen() <= self.had => None,
                     Some(Item::Lost { .. }) if walk.seen() < self.had => None,
+                    Some(Item::Record { clock, .. }) if clock < stream.cleared => {
+                        self.counts.overwritten += 1;
+                        None
+                    }
+                    // What this reader was too slow for came after the clear.
+                    Some(Item::Lost { clock, cause, .. })
+                        if clock < stream.cleared && cause != LAG =>
+                    {
+                        None
+                    }
                     Some(Item::Record {
                         clock,
                         site,
@@ -262,6 +272,12 @@ impl Cursor {
         self.lag = lag_at(walk, &self.page).min(gap);
         gap -= self.lag;
         self.walk = Some(walk);
+        if page.base < stream.cleared && before.is_none() {
+            // All that was before is cleared, and what it told of losses.
+            self.has_gap = true;
+            self.counts.overwritten = self.counts.overwritten.saturating_add(gap);
+            return None;
+        }
         if gap > 0 && !self.has_gap {
             self.has_gap = true;
             self.forgotten = Self::forgotten_losses(stream, files);

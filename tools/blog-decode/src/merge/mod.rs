@@ -69,11 +69,13 @@ pub struct Stream {
     pub from: u64,
     /// See `from`.
     pub since: u64,
+    /// What is older than this clock has been cleared before any of its files was made.
+    cleared: u64,
 }
 
 impl Stream {
-    /// A ring of one file.
-    pub(crate) fn new(component: Arc<str>, file: usize, of: Arc<RingPages>) -> Self {
+    /// A ring of one file, in which what is older than `cleared` has been cleared.
+    pub(crate) fn new(component: Arc<str>, file: usize, of: Arc<RingPages>, cleared: u64) -> Self {
         Self {
             component,
             id: of.id.1,
@@ -82,6 +84,7 @@ impl Stream {
             united: None,
             from: 0,
             since: 0,
+            cleared,
         }
     }
 

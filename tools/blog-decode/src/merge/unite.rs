@@ -87,10 +87,15 @@ fn united(
             let who = who.map_or((u8::MAX, 0, 0), |r| (r.context, r.cpu, r.pid));
             match index.entry((*number, ring.id.1, who)) {
                 Entry::Vacant(new) => {
+                    let cleared = file.cleared(ring.id.0);
                     new.insert(streams.len() as u32);
-                    streams.push(Stream::new(name.clone(), i, ring.clone()));
+                    streams.push(Stream::new(name.clone(), i, ring.clone(), cleared));
                 }
-                Entry::Occupied(at) => streams[*at.get() as usize].unite(i, ring, taken),
+                Entry::Occupied(at) => {
+                    let stream = &mut streams[*at.get() as usize];
+                    stream.unite(i, ring, taken);
+                    stream.cleared = stream.cleared.min(file.cleared(ring.id.0));
+                }
             }
         }
     }

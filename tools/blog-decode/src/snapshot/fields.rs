@@ -153,6 +153,8 @@ impl Fields<'_> {
             gone_records: self.u64()?,
             lost: self.counters()?,
             name: self.bytes()?,
+            // From version 3 on.
+            cleared: self.u64().unwrap_or(0),
         })
     }
 
@@ -196,5 +198,5 @@ const _: () = {
     assert!(size_of::<FileHeader>() == 32);
     assert!(size_of::<SectionHeader>() == 32);
     assert!(size_of::<Ring>() == 192);
-    assert!(size_of::<Component>() == 152);
+    assert!(size_of::<Component>() == 160);
 };

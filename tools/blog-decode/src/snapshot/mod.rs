@@ -23,6 +23,7 @@ use std::{
     collections::HashMap,
     fs::File,
     io::Read,
+    ops::RangeInclusive,
     path::Path,
     sync::Arc, //
 };
@@ -73,6 +74,8 @@ pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
 pub(crate) const SECTION_HEADER: usize = size_of::<SectionHeader>();
 /// Sections start on multiples of this.
 pub(crate) const ALIGN: u64 = 8;
+/// Versions of files that are read.
+pub(crate) const VERSIONS: RangeInclusive<u32> = 1..=wire::VERSION;
 /// As much of a file that doesn't start as a snapshot is searched for a section.
 const SEARCH: u64 = 1 << 20;
 /// As much is read from a pipe.
@@ -281,11 +284,12 @@ impl Snapshot {
                     h.endian
                 )));
             }
-            if h.version != wire::VERSION {
+            if !VERSIONS.contains(&h.version) {
                 return Err(Error::File(format!(
-                    "snapshot version {}, but this program reads {}",
+                    "snapshot version {}, but this program reads {} to {}",
                     h.version,
-                    wire::VERSION
+                    VERSIONS.start(),
+                    VERSIONS.end()
                 )));
             }
             self.version = Version::from_number(h.wire_version)
@@ -420,6 +424,11 @@ impl Snapshot {
     pub fn boot_id(&self) -> Option<[u8; 16]> {
         let id = self.system?.boot_id;
         (id != [0; 16]).then_some(id)
+    }
+
+    /// When a component was cleared: what is older is not shown. 0: never.
+    pub(crate) fn cleared(&self, id: u32) -> u64 {
+        self.components.get(&id).map_or(0, |c| c.cleared)
     }
 
     /// Name of a component.

@@ -16,6 +16,7 @@ use super::memory::{
 use crate::{
     error::Error,
     record::Version,
+    snapshot::VERSIONS,
     wire::{
         dump::{
             Component,
@@ -87,11 +88,12 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
         )
     } else if let Err(e) = Version::from_number(root.wire_version) {
         format!("records have {e}")
-    } else if root.snapshot_version != file::VERSION {
+    } else if !VERSIONS.contains(&root.snapshot_version) {
         format!(
-            "descriptions have version {}, but this program reads {}",
+            "descriptions have version {}, but this program reads {} to {}",
             root.snapshot_version,
-            file::VERSION
+            VERSIONS.start(),
+            VERSIONS.end()
         )
     } else {
         return Ok(root);
@@ -196,6 +198,7 @@ pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<Component
         memory: f.u64(),
         lost: f.u64(),
         name: f.bytes(),
+        cleared: f.u64(),
     };
     Ok((c.magic == COMPONENT_MAGIC).then_some(c))
 }

@@ -244,6 +244,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             gone_records: 0,
             lost: [0; 8],
             name: name_of(&c.name, slot),
+            cleared: c.cleared,
         };
         let place = format!("component {}", text(&section.name));
         let layout = match c.memory {

@@ -176,7 +176,8 @@ impl<W: Write> Out<W> {
             .u32(c.reserved)
             .u64(c.gone_records)
             .u64s(&c.lost)
-            .raw(&c.name);
+            .raw(&c.name)
+            .u64(c.cleared);
         self.section(Kind::Component)
     }
 

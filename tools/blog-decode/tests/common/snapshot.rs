@@ -195,6 +195,14 @@ impl Builder {
         this
     }
 
+    /// Says that it has this version of the file.
+    pub fn version(&mut self, version: u32) -> &mut Self {
+        self.bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        let crc = crc32fast::hash(&self.bytes[..28]);
+        self.bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+        self
+    }
+
     pub fn section(&mut self, kind: u16, payload: &[u8]) -> &mut Self {
         let mut h = Vec::new();
         h.extend(SECTION_MAGIC.to_le_bytes());
@@ -270,6 +278,18 @@ impl Builder {
         gone: u64,
         lost: [u64; 8],
     ) -> &mut Self {
+        let payload = Self::component_of(id, name, gone, lost);
+        self.section(4, &payload)
+    }
+
+    /// As version 3 has it.
+    pub fn cleared_component(&mut self, id: u32, name: &str, cleared: u64) -> &mut Self {
+        let mut payload = Self::component_of(id, name, 0, [0; 8]);
+        payload.extend(cleared.to_le_bytes());
+        self.section(4, &payload)
+    }
+
+    fn component_of(id: u32, name: &str, gone: u64, lost: [u64; 8]) -> Vec<u8> {
         let mut p = Vec::new();
         p.extend(id.to_le_bytes());
         p.extend([1, 3, 0, 1]);
@@ -281,7 +301,7 @@ impl Builder {
             p.extend(n.to_le_bytes());
         }
         p.extend(padded::<56>(name));
-        self.section(4, &p)
+        p
     }
 
     pub fn ring(&mut self, r: &Ring) -> &mut Self {

@@ -484,6 +484,7 @@ impl Kernel {
             memory,
             lost: counters + 128,
             name: padded(name),
+            cleared: 0,
         });
         let place = self.root.components + slot as u64 * 8;
         self.ram.write(place, &component.to_le_bytes());
