@@ -141,7 +141,8 @@ const COMPONENT: [ComponentFile; 7] = [
         show: None,
         write: Some(|state, text| {
             control::parse_trigger(text)?;
-            registry::clear(state)
+            registry::clear(state);
+            Ok(())
         }),
     },
     ComponentFile {

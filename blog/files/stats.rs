@@ -139,14 +139,14 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Calls `f` with each ring of a component that is not free, and its id.
-fn for_each_ring(inner: &Inner, mut f: impl FnMut(u32, Info)) {
+/// Calls `f` with each ring of a component that is not free.
+fn for_each_ring(inner: &Inner, mut f: impl FnMut(Info)) {
     let Some((memory, owned)) = inner.memory() else {
         return;
     };
     for id in 0..owned.rings_end() {
         if let Some(info) = memory.store.ring(id).and_then(|ring| ring.info()) {
-            f(id, info);
+            f(info);
         }
     }
 }
@@ -188,15 +188,8 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     let (mut live, mut bytes_retired) = (0, 0u64);
     let (attached, enabled, total, memory) = state.with(|inner| {
         let mut total = state.loose(inner);
-        for_each_ring(inner, |id, info| {
-            let mark = inner.mark(id, &info);
-            let hidden = mark.map_or(0, |mark| mark.records);
-            let mut lost = info.lost;
-            for (i, lost) in lost.iter_mut().enumerate() {
-                let told = mark.map_or(0, |mark| mark.told[i]);
-                *lost = lost.saturating_sub(told);
-            }
-            total.add(info.records.saturating_sub(hidden), &lost);
+        for_each_ring(inner, |info| {
+            total.add(info.records, &info.lost);
             match info.state {
                 RingState::Retired => bytes_retired += u64::from(info.held),
                 _ => live += 1,

@@ -428,23 +428,6 @@ impl Memory {
         self.pool.levels(&self.store)
     }
 
-    /// Takes down that `clear` has hidden a ring up to `end` in the page at `seq`.
-    pub(crate) fn set_cleared(&self, ring: u32, seq: u64, end: u32) {
-        self.store.set_cleared(ring, seq, end);
-    }
-
-    /// Whether `clear` has hidden all of a ring's oldest page. Only the ring's writer asks; any
-    /// context.
-    pub(crate) fn oldest_is_cleared(&self, ring: &Ring) -> bool {
-        let Some((seq, end)) = self.store.cleared(ring.id()) else {
-            return false;
-        };
-        ring.oldest_seq() < seq
-            || ring
-                .position()
-                .is_some_and(|(now, now_end, _)| now == seq && u64::from(now_end) == end)
-    }
-
     /// Makes a new ring the shared one of this number. It gets memory at once, if there is any,
     /// which nobody can take away: who finds nothing elsewhere finds this.
     fn adopt_shared(&self, number: u32) -> Result {

@@ -219,16 +219,31 @@ impl Memory {
     /// Has rings that hold more than `most` bytes give up their oldest pages; but shared ones may
     /// hold what [`Self::max_shared`] says.
     pub(crate) fn cut_to(&self, most: u32) {
+        self.cut_each(|id| match id < self.fixed_rings() {
+            true => self.max_shared(most),
+            false => most,
+        });
+    }
+
+    /// Takes all away that was logged, but for the pages that live rings write to.
+    pub(crate) fn clear(&self) {
+        self.pool.drain_retired(&self.store);
+        self.cut_each(|_| 0);
+    }
+
+    /// Has rings that hold more than `most` says of their ids give up their oldest pages.
+    fn cut_each(&self, most: impl Fn(u32) -> u32) {
         let pool = self.pages(u32::MAX, false);
         for id in 0..self.store.rings() {
-            let most = match id < self.fixed_rings() {
-                true => self.max_shared(most),
-                false => most,
-            };
             let Some(ring) = self.store.ring(id) else {
                 continue;
             };
-            while ring.held() > most {
+            let most = most(id);
+            // A writer may be as fast: what it takes meanwhile is new.
+            for _ in 0..ring.pages() {
+                if ring.held() <= most {
+                    break;
+                }
                 // SAFETY: The pool is the one of all of the ring's pages, and what the ring has
                 // given up is ours.
                 unsafe {

@@ -51,16 +51,11 @@ const _: () = assert!(size_of::<Ring>() <= 256);
 /// Notes that are made together: half a KiB.
 const NOTES: usize = 512 / size_of::<RingNote>();
 
-/// Bits of an end within a page, which is at most the page's size.
-const END_BITS: u32 = 16;
-const _: () = assert!(PAGE_SIZE < 1 << END_BITS);
-
 /// What else there is for each ring.
 struct RingNote {
     link: AtomicU32,
-    /// Up to where `clear` has hidden it: position of the page, and end in the page in the low
-    /// [`END_BITS`] bits.
-    cleared: AtomicU64,
+    /// Position of the last page that the ring had which was here before.
+    before: AtomicU64,
 }
 
 /// Bytes that another ring takes.
@@ -101,12 +96,13 @@ impl Arrays {
         while self.notes.next() < end {
             self.notes.add_chunk(budget, |_| RingNote {
                 link: AtomicU32::new(0),
-                cleared: AtomicU64::new(0),
+                before: AtomicU64::new(0),
             })?;
         }
         // Readers may remember positions of a ring that was there before.
         let first = self.rings.add_chunk(budget, |id| {
-            let seq = self.cleared(id).map_or(0, |(seq, _)| seq);
+            let seq = self.notes.get(id);
+            let seq = seq.map_or(0, |note| note.before.load(Relaxed));
             // SAFETY: The empty page stays longer than the rings.
             unsafe { Ring::new(id, self.slot, self.empty()) }.after(seq)
         })?;
@@ -118,7 +114,8 @@ impl Arrays {
     pub(super) fn remove_rings(&self, first: u32) -> Option<(KeptVec<Ring>, Charge)> {
         for id in first..first + RINGS as u32 {
             // A free ring has no page.
-            self.set_cleared(id, self.ring(id)?.oldest_seq().saturating_sub(1), 0);
+            let before = self.ring(id)?.oldest_seq().saturating_sub(1);
+            self.notes.get(id)?.before.store(before, Relaxed);
         }
         self.rings.remove(first)
     }
@@ -131,20 +128,6 @@ impl Arrays {
         self.slots.for_each_allocation(&mut f);
         self.rings.for_each_allocation(&mut f);
         self.notes.for_each_allocation(&mut f);
-    }
-
-    /// Takes down that `clear` has hidden a ring up to `end` in the page at `seq`.
-    pub(super) fn set_cleared(&self, ring: u32, seq: u64, end: u32) {
-        if let Some(note) = self.notes.get(ring) {
-            note.cleared
-                .store(seq << END_BITS | u64::from(end), Relaxed);
-        }
-    }
-
-    /// Up to where `clear` has hidden a ring: position, and end in the page there.
-    pub(super) fn cleared(&self, ring: u32) -> Option<(u64, u64)> {
-        let cleared = self.notes.get(ring)?.cleared.load(Relaxed);
-        Some((cleared >> END_BITS, cleared & ((1 << END_BITS) - 1)))
     }
 }
 

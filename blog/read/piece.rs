@@ -2,9 +2,8 @@
 
 //! What of a copied page a reader gets: all of it, or the part behind a position.
 //!
-//! `clear` hides what lies before a position from snapshots; a stream has been read up to one. The
-//! part behind it becomes a page of its own: with its own time, number of its first record, and
-//! counts, so that it can be decoded alone, as any page.
+//! A stream has been read up to a position. The part behind it becomes a page of its own: with its
+//! own time, number of its first record, and counts, so that it can be decoded alone, as any page.
 
 use kernel::blog::wire::{
     page::{
@@ -27,8 +26,6 @@ pub(crate) struct From {
     pub(crate) seq: u64,
     /// Of that page, what lies before this end is left out.
     pub(crate) end: u32,
-    /// Records that were hidden for good: they are not counted.
-    pub(crate) hidden: u64,
     /// The record that should come first. Where another one does, a lost record tells how many are
     /// missing. `None`: that is not known.
     pub(crate) next: Option<u64>,
@@ -40,7 +37,7 @@ pub(crate) struct Piece {
     pub(crate) len: usize,
     /// Published end of the page that it is from.
     pub(crate) end: u32,
-    /// Number of its first record in the ring, hidden ones counted.
+    /// Number of its first record in the ring.
     pub(crate) first: u64,
     /// Its records.
     pub(crate) records: u64,
@@ -163,7 +160,7 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     page.get_mut(PAGE_HEADER_SIZE..start)?
         .copy_from_slice(front.bytes.get(..front.len)?);
     let records = u64::from(info.records()).saturating_sub(before);
-    info.first = first.saturating_sub(from.hidden);
+    info.first = first;
     info.commit = records << 32 | len as u64;
     *page.first_chunk_mut()? = info.bytes();
     Some(Piece {

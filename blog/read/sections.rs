@@ -132,6 +132,7 @@ pub(super) fn component_section(
         gone_records: loose.records,
         lost: loose.lost,
         name: name_field(state.name().to_bytes()),
+        cleared: inner.cleared,
     }
 }
 

@@ -44,7 +44,6 @@ use crate::{
         Memory, //
     },
     read::{
-        piece,
         sections::{
             component_section,
             copy_out,
@@ -57,7 +56,6 @@ use crate::{
         self,
         state::{
             Inner,
-            Mark,
             State, //
         },
         Components, //
@@ -93,8 +91,6 @@ struct ListedRing {
     id: u32,
     info: Info,
     task_state: u8,
-    /// What of it is hidden.
-    mark: Option<Mark>,
 }
 
 /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
@@ -112,14 +108,6 @@ fn list_rings(inner: &Inner, writers: &[Writer], list: &mut Room<'_, ListedRing>
         let Some(mut info) = info_of(memory, id) else {
             continue;
         };
-        let mark = inner.mark(id, &info).copied();
-        if let Some(mark) = &mark {
-            info.records = info.records.saturating_sub(mark.records);
-            for (i, told) in mark.told.into_iter().enumerate() {
-                info.lost[i] = info.lost[i].saturating_sub(told);
-                info.told[i] = info.told[i].saturating_sub(told);
-            }
-        }
         if info.records == 0 && info.lost.iter().all(|n| *n == 0) {
             continue;
         }
@@ -137,7 +125,6 @@ fn list_rings(inner: &Inner, writers: &[Writer], list: &mut Room<'_, ListedRing>
             id,
             info,
             task_state,
-            mark,
         });
     }
 }
@@ -166,14 +153,13 @@ fn list_pages(state: &State, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) 
     Ok(())
 }
 
-/// Copies a page of a ring to `to`, and takes out what `clear` has hidden; returns what is left.
-/// `Err`: it is not there any more.
+/// Copies a page of a ring to `to`; returns its length. `Err`: it is not there any more.
 fn copy_page(
     inner: &Inner,
     ring: &ListedRing,
     page: &Listed,
     to: &mut [u8],
-) -> Result<Option<usize>, Gone> {
+) -> Result<usize, Gone> {
     let (memory, _) = inner.memory().ok_or(Gone)?;
     let len = memory.copy(page.index, page.seq, to).ok_or(Gone)?;
     // The position is unique within a ring, but the page may have gone to another ring, or the ring
@@ -184,16 +170,7 @@ fn copy_page(
     {
         return Err(Gone);
     }
-    let Some(mark) = &ring.mark else {
-        return Ok(Some(len));
-    };
-    let from = piece::From {
-        seq: mark.seq,
-        end: mark.end,
-        hidden: mark.records,
-        next: None,
-    };
-    Ok(piece::cut(to, &from).map(|piece| piece.len))
+    Ok(len)
 }
 
 /// A page went away before it was copied.
@@ -391,7 +368,7 @@ impl Progress {
                 _ => Err(Gone),
             });
             match copied {
-                Ok(len) => Some((len?, ())),
+                Ok(len) => Some((len, ())),
                 Err(Gone) => {
                     *missed = true;
                     None

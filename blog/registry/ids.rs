@@ -60,8 +60,8 @@ pub(crate) fn find_used(gone: &mut [Gone]) -> Result {
     Ok(())
 }
 
-/// The same by the records of one component in the next pages from this one on, those included that
-/// `clear` has hidden. True: there may be more.
+/// The same by the records of one component in the next pages from this one on. True: there may be
+/// more.
 fn look(inner: &Inner, from: u32, copy: &mut [u8], gone: &mut [Gone]) -> bool {
     let Some((memory, _)) = inner.memory() else {
         return false;

@@ -306,8 +306,8 @@ pub(crate) fn removing() -> bool {
 }
 
 /// Forgets all that a component has logged so far; if its module is gone, it goes too.
-pub(crate) fn clear(state: &State) -> Result {
-    state.clear()?;
+pub(crate) fn clear(state: &State) {
+    state.clear();
     let hidden = {
         let mut places = PLACES.lock();
         // Under this lock it would be connected again.
@@ -319,7 +319,6 @@ pub(crate) fn clear(state: &State) -> Result {
     if let Some(state) = hidden {
         QUEUE.enqueue(state);
     }
-    Ok(())
 }
 
 /// A slice out of what C gives.

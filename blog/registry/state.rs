@@ -30,7 +30,6 @@
 //! readers, the worker, nor dropping an `Instance` take it.
 
 use core::{
-    mem,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -50,9 +49,7 @@ use kernel::{
         component::Start,
         ring::{
             place_of,
-            Info,
             Mode,
-            State as RingState,
             MAX_COMPONENTS, //
         },
         root::Live,
@@ -88,12 +85,12 @@ use super::{
 };
 use crate::{
     memory::{
-        pool::Store,
         Doomed,
         Memory,
         Owned, //
     },
     sys::{
+        clock,
         glue,
         kept::KeptBox, //
     }, //
@@ -109,21 +106,6 @@ pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
 
 /// Every so many looks, the worker tries to get memory for a component that has none.
 const RETRY: u32 = 16;
-
-/// What `clear` has hidden of a ring, from readers only: its writer doesn't know.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    /// Ring id.
-    pub(crate) ring: u32,
-    /// Pages of a lower position are hidden.
-    pub(crate) seq: u64,
-    /// Of the page at `seq`, what lies before this end.
-    pub(crate) end: u32,
-    /// Records hidden, overwritten ones included.
-    pub(crate) records: u64,
-    /// Losses of which the hidden part told.
-    pub(crate) told: [u64; LOST_CAUSES],
-}
 
 /// Counts that belong to no ring.
 #[derive(Clone, Copy, Default)]
@@ -168,10 +150,8 @@ pub(crate) struct Inner {
     pub(super) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
-    /// What `clear` has hidden, by ring id.
-    marks: KVVec<Mark>,
-    /// What `clear` has hidden of the counts that belong to no ring.
-    cleared: Loose,
+    /// When it was cleared, in the ring's clock; 0: never. Who shows records leaves out older ones.
+    pub(crate) cleared: u64,
     /// Whether it logs (when it is attached).
     pub(crate) enabled: bool,
     /// The least important level that is logged; `None`: only sites that are switched on.
@@ -205,38 +185,6 @@ impl Inner {
         self.memory
             .as_ref()
             .map(|(memory, owned)| (&**memory, owned))
-    }
-
-    /// Whether `clear` has hidden anything.
-    pub(crate) fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
-    }
-
-    /// What `clear` has hidden of a ring, of which `info` tells.
-    pub(crate) fn mark(&self, ring: u32, info: &Info) -> Option<&Mark> {
-        let at = self.marks.binary_search_by_key(&ring, |m| m.ring).ok()?;
-        // A ring that has another owner since has nothing hidden.
-        self.marks.get(at).filter(|m| info.first_seq <= m.seq)
-    }
-
-    /// Rings that changed hands since `clear` have given their counts to the pool: moves what was
-    /// hidden of them there too.
-    fn settle_marks(&mut self) {
-        let Some((memory, _)) = &self.memory else {
-            return;
-        };
-        let cleared = &mut self.cleared;
-        self.marks.retain(|mark| {
-            // `None` is for a moment while the ring changes hands, or means that it is free, or
-            // gone.
-            let ring = memory.store.ring(mark.ring);
-            let info = ring.and_then(|ring| (0..100).find_map(|_| ring.info()));
-            let same = info.is_some_and(|info| info.first_seq <= mark.seq);
-            if !same {
-                cleared.add(mark.records, &mark.told);
-            }
-            same
-        });
     }
 }
 
@@ -331,8 +279,7 @@ impl State {
                 waited: 0,
                 gone_before: None,
                 generation: 0,
-                marks: KVVec::new(),
-                cleared: Loose::default(),
+                cleared: 0,
                 enabled,
                 level,
                 size_kb,
@@ -448,20 +395,15 @@ impl State {
             memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: name_field(self.name.to_bytes()),
+            cleared: inner.cleared,
             ..dump::Component::NONE
         };
         // SAFETY: The lock is held, under which alone it is changed.
         unsafe { self.found.root.update(|root| *root = new) };
     }
 
-    /// The counts that belong to no ring, without what `clear` has hidden.
-    pub(crate) fn loose(&self, inner: &mut Inner) -> Loose {
-        inner.settle_marks();
-        self.all_loose(inner).sub(&inner.cleared)
-    }
-
-    /// The counts that belong to no ring, whatever `clear` has hidden.
-    pub(crate) fn all_loose(&self, inner: &Inner) -> Loose {
+    /// The counts that belong to no ring.
+    pub(crate) fn loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
         if let Some((memory, _)) = inner.memory() {
             let (records, lost) = memory.pool.gone(&memory.store);
@@ -744,29 +686,24 @@ impl State {
 
     /// Forgets all that was logged so far.
     ///
-    /// While the component logs, its writers go on undisturbed: what they have written is hidden
-    /// from readers, and rings of ended tasks are freed. While it is off or detached, all its
-    /// memory is freed, and its counts start again. That waits, without a lock, for log calls that
-    /// run; nobody else does.
-    pub(crate) fn clear(&self) -> Result {
-        let mut marks = KVVec::new();
-        let old = loop {
-            let result = self.with(|inner| {
-                if inner.enabled && inner.attached() {
-                    self.hide(inner, &mut marks).map(|()| None)
-                } else {
-                    Ok(self.take_out(inner))
-                }
-            });
-            match result {
-                Ok(old) => break old,
-                Err(rings) => marks.reserve(rings, GFP_KERNEL)?,
+    /// While the component logs, its writers go on undisturbed: they keep the pages that they write
+    /// to, of which readers leave out what is older than the clear, and all counts go on. While it
+    /// is off or detached, all its memory is freed, and its counts start again. That waits, without
+    /// a lock, for log calls that run; nobody else does.
+    pub(crate) fn clear(&self) {
+        let old = self.with(|inner| {
+            if !inner.enabled || !inner.attached() {
+                return self.take_out(inner);
             }
-        };
+            inner.cleared = clock::now();
+            if let Some((memory, _)) = &inner.memory {
+                memory.clear();
+            }
+            None
+        });
         if let Some(old) = old {
             self.free(old);
         }
-        Ok(())
     }
 
     /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
@@ -779,9 +716,7 @@ impl State {
             switch.percpu.store(ptr::null_mut(), Relaxed);
         }
         self.memory.store(ptr::null_mut(), Relaxed);
-        // They are of rings that are gone.
-        inner.marks.clear();
-        inner.cleared = Loose::default();
+        inner.cleared = 0;
         for n in &self.found.lost {
             n.store(0, Relaxed);
         }
@@ -802,48 +737,5 @@ impl State {
         drop(old);
         self.with(|inner| inner.clearing = false);
         self.start();
-    }
-
-    /// Hides from readers what is in the rings. `marks` is where to note that; `Err`: it has no
-    /// room for so many rings. What comes back in it is to be dropped.
-    fn hide(&self, inner: &mut Inner, marks: &mut KVVec<Mark>) -> Result<(), usize> {
-        let Some((memory, owned)) = &inner.memory else {
-            inner.cleared = self.all_loose(inner);
-            return Ok(());
-        };
-        if marks.capacity() < owned.rings_end() as usize {
-            return Err(owned.rings_end() as usize);
-        }
-        memory.pool.drain_retired(&memory.store);
-        for id in 0..owned.rings_end() {
-            let Some(ring) = memory.store.ring(id) else {
-                continue;
-            };
-            if ring.pages() == 0 {
-                continue;
-            }
-            // A ring that changes all the time is tried again a few times; its writer is fast
-            // only for so long.
-            let mark = (0..1000).find_map(|_| {
-                let told = ring.info()?.told;
-                let (seq, end, records) = ring.position()?;
-                let info = ring.info()?;
-                (info.told == told && info.state == RingState::Live).then_some(Mark {
-                    ring: id,
-                    seq,
-                    end,
-                    records,
-                    told,
-                })
-            });
-            if let Some(mark) = mark {
-                // There is room, as was seen to.
-                let _ = marks.push_within_capacity(mark);
-                memory.set_cleared(id, mark.seq, mark.end);
-            }
-        }
-        mem::swap(&mut inner.marks, marks);
-        inner.cleared = self.all_loose(inner);
-        Ok(())
     }
 }

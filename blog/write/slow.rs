@@ -188,17 +188,12 @@ impl Call<'_> {
         if ring.has_room(self.bytes, ts) {
             return Ok((Place { ring, ts }, false));
         }
-        let set = self.mode();
-        let mode = match set {
-            // What `clear` has hidden need not be kept.
-            Mode::Discard if !self.frozen && self.memory.oldest_is_cleared(ring) => Mode::Overwrite,
-            mode => mode,
-        };
+        let mode = self.mode();
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
         // marked as busy; the pool is the one of all of the ring's pages.
         match unsafe {
             ring.turn(
-                &self.pages(set),
+                &self.pages(mode),
                 mode,
                 self.state.max_bytes(),
                 self.bytes,

@@ -301,12 +301,12 @@ mod suite {
         let slot = state.slot();
         assert!(log(&module.0, 1));
         // While it is attached, it stays.
-        clear(&state)?;
+        clear(&state);
         assert!(has(&state));
         drop(module);
         assert!(has(&state));
 
-        clear(&state)?;
+        clear(&state);
         assert!(!has(&state));
         assert!(state.with(|inner| inner.memory().is_none()));
         until(|| !removing())?;

@@ -333,6 +333,8 @@ pub(super) struct ReadComponent {
     pub(super) attached: bool,
     pub(super) gone: u64,
     pub(super) lost: [u64; LOST_CAUSES],
+    /// What is older is left out.
+    cleared: u64,
 }
 
 /// What a snapshot says of a ring.
@@ -520,10 +522,10 @@ impl Read {
     }
 
     fn component(&mut self, payload: &[u8]) -> Result {
-        check(payload.len() == 152, "size of a component")?;
+        check(payload.len() == 160, "size of a component")?;
         let id = u32_at(payload, 0)?;
         self.components.retain(|known| known.id != id);
-        let name = payload[96..].split(|b| *b == 0).next().unwrap_or(&[]);
+        let name = payload[96..152].split(|b| *b == 0).next().unwrap_or(&[]);
         let mut copy = KVec::new();
         copy.extend_from_slice(name, GFP_KERNEL)?;
         self.components.push(
@@ -533,6 +535,7 @@ impl Read {
                 attached: payload[7] != 0,
                 gone: u64_at(payload, 24)?,
                 lost: counts_at(payload, 32)?,
+                cleared: u64_at(payload, 152)?,
             },
             GFP_KERNEL,
         )?;
@@ -600,13 +603,18 @@ impl Read {
         // Components that the rest of the kernel has may have records of other sites.
         let of_tests = |c: &ReadComponent| c.name.starts_with(b"blog_test_");
         let mut components = self.components.iter();
-        let others = !components.any(|c| c.id == component && of_tests(c));
+        let of = components.find(|c| c.id == component);
+        let others = !of.is_some_and(of_tests);
+        let cleared = of.map_or(0, |c| c.cleared);
         while at < page.len() {
             let header = Header(u64_at(page, at)?);
+            let is_old = header.clock(base) < cleared;
             if header.site() == SITE && !others {
                 records += 1;
-                ring.numbers.push(u64_at(page, at + 8)?, GFP_KERNEL)?;
-                ring.times.push(header.clock(base), GFP_KERNEL)?;
+                if !is_old {
+                    ring.numbers.push(u64_at(page, at + 8)?, GFP_KERNEL)?;
+                    ring.times.push(header.clock(base), GFP_KERNEL)?;
+                }
             } else if header.site() != 0 {
                 check(others, "unknown site")?;
                 records += 1;
@@ -614,6 +622,7 @@ impl Read {
                 let word = u32_at(page, at + 8)?;
                 match Control::from_word(word) {
                     Some(Control::TimeExtend) => base = u64_at(page, at + 12)?,
+                    Some(Control::Lost) if is_old => (),
                     Some(Control::Lost) => {
                         ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
                     }

@@ -124,11 +124,15 @@ mod suite {
         );
         assert_eq!((c.slot, c.enabled, c.attached), (state.slot().into(), 1, 1));
         assert_eq!((c.size_kb, c.ring_kb, c.level, c.mode), (64, 32, 0, 1));
+        // A dump shows when it was cleared, for whoever reads the records.
+        assert_eq!(c.cleared, 0);
+        state.clear();
+        assert!(now().is_some_and(|c| c.cleared != 0));
         state.set_enabled(false)?;
         assert_eq!(now().map(|c| c.enabled), Some(0));
         assert!(now().is_some_and(|c| c.memory != 0));
-        state.clear()?;
-        assert!(now().is_some_and(|c| c.memory == 0));
+        state.clear();
+        assert!(now().is_some_and(|c| c.memory == 0 && c.cleared == 0));
         state.set_enabled(true)?;
         assert!(now().is_some_and(|c| c.memory != 0));
         drop(rig);

@@ -239,7 +239,7 @@ mod suite {
     }
 
     #[test]
-    fn clear_passes_over_what_was_not_read() -> Result {
+    fn clear_takes_pages_that_were_not_read() -> Result {
         let rig = Rig::new(c"blog_test_sclr", config(256, 64, Mode::Overwrite))?;
         let mut tape = Tape::new(Some(rig.state()?))?;
         for n in 0..10 {
@@ -249,20 +249,22 @@ mod suite {
         for n in 10..PER_PAGE * 2 {
             assert!(rig.log(n));
         }
-        rig.state()?.clear()?;
+        rig.state()?.clear();
         for n in PER_PAGE * 2..PER_PAGE * 2 + 5 {
             assert!(rig.log(n));
         }
         tape.pass(4096)?;
         let ring = tape.only_ring()?;
-        assert_eq!(ring.numbers.len(), 15);
-        assert_eq!(ring.lag(), PER_PAGE * 2 - 10);
+        // What is in the page that is written to, it reads: it was there first.
+        assert!(ring.lag() > 0 && ring.lag() < PER_PAGE * 2 - 10);
+        assert_eq!(ring.numbers.len() as u64 + ring.lag(), PER_PAGE * 2 + 5);
         assert_eq!(ring.numbers.last(), Some(&(PER_PAGE * 2 + 4)));
-        // Who comes later counts from the clear, as a snapshot does.
+        // Who comes later has what came after the clear, as a snapshot does.
         let mut later = Tape::new(Some(rig.state()?))?;
         later.pass(4096)?;
         let ring = later.only_ring()?;
-        assert_eq!((ring.first, ring.next, ring.lag()), (Some(0), 5, 0));
+        assert_eq!((ring.numbers.len(), ring.lag()), (5, 0));
+        assert!(ring.counts_from(PER_PAGE * 2));
         Ok(())
     }
 
@@ -276,7 +278,7 @@ mod suite {
         }
         tape.pass(4096)?;
         state.set_enabled(false)?;
-        state.clear()?;
+        state.clear();
         tape.pass(4096)?;
         state.set_enabled(true)?;
         for n in 0..7 {

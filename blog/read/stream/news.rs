@@ -130,7 +130,7 @@ fn summary(state: &State) -> u64 {
     let mut mix = |n: u64| sum = (sum.rotate_left(5) ^ n).wrapping_mul(0x51_7c_c1_b7_27_22_0a_95);
     state.with(|inner| {
         let (size, ring) = (u64::from(inner.size_kb), u64::from(inner.ring_kb));
-        let loose = state.all_loose(inner);
+        let loose = state.loose(inner);
         let settings = [
             // Another component may have the slot later.
             ptr::from_ref(state).addr() as u64,

@@ -34,10 +34,7 @@ use crate::{
         },
         snapshot::info_of, //
     },
-    registry::state::{
-        Inner,
-        Loose, //
-    }, //
+    registry::state::Loose, //
 };
 
 /// How often a page is looked for that its writer keeps taking away.
@@ -45,7 +42,7 @@ const TRIES: u32 = 8;
 /// How many pages are gone through in search of one.
 const HOPS: u32 = 1 << 16;
 
-/// A ring, as far as it was read. All counts are those of the ring, hidden records counted.
+/// A ring, as far as it was read. All counts are those of the ring.
 pub(super) struct Seen {
     /// [`Info::first_seq`] of its owner, and his thread id, as an owner who wrote nothing leaves
     /// the position to the next one; 0: nobody's.
@@ -65,9 +62,6 @@ pub(super) struct Seen {
     history: bool,
     /// Records missed, of which pieces have told.
     lag: u64,
-    /// What `clear` had hidden when the ring was first seen.
-    hidden: u64,
-    hidden_told: [u64; LOST_CAUSES],
     /// Its losses.
     lost: [u64; LOST_CAUSES],
 }
@@ -93,8 +87,6 @@ impl Seen {
         ordinal: 0,
         history: false,
         lag: 0,
-        hidden: 0,
-        hidden_told: [0; LOST_CAUSES],
         lost: [0; LOST_CAUSES],
     };
 
@@ -129,7 +121,6 @@ pub(super) struct Turn {
 pub(super) struct At<'a> {
     pub(super) component: u32,
     pub(super) ring: u32,
-    pub(super) inner: &'a Inner,
     pub(super) memory: &'a Memory,
     pub(super) history: bool,
 }
@@ -162,20 +153,6 @@ impl At<'_> {
             }
             (seen.first_seq, seen.pid) = (info.first_seq, info.owner.pid);
             seen.history = self.history;
-            if let Some(mark) = self.inner.mark(self.ring, &info) {
-                seen.hidden = mark.records;
-                seen.hidden_told = mark.told;
-                seen.ordinal = mark.records;
-            }
-        }
-        if self.inner.has_marks() {
-            if let Some(mark) = self.inner.mark(self.ring, &info) {
-                // What was hidden since is passed over; the next piece tells.
-                if (mark.seq, mark.end) > (seen.seq, seen.end) {
-                    (seen.seq, seen.end) = (mark.seq, mark.end);
-                    (seen.page, seen.next) = (NO_PAGE, NO_PAGE);
-                }
-            }
         }
         let turn = turn.get_or_insert_with(|| Turn {
             goal: info.records,
@@ -199,21 +176,9 @@ impl At<'_> {
         if seen.section == Some(told) && seen.lost == info.lost {
             return Ok(false);
         }
-        if seen.section.is_none()
-            && info.records <= seen.hidden
-            && info.lost == seen.hidden_told
-            && seen.hidden != 0
-        {
-            // All that there is of it is hidden.
-            return Ok(false);
-        }
         let mut section = ring_section(self.component, self.ring, info);
         // Not what it has taken meanwhile: nobody knows whether that can still be read.
-        section.records = seen.ordinal.saturating_sub(seen.hidden);
-        for (i, hidden) in seen.hidden_told.into_iter().enumerate() {
-            section.lost[i] = section.lost[i].saturating_sub(hidden);
-            section.told[i] = section.told[i].saturating_sub(hidden);
-        }
+        section.records = seen.ordinal;
         section.lost[Lost::ReaderLag as usize] = seen.lag;
         section.told[Lost::ReaderLag as usize] = seen.lag;
         out.ring(&section)?;
@@ -276,7 +241,6 @@ impl At<'_> {
                 let from = piece::From {
                     seq: seen.seq,
                     end: seen.end,
-                    hidden: seen.hidden,
                     next: (!seen.history).then_some(seen.ordinal),
                 };
                 let piece = piece::cut(to, &from)?;

@@ -47,6 +47,8 @@ pub(super) struct Watched {
     pub(super) removed: bool,
     /// Its section as it was written.
     section: Option<format::Component>,
+    /// When the component was cleared last before the stream began.
+    cleared: u64,
     /// Counts that belonged to no ring when the stream began, as they were shown.
     shown: Loose,
     /// Counts that belong to no ring, at the start of this pass.
@@ -71,6 +73,7 @@ impl Watched {
             history,
             removed: false,
             section: None,
+            cleared: 0,
             told: Loose::default(),
             shown: Loose::default(),
             now: Loose::default(),
@@ -87,12 +90,13 @@ impl Watched {
         self.next = 0;
         self.turn = None;
         self.free = Loose::default();
-        self.now = self.state.all_loose(inner);
+        self.now = self.state.loose(inner);
         if self.section.is_none() {
             self.generation = inner.generation;
+            self.cleared = inner.cleared;
             if self.history {
                 self.told = self.now;
-                self.shown = self.state.loose(inner);
+                self.shown = self.now;
             }
             self.component(inner, out)?;
         }
@@ -115,7 +119,9 @@ impl Watched {
         // What rings had taken that are gone, and was not read: it never will be.
         let lag = &mut loose.lost[Lost::ReaderLag as usize];
         *lag = lag.wrapping_add(since.records);
-        let section = component_section(self.id, &self.state, inner, &loose);
+        let mut section = component_section(self.id, &self.state, inner, &loose);
+        // What the stream had before a later clear stays.
+        section.cleared = self.cleared;
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
@@ -141,7 +147,6 @@ impl Watched {
             let at = At {
                 component: self.id,
                 ring: id,
-                inner,
                 memory,
                 history: self.history,
             };
