@@ -130,6 +130,7 @@ pub fn damage_text(d: &Damage) -> String {
     if d.cut_off {
         parts.push("no end (cut off)".into());
     }
+    parts.extend(d.packed.clone());
     parts.join(", ")
 }
 

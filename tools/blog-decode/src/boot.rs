@@ -2,18 +2,19 @@
 
 //! Which boot of which machine a file is of, and how times of several boots compare.
 //!
-//! Files with the same boot id are of one boot; a file without one is of a boot of its own. Each
+//! Files with the same boot id are of one boot, unless [`identity`](crate::identity) has found that they
+//! are of two machines; a file without one is of a boot of its own. Each
 //! boot counts its own time, from 0. So as soon as there are several, their order and their distances
 //! are those of real time, by the calibration of each.
 
-use std::collections::{
-    hash_map::Entry,
-    HashMap, //
-};
+use std::collections::HashMap;
 
 use crate::{
     blogfmt::bytes::hex,
-    clock::Calibration,
+    clock::{
+        Calibration,
+        LogClock, //
+    },
     snapshot::Snapshot, //
 };
 
@@ -28,7 +29,7 @@ pub struct Boot {
     pub host: String,
     /// What it is called among others: the machine, and which of its boots if there are several.
     pub name: String,
-    /// Converts the clock of its rings, by the latest file that is of it.
+    /// Converts the clock of its rings, by all files that are of it.
     pub calibration: Calibration,
     /// Whether there are others.
     pub is_one_of_several: bool,
@@ -66,10 +67,22 @@ impl Boot {
         }
     }
 
-    /// The same boot for a log whose clock is CLOCK_BOOTTIME.
-    pub fn of_log(&self) -> Self {
+    /// The same boot for a log with another clock.
+    pub fn of_log(&self, clock: LogClock) -> Self {
         Self {
-            calibration: self.calibration.of_boot(),
+            calibration: self.calibration.of_log(clock),
+            ..self.clone()
+        }
+    }
+
+    /// A boot of the same machine, of which nothing else is known.
+    pub fn unknown(&self) -> Self {
+        Self {
+            index: usize::MAX,
+            id: None,
+            calibration: Calibration::new(None, &[]),
+            name: format!("{}/unknown", self.host),
+            is_one_of_host: true,
             ..self.clone()
         }
     }
@@ -79,30 +92,37 @@ impl Boot {
 pub fn same(files: &[Snapshot]) -> Vec<usize> {
     let mut first = HashMap::new();
     let boot = |(i, file): (usize, &Snapshot)| match file.boot_id() {
-        Some(id) => *first.entry(id).or_insert(i),
+        Some(id) => *first.entry((id, file.copy)).or_insert(i),
         None => i,
     };
     files.iter().enumerate().map(boot).collect()
+}
+
+/// What a machine is called: as the user has it, or as it was called last.
+fn host<'a>(files: &[&'a Snapshot]) -> &'a str {
+    let named = files
+        .iter()
+        .max_by_key(|f| (f.given, !f.host.is_empty(), taken(f)));
+    named.map_or("", |f| &f.host)
+}
+
+fn taken(file: &Snapshot) -> Option<u64> {
+    file.pairs.iter().map(|p| p.boot).max()
 }
 
 /// The boot of each file.
 pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     let same = same(files);
     let is_one_of_several = same.iter().any(|&index| index != 0);
-    let (mut latest, mut hosts) = (HashMap::new(), HashMap::<&str, usize>::new());
+    let mut members = HashMap::<usize, Vec<&Snapshot>>::new();
     for (file, &index) in files.iter().zip(&same) {
-        let own = Calibration::new(file.clock.as_ref(), &file.pairs);
-        let taken = |c: &Calibration| c.taken().map(|p| p.boot);
-        match latest.entry(index) {
-            Entry::Vacant(new) => {
-                new.insert(own);
-                *hosts.entry(&files[index].host).or_default() += 1;
-            }
-            Entry::Occupied(mut known) if taken(known.get()) <= taken(&own) => {
-                known.insert(own);
-            }
-            Entry::Occupied(_) => {}
-        }
+        members.entry(index).or_default().push(file);
+    }
+    let mut hosts = HashMap::<&str, usize>::new();
+    let mut latest = HashMap::new();
+    for (&index, all) in &members {
+        *hosts.entry(host(all)).or_default() += 1;
+        latest.insert(index, calibration(all));
     }
     let ends = latest.values().filter_map(|c| {
         let pair = c.taken()?;
@@ -114,17 +134,22 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     });
     let end = ends.max().unwrap_or(0).into();
     let boot = |&index: &usize| {
-        let host = files[index].host.clone();
+        let host = host(&members[&index]).to_owned();
         let is_one_of_host = hosts.get(host.as_str()).is_some_and(|n| *n > 1);
+        // Machines that have it in common are told apart.
+        let copy = match files[index].copy {
+            0 => String::new(),
+            n => format!("-{}", n + 1),
+        };
         let id = files[index].boot_id().map(|id| hex(&id));
         let name = match (is_one_of_host, &id) {
             (false, _) => host.clone(),
-            (true, Some(id)) => format!("{host}/{}", &id[..SHORT.min(id.len())]),
+            (true, Some(id)) => format!("{host}/{}{copy}", &id[..SHORT.min(id.len())]),
             (true, None) => format!("{host}/{index}"),
         };
         Boot {
             index,
-            id,
+            id: id.map(|id| id + &copy),
             host,
             name,
             calibration: latest[&index].clone(),
@@ -134,6 +159,15 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
         }
     };
     same.iter().map(boot).collect()
+}
+
+/// What all files of a boot say of its clock. How it is counted is told by the latest: a file may end
+/// before the clock breaks.
+fn calibration(files: &[&Snapshot]) -> Calibration {
+    let clocks = files.iter().filter(|f| f.clock.is_some());
+    let latest = clocks.max_by_key(|f| taken(f));
+    let pairs: Vec<_> = files.iter().flat_map(|f| &f.pairs).copied().collect();
+    Calibration::new(latest.and_then(|f| f.clock.as_ref()), &pairs)
 }
 
 /// How wide the names of boots are, if there are several.

@@ -23,6 +23,7 @@ use crate::{
         Undecoded, //
     },
     error::Error,
+    identity,
     merge::{
         self,
         Stream, //
@@ -50,6 +51,8 @@ pub struct Captures {
     pub maps: Vec<SiteMap>,
     /// The boot of each file.
     pub boots: Vec<Boot>,
+    /// What is to be told of which files are of the same machine.
+    pub notes: Vec<String>,
 }
 
 impl Captures {
@@ -79,6 +82,7 @@ impl Captures {
             let name = Path::new(&file.name).file_stem().unwrap_or_default();
             file.host = name.to_string_lossy().into_owned();
         }
+        let notes = identity::tell_apart(&mut files);
         let images = files.iter().flat_map(|f| &f.images);
         let tables = Tables::load(images, sidetables, modules);
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
@@ -87,6 +91,7 @@ impl Captures {
             maps: files.iter().map(map).collect(),
             tables,
             files,
+            notes,
         }
     }
 

@@ -11,10 +11,23 @@ use crate::wire::file::{
     ClockPair, //
 };
 
+/// What the times of another log are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogClock {
+    /// `local_clock()`: printk's, and ftrace's where nothing else was chosen.
+    Local,
+    /// CLOCK_MONOTONIC, which stops while the machine sleeps.
+    Mono,
+    /// CLOCK_BOOTTIME.
+    Boot,
+}
+
 /// Converts a ring's clock.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     pairs: Vec<ClockPair>,
+    /// Ticks are nanoseconds, and only the offset is to be found.
+    is_ns: bool,
     /// Lines from each pair on, by clock; the first also goes back from it. Never empty.
     mono: Vec<Line>,
     boot: Vec<Line>,
@@ -33,6 +46,9 @@ struct Line {
 
 /// Two pairs that are nearer, in ns, say less of the rate than its nominal value does.
 const NEAR: u64 = 1_000_000_000;
+
+/// Nanoseconds in a second.
+const NS: u64 = 1_000_000_000;
 
 /// 2^64 as a rate: a nanosecond for each tick.
 const ONE: i128 = 1 << 64;
@@ -83,45 +99,21 @@ impl Line {
 impl Calibration {
     /// Takes what a snapshot says. Without a clock section, ticks count as nanoseconds.
     pub fn new(clock: Option<&Clock>, pairs: &[ClockPair]) -> Self {
-        let mut pairs = pairs.to_vec();
-        pairs.sort_by_key(|p| p.clock);
-        pairs.dedup_by_key(|p| p.clock);
         let is_mono = clock.is_none_or(|c| c.kind == ClockKind::MonoFast as u32);
-        let hz = clock.map_or(0, |c| c.hz);
-        let lines = |to: fn(&ClockPair) -> u64| -> Vec<Line> {
-            if is_mono {
-                // Ticks are nanoseconds; only the offset is to be found.
-                return match pairs.as_slice() {
-                    [] => vec![Line::with_hz(0, 0, 0)],
-                    pairs => pairs
-                        .iter()
-                        .map(|p| Line::with_hz(p.clock, to(p), 0))
-                        .collect(),
-                };
-            }
-            match pairs.as_slice() {
-                [] => vec![Line::with_hz(0, 0, hz)],
-                [p] => vec![Line::with_hz(p.clock, to(p), hz)],
-                pairs => {
-                    let lines = pairs
-                        .windows(2)
-                        .map(|w| Line::through((w[0].clock, to(&w[0])), (w[1].clock, to(&w[1]))));
-                    // Just after a break of the clock, what is told of its rate is not enough for
-                    // records that come later.
-                    let near = |w: &[ClockPair]| w[1].boot.saturating_sub(w[0].boot) < NEAR;
-                    let last = pairs.windows(2).last();
-                    let beyond = last.filter(|w| hz != 0 && near(w));
-                    let beyond = beyond.map(|w| Line::with_hz(w[1].clock, to(&w[1]), hz));
-                    lines.chain(beyond).collect()
-                }
-            }
-        };
+        Self::by(is_mono, clock.map_or(0, |c| c.hz), pairs.to_vec())
+    }
+
+    /// By pairs in any order, and a nominal rate.
+    fn by(is_ns: bool, hz: u64, mut pairs: Vec<ClockPair>) -> Self {
+        pairs.sort_by_key(|p| (p.clock, p.boot));
+        pairs.dedup_by_key(|p| p.clock);
         Self {
-            mono: lines(|p| p.mono),
-            boot: lines(|p| p.boot),
+            mono: lines(is_ns, hz, &pairs, |p| p.mono),
+            boot: lines(is_ns, hz, &pairs, |p| p.boot),
             real: pairs
                 .last()
                 .map_or(0, |p| i128::from(p.real) - i128::from(p.boot)),
+            is_ns,
             pairs,
         }
     }
@@ -146,13 +138,30 @@ impl Calibration {
         ns + self.real
     }
 
-    /// One whose clock is CLOCK_BOOTTIME, and which agrees with this one on the others.
-    pub fn of_boot(&self) -> Self {
-        let pair = self.taken().map(|p| ClockPair {
-            clock: p.boot,
+    /// One whose clock is that of another log, and which agrees with this one on the others.
+    pub fn of_log(&self, clock: LogClock) -> Self {
+        let clock_of = |p: &ClockPair| match clock {
+            LogClock::Boot => p.boot,
+            LogClock::Mono | LogClock::Local => p.mono,
+        };
+        let pairs = self.pairs.iter().map(|p| ClockPair {
+            clock: clock_of(p),
             ..*p
         });
-        Self::new(None, pair.as_slice())
+        match clock {
+            LogClock::Boot => {
+                let mut this = Self::by(true, 0, pairs.collect());
+                // Also before the first pair, and in a sleep.
+                this.boot = vec![Line::with_hz(0, 0, 0)];
+                this
+            }
+            LogClock::Mono | LogClock::Local => Self::by(self.is_ns, NS, pairs.collect()),
+        }
+    }
+
+    /// Whether it knows a log's clock by measurement, and not by one that is close to it.
+    pub fn measures(&self, clock: LogClock) -> bool {
+        clock != LogClock::Local
     }
 
     /// Whether the file says how its clock relates to others.
@@ -164,6 +173,29 @@ impl Calibration {
     pub fn taken(&self) -> Option<&ClockPair> {
         self.pairs.last()
     }
+}
+
+/// Lines from each pair to the next.
+fn lines(is_ns: bool, hz: u64, pairs: &[ClockPair], to: fn(&ClockPair) -> u64) -> Vec<Line> {
+    let nominal = |p: &ClockPair| Line::with_hz(p.clock, to(p), if is_ns { 0 } else { hz });
+    let ([first, ..], false) = (pairs, is_ns) else {
+        return match pairs {
+            [] => vec![Line::with_hz(0, 0, hz)],
+            pairs => pairs.iter().map(nominal).collect(),
+        };
+    };
+    let Some((last, [_, ..])) = pairs.split_last() else {
+        return vec![nominal(first)];
+    };
+    // Just before and after a break of the clock, or of two files that were made at once, what is
+    // told of the rate is not enough for records that are far away.
+    let near = |w: &[ClockPair]| hz != 0 && w[1].boot.saturating_sub(w[0].boot) < NEAR;
+    let windows = || pairs.windows(2);
+    let mut all = Vec::with_capacity(pairs.len() + 1);
+    all.extend(windows().next().filter(|w| near(w)).map(|_| nominal(first)));
+    all.extend(windows().map(|w| Line::through((w[0].clock, to(&w[0])), (w[1].clock, to(&w[1])))));
+    all.extend(windows().last().filter(|w| near(w)).map(|_| nominal(last)));
+    all
 }
 
 fn on_line(lines: &[Line], clock: u64) -> i128 {

@@ -367,7 +367,7 @@ impl<'a> Sieve<'a> {
         show(&Entry {
             stream: log.stream(),
             boot: log.boot(),
-            clock: line.boot,
+            clock: line.time,
             writer: &line.writer,
             content: Content::Line {
                 level: line.level,
@@ -439,7 +439,7 @@ impl<'a> Decoder<'a> {
 
     /// What is wrong with other logs.
     pub fn log_problems(&self) -> impl Iterator<Item = String> + '_ {
-        self.logs.iter().filter_map(Log::problem)
+        self.logs.iter().flat_map(Log::problems)
     }
 
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.

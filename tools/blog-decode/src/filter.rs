@@ -237,7 +237,7 @@ impl Filter {
     /// of them have no task, it is not filtered by.
     pub fn wants_line(&self, line: &Line, boot: &Boot) -> bool {
         let Writer { cpu, task, .. } = line.writer;
-        self.wants_time(line.boot, boot)
+        self.wants_time(line.time, boot)
             && line
                 .level
                 .is_none_or(|level| self.level.is_none_or(|max| level <= max))

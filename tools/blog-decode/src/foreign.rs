@@ -2,9 +2,14 @@
 
 //! Lines of other logs, which are put between the records by their time: dmesg and ftrace.
 //!
-//! A [`Log`] reads one line after the other, so its length is of no matter. What has no time of its
-//! own belongs to the line before. Nothing is believed of a line but its time; what else is
-//! recognised (level, task, CPU) is there to filter by.
+//! What has no time of its own belongs to the line before; before the first time, and as a heading, to
+//! the one after. Nothing is believed of a line but its time; what else is recognised (level, task,
+//! CPU) is there to filter by. A line keeps the time that it has:
+//!
+//! - a kernel log is read as a whole. Its lines are put in the order of their times, where they aren't:
+//!   the parts of a panic that pstore has kept, messages of other programs between those of the kernel.
+//!   If it has several boots, the last one is the snapshot's; what the others have logged comes first;
+//! - a log of ftrace is read line by line, so its length is of no matter. It stays in its own order.
 
 use std::{
     fs::File,
@@ -14,21 +19,35 @@ use std::{
         BufReader,
         Read, //
     },
+    ops::Range,
     path::Path, //
+    vec,
 };
 
 use crate::{
     boot::Boot,
+    clock::LogClock,
+    kind,
     merge::Stream,
     record::{
         Task,
         Writer, //
     },
-    snapshot::RingPages, //
+    snapshot::RingPages,
+    unpack::{
+        self,
+        Lost, //
+    }, //
 };
 
 /// A longer line is cut into several.
 const LINE_MAX: u64 = 16 << 10;
+/// A kernel log is no longer.
+const KERNEL_LOG_MAX: u64 = 1 << 30;
+/// As much is kept of what comes before the first line with a time.
+const HEADING_MAX: usize = 64 << 10;
+/// CPUs that log at once may disagree by so many ns on what came first.
+const DISAGREE: u64 = 1_000_000;
 
 /// What wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +66,20 @@ impl Kind {
             Self::Ftrace => "ftrace",
         }
     }
+
+    fn parse(self, raw: &[u8]) -> Parsed<'_> {
+        match self {
+            Self::Dmesg => dmesg(raw),
+            Self::Ftrace => ftrace(raw),
+        }
+    }
 }
 
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// ns since boot.
-    pub boot: u64,
+    /// ns by the log's clock.
+    pub time: u64,
     /// Level, as those of records.
     pub level: Option<u8>,
     /// Who wrote it.
@@ -65,47 +91,93 @@ pub struct Line {
 /// A log, at one of its lines.
 pub struct Log {
     kind: Kind,
-    name: String,
-    input: Box<dyn BufRead>,
     stream: Stream,
     boot: Boot,
+    /// Of lines that are of an earlier boot.
+    earlier: Boot,
+    lines: Lines,
     line: Option<Line>,
-    /// Times of the lines don't go back: that would be the clocks of several CPUs.
-    last: Line,
-    /// Lines with a time so far, and why there are no more.
+    is_earlier: bool,
+    /// Where the line stands among others: later than those before it.
+    order: i128,
+    told: Told,
+}
+
+/// What is to be told of a log.
+#[derive(Default)]
+struct Told {
+    name: String,
+    /// Lines with a time so far.
     timed: u64,
+    /// Why there are no more.
     error: Option<io::Error>,
-    raw: Vec<u8>,
+    lost: Option<String>,
+    /// Lines that are earlier than one before, and which is the first one.
+    back: u64,
+    first_back: u64,
+    /// Lines of earlier boots, and whether they are left out.
+    earlier: u64,
+    are_left_out: bool,
+    /// Lines before the first time that are left out.
+    headings: u64,
+    /// What its first bytes say that it is.
+    kind: Option<&'static str>,
 }
 
 impl Log {
     /// Opens a log of the machine and boot of snapshot number `file`.
-    pub fn open(kind: Kind, path: &Path, file: usize, boot: &Boot) -> io::Result<Self> {
-        let input: Box<dyn BufRead> = match path.as_os_str() == "-" {
-            true => Box::new(BufReader::new(io::stdin())),
-            false => Box::new(BufReader::with_capacity(64 << 10, File::open(path)?)),
+    pub fn open(
+        kind: Kind,
+        path: &Path,
+        clock: LogClock,
+        file: usize,
+        boot: &Boot,
+    ) -> io::Result<Self> {
+        let input: Box<dyn Read> = match path.as_os_str() == "-" {
+            true => Box::new(io::stdin()),
+            false => Box::new(File::open(path)?),
         };
-        let mut this = Self::new(kind, input, file, boot);
-        this.name = path.display().to_string();
+        let mut this = Self::new(kind, input, clock, file, boot)?;
+        this.told.name = path.display().to_string();
         Ok(this)
     }
 
-    /// Starts at the first line of `input`.
-    pub fn new(kind: Kind, input: Box<dyn BufRead>, file: usize, boot: &Boot) -> Self {
+    /// Starts at the first line of `input`, which may be packed.
+    pub fn new(
+        kind: Kind,
+        input: impl Read + 'static,
+        clock: LogClock,
+        file: usize,
+        boot: &Boot,
+    ) -> io::Result<Self> {
+        let mut told = Told {
+            name: kind.name().to_owned(),
+            ..Told::default()
+        };
+        let mut text = Text::new(unpack::reader(input)?, &mut told)?;
+        told.kind = kind::of(text.input.buffer());
+        let lines = match kind {
+            Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &mut told)?),
+            Kind::Ftrace => {
+                text.at_start = true;
+                Lines::AsTheyCome(text)
+            }
+        };
+        let mut of = boot.of_log(clock);
+        of.is_one_of_host |= told.earlier > 0;
         let mut this = Self {
             kind,
-            name: kind.name().to_owned(),
-            input,
             stream: Stream::new(kind.name().into(), file, RingPages::new((0, 0)).into(), 0),
-            boot: boot.of_log(),
+            boot: of,
+            earlier: boot.unknown(),
+            lines,
             line: None,
-            last: Line::default(),
-            timed: 0,
-            error: None,
-            raw: Vec::new(),
+            is_earlier: false,
+            order: i128::MIN,
+            told,
         };
         this.advance();
-        this
+        Ok(this)
     }
 
     /// The line that it is at; `None` at its end.
@@ -113,9 +185,12 @@ impl Log {
         self.line.as_ref()
     }
 
-    /// The boot that it is of, which converts the times of lines.
+    /// The boot that the line is of, which converts its time.
     pub fn boot(&self) -> &Boot {
-        &self.boot
+        match self.is_earlier {
+            true => &self.earlier,
+            false => &self.boot,
+        }
     }
 
     /// Stands for the ring that a record would be from.
@@ -123,68 +198,354 @@ impl Log {
         &self.stream
     }
 
-    /// The time of the line, as [`Boot::axis`] has it.
+    /// Where the line stands, by a time as [`Boot::axis`] has it.
     pub fn time(&self) -> Option<i128> {
-        Some(self.boot.axis(self.line.as_ref()?.boot))
+        self.line.as_ref().map(|_| self.order)
+    }
+
+    /// Whether it has lines of other boots than the snapshot's.
+    pub fn has_earlier(&self) -> bool {
+        self.told.earlier > 0
+    }
+
+    /// Leaves out the lines of other boots, for outputs that have one time only.
+    pub fn leave_out_earlier(&mut self) {
+        self.told.are_left_out = true;
+        while self.is_earlier && self.line.is_some() {
+            self.advance();
+        }
+    }
+
+    /// What is known of its order before the first line is shown, and is no problem.
+    pub fn note(&self) -> Option<String> {
+        let Told {
+            name,
+            back,
+            first_back,
+            ..
+        } = &self.told;
+        (self.kind == Kind::Dmesg && *back > 0).then(|| {
+            format!(
+                "{name}: lines that are earlier than one above them ({back}; line {first_back} is the \
+                 first) are put in the order of their times"
+            )
+        })
     }
 
     /// What is wrong with it, once it is at its end.
-    pub fn problem(&self) -> Option<String> {
-        let name = &self.name;
-        match (&self.error, self.timed) {
-            (Some(e), _) => Some(format!("{name}: {e}")),
-            (None, 0) => Some(format!("{name}: no line has a time in seconds since boot")),
-            _ => None,
+    pub fn problems(&self) -> Vec<String> {
+        let told = &self.told;
+        let mut all = Vec::new();
+        all.extend(told.lost.clone());
+        all.extend(told.error.as_ref().map(io::Error::to_string));
+        if told.timed == 0 && told.error.is_none() {
+            all.push(match told.kind {
+                Some(what) => format!("this is {what}"),
+                None => "no line has a time in seconds since boot".into(),
+            });
         }
+        if told.earlier > 0 {
+            let n = told.earlier;
+            let how = match told.are_left_out {
+                true => "are left out",
+                false => "come first, with the time since their own boot",
+            };
+            all.push(format!(
+                "it has more than one boot; the last is taken for that of the snapshot, and the {n} \
+                 lines of others {how}"
+            ));
+        }
+        if self.kind == Kind::Ftrace && told.back > 0 {
+            let (n, first) = (told.back, told.first_back);
+            all.push(format!(
+                "{n} lines are earlier than one above them (line {first} is the first): they stand \
+                 where they do in the file"
+            ));
+        }
+        if told.headings > 0 {
+            let n = told.headings;
+            all.push(format!(
+                "{n} lines before the first with a time are left out"
+            ));
+        }
+        let told = |why| format!("{}: {why}", told.name);
+        all.into_iter().map(told).collect()
     }
 
     /// Goes to the next line.
     pub fn advance(&mut self) {
         self.line = None;
-        while self.read_line() {
-            let parsed = match self.kind {
-                Kind::Dmesg => dmesg(&self.raw),
-                Kind::Ftrace => ftrace(&self.raw),
-            };
-            let mut line = match parsed {
-                Parsed::Line(line) => {
-                    self.timed += 1;
-                    line
+        match &mut self.lines {
+            Lines::Sorted(sorted) => {
+                if let Some((line, is_earlier)) = sorted.next() {
+                    (self.line, self.is_earlier) = (Some(line), is_earlier);
                 }
-                // What is before the first time is a heading.
-                Parsed::More(message) if self.timed > 0 => Line {
-                    message: message.to_vec(),
-                    ..self.last.clone()
-                },
-                Parsed::More(_) | Parsed::Comment => continue,
-            };
-            line.boot = line.boot.max(self.last.boot);
-            self.last = Line {
-                message: Vec::new(),
-                ..line.clone()
-            };
-            self.line = Some(line);
-            return;
+            }
+            Lines::AsTheyCome(text) => self.line = text.next(self.kind, &mut self.told),
         }
+        if let (Some(line), false) = (&self.line, self.is_earlier) {
+            self.order = self.order.max(self.boot.axis(line.time));
+        }
+    }
+}
+
+enum Lines {
+    Sorted(Sorted),
+    AsTheyCome(Text),
+}
+
+/// The text of a log.
+struct Text {
+    input: BufReader<unpack::Reader<'static>>,
+    raw: Vec<u8>,
+    /// Which line it is at.
+    number: u64,
+    /// No line has had a time.
+    at_start: bool,
+    /// Lines before the first with a time; and that one, while they are given.
+    headings: Vec<Vec<u8>>,
+    first: Option<Line>,
+    /// What the last line with a time said, and the latest time.
+    last: Line,
+    latest: u64,
+}
+
+impl Text {
+    fn new(input: unpack::Reader<'static>, told: &mut Told) -> io::Result<Self> {
+        let mut this = Self {
+            input: BufReader::with_capacity(64 << 10, input),
+            raw: Vec::new(),
+            number: 0,
+            at_start: false,
+            headings: Vec::new(),
+            first: None,
+            last: Line::default(),
+            latest: 0,
+        };
+        if let Err(e) = this.input.fill_buf() {
+            told.lost = Some(Lost::of(&e).map(Lost::to_string).ok_or(e)?);
+        }
+        Ok(this)
     }
 
     /// Reads up to the end of the line, or `LINE_MAX`. `false`: there is nothing more.
-    fn read_line(&mut self) -> bool {
+    fn read_line(&mut self, told: &mut Told) -> bool {
         self.raw.clear();
-        let limited = self.input.by_ref().take(LINE_MAX);
-        match { limited }.read_until(b'\n', &mut self.raw) {
-            Ok(0) => return false,
-            Ok(_) => {}
-            Err(e) => {
-                self.error = Some(e);
-                return false;
+        loop {
+            let limited = self.input.by_ref().take(LINE_MAX);
+            match { limited }.read_until(b'\n', &mut self.raw) {
+                Ok(0) if self.raw.is_empty() => return false,
+                Ok(_) => break,
+                Err(e) => match Lost::of(&e) {
+                    Some(lost) => {
+                        told.lost.get_or_insert_with(|| lost.to_string());
+                        if !self.raw.is_empty() {
+                            // What follows is of another member.
+                            break;
+                        }
+                    }
+                    None => {
+                        told.error = Some(e);
+                        return false;
+                    }
+                },
             }
         }
         while let Some(b'\n' | b'\r') = self.raw.last() {
             self.raw.pop();
         }
+        self.number += 1;
         true
     }
+
+    /// The next line of a log that stays in its own order.
+    fn next(&mut self, kind: Kind, told: &mut Told) -> Option<Line> {
+        if let Some(first) = &self.first {
+            return match self.headings.pop() {
+                Some(message) => Some(Line {
+                    message,
+                    ..first.clone()
+                }),
+                None => self.first.take(),
+            };
+        }
+        while self.read_line(told) {
+            match kind.parse(&self.raw) {
+                Parsed::Line(line) => {
+                    told.timed += 1;
+                    if line.time < self.latest {
+                        told.back += 1;
+                        if told.back == 1 {
+                            told.first_back = self.number;
+                        }
+                    }
+                    self.latest = self.latest.max(line.time);
+                    self.last = Line {
+                        message: Vec::new(),
+                        ..line.clone()
+                    };
+                    if std::mem::take(&mut self.at_start) && !self.headings.is_empty() {
+                        self.headings.reverse();
+                        self.first = Some(line);
+                        return self.next(kind, told);
+                    }
+                    return Some(line);
+                }
+                Parsed::More(message) if self.at_start => {
+                    let held: usize = self.headings.iter().map(|h| h.len() + 1).sum();
+                    match held + message.len() <= HEADING_MAX {
+                        true => self.headings.push(message.to_vec()),
+                        false => told.headings += 1,
+                    }
+                }
+                Parsed::More(message) => {
+                    return Some(Line {
+                        message: message.to_vec(),
+                        ..self.last.clone()
+                    })
+                }
+                Parsed::Comment => {}
+            }
+        }
+        None
+    }
+}
+
+/// A kernel log, in the order of time.
+struct Sorted {
+    bytes: Vec<u8>,
+    places: vec::IntoIter<Place>,
+    /// The boot that the snapshot is taken to be of: the last.
+    boot: u32,
+}
+
+/// Where a line is, and what it is sorted by.
+struct Place {
+    boot: u32,
+    time: u64,
+    text: Range<u32>,
+    /// The line with the time.
+    of: Range<u32>,
+}
+
+impl Sorted {
+    fn read(mut text: Text, max: u64, told: &mut Told) -> io::Result<Self> {
+        let mut this = Self {
+            bytes: Vec::new(),
+            places: Vec::new().into_iter(),
+            boot: 0,
+        };
+        let mut places = Vec::<Place>::new();
+        // Lines that belong to the next one that has a time begin there.
+        let mut heading = Some(0);
+        // The latest time of this boot.
+        let mut latest = 0;
+        while text.read_line(told) {
+            let raw = &text.raw;
+            let at = this.bytes.len();
+            if (at + raw.len()) as u64 > max {
+                return Err(io::Error::other(
+                    "a kernel log of more than 1 GiB: give the part that matters",
+                ));
+            }
+            this.bytes.extend_from_slice(raw);
+            // Below `max`.
+            let range = at as u32..this.bytes.len() as u32;
+            let (time, of) = match dmesg(raw) {
+                Parsed::Comment => continue,
+                Parsed::Line(line) => {
+                    told.timed += 1;
+                    if line.time < latest {
+                        if is_boot(&line.message) {
+                            this.boot += 1;
+                            latest = 0;
+                        } else if latest - line.time >= DISAGREE {
+                            told.back += 1;
+                            if told.back == 1 {
+                                told.first_back = text.number;
+                            }
+                        }
+                    }
+                    latest = latest.max(line.time);
+                    let first = heading.take().unwrap_or(places.len());
+                    for place in &mut places[first..] {
+                        (place.boot, place.time) = (this.boot, line.time);
+                        place.of = range.clone();
+                    }
+                    (line.time, range.clone())
+                }
+                Parsed::More(raw) => {
+                    if told.timed > 0 && is_other_boot(raw) {
+                        this.boot += 1;
+                        latest = 0;
+                        heading.get_or_insert(places.len());
+                    } else if is_part(raw) {
+                        heading.get_or_insert(places.len());
+                    }
+                    match places.last() {
+                        Some(last) => (last.time, last.of.clone()),
+                        None => (0, range.clone()),
+                    }
+                }
+            };
+            places.push(Place {
+                boot: this.boot,
+                time,
+                text: range,
+                of,
+            });
+        }
+        if told.timed == 0 {
+            places.clear();
+        }
+        // Behind the last time.
+        if let Some(place) = places.last().filter(|p| p.boot < this.boot) {
+            this.boot = place.boot;
+        }
+        told.earlier = places.iter().filter(|p| p.boot < this.boot).count() as u64;
+        places.sort_by_key(|p| (p.boot, p.time));
+        this.places = places.into_iter();
+        Ok(this)
+    }
+
+    fn next(&mut self) -> Option<(Line, bool)> {
+        let place = self.places.next()?;
+        let bytes = |range: &Range<u32>| &self.bytes[range.start as usize..range.end as usize];
+        let line = match dmesg(bytes(&place.of)) {
+            Parsed::Line(line) if place.of == place.text => line,
+            Parsed::Line(line) => Line {
+                message: bytes(&place.text).to_vec(),
+                ..line
+            },
+            Parsed::More(_) | Parsed::Comment => Line {
+                message: bytes(&place.text).to_vec(),
+                ..Line::default()
+            },
+        };
+        Some((line, place.boot < self.boot))
+    }
+}
+
+/// The first line that a kernel prints.
+fn is_boot(message: &[u8]) -> bool {
+    const FIRST: &[u8] = b"Linux version ";
+    message.windows(FIRST.len()).any(|text| text == FIRST)
+}
+
+/// A line of journalctl between two boots.
+fn is_other_boot(raw: &[u8]) -> bool {
+    raw.starts_with(b"-- Boot ") || raw.starts_with(b"-- Reboot --")
+}
+
+/// The heading of a part that pstore has kept of a log, the last part first: "Panic#2 Part1".
+fn is_part(raw: &[u8]) -> bool {
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let parsed = split(raw, b'#').and_then(|(why, rest)| Some((why, split(rest, b' ')?)));
+    parsed.is_some_and(|(why, (count, part))| {
+        why.iter().all(u8::is_ascii_alphabetic)
+            && is_number(count)
+            && part.strip_prefix(b"Part").is_some_and(is_number)
+    })
 }
 
 enum Parsed<'a> {
@@ -263,11 +624,11 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
     }
     let timed = rest.strip_prefix(b"[").and_then(|r| split(r, b']'));
     let timed = timed.and_then(|(time, text)| Some((seconds(time.trim_ascii())?, text)));
-    let Some((boot, text)) = timed else {
+    let Some((time, text)) = timed else {
         return Parsed::More(raw);
     };
     Parsed::Line(Line {
-        boot,
+        time,
         level: priority,
         writer: Writer::default(),
         message: text.strip_prefix(b" ").unwrap_or(text).to_vec(),
@@ -282,7 +643,7 @@ fn kmsg(raw: &[u8]) -> Option<Line> {
     number(fields.next()?)?;
     let us = number(fields.next()?)?;
     Some(Line {
-        boot: us.saturating_mul(1000),
+        time: us.saturating_mul(1000),
         level: Some(level(priority as u8)),
         writer: Writer::default(),
         message: text.to_vec(),
@@ -298,18 +659,30 @@ fn ftrace(raw: &[u8]) -> Parsed<'_> {
 }
 
 fn task_line(raw: &[u8]) -> Option<Line> {
-    // The CPU, in brackets.
-    let mut from = 0;
-    let (before, cpu, after) = loop {
-        let at = from + raw[from..].iter().position(|b| *b == b'[')?;
-        let inside = &raw[at + 1..];
-        let digits = inside.iter().take_while(|b| b.is_ascii_digit()).count();
-        match (number(&inside[..digits]), &inside[digits..]) {
-            (Some(cpu), [b']', after @ ..]) => break (&raw[..at], cpu, after),
-            _ => from = at + 1,
-        }
-    };
-    let mut task = before.trim_ascii();
+    // The CPU is in brackets, which a task's name may have, too.
+    let mut starts = raw.iter().enumerate().filter(|(_, b)| **b == b'[');
+    starts.find_map(|(at, _)| {
+        let (cpu, after) = split(&raw[at + 1..], b']')?;
+        let is_number = !cpu.is_empty() && cpu.iter().all(u8::is_ascii_digit);
+        let cpu = number(cpu).filter(|_| is_number)?;
+        let task = task(&raw[..at])?;
+        let (time, message) = time(after)?;
+        Some(Line {
+            time,
+            level: None,
+            writer: Writer {
+                context: None,
+                cpu: u32::try_from(cpu).ok(),
+                task: Some(task),
+            },
+            message: message.to_vec(),
+        })
+    })
+}
+
+/// "fio-1234", and perhaps the process in parentheses.
+fn task(text: &[u8]) -> Option<Task> {
+    let mut task = text.trim_ascii();
     let mut tgid = None;
     if let Some(inner) = task.strip_suffix(b")") {
         let at = inner.iter().rposition(|b| *b == b'(')?;
@@ -322,32 +695,22 @@ fn task_line(raw: &[u8]) -> Option<Line> {
     for (to, from) in comm.iter_mut().zip(task[..dash].trim_ascii()) {
         *to = *from;
     }
-    // Perhaps flags, then the time.
-    let mut rest = after.trim_ascii_start();
-    let mut boot = None;
+    let tgid = tgid.and_then(|n| i32::try_from(n).ok()).unwrap_or(pid);
+    Some(Task { pid, tgid, comm })
+}
+
+/// Perhaps flags, then the time, then the rest.
+fn time(text: &[u8]) -> Option<(u64, &[u8])> {
+    let mut rest = text.trim_ascii_start();
     for _ in 0..2 {
         let end = rest.iter().position(|b| b.is_ascii_whitespace())?;
         let word = &rest[..end];
         rest = rest[end..].trim_ascii_start();
-        boot = word.strip_suffix(b":").and_then(seconds);
-        if boot.is_some() {
-            break;
+        if let Some(time) = word.strip_suffix(b":").and_then(seconds) {
+            return Some((time, rest));
         }
     }
-    Some(Line {
-        boot: boot?,
-        level: None,
-        writer: Writer {
-            context: None,
-            cpu: u32::try_from(cpu).ok(),
-            task: Some(Task {
-                pid,
-                tgid: tgid.and_then(|n| i32::try_from(n).ok()).unwrap_or(pid),
-                comm,
-            }),
-        },
-        message: rest.to_vec(),
-    })
+    None
 }
 
 #[cfg(test)]
@@ -355,9 +718,12 @@ mod tests {
     use super::*;
     use crate::clock::Calibration;
 
-    fn lines(kind: Kind, text: &'static str) -> Vec<Line> {
+    fn log(kind: Kind, text: &'static str) -> Log {
         let boot = Boot::alone("", Calibration::new(None, &[]));
-        let mut log = Log::new(kind, Box::new(text.as_bytes()), 0, &boot);
+        Log::new(kind, text.as_bytes(), LogClock::Local, 0, &boot).unwrap()
+    }
+
+    fn lines(log: &mut Log) -> Vec<Line> {
         let mut all = Vec::new();
         while let Some(line) = log.line() {
             all.push(line.clone());
@@ -366,85 +732,192 @@ mod tests {
         all
     }
 
+    fn texts(log: &mut Log) -> Vec<(f64, String)> {
+        let text = |l: &Line| String::from_utf8(l.message.clone()).unwrap();
+        let line = |l: &Line| (l.time as f64 / 1e9, text(l));
+        lines(log).iter().map(line).collect()
+    }
+
     #[test]
     fn dmesg_is_read_in_all_its_forms() {
-        let all = lines(
+        let mut log = log(
             Kind::Dmesg,
             "heading\n[    1.000002] plain\n<4>[    2.5] raw\nkern  :err   : [    3.000000] decoded\n\
              6,339,4000005,-;kmsg\n SUBSYSTEM=x\n[2026-11-21] no time\n[    3.9] back\n",
         );
+        let note = log.note().unwrap();
+        assert!(note.contains("(1; line 8 is the first)"), "{note}");
+        let all = lines(&mut log);
         let seen: Vec<_> = all
             .iter()
-            .map(|l| (l.boot, l.level, std::str::from_utf8(&l.message).unwrap()))
+            .map(|l| (l.time, l.level, std::str::from_utf8(&l.message).unwrap()))
             .collect();
         assert_eq!(
             seen,
             [
+                (1_000_002_000, None, "heading"),
                 (1_000_002_000, None, "plain"),
                 (2_500_000_000, Some(2), "raw"),
                 (3_000_000_000, Some(1), "decoded"),
+                (3_900_000_000, None, "back"),
                 (4_000_005_000, Some(3), "kmsg"),
                 (4_000_005_000, Some(3), " SUBSYSTEM=x"),
                 (4_000_005_000, Some(3), "[2026-11-21] no time"),
-                (4_000_005_000, None, "back"),
             ]
         );
+        assert!(log.problems().is_empty(), "{:?}", log.problems());
+    }
+
+    #[test]
+    fn parts_of_a_panic_are_put_in_order() {
+        let text = "Panic#1 Part1\n<4>[ 5.2] BUG\n more\nPanic#1 Part2\n<6>[ 4.9] before\n[ 5.0] timeout\n";
+        let mut log = log(Kind::Dmesg, text);
+        assert!(log.note().is_some());
+        let expected = [
+            (4.9, "Panic#1 Part2"),
+            (4.9, "before"),
+            (5.0, "timeout"),
+            (5.2, "Panic#1 Part1"),
+            (5.2, "BUG"),
+            (5.2, " more"),
+        ];
+        assert_eq!(texts(&mut log), expected.map(|(t, s)| (t, s.to_owned())));
+    }
+
+    #[test]
+    fn lines_of_earlier_boots_are_told_apart() {
+        for text in [
+            "[0.0] Linux version 7\n[900.0] old\n[0.0] Linux version 7\n[5.0] new\n",
+            "[0.0] Linux version 7\n[900.0] old\n-- Boot 0123 --\n[0.0] h kernel: Linux version 7\n[5.0] new\n",
+            "[0.0] Linux version 7\n[900.0] old\n-- Reboot --\n[950.0] new\n",
+        ] {
+            let mut log = log(Kind::Dmesg, text);
+            let mut seen = Vec::new();
+            assert!(log.has_earlier() && log.note().is_none());
+            while let Some(line) = log.line() {
+                let message = String::from_utf8(line.message.clone()).unwrap();
+                let known = log.boot().id.is_some();
+                seen.push((known, log.time().unwrap() == i128::MIN, line.time, message));
+                log.advance();
+            }
+            let old: Vec<_> = seen.iter().filter(|l| !l.0).collect();
+            assert!(old.iter().all(|l| l.1) && old.len() == 2, "{seen:?}");
+            assert_eq!(old[1].2, 900_000_000_000);
+            assert!(seen[2..].iter().all(|l| l.0 && !l.1), "{seen:?}");
+            let problems = log.problems();
+            assert!(problems[0].contains("the 2 lines of others come first"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn cpus_may_disagree_a_little() {
+        let mut log = log(Kind::Dmesg, "[1.000100] a\n[1.000000] b\n");
+        assert!(log.note().is_none() && !log.has_earlier());
+        let times: Vec<_> = lines(&mut log).iter().map(|l| l.time).collect();
+        assert_eq!(times, [1_000_000_000, 1_000_100_000]);
+    }
+
+    #[test]
+    fn a_kernel_log_is_bounded() {
+        let read = |max| {
+            let mut told = Told::default();
+            let input = unpack::reader(&b"[1.0] a\n[2.0] b\n"[..]).unwrap();
+            Sorted::read(Text::new(input, &mut told).unwrap(), max, &mut told)
+        };
+        assert!(read(14).is_ok());
+        let error = read(13).err().unwrap().to_string();
+        assert!(error.contains("more than 1 GiB"), "{error}");
     }
 
     #[test]
     fn ftrace_is_read_with_and_without_flags() {
-        let all = lines(
+        let mut log = log(
             Kind::Ftrace,
-            "# tracer: nop\n#\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n\
+            "# tracer: nop\n#\ncpus=4\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n\
              CPU:1 [LOST 12 EVENTS]\n fio-99  (   98) [001] 13.000000001: block_rq_issue: [x]\n",
         );
-        let seen: Vec<_> = all
+        let seen: Vec<_> = lines(&mut log)
             .iter()
             .map(|l| {
                 let t = l.writer.task.unwrap();
                 let comm = crate::snapshot::text(&t.comm);
-                let message = std::str::from_utf8(&l.message).unwrap();
-                (l.boot, l.writer.cpu, comm, t.pid, t.tgid, message)
+                let message = String::from_utf8(l.message.clone()).unwrap();
+                (l.time, l.writer.cpu, comm, t.pid, t.tgid, message)
             })
             .collect();
-        let kworker = || "kworker/0:1-H".to_owned();
+        let first = |message: &str| {
+            let comm = "kworker/0:1-H".to_owned();
+            (12_345_678_000, Some(3), comm, 12, 12, message.to_owned())
+        };
         assert_eq!(
             seen,
             [
-                (
-                    12_345_678_000,
-                    Some(3),
-                    kworker(),
-                    12,
-                    12,
-                    "sched_switch: a ==> b"
-                ),
-                (
-                    12_345_678_000,
-                    Some(3),
-                    kworker(),
-                    12,
-                    12,
-                    "CPU:1 [LOST 12 EVENTS]"
-                ),
+                first("cpus=4"),
+                first("sched_switch: a ==> b"),
+                first("CPU:1 [LOST 12 EVENTS]"),
                 (
                     13_000_000_001,
                     Some(1),
                     "fio".into(),
                     99,
                     98,
-                    "block_rq_issue: [x]"
+                    "block_rq_issue: [x]".into()
                 ),
             ]
+        );
+        assert!(log.problems().is_empty());
+    }
+
+    #[test]
+    fn names_of_tasks_may_have_brackets() {
+        for (name, pid) in [
+            ("Worker[3]", 77),
+            ("[ET_NET 0]", 78),
+            ("HDMI polling ta", 79),
+            ("pool-1-thread-2", 80),
+            ("a[1] b[2]", 82),
+            ("x-1 [001] y", 83),
+            ("(sd-pam)", 84),
+            ("k8s(12)", 85),
+        ] {
+            for process in ["", "  (   80)", "  (-------)"] {
+                let text = format!("  {name}-{pid}{process} [001] d..2.  5.000000500: x: [7]");
+                let line = task_line(text.as_bytes()).unwrap();
+                let task = line.writer.task.unwrap();
+                assert_eq!(crate::snapshot::text(&task.comm), name);
+                assert_eq!((task.pid, line.writer.cpu), (pid, Some(1)));
+                assert_eq!(
+                    (line.time, &line.message[..]),
+                    (5_000_000_500, &b"x: [7]"[..])
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_ftrace_keep_their_times() {
+        let mut log = log(
+            Kind::Ftrace,
+            " a-1 [000] 5.000000001: x: 1\n b-2 [001] 4.000000001: x: 2\n a-1 [000] 6.000000001: x: 3\n",
+        );
+        let times: Vec<_> = lines(&mut log).iter().map(|l| l.time).collect();
+        assert_eq!(times, [5_000_000_001, 4_000_000_001, 6_000_000_001]);
+        let problems = log.problems();
+        assert!(problems[0].contains("1 lines are earlier"), "{problems:?}");
+        assert!(
+            problems[0].contains("(line 2 is the first)"),
+            "{problems:?}"
         );
     }
 
     #[test]
     fn a_log_without_times_says_so() {
-        let boot = Boot::alone("", Calibration::new(None, &[]));
-        let text = b"[Sat Nov 21 10:13:09 2026] dmesg -T\n";
-        let log = Log::new(Kind::Dmesg, Box::new(&text[..]), 0, &boot);
-        assert!(log.line().is_none());
-        assert!(log.problem().unwrap().contains("no line has a time"));
+        for kind in [Kind::Dmesg, Kind::Ftrace] {
+            let without = log(kind, "[Sat Nov 21 10:13:09 2026] dmesg -T\n");
+            assert!(without.line().is_none());
+            assert!(without.problems()[0].contains("no line has a time"));
+            let other = log(kind, "BLOGSNAP and so on\n");
+            assert!(other.problems()[0].contains("this is a snapshot"));
+        }
     }
 }

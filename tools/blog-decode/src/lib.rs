@@ -9,6 +9,8 @@
 //! merge/        all rings of all files, in the order of time; losses between pages
 //! live.rs       the same of streams, as they come
 //! foreign.rs    lines of other logs: dmesg, ftrace
+//! identity.rs   which files with the same boot id are of one machine
+//! kind.rs       what a file is that is not what was asked for
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
 //! captures.rs   files with their side tables
@@ -67,6 +69,8 @@ pub mod filter;
 pub mod foreign;
 pub mod format;
 pub mod gaps;
+mod identity;
+mod kind;
 pub mod live;
 pub mod merge;
 pub mod output;

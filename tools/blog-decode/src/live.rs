@@ -261,11 +261,26 @@ impl<'w> Live<'w> {
             if clocks == 0 {
                 self.feeds[i].opened = self.files[i].pairs.last().copied();
             }
-            self.boots = boot::of(&self.files);
+            self.set_boots();
             // It stands at the end of a pass.
             self.end_pass(i);
         }
         Ok(true)
+    }
+
+    /// Files with one boot id, but of other hosts, are of machines that were started from one state.
+    fn set_boots(&mut self) {
+        for i in 0..self.files.len() {
+            let (before, [file, ..]) = self.files.split_at_mut(i) else {
+                continue;
+            };
+            let id = file.boot_id();
+            let mut same = before.iter().filter(|f| id.is_some() && f.boot_id() == id);
+            let next = same.clone().map(|f| f.copy + 1).max().unwrap_or(0);
+            let known = same.find(|f| f.host == file.host);
+            file.copy = known.map_or(next, |f| f.copy);
+        }
+        self.boots = boot::of(&self.files);
     }
 
     fn ring(&mut self, i: usize, new: RingInfo) {

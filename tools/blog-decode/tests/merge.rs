@@ -53,6 +53,10 @@ fn machine(id: &[u8], host: &str, boot_id: u8, booted: u64, seconds: &[u64]) -> 
     b.end()
 }
 
+/// What is said if a file doesn't have the clock of other logs.
+const GUESSED: &str = " doesn't have the kernel log's clock: its lines, and ftrace's, go by \
+                       CLOCK_MONOTONIC, which is near it: they may be off, after a sleep by a second";
+
 struct Rig(tempfile::TempDir);
 
 fn rig() -> Rig {
@@ -65,12 +69,13 @@ fn rig() -> Rig {
     write("nameless.snap", &machine(&id, "", 3, 1002, &[1]));
     write(
         "dmesg",
-        b"[  100.500000] before\n<3>[  103.000000] between\n more of it\n[  200.000000] after\n",
+        // The machine has slept for 100 s, which the kernel's clock doesn't count.
+        b"[    0.500000] before\n<3>[    3.000000] between\n more of it\n[  100.000000] after\n",
     );
     write(
         "trace",
-        b"# tracer: nop\n  dd-42  [001] d..2.  101.500000: sched_switch: x\n  \
-          fio-43  (   40) [003]  104.000000: block_rq_issue: y\n",
+        b"# tracer: nop\n  dd-42  [001] d..2.  1.500000: sched_switch: x\n  \
+          fio-43  (   40) [003]  4.000000: block_rq_issue: y\n",
     );
     Rig(dir)
 }
@@ -92,7 +97,10 @@ impl Rig {
     fn lines(&self, args: &[&str]) -> Vec<String> {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
-        assert!(output.stderr.is_empty(), "{args:?}: {output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        // Of the old files of these tests, that is all that there is to be said.
+        let is_known = |line: &str| args.contains(&"--dmesg") && line.ends_with(GUESSED);
+        assert!(said.lines().all(is_known), "{args:?}: {said}");
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(str::to_owned).collect()
     }
@@ -311,4 +319,171 @@ fn a_log_that_has_no_times_is_told_of() {
         rig.run(&["a.snap", "--dmesg", "missing"]).status.code(),
         Some(2)
     );
+}
+
+/// A machine that logged a second before, and after, it slept for an hour at 10 s.
+fn slept(id: &[u8]) -> Vec<u8> {
+    let mut b = Builder::new();
+    let hour = 3600 * SECOND;
+    let at = |clock: u64, boot: u64| [clock, clock, boot, 1000 * SECOND + boot];
+    b.system_of("alpha", [1; 16]).clock(
+        1,
+        &[
+            at(0, 0),
+            at(10 * SECOND, 10 * SECOND),
+            at(10 * SECOND + 1, 10 * SECOND + 1 + hour),
+            at(20 * SECOND, 20 * SECOND + hour),
+        ],
+    );
+    b.images(&[(1, 4, id, "test_mod")]).component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "dd");
+    let mut p = Page::new(1, 1, 0, 0);
+    for s in [5, 11] {
+        p.record(s * SECOND, 1, (&(s as u32), &0u64));
+    }
+    b.ring(&ring).page(&ring, &p);
+    b.end()
+}
+
+#[test]
+fn lines_stand_where_they_belong_after_a_sleep() {
+    let rig = rig();
+    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
+        .unwrap()
+        .unwrap()
+        .build_id;
+    let write = |name: &str, text: &[u8]| fs::write(rig.path().join(name), text).unwrap();
+    write("slept", &slept(&id));
+    write(
+        "klog",
+        b"[    5.000001] beside 5\n[    9.9] entry\n[   10.1] exit\n[   11.000001] beside 11\n",
+    );
+    write("ftrace", b" dd-42 [001] 11.000002: x: beside 11\n");
+    write("booted", b" dd-42 [001] 3611.000002: x: beside 11\n");
+    let all = ["slept", "--dmesg", "klog", "--ftrace", "ftrace"];
+    let lines = rig.lines(&all);
+    let expected = [
+        "[    5.000000] info  disk dd[42]: read 5 sectors at 0x0",
+        "[    5.000001]       dmesg: beside 5",
+        "[    9.900000]       dmesg: entry",
+        "[ 3610.100000]       dmesg: exit",
+        "[ 3611.000000] info  disk dd[42]: read 11 sectors at 0x0",
+        "[ 3611.000001]       dmesg: beside 11",
+        "[ 3611.000002]       ftrace dd[42]: x: beside 11",
+    ];
+    assert_eq!(lines, expected);
+    let mono = rig.lines(&[&all[..], &["-t", "mono"]].concat());
+    let times: Vec<_> = mono
+        .iter()
+        .map(|l| l[..14].trim_start_matches(['[', ' ']))
+        .collect();
+    let expected = [
+        "5.000000]",
+        "5.000001]",
+        "9.900000]",
+        "10.100000]",
+        "11.000000]",
+        "11.000001]",
+    ];
+    assert_eq!(times[..6], expected);
+    // It was told which clock ftrace has: nothing is guessed.
+    let boot = ["slept", "--ftrace", "booted", "--ftrace-clock", "boot"];
+    assert_eq!(
+        rig.lines(&boot)[2],
+        "[ 3611.000002]       ftrace dd[42]: x: beside 11"
+    );
+    let mono = ["slept", "--ftrace", "ftrace", "--ftrace-clock", "mono"];
+    assert_eq!(
+        rig.lines(&mono)[2],
+        "[ 3611.000002]       ftrace dd[42]: x: beside 11"
+    );
+    // One line says of it that it is guessed, whatever number of logs there is.
+    let said = String::from_utf8(rig.run(&all).stderr).unwrap();
+    assert_eq!(said, format!("blog-decode: slept{GUESSED}\n"));
+}
+
+#[test]
+fn a_line_keeps_the_time_that_it_has() {
+    let rig = rig();
+    let write = |name: &str, text: &str| fs::write(rig.path().join(name), text).unwrap();
+    write(
+        "journal",
+        "[    0.4] kernel: first\n[    1.5] systemd: between\n[    0.7] kernel: second\n",
+    );
+    write(
+        "pstore",
+        "Panic#1 Part1\n[    0.9] BUG\nPanic#1 Part2\n[    0.2] before\n",
+    );
+    write(
+        "console",
+        "[    0.0] Linux version 7\n[  900.0] old\n[    0.0] Linux version 7\n[    2.0] new\n",
+    );
+    let shown = |log: &str| {
+        let out = rig.run(&["a.snap", "--dmesg", log, "-w", "component == dmesg"]);
+        let text = String::from_utf8(out.stdout).unwrap();
+        let lines = text
+            .lines()
+            .map(|l| l.split_once("       ").unwrap_or((l, "")));
+        let lines: Vec<_> = lines.map(|(a, b)| format!("{a} {b}")).collect();
+        (
+            lines,
+            String::from_utf8(out.stderr).unwrap(),
+            out.status.code(),
+        )
+    };
+    let (lines, said, status) = shown("journal");
+    assert_eq!(
+        lines,
+        [
+            "[  100.400000] dmesg: kernel: first",
+            "[  100.700000] dmesg: kernel: second",
+            "[  101.500000] dmesg: systemd: between"
+        ]
+    );
+    assert!(
+        said.contains("journal: lines that are earlier than one above"),
+        "{said}"
+    );
+    assert_eq!(status, Some(0));
+    let (lines, said, _) = shown("pstore");
+    assert_eq!(
+        lines,
+        [
+            "[  100.200000] dmesg: Panic#1 Part2",
+            "[  100.200000] dmesg: before",
+            "[  100.900000] dmesg: Panic#1 Part1",
+            "[  100.900000] dmesg: BUG"
+        ]
+    );
+    assert!(said.contains("in the order of their times"), "{said}");
+    let (lines, said, status) = shown("console");
+    let boot = format!("-- boot {} of alpha -- ", "01".repeat(16));
+    assert_eq!(
+        lines,
+        [
+            "-- boot unknown of alpha -- ",
+            "[    0.000000] dmesg: Linux version 7",
+            "[  900.000000] dmesg: old",
+            &boot,
+            "[  100.000000] dmesg: Linux version 7",
+            "[  102.000000] dmesg: new"
+        ]
+    );
+    assert!(
+        said.contains("console: it has more than one boot"),
+        "{said}"
+    );
+    assert_eq!(status, Some(1));
+    // What has one time only has no place for them.
+    let out = rig.run(&[
+        "convert", "--to", "perfetto", "-o", "p", "a.snap", "--dmesg", "console",
+    ]);
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        said.contains("the 2 lines of others are left out"),
+        "{said}"
+    );
+    let perfetto = unpacked(&fs::read(rig.path().join("p")).unwrap());
+    let has = |text: &str| perfetto.windows(text.len()).any(|w| w == text.as_bytes());
+    assert!(has("new") && !has("old"));
 }

@@ -523,7 +523,18 @@ fn huge_lengths_ask_for_no_memory() {
 fn other_files_are_refused_by_name() {
     let error = |bytes: &[u8]| read(bytes.to_vec()).err().unwrap();
     assert_eq!(error(b""), "the file is empty");
-    assert_eq!(error(b"\x7fELF whatever"), "not a BLog snapshot");
+    assert_eq!(error(b"\x80ELF whatever"), "not a BLog snapshot");
+    for (bytes, what) in [
+        (&b"\x7fELF whatever"[..], "an ELF image, which goes with --sidetable"),
+        (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x04\0", "a crash dump, which goes with --vmcore"),
+        (b"KDUMP   \x06", "a crash dump, which goes with --vmcore"),
+        (b"makedumpfile\0", "a crash dump, which goes with --vmcore"),
+        (b"BLOGFMT\0\x01", "a side table, which goes with --sidetable"),
+        (b"LPKSHHRH", "a journal of systemd, of which \"journalctl -k -o short-monotonic\" makes text for --dmesg"),
+        (b"\x17\x08\x44tracing6", "a binary trace, of which \"trace-cmd report\" makes text for --ftrace"),
+    ] {
+        assert_eq!(error(bytes), format!("not a BLog snapshot, but {what}"));
+    }
     assert_eq!(error(&[0; 100_000]), "not a BLog snapshot");
     let with = |at: usize, n: u32, swap: bool| {
         let mut bytes = everything();

@@ -11,6 +11,7 @@
 use std::{
     ffi::{
         c_char,
+        c_uint,
         c_void,
         CStr, //
     },
@@ -26,8 +27,8 @@ mod sys;
 /// A dump.
 pub struct Dump {
     ctx: NonNull<sys::kdump_ctx_t>,
-    /// The library reads it as long as the context is there.
-    _file: File,
+    /// The library reads them as long as the context is there.
+    _files: Vec<File>,
 }
 
 /// Why memory can't be read.
@@ -40,16 +41,19 @@ pub enum Fault {
 }
 
 impl Dump {
-    /// Opens a dump. The error is the library's text.
-    pub fn open(file: File) -> Result<Self, String> {
+    /// Opens a dump, which may be in several files: all parts of one that was split. The error is the
+    /// library's text.
+    pub fn open(files: Vec<File>) -> Result<Self, String> {
         // SAFETY: No requirements.
         let ctx = NonNull::new(unsafe { sys::kdump_new() }).ok_or("out of memory")?;
-        let dump = Self { ctx, _file: file };
+        let dump = Self { ctx, _files: files };
         // A file that shrinks while it is mapped would be the end of the program.
         dump.set_number(c"file.mmap_policy", sys::KDUMP_MMAP_NEVER.into())?;
-        let fd = dump._file.as_raw_fd();
-        // SAFETY: The context is valid; there is one descriptor, which stays open as long as it.
-        let status = unsafe { sys::kdump_open_fdset(ctx.as_ptr(), 1, &fd) };
+        let fds: Vec<_> = dump._files.iter().map(AsRawFd::as_raw_fd).collect();
+        let count = c_uint::try_from(fds.len()).map_err(|_| "too many files")?;
+        // SAFETY: The context is valid; there are `count` descriptors, which the library copies, and
+        // which stay open as long as it.
+        let status = unsafe { sys::kdump_open_fdset(ctx.as_ptr(), count, fds.as_ptr()) };
         dump.check(status)?;
         // Without it, the library doesn't look for VMCOREINFO.
         dump.set_string(c"addrxlat.ostype", c"linux")?;
@@ -151,7 +155,7 @@ mod tests {
     fn what_is_no_dump_is_refused_with_a_reason() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let file = File::open(path).expect("this file");
-        let error = Dump::open(file).err().expect("it is no dump");
+        let error = Dump::open(vec![file]).err().expect("it is no dump");
         assert!(!error.is_empty());
     }
 }

@@ -38,6 +38,7 @@ use crate::{
         Decoder,
         Entry, //
     },
+    foreign::Log,
     merge,
     output::{
         ctf::Ctf,
@@ -67,10 +68,13 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
         return Err("--span: only html and perfetto have spans".into());
     }
-    let input = match Input::open(&args.input) {
+    let mut input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
+    let mut logs = input.logs(&args.logs)?;
+    // They have no time that others could be put beside.
+    logs.iter_mut().for_each(Log::leave_out_earlier);
     // Nothing is written so far.
     let signals = Signals::new()?;
     input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
@@ -81,7 +85,7 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     let mut progress = Progress::new("converting", Unit::Records, false);
     let all = Some(merge::records(&streams));
     let decoder = decoder.with_tick(move |done| progress.at(done, all));
-    let mut decoder = decoder.with_logs(input.logs(&args.logs)?);
+    let mut decoder = decoder.with_logs(logs);
     let mut each = Each {
         decoder: &mut decoder,
         signals: &signals,

@@ -7,7 +7,7 @@ use std::{
         self,
         Write, //
     },
-    path::Path,
+    path::PathBuf,
 };
 
 use super::{
@@ -34,7 +34,10 @@ use crate::{
 /// Makes a snapshot file.
 pub fn extract(args: &Extract) -> Result<u8, String> {
     let name = args.output.display();
-    let (extracted, is_whole) = new::file(&args.output, |out| read(&args.vmcore, out))?;
+    let [dump] = &vmcore::dumps(&args.vmcore)[..] else {
+        return Err("--vmcore: several files, which aren't parts of one dump".into());
+    };
+    let (extracted, is_whole) = new::file(&args.output, |out| read(dump, out))?;
     let Extracted {
         components,
         rings,
@@ -55,18 +58,31 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
     Ok(if is_whole { OK } else { PARTIAL })
 }
 
-/// Makes a snapshot, and says whether it is whole.
-pub fn snapshot(path: &Path) -> Result<(Snapshot, bool), String> {
+/// Makes a snapshot of each dump, and says whether it is whole.
+pub fn snapshots(paths: &[PathBuf]) -> Vec<Result<(Snapshot, bool), String>> {
+    vmcore::dumps(paths)
+        .iter()
+        .map(|dump| snapshot(dump))
+        .collect()
+}
+
+fn snapshot(dump: &[PathBuf]) -> Result<(Snapshot, bool), String> {
     let mut bytes = Vec::new();
-    let (_, is_whole) = read(path, &mut bytes)?;
-    let snapshot = Snapshot::read(path.display().to_string(), Source::Memory(bytes))?;
+    let (_, is_whole) = read(dump, &mut bytes)?;
+    let snapshot = Snapshot::read(name(dump), Source::Memory(bytes))?;
     Ok((snapshot, is_whole))
 }
 
+/// What a dump is called: as its first file.
+fn name(dump: &[PathBuf]) -> String {
+    let first = dump.first();
+    first.map_or_else(String::new, |path| path.display().to_string())
+}
+
 /// Extracts to `out`, and tells what was wrong.
-fn read(path: &Path, out: &mut dyn Write) -> Result<(Extracted, bool), String> {
-    let name = path.display();
-    let core = vmcore::open(path).map_err(|e| format!("{name}: {e}"))?;
+fn read(dump: &[PathBuf], out: &mut dyn Write) -> Result<(Extracted, bool), String> {
+    let name = name(dump);
+    let core = vmcore::open(dump).map_err(|e| format!("{name}: {e}"))?;
     if let Some(problem) = &core.problem {
         complain(&format!("{name}: {problem}"));
     }

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     accounts::damage_text, //
     captures::Captures,
+    clock::LogClock,
     decode::Undecoded,
     filter::{
         unknown_arguments,
@@ -112,6 +113,7 @@ impl Input {
                     for mut file in several {
                         if let Some(host) = host {
                             file.host.clone_from(host);
+                            file.given = true;
                         }
                         files.push(file);
                     }
@@ -122,8 +124,8 @@ impl Input {
                 }
             }
         }
-        for path in &args.vmcore {
-            match extract::snapshot(path) {
+        for made in extract::snapshots(&args.vmcore) {
+            match made {
                 Ok((file, is_whole)) => {
                     files.push(file);
                     status = status.max(if is_whole { OK } else { PARTIAL });
@@ -155,6 +157,7 @@ impl Input {
                 ));
             }
         }
+        captures.notes.iter().for_each(|note| complain(note));
         for problem in &captures.tables.problems {
             complain(&problem.text);
             if problem.grave {
@@ -202,14 +205,38 @@ impl Input {
 
     /// Opens other logs. They are of the first file's machine and boot, or of that of the first file
     /// from the machine that is named.
-    pub fn logs(&self, args: &args::Logs) -> Result<Vec<Log>, String> {
+    pub fn logs(&mut self, args: &args::Logs) -> Result<Vec<Log>, String> {
         let mut logs = Vec::new();
         let dmesg = args.dmesg.iter().map(|path| (Kind::Dmesg, path));
         let ftrace = args.ftrace.iter().map(|path| (Kind::Ftrace, path));
+        let mut guessed = false;
         for (kind, arg) in dmesg.chain(ftrace) {
             let (file, path) = self.log_of(arg)?;
-            let log = Log::open(kind, &path, file, &self.boots[file]);
-            logs.push(log.map_err(|e| format!("{}: {e}", path.display()))?);
+            let clock = match kind {
+                Kind::Dmesg => LogClock::Local,
+                Kind::Ftrace => args.ftrace_clock.into(),
+            };
+            let boot = &self.boots[file];
+            let log = Log::open(kind, &path, clock, file, boot);
+            let log = log.map_err(|e| format!("{}: {e}", path.display()))?;
+            if let Some(note) = log.note() {
+                complain(&note);
+            }
+            if !guessed && boot.calibration.is_known() && !boot.calibration.measures(clock) {
+                guessed = true;
+                complain(&format!(
+                    "{} doesn't have the kernel log's clock: its lines, and ftrace's, go by \
+                     CLOCK_MONOTONIC, which is near it: they may be off, after a sleep by a second",
+                    self.files[file].name
+                ));
+            }
+            if log.has_earlier() {
+                let index = boot.index;
+                let same = self.captures.boots.iter_mut();
+                same.filter(|b| b.index == index)
+                    .for_each(|b| b.is_one_of_host = true);
+            }
+            logs.push(log);
         }
         Ok(logs)
     }

@@ -45,6 +45,7 @@ use crate::{
     },
     foreign::Log,
     merge,
+    vmcore,
 };
 
 /// Prints records.
@@ -53,7 +54,7 @@ pub fn show(args: &Show) -> Result<u8, String> {
     let mut filter = args.filters.build()?;
     let context = args.around.numbers();
     filter.with_context = context != (0, 0);
-    let input = match Input::open(&args.input) {
+    let mut input = match Input::open(&args.input) {
         Ok(input) => input,
         Err(status) => return Ok(status),
     };
@@ -78,17 +79,20 @@ pub fn show(args: &Show) -> Result<u8, String> {
 /// Prints what is new.
 pub fn diff(args: &Diff) -> Result<u8, String> {
     let mut filter = args.filters.build()?;
-    let named = args.old.iter().chain(&args.new).map(|path| (path, false));
+    let named = args.old.iter().chain(&args.new);
+    let named = named.map(|path| (vec![path.clone()], false));
     // A dump comes behind a snapshot: what has crashed makes no more of them.
-    let all: Vec<_> = named
-        .chain(args.vmcore.iter().map(|path| (path, true)))
-        .collect();
+    let dumps = vmcore::dumps(&args.vmcore).into_iter();
+    let all: Vec<_> = named.chain(dumps.map(|dump| (dump, true))).collect();
     if all.len() != 2 {
         return Err("two are compared: OLD and NEW, OLD and --vmcore, or two of --vmcore".into());
     }
     let (mut files, mut old, mut tables, mut status) = (Vec::new(), 0, args.tables.clone(), OK);
-    for (path, is_dump) in all {
-        let paths = |is_wanted: bool| is_wanted.then(|| path.clone()).into_iter().collect();
+    for (paths, is_dump) in all {
+        let paths = |is_wanted: bool| match is_wanted {
+            true => paths.clone(),
+            false => Vec::new(),
+        };
         let read = Input::read(&args::Input {
             snapshots: paths(!is_dump),
             vmcore: paths(is_dump),

@@ -60,8 +60,8 @@ pub fn sites(args: &Sites) -> Result<u8, String> {
             }
         }
     }
-    for path in &args.vmcore {
-        match extract::snapshot(path) {
+    for made in extract::snapshots(&args.vmcore) {
+        match made {
             Ok((file, is_whole)) => {
                 snapshots.push(file);
                 status = status.max(if is_whole { OK } else { PARTIAL });

@@ -34,9 +34,9 @@ use crate::{
     }, //
 };
 
-/// What tells rings apart: the component, by [`Components`], ring id, and the owner's context, CPU
-/// and pid.
-type Key = (u32, u32, (u8, u32, i32));
+/// What tells rings apart: the component, by [`Components`], ring id, how often it has counted anew, and
+/// the owner's context, CPU and pid.
+type Key = (u32, u32, u32, (u8, u32, i32));
 
 /// Components of boots, in the order in which they are met.
 #[derive(Default)]
@@ -85,7 +85,7 @@ fn united(
             // A ring that was given to another task is another ring.
             let who = ring.ring.as_ref();
             let who = who.map_or((u8::MAX, 0, 0), |r| (r.context, r.cpu, r.pid));
-            match index.entry((*number, ring.id.1, who)) {
+            match index.entry((*number, ring.id.1, ring.epoch, who)) {
                 Entry::Vacant(new) => {
                     let cleared = file.cleared(ring.id.0);
                     new.insert(streams.len() as u32);

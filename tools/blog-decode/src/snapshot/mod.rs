@@ -37,11 +37,15 @@ use crate::{
         source::Source, //
     },
     error::Error,
+    kind,
     record::{
         Version,
         Walk, //
     },
-    unpack,
+    unpack::{
+        self,
+        Lost, //
+    },
     wire::{
         file as wire,
         file::{
@@ -68,6 +72,7 @@ pub use ring::{
     RingInfo,
     RingPages, //
 };
+use run::section_of;
 use scan::Scan;
 
 pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
@@ -98,6 +103,8 @@ pub struct Damage {
     pub cut_off: bool,
     /// The file's own header is damaged.
     pub bad_header: bool,
+    /// It was packed, and can't be unpacked as a whole: why.
+    pub packed: Option<String>,
 }
 
 impl Damage {
@@ -151,6 +158,10 @@ pub struct Snapshot {
     pub(crate) base: i64,
     /// Name of the machine: what the file says, or the user; else empty.
     pub host: String,
+    /// Whether that is the user's.
+    pub given: bool,
+    /// Which of the machines that have this boot id in common, as far as other files tell.
+    pub(crate) copy: u32,
     /// Whether it is the capture of a stream.
     pub stream: bool,
     /// That of its records.
@@ -189,11 +200,18 @@ impl Snapshot {
     ) -> Result<Vec<Self>, Error> {
         let name = path.display().to_string();
         let told = |e: Error| e.at(&name);
-        let source = open_source(path, tick).map_err(|e| told(e.into()))?;
+        let (source, packed) = open_source(path, tick).map_err(|e| told(e.into()))?;
         let size = source.size();
         let mut tick = |at| tick(at, Some(size));
         let mut this = Self::empty(name.clone(), source);
-        let mut rest = this.read_up(&mut tick).map_err(told)?;
+        let mut rest = this.read_up(&mut tick).map_err(|e| {
+            told(match &packed {
+                Some(why) if size == 0 => Error::File(why.clone()),
+                Some(why) => Error::File(format!("{why}; of what there is: {e}")),
+                None => e,
+            })
+        })?;
+        this.damage.packed = packed;
         let mut all = vec![this];
         while let (Some(start), Some(before)) = (rest, all.last_mut()) {
             let left = before.size() - start;
@@ -247,6 +265,8 @@ impl Snapshot {
             source,
             base: 0,
             host: String::new(),
+            given: false,
+            copy: 0,
             stream: false,
             version: Version::default(),
             system: None,
@@ -311,7 +331,10 @@ impl Snapshot {
                 Ok(at)
             }
             None if is_ours => Err(Error::File("damaged: nothing in it is whole".into())),
-            None => Err(Error::File("not a BLog snapshot".into())),
+            None => Err(Error::File(match kind::of(&raw) {
+                Some(what) => format!("not a BLog snapshot, but {what}"),
+                None => "not a BLog snapshot".into(),
+            })),
         }
     }
 
@@ -398,6 +421,12 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The checksum of the section that a page is in.
+    pub(crate) fn page_checksum(&self, page: &PageRef) -> Result<Option<u32>, Error> {
+        let header = section_of(page);
+        Ok(self.section_at(header)?.map(|header| header.payload_crc))
+    }
+
     /// The version by which pages make sense, where the file's own header doesn't say it.
     fn likely_version(&self) -> Version {
         let mut bytes = Vec::new();
@@ -439,26 +468,33 @@ impl Snapshot {
     }
 }
 
-fn open_source(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
+/// Opens a file; the answer is also why it can't be unpacked as a whole.
+fn open_source(
+    path: &Path,
+    tick: &mut dyn FnMut(u64, Option<u64>),
+) -> std::io::Result<(Source, Option<String>)> {
     if path == Path::new("-") {
-        return read_pipe(unpack::reader(std::io::stdin().lock())?, tick);
+        return read_pipe(unpack::reader(std::io::stdin().lock())?, PIPE_MAX, tick);
     }
     let meta = std::fs::metadata(path)?;
     if meta.is_dir() {
         return Err(std::io::Error::other("is a directory"));
     }
     if meta.is_file() && meta.len() > 0 && !unpack::is_packed(path)? {
-        return Source::open(path);
+        return Ok((Source::open(path)?, None));
     }
     // A pipe, or a file of debugfs, which has no size.
-    read_pipe(unpack::reader(File::open(path)?)?, tick)
+    read_pipe(unpack::reader(File::open(path)?)?, PIPE_MAX, tick)
 }
 
-fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::io::Result<Source> {
-    let mut bytes = Vec::new();
-    let mut input = input.take(PIPE_MAX + 1);
+fn read_pipe(
+    mut input: impl Read,
+    max: u64,
+    tick: &mut dyn FnMut(u64, Option<u64>),
+) -> std::io::Result<(Source, Option<String>)> {
+    let (mut bytes, mut packed) = (Vec::new(), None);
     let mut buffer = vec![0; PIPE_READ];
-    loop {
+    while bytes.len() as u64 <= max {
         match input.read(&mut buffer) {
             Ok(0) => break,
             Ok(n) => {
@@ -475,16 +511,21 @@ fn read_pipe(input: impl Read, tick: &mut dyn FnMut(u64, Option<u64>)) -> std::i
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+            Err(e) => match Lost::of(&e) {
+                Some(lost) => {
+                    packed.get_or_insert_with(|| lost.to_string());
+                }
+                None => return Err(e),
+            },
         }
         tick(bytes.len() as u64, None);
     }
-    if bytes.len() as u64 > PIPE_MAX {
+    if bytes.len() as u64 > max {
         return Err(std::io::Error::other(
             "more than 1 GiB, from a pipe or unpacked; save it to a file first",
         ));
     }
-    Ok(Source::Memory(bytes))
+    Ok((Source::Memory(bytes), packed))
 }
 
 /// A NUL-padded name.
@@ -506,4 +547,22 @@ pub(crate) fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
     let h = Fields(raw).section_header()?;
     let sound = h.crc == crc32fast::hash(raw.get(..SECTION_HEADER - 4)?);
     (sound && h.len <= wire::SECTION_MAX).then_some(h)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_of_a_pipe_is_bounded() {
+        let mut file = [&wire::FILE_MAGIC[..], &[0; 100]].concat();
+        file.resize(3 * PIPE_READ, 0);
+        let read = |max| read_pipe(&file[..], max, &mut |_, _| {});
+        assert!(read(file.len() as u64).is_ok());
+        let error = read(file.len() as u64 - 1).err().unwrap();
+        assert!(error.to_string().contains("more than 1 GiB"));
+        // It stops there, and doesn't go on up to an end that may be far.
+        let endless = read_pipe(std::io::repeat(0), SEARCH / 2, &mut |_, _| {});
+        assert!(endless.err().unwrap().to_string().contains("more than"));
+    }
 }

@@ -86,6 +86,8 @@ pub struct RingPages {
     /// Component and ring id. In the capture of a stream, a ring that went to another task is there
     /// once for each.
     pub id: (u32, u32),
+    /// How often the ring has counted anew before, as far as other files tell.
+    pub epoch: u32,
     /// Pages in the order of the file.
     pub runs: Vec<Run>,
 }
@@ -96,6 +98,7 @@ impl RingPages {
         Self {
             ring: None,
             id,
+            epoch: 0,
             runs: Vec::new(),
         }
     }

@@ -153,7 +153,7 @@ impl Run {
 }
 
 /// Where a page's section begins.
-fn section_of(page: &PageRef) -> u64 {
+pub(super) fn section_of(page: &PageRef) -> u64 {
     page.offset.saturating_sub((SECTION_HEADER + IDS) as u64)
 }
 

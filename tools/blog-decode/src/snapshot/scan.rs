@@ -97,7 +97,7 @@ impl Sections {
         match Kind::from_u16(header.kind) {
             Some(Kind::System) => {
                 let system = f.system()?;
-                if file.host.is_empty() {
+                if !file.given {
                     file.host = text(&system.host);
                 }
                 file.system = Some(system);

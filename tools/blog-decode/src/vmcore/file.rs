@@ -11,11 +11,15 @@ use std::{
     },
     fs::File,
     io::{
+        self,
         Read,
         Seek, //
     },
     ops::Range,
-    path::Path, //
+    path::{
+        Path,
+        PathBuf, //
+    },
 };
 
 use kdumpfile::Dump;
@@ -26,6 +30,11 @@ use super::{
         self,
         Crashed, //
     },
+    diskdump::{
+        self,
+        Header,
+        Part, //
+    },
     elf,
     flat,
     memory::{
@@ -35,7 +44,18 @@ use super::{
     paging::Paging,
     vmcoreinfo::VmcoreInfo, //
 };
-use crate::error::Error;
+use crate::{
+    error::Error,
+    kind,
+    unpack::{
+        self,
+        Lost, //
+    },
+    wire::file::FILE_MAGIC, //
+};
+
+/// No dump is larger when it is unpacked.
+const DUMP_MAX: u64 = 1 << 42;
 
 /// An open vmcore.
 pub struct Vmcore {
@@ -82,38 +102,149 @@ impl Physical for Pages {
     }
 }
 
-/// Opens a vmcore. The error says what to do, where there is something to be done.
-pub fn open(path: &Path) -> Result<Vmcore, Error> {
+/// Files that are of one dump, in the order in which they are given: the parts of one that was split.
+pub fn dumps(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    let mut all: Vec<(Option<Part>, Vec<PathBuf>)> = Vec::new();
+    for path in paths {
+        let part = start(path).ok().and_then(|start| Header::of(&start)?.part);
+        let same = |of: &&mut (Option<Part>, _)| match (&of.0, &part) {
+            (Some(a), Some(b)) => a.is_with(b),
+            _ => false,
+        };
+        match all.iter_mut().find(same) {
+            Some((_, paths)) => paths.push(path.clone()),
+            None => all.push((part, vec![path.clone()])),
+        }
+    }
+    all.into_iter().map(|(_, paths)| paths).collect()
+}
+
+/// What is in a file, unpacked, up to where its headers end.
+fn start(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = unpack::reader(File::open(path)?)?.take(diskdump::START as u64);
+    match file.read_to_end(&mut bytes) {
+        Err(e) if Lost::of(&e).is_none() => Err(e),
+        _ => Ok(bytes),
+    }
+}
+
+/// One file of a dump.
+struct Opened {
+    file: File,
+    /// Why it isn't whole.
+    problem: Option<String>,
+    part: Option<Part>,
+    zeros: Range<u64>,
+}
+
+fn open_one(path: &Path) -> Result<Opened, Error> {
     let mut file = File::open(path)?;
-    let meta = file.metadata()?;
-    if meta.is_dir() {
+    if file.metadata()?.is_dir() {
         return Err(Error::File("is a directory".into()));
     }
-    let mut start = [0; 8];
-    let mut len = 0;
-    while let n @ 1.. = file.read(&mut start[len..])? {
-        len += n;
+    let mut problem = None;
+    if unpack::is_packed(path)? {
+        let to = tempfile::tempfile()?;
+        problem = unpack::to_file(file, &to, DUMP_MAX).map_err(|e| {
+            let dir = std::env::temp_dir();
+            Error::File(format!(
+                "packed, and can't be unpacked in {}: {e}; set TMPDIR, or unpack it",
+                dir.display()
+            ))
+        })?;
+        file = to;
     }
-    let start = &start[..len];
-    if start.is_empty() {
-        return Err(Error::File("the file is empty".into()));
+    let mut bytes = Vec::new();
+    (&file)
+        .take(diskdump::START as u64)
+        .read_to_end(&mut bytes)?;
+    if bytes.is_empty() {
+        return Err(Error::File(problem.unwrap_or("the file is empty".into())));
     }
-    if start.starts_with(&crate::wire::file::FILE_MAGIC) {
+    if bytes.starts_with(&FILE_MAGIC) {
         return Err(Error::File(
             "this is a snapshot: give it without --vmcore".into(),
         ));
     }
     file.rewind()
         .map_err(|e| Error::File(format!("not a file that can be read anywhere: {e}")))?;
-    let mut problem = None;
-    if start.starts_with(flat::SIGNATURE) {
-        (file, problem) = flat::rearrange(file)?;
+    if bytes.starts_with(flat::SIGNATURE) {
+        let (ordered, cut) = flat::rearrange(file)?;
+        problem = problem.or(cut);
+        file = ordered;
+        bytes.clear();
+        (&file)
+            .take(diskdump::START as u64)
+            .read_to_end(&mut bytes)?;
     }
     let cut = elf::check(&file)?;
     let zeros = cut.as_ref().map_or(0..0, |cut| cut.zeros.clone());
-    problem = problem.or(cut.map(|cut| cut.why));
+    let header = Header::of(&bytes);
+    let size = file.metadata()?.len();
+    // What was cut when it was packed or flattened may be cut in itself, which says no more.
+    problem = problem
+        .or(cut.map(|cut| cut.why))
+        .or_else(|| header.as_ref()?.cut(&file, size));
+    if header.is_none() && !bytes.starts_with(b"\x7fELF") {
+        problem = problem.or(kind::of(&bytes).map(|what| format!("this is {what}")));
+    }
+    Ok(Opened {
+        file,
+        problem,
+        part: header.and_then(|header| header.part),
+        zeros,
+    })
+}
+
+/// Opens a vmcore, which may be in several files. The error says what to do, where there is something
+/// to be done; what is known of the file itself comes first.
+pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
+    let (mut files, mut parts, mut zeros) = (Vec::new(), Vec::new(), 0..0);
+    let mut problems = Vec::new();
+    for path in paths {
+        let named = |e: Error| match paths {
+            [_] => e,
+            _ => e.at(path.display().to_string()),
+        };
+        let opened = open_one(path).map_err(named)?;
+        problems.extend(
+            opened
+                .problem
+                .map(|why| named(Error::File(why)).to_string()),
+        );
+        if !opened.zeros.is_empty() {
+            zeros = opened.zeros;
+        }
+        parts.extend(opened.part);
+        files.push(opened.file);
+    }
+    problems.extend(diskdump::missing(parts));
+    let problem = (!problems.is_empty()).then(|| problems.join("; "));
+    inside(files, zeros).map_or_else(
+        |e| {
+            Err(match &problem {
+                Some(problem) => Error::File(format!("{problem}. Of what there is: {e}")),
+                None => e,
+            })
+        },
+        |(memory, root, crashed)| {
+            Ok(Vmcore {
+                memory,
+                root,
+                crashed,
+                problem: problem.clone(),
+            })
+        },
+    )
+}
+
+/// Memory, root, and who crashed.
+type Inside = (Paging<Pages>, u64, Option<Crashed>);
+
+fn inside(files: Vec<File>, zeros: Range<u64>) -> Result<Inside, Error> {
     let dump =
-        Dump::open(file).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
+        Dump::open(files).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
     let info = dump.vmcoreinfo().map_err(|e| {
         Error::File(format!(
             "it has no VMCOREINFO, without which nothing can be found ({e}); \
@@ -128,10 +259,7 @@ pub fn open(path: &Path) -> Result<Vmcore, Error> {
         zeros,
     };
     let memory = Paging::new(pages, &info)?;
-    Ok(Vmcore {
-        root: anchor::root(&memory, &info)?,
-        crashed: crashed::find(&memory, &info),
-        memory,
-        problem,
-    })
+    let root = anchor::root(&memory, &info)?;
+    let crashed = crashed::find(&memory, &info);
+    Ok((memory, root, crashed))
 }

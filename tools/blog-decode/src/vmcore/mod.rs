@@ -3,6 +3,7 @@
 //! From the memory of a machine that has stopped to a snapshot.
 //!
 //! ```text
+//! diskdump.rs   what a compressed dump says of itself: cut off, one part of several
 //! elf.rs        whether the header of an ELF file can be given to libkdumpfile
 //! file.rs       opens a vmcore through libkdumpfile; nofile.rs: there is none
 //! flat.rs       puts a flattened one in order first
@@ -34,6 +35,8 @@ pub mod anchor;
 mod clock;
 pub mod crashed;
 #[cfg(feature = "vmcore")]
+mod diskdump;
+#[cfg(feature = "vmcore")]
 mod elf;
 #[cfg_attr(not(feature = "vmcore"), path = "nofile.rs")]
 mod file;
@@ -53,7 +56,10 @@ pub mod vmcoreinfo;
 
 use std::io::Write;
 
-pub use self::file::open;
+pub use self::file::{
+    dumps,
+    open, //
+};
 use self::{
     crashed::Crashed,
     memory::Memory,

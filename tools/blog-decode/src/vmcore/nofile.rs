@@ -2,7 +2,7 @@
 
 //! Stands in for `file.rs` where the program is built without libkdumpfile: says so.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::{
     crashed::Crashed,
@@ -35,8 +35,13 @@ impl Memory for Nothing {
     }
 }
 
+/// Each file by itself.
+pub fn dumps(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
+    paths.iter().map(|path| vec![path.clone()]).collect()
+}
+
 /// Says that it can't be done.
-pub fn open(_: &Path) -> Result<Vmcore, Error> {
+pub fn open(_: &[PathBuf]) -> Result<Vmcore, Error> {
     Err(Error::File(
         "this blog-decode was built without libkdumpfile, and can't read crash dumps: \
          build it with its default features"

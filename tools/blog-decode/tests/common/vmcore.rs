@@ -610,8 +610,8 @@ pub fn elf(ram: &Ram, levels: u32) -> Vec<u8> {
     elf_with(ram, levels, &format!("SYMBOL(blog_root)={ROOT:x}\n"))
 }
 
-/// The same with other rows in VMCOREINFO.
-pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
+/// Pages of physical memory, page tables last, and VMCOREINFO.
+fn physical(ram: &Ram, levels: u32, rows: &str) -> (Vec<Vec<u8>>, String) {
     let pages: Vec<(u64, &Vec<u8>)> = ram.0.iter().map(|(addr, page)| (*addr, page)).collect();
     // The tables come behind them, the top one first.
     let mut tables = vec![[0u64; 512]];
@@ -640,6 +640,16 @@ pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
          NUMBER(phys_base)={phys_base}\nNUMBER(pgtable_l5_enabled)={}\n",
         u32::from(levels == 5)
     );
+    let mut all: Vec<Vec<u8>> = pages.iter().map(|(_, page)| page.to_vec()).collect();
+    all.extend(tables.iter().map(|table| {
+        let entries = table.iter().map(|entry| entry.to_le_bytes());
+        entries.flatten().collect()
+    }));
+    (all, info)
+}
+
+/// The note of VMCOREINFO.
+fn note(info: &str) -> Vec<u8> {
     let mut note = Vec::new();
     for n in [11u32, info.len() as u32, 0] {
         note.extend(n.to_le_bytes());
@@ -647,8 +657,15 @@ pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
     note.extend(b"VMCOREINFO\0\0");
     note.extend(info.as_bytes());
     note.resize(note.len().next_multiple_of(4), 0);
+    note
+}
+
+/// The same with other rows in VMCOREINFO.
+pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
+    let (pages, info) = physical(ram, levels, rows);
+    let note = note(&info);
     let data = (64 + 2 * 56 + note.len()).next_multiple_of(PAGE);
-    let size = (pages.len() + tables.len()) * PAGE;
+    let size = pages.len() * PAGE;
     let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
     elf.resize(16, 0);
     elf.extend([4, 0, 62, 0, 1, 0, 0, 0]);
@@ -677,13 +694,71 @@ pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
     );
     elf.extend(note);
     elf.resize(data, 0);
-    for (_, page) in pages {
-        elf.extend(page);
-    }
-    for entry in tables.iter().flatten() {
-        elf.extend(entry.to_le_bytes());
-    }
+    elf.extend(pages.concat());
     elf
+}
+
+/// The same as makedumpfile writes it, in so many parts (`makedumpfile --split`), not compressed.
+pub fn kdump(ram: &Ram, levels: u32, parts: usize) -> Vec<Vec<u8>> {
+    const BITMAP: usize = 1;
+    let (pages, info) = physical(ram, levels, &format!("SYMBOL(blog_root)={ROOT:x}\n"));
+    let first = PHYSICAL as usize / PAGE;
+    let max = first + pages.len();
+    assert!(max <= BITMAP * PAGE * 8);
+    let in_part = pages.len().div_ceil(parts);
+    let part = |n: usize| {
+        let own = n * in_part..((n + 1) * in_part).min(pages.len());
+        let frames = match (n, own.end == pages.len()) {
+            (0, true) => 0..max,
+            (0, false) => 0..first + own.end,
+            _ => first + own.start..first + own.end,
+        };
+        let mut file = vec![0; (2 + 2 * BITMAP) * PAGE];
+        let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, b"KDUMP   \x06\0\0\0Linux");
+        put(12 + 2 * 65, b"7.3.4");
+        put(12 + 4 * 65, b"x86_64");
+        put(408, &1_700_000_000u64.to_le_bytes());
+        let numbers = [1, PAGE, 1, 2 * BITMAP, max, 0, 0, 0, 0, 4];
+        for (i, n) in numbers.iter().enumerate() {
+            put(424 + 4 * i, &(*n as u32).to_le_bytes());
+        }
+        let pages_at = (2 + 2 * BITMAP) * PAGE + 24 * own.len();
+        // Behind the sub-header's fields.
+        let (note_at, note) = (PAGE + 512, note(&info));
+        put(note_at, &note);
+        let split = u32::from(parts > 1);
+        put(PAGE + 8, &31u32.to_le_bytes());
+        put(PAGE + 12, &split.to_le_bytes());
+        let range = if parts > 1 { frames } else { 0..0 };
+        for (at, n) in [
+            (0, 0u64.wrapping_sub(0x10_0000)),
+            (16, range.start as u64),
+            (24, range.end as u64),
+            (32, note_at as u64 + 24),
+            (40, info.len() as u64),
+            (48, note_at as u64),
+            (56, note.len() as u64),
+            (80, range.start as u64),
+            (88, range.end as u64),
+            (96, max as u64),
+        ] {
+            put(PAGE + at, &n.to_le_bytes());
+        }
+        for frame in first..max {
+            for bitmap in 0..2 {
+                file[(2 + bitmap * BITMAP) * PAGE + frame / 8] |= 1 << (frame % 8);
+            }
+        }
+        for n in 0..own.len() {
+            file.extend(((pages_at + n * PAGE) as u64).to_le_bytes());
+            file.extend((PAGE as u32).to_le_bytes());
+            file.extend([0; 12]);
+        }
+        file.extend(pages[own].concat());
+        file
+    };
+    (0..parts).map(part).collect()
 }
 
 /// The same as `makedumpfile -F` would write it: in pieces, not all in order.

@@ -4,9 +4,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{
+    Args,
+    ValueEnum, //
+};
 
 use super::DEBUGFS;
+use crate::clock::LogClock;
 
 /// Files to read.
 #[derive(Args, Debug)]
@@ -49,6 +53,32 @@ pub struct Logs {
     /// Also this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
     #[arg(long, value_name = "[HOST=]FILE")]
     pub ftrace: Vec<PathBuf>,
+
+    /// Clock of these ftrace logs, which /sys/kernel/tracing/trace_clock names
+    #[arg(long, value_name = "CLOCK", value_enum, default_value_t)]
+    pub ftrace_clock: FtraceClock,
+}
+
+/// A clock of ftrace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FtraceClock {
+    /// Also `global` and `perf`
+    #[default]
+    Local,
+    /// CLOCK_MONOTONIC
+    Mono,
+    /// CLOCK_BOOTTIME
+    Boot,
+}
+
+impl From<FtraceClock> for LogClock {
+    fn from(clock: FtraceClock) -> Self {
+        match clock {
+            FtraceClock::Local => Self::Local,
+            FtraceClock::Mono => Self::Mono,
+            FtraceClock::Boot => Self::Boot,
+        }
+    }
 }
 
 impl Logs {

@@ -328,9 +328,9 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = EXTRACT_HELP)]
 pub struct Extract {
-    /// The crash dump: ELF, or as makedumpfile or QEMU write it
+    /// The crash dump: ELF, or as makedumpfile or QEMU write it (repeatable: parts of one dump)
     #[arg(long, value_name = "FILE", required = true)]
-    pub vmcore: PathBuf,
+    pub vmcore: Vec<PathBuf>,
 
     /// The snapshot to write; it must not exist yet
     #[arg(short, long, value_name = "PATH")]

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! Which files with the same boot id are of the same log.
+//!
+//! Machines that were started from one saved state have all in common up to then: boot id, rings,
+//! positions of pages. What each has logged since stands at the same places, so pages of the same
+//! place that contradict each other are of two machines. And a machine may have counted anew: its log
+//! was cleared, or a component was made again, and then all that it has is later than what an earlier
+//! file has.
+//!
+//! [`tell_apart`] looks at the last page that two files have of the same ring: who has gone another way
+//! before, has other records there. So a few pages are read, whatever the length of the files.
+
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    sync::Arc, //
+};
+
+use crate::{
+    record::{
+        Item,
+        Walk, //
+    },
+    snapshot::{
+        run::{
+            end_of,
+            seq,
+            Run, //
+        },
+        text,
+        PageRef,
+        RingPages,
+        Snapshot, //
+    }, //
+};
+
+/// A ring is looked for in so many of the files before.
+const BACK: usize = 8;
+
+/// What two files say of a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    /// It is the same, as far as both have it.
+    Same,
+    /// The later one counts anew.
+    Anew,
+    /// They contradict each other.
+    Other,
+}
+
+/// Marks files of different machines by [`Snapshot::copy`], and rings that count anew by
+/// [`RingPages::epoch`]. The answer is what is to be told.
+pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut ids = Vec::<([u8; 16], Vec<usize>)>::new();
+    let mut index = HashMap::new();
+    for (i, file) in files.iter().enumerate() {
+        let Some(id) = file.boot_id() else {
+            continue;
+        };
+        let at = *index.entry(id).or_insert(ids.len());
+        match ids.get_mut(at) {
+            Some((_, of)) => of.push(i),
+            None => ids.push((id, vec![i])),
+        }
+    }
+    for (_, mut of) in ids.into_iter().filter(|(_, of)| of.len() > 1) {
+        of.sort_by_key(|&i| (taken(&files[i]), i));
+        of_one_id(files, &of, &mut notes);
+    }
+    notes
+}
+
+/// When a file was taken.
+fn taken(file: &Snapshot) -> Option<u64> {
+    file.pairs.iter().map(|p| p.clock).max()
+}
+
+/// The log of a machine.
+#[derive(Default)]
+struct Log {
+    files: Vec<usize>,
+    /// Whether a name was given.
+    given: bool,
+}
+
+fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
+    let mut components = HashMap::new();
+    let mut tables = HashMap::new();
+    for &i in of {
+        tables.insert(i, rings(&files[i], &mut components));
+    }
+    let mut logs = Vec::<Log>::new();
+    for &i in of {
+        let mut why = None;
+        let mut place = None;
+        for (n, log) in logs.iter().enumerate() {
+            let first = &files[log.files[0]];
+            if (log.given || files[i].given) && first.host != files[i].host {
+                continue;
+            }
+            match compare(files, &tables, log, i) {
+                Ok(epochs) => {
+                    place = Some((n, epochs));
+                    break;
+                }
+                Err(other) => why = why.or(Some(other)),
+            }
+        }
+        let n = match place {
+            Some((n, epochs)) => {
+                for (ring, epoch) in epochs {
+                    Arc::make_mut(&mut files[i].rings[ring]).epoch = epoch;
+                }
+                n
+            }
+            None => {
+                notes.extend(why);
+                logs.push(Log::default());
+                logs.len() - 1
+            }
+        };
+        files[i].copy = n as u32;
+        logs[n].given |= files[i].given;
+        logs[n].files.push(i);
+    }
+    for log in logs.iter().filter(|log| !log.given) {
+        let (first, last) = (log.files[0], log.files[log.files.len() - 1]);
+        let [old, new] = [first, last].map(|i| &files[i]);
+        if old.host != new.host && !old.host.is_empty() && !new.host.is_empty() {
+            notes.push(format!(
+                "{}: of the boot of {}, whose host {} is called {} now; if they are two machines, \
+                 --host tells them apart",
+                new.name, old.name, old.host, new.host
+            ));
+        }
+    }
+}
+
+/// The rings of a file by component and id: (component, id, place in the file).
+fn rings(file: &Snapshot, components: &mut HashMap<(String, usize), u32>) -> Vec<(u32, u32, u32)> {
+    let mut known = HashMap::new();
+    let mut all = Vec::with_capacity(file.rings.len());
+    for (n, ring) in (0u32..).zip(&file.rings) {
+        let component = *known.entry(ring.id.0).or_insert_with(|| {
+            let name = file.component_name(ring.id.0);
+            let newer = file.components.values();
+            let newer = newer
+                .filter(|c| c.id > ring.id.0 && text(&c.name) == name)
+                .count();
+            let key = (name, newer);
+            let next = components.len() as u32;
+            *components.entry(key).or_insert(next)
+        });
+        all.push((component, ring.id.1, n));
+    }
+    all.sort_unstable();
+    all
+}
+
+type Tables = HashMap<usize, Vec<(u32, u32, u32)>>;
+
+/// The entries of a ring in the table of a file.
+fn entries(table: &[(u32, u32, u32)], id: (u32, u32)) -> &[(u32, u32, u32)] {
+    let from = table.partition_point(|e| (e.0, e.1) < id);
+    let to = table.partition_point(|e| (e.0, e.1) <= id);
+    &table[from..to]
+}
+
+/// Compares a file with those of a log: the rings that count anew, or why it is of another machine.
+fn compare(
+    files: &[Snapshot],
+    tables: &Tables,
+    log: &Log,
+    i: usize,
+) -> Result<Vec<(usize, u32)>, String> {
+    let table = &tables[&i];
+    let mut epochs = Vec::new();
+    let of = |file: usize, entries: &[(u32, u32, u32)]| -> Vec<Arc<RingPages>> {
+        let rings = entries.iter().map(|e| &files[file].rings[e.2 as usize]);
+        rings
+            .filter(|ring| !ring.runs.is_empty())
+            .cloned()
+            .collect()
+    };
+    for own in table.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let id = (own[0].0, own[0].1);
+        let new = of(i, own);
+        let before = log.files.iter().rev().take(BACK);
+        let before = before.map(|&file| (file, of(file, entries(&tables[&file], id))));
+        let Some((file, old)) = before.into_iter().find(|(_, old)| !old.is_empty()) else {
+            continue;
+        };
+        if new.is_empty() {
+            continue;
+        }
+        let epoch = old.iter().map(|ring| ring.epoch).max().unwrap_or(0);
+        let (a, b) = (&files[file], &files[i]);
+        let epoch = match relation((a, &old), (b, &new)) {
+            Relation::Same => epoch,
+            Relation::Anew => epoch + 1,
+            Relation::Other => {
+                let component = a.component_name(old[0].id.0);
+                return Err(format!(
+                    "{} and {}: of two machines with one boot id, as of a saved state that both were \
+                     started from: they have other records at the same place (ring {} of {component})",
+                    a.name, b.name, id.1
+                ));
+            }
+        };
+        if epoch > 0 {
+            epochs.extend(own.iter().map(|e| (e.2 as usize, epoch)));
+        }
+    }
+    Ok(epochs)
+}
+
+/// A file, and what it has of a ring.
+type Of<'a> = (&'a Snapshot, &'a [Arc<RingPages>]);
+
+fn runs<'a>(of: &'a [Arc<RingPages>]) -> impl Iterator<Item = &'a Run> {
+    of.iter().flat_map(|ring| &ring.runs)
+}
+
+/// How a later file's ring relates to an earlier one's.
+fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
+    let first = |of: Of<'_>| {
+        runs(of.1)
+            .map(|r| r.first)
+            .min_by_key(|p| (seq(p), p.first))
+    };
+    let last = |of: Of<'_>| runs(of.1).map(|r| r.last).max_by_key(|p| (seq(p), p.first));
+    let (Some(a0), Some(a1), Some(b0), Some(b1)) = (first(old), last(old), first(new), last(new))
+    else {
+        return Relation::Same;
+    };
+    let is_later = |p: &PageRef| p.base >= a1.base.max(taken(old.0).unwrap_or(0));
+    if seq(&b0) > seq(&a1) {
+        return match b0.first < end_of(&a1) {
+            true => Relation::Anew,
+            false => Relation::Same,
+        };
+    }
+    if seq(&b1) < seq(&a0) {
+        return match () {
+            () if is_later(&b0) => Relation::Anew,
+            () if b1.base <= a0.base => Relation::Same,
+            () => Relation::Other,
+        };
+    }
+    let common = seq(&a1).min(seq(&b1));
+    let (pa, pb) = (pages(old, common), pages(new, common));
+    if let ([a], [b]) = (&pa[..], &pb[..]) {
+        let same = |p: &PageRef| (p.first, p.base, p.records, p.len);
+        if same(a) == same(b) && checksum(old.0, a) == checksum(new.0, b) {
+            return Relation::Same;
+        }
+    }
+    decide(&records(old.0, &pa), &records(new.0, &pb), taken(old.0))
+}
+
+/// The pages, or pieces of it, at a position of a ring.
+fn pages((file, of): Of<'_>, at: u64) -> Vec<PageRef> {
+    let mut all = Vec::new();
+    for run in runs(of).filter(|run| seq(&run.first) <= at && at <= seq(&run.last)) {
+        if !file.stream && seq(&run.last) == at {
+            all.push(run.last);
+            continue;
+        }
+        let mut steps = run.steps();
+        while let Some(page) = steps.next(run, file, None).filter(|p| seq(p) <= at) {
+            all.extend((seq(&page) == at && page.len > 0).then_some(page));
+        }
+    }
+    all.sort_by_key(|p| (p.first, p.base));
+    all
+}
+
+/// The checksum of a page's section.
+fn checksum(file: &Snapshot, page: &PageRef) -> Option<u32> {
+    file.page_checksum(page).ok().flatten()
+}
+
+/// A record as far as two copies of it are the same.
+struct Known {
+    ordinal: u64,
+    clock: u64,
+    site: u32,
+    payload: Vec<u8>,
+}
+
+impl Known {
+    fn is(&self, other: &Self) -> bool {
+        // Who may not see addresses gets none.
+        let is_withheld = self.payload.is_empty() || other.payload.is_empty();
+        (self.clock, self.site) == (other.clock, other.site)
+            && (is_withheld || self.payload == other.payload)
+    }
+}
+
+fn records(file: &Snapshot, pages: &[PageRef]) -> Vec<Known> {
+    let (mut all, mut bytes) = (Vec::new(), Vec::new());
+    for page in pages {
+        if file.read_page(page, &mut bytes).is_err() {
+            continue;
+        }
+        let mut walk = Walk::new(&page.info(), bytes.len(), file.version);
+        while let Some(item) = walk.next(&bytes) {
+            if let Item::Record {
+                clock,
+                site,
+                ordinal,
+                at,
+                len,
+            } = item
+            {
+                all.push(Known {
+                    ordinal,
+                    clock,
+                    site,
+                    payload: bytes.get(at..at + len).unwrap_or_default().to_vec(),
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Compares what two files have of a page. The first one was taken at a clock.
+fn decide(a: &[Known], b: &[Known], taken: Option<u64>) -> Relation {
+    let (Some(a0), Some(a1), Some(b0), Some(b1)) = (a.first(), a.last(), b.first(), b.last())
+    else {
+        return Relation::Same;
+    };
+    // Both are in the order of their ordinals.
+    let (mut i, mut j, mut common, mut equal) = (0, 0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let order = x.ordinal.cmp(&y.ordinal);
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+        common += usize::from(order.is_eq());
+        equal += usize::from(order.is_eq() && x.is(y));
+    }
+    let goes_on =
+        |last: &Known, first: &Known| last.ordinal < first.ordinal && last.clock <= first.clock;
+    let is_apart = common == 0 && (goes_on(a1, b0) || goes_on(b1, a0));
+    // The same records, counted from another one.
+    let shifted = |long: &[Known], short: &[Known]| {
+        (0..long.len()).any(|n| long[n..].iter().zip(short).all(|(x, y)| x.is(y)))
+    };
+    if common > 0 && equal == common || is_apart || shifted(a, b) || shifted(b, a) {
+        return Relation::Same;
+    }
+    let latest = a.iter().map(|r| r.clock).max().max(taken);
+    let earliest = b.iter().map(|r| r.clock).min();
+    match earliest.cmp(&latest) {
+        Ordering::Greater | Ordering::Equal => Relation::Anew,
+        Ordering::Less => Relation::Other,
+    }
+}

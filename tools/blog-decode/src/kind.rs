@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! What a file is by its first bytes, where it is not what was asked for.
+
+/// How each kind begins, and what is said of it.
+const KINDS: [(&[u8], &str); 9] = [
+    (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
+    (b"BLOGFMT\0", "a side table, which goes with --sidetable"),
+    (b"KDUMP   ", DUMP),
+    (b"DISKDUMP", DUMP),
+    (b"makedumpfile\0", DUMP),
+    (
+        b"\x17\x08\x44tracing",
+        "a binary trace, of which \"trace-cmd report\" makes text for --ftrace",
+    ),
+    (
+        b"LPKSHHRH",
+        "a journal of systemd, of which \"journalctl -k -o short-monotonic\" makes text for --dmesg",
+    ),
+    (b"PAR1", "a Parquet file"),
+    (b"<!DOCTYPE html>", "a page for a browser"),
+];
+const DUMP: &str = "a crash dump, which goes with --vmcore";
+/// Where an ELF file says what it is for, and that it is a dump.
+const ELF_TYPE: usize = 16;
+const ELF_CORE: u8 = 4;
+
+/// What a file is that begins so; `None`: nothing that is known.
+pub(crate) fn of(start: &[u8]) -> Option<&'static str> {
+    if start.starts_with(b"\x7fELF") {
+        return Some(match start.get(ELF_TYPE) {
+            Some(&ELF_CORE) => DUMP,
+            _ => "an ELF image, which goes with --sidetable",
+        });
+    }
+    let known = KINDS.iter().find(|(magic, _)| start.starts_with(magic));
+    known.map(|(_, what)| *what)
+}

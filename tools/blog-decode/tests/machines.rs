@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! Files that have a boot id in common: of one machine or of several, before and after it was
+//! cleared, made again or renamed.
+
+#![allow(missing_docs)]
+
+mod common;
+
+use std::{
+    fs,
+    ops::Range,
+    process::Command, //
+};
+
+use common::{
+    snapshot::{
+        Builder,
+        Page,
+        Ring,
+        BOOT_ID, //
+    },
+    stream::{
+        as_stream,
+        SECOND, //
+    },
+};
+
+const BOOTED: u64 = 1_700_000_000 * SECOND;
+
+/// A page at a position, with records at these ms, and numbers from `first` on.
+type Pages<'a> = &'a [(u64, u64, &'a [u64])];
+
+struct File<'a> {
+    host: &'a str,
+    /// When it was taken, in ms.
+    taken: u64,
+    ring: Ring,
+    pages: Pages<'a>,
+    /// What is in each record.
+    text: u64,
+}
+
+impl Default for File<'_> {
+    fn default() -> Self {
+        Self {
+            host: "tests",
+            taken: 1000,
+            ring: Ring::task(1, 1, 42, "dd"),
+            pages: &[],
+            text: 0,
+        }
+    }
+}
+
+impl File<'_> {
+    fn builder(&self) -> Builder {
+        let mut b = Builder::new();
+        let ms = |n: u64| n * SECOND / 1000;
+        let now = ms(self.taken);
+        b.system_of(self.host, BOOT_ID)
+            .clock(1, &[[0, 0, 0, BOOTED], [now, now, now, BOOTED + now]])
+            .images(&[(1, 4, b"id", "test_mod")])
+            .component(1, "disk");
+        let mut ring = self.ring.clone();
+        let last = self.pages.last();
+        ring.records = last.map_or(0, |(_, first, at)| first + at.len() as u64);
+        b.ring(&ring);
+        for (seq, first, at) in self.pages {
+            let mut p = Page::new(ring.ring, *seq, ms(at[0]), *first);
+            for n in *at {
+                let text = if *n < 100 { 0 } else { self.text };
+                p.record(ms(*n), 1, (&(*n as u32), &text));
+            }
+            b.page(&ring, &p);
+        }
+        b
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.builder().end()
+    }
+}
+
+struct Rig(tempfile::TempDir);
+
+impl Rig {
+    fn of(files: &[(&str, Vec<u8>)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            fs::write(dir.path().join(name), bytes).unwrap();
+        }
+        Self(dir)
+    }
+
+    /// Lines of "ms comm host", and what is said.
+    fn records(&self, args: &[&str]) -> (Vec<String>, String) {
+        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(args)
+            .args([
+                "--modules",
+                "nowhere",
+                "--format",
+                "{boot} {comm} {host} {level}",
+            ])
+            .current_dir(self.0.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        let line = |l: &str| {
+            let (time, rest) = l.split_once(' ').unwrap();
+            let ms = time.parse::<f64>().unwrap() * 1000.0;
+            format!("{} {rest}", ms.round())
+        };
+        let said = String::from_utf8(out.stderr).unwrap();
+        // There is no side table.
+        let said = said.lines().filter(|l| !l.contains("not decoded"));
+        (
+            text.lines()
+                .filter(|l| !l.starts_with("-- boot"))
+                .map(line)
+                .collect(),
+            said.collect::<Vec<_>>().join("\n"),
+        )
+    }
+}
+
+fn ms(records: &[String]) -> Vec<u64> {
+    records
+        .iter()
+        .map(|l| l.split(' ').next().unwrap().parse().unwrap())
+        .collect()
+}
+
+fn count(range: Range<u64>) -> Vec<u64> {
+    range.collect()
+}
+
+#[test]
+fn machines_from_one_saved_state_are_told_apart() {
+    // Both went on in the page that was being written then: at other times, or at the same.
+    let shared = [(1, 0, &[10, 20][..])];
+    let a = [shared[0], (2, 2, &[30, 110, 120, 130][..])];
+    let b = [shared[0], (2, 2, &[30, 111, 121, 131][..])];
+    for (b, text) in [(&b, 0), (&a, 7)] {
+        let file = |pages, text, taken| {
+            File {
+                pages,
+                text,
+                taken,
+                ..File::default()
+            }
+            .bytes()
+        };
+        // A later file of each.
+        let more_a = [a[0], a[1], (3, 6, &[140, 150][..])];
+        let more_b = [b[0], b[1], (3, 6, &[145, 155][..])];
+        let rig = Rig::of(&[
+            ("a1", file(&a, 0, 1000)),
+            ("b1", file(b, text, 1100)),
+            ("a2", file(&more_a, 0, 2000)),
+            ("b2", file(&more_b, text, 2100)),
+        ]);
+        let (records, said) = rig.records(&["a1", "b1"]);
+        assert_eq!(records.len(), 12, "{records:#?}");
+        assert!(
+            said.contains("a1 and b1: of two machines with one boot id"),
+            "{said}"
+        );
+        for order in [
+            ["a1", "b1", "a2", "b2"],
+            ["b2", "a2", "a1", "b1"],
+            ["a2", "a1", "b2", "b1"],
+        ] {
+            let (mut records, said) = rig.records(&order);
+            records.sort();
+            assert_eq!(records.len(), 16, "{order:?}: {records:#?}");
+            assert_eq!(said.matches("of two machines").count(), 1, "{said}");
+            // All of each, and nothing twice: the first ones are in both.
+            let old = records.iter().filter(|r| r.starts_with("10 ")).count();
+            let (new, newer) = (
+                &records[2..4],
+                records.iter().filter(|r| r.starts_with("14")),
+            );
+            assert_eq!((old, newer.count()), (2, 2), "{new:?}");
+        }
+        // One of them alone is one.
+        let (records, said) = rig.records(&["a1", "a2"]);
+        assert_eq!((ms(&records).len(), said.as_str()), (8, ""));
+    }
+}
+
+#[test]
+fn machines_that_were_named_are_apart() {
+    let pages = [(1, 0, &[10, 20, 30][..])];
+    let file = File {
+        pages: &pages,
+        ..File::default()
+    }
+    .bytes();
+    let rig = Rig::of(&[("x", file.clone()), ("y", file)]);
+    assert_eq!(
+        rig.records(&["x", "y"]),
+        (
+            vec![
+                "10 dd tests -".into(),
+                "20 dd tests -".into(),
+                "30 dd tests -".into()
+            ],
+            String::new()
+        )
+    );
+    let (records, said) = rig.records(&["--host", "a=x", "--host", "b=y"]);
+    let hosts = |host: &str| {
+        records
+            .iter()
+            .filter(|r| r.contains(&format!(" {host} ")))
+            .count()
+    };
+    assert_eq!((records.len(), hosts("a"), hosts("b")), (6, 3, 3), "{said}");
+    let (records, _) = rig.records(&["x", "--host", "b=y"]);
+    assert_eq!(records.len(), 6);
+    // By the same name, they are the same.
+    for args in [["x", "--host", "tests=y"], ["--host", "tests=y", "x"]] {
+        assert_eq!(rig.records(&args).0.len(), 3);
+    }
+    assert_eq!(rig.records(&["--host", "c=x", "--host", "c=y"]).0.len(), 3);
+}
+
+#[test]
+fn a_host_that_was_renamed_is_one() {
+    let old = [(1, 0, &[10, 20][..])];
+    let new = [(1, 0, &[10, 20, 30][..])];
+    let rig = Rig::of(&[
+        (
+            "old",
+            File {
+                host: "localhost",
+                pages: &old,
+                taken: 25,
+                ..File::default()
+            }
+            .bytes(),
+        ),
+        (
+            "new",
+            File {
+                host: "node1",
+                pages: &new,
+                ..File::default()
+            }
+            .bytes(),
+        ),
+    ]);
+    for order in [["old", "new"], ["new", "old"]] {
+        let (records, said) = rig.records(&order);
+        assert_eq!(records, ["10 dd node1 -", "20 dd node1 -", "30 dd node1 -"]);
+        assert!(
+            said.contains("whose host localhost is called node1 now"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_comes_after_clear_is_there_whatever_was_before() {
+    // In the same page, which was longer before; and on later ones.
+    let before = [(4, 90, &[10, 20, 30, 40][..])];
+    for (after, sum) in [
+        (&[(4, 0, &[1010, 1020][..])][..], 6),
+        (&[(4, 0, &[1010][..]), (5, 1, &[1020, 1030])], 7),
+        (&[(5, 0, &[1010, 1020, 1030])], 7),
+        // Or it was made again, and its positions have begun anew.
+        (&[(1, 0, &[1010, 1020, 1030])], 7),
+    ] {
+        let rig = Rig::of(&[
+            (
+                "a",
+                File {
+                    pages: &before,
+                    ..File::default()
+                }
+                .bytes(),
+            ),
+            (
+                "b",
+                File {
+                    pages: after,
+                    taken: 2000,
+                    ..File::default()
+                }
+                .bytes(),
+            ),
+            (
+                "c",
+                File {
+                    pages: after,
+                    taken: 2001,
+                    ..File::default()
+                }
+                .bytes(),
+            ),
+        ]);
+        for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]] {
+            let (records, said) = rig.records(&order);
+            let records: Vec<_> = records.iter().filter(|r| !r.contains("lost")).collect();
+            assert_eq!(records.len(), sum, "{order:?}: {records:#?}");
+            assert_eq!(said, "");
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_went_to_another_with_the_same_id_has_two_owners() {
+    let ring = |comm| Ring::task(1, 1, 42, comm);
+    let one = [(1, 0, &[10, 20, 30][..])];
+    let two = [(2, 0, &[1010, 1020][..])];
+    let rig = Rig::of(&[
+        (
+            "a",
+            File {
+                pages: &one,
+                ring: ring("first"),
+                ..File::default()
+            }
+            .bytes(),
+        ),
+        (
+            "b",
+            File {
+                pages: &two,
+                ring: ring("second"),
+                taken: 2000,
+                ..File::default()
+            }
+            .bytes(),
+        ),
+    ]);
+    for order in [["a", "b"], ["b", "a"]] {
+        let (records, said) = rig.records(&order);
+        let expected = [
+            "10 first",
+            "20 first",
+            "30 first",
+            "1010 second",
+            "1020 second",
+        ];
+        let expected = expected.map(|r| format!("{r} tests -"));
+        assert_eq!((&records[..], said.as_str()), (&expected[..], ""));
+    }
+}
+
+#[test]
+fn copies_that_agree_are_one() {
+    let pages = [(1, 0, &count(10..40)[..]), (2, 30, &count(40..50)[..])];
+    let file = File {
+        pages: &pages,
+        ..File::default()
+    };
+    // A reader that may not see addresses gets no arguments.
+    let mut withheld = file.builder();
+    let ring = file.ring.clone();
+    let mut page = Page::new(1, 3, 50 * SECOND / 1000, 40);
+    page.record(50 * SECOND / 1000, 1, ());
+    withheld.page(&ring, &page);
+    let mut seen = file.builder();
+    let mut page = Page::new(1, 3, 50 * SECOND / 1000, 40);
+    page.record(50 * SECOND / 1000, 1, (&1u32, &2u64));
+    page.record(60 * SECOND / 1000, 1, (&1u32, &2u64));
+    seen.page(&ring, &page);
+    // The capture of a stream has pieces of pages.
+    let mut b = Builder::new();
+    b.system_of("tests", BOOT_ID)
+        .clock(
+            1,
+            &[[0, 0, 0, BOOTED], [SECOND, SECOND, SECOND, BOOTED + SECOND]],
+        )
+        .images(&[(1, 4, b"id", "test_mod")])
+        .component(1, "disk")
+        .ring(&ring);
+    for (seq, first, at) in [
+        (1, 0, 10..25),
+        (1, 15, 25..40),
+        (2, 30, 40..45),
+        (2, 35, 45..50),
+    ] {
+        let mut p = Page::new(1, seq, at.start * SECOND / 1000, first);
+        for n in at {
+            p.record(n * SECOND / 1000, 1, (&(n as u32), &0u64));
+        }
+        b.page(&ring, &p);
+    }
+    let rig = Rig::of(&[
+        ("withheld", withheld.end()),
+        ("seen", seen.end()),
+        ("stream", as_stream(b.bytes)),
+        (
+            "short",
+            File {
+                pages: &pages[..1],
+                taken: 39,
+                ..File::default()
+            }
+            .bytes(),
+        ),
+    ]);
+    for order in [
+        &["withheld", "seen"][..],
+        &["seen", "withheld", "stream"],
+        &["stream", "short", "seen"],
+        &["short", "stream", "withheld", "seen"],
+    ] {
+        let (records, said) = rig.records(order);
+        assert_eq!(said, "", "{order:?}");
+        let mut all = count(10..51);
+        all.push(60);
+        assert_eq!(ms(&records), all, "{order:?}");
+    }
+}
