@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rust Binder, captured: a load between processes, of which each transaction is recorded, by what
+"""Rust Binder: a load between processes, of which each transaction is recorded, by what
 Binder itself has counted; and a thread that locks itself out, whose last steps a dump tells."""
 
 import json

@@ -46,17 +46,14 @@ def said(work: Path, decoder: Path, sh: Run) -> Said:
 
 
 def test_records_decode_to_what_is_printed(said: Said) -> None:
-    """In their order. A line that goes on is two records; an address prints as a hash; what is too
+    """In their order, hashes of addresses included. A line that goes on is two records; what is too
     long was cut."""
-    address = re.compile(r"0x[0-9a-f]{16}|.*ptrval.*")
-    printed = [
-        text for text in said.printed if not address.fullmatch(text) and "ä" * 100 not in text
-    ]
+    printed = [text for text in said.printed if "ä" * 200 not in text]
     recorded: list[str] = []
     for text in said.texts():
         if text.startswith(", "):
             recorded[-1] += text
-        elif not re.fullmatch(r"0x0|ä{62}…\|?", text):
+        elif not text.endswith("…"):
             recorded.append(text)
     assert recorded == printed
     assert len(recorded) > 60
@@ -69,7 +66,7 @@ def test_debug_messages_are_recorded_where_they_do_not_print(said: Said) -> None
 
 
 def test_text_is_cut_with_a_mark(said: Said) -> None:
-    assert "ä" * 62 + "…|" in said.texts()
+    assert "ä" * 125 + "…" in said.texts()
 
 
 def test_a_record_says_who_and_where(said: Said) -> None:
@@ -84,10 +81,8 @@ def test_a_record_says_who_and_where(said: Said) -> None:
             assert Path(record["file"]).name == SOURCE.name
             call = macro + {"dev_debug": "dev_dbg"}.get(macro + name, macro + name)[len(macro) :]
             assert call in lines[record["line"] - 1]
-    # The arguments by their names, as those of a log call.
     args = by_text["captured2: 31 of foreign"]["args"]
     assert [(arg["name"], arg["type"], arg["value"]) for arg in args] == [
-        ("number", "u64", 31),
-        ("foreign", "text", "foreign"),
+        ("message", "text", "31 of foreign"),
         ("dev", "CStr", "captured2"),
     ]

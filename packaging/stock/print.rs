@@ -16,16 +16,22 @@ macro_rules! print_macro {
         #[cfg(not(BLOG_CAPTURE))]
         $crate::stock::print_macro!($format_string, false, $($arg)+);
         #[cfg(BLOG_CAPTURE)]
-        $crate::blog::blog_capture!(
-            crate::__BLOG_CAPTURE, printk($format_string), $($arg)+
-        );
+        match $crate::prelude::fmt!($($arg)+) {
+            args => {
+                $crate::blog::blog_capture!(crate::__BLOG_CAPTURE, args, $format_string);
+                $crate::stock::print_macro!($format_string, false, "{}", args);
+            }
+        }
     }};
-    ($format_string:path, true, $($arg:tt)+) => {{
-        #[cfg(not(BLOG_CAPTURE))]
-        $crate::stock::print_macro!($format_string, true, $($arg)+);
-        #[cfg(BLOG_CAPTURE)]
-        $crate::blog::blog_capture!(crate::__BLOG_CAPTURE, cont(), $($arg)+);
-    }};
+    ($format_string:path, true, $($arg:tt)+) => {
+        match $crate::prelude::fmt!($($arg)+) {
+            args => {
+                #[cfg(BLOG_CAPTURE)]
+                $crate::blog::blog_capture!(crate::__BLOG_CAPTURE, args, $format_string);
+                $crate::print::call_printk_cont(args);
+            }
+        }
+    };
 }
 
 #[doc(hidden)]
@@ -35,9 +41,12 @@ macro_rules! dev_printk {
         #[cfg(not(BLOG_CAPTURE))]
         $crate::stock::dev_printk!($method, $dev, $($f)*);
         #[cfg(BLOG_CAPTURE)]
-        $crate::blog::blog_capture!(
-            crate::__BLOG_CAPTURE, dev($method, $dev.as_ref()), $($f)*
-        );
+        match ($dev.as_ref(), $crate::prelude::fmt!($($f)*)) {
+            (dev, args) => {
+                $crate::blog::blog_capture!(crate::__BLOG_CAPTURE, dev: args, $method);
+                $crate::device::Device::$method(dev, args);
+            }
+        }
     }};
 }
 
@@ -92,38 +101,22 @@ macro_rules! pr_info {
 
 #[macro_export]
 macro_rules! pr_debug {
-    ($($arg:tt)*) => {
-        if cfg!(any(debug_assertions, BLOG_CAPTURE)) {
+    ($($arg:tt)*) => {{
+        #[cfg(any(debug_assertions, not(BLOG_CAPTURE)))]
+        if cfg!(debug_assertions) {
             $crate::print_macro!($crate::print::format_strings::DEBUG, false, $($arg)*)
         }
-    };
+        #[cfg(all(BLOG_CAPTURE, not(debug_assertions)))]
+        $crate::blog::blog_capture!(
+            crate::__BLOG_CAPTURE, $crate::prelude::fmt!($($arg)*), DEBUG
+        );
+    }};
 }
 
 #[macro_export]
 macro_rules! pr_cont {
     ($($arg:tt)*) => {
         $crate::print_macro!($crate::print::format_strings::CONT, true, $($arg)*)
-    };
-}
-
-/// Records a debug message without printing it, where the module is captured; else does nothing.
-#[macro_export]
-macro_rules! pr_record {
-    ($($arg:tt)*) => {{
-        #[cfg(not(BLOG_CAPTURE))]
-        if false {
-            $crate::print_macro!($crate::print::format_strings::DEBUG, false, $($arg)*)
-        }
-        #[cfg(BLOG_CAPTURE)]
-        $crate::blog::blog_capture!(crate::__BLOG_CAPTURE, record(), $($arg)*);
-    }};
-}
-
-/// Prints a message of a level, and doesn't record it.
-#[macro_export]
-macro_rules! print_only {
-    ($level:ident, $($arg:tt)*) => {
-        $crate::stock::print_macro!($crate::print::format_strings::$level, false, $($arg)*)
     };
 }
 

@@ -113,6 +113,7 @@ pub use self::{
             BlogFixed, //
         },
         args::BlogArgs,
+        capture::Text,
         component::{
             self,
             Component,

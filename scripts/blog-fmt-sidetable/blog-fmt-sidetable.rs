@@ -34,7 +34,6 @@ use std::{
 };
 
 use source::Source;
-use wire::types::TypeCode;
 
 const HELP: &str = "\
 Write the BLog side tables of kernel images.
@@ -46,8 +45,7 @@ sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
 prints it). blog-decode finds it by the image's build ID. An image without call
 sites gets no table; that is no error. The formats of C calls are compiled, and
 what a call passes is stored into the image; a format that can't be is an error,
-or, of a message that is captured, told. So are captured messages in Rust whose
-arguments are formatted at the call.
+or, of a message that is captured, told.
 
 Options:
   -o DIR         Write tables into DIR; it must exist (default: beside each ELF)
@@ -172,9 +170,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             words,
             left_out,
         }) => {
-            tell(input, table, "are not recorded", left_out);
-            let formatted: Vec<_> = table.sites.iter().filter_map(formatted).collect();
-            tell(input, table, "format arguments", &formatted);
+            tell(input, table, left_out);
             store(input, words).map_err(|e| format!("storing what C calls pass: {e}"))?;
             let file = match (&options.output, &options.dir) {
                 (Some(file), _) => file.clone(),
@@ -208,26 +204,17 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Says what `calls` of an image's calls do: captured messages that BLog can't store, or not raw.
-fn tell(image: &Path, table: &format::Table, what: &str, calls: &[String]) {
+/// Says which `calls` of an image's calls are not recorded: captured messages that BLog can't store.
+fn tell(image: &Path, table: &format::Table, calls: &[String]) {
     if !calls.is_empty() {
         eprintln!(
-            "blog-fmt-sidetable: {}: {} of {} calls {what}:\n{}",
+            "blog-fmt-sidetable: {}: {} of {} calls are not recorded:\n{}",
             image.display(),
             calls.len(),
             table.sites.len(),
             calls.join("\n")
         );
     }
-}
-
-/// Where a call is that formats arguments, and which; `None` for any other.
-fn formatted(site: &descriptor::Site) -> Option<String> {
-    let arguments = site.names.iter().zip(&site.codes);
-    let text = TypeCode::TEXT.0;
-    let formatted: Vec<_> = arguments.filter(|(_, &code)| code == text).collect();
-    let names: Vec<_> = formatted.iter().map(|(name, _)| name.as_str()).collect();
-    (!names.is_empty()).then(|| format!("{}:{}: {}", site.file, site.line, names.join(", ")))
 }
 
 /// Stores what C calls pass, where the image doesn't have it yet.

@@ -78,7 +78,7 @@ use super::{
 };
 
 /// As `kernel::blog::types::MAX_ARGS`.
-pub(super) const MAX_ARGS: usize = 12;
+const MAX_ARGS: usize = 12;
 
 /// What a user may write between the parentheses.
 pub(crate) struct LogInput {
@@ -87,14 +87,14 @@ pub(crate) struct LogInput {
 }
 
 /// A format string and its arguments.
-pub(super) struct Message {
-    pub(super) format: LitStr,
-    pub(super) args: Vec<Arg>,
+struct Message {
+    format: LitStr,
+    args: Vec<Arg>,
 }
 
-pub(super) struct Arg {
-    pub(super) name: Option<Ident>,
-    pub(super) value: Expr,
+struct Arg {
+    name: Option<Ident>,
+    value: Expr,
 }
 
 impl Parse for LogInput {
@@ -173,10 +173,10 @@ impl Parse for Arg {
 }
 
 /// An argument as it is stored: with what the format string wants of it.
-pub(super) struct Stored {
+struct Stored {
     /// What the side table calls it.
-    pub(super) name: String,
-    pub(super) value: TokenStream,
+    name: String,
+    value: TokenStream,
     span: Span,
     kinds: BTreeSet<Kind>,
     is_count: bool,
@@ -194,15 +194,15 @@ impl Stored {
 }
 
 /// The arguments of a call, and the names that its format string captures.
-pub(super) struct Args {
-    pub(super) stored: Vec<Stored>,
+struct Args {
+    stored: Vec<Stored>,
     explicit: usize,
-    pub(super) names: Vec<Option<String>>,
+    names: Vec<Option<String>>,
     format_span: Span,
 }
 
 impl Args {
-    pub(super) fn new(args: Vec<Arg>, format_span: Span) -> Self {
+    fn new(args: Vec<Arg>, format_span: Span) -> Self {
         let names: Vec<_> = args
             .iter()
             .map(|arg| arg.name.as_ref().map(|n| n.unraw().to_string()))
@@ -232,15 +232,9 @@ impl Args {
 
     /// The argument that is meant; captures a name that is not among the arguments.
     fn resolve(&mut self, position: &Position) -> Result<&mut Stored> {
-        let index = self.find(position)?;
-        Ok(&mut self.stored[index])
-    }
-
-    /// The same, by its index.
-    pub(super) fn find(&mut self, position: &Position) -> Result<usize> {
-        Ok(match position {
+        let index = match position {
             Position::Next(i) | Position::Index(i) if *i < self.explicit => *i,
-            // Reported by `missing`, which counts all placeholders first.
+            // `check_number` has counted all placeholders before, and reported those of `Next`.
             Position::Next(i) | Position::Index(i) => {
                 return self.error(format!(
                     "invalid reference to positional argument {i} ({})",
@@ -254,7 +248,8 @@ impl Args {
                     None => self.capture(name)?,
                 }
             }
-        })
+        };
+        Ok(&mut self.stored[index])
     }
 
     fn capture(&mut self, name: &str) -> Result<usize> {
@@ -485,7 +480,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
 }
 
 /// A span in the user's code, for names of our own.
-pub(super) fn at(span: Span) -> Span {
+fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 

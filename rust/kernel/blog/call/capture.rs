@@ -1,134 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Messages of a driver that is captured: what `pr_info!`, `dev_dbg!` and their kin expand to, next
-//! to what prints them.
+//! Messages of a driver that is captured: what `pr_info!`, `dev_dbg!` and their kin expand to,
+//! beside what prints them.
 //!
-//! They were not written for BLog, so any type can be an argument. What can be logged where a
-//! placeholder stands is stored raw, as a log call would; anything else is formatted at the call,
-//! into a bounded [`Text`]. The compiler chooses, by [`StoreRaw`] and [`StoreText`]. It needs no
-//! kernel and compiles on the host unchanged; it never allocates.
+//! They were not written for BLog, so any type can be an argument. The message is formatted at the
+//! call, if it logs, into a bounded [`Text`]. This compiles on the host unchanged, and never
+//! allocates.
 
-use core::{
-    fmt::{
-        Arguments,
-        Write, //
-    },
-    marker::PhantomData, //
+#[cfg(CONFIG_BLOG_HOOKS)]
+use core::ffi::CStr;
+use core::fmt::{
+    Arguments,
+    Write, //
 };
 
 use super::{
-    super::wire::types::TypeCode,
-    arg::BlogArg,
-    fmt,
-    wrap::{
-        Address,
-        Ptr, //
-    }, //
+    super::wire::types::{
+        TypeCode,
+        LONG, //
+    },
+    arg::BlogArg, //
+};
+#[cfg(CONFIG_BLOG_HOOKS)]
+use super::{
+    args::BlogArgs,
+    component::RawComponent,
+    site::Loaded, //
 };
 
-/// What a placeholder wants of an argument, as types: the traits of `fmt.rs`.
-pub mod kind {
-    macro_rules! kinds {
-        ($($kind:ident)*) => {$(
-            #[doc = concat!("`", stringify!($kind), "`.")]
-            pub struct $kind;
-        )*};
-    }
-
-    kinds! { Display Debug LowerHex UpperHex Octal Binary LowerExp UpperExp Pointer Count }
-}
-
-macro_rules! impl_raw {
-    ($($kind:ident)*) => {$(
-        impl<'a, T: BlogArg + fmt::$kind + ?Sized + 'a> Raw<'a, kind::$kind> for T {
-            type Stored = &'a T;
-
-            #[inline(always)]
-            fn raw(&'a self) -> &'a T {
-                self
-            }
-        }
-    )*};
-}
-
-impl_raw! { Display Debug LowerHex UpperHex Octal Binary LowerExp UpperExp Count }
-
-impl<'a, T: Address + ?Sized + 'a> Raw<'a, kind::Pointer> for T {
-    type Stored = Ptr;
-
-    #[inline(always)]
-    fn raw(&'a self) -> Ptr {
-        Ptr::of(self)
-    }
-}
-
-/// A value that is stored raw where a placeholder of kind `K` prints it.
-pub trait Raw<'a, K> {
-    /// What is stored for it.
-    type Stored: BlogArg;
-
-    /// Makes that.
-    fn raw(&'a self) -> Self::Stored;
-}
-
-/// An argument, and what its placeholder wants of it.
-pub struct Arg<'a, T: ?Sized, K>(&'a T, PhantomData<K>);
-
-impl<'a, T: ?Sized, K> Arg<'a, T, K> {
-    /// Of an argument that was evaluated.
-    #[inline(always)]
-    pub const fn new(value: &'a T) -> Self {
-        Self(value, PhantomData)
-    }
-}
-
-/// Stores an argument raw. A call of `with()` on a reference to an [`Arg`] finds this first, and
-/// [`StoreText`], which needs one reference more, only where this is not implemented.
-pub trait StoreRaw {
-    /// What is stored.
-    type Stored: BlogArg;
-
-    /// Gives `f` what is stored.
-    fn with<R>(&self, text: Arguments<'_>, f: impl FnOnce(&Self::Stored) -> R) -> R;
-}
-
-impl<'a, T: Raw<'a, K> + ?Sized, K> StoreRaw for Arg<'a, T, K> {
-    type Stored = T::Stored;
-
-    #[inline(always)]
-    fn with<R>(&self, _: Arguments<'_>, f: impl FnOnce(&T::Stored) -> R) -> R {
-        f(&<T as Raw<'a, K>>::raw(self.0))
-    }
-}
-
-/// Stores an argument as text.
-pub trait StoreText {
-    /// Gives `f` the text.
-    fn with<R>(&self, text: Arguments<'_>, f: impl FnOnce(&Text) -> R) -> R;
-}
-
-impl<T: ?Sized, K> StoreText for &Arg<'_, T, K> {
-    #[inline(always)]
-    fn with<R>(&self, text: Arguments<'_>, f: impl FnOnce(&Text) -> R) -> R {
-        with_text(text, f)
-    }
-}
-
-/// Gives `f` the text. By itself, so that it is on the stack only while it is stored.
+/// Records a message. One function for all messages of a crate, so that the text is on the stack
+/// only while it is stored; `Any` as in `args.rs`.
+///
+/// # Safety
+///
+/// As for [`BlogArgs::log`].
+#[cfg(CONFIG_BLOG_HOOKS)]
 #[inline(never)]
-fn with_text<R>(text: Arguments<'_>, f: impl FnOnce(&Text) -> R) -> R {
-    f(&Text::new(text))
+pub unsafe fn log<Any>(message: Arguments<'_>, component: &RawComponent, site: Loaded) {
+    // SAFETY: As our caller's promise.
+    unsafe { (&Text::new(message),).log(component, site) };
 }
 
-/// Gives `f` a whole message, without the newline at its end. Macros use it where they cannot take
-/// the message apart.
+/// The same for a message of a device.
+///
+/// # Safety
+///
+/// As for [`BlogArgs::log`].
+#[cfg(CONFIG_BLOG_HOOKS)]
 #[inline(never)]
-pub fn with_message<R>(message: Arguments<'_>, f: impl FnOnce(&Text) -> R) -> R {
-    f(&Text::new(message).without_newline())
+pub unsafe fn log_of<Any>(
+    device: &CStr,
+    message: Arguments<'_>,
+    component: &RawComponent,
+    site: Loaded,
+) {
+    // SAFETY: As our caller's promise.
+    unsafe { (&Text::new(message), device).log(component, site) };
 }
 
-/// What an argument was formatted to, or the start of it. All of its code is in drivers that need
-/// it.
+/// What a message was formatted to, without the newline at its end, or the start of that: for types
+/// that can't be logged.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::prelude::*;
+/// use kernel::blog::{
+///     blog_debug,
+///     Text, //
+/// };
+///
+/// # use kernel::blog::blog_component;
+/// # blog_component! { NET, name: "text", enabled: false }
+/// # let layout = core::alloc::Layout::new::<u64>();
+/// blog_debug!(NET, "needs {}", Text::new(fmt!("{:?}", layout)));
+/// ```
 ///
 /// # Invariants
 ///
@@ -140,31 +86,27 @@ pub struct Text {
 }
 
 impl Text {
-    /// The most that is stored, in bytes.
-    pub const MAX: usize = 128;
+    /// The most that is stored, in bytes: as many as a length of one byte can tell.
+    pub const MAX: usize = LONG - 1;
 
     /// Stands where text was cut.
     const CUT: &'static [u8] = "…".as_bytes();
 
+    /// Formats a message.
     #[inline]
-    fn new(text: Arguments<'_>) -> Self {
+    pub fn new(message: Arguments<'_>) -> Self {
         // INVARIANT: Nothing is UTF-8.
         let mut this = Self {
             len: 0,
             bytes: [0; Self::MAX],
         };
-        // An error is that there is no room left, or one of whom is formatted: both end the text.
-        let _ = this.write_fmt(text);
-        this
-    }
-
-    #[inline]
-    fn without_newline(mut self) -> Self {
-        if let [.., b'\n'] = self.text() {
+        // An error is that there is no room left, or one of what is formatted: both end the text.
+        let _ = this.write_fmt(message);
+        if let [.., b'\n'] = this.text() {
             // INVARIANT: What is left is UTF-8 still.
-            self.len -= 1;
+            this.len -= 1;
         }
-        self
+        this
     }
 
     #[inline]

@@ -24,6 +24,7 @@ use super::{
         BlogFixed,
         Errno, //
     },
+    capture::Text,
     wrap::{
         Hex,
         Mac,
@@ -148,6 +149,7 @@ impl Debug for () {}
 impl Debug for [u8] {}
 impl<const N: usize> Debug for [u8; N] {}
 impl Display for Hex<'_> {}
+impl Display for Text {}
 impl<T> Debug for *const T {}
 impl<T> Debug for *mut T {}
 impl Pointer for Ptr {}
