@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! BLog, the binary logger: what is behind `kernel::blog`.
+//! BLog, the binary logger: what `kernel::blog` logs to.
 //!
 //! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is compiled in
 //! drivers. This module owns what it writes to, and how that is read and controlled:
@@ -64,7 +64,7 @@ use crate::{
 module! {
     type: Blog,
     name: "blog",
-    description: "Binary logger for Rust drivers",
+    description: "Binary logger for drivers",
     license: "GPL",
 }
 
@@ -94,7 +94,7 @@ const EVENTS: Events = Events {
 
 impl kernel::Module for Blog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        // Built in, it runs since long: see `blog_start`.
+        // Built in, it has been running for long: see `blog_start`.
         if cfg!(MODULE) {
             start()?;
         }
@@ -153,68 +153,11 @@ fn stop() {
     glue::flush_reap();
 }
 
-/// Suites that look inside; those of the API are modules of their own, in `tests/`.
-///
-/// KUnit can only be called from here if it is built in, or this is a module too.
+/// Suites that look inside. KUnit can only be called from here if it is built in, or this is a
+/// module, too.
 #[cfg(any(
     CONFIG_BLOG_KUNIT_TEST = "y",
     all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
 ))]
-mod tests {
-    mod rig {
-        include!("tests/core_rig.rs");
-    }
-    mod clock {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_clock.rs");
-    }
-    mod control {
-        use kernel::prelude::*;
-        include!("tests/core_control.rs");
-    }
-    mod images {
-        use kernel::prelude::*;
-        include!("tests/core_images.rs");
-    }
-    mod locks {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_locks.rs");
-    }
-    mod memory {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_memory.rs");
-    }
-    mod registry {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_registry.rs");
-    }
-    mod ring {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_ring.rs");
-    }
-    mod root {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_root.rs");
-    }
-    mod stream {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_stream.rs");
-    }
-    mod tables {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_tables.rs");
-    }
-    mod worker {
-        use super::rig;
-        use kernel::prelude::*;
-        include!("tests/core_worker.rs");
-    }
-}
+#[path = "tests/core.rs"]
+mod tests;

@@ -67,12 +67,7 @@ struct GlobalFile {
     write: Option<fn(&str) -> Result>,
 }
 
-const GLOBAL: [GlobalFile; 4] = [
-    GlobalFile {
-        name: c"components",
-        show: Some(stats::show_components),
-        write: None,
-    },
+const GLOBAL: [GlobalFile; 3] = [
     GlobalFile {
         name: c"clock",
         show: Some(clock::show),
@@ -214,7 +209,7 @@ pub(crate) fn init() {
     // SAFETY: The name is a C string; a null parent is debugfs' root.
     let root = unsafe { bindings::debugfs_create_dir(c"blog".as_char_ptr(), ptr::null_mut()) };
     // `root` is what debugfs gave, and these files are of nothing.
-    create_texts!(GlobalText, GLOBAL, root, ptr::null(); 0 1 2 3);
+    create_texts!(GlobalText, GLOBAL, root, ptr::null(); 0 1 2);
     // SAFETY: As above.
     unsafe { create_binaries(root, ptr::null()) };
     // A component whose place is taken from here on finds our directory. The others are found here;

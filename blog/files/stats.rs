@@ -32,10 +32,6 @@ use crate::{
     read::stream,
     registry::{
         self,
-        control::{
-            level_name,
-            mode_name, //
-        },
         inert,
         names::name_bytes,
         state::{
@@ -53,30 +49,6 @@ use crate::{
         worker, //
     }, //
 };
-
-/// The file `components`: one line for each.
-pub(super) fn show_components(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    registry::components().try_for_each(|state| {
-        let mode = mode_name(state.mode());
-        // What is printed may have to be allocated: not under a lock.
-        let (attached, enabled, level, size_kb, ring_kb) = state.with(|inner| {
-            (
-                u8::from(inner.attached()),
-                u8::from(inner.enabled),
-                level_name(inner.level),
-                inner.size_kb,
-                inner.ring_kb,
-            )
-        });
-        put!(
-            f,
-            "{} attached {attached} dynamic {} enabled {enabled} level {level} mode {mode} \
-             size_kb {size_kb} ring_kb {ring_kb}\n",
-            state.name(),
-            u8::from(state.dynamic()),
-        )
-    })
-}
 
 /// The file `stats`.
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,7 +85,7 @@ impl fmt::Display for Hex<'_> {
 /// The file `control`: one line for each image.
 pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for at in 0.. {
-        // As in `show_components`.
+        // What is printed may have to be allocated: not under the lock.
         let image = registry::with_images(|images| {
             let image = images.list().get(at)?;
             Some((image.entry(), image.switched()))
@@ -198,7 +170,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         let memory = inner.memory().map_or(Held::default(), Held::new);
         (inner.attached(), inner.enabled, total, memory)
     });
-    // As in `show_components`.
+    // What is printed may have to be allocated: not under the lock.
     let Loose { records, lost } = total;
     let levels = memory.levels;
     put!(f, "attached {}\n", u8::from(attached))?;

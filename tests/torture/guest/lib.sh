@@ -37,7 +37,7 @@ truth() {
 	cat $TORTURE/truth > "/out/$1.truth" || die "reading truth"
 	cat $BLOG/snapshot > "/out/$1.snap" || die "reading snapshot"
 	mkdir -p "/out/$1.files"
-	for file in components stats control; do
+	for file in stats control; do
 		cat $BLOG/$file > "/out/$1.files/$file" || die "reading $file"
 	done
 	for file in "$BLOG"/torture*/stats; do

@@ -39,17 +39,13 @@ fn rig() -> Rig {
              module gone site 30-39 loaded 0 on 0 off 0 build_id fedcba9876543210\n"
         ),
     );
-    let settings =
-        "attached 1 dynamic 0 enabled 1 level info mode overwrite size_kb 1024 ring_kb 64";
-    write(
-        "blog/components",
-        &format!("disk {settings}\ndisk2 {settings}\nnet {settings}\n"),
-    );
     for name in ["disk", "disk2", "net"] {
         for (key, value) in [
             ("enable", "1"),
             ("level", "info"),
+            ("mode", "overwrite"),
             ("size_kb", "1024"),
+            ("ring_kb", "64"),
             ("clear", ""),
         ] {
             write(&format!("blog/{name}/{key}"), &format!("{value}\n"));

@@ -89,14 +89,16 @@ struct System<'a> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|e| {
-        let hint = match e.kind() {
-            io::ErrorKind::NotFound => " (is blog loaded, and debugfs mounted?)",
-            io::ErrorKind::PermissionDenied => " (are you root?)",
-            _ => "",
-        };
-        format!("{}: {e}{hint}", path.display())
-    })
+    fs::read_to_string(path).map_err(|e| told(path, &e))
+}
+
+fn told(path: &Path, e: &io::Error) -> String {
+    let hint = match e.kind() {
+        io::ErrorKind::NotFound => " (is blog loaded, and debugfs mounted?)",
+        io::ErrorKind::PermissionDenied => " (are you root?)",
+        _ => "",
+    };
+    format!("{}: {e}{hint}", path.display())
 }
 
 impl<'a> System<'a> {
@@ -110,28 +112,38 @@ impl<'a> System<'a> {
         })
     }
 
+    /// The names of all components: each has a directory.
+    fn components(&self) -> Result<Vec<String>, String> {
+        let entries = fs::read_dir(&self.args.blog);
+        let entries = entries.map_err(|e| told(&self.args.blog, &e))?.flatten();
+        let mut names: Vec<_> = entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
     /// The state of components, and of images with sites.
     fn show(&self) -> Result<u8, String> {
-        let components = read(&self.args.blog.join("components"))?;
+        let names = self.components()?;
         print_all(|out| {
             writeln!(
                 out,
                 "{:<16} {:<3} {:<6} {:<10} {:>9} {:>8}",
                 "component", "on", "level", "mode", "size_kb", "ring_kb"
             )?;
-            for line in components.lines() {
-                let mut words = line.split(' ');
-                let name = words.next().unwrap_or_default();
-                let pairs: Vec<_> = words.collect();
+            for name in &names {
+                // One that goes meanwhile has no files any more.
                 let value = |key: &str| {
-                    let mut pairs = pairs.chunks_exact(2);
-                    pairs.find(|p| p[0] == key).map_or("?", |p| p[1])
+                    let text = fs::read_to_string(self.args.blog.join(name).join(key));
+                    text.map_or("?".into(), |text| text.trim_end().to_owned())
                 };
                 writeln!(
                     out,
                     "{:<16} {:<3} {:<6} {:<10} {:>9} {:>8}",
                     name.escape_default().to_string(),
-                    if value("enabled") == "1" { "yes" } else { "no" },
+                    if value("enable") == "1" { "yes" } else { "no" },
                     value("level"),
                     value("mode"),
                     value("size_kb"),
@@ -167,15 +179,12 @@ impl<'a> System<'a> {
         settings: &[(&str, String)],
         plan: &mut Plan,
     ) -> Result<(), String> {
-        let list = read(&self.args.blog.join("components"))?;
-        let names = list.lines().filter_map(|l| l.split(' ').next());
-        let names: Vec<_> = names
-            .filter(|n| matches_glob(n.as_bytes(), pattern))
-            .collect();
+        let mut names = self.components()?;
+        names.retain(|n| matches_glob(n.as_bytes(), pattern));
         if names.is_empty() {
             return Err(format!("there is no component {pattern}"));
         }
-        for name in names {
+        for name in &names {
             for (key, value) in settings {
                 setting(&self.args.blog.join(name), key, name, value, plan)?;
             }

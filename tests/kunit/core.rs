@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The suites that look inside, and what they share; those of the API are modules of their own.
+
+mod rig {
+    include!("core_rig.rs");
+}
+mod clock {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_clock.rs");
+}
+mod control {
+    use kernel::prelude::*;
+    include!("core_control.rs");
+}
+mod images {
+    use kernel::prelude::*;
+    include!("core_images.rs");
+}
+mod locks {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_locks.rs");
+}
+mod memory {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_memory.rs");
+}
+mod registry {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_registry.rs");
+}
+mod ring {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_ring.rs");
+}
+mod root {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_root.rs");
+}
+mod stream {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_stream.rs");
+}
+mod tables {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_tables.rs");
+}
+mod worker {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_worker.rs");
+}
