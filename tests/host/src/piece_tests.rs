@@ -101,7 +101,6 @@ fn from(seq: u64, end: usize) -> From {
     From {
         seq,
         end: end as u32,
-        hidden: 0,
         next: None,
     }
 }
@@ -117,16 +116,10 @@ fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
         let done = before.iter().filter(|item| !is_control(item)).count();
         let said = &controls[..had - done];
         let first = FIRST + done as u64;
-        for (next, hidden) in [
-            (None, 0),
-            (Some(first), 9),
-            (Some(first - 30), 0),
-            (Some(first + 1), 1),
-        ] {
+        for next in [None, Some(first), Some(first - 30), Some(first + 1)] {
             let mut copy = whole.clone();
             copy.resize(whole.len() + ROOM, 0xff);
             let from = From {
-                hidden,
                 next,
                 ..from(SEQ, position)
             };
@@ -135,7 +128,7 @@ fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
             let info = PageInfo::read(&copy).unwrap();
             assert_eq!(info.end() as usize, piece.len);
             assert_eq!(piece.end as usize, whole.len());
-            assert_eq!((piece.first, info.first), (first, first - hidden));
+            assert_eq!((piece.first, info.first), (first, first));
             assert_eq!(piece.records, (all.len() - done) as u64);
             let lag = if next == Some(first - 30) { 30 } else { 0 };
             assert_eq!(piece.lag, lag);
