@@ -135,7 +135,7 @@ def test_in_twice_and_out(tree: Tree) -> None:
     tree.does("BLog is in")
     for name in ("Kconfig", "sys/hook.c", "tests/early.c"):
         ours = {"Kconfig": "Kconfig", "tests/early.c": "tests/kunit/early.c"}.get(name)
-        assert (tree.path / "blog" / name).read_bytes() == (
+        assert (tree.path / "kernel/blog" / name).read_bytes() == (
             tree.here / (ours or f"blog/{name}")
         ).read_bytes()
     before = times()
@@ -149,16 +149,16 @@ def test_in_twice_and_out(tree: Tree) -> None:
 
 def test_an_older_one_is_brought_up_to_date(with_blog: Tree) -> None:
     tree = with_blog
-    tree.edit("blog/Kconfig", lambda text: text + "# older\n")
-    (tree.path / "blog/gone.c").write_text("// gone\n")
-    names = ("blog/Kconfig", "blog/gone.c")
+    tree.edit("kernel/blog/Kconfig", lambda text: text + "# older\n")
+    (tree.path / "kernel/blog/gone.c").write_text("// gone\n")
+    names = ("kernel/blog/Kconfig", "kernel/blog/gone.c")
     hashes = run("sha256sum", *names, cwd=tree.path).stdout
     tree.edit(
         ".blog-integration/copied",
-        lambda text: re.sub(r".* blog/Kconfig\n", "", text) + hashes,
+        lambda text: re.sub(r".* kernel/blog/Kconfig\n", "", text) + hashes,
     )
     tree.does(", 2 written")
-    assert not (tree.path / "blog/gone.c").exists()
+    assert not (tree.path / "kernel/blog/gone.c").exists()
     tree.does("BLog is out", "--revert")
     assert tree.untouched()
 
@@ -167,12 +167,12 @@ def test_an_older_one_is_brought_up_to_date(with_blog: Tree) -> None:
 def test_a_run_that_was_killed(with_blog: Tree, then: str) -> None:
     """It is completed, or taken back."""
     tree = with_blog
-    shutil.copy(tree.path / ".blog-integration/orig/Kbuild", tree.path / "Kbuild")
-    (tree.path / "blog/sys/hook.c").unlink()
+    shutil.copy(tree.path / ".blog-integration/orig/lib/Kconfig.debug", tree.path / "lib/Kconfig.debug")
+    (tree.path / "kernel/blog/sys/hook.c").unlink()
     (tree.path / "include/linux/blog.h").unlink()
     (tree.path / ".blog-integration/incomplete").touch()
     if then != "--revert":
-        (tree.path / "blog/Kconfig").write_text("")
+        (tree.path / "kernel/blog/Kconfig").write_text("")
         tree.does(", 4 written")
         tree.does("up to date", "--check")
     tree.does("BLog is out", "--revert")
@@ -184,17 +184,18 @@ def test_a_run_that_was_killed(with_blog: Tree, then: str) -> None:
 
 def test_an_edited_file_of_ours_stays_unless_forced(with_blog: Tree) -> None:
     tree = with_blog
-    tree.edit("blog/sys/hook.c", lambda text: text + "/* mine */\n")
-    tree.refuses("blog/sys/hook.c was edited")
-    tree.refuses("blog/sys/hook.c was edited", "--revert")
+    tree.edit("kernel/blog/sys/hook.c", lambda text: text + "/* mine */\n")
+    tree.refuses("kernel/blog/sys/hook.c was edited")
+    tree.refuses("kernel/blog/sys/hook.c was edited", "--revert")
     tree.does("BLog is out", "--force", "--revert")
     assert tree.untouched()
 
 
 def test_an_edit_beside_our_lines_stays(with_blog: Tree, pristine: Path) -> None:
-    with_blog.edit("Kbuild", lambda text: text + "# mine\n")
+    name = "kernel/Makefile"
+    with_blog.edit(name, lambda text: text + "# mine\n")
     with_blog.does("BLog is out", "--revert")
-    assert (with_blog.path / "Kbuild").read_text() == (pristine / "Kbuild").read_text() + "# mine\n"
+    assert (with_blog.path / name).read_text() == (pristine / name).read_text() + "# mine\n"
 
 
 def test_a_hunk_that_does_not_fit_is_named_with_its_patch(tree: Tree) -> None:
@@ -212,9 +213,9 @@ def test_a_missing_file_is_named(tree: Tree) -> None:
 
 
 def test_a_foreign_file_in_the_way_is_named(tree: Tree) -> None:
-    (tree.path / "blog").mkdir()
-    (tree.path / "blog/Kconfig").write_text("foreign\n")
-    tree.refuses("blog/Kconfig is in the tree already")
+    (tree.path / "kernel/blog").mkdir()
+    (tree.path / "kernel/blog/Kconfig").write_text("foreign\n")
+    tree.refuses("kernel/blog/Kconfig is in the tree already")
 
 
 def test_a_patch_that_is_in_already_is_noticed(tree: Tree) -> None:
@@ -265,7 +266,7 @@ def test_documents_build_no_kernel(tmp_path: Path) -> None:
     assert not changed("patches/cover-letter", lambda text: text + "More.\n")
     assert changed("blog/sys/hook.c", lambda text: text + "\n")
     assert changed("patches/rnull-blog.patch", lambda text: text.replace("+use ", "+use  ", 1))
-    assert changed("patches/series", lambda text: text.replace(":blog/tests/", ":blog/test/"))
+    assert changed("patches/series", lambda text: text.replace(":kernel/blog/tests/", ":kernel/blog/test/"))
 
 
 def test_the_patch_of_task_struct_applies_alone(here: Path, pristine: Path) -> None:

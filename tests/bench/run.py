@@ -258,7 +258,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         call("depmod", "-b", root, release)
         files["lib/modules"] = root / "lib/modules"
     else:
-        extra += [kernel.build / "blog/blog.ko"] if kernel.option("BLOG") == "m" else []
+        extra += [kernel.build / "kernel/blog/blog.ko"] if kernel.option("BLOG") == "m" else []
         files |= {path.name: path for path in extra}
         if kernel.flavour == "stock":
             files |= kernel.files()  # the disk's driver is among its modules

@@ -5,7 +5,7 @@
 # and where the kernel has no KUnit, they run when they are told to (tests/stock/kunit.c).
 # In any case the kernel's log has the results.
 
-for dir in /lib/modules/*/kernel/blog /lib/modules/*/updates; do
+for dir in /lib/modules/*/kernel/kernel/blog /lib/modules/*/updates; do
 	for module in "$dir"/*.ko "$dir"/tests/*.ko "$dir"/tests/*/*.ko; do
 		[ -f "$module" ] || continue
 		name=${module##*/}

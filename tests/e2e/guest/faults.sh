@@ -121,7 +121,7 @@ most=8 rounds=6
 [ "$deep" != 1 ] || rounds=300
 
 within_modules
-each "loading blog" "exec insmod /lib/modules/*/kernel/blog/blog.ko" "rmmod blog"
+each "loading blog" "exec insmod /lib/modules/*/kernel/kernel/blog/blog.ko" "rmmod blog"
 # A driver's own allocations are its own affair.
 within_blog
 each "loading a driver" "exec modprobe rnull_mod" "rmmod rnull_mod"
