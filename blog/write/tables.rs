@@ -479,23 +479,22 @@ pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
 /// `task` is valid, and will not run again.
 unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
     // SAFETY: By this function's requirement.
-    let Some(table) = (unsafe { task::table(task) }) else {
-        return;
-    };
-    let guard = lock(table);
-    // SAFETY: As above.
-    if !unsafe { task::take(task) } {
-        // `stop` has been faster.
-        return;
+    while let Some(table) = unsafe { task::table(task) } {
+        let guard = lock(table);
+        // SAFETY: As above.
+        if !unsafe { task::take(task, table) } {
+            // `stop` has been faster.
+            return;
+        }
+        // SAFETY: As above.
+        let comm = unsafe { comm(task) };
+        let (now, (_, cpu)) = (clock::now(), glue::here());
+        // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
+        unsafe { table.take(no_ring(), |ring| retire(ring, cpu, comm, now)) };
+        table.task().store(ptr::null_mut(), Relaxed);
+        drop(guard);
+        SLAB.put(cpu, table);
     }
-    // SAFETY: As above.
-    let comm = unsafe { comm(task) };
-    let (now, (_, cpu)) = (clock::now(), glue::here());
-    // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
-    unsafe { table.take(no_ring(), |ring| retire(ring, cpu, comm, now)) };
-    table.task().store(ptr::null_mut(), Relaxed);
-    drop(guard);
-    SLAB.put(cpu, table);
 }
 
 /// Hands a ring to its component's pool.
@@ -532,7 +531,7 @@ pub(crate) fn stop() {
         let task = table.task().load(Acquire);
         if !task.is_null() {
             // SAFETY: See above.
-            unsafe { task::take(task.cast()) };
+            unsafe { task::take(task.cast(), table) };
             table.task().store(ptr::null_mut(), Relaxed);
         }
     }

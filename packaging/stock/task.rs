@@ -44,8 +44,8 @@ const WAYS: usize = 8;
 /// # Invariants
 ///
 /// - From [`init`] on, a slot has [`no_rings`] or a table whose task is at home in its bucket.
-/// - A task has one slot at most, but for the moment in which one of its log calls has interrupted
-///   another one's [`give`].
+/// - A task has one slot, or two where one of its log calls has interrupted another one's [`give`]:
+///   calls from there on use the first one of the bucket, and both are its own until it ends.
 #[repr(align(64))]
 struct Slots([AtomicPtr<Tls>; SLOTS]);
 
@@ -118,48 +118,30 @@ pub unsafe fn give(
     table: &'static Tls,
 ) -> Result<(), Option<&'static Tls>> {
     let new = ptr::from_ref(table).cast_mut();
-    let home = home(task);
+    // Also where a call that has interrupted this one was faster: others may find this table as
+    // soon as it is in its slot, and then it has rings, and can't be given back.
+    //
     // ORDERING: As in `find`. A log call that interrupts this one runs on this CPU.
     // INVARIANT: The task is at home in this bucket.
-    let taken = bucket(home)
-        .find(|slot| {
-            slot.compare_exchange(no_rings(), new, AcqRel, Relaxed)
-                .is_ok()
-        })
-        .ok_or(None)?;
-    // One that interrupts this one from here on finds the table. One from before may have found
-    // another slot that was empty.
-    let faster = bucket(home).find_map(|slot| {
-        // SAFETY: As in `find`.
-        let other = unsafe { &*slot.load(Acquire) };
-        let same = other.task().load(Relaxed) == task.cast() && !ptr::eq(other, table);
-        same.then_some(other)
+    let taken = bucket(home(task)).any(|slot| {
+        slot.compare_exchange(no_rings(), new, AcqRel, Relaxed)
+            .is_ok()
     });
-    if faster.is_some() {
-        taken.store(no_rings(), Release);
-        return Err(faster);
-    }
-    Ok(())
+    taken.then_some(()).ok_or(None)
 }
 
-/// Takes its table from a task; whether it had one.
+/// Takes this table from a task; whether it had it.
 ///
 /// # Safety
 ///
 /// `task` must be valid, and doesn't log.
-pub unsafe fn take(task: *mut task_struct) -> bool {
-    match find(home(task), task) {
-        // ORDERING: Release: the next task to have the slot comes after all this.
-        Some((slot, table)) => slot
-            .compare_exchange(
-                ptr::from_ref(table).cast_mut(),
-                no_rings(),
-                Release,
-                Relaxed,
-            )
-            .is_ok(),
-        None => false,
-    }
+pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
+    let table = ptr::from_ref(table).cast_mut();
+    // ORDERING: Release: the next task to have the slot comes after all this.
+    bucket(home(task)).any(|slot| {
+        slot.compare_exchange(table, no_rings(), Release, Relaxed)
+            .is_ok()
+    })
 }
 
 /// Calls `f` with each task that has rings. It may be ending, or have ended. Any context.

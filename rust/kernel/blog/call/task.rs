@@ -84,15 +84,18 @@ pub unsafe fn give(
     }
 }
 
-/// Takes its table from a task; whether it had one.
+/// Takes this table from a task; whether it had it.
 ///
 /// # Safety
 ///
 /// `task` must be valid, and doesn't log.
 #[inline]
-pub unsafe fn take(task: *mut task_struct) -> bool {
+pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
+    let table = ptr::from_ref(table).cast_mut();
     // SAFETY: By this function's requirement.
-    unsafe { field(task) }.swap(no_rings(), Acquire) != no_rings()
+    unsafe { field(task) }
+        .compare_exchange(table, no_rings(), Acquire, Relaxed)
+        .is_ok()
 }
 
 /// Makes all ready.
