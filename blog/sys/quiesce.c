@@ -7,6 +7,11 @@
 
 #include "glue.h"
 
+/* It would be synchronize_rcu(), which doesn't wait for a log call that is preempted. */
+#if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
+#error "BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPTION"
+#endif
+
 /*
  * Waits until all log calls have ended that began before.
  *
