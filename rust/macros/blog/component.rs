@@ -70,8 +70,7 @@ impl Parse for ComponentInput {
             input.parse::<Token![:]>()?;
             match key.to_string().as_str() {
                 "name" => name = Some(parse_name(input)?),
-                // For `module!`.
-                "symbol" => symbol = Some(input.parse()?),
+                "symbol" => symbol = Some(parse_symbol(input)?),
                 "size_kb" | "ring_kb" => {
                     let value: LitInt = input.parse()?;
                     let n: u32 = value.base10_parse()?;
@@ -142,6 +141,19 @@ fn parse_name(input: ParseStream<'_>) -> Result<LitCStr> {
     // No NUL is among the characters that were let through.
     let name = std::ffi::CString::new(name).unwrap_or_default();
     Ok(LitCStr::new(&name, literal.span()))
+}
+
+/// Parses the symbol that `module!` gives to what messages are recorded to, and C files of the
+/// module know. Any other would let safe code define what it likes, as `strlen`.
+fn parse_symbol(input: ParseStream<'_>) -> Result<LitStr> {
+    let symbol: LitStr = input.parse()?;
+    let value = symbol.value();
+    let module = value.strip_prefix("blog_captured_").unwrap_or_default();
+    if module.is_empty() || !module.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric()) {
+        let message = "`symbol` is for `module!`: `blog_captured_` and the module's name";
+        return Err(Error::new(symbol.span(), message));
+    }
+    Ok(symbol)
 }
 
 fn parse_choice(input: ParseStream<'_>, choices: &[&str]) -> Result<Ident> {

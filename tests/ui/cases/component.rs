@@ -30,3 +30,9 @@ blog_component! { K, name: "k", enabled: 1 }
 //~                                      ^ expected boolean literal
 blog_component! { L, name: "l", ring_kb: 5000000000 }
 //~                                      ^ number too large to fit in target type
+blog_component! { M, name: "m", symbol: "strlen" }
+//~                                     ^ `symbol` is for `module!`: `blog_captured_` and the module's name
+blog_component! { N, name: "n", symbol: "blog_captured_" }
+//~                                     ^ `symbol` is for `module!`: `blog_captured_` and the module's name
+blog_component! { O, name: "o", symbol: "blog_captured_o@1" }
+//~                                     ^ `symbol` is for `module!`: `blog_captured_` and the module's name
