@@ -64,7 +64,7 @@ static_assert(sizeof(gfp_t) == 4);
 notrace void blog_write(const struct blog_component *component, const struct blog_site *site,
 			const u64 *codes, ...)
 {
-	u64 args[BLOG_MAX_ARGS];
+	u64 args[BLOG_MAX_ARGS] = {};
 	unsigned int i, count = *codes & 15;
 	va_list ap;
 
@@ -74,7 +74,13 @@ notrace void blog_write(const struct blog_component *component, const struct blo
 	if (unlikely(count > ARRAY_SIZE(args)))
 		return;
 	va_start(ap, codes);
-	/* Each one takes as much, whatever its size; the upper half of an int is anything. */
+	/*
+	 * Each one takes 8 bytes, in registers and on the stack, whatever its size; the upper half
+	 * of an int is anything, and isn't stored.
+	 */
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "Does each variable argument take 8 bytes on this architecture?"
+#endif
 	for (i = 0; i < count; i++)
 		args[i] = va_arg(ap, u64);
 	va_end(ap);
@@ -82,17 +88,27 @@ notrace void blog_write(const struct blog_component *component, const struct blo
 }
 EXPORT_SYMBOL_GPL(blog_write);
 
+/*
+ * Strings are read by whole words, of which none is in two pages. What is before and after a
+ * string may not be initialised, though, which KMSAN reports.
+ */
+#ifdef CONFIG_KMSAN
+typedef u8 blog_word;
+#else
+typedef unsigned long blog_word;
+#endif
+
 /* Length of a string without its NUL, at most max; -EFAULT if it can't be read. */
 notrace long blog_string_length(const char *s, size_t max)
 {
 	size_t n = 0;
 
 	while (n < max) {
-		unsigned long word, at = (unsigned long)s + n;
-		/* By whole words, of which none is in two pages. */
-		unsigned int i = at % sizeof(word);
+		unsigned long at = (unsigned long)s + n;
+		unsigned int i = at % sizeof(blog_word);
+		blog_word word;
 
-		if (get_kernel_nofault(word, (unsigned long *)(at - i)))
+		if (get_kernel_nofault(word, (blog_word *)(at - i)))
 			return -EFAULT;
 		for (; i < sizeof(word) && n < max; i++, n++) {
 			if (!(word >> (8 * i) & 0xff))
@@ -114,10 +130,10 @@ struct text {
 	size_t len;
 };
 
-/* Appends a string that may be anywhere. */
+/* Appends a name that may be anywhere. */
 static notrace int text_add(struct text *text, const char *s)
 {
-	long len = blog_string_length(s, PATH_MAX);
+	long len = blog_string_length(s, NAME_MAX);
 
 	if (len < 0)
 		return -EFAULT;

@@ -8,11 +8,12 @@ use kernel::{
             dump::{self, state_letter, Root, BREAKS},
             file::{Kind, SECTION_MAX},
             name::{check, is_reserved, BadName},
+            pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
             record::*,
             types::{self, *},
         },
-        BlogArg,
+        BlogArg, Level, Mode,
     },
     error::{code::EINVAL, Error},
 };
@@ -343,4 +344,51 @@ fn arguments_are_stored_as_their_codes_say() {
         stored(&Ok::<_, Error>(u64::MAX)),
         ([&[0][..], &[0xff; 8]].concat(), &[][..])
     );
+}
+
+/// What a header of C defines a name as.
+fn define(header: &str, name: &str) -> u64 {
+    let line = header.lines().find_map(|line| {
+        let mut words = line.strip_prefix("#define ")?.split_whitespace();
+        (words.next() == Some(name)).then(|| words.next().unwrap())
+    });
+    let value = line.unwrap_or_else(|| panic!("no {name}"));
+    match value.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+        None => value.parse().unwrap(),
+    }
+}
+
+#[test]
+fn c_has_the_same_numbers() {
+    let call = include_str!("../../../include/linux/blog_call.h");
+    let glue = include_str!("../../../blog/sys/glue.h");
+    for (name, value) in [
+        ("BLOG_ERR", Level::Err as u64),
+        ("BLOG_WARN", Level::Warn as u64),
+        ("BLOG_INFO", Level::Info as u64),
+        ("BLOG_DEBUG", Level::Debug as u64),
+        ("BLOG_TRACE", Level::Trace as u64),
+        ("BLOG_OVERWRITE", Mode::Overwrite as u64),
+        ("BLOG_DISCARD", Mode::Discard as u64),
+        ("__BLOG_GATE_OFF", GATE_OFF.into()),
+        ("__BLOG_DESCRIPTOR_MAGIC", u32::from_le_bytes(*b"BLFC").into()),
+    ] {
+        assert_eq!(define(call, name), value, "{name}");
+    }
+    for (name, value) in [
+        ("BLOG_NUMBERS", pack::NUMBERS),
+        ("BLOG_TEXT_DENTRY", pack::DENTRY),
+        ("BLOG_TEXT_FILE", pack::FILE),
+        ("BLOG_TEXT_BDEV", pack::BDEV),
+        ("BLOG_TEXT_PAGE", pack::FLAGS_PAGE),
+        ("BLOG_TEXT_VMA", pack::FLAGS_VMA),
+        ("BLOG_TEXT_GFP", pack::FLAGS_GFP),
+        ("BLOG_TEXT_SYMBOL", pack::SYMBOL),
+        ("BLOG_TEXT_NAME", pack::SYMBOL_NAME),
+        ("BLOG_TEXT_CALL", pack::SYMBOL_CALL),
+        ("BLOG_MAX_ARGS", MAX_ARGS as u8),
+    ] {
+        assert_eq!(define(glue, name), value.into(), "{name}");
+    }
 }

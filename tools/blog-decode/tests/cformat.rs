@@ -59,6 +59,8 @@ struct Space {
     bytes: Vec<u8>,
     /// Whether it is gone when it is to be copied.
     vanishes: Cell<bool>,
+    /// How many bytes of strings were looked at.
+    seen: Cell<usize>,
 }
 
 impl Space {
@@ -81,6 +83,7 @@ impl Space {
 impl Memory for Space {
     fn string(&self, address: u64, max: usize) -> Option<usize> {
         for n in 0..max {
+            self.seen.set(self.seen.get() + 1);
             if self.get(address + n as u64, 1)?[0] == 0 {
                 return Some(n);
             }
@@ -298,12 +301,31 @@ fn long_strings_are_cut_and_say_so() {
     let long = "x".repeat(2000);
     let at = space.str(&long);
     let kept = MAX_PAYLOAD - 4 - 1 - 2;
-    let expected = format!("7 {}\u{2026}[+{} bytes]", &long[..kept], 2000 - kept);
+    let expected = format!("7 {}\u{2026}[more]", &long[..kept]);
     assert_eq!(log(&space, "%d %s", &[int(7), at]), expected);
+    // One that is just too long is seen to its end.
+    let ends = space.str(&long[..1022]);
+    let expected = format!("7 {}\u{2026}[+6 bytes]", &long[..kept]);
+    assert_eq!(log(&space, "%d %s", &[int(7), ends]), expected);
     let expected = &long[..300];
     assert_eq!(log(&space, "%.300s", &[at]), expected);
     let text = log(&space, "%s%s", &[at, at]);
-    assert!(text.ends_with("[+2000 bytes]"), "{text}");
+    assert!(text.ends_with("\u{2026}[more]\u{2026}[more]"), "{text}");
+    // A precision that is beyond what fits doesn't say where the string ends.
+    let text = log(&space, "%.1500s", &[at]);
+    assert!(text.ends_with("x\u{2026}[more]"), "{text}");
+}
+
+/// A call may have interrupts off: how long it takes must not depend on what it finds.
+#[test]
+fn strings_are_looked_at_no_further_than_they_are_stored() {
+    let mut space = Space::default();
+    let at = space.str(&"x".repeat(60_000));
+    log(&space, "%s", &[at]);
+    assert_eq!(space.seen.take(), MAX_PAYLOAD + 1);
+    // Together, but for a byte each, which says that there is more.
+    log(&space, "%s%s%s%s%s%s%s%s%s%s%s%s", &[at; 12]);
+    assert!(space.seen.take() <= MAX_PAYLOAD + 12);
 }
 
 #[test]

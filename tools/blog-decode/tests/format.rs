@@ -485,7 +485,7 @@ fn a_cut_string_shows_how_much_is_missing() {
     assert_eq!(text, format!("Some(\"{x}\")\u{2026}[+981 bytes]"));
     let huge = "y".repeat(70_000);
     let text = decode("{}", &["a"], &codes[..1], (huge.as_str(),));
-    assert!(text.ends_with(&format!("\u{2026}[+{} bytes or more]", 65535 - 1020)));
+    assert!(text.ends_with("y\u{2026}[more]"));
 }
 
 #[test]

@@ -323,18 +323,26 @@ impl<'a, M: Memory> Packed<'a, M> {
                 }
                 Step::Str { arg, max } => {
                     fixed += 1;
-                    let find = |address| memory.string(address, max);
+                    // No further than to see that not all of it fits: then its length is unknown.
+                    let limit = max.min(MAX_PAYLOAD + 1 - sum.min(MAX_PAYLOAD));
+                    let find = |address| {
+                        let len = memory.string(address, limit)?;
+                        Some(if len < limit || limit == max { len } else { MAX_TAIL })
+                    };
                     (arg, Self::string(args[arg], max, find))
                 }
                 Step::Text { arg, kind } => {
                     fixed += 1;
                     // SAFETY: Nothing is stored.
-                    let find = |at| unsafe { memory.text(kind, at, ptr::null_mut(), 0) };
+                    let find = |at| unsafe {
+                        let len = memory.text(kind, at, ptr::null_mut(), 0)?;
+                        Some(len.min(MAX_TAIL))
+                    };
                     let tail = match kind < SYMBOL {
                         true => Self::string(args[arg], MAX_TAIL, find),
                         // Any address will do.
                         false => Tail {
-                            len: find(args[arg]).unwrap_or(0).min(MAX_TAIL) as u16,
+                            len: find(args[arg]).unwrap_or(0) as u16,
                             bad: None,
                         },
                     };
@@ -378,6 +386,7 @@ impl<'a, M: Memory> Packed<'a, M> {
         }
     }
 
+    /// A string whose length, at most [`MAX_TAIL`], `find` finds; `max` is for what stands for one.
     fn string(address: u64, max: usize, find: impl Fn(u64) -> Option<usize>) -> Tail {
         let found = match Bad::check(address) {
             None => find(address).ok_or(Bad::Fault),
@@ -385,7 +394,7 @@ impl<'a, M: Memory> Packed<'a, M> {
         };
         match found {
             Ok(len) => Tail {
-                len: len.min(max) as u16,
+                len: len as u16,
                 bad: None,
             },
             Err(bad) => Tail {

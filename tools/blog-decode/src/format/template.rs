@@ -531,6 +531,8 @@ fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
 }
 
 fn print_missing(missing: usize, whole: usize, p: &mut Printer<'_>) {
-    let more = if whole == MAX_TAIL { " or more" } else { "" };
-    p.std(format_args!("\u{2026}[+{missing} bytes{more}]"));
+    match whole {
+        MAX_TAIL => p.std(format_args!("\u{2026}[more]")),
+        _ => p.std(format_args!("\u{2026}[+{missing} bytes]")),
+    }
 }

@@ -74,7 +74,7 @@ fn what_does_not_fit_is_cut_and_seen() {
         assert_eq!(text, want);
         // A length that 16 bits can't name is the most that they can.
         blog_info!(&host.component, "{}", "x".repeat(70_000).as_str());
-        let want = format!("{}…[+{} bytes or more]", "x".repeat(1020), 65535 - 1020);
+        let want = format!("{}…[more]", "x".repeat(1020));
         assert_eq!(host.texts(1), [want]);
     });
 }
