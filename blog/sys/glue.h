@@ -11,7 +11,6 @@
 #include <linux/types.h>
 
 struct blog_config;
-struct blog_root;
 struct file;
 struct module;
 struct poll_table_struct;
@@ -70,7 +69,6 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 #define BLOG_MAX_ARGS 12
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
-extern struct blog_root blog_root;
 void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u32 cpu,
 		      const struct task_struct *tsk);
 

@@ -15,15 +15,18 @@
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
+#include <linux/kdebug.h>
+#include <linux/kexec.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/panic.h>
 #include <linux/panic_notifier.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
-#include <linux/vmcore_info.h>
+#include <trace/events/printk.h>
 
 #include "glue.h"
 
@@ -98,18 +101,6 @@ void blog_stop_hooks(void)
 EXPORT_SYMBOL_GPL(blog_stop_hooks);
 
 /**
- * blog_vmcoreinfo_setup - name the root to crash tools
- *
- * Called where VMCOREINFO is made.
- */
-void __init blog_vmcoreinfo_setup(void)
-{
-	/* Without it, nobody calls this. */
-	if (IS_ENABLED(CONFIG_VMCORE_INFO))
-		VMCOREINFO_SYMBOL(blog_root);
-}
-
-/**
  * blog_may_open - what of BLog is for who opens a file
  * @file: the file
  *
@@ -133,14 +124,13 @@ EXPORT_SYMBOL_GPL(blog_may_open);
  * From here on, rings keep what they have, and crash tools can tell when this
  * was. The first call counts. Any context, NMI included; takes no lock.
  *
- * Two ways lead here. A panic notifier, for all that comes after panic(): a
- * hypervisor that dumps the guest, pstore, a kdump kernel that is started after
- * the notifiers (crash_kexec_post_notifiers). And crash_save_vmcoreinfo(),
- * because by default a kdump kernel is started before any notifier, by an oops
- * even without panic(): there, other CPUs are stopped right after. It saves its
- * note first: without that there is no dump, whatever became of the log.
+ * A panic notifier leads here, for all that comes after panic(): a hypervisor
+ * that dumps the guest, pstore, a kdump kernel that is started after the
+ * notifiers (crash_kexec_post_notifiers). By default a kdump kernel is started
+ * before them: for blog_printed() by panic(), for blog_died() by an oops that
+ * doesn't get there.
  */
-void blog_crash(void)
+static noinline void blog_crash(void)
 {
 	u64 tsc = blog_tsc();
 
@@ -161,8 +151,28 @@ static struct notifier_block blog_panic_nb = {
 	.priority = INT_MAX,
 };
 
+/* The first line that panic() prints, before it starts a kdump kernel. Any context. */
+static void blog_printed(void *unused, const char *text, size_t len)
+{
+	if (panic_on_this_cpu())
+		blog_crash();
+}
+
+/* An oops that starts a kdump kernel, as oops_end() decides. Any context. */
+static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
+{
+	if (event == DIE_OOPS && kexec_crash_loaded() && kexec_should_crash(current))
+		blog_crash();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
+
 static int __init blog_hook_init(void)
 {
-	return atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
+	/* Without tracepoints, a crash by panic() is known when its notifiers are called. */
+	register_trace_console(blog_printed, NULL);
+	return atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb) ?:
+	       register_die_notifier(&blog_die_nb);
 }
 core_initcall(blog_hook_init);

@@ -230,15 +230,11 @@ static const struct kernel_param_ops crash_scene_ops = {
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
 MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, record or turn: brings the kernel down");
 
-/* In crash_save_vmcoreinfo(). The panic notifier has a copy of its own. */
+/* Says that BLog knows of the crash, before a kdump kernel starts. */
 static int crash_freeze(struct kprobe *probe, struct pt_regs *regs)
 {
-	const char *note = __va(paddr_vmcoreinfo_note());
-
 	crash_serial("");
-	crash_serial(strnstr(note, "CRASHTIME=", VMCOREINFO_NOTE_SIZE) ?
-			     "blog_crash: note saved" :
-			     "blog_crash: note missing");
+	crash_serial("blog_crash: frozen");
 	return 0;
 }
 
