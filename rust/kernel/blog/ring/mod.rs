@@ -46,9 +46,9 @@
 //! load against a plain store, of which no value is used. Everything below the published end of a
 //! page that stays is ordered by `commit`, and free of races.
 //!
-//! Plain `core` atomics are used and not `kernel::sync::atomic`: the file must compile on the
-//! host, and a release store of the latter costs a full fence on SMP UML. Both are the same plain
-//! store on x86.
+//! `core`'s atomics are used and not `kernel::sync::atomic`, whose loads and stores are calls of
+//! helpers in C, which can be traced. Both are the same plain instructions on x86. The file also
+//! compiles on the host.
 //!
 //! # Folder
 //!
