@@ -20,12 +20,12 @@ from conftest import TOP
 from conftest import Run as Sh
 
 KERNELS = "x86 uml stock"
-KERNELS_DEEP = "x86 uml stock x86-debug"
+KERNELS_DEEP = "x86 uml stock x86-debug x86-parallel"
 TESTS = 13
-TESTS_DEEP = 28
+TESTS_DEEP = 49
 SECONDS = 330
 
-QEMU, UML, STOCK, DEBUG = KERNELS_DEEP.split()
+QEMU, UML, STOCK, DEBUG, PARALLEL = KERNELS_DEEP.split()
 HERE = TOP / "tests/torture"
 # All that deep runs must log.
 RECORDS = 100_000_000
@@ -159,6 +159,13 @@ LONG = [
     Run("debug", "nmi", params={"seconds": 10}, nmi_ms=200, kernel=DEBUG, limit=600,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
 ]  # fmt: skip
+# Boots whose CPUs run in threads of their own, with NMIs; each has to stand it.
+BOOTS = 20
+LONG += [
+    Run(f"parallel-{n}", f"{MOST} nmi", params={"seconds": 10}, nmi_ms=10, kernel=PARALLEL,
+        helpers=EVERYBODY, module={"workers": 1, "instances": 6})
+    for n in range(BOOTS)
+]  # fmt: skip
 RUNS = [pytest.param(run, id=run.name) for run in SHORT]
 RUNS += [pytest.param(run, id=run.name, marks=pytest.mark.tier("deep")) for run in LONG]
 
@@ -245,6 +252,14 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
     if "sleeper" in run.helpers:
         # When the machine slept, and when the TSC was unstable.
         assert (result.out / "sleeper").read_text() == "2\n", "the clock broke twice"
+
+
+@pytest.mark.tier("deep")
+def test_nobody_changes_the_text_of_parallel_cpus() -> None:
+    """QEMU's threads may go on with the breakpoints by which that is done."""
+    kernel = vm.kernel(PARALLEL)
+    patchers = "JUMP_LABEL KPROBES DYNAMIC_FTRACE TRACEPOINTS PREEMPT_DYNAMIC"
+    assert not [name for name in patchers.split() if kernel.option(name) == "y"]
 
 
 @pytest.mark.tier("deep")
