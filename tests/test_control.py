@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The control files of a running kernel: bad input, and what good input does."""
+"""The control files of a running kernel: bad input, and what good input does. Parameters at boot."""
 
+import re
 from pathlib import Path
 
 import vm
 from conftest import TOP, Tap
 
-KERNELS = "x86"
-TESTS = 152
-SECONDS = 11
+KERNELS = "x86 uml"
+TESTS = 153
+SECONDS = 13
+
+# A value of each parameter that isn't its default
+PARAMETERS = {"clock": "mono", "max_kb": "8192"}
 
 
 def test_control(work: Path, tap: Tap) -> None:
@@ -16,3 +20,14 @@ def test_control(work: Path, tap: Tap) -> None:
     result = vm.run(work, kernel, TOP / "tests/e2e/guest/control.sh", files=kernel.files())
     tap(result.lines())
     assert not result.problem, result.told()
+
+
+def test_every_parameter_at_boot(work: Path) -> None:
+    """Built in, they are parsed long before BLog starts: before there are work queues."""
+    source = (TOP / "blog/sys/params.c").read_text()
+    assert set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE)) == set(PARAMETERS)
+    args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
+    result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/e2e/guest/parameters.sh",
+                    machine=vm.Machine(args=f"panic_on_warn=1 {args}"))  # fmt: skip
+    assert not result.problem, result.told()
+    assert set(result.lines()) == {f"{name}={value}" for name, value in PARAMETERS.items()}

@@ -17,7 +17,7 @@ from images import strings
 from images.blogelf import Image
 
 KERNELS = "x86 x86-y uml uml-n"
-TESTS = 101
+TESTS = 102
 SECONDS = 10
 
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}
@@ -38,6 +38,21 @@ def test_without_blog_there_is_nothing_of_it(name: str, sh: Run) -> None:
     for section in (".blog_sites", ".debug.blog", ".blog_components"):
         assert not Image(WITHOUT / name).section(section)
     assert "blog" not in sh("llvm-nm", "-u", WITHOUT / name)
+
+
+def test_with_lto_calls_of_two_files_stay_apart(work: Path, sh: Run) -> None:
+    """Clang's LTO makes one assembly of them, in which a name is there once."""
+    build, objects, sites = vm.kernel("uml").build, [], 0
+    for name in ("c_calls", "c_capture"):
+        built, out = f"kernel/blog/tests/{name}.o", work / f"{name}.o"
+        command = (build / f"kernel/blog/tests/.{name}.o.cmd").read_text().splitlines()[0]
+        command = command.split(" := ", 1)[1].split(" ; ")[0]
+        command = re.sub(r"-Wp,-MMD,\S+", "", command)
+        sh("bash", "-c", command.replace(f"-o {built}", f"-flto=full -o {out}"), cwd=build)
+        objects.append(out)
+        sites += Image(build / built).section(".blog_sites").size
+    sh("ld.lld", "-r", "-o", work / "lto.o", *objects)
+    assert Image(work / "lto.o").section(".blog_sites").size == sites > 100
 
 
 def with_log_calls(kernel: vm.Kernel) -> list[Path]:
