@@ -38,8 +38,8 @@ impl Withheld {
         }
     }
 
-    /// Adds the sites from `first` to `last`, which follow those that are known. Those at `indices`,
-    /// in ascending order, have an address among their arguments.
+    /// Adds the sites from `first` to `last`, which follow those that are known. Those at
+    /// `indices`, in ascending order, have an address among their arguments.
     pub(crate) fn add(&mut self, first: u32, last: u32, indices: &[u32]) -> Result {
         for index in indices {
             self.ids.push(first.saturating_add(*index), GFP_KERNEL)?;

@@ -4,8 +4,8 @@
 //!
 //! The registry adds an image when vmlinux's or a module's sites become known, and takes it out
 //! when the module goes; the snapshot lists the ranges, the control file switches their sites.
-//! A range is handed out once per build, in ascending order: the same build ID loaded again gets the
-//! same ids, and no other build ever gets them. Nothing here is called from a log call.
+//! A range is handed out once per build, in ascending order: the same build ID loaded again gets
+//! the same ids, and no other build ever gets them. Nothing here is called from a log call.
 
 use kernel::{
     blog::{

@@ -93,9 +93,9 @@ EXPORT_SYMBOL_GPL(blog_write);
  * string may not be initialised, though, which KMSAN reports.
  */
 #ifdef CONFIG_KMSAN
-typedef u8 blog_word;
+#define BLOG_WORD u8
 #else
-typedef unsigned long blog_word;
+#define BLOG_WORD unsigned long
 #endif
 
 /* Length of a string without its NUL, at most max; -EFAULT if it can't be read. */
@@ -105,10 +105,10 @@ notrace long blog_string_length(const char *s, size_t max)
 
 	while (n < max) {
 		unsigned long at = (unsigned long)s + n;
-		unsigned int i = at % sizeof(blog_word);
-		blog_word word;
+		unsigned int i = at % sizeof(BLOG_WORD);
+		BLOG_WORD word;
 
-		if (get_kernel_nofault(word, (blog_word *)(at - i)))
+		if (get_kernel_nofault(word, (BLOG_WORD *)(at - i)))
 			return -EFAULT;
 		for (; i < sizeof(word) && n < max; i++, n++) {
 			if (!(word >> (8 * i) & 0xff))

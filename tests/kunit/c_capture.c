@@ -68,7 +68,7 @@ void blog_kunit_capture(u32 which)
 {
 	static const char variable[] = "no literal\n";
 	const struct device *none = NULL;
-	const char array[] = "array";
+	static const char array[] = "array";
 	struct {
 		int sign : 3;
 		unsigned int number : 5;

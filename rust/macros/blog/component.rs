@@ -149,7 +149,11 @@ fn parse_symbol(input: ParseStream<'_>) -> Result<LitStr> {
     let symbol: LitStr = input.parse()?;
     let value = symbol.value();
     let module = value.strip_prefix("blog_captured_").unwrap_or_default();
-    if module.is_empty() || !module.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric()) {
+    if module.is_empty()
+        || !module
+            .bytes()
+            .all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    {
         let message = "`symbol` is for `module!`: `blog_captured_` and the module's name";
         return Err(Error::new(symbol.span(), message));
     }

@@ -327,7 +327,11 @@ impl<'a, M: Memory> Packed<'a, M> {
                     let limit = max.min(MAX_PAYLOAD + 1 - sum.min(MAX_PAYLOAD));
                     let find = |address| {
                         let len = memory.string(address, limit)?;
-                        Some(if len < limit || limit == max { len } else { MAX_TAIL })
+                        Some(if len < limit || limit == max {
+                            len
+                        } else {
+                            MAX_TAIL
+                        })
                     };
                     (arg, Self::string(args[arg], max, find))
                 }
