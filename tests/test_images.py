@@ -17,7 +17,7 @@ from images import strings
 from images.blogelf import Image
 
 KERNELS = "x86 x86-y uml uml-n"
-TESTS = 102
+TESTS = 103
 SECONDS = 10
 
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}
@@ -40,17 +40,37 @@ def test_without_blog_there_is_nothing_of_it(name: str, sh: Run) -> None:
     assert "blog" not in sh("llvm-nm", "-u", WITHOUT / name)
 
 
+def compile_c(name: str, out: Path, sh: Run, options: str = "", source: Path | None = None) -> None:
+    """Compiles a file of tests/kunit, or another one, as the build of UML does, and with options."""
+    build = vm.kernel("uml").build
+    command = (build / f"kernel/blog/tests/.{name}.o.cmd").read_text().splitlines()[0]
+    command = command.split(" := ", 1)[1].split(" ; ")[0]
+    command = re.sub(r"-Wp,-MMD,\S+", options, command)
+    command = command.replace(f"-o kernel/blog/tests/{name}.o", f"-o {out}")
+    if source:
+        command = re.sub(rf"\S+/{name}\.c\b", str(source), command)
+    sh("bash", "-c", command, cwd=build)
+
+
+def test_a_module_with_a_component_needs_blog(work: Path, sh: Run) -> None:
+    """Also if it has no call: BLog must not go, or its component would lead to freed memory."""
+    source = work / "component.c"
+    source.write_text(
+        "#include <linux/blog.h>\nextern struct blog_component c;\nBLOG_COMPONENT(c);\n"
+    )
+    compile_c("c_calls", work / "component.o", sh, source=source)
+    build = vm.kernel("uml").build
+    for path in (work / "component.o", build / "samples/rust/rust_blog.o"):
+        assert "blog_present" in sh("llvm-nm", "-u", path), path
+
+
 def test_with_lto_calls_of_two_files_stay_apart(work: Path, sh: Run) -> None:
     """Clang's LTO makes one assembly of them, in which a name is there once."""
     build, objects, sites = vm.kernel("uml").build, [], 0
     for name in ("c_calls", "c_capture"):
-        built, out = f"kernel/blog/tests/{name}.o", work / f"{name}.o"
-        command = (build / f"kernel/blog/tests/.{name}.o.cmd").read_text().splitlines()[0]
-        command = command.split(" := ", 1)[1].split(" ; ")[0]
-        command = re.sub(r"-Wp,-MMD,\S+", "", command)
-        sh("bash", "-c", command.replace(f"-o {built}", f"-flto=full -o {out}"), cwd=build)
-        objects.append(out)
-        sites += Image(build / built).section(".blog_sites").size
+        objects.append(work / f"{name}.o")
+        compile_c(name, objects[-1], sh, "-flto=full")
+        sites += Image(build / f"kernel/blog/tests/{name}.o").section(".blog_sites").size
     sh("ld.lld", "-r", "-o", work / "lto.o", *objects)
     assert Image(work / "lto.o").section(".blog_sites").size == sites > 100
 
