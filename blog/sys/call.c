@@ -204,39 +204,24 @@ static notrace int text_bdev(struct text *text, const struct block_device *bdev)
 	return text_add(text, name);
 }
 
-/* Flags by the names that this kernel has for them. */
-static notrace int text_flags(struct text *text, u32 kind, const void *object)
+/*
+ * Flags by the names that this kernel has for them, or the symbol that an address is in, as
+ * printk() has it.
+ */
+static notrace int text_format(struct text *text, u32 kind, const void *object)
 {
-	unsigned long flags;
-	char names[256];
-	gfp_t gfp;
-
-	if (kind == BLOG_TEXT_GFP) {
-		if (get_kernel_nofault(gfp, (const gfp_t *)object))
-			return -EFAULT;
-		scnprintf(names, sizeof(names), "%pGg", &gfp);
-		return text_add(text, names);
-	}
-	if (get_kernel_nofault(flags, (const unsigned long *)object))
-		return -EFAULT;
-	if (kind == BLOG_TEXT_VMA)
-		scnprintf(names, sizeof(names), "%pGv", &flags);
-	else
-		scnprintf(names, sizeof(names), "%pGp", &flags);
-	return text_add(text, names);
-}
-
-/* The symbol that an address is in, as printk() has it. */
-static notrace int text_symbol(struct text *text, u32 kind, const void *address)
-{
+	static const char *const formats[] = { "%pGp", "%pGv", "%pGg", "%pS", "%ps", "%pB" };
+	unsigned long flags = 0;
 	char name[256];
 
-	if (kind == BLOG_TEXT_SYMBOL)
-		scnprintf(name, sizeof(name), "%pS", address);
-	else if (kind == BLOG_TEXT_NAME)
-		scnprintf(name, sizeof(name), "%ps", address);
-	else
-		scnprintf(name, sizeof(name), "%pB", address);
+	if (kind < BLOG_TEXT_SYMBOL) {
+		size_t size = kind == BLOG_TEXT_GFP ? sizeof(gfp_t) : sizeof(flags);
+
+		if (!blog_copy_nofault(&flags, object, size))
+			return -EFAULT;
+		object = &flags;
+	}
+	scnprintf(name, sizeof(name), formats[kind - BLOG_TEXT_PAGE], object);
 	return text_add(text, name);
 }
 
@@ -261,15 +246,8 @@ notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
 	case BLOG_TEXT_BDEV:
 		ret = text_bdev(&text, object);
 		break;
-	case BLOG_TEXT_PAGE:
-	case BLOG_TEXT_VMA:
-	case BLOG_TEXT_GFP:
-		ret = text_flags(&text, kind, object);
-		break;
-	case BLOG_TEXT_SYMBOL:
-	case BLOG_TEXT_NAME:
-	case BLOG_TEXT_CALL:
-		ret = text_symbol(&text, kind, object);
+	case BLOG_TEXT_PAGE ... BLOG_TEXT_CALL:
+		ret = text_format(&text, kind, object);
 		break;
 	}
 	preempt_enable_notrace();
