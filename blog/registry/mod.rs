@@ -38,18 +38,11 @@ use kernel::{
     },
     impl_has_work,
     prelude::*,
-    str::{
-        BStr,
-        CString, //
-    },
+    str::BStr,
     sync::{
         global_lock,
         Arc,
         UniqueArc, //
-    },
-    time::{
-        delay::fsleep,
-        Delta, //
     },
     workqueue::WorkItem, //
 };
@@ -61,6 +54,7 @@ use self::{
         Images,
         Sites, //
     },
+    names::name_bytes,
     state::State, //
 };
 use crate::sys::{
@@ -101,9 +95,9 @@ global_lock! {
 /// What takes components away.
 static QUEUE: Drained = Drained::new();
 
-/// How long a new component waits for one that is going, and has what it needs, in milliseconds.
-/// Who reads the files of that one can take as long as he likes.
-const PATIENCE: u32 = 1000;
+/// Most components that are made at run time. The other places are for modules to come: whoever may
+/// mount file systems can't take these.
+const MOST_INSTANCES: usize = MAX_COMPONENTS - 128;
 
 /// Calls `f` with the images locked. It must not allocate, nor wait.
 pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
@@ -170,10 +164,11 @@ impl Places {
         self.there().find(|there| ptr::eq(&***there, state))
     }
 
-    /// Gives a new component a place, or finds that of the same name which was left behind, and
-    /// connects it to `raw`, or where that is null to its own. True: it was new.
+    /// Gives a new component a place and a name, about as it is `wanted`; or finds the place that
+    /// one of the same name has left behind. Connects it to `raw`, or where that is null to its own.
+    /// True: it was new.
     ///
-    /// `EAGAIN` where that could be when one is gone which is just going, if `patient`.
+    /// `EAGAIN` where that is for when those are gone which are just going.
     ///
     /// # Safety
     ///
@@ -181,30 +176,43 @@ impl Places {
     unsafe fn put(
         &mut self,
         new: &mut Option<Pin<UniqueArc<State>>>,
+        wanted: &CStr,
         raw: *const RawComponent,
-        patient: bool,
     ) -> Result<(Arc<State>, bool)> {
-        let mut unique = new.take().ok_or(EINVAL)?;
-        let known = self.there().find(|state| state.name() == unique.name());
-        if let Some(known) = known {
-            let known = known.clone();
-            let taken = unique.dynamic() || known.dynamic() || known.attached();
-            *new = Some(unique);
-            if taken {
-                return Err(EEXIST);
+        let dynamic = raw.is_null();
+        let mut n = 0;
+        let name = loop {
+            n += 1;
+            let name = name::fit(wanted.to_bytes(), n);
+            if name::is_reserved(name_bytes(&name)) {
+                continue;
             }
-            // SAFETY: By this function's requirement.
-            unsafe { known.connect(raw) };
-            return Ok((known, false));
-        }
-        let same = self.going().any(|state| state.name() == unique.name());
-        let free = self.0.iter().position(|place| matches!(place, Place::Free));
-        let Some(slot) = free.filter(|_| !(same && patient)) else {
-            *new = Some(unique);
-            let may_come = patient && self.going().next().is_some();
+            let same = |state: &&Arc<State>| state.name().to_bytes() == name_bytes(&name);
+            if self.going().any(|state| same(&state)) {
+                return Err(EAGAIN);
+            }
+            match self.there().find(same) {
+                None => break name,
+                Some(known) if !dynamic && !known.dynamic() && !known.attached() => {
+                    // SAFETY: By this function's requirement.
+                    unsafe { known.connect(raw) };
+                    return Ok((known.clone(), false));
+                }
+                Some(_) => (),
+            }
+        };
+        let most = if dynamic {
+            MOST_INSTANCES
+        } else {
+            MAX_COMPONENTS
+        };
+        let mut places = self.0.iter().take(most);
+        let Some(slot) = places.position(|place| matches!(place, Place::Free)) else {
+            let may_come = self.going().next().is_some();
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
-        unique.as_mut().set_slot(slot as u16);
+        let mut unique = new.take().ok_or(EINVAL)?;
+        unique.as_mut().set_place(slot as u16, name);
         let state = Arc::from(unique);
         // SAFETY: By this function's requirement.
         unsafe { state.connect(raw) };
@@ -229,19 +237,14 @@ impl Places {
 ///
 /// `raw` is null or valid until it is detached.
 unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
-    name::check(name.to_bytes()).map_err(|_| EINVAL)?;
-    let new = State::new(CString::try_from(name)?, raw.is_null(), config.start());
+    let new = State::new(name, raw.is_null(), config.start());
     let mut new = Some(UniqueArc::pin_init(new, GFP_KERNEL)?);
-    let mut patience = PATIENCE;
     let (state, is_new) = loop {
         // SAFETY: By this function's requirement.
-        let result = unsafe { PLACES.lock().put(&mut new, raw, patience > 0) };
+        let result = unsafe { PLACES.lock().put(&mut new, name, raw) };
         // The lock isn't held any more.
         match result {
-            Err(EAGAIN) => {
-                patience -= 1;
-                fsleep(Delta::from_millis(1));
-            }
+            Err(e) if e == EAGAIN => QUEUE.flush(),
             result => break result?,
         }
     };
@@ -459,11 +462,9 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     // SAFETY: There is no `raw`.
     match unsafe { attach(name, config, ptr::null()) } {
         Ok(state) => state.own(),
-        // What a driver does wrong, it is told. But what it is for must not fail because of its
-        // log.
-        Err(e @ (EINVAL | EEXIST)) => e.to_ptr(),
+        // What a component is for must not fail because of its log.
         Err(e) => {
-            pr_warn!("component {name} can't log: {e:?}\n");
+            kernel::pr_warn_once!("component {name}, and perhaps others, can't log: {e:?}\n");
             inert::take(config)
         }
     }

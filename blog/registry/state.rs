@@ -55,6 +55,7 @@ use kernel::{
         root::Live,
         wire::{
             dump,
+            name::NAME_MAX,
             record::{
                 Level,
                 Lost,
@@ -67,7 +68,6 @@ use kernel::{
     },
     new_mutex,
     prelude::*,
-    str::CString,
     sync::{
         global_lock,
         Arc,
@@ -79,10 +79,7 @@ use kernel::{
     }, //
 };
 
-use super::{
-    events::events,
-    names::name_field, //
-};
+use super::events::events;
 use crate::{
     memory::{
         Doomed,
@@ -213,7 +210,8 @@ struct Found {
 /// A component.
 #[pin_data]
 pub(crate) struct State {
-    name: CString,
+    /// NUL padded.
+    name: [u8; NAME_MAX],
     slot: u16,
     /// Of its rings in tasks' tables: what [`place_of`] says of the slot.
     place: u32,
@@ -237,8 +235,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Makes a component that has no place, is not attached and has no memory.
-    pub(super) fn new(name: CString, dynamic: bool, config: &Start) -> impl PinInit<Self, Error> {
+    /// Makes a component that has no place and no name, is not attached and has no memory. It is to
+    /// be called about like `wanted`.
+    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Start) -> impl PinInit<Self, Error> {
         let clamp = |n: u32, limits: core::ops::RangeInclusive<u32>| {
             n.clamp(*limits.start(), *limits.end())
         };
@@ -247,7 +246,7 @@ impl State {
             clamp(config.ring_kb, RING_KB),
         );
         if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
-            pr_warn!("{}: size_kb or ring_kb is out of range\n", &*name);
+            pr_warn!("{wanted}: size_kb or ring_kb is out of range\n");
         }
         let enabled = config.enabled;
         let level = Some(config.level);
@@ -255,7 +254,7 @@ impl State {
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
         try_pin_init!(Self {
-            name,
+            name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
             place: place_of(NOBODYS_SLOT.into()),
             own,
@@ -290,7 +289,7 @@ impl State {
 
     /// The component's name.
     pub(crate) fn name(&self) -> &CStr {
-        &self.name
+        CStr::from_bytes_until_nul(&self.name).unwrap_or_default()
     }
 
     /// Its place in the registry, and what its rings know it by.
@@ -303,9 +302,10 @@ impl State {
         self.place
     }
 
-    /// Gives it its place, before anybody knows it.
-    pub(super) fn set_slot(self: Pin<&mut Self>, slot: u16) {
+    /// Gives it its place and its name, before anybody knows it.
+    pub(super) fn set_place(self: Pin<&mut Self>, slot: u16, name: [u8; NAME_MAX]) {
         let this = self.project();
+        *this.name = name;
         *this.slot = slot;
         *this.place = place_of(slot.into());
     }
@@ -394,7 +394,7 @@ impl State {
             ring_kb: inner.ring_kb,
             memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
             lost: ptr::from_ref(&self.found.lost) as u64,
-            name: name_field(self.name.to_bytes()),
+            name: self.name,
             cleared: inner.cleared,
             ..dump::Component::NONE
         };
@@ -459,7 +459,7 @@ impl State {
     /// Without memory, it counts what it loses until the worker has got it some.
     pub(super) fn start(&self) {
         if let Err(e) = self.enable(false) {
-            pr_warn!("{}: has no memory yet: {:?}\n", &*self.name, e);
+            pr_warn!("{}: has no memory yet: {e:?}\n", self.name());
             self.with(|inner| self.apply(inner));
             self.apply_key();
             (events().memory)();

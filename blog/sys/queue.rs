@@ -65,6 +65,15 @@ impl Drained {
         }
     }
 
+    /// Waits until all is done that is in it now. Process context.
+    pub(crate) fn flush(&self) {
+        let queue = self.queue.load(Relaxed);
+        if !queue.is_null() {
+            // SAFETY: By the type invariants, and nobody calls this after `stop`.
+            unsafe { bindings::__flush_workqueue(queue) };
+        }
+    }
+
     /// Waits until all is done, and ends it. Nobody puts anything in any more.
     pub(crate) fn stop(&self) {
         let queue = self.queue.swap(ptr::null_mut(), Relaxed);

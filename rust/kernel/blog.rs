@@ -66,10 +66,10 @@
 //!     log: Instance,
 //! }
 //!
-//! fn mount(dev: &CStr) -> Result<Mount> {
-//!     let mount = Mount { log: FS.instance(dev)? };
+//! fn mount(dev: &CStr) -> Mount {
+//!     let mount = Mount { log: FS.instance(dev) };
 //!     blog_info!(mount.log, "mounted {dev}");
-//!     Ok(mount)
+//!     mount
 //! }
 //! ```
 //!

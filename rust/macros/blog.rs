@@ -15,7 +15,7 @@ mod format;
 mod log;
 /// The kernel's own file, so that there is one rule.
 #[path = "../kernel/blog/wire/name.rs"]
-#[allow(unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 mod name;
 
 pub(crate) use self::{

@@ -177,10 +177,10 @@ struct Disk {
 }
 
 impl Disk {
-    fn new(name: &CStr, config: Config) -> Result<Self> {
-        let log = SAMPLE.instance_with(name, config)?;
+    fn new(name: &CStr, config: Config) -> Self {
+        let log = SAMPLE.instance_with(name, config);
         blog_info!(log, "{name} is there");
-        Ok(Self { log, reads: 0 })
+        Self { log, reads: 0 }
     }
 
     fn submit(&mut self, request: &Request) -> Result {
@@ -218,8 +218,8 @@ impl kernel::Module for RustBlog {
         let flight_recorder = Config::new().size_kb(256).level(Level::Debug);
         let first_things = Config::new().size_kb(64).ring_kb(16).mode(Mode::Discard);
         let mut disks = [
-            Disk::new(c"rust_blog_disk0", flight_recorder)?,
-            Disk::new(c"rust_blog_disk1", first_things)?,
+            Disk::new(c"rust_blog_disk0", flight_recorder),
+            Disk::new(c"rust_blog_disk1", first_things),
         ];
         for (i, disk) in (0_u64..).zip(&mut disks) {
             for op in [Op::Read, Op::Write { fua: i == 1 }, Op::Discard(64)] {

@@ -173,7 +173,7 @@ mod suite {
         unsafe extern "C" {
             safe fn blog_pretend_reclaim(begin: bool);
         }
-        let instance = Instance::new::<true>(c"blog_test_reclaim", SMALL)?;
+        let instance = Instance::new::<true>(c"blog_test_reclaim", SMALL);
         blog_pretend_reclaim(true);
         drop(instance);
         blog_pretend_reclaim(false);

@@ -102,7 +102,6 @@ impl Rig {
         let name = CString::try_from(name)?;
         // SAFETY: Both are valid.
         let raw = unsafe { registry::blog_component_register(name.as_char_ptr(), &config) };
-        let raw = kernel::error::from_err_ptr(raw.cast_mut())?;
         let rig = Self { raw, name };
         // SAFETY: Nothing is stored.
         let state = unsafe { rig.raw().switch() }.state.load(Relaxed);

@@ -19,9 +19,8 @@ use super::{
 };
 
 unsafe extern "C" {
-    /// Makes a component, and switches it on where `config` says so. An error pointer where the
-    /// name is not allowed or taken; where there is no room or no memory for it, one that counts
-    /// what it loses. May sleep.
+    /// Makes a component, and switches it on where `config` says so. Where there is no room or no
+    /// memory for it, it only counts what it loses. Never null. May sleep.
     ///
     /// # Safety
     ///

@@ -131,7 +131,7 @@ fn parse_name(input: ParseStream<'_>) -> Result<LitCStr> {
         }
         Err(BadName::Characters) => {
             return error(
-                "a name has letters, digits and `_-.:+` only, and does not start with `.`".into(),
+                "a name has letters, digits and `_-.:+#` only, and does not start with `.` or `#`".into(),
             );
         }
         Err(BadName::Reserved) => {
@@ -259,7 +259,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
                 #vis fn instance(
                     self,
                     name: &::kernel::str::CStr,
-                ) -> ::kernel::error::Result<::kernel::blog::Instance> {
+                ) -> ::kernel::blog::Instance {
                     ::kernel::blog::Instance::new::<LINKED>(name, CONFIG)
                 }
 
@@ -268,7 +268,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
                     self,
                     name: &::kernel::str::CStr,
                     config: ::kernel::blog::Config,
-                ) -> ::kernel::error::Result<::kernel::blog::Instance> {
+                ) -> ::kernel::blog::Instance {
                     ::kernel::blog::Instance::new::<LINKED>(name, config)
                 }
             }

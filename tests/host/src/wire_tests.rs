@@ -7,7 +7,7 @@ use kernel::{
         wire::{
             dump::{self, state_letter, Root, BREAKS},
             file::{Kind, SECTION_MAX},
-            name::{check, is_reserved, BadName},
+            name::{check, fit, is_reserved, BadName, NAME_MAX},
             pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
             record::*,
@@ -236,6 +236,7 @@ fn a_component_s_name_is_a_file_s() {
         &b"a"[..],
         b"nvme0-0000:01:00.0",
         b"A_z+9",
+        b"sda#2",
         b"streams",
         b"strea",
         &longest,
@@ -247,6 +248,7 @@ fn a_component_s_name_is_a_file_s() {
         (&b""[..], BadName::Length),
         (&[b'a'; 56], BadName::Length),
         (b".", BadName::Characters),
+        (b"#2", BadName::Characters),
         (b"a/b", BadName::Characters),
         (b"a b", BadName::Characters),
         (b"a\x80", BadName::Characters),
@@ -263,6 +265,44 @@ fn a_component_s_name_is_a_file_s() {
         "tasks",
     ] {
         assert_eq!(check(name.as_bytes()), Err(BadName::Reserved));
+    }
+}
+
+#[test]
+fn any_name_is_made_fit() {
+    let fitted = |wanted: &[u8], n| {
+        let name = fit(wanted, n);
+        assert_eq!(name[NAME_MAX - 1], 0);
+        let len = name.iter().position(|b| *b == 0).unwrap();
+        String::from_utf8(name[..len].to_vec()).unwrap()
+    };
+    for (wanted, n, name) in [
+        (&b"sda"[..], 1, "sda"),
+        (b"sda", 2, "sda#2"),
+        (b"sda", 1024, "sda#1024"),
+        (b"sda", u32::MAX, "sda#4294967295"),
+        (b"cciss/c0d0", 1, "cciss_c0d0"),
+        (b"", 1, "_"),
+        (b"", 3, "_#3"),
+        (b"../etc", 1, "_._etc"),
+        (b"#1", 1, "_1"),
+        ("/mnt/ä b\n".as_bytes(), 1, "_mnt____b_"),
+    ] {
+        assert_eq!(fitted(wanted, n), name);
+    }
+    for len in 50..70 {
+        for n in [1, 2, 10, 999] {
+            let name = fitted(&vec![b'x'; len], n);
+            assert_eq!(check(name.as_bytes()), Ok(()));
+            assert_eq!(
+                name.matches('x').count() < len,
+                len + name.matches(|c| c != 'x').count() > 55
+            );
+        }
+    }
+    for byte in 0..=u8::MAX {
+        assert_eq!(check(fitted(&[byte], 1).as_bytes()), Ok(()));
+        assert_eq!(check(fitted(&[b'a', byte], 1).as_bytes()), Ok(()));
     }
 }
 

@@ -7,7 +7,7 @@ use kernel::{blog::{blog_component}, prelude::*};
 blog_component! { A }
 //~               ^ a component needs a name: `name: "…"`
 blog_component! { B, name: "a/b" }
-//~                        ^ a name has letters, digits and `_-.:+` only, and does not start with `.`
+//~                        ^ a name has letters, digits and `_-.:+#` only, and does not start with `.` or `#`
 blog_component! { C, name: "control" }
 //~                        ^ `control` is the name of a file of BLog's own
 blog_component! { S, name: "stream" }

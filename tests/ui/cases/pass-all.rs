@@ -49,9 +49,9 @@ pub fn levels() -> Result {
     blog_debug!(C, r"raw \{{", );
     blog_trace!(C, "{}\n\t\"\\ é ${{x}} %d {{0}}", '"');
     let driver = Driver {
-        log: C.instance(c"one")?,
+        log: C.instance(c"one"),
         shared: std::sync::Arc::new(
-            C.instance_with(c"two", Config::new().level(Level::Err).mode(Mode::Discard))?,
+            C.instance_with(c"two", Config::new().level(Level::Err).mode(Mode::Discard)),
         ),
     };
     driver.log();

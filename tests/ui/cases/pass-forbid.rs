@@ -37,7 +37,7 @@ pub fn submit(sector: u64, name: &str, ops: &[u8]) -> Result {
     let log: Instance = DISK.instance_with(
         c"disk1",
         Config::new().level(Level::Err).mode(Mode::Overwrite),
-    )?;
+    );
     blog_warn!(log, "{}", Mac([2; 6]));
     blog_trace!(&log, "");
     Ok(())

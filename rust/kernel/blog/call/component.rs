@@ -37,7 +37,6 @@ use super::super::{
 };
 use crate::{
     alloc::KBox,
-    error::from_err_ptr,
     prelude::*,
     str::CStr,
     sync::Arc,
@@ -412,10 +411,10 @@ static OFF: RawComponent = RawComponent::new(Config::new());
 ///
 /// blog_component! { FS, name: "instance_fs", enabled: false }
 ///
-/// fn mount(dev: &CStr) -> Result<Instance> {
-///     let log = FS.instance_with(dev, Config::new().ring_kb(16))?;
+/// fn mount(dev: &CStr) -> Instance {
+///     let log = FS.instance_with(dev, Config::new().ring_kb(16));
 ///     blog_info!(log, "mounted {dev}");
-///     Ok(log)
+///     log
 /// }
 /// ```
 ///
@@ -441,28 +440,30 @@ unsafe impl Send for Instance {}
 unsafe impl Sync for Instance {}
 
 impl Instance {
-    /// Makes a component of this name. `LINKED` says whether the calling crate can reach the
-    /// logger; if not, the component is never on.
+    /// Makes a component of this name, or about: what isn't allowed in a name is replaced, and
+    /// where the name is taken, a number is added. It never fails: without a place or memory it
+    /// counts what it loses. `LINKED` says whether the calling crate can reach the logger; if not,
+    /// the component is never on.
     ///
     /// Call `instance()` of a static component instead: it knows.
     #[doc(hidden)]
     #[inline]
-    pub fn new<const LINKED: bool>(name: &CStr, config: Config) -> Result<Self> {
+    pub fn new<const LINKED: bool>(name: &CStr, config: Config) -> Self {
         if !LINKED {
             // INVARIANT: A static is valid.
-            return Ok(Self {
+            return Self {
                 raw: NonNull::from(&OFF),
                 unregister: None,
-            });
+            };
         }
         // SAFETY: Both are valid.
         let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config) };
-        let raw = from_err_ptr(raw.cast_mut())?;
         // INVARIANT: It was just registered, and stays until it is unregistered.
-        Ok(Self {
-            raw: NonNull::new(raw).ok_or(EINVAL)?,
+        Self {
+            // SAFETY: It is never null.
+            raw: unsafe { NonNull::new_unchecked(raw.cast_mut()) },
             unregister: Some(abi::blog_component_unregister),
-        })
+        }
     }
 }
 

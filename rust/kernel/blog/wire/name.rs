@@ -25,7 +25,7 @@ const RESERVED: [&str; 7] = [
 pub enum BadName {
     /// It is empty, or too long.
     Length,
-    /// It has other characters than letters, digits and `_-.:+`, or starts with a dot.
+    /// It has other characters than letters, digits and `_-.:+#`, or starts with `.` or `#`.
     Characters,
     /// It is one of [`RESERVED`].
     Reserved,
@@ -46,12 +46,12 @@ pub const fn check(name: &[u8]) -> Result<(), BadName> {
     if name.is_empty() || name.len() >= NAME_MAX {
         return Err(BadName::Length);
     }
-    if matches!(name, [b'.', ..]) {
+    if matches!(name, [b'.' | b'#', ..]) {
         return Err(BadName::Characters);
     }
     let mut rest = name;
     while let [first, tail @ ..] = rest {
-        if !first.is_ascii_alphanumeric() && !matches!(*first, b'_' | b'-' | b'.' | b':' | b'+') {
+        if !is_allowed(*first) {
             return Err(BadName::Characters);
         }
         rest = tail;
@@ -60,6 +60,46 @@ pub const fn check(name: &[u8]) -> Result<(), BadName> {
         return Err(BadName::Reserved);
     }
     Ok(())
+}
+
+/// Whether a name can have this character.
+const fn is_allowed(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+' | b'#')
+}
+
+/// The `n`th name, from 1, for a component that wants to be called like this: what a name can't
+/// have is replaced by `_`, what is too long is cut, and all but the first have their number.
+///
+/// # Examples
+///
+/// ```
+/// # use kernel::blog::wire::name::fit;
+/// assert!(fit(b"cciss/c0d0", 1).starts_with(b"cciss_c0d0\0"));
+/// assert!(fit(b"sda", 2).starts_with(b"sda#2\0"));
+/// ```
+pub fn fit(wanted: &[u8], n: u32) -> [u8; NAME_MAX] {
+    let wanted = if wanted.is_empty() { b"_" } else { wanted };
+    let text = wanted.iter().enumerate().map(|(at, &byte)| match byte {
+        b'.' | b'#' if at == 0 => b'_',
+        byte if is_allowed(byte) => byte,
+        _ => b'_',
+    });
+    let numbered = n > 1;
+    let digits = if numbered {
+        n.checked_ilog10().map_or(0, |n| n + 1)
+    } else {
+        0
+    };
+    let number = (0..digits)
+        .rev()
+        .map(|digit| b'0' + (n / 10u32.wrapping_pow(digit) % 10) as u8);
+    let number = numbered.then_some(b'#').into_iter().chain(number);
+    let room = NAME_MAX - 1 - digits as usize - usize::from(numbered);
+    let mut name = [0; NAME_MAX];
+    for (place, byte) in name.iter_mut().zip(text.take(room).chain(number)) {
+        *place = byte;
+    }
+    name
 }
 
 /// Whether this is one of [`RESERVED`].

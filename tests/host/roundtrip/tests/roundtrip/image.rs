@@ -118,7 +118,7 @@ impl Host {
         Self {
             rig,
             ring,
-            component: Instance::new::<true>(c"roundtrip", Config::new()).unwrap(),
+            component: Instance::new::<true>(c"roundtrip", Config::new()),
             sites: Sites::new(table, exe),
         }
     }
@@ -211,8 +211,8 @@ fn register_sites(count: usize) {
 /// instance is dropped in atomic context.
 #[test]
 fn dropping_an_instance_says_that_it_may_sleep() {
-    let linked = Instance::new::<true>(c"sleeps", Config::new()).unwrap();
-    let unlinked = Instance::new::<false>(c"sleeps", Config::new()).unwrap();
+    let linked = Instance::new::<true>(c"sleeps", Config::new());
+    let unlinked = Instance::new::<false>(c"sleeps", Config::new());
     let before = MIGHT_SLEEP.get();
     drop(linked);
     assert_eq!(MIGHT_SLEEP.get(), before + 1);
