@@ -27,7 +27,7 @@ use super::super::{
     ring::Tls,
     wire::dump::NO_FIELD, //
 };
-use super::context::no_rings;
+use super::none::no_rings;
 use crate::bindings::task_struct;
 
 /// Crash tools have a task's table from the list of all tables.

@@ -95,7 +95,10 @@ pub mod wire;
 #[doc(hidden)]
 pub use self::call::capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
-use self::call::context;
+use self::call::{
+    context,
+    none, //
+};
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::{
@@ -118,10 +121,10 @@ pub use self::{
             self,
             Component,
             Config,
-            Instance,
             RawComponent, //
         },
         fmt,
+        instance::Instance,
         site::{
             site_flags,
             Loaded,
@@ -156,7 +159,7 @@ pub use macros::{
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub fn no_ring() -> *mut ring::Ring {
-    (&raw const context::NO_RING).cast_mut()
+    (&raw const none::NO_RING).cast_mut()
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

@@ -36,7 +36,7 @@ mod stock {
 
     #[path = "."]
     pub(crate) mod call {
-        pub(crate) mod context {
+        pub(crate) mod none {
             use kernel::blog::ring::Tls;
 
             static NO_RINGS: Tls = Tls::new(u32::MAX, core::ptr::null_mut());

@@ -143,9 +143,11 @@ macro_rules! impl_args {
                     site_shl10: u32,
                     $($name: $name,)*
                 ) {
-                    // SAFETY: By our caller's promise.
+                    let args = ($(&$name,)*);
+                    // SAFETY: By our caller's promise; `store` stores `size` bytes.
                     unsafe {
-                        if let Err((ring, ts)) = write(component, site_shl10, ($(&$name,)*)) {
+                        let store = |dst| args.store(dst);
+                        if let Err((ring, ts)) = write(component, site_shl10, args.size(), store) {
                             blog_record_slow(any, component, site_shl10, $($name,)* ring, ts);
                         }
                     }
@@ -162,8 +164,12 @@ macro_rules! impl_args {
                     ring: *const Ring,
                     ts: u64,
                 ) {
-                    // SAFETY: By our caller's promise.
-                    unsafe { write_slow(component, site_shl10, ($(&$name,)*), (ring, ts)) };
+                    let args = ($(&$name,)*);
+                    // SAFETY: By our caller's promise; `store` stores `size` bytes.
+                    unsafe {
+                        let store = |dst| args.store(dst);
+                        write_slow(component, site_shl10, args.size(), store, (ring, ts));
+                    }
                 }
                 let (any, id) = (PhantomData::<()>, site.id_shl10);
                 // SAFETY: As our caller's promise.

@@ -2,10 +2,11 @@
 
 //! Components: what a driver logs to.
 //!
-//! A static component is declared by `blog_component!`; [`Instance`] is one that is made at run
-//! time, for a mount or a device. Both are a [`RawComponent`], which `blog/` fills in when it
-//! attaches the component, and which the fast path reads. Nothing here allocates rings or pages,
-//! and nothing runs when a static component's module is loaded: `blog/` finds it by its section.
+//! A static component is declared by `blog_component!`; an [`Instance`](super::instance::Instance) is
+//! one that is made at run time, for a mount or a device. Both are a [`RawComponent`], which `blog/`
+//! fills in when it attaches the component, and which the fast path reads. Nothing here allocates
+//! rings or pages, and nothing runs when a static component's module is loaded: `blog/` finds it by
+//! its section.
 
 #[cfg(CONFIG_JUMP_LABEL)]
 use core::cell::UnsafeCell;
@@ -15,10 +16,7 @@ use core::{
         c_void, //
     },
     mem::offset_of,
-    ptr::{
-        self,
-        NonNull, //
-    },
+    ptr,
     sync::atomic::{
         AtomicPtr,
         AtomicU32,
@@ -28,7 +26,6 @@ use core::{
 };
 
 use super::super::{
-    abi,
     ring::{
         Mode,
         Ring, //
@@ -37,10 +34,8 @@ use super::super::{
 };
 use crate::{
     alloc::KBox,
-    prelude::*,
     str::CStr,
-    sync::Arc,
-    task::might_sleep, //
+    sync::Arc, //
 };
 
 /// Nothing, on architectures without jump labels.
@@ -309,7 +304,8 @@ impl RawComponent {
     }
 }
 
-/// What `blog_log!` can log to: a static component, an [`Instance`], or a pointer to one.
+/// What `blog_log!` can log to: a static component, an [`Instance`](super::instance::Instance), or a
+/// pointer to one.
 ///
 /// # Examples
 ///
@@ -387,107 +383,5 @@ impl Pointer {
     /// Points to a component.
     pub const fn new(component: &'static RawComponent) -> Self {
         Self(AtomicPtr::new(ptr::from_ref(component).cast_mut()))
-    }
-}
-
-/// What stands for a component of a crate that can't reach the logger: never on.
-static OFF: RawComponent = RawComponent::new(Config::new());
-
-/// A component that is made at run time: one for each mount, or each device. It has rings and
-/// files of its own, and is gone when it is dropped.
-///
-/// Made by `instance()` of a static component.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::prelude::*;
-/// use kernel::blog::{
-///     blog_component,
-///     blog_info,
-///     Config,
-///     Instance, //
-/// };
-///
-/// blog_component! { FS, name: "instance_fs", enabled: false }
-///
-/// fn mount(dev: &CStr) -> Instance {
-///     let log = FS.instance_with(dev, Config::new().ring_kb(16));
-///     blog_info!(log, "mounted {dev}");
-///     log
-/// }
-/// ```
-///
-/// # Where it may be made and dropped
-///
-/// In process context, where one may sleep. Making it allocates, and may wait a moment. Dropping it
-/// does neither, so it may be done under locks that are taken to free memory; files and rings go
-/// soon after.
-///
-/// # Invariants
-///
-/// `raw` is valid. If `unregister` is not `None`, then `raw` is registered, and calling it undoes
-/// that.
-pub struct Instance {
-    raw: NonNull<RawComponent>,
-    unregister: Option<unsafe extern "C" fn(*const RawComponent)>,
-}
-
-// SAFETY: It belongs to no thread, and a `RawComponent` is `Sync`.
-unsafe impl Send for Instance {}
-
-// SAFETY: As above.
-unsafe impl Sync for Instance {}
-
-impl Instance {
-    /// Makes a component of this name, or about: what isn't allowed in a name is replaced, and
-    /// where the name is taken, a number is added. It never fails: without a place or memory it
-    /// counts what it loses. `LINKED` says whether the calling crate can reach the logger; if not,
-    /// the component is never on.
-    ///
-    /// Call `instance()` of a static component instead: it knows.
-    #[doc(hidden)]
-    #[inline]
-    pub fn new<const LINKED: bool>(name: &CStr, config: Config) -> Self {
-        if !LINKED {
-            // INVARIANT: A static is valid.
-            return Self {
-                raw: NonNull::from(&OFF),
-                unregister: None,
-            };
-        }
-        // SAFETY: Both are valid.
-        let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config) };
-        // INVARIANT: It was just registered, and stays until it is unregistered.
-        Self {
-            // SAFETY: It is never null.
-            raw: unsafe { NonNull::new_unchecked(raw.cast_mut()) },
-            unregister: Some(abi::blog_component_unregister),
-        }
-    }
-}
-
-// SAFETY: `blog/` switches a component on that is registered, and keeps it until `drop`.
-unsafe impl Component for Instance {
-    #[inline(always)]
-    fn is_on(&self) -> bool {
-        is_on(self.raw())
-    }
-
-    #[inline(always)]
-    fn raw(&self) -> &RawComponent {
-        // SAFETY: By the type invariants.
-        unsafe { self.raw.as_ref() }
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        might_sleep();
-        if let Some(unregister) = self.unregister {
-            // SAFETY: By the type invariants, `raw` is registered. Nobody logs to it any more:
-            // that needs a reference.
-            unsafe { unregister(self.raw.as_ptr()) };
-        }
     }
 }

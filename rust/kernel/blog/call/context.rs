@@ -8,33 +8,15 @@
 use core::sync::atomic::Ordering::Acquire;
 
 use super::super::{
-    ring::{
-        PageHeader,
-        Ring,
-        Tls, //
-    },
+    ring::Ring,
     wire::record::Context, //
 };
 use super::{
     component::RawComponent,
+    none::NO_RING,
     task, //
 };
 use crate::bindings;
-
-/// What stands for the ring of a context that has none: see [`Ring::none`].
-///
-/// Tables have it in place of null, so that the fast path need not test for that.
-// SAFETY: The header is a static, to which nobody stores.
-pub(in super::super) static NO_RING: Ring = unsafe { Ring::none((&raw const NO_PAGE).cast_mut()) };
-
-/// A page without room. Nobody stores there.
-static NO_PAGE: PageHeader = PageHeader::empty();
-
-/// What stands for the table of a task that has no rings. The C side knows it by this name.
-#[allow(missing_docs, non_upper_case_globals)]
-#[no_mangle]
-pub(in super::super) static blog_no_rings: Tls =
-    Tls::new(u32::MAX, (&raw const NO_RING).cast_mut());
 
 /// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
 /// interrupt, or while softirqs are served.
@@ -112,12 +94,6 @@ unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) 
     // SAFETY: By this function's requirement; the table that a task has is valid, and the place is
     // one, by the invariants of `RawComponent`.
     unsafe { (*task::current_table(task)).at(component.place()) }
-}
-
-/// What stands for the table of a task that has none.
-#[inline]
-pub(in super::super) fn no_rings() -> *mut Tls {
-    (&raw const blog_no_rings).cast_mut()
 }
 
 /// The CPU, and the interrupt context.

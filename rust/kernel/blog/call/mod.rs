@@ -8,13 +8,14 @@
 //! | file | what it is |
 //! |---|---|
 //! | `site.rs` | the call site in memory |
-//! | `component.rs` | what a call logs to |
+//! | `component.rs`, `instance.rs` | what a call logs to |
 //! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
 //! | `fmt.rs`, `wrap.rs` | which type prints how |
 //! | `capture.rs` | messages of a driver that is captured |
 //! | `packed.rs` | the arguments of a C call, as they are stored |
 //! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
+//! | `none.rs` | what stands for a ring where there is none |
 //! | `task.rs` | where a task's rings are found: the seam to `task_struct` |
 //! | `clock.rs` | the clock of records |
 //!
@@ -32,6 +33,9 @@ pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod context;
 pub mod fmt;
+pub(super) mod instance;
+#[cfg(CONFIG_BLOG_HOOKS)]
+pub(super) mod none;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub mod packed;
 pub(super) mod site;

@@ -20,7 +20,7 @@ use core::{
 };
 
 use super::super::ring::Tls;
-use super::context::no_rings;
+use super::none::no_rings;
 use crate::bindings::task_struct;
 
 /// Where in a task crash tools find it.

@@ -9,7 +9,6 @@ use super::{
         ring::Ring,
         wire::record::HEADER_SIZE, //
     },
-    args::BlogArgs,
     clock,
     component::RawComponent,
     context,
@@ -27,16 +26,18 @@ pub fn cold() {}
 ///
 /// # Safety
 ///
-/// As for [`BlogArgs::log`]; `site_shl10` is the site's id.
+/// As for [`BlogArgs::log`](super::args::BlogArgs::log); `site_shl10` is the site's id. `store` stores
+/// `size` bytes where it is told, and may use the bytes of the header before.
 #[inline(always)]
-pub(super) unsafe fn write<A: BlogArgs>(
+pub(super) unsafe fn write(
     component: &RawComponent,
     site_shl10: u32,
-    args: A,
+    size: usize,
+    store: impl FnOnce(*mut u8),
 ) -> Result<(), (*const Ring, u64)> {
     let ring = context::ring(component);
     let slot = || component.slot();
-    let bytes = (HEADER_SIZE + args.size()) as u32;
+    let bytes = (HEADER_SIZE + size) as u32;
     let mut done = Ok(());
     let slow = |ring, ts| {
         done = Err((ring, ts));
@@ -44,11 +45,8 @@ pub(super) unsafe fn write<A: BlogArgs>(
     };
     // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
-    // contexts do not change CPU. `args` stores the bytes that it said.
-    unsafe {
-        let fill = |dst| args.store(dst);
-        Ring::write(ring, slot, bytes, site_shl10, clock::read, fill, slow);
-    }
+    // contexts do not change CPU. `store` is as this function requires.
+    unsafe { Ring::write(ring, slot, bytes, site_shl10, clock::read, store, slow) };
     done
 }
 
@@ -56,20 +54,21 @@ pub(super) unsafe fn write<A: BlogArgs>(
 ///
 /// # Safety
 ///
-/// [`write`] has just returned `Err((ring, ts))` for the same arguments.
+/// [`write()`] has just returned `Err((ring, ts))` for the same arguments.
 #[inline(always)]
-pub(super) unsafe fn write_slow<A: BlogArgs>(
+pub(super) unsafe fn write_slow(
     component: &RawComponent,
     site_shl10: u32,
-    args: A,
+    size: usize,
+    store: impl FnOnce(*mut u8),
     (ring, ts): (*const Ring, u64),
 ) {
-    let bytes = (HEADER_SIZE + args.size()) as u32;
+    let bytes = (HEADER_SIZE + size) as u32;
     // SAFETY: The record was begun where `ring` isn't null, and what `blog_reserve` returns is as
-    // `put` demands. `args` stores the bytes that it said.
+    // `put` demands. `store` is as this function requires.
     unsafe {
         let place = abi::blog_reserve(component, ring, bytes, ts);
-        Ring::put(place, bytes, site_shl10, |dst| args.store(dst));
+        Ring::put(place, bytes, site_shl10, store);
     }
 }
 
@@ -81,21 +80,11 @@ pub(super) unsafe fn write_slow<A: BlogArgs>(
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn write_packed(component: &RawComponent, site_shl10: u32, args: &impl Payload) {
-    let ring = context::ring(component);
-    let slot = || component.slot();
-    let bytes = (HEADER_SIZE + args.size()) as u32;
-    let mut left = None;
-    let slow = |ring, ts| {
-        left = Some((ring, ts));
-        false
-    };
-    // SAFETY: As in `write` and `write_slow`; `args` stores the bytes that it said.
+    // SAFETY: By this function's requirement; `args` stores the bytes that it said.
     unsafe {
-        let fill = |dst| args.store(dst);
-        Ring::write(ring, slot, bytes, site_shl10, clock::read, fill, slow);
-        if let Some((ring, ts)) = left {
-            let place = abi::blog_reserve(component, ring, bytes, ts);
-            Ring::put(place, bytes, site_shl10, |dst| args.store(dst));
+        let store = |dst| args.store(dst);
+        if let Err(left) = write(component, site_shl10, args.size(), store) {
+            write_slow(component, site_shl10, args.size(), store, left);
         }
     }
 }

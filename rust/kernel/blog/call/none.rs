@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands for a ring, and for a task's table, where there is none: so that the fast path need
+//! not test for null.
+
+use super::super::ring::{
+    PageHeader,
+    Ring,
+    Tls, //
+};
+
+/// What stands for the ring of a context that has none: see [`Ring::none`]. Tables have it in place
+/// of null.
+// SAFETY: The header is a static, to which nobody stores.
+pub(in super::super) static NO_RING: Ring = unsafe { Ring::none((&raw const NO_PAGE).cast_mut()) };
+
+/// A page without room. Nobody stores there.
+static NO_PAGE: PageHeader = PageHeader::empty();
+
+/// What stands for the table of a task that has no rings. The C side knows it by this name.
+#[allow(missing_docs, non_upper_case_globals)]
+#[no_mangle]
+pub(in super::super) static blog_no_rings: Tls =
+    Tls::new(u32::MAX, (&raw const NO_RING).cast_mut());
+
+/// What stands for the table of a task that has none.
+#[inline]
+pub(super) fn no_rings() -> *mut Tls {
+    (&raw const blog_no_rings).cast_mut()
+}
