@@ -9,7 +9,8 @@
 //!
 //! | floor | what it is |
 //! |---|---|
-//! | `main.rs` | wires the floors; the only file that knows them all |
+//! | `main.rs` | starts and stops the floors |
+//! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | debugfs: which files there are, what reading and writing them does |
 //! | `read/` | snapshots and streams |
 //! | `crash/` | what crash tools find |
@@ -17,9 +18,6 @@
 //! | `registry/` | which components and images there are, and their settings |
 //! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
-//!
-//! What has to go up, as that a component has come, goes through the callbacks of
-//! `registry/events.rs`.
 //!
 //! Two kinds of code never mix. What a log call may reach (`write/slow.rs`, `memory/pool/`, and
 //! what says so elsewhere) runs in any context and uses neither locks nor the kernel. All the rest
@@ -35,6 +33,7 @@ use kernel::prelude::*;
 
 mod crash;
 mod files;
+mod life;
 mod memory;
 mod read;
 mod registry;
@@ -73,20 +72,6 @@ struct Blog;
 
 /// What the lower floors tell the upper ones.
 const EVENTS: Events = Events {
-    came: |state| {
-        // SAFETY: `gone` undoes it, and has the state.
-        unsafe { tables::publish(state) };
-        files::create(state);
-        // SAFETY: As above.
-        unsafe { describe::publish(state) };
-    },
-    gone: |state| {
-        stream::changed(state);
-        files::remove(state);
-        tables::unpublish(state.slot());
-        describe::unpublish(state.slot());
-    },
-    images: describe::list,
     forget: tables::forget,
     memory: worker::start,
     tick: describe::tick,
@@ -117,7 +102,7 @@ fn start() -> Result {
     describe::init();
     registry::init();
     events::set(EVENTS);
-    if let Err(e) = clock::start().and_then(|()| registry::start()) {
+    if let Err(e) = clock::start().and_then(|()| life::start()) {
         stop();
         return Err(e);
     }
@@ -146,7 +131,7 @@ fn stop() {
     describe::stop();
     worker::stop();
     stream::stop();
-    registry::stop();
+    life::stop();
     clock::stop();
     files::stop();
     tables::stop();
@@ -159,5 +144,6 @@ fn stop() {
     CONFIG_BLOG_KUNIT_TEST = "y",
     all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
 ))]
-#[path = "tests/core.rs"]
-mod tests;
+mod tests {
+    include!("tests/core.rs");
+}

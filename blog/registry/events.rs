@@ -5,22 +5,10 @@
 //! Imports point down; what has to go up goes through here. main.rs, which knows all floors, fills
 //! the table in before anything can happen.
 
-use kernel::sync::{
-    Arc,
-    SetOnce, //
-};
-
-use super::state::State;
+use kernel::sync::SetOnce;
 
 /// Who wants to know of what. All are called in process context, without a lock.
 pub(crate) struct Events {
-    /// A component has come; nobody can log to it yet.
-    pub(crate) came: fn(&Arc<State>),
-    /// A component is out of the registry's sight, and nobody can log to it any more. What belongs
-    /// to it is to go; its place is free after that.
-    pub(crate) gone: fn(&Arc<State>),
-    /// The list of images has changed.
-    pub(crate) images: fn(),
     /// A component's rings go; nobody logs to it now.
     pub(crate) forget: fn(slot: u16),
     /// A component has got memory, or may have more.
@@ -31,9 +19,6 @@ pub(crate) struct Events {
 
 /// Nobody.
 static NOBODY: Events = Events {
-    came: |_| (),
-    gone: |_| (),
-    images: || (),
     forget: |_| (),
     memory: || (),
     tick: || (),

@@ -33,7 +33,7 @@ pub(super) fn init() {
 }
 
 /// Has a component dropped soon. Process context.
-pub(super) fn leave(state: Arc<State>) {
+pub(crate) fn leave(state: Arc<State>) {
     {
         let mut last = LAST.lock();
         let before = last.replace(state.clone());

@@ -46,7 +46,7 @@ pub(super) fn init() {
 }
 
 /// One that counts the calls which a component with these settings would log.
-pub(super) fn take(config: &Config) -> *const RawComponent {
+pub(crate) fn take(config: &Config) -> *const RawComponent {
     let start = config.start();
     let threshold = threshold(start.enabled, Some(start.level));
     INSTANCES.fetch_add(1, Relaxed);
@@ -55,7 +55,7 @@ pub(super) fn take(config: &Config) -> *const RawComponent {
 }
 
 /// Undoes [`take`].
-pub(super) fn put() {
+pub(crate) fn put() {
     INSTANCES.fetch_sub(1, Relaxed);
 }
 

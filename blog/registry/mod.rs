@@ -2,10 +2,7 @@
 
 //! The registry: which components there are, and which images have sites.
 //!
-//! Static components come and go with their modules: the notifier of `sys/modules.c` calls
-//! [`blog_module_coming`] before a module's first instruction runs, and [`blog_module_going`] after
-//! its last; vmlinux's are attached when BLog starts. Dynamic ones come and go with
-//! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
+//! `life.rs` makes them come and go, on all floors.
 //!
 //! # Locks
 //!
@@ -13,42 +10,28 @@
 //! the places' lock a component's own lock is taken, never the other way round. Nobody waits or
 //! allocates under any of these three: what is to be put in is made before, what was taken out is
 //! freed after.
-//!
-//! A driver may drop an `Instance` under locks that others need to free memory. So dropping it only
-//! takes the component out of its place's sight; the rest, files above all, which must wait for who
-//! reads them, goes in a queue of ours. Until then, the place is not free.
 
 use core::{
     mem,
-    ptr,
-    slice,
-    sync::atomic::Ordering::Relaxed, //
+    ptr, //
 };
 use kernel::{
-    bindings,
     blog::{
         ring::MAX_COMPONENTS,
-        wire::{
-            file::BUILD_ID_MAX,
-            name, //
-        },
+        wire::name,
         Config,
-        RawComponent,
-        Site, //
+        RawComponent, //
     },
     impl_has_work,
     prelude::*,
-    str::BStr,
     sync::{
         global_lock,
         Arc,
         UniqueArc, //
-    },
-    workqueue::WorkItem, //
+    }, //
 };
 
 use self::{
-    events::events,
     images::{
         BuildId,
         Images,
@@ -57,14 +40,11 @@ use self::{
     names::name_bytes,
     state::State, //
 };
-use crate::sys::{
-    glue,
-    queue::Drained, //
-};
+use crate::sys::queue::Drained;
 
 pub(crate) mod control;
 pub(crate) mod events;
-mod gone;
+pub(crate) mod gone;
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod names;
@@ -230,68 +210,31 @@ impl Places {
     }
 }
 
-/// Attaches a component: to the state of the same name that was left behind, or to a new one. A
-/// dynamic one has its own `RawComponent`, and `raw` is null.
+impl_has_work! {
+    impl HasWork<Self> for State { self.work }
+}
+
+/// Finds a place for a component: a new one, or that which one of its name has left behind. A dynamic
+/// one has its own `RawComponent`, and `raw` is null. True: it is new, and nobody knows it.
 ///
 /// # Safety
 ///
 /// `raw` is null or valid until it is detached.
-unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
+pub(crate) unsafe fn attach(
+    name: &CStr,
+    config: &Config,
+    raw: *const RawComponent,
+) -> Result<(Arc<State>, bool)> {
     let new = State::new(name, raw.is_null(), config.start());
     let mut new = Some(UniqueArc::pin_init(new, GFP_KERNEL)?);
-    let (state, is_new) = loop {
+    loop {
         // SAFETY: By this function's requirement.
         let result = unsafe { PLACES.lock().put(&mut new, name, raw) };
         // The lock isn't held any more.
         match result {
             Err(e) if e == EAGAIN => QUEUE.flush(),
-            result => break result?,
+            result => return result,
         }
-    };
-    if is_new {
-        (events().came)(&state);
-    }
-    state.start();
-    Ok(state)
-}
-
-/// Attaches static components; says which don't fit.
-///
-/// # Safety
-///
-/// `components` are valid until they are detached.
-unsafe fn attach_all(components: &[*const RawComponent]) {
-    for (i, &raw) in components.iter().enumerate() {
-        // Each file of a module that is captured names the module's component.
-        if components[..i].contains(&raw) {
-            continue;
-        }
-        // SAFETY: By this function's requirement.
-        let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
-        // SAFETY: As above.
-        if let Err(e) = unsafe { attach(name, config, raw) } {
-            pr_warn!("component {name} can't log: {e:?}\n");
-        }
-    }
-}
-
-impl_has_work! {
-    impl HasWork<Self> for State { self.work }
-}
-
-impl WorkItem for State {
-    type Pointer = Arc<Self>;
-
-    /// Takes away what belongs to a component that is out of sight.
-    ///
-    /// A snapshot or stream that is being read keeps the memory until its file is closed.
-    fn run(state: Arc<Self>) {
-        (events().gone)(&state);
-        if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
-            // The memory isn't freed here: this still has the state.
-            *place = Place::Free;
-        }
-        gone::leave(state);
     }
 }
 
@@ -300,6 +243,14 @@ pub(crate) fn remove(state: &State) {
     let hidden = PLACES.lock().hide(state);
     if let Some(state) = hidden {
         QUEUE.enqueue(state);
+    }
+}
+
+/// Frees the place of a component that was removed.
+pub(crate) fn free_place(state: &State) {
+    if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
+        // The memory isn't freed here: the caller has the state.
+        *place = Place::Free;
     }
 }
 
@@ -324,60 +275,8 @@ pub(crate) fn clear(state: &State) {
     }
 }
 
-/// A slice out of what C gives.
-///
-/// # Safety
-///
-/// `first` points to `count` values that stay valid for `'a`, if there are any.
-unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
-    if count == 0 || first.is_null() {
-        return &[];
-    }
-    // SAFETY: By this function's requirement.
-    unsafe { slice::from_raw_parts(first, count as usize) }
-}
-
-/// What a component is connected to, or was last; else null.
-///
-/// # Safety
-///
-/// `raw` is valid.
-unsafe fn state_of(raw: *const RawComponent) -> *const State {
-    // SAFETY: By this function's requirement; nothing is stored.
-    unsafe { (*raw).switch() }.state.load(Relaxed).cast()
-}
-
-/// Takes up the sites and components of an image.
-///
-/// # Safety
-///
-/// All is valid until the image goes.
-unsafe fn coming(
-    name: &[u8],
-    build_id: [u8; BUILD_ID_MAX],
-    sites: *const Site,
-    num_sites: u32,
-    components: &[*const RawComponent],
-) {
-    // SAFETY: By this function's requirement.
-    let sites = unsafe { Sites::new(sites, num_sites) };
-    if let Err(e) = add_image(name, BuildId::new(build_id), sites) {
-        with_images(|images| images.refuse(sites));
-        let name = BStr::from_bytes(name);
-        match e {
-            ENOSPC => {
-                kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
-            }
-            e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
-        }
-    }
-    (events().images)();
-    // SAFETY: By this function's requirement.
-    unsafe { attach_all(components) };
-}
-
 /// Adds an image, with room that is made before the lock is taken.
-fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
+pub(crate) fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
     let addresses = sites.addresses()?;
     let mut room = KVVec::new();
     loop {
@@ -392,98 +291,17 @@ fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
     }
 }
 
-/// A module is loaded, and has not run yet.
-///
-/// # Safety
-///
-/// Called by `sys/modules.c`, with what `struct module` says.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_module_coming(
-    name: *const c_char,
-    build_id: *const u8,
-    sites: *const Site,
-    num_sites: u32,
-    components: *const *const RawComponent,
-    num_components: u32,
-) {
-    // SAFETY: By this function's requirement; they stay until the module is going.
-    unsafe {
-        coming(
-            CStr::from_char_ptr(name).to_bytes(),
-            build_id.cast::<[u8; BUILD_ID_MAX]>().read(),
-            sites,
-            num_sites,
-            from_c(components, num_components),
-        )
-    };
-}
-
-/// Lets go of what is in memory that goes: of an image's sites, and of components.
-pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
-    for state in components() {
-        if is_within(state.attached_to().cast()) {
-            state.detach();
-        }
-    }
+/// Forgets where an image's sites are that is in memory which goes. False: there is none.
+pub(crate) fn remove_image(is_within: impl Fn(*const c_void) -> bool) -> bool {
     let found = IMAGES.lock().loaded(|first| is_within(first.cast()));
-    if let Some((first, count)) = found {
-        // Without memory, it is forgotten which sites were switched.
-        let gates = KVVec::with_capacity(count as usize, GFP_KERNEL).unwrap_or_default();
-        let rest = IMAGES.lock().remove(first, gates);
-        drop(rest);
-        (events().images)();
-    }
-}
-
-/// A module will not run any more, or has failed to start. It may not have been announced, nor have
-/// anything of ours.
-///
-/// # Safety
-///
-/// Called by `sys/modules.c`, with a module whose memory is there.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_module_going(module: *const bindings::module) {
-    // SAFETY: By this function's requirement.
-    going(|p| unsafe { glue::is_within(module, p) });
-}
-
-/// Makes a component at run time: see `kernel::blog::abi`.
-///
-/// # Safety
-///
-/// Both are valid.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_component_register(
-    name: *const c_char,
-    config: *const Config,
-) -> *const RawComponent {
-    // SAFETY: By this function's requirement.
-    let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
-    // SAFETY: There is no `raw`.
-    match unsafe { attach(name, config, ptr::null()) } {
-        Ok(state) => state.own(),
-        // What a component is for must not fail because of its log.
-        Err(e) => {
-            kernel::pr_warn_once!("component {name}, and perhaps others, can't log: {e:?}\n");
-            inert::take(config)
-        }
-    }
-}
-
-/// Removes such a component: see `kernel::blog::abi`.
-///
-/// # Safety
-///
-/// It is registered, and nobody logs to it any more.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawComponent) {
-    // SAFETY: By this function's requirement.
-    let state = unsafe { state_of(raw) };
-    if state.is_null() {
-        return inert::put();
-    }
-    // SAFETY: The registry has it until it is removed.
-    remove(unsafe { &*state });
+    let Some((first, count)) = found else {
+        return false;
+    };
+    // Without memory, it is forgotten which sites were switched.
+    let gates = KVVec::with_capacity(count as usize, GFP_KERNEL).unwrap_or_default();
+    let rest = IMAGES.lock().remove(first, gates);
+    drop(rest);
+    true
 }
 
 /// Makes what the rest, [`stop`] included, needs.
@@ -499,29 +317,16 @@ pub(crate) fn init() {
     inert::init();
 }
 
-/// Starts with what is built in, and with modules from now on.
+/// Makes the queue. Before there are components.
 pub(crate) fn start() -> Result {
     QUEUE.start(c"blog")?;
-    let vmlinux = glue::vmlinux();
-    // SAFETY: vmlinux stays.
-    unsafe {
-        coming(
-            b"vmlinux",
-            vmlinux.build_id,
-            vmlinux.sites,
-            vmlinux.sites_len,
-            from_c(vmlinux.components, vmlinux.components_len),
-        )
-    };
     reclaim::start();
-    glue::start_modules()
+    Ok(())
 }
 
-/// Ends all that. No module that uses BLog is loaded any more.
+/// Ends all that, when all components are gone or going.
 pub(crate) fn stop() {
-    glue::stop_modules();
     reclaim::stop();
-    components().for_each(|state| remove(&state));
     QUEUE.stop();
     // A module's statics are not dropped.
     let images = mem::replace(&mut *IMAGES.lock(), Images::new());

@@ -316,7 +316,7 @@ impl State {
     }
 
     /// What is logged to, if it was made at run time; else null.
-    pub(super) fn own(&self) -> *const RawComponent {
+    pub(crate) fn own(&self) -> *const RawComponent {
         self.own.as_ref().map_or(ptr::null(), ptr::from_ref)
     }
 
@@ -419,7 +419,7 @@ impl State {
     }
 
     /// The driver's side; null where it is detached.
-    pub(super) fn attached_to(&self) -> *const RawComponent {
+    pub(crate) fn attached_to(&self) -> *const RawComponent {
         self.with(|inner| inner.raw)
     }
 
@@ -457,7 +457,7 @@ impl State {
     /// Switches it on where that is wanted, when it was connected or cleared.
     ///
     /// Without memory, it counts what it loses until the worker has got it some.
-    pub(super) fn start(&self) {
+    pub(crate) fn start(&self) {
         if let Err(e) = self.enable(false) {
             pr_warn!("{}: has no memory yet: {e:?}\n", self.name());
             self.with(|inner| self.apply(inner));
@@ -469,11 +469,29 @@ impl State {
     /// Forgets the driver's side, whose memory may go after this. The settings stay.
     ///
     /// Only when nobody can log to it any more.
-    pub(super) fn detach(&self) {
+    pub(crate) fn detach(&self) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
         let _keys = KEYS.lock();
         self.with(|inner| inner.raw = ptr::null());
+    }
+
+    /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without anything of
+    /// ours. Only when nobody can log to it any more; its module may stay.
+    pub(crate) fn unhook(&self) {
+        // Off is never an error.
+        let _ = self.set_enabled(false);
+        let _keys = KEYS.lock();
+        self.with(|inner| {
+            // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
+            if let Some(raw) = unsafe { inner.raw.as_ref() } {
+                // SAFETY: It is off, and this is what `connect` and `put_in` have stored.
+                let switch = unsafe { raw.switch() };
+                switch.percpu.store(ptr::null_mut(), Relaxed);
+                switch.state.store(ptr::null_mut(), Relaxed);
+            }
+            inner.raw = ptr::null();
+        });
     }
 
     /// Makes the driver's side do what the settings say, but for its static key.

@@ -62,6 +62,7 @@ use kernel::{
 };
 
 use crate::{
+    life,
     read::{
         sections::Source,
         snapshot::Progress, //
@@ -101,7 +102,7 @@ impl Rig {
     pub(super) fn new(name: &CStr, config: Config) -> Result<Self> {
         let name = CString::try_from(name)?;
         // SAFETY: Both are valid.
-        let raw = unsafe { registry::blog_component_register(name.as_char_ptr(), &config) };
+        let raw = unsafe { life::blog_component_register(name.as_char_ptr(), &config) };
         let rig = Self { raw, name };
         // SAFETY: Nothing is stored.
         let state = unsafe { rig.raw().switch() }.state.load(Relaxed);
@@ -127,7 +128,7 @@ impl Rig {
         let raw = mem::replace(&mut self.raw, ptr::null());
         if !raw.is_null() {
             // SAFETY: It is registered, and nobody logs to it any more.
-            unsafe { registry::blog_component_unregister(raw) };
+            unsafe { life::blog_component_unregister(raw) };
         }
     }
 

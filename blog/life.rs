@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Components and images come and go here: what is made for one when it comes, and what is taken
+//! away when it goes, on all floors. Calls go down, and nobody calls this but main.rs, modules and
+//! drivers.
+//!
+//! Static components come and go with their modules: the notifier of `sys/modules.c` calls
+//! [`blog_module_coming`] before a module's first instruction runs, and [`blog_module_going`] after
+//! its last; vmlinux's are attached when BLog starts. Dynamic ones come and go with
+//! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
+//!
+//! A driver may drop an `Instance` under locks that others need to free memory. So that only takes
+//! the component out of its place's sight; the rest goes in a queue of ours, by
+//! [`State`]'s work item. Until then, the place is not free.
+
+use core::{
+    slice,
+    sync::atomic::Ordering::Relaxed, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        wire::file::BUILD_ID_MAX,
+        Config,
+        RawComponent,
+        Site, //
+    },
+    prelude::*,
+    str::BStr,
+    sync::Arc,
+    workqueue::WorkItem, //
+};
+
+use crate::{
+    crash::describe,
+    files,
+    read::stream,
+    registry::{
+        self,
+        gone,
+        images::{
+            BuildId,
+            Sites, //
+        },
+        inert,
+        state::State, //
+    },
+    sys::glue,
+    write::tables, //
+};
+
+/// Starts with what is built in, and with modules from now on.
+pub(crate) fn start() -> Result {
+    registry::start()?;
+    let vmlinux = glue::vmlinux();
+    // SAFETY: vmlinux stays.
+    unsafe {
+        coming(
+            b"vmlinux",
+            vmlinux.build_id,
+            vmlinux.sites,
+            vmlinux.sites_len,
+            from_c(vmlinux.components, vmlinux.components_len),
+        )
+    };
+    glue::start_modules()
+}
+
+/// Ends all that: no module logs any more.
+///
+/// Components of modules that stay are told, so that they are off until BLog is there again.
+pub(crate) fn stop() {
+    registry::components().for_each(|state| {
+        state.unhook();
+        registry::remove(&state);
+    });
+    glue::stop_modules();
+    registry::stop();
+}
+
+/// Attaches a component, and switches it on where that is wanted. A dynamic one has its own
+/// `RawComponent`, and `raw` is null.
+///
+/// # Safety
+///
+/// `raw` is null or valid until it is detached.
+unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
+    // SAFETY: By this function's requirement.
+    let (state, is_new) = unsafe { registry::attach(name, config, raw) }?;
+    if is_new {
+        // SAFETY: `unpublish` comes when it goes, and has the state.
+        unsafe { tables::publish(&state) };
+        files::create(&state);
+        // SAFETY: Likewise.
+        unsafe { describe::publish(&state) };
+    }
+    state.start();
+    Ok(state)
+}
+
+/// Attaches static components; says which don't fit.
+///
+/// # Safety
+///
+/// `components` are valid until they are detached.
+unsafe fn attach_all(components: &[*const RawComponent]) {
+    for (i, &raw) in components.iter().enumerate() {
+        // Each file of a module that is captured names the module's component.
+        if components[..i].contains(&raw) {
+            continue;
+        }
+        // SAFETY: By this function's requirement.
+        let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
+        // SAFETY: As above.
+        if let Err(e) = unsafe { attach(name, config, raw) } {
+            pr_warn!("component {name} can't log: {e:?}\n");
+        }
+    }
+}
+
+impl WorkItem for State {
+    type Pointer = Arc<Self>;
+
+    /// Takes away what belongs to a component that is out of sight, and frees its place.
+    ///
+    /// A snapshot or stream that is being read keeps the memory until its file is closed.
+    fn run(state: Arc<Self>) {
+        stream::changed(&state);
+        files::remove(&state);
+        tables::unpublish(state.slot());
+        describe::unpublish(state.slot());
+        registry::free_place(&state);
+        gone::leave(state);
+    }
+}
+
+/// A slice out of what C gives.
+///
+/// # Safety
+///
+/// `first` points to `count` values that stay valid for `'a`, if there are any.
+unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
+    if count == 0 || first.is_null() {
+        return &[];
+    }
+    // SAFETY: By this function's requirement.
+    unsafe { slice::from_raw_parts(first, count as usize) }
+}
+
+/// Takes up the sites and components of an image.
+///
+/// # Safety
+///
+/// All is valid until the image goes.
+unsafe fn coming(
+    name: &[u8],
+    build_id: [u8; BUILD_ID_MAX],
+    sites: *const Site,
+    num_sites: u32,
+    components: &[*const RawComponent],
+) {
+    // SAFETY: By this function's requirement.
+    let sites = unsafe { Sites::new(sites, num_sites) };
+    if let Err(e) = registry::add_image(name, BuildId::new(build_id), sites) {
+        registry::with_images(|images| images.refuse(sites));
+        let name = BStr::from_bytes(name);
+        match e {
+            ENOSPC => {
+                kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
+            }
+            e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
+        }
+    }
+    describe::list();
+    // SAFETY: By this function's requirement.
+    unsafe { attach_all(components) };
+}
+
+/// A module is loaded, and has not run yet.
+///
+/// # Safety
+///
+/// Called by `sys/modules.c`, with what `struct module` says.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_module_coming(
+    name: *const c_char,
+    build_id: *const u8,
+    sites: *const Site,
+    num_sites: u32,
+    components: *const *const RawComponent,
+    num_components: u32,
+) {
+    // SAFETY: By this function's requirement; they stay until the module is going.
+    unsafe {
+        coming(
+            CStr::from_char_ptr(name).to_bytes(),
+            build_id.cast::<[u8; BUILD_ID_MAX]>().read(),
+            sites,
+            num_sites,
+            from_c(components, num_components),
+        )
+    };
+}
+
+/// Lets go of what is in memory that goes: of an image's sites, and of components.
+pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
+    for state in registry::components() {
+        if is_within(state.attached_to().cast()) {
+            state.detach();
+        }
+    }
+    if registry::remove_image(is_within) {
+        describe::list();
+    }
+}
+
+/// A module will not run any more, or has failed to start. It may not have been announced, nor have
+/// anything of ours.
+///
+/// # Safety
+///
+/// Called by `sys/modules.c`, with a module whose memory is there.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_module_going(module: *const bindings::module) {
+    // SAFETY: By this function's requirement.
+    going(|p| unsafe { glue::is_within(module, p) });
+}
+
+/// Makes a component at run time: see `kernel::blog::abi`.
+///
+/// # Safety
+///
+/// Both are valid.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_component_register(
+    name: *const c_char,
+    config: *const Config,
+) -> *const RawComponent {
+    // SAFETY: By this function's requirement.
+    let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
+    // SAFETY: There is no `raw`.
+    match unsafe { attach(name, config, core::ptr::null()) } {
+        Ok(state) => state.own(),
+        // What a component is for must not fail because of its log.
+        Err(e) => {
+            kernel::pr_warn_once!("component {name}, and perhaps others, can't log: {e:?}\n");
+            inert::take(config)
+        }
+    }
+}
+
+/// Removes such a component: see `kernel::blog::abi`.
+///
+/// # Safety
+///
+/// It is registered, and nobody logs to it any more.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawComponent) {
+    // SAFETY: By this function's requirement; nothing is stored.
+    let state = unsafe { (*raw).switch() }.state.load(Relaxed);
+    let state = state.cast::<State>();
+    if state.is_null() {
+        return inert::put();
+    }
+    // SAFETY: The registry has it until it is removed.
+    registry::remove(unsafe { &*state });
+}
