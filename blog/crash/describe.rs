@@ -133,7 +133,7 @@ pub(crate) fn stop() {
     set!(state = STATE_OFF);
     set!(components_len = 0, tables = dump::Table::NONE);
     // A module's statics are not dropped.
-    *LISTED.lock() = List::new();
+    *LISTED.lock() = ImageList::new();
 }
 
 /// Notes all clocks, about once a second. Only called by one at a time.
@@ -182,7 +182,7 @@ pub(crate) fn unpublish(slot: u16) {
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static LISTED: Mutex<List> = List::new();
+    unsafe(uninit) static LISTED: Mutex<ImageList> = ImageList::new();
 }
 
 /// Tells crash tools about the images. Without memory for that, the list stays as it is.
@@ -201,9 +201,9 @@ pub(crate) fn list() {
 }
 
 /// The images as crash tools find them.
-struct List(KeptVec<file::Image>);
+struct ImageList(KeptVec<file::Image>);
 
-impl List {
+impl ImageList {
     /// None.
     const fn new() -> Self {
         Self(KeptVec::new())
@@ -223,7 +223,7 @@ impl List {
     }
 }
 
-impl Drop for List {
+impl Drop for ImageList {
     fn drop(&mut self) {
         set!(images_len = 0);
         set!(images = 0);

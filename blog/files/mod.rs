@@ -267,9 +267,9 @@ pub(crate) fn remove(state: &State) {
 }
 
 /// What a text file said when it was last read from its start.
-struct Text(KVVec<u8>);
+struct Shown(KVVec<u8>);
 
-impl Text {
+impl Shown {
     /// Reads on; from the start on, `show` says anew what there is to read.
     fn read(
         &mut self,
@@ -285,7 +285,7 @@ impl Text {
     }
 }
 
-impl fmt::Write for Text {
+impl fmt::Write for Shown {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let bytes = text.as_bytes();
         self.0
@@ -319,7 +319,7 @@ fn written(from: UserSliceReader, f: impl FnOnce(&str) -> Result) -> Result<usiz
 #[pin_data]
 struct GlobalText<const N: usize> {
     #[pin]
-    text: Mutex<Text>,
+    text: Mutex<Shown>,
 }
 
 #[vtable]
@@ -329,7 +329,7 @@ impl<const N: usize> FileOperations for GlobalText<N> {
 
     fn open(_: Option<&()>, file: &File) -> Result<Self::Data> {
         glue::may_open(file)?;
-        let text = Text(KVVec::new());
+        let text = Shown(KVVec::new());
         KBox::pin_init(pin_init!(Self { text <- new_mutex!(text) }), GFP_KERNEL)
     }
 
@@ -359,7 +359,7 @@ impl<const N: usize> FileOperations for GlobalText<N> {
 struct ComponentText<const N: usize> {
     of: Arc<State>,
     #[pin]
-    text: Mutex<Text>,
+    text: Mutex<Shown>,
 }
 
 #[vtable]
@@ -371,7 +371,7 @@ impl<const N: usize> FileOperations for ComponentText<N> {
         glue::may_open(file)?;
         // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
         let of = unsafe { ArcBorrow::from_raw(of.ok_or(EINVAL)?) }.into();
-        let text = Text(KVVec::new());
+        let text = Shown(KVVec::new());
         KBox::pin_init(pin_init!(Self { of, text <- new_mutex!(text) }), GFP_KERNEL)
     }
 

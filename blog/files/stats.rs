@@ -73,10 +73,10 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     put!(f, "wakeups {}\n", worker::looks() + stream::looks())
 }
 
-/// Hex digits of bytes.
-struct Hex<'a>(&'a [u8]);
+/// Digits digits of bytes.
+struct Digits<'a>(&'a [u8]);
 
-impl fmt::Display for Hex<'_> {
+impl fmt::Display for Digits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|b| put!(f, "{b:02x}"))
     }
@@ -102,10 +102,12 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
             image.loaded,
             switched.on,
             switched.off,
-            Hex(image
-                .build_id
-                .get(..image.build_id_len as usize)
-                .unwrap_or(&[])),
+            Digits(
+                image
+                    .build_id
+                    .get(..image.build_id_len as usize)
+                    .unwrap_or(&[])
+            ),
         )?;
     }
     Ok(())

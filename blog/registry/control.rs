@@ -96,7 +96,7 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
 
 /// What a [`Query`] does to the sites that it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Switch {
+pub(crate) enum Setting {
     /// `+p` or `=p`: they log at any level of their component.
     On,
     /// `-p`: they never log.
@@ -120,7 +120,7 @@ pub(crate) struct Query<'a> {
     /// `level NAME-OR-NUMBER`.
     pub(crate) level: Option<Level>,
     /// `+p`, `=p`, `-p`, `=_`.
-    pub(crate) switch: Switch,
+    pub(crate) switch: Setting,
 }
 
 impl<'a> Query<'a> {
@@ -130,7 +130,7 @@ impl<'a> Query<'a> {
             module: None,
             ids: None,
             level: None,
-            switch: Switch::Follow,
+            switch: Setting::Follow,
         };
         let mut words = text.split_ascii_whitespace();
         loop {
@@ -146,9 +146,9 @@ impl<'a> Query<'a> {
                 }
                 flags => {
                     query.switch = match flags {
-                        "+p" | "=p" => Switch::On,
-                        "-p" => Switch::Off,
-                        "=_" => Switch::Follow,
+                        "+p" | "=p" => Setting::On,
+                        "-p" => Setting::Off,
+                        "=_" => Setting::Follow,
                         _ => return Err(EINVAL),
                     };
                     break;

@@ -32,7 +32,7 @@ use core::mem;
 use super::{
     control::{
         Query,
-        Switch, //
+        Setting, //
     },
     names::{
         name_bytes,
@@ -133,7 +133,7 @@ pub(crate) struct Switched {
 }
 
 /// One build of vmlinux or of a module.
-pub(crate) struct Image {
+pub(crate) struct Build {
     first: u32,
     count: u32,
     build_id: BuildId,
@@ -146,7 +146,7 @@ pub(crate) struct Image {
     gates: KVVec<u8>,
 }
 
-impl Image {
+impl Build {
     /// Id of the last site.
     pub(crate) fn last(&self) -> u32 {
         self.first + self.count - 1
@@ -223,7 +223,7 @@ impl Image {
 ///
 /// The images' ranges follow each other from 1 on, up to [`SITE_MAX`] at most.
 pub(crate) struct Images {
-    list: KVVec<Image>,
+    list: KVVec<Build>,
     /// Sites that never log, as they have no ids.
     refused: u64,
 }
@@ -249,13 +249,13 @@ impl Images {
 
     /// The images, in the order in which they came. They are never taken out, so each keeps its
     /// place.
-    pub(crate) fn list(&self) -> &[Image] {
+    pub(crate) fn list(&self) -> &[Build] {
         &self.list
     }
 
     /// Whether there is room for one more image, in `room` if need be, which is empty: so that
     /// [`Self::add`] doesn't allocate.
-    pub(crate) fn has_room(&mut self, room: &mut KVVec<Image>) -> bool {
+    pub(crate) fn has_room(&mut self, room: &mut KVVec<Build>) -> bool {
         if self.list.len() < self.list.capacity() {
             return true;
         }
@@ -298,13 +298,13 @@ impl Images {
         let at = match known {
             Some(at) => at,
             None => {
-                let first = self.list.last().map_or(0, Image::last) + 1;
+                let first = self.list.last().map_or(0, Build::last) + 1;
                 if sites.count > SITE_MAX + 1 - first {
                     return Err(ENOSPC);
                 }
                 // INVARIANT: The new range follows the last one.
                 self.list.push(
-                    Image {
+                    Build {
                         first,
                         count: sites.count,
                         build_id,
@@ -376,9 +376,9 @@ impl Images {
         for image in &self.list {
             image.matching(query, |site| {
                 let gate = match query.switch {
-                    Switch::On => GATE_ON,
-                    Switch::Off => GATE_OFF,
-                    Switch::Follow => follow(site),
+                    Setting::On => GATE_ON,
+                    Setting::Off => GATE_OFF,
+                    Setting::Follow => follow(site),
                 };
                 // SAFETY: The sites of a loaded image have their ids.
                 unsafe { site.set_gate(gate) };

@@ -51,8 +51,8 @@ pub(crate) mod names;
 pub(crate) mod reclaim;
 pub(crate) mod state;
 
-/// Where a component can be.
-enum Place {
+/// A place for a component.
+enum Seat {
     Free,
     There(Arc<State>),
     /// Out of sight; its files may still be there.
@@ -60,11 +60,11 @@ enum Place {
 }
 
 /// All places, by slot.
-struct Places([Place; MAX_COMPONENTS]);
+struct Places([Seat; MAX_COMPONENTS]);
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { Place::Free }; MAX_COMPONENTS]);
+    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { Seat::Free }; MAX_COMPONENTS]);
 }
 
 global_lock! {
@@ -101,7 +101,7 @@ impl Iterator for Components {
         let places = PLACES.lock();
         let mut places = places.0.iter().skip(self.slot);
         let state = places.find_map(|place| match place {
-            Place::There(state) => Some(state),
+            Seat::There(state) => Some(state),
             _ => None,
         })?;
         self.slot = usize::from(state.slot()) + 1;
@@ -127,14 +127,14 @@ pub(crate) fn has(state: &State) -> bool {
 impl Places {
     fn there(&self) -> impl Iterator<Item = &Arc<State>> {
         self.0.iter().filter_map(|place| match place {
-            Place::There(state) => Some(state),
+            Seat::There(state) => Some(state),
             _ => None,
         })
     }
 
     fn going(&self) -> impl Iterator<Item = &Arc<State>> {
         self.0.iter().filter_map(|place| match place {
-            Place::Going(state) => Some(state),
+            Seat::Going(state) => Some(state),
             _ => None,
         })
     }
@@ -187,7 +187,7 @@ impl Places {
             MAX_COMPONENTS
         };
         let mut places = self.0.iter().take(most);
-        let Some(slot) = places.position(|place| matches!(place, Place::Free)) else {
+        let Some(slot) = places.position(|place| matches!(place, Seat::Free)) else {
             let may_come = self.going().next().is_some();
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
@@ -197,7 +197,7 @@ impl Places {
         // SAFETY: By this function's requirement.
         unsafe { state.connect(raw) };
         if let Some(place) = self.0.get_mut(slot) {
-            *place = Place::There(state.clone());
+            *place = Seat::There(state.clone());
         }
         Ok((state, true))
     }
@@ -205,7 +205,7 @@ impl Places {
     /// Takes a component out of sight. The caller has it taken away.
     fn hide(&mut self, state: *const State) -> Option<Arc<State>> {
         let state = self.find(state)?.clone();
-        *self.0.get_mut(usize::from(state.slot()))? = Place::Going(state.clone());
+        *self.0.get_mut(usize::from(state.slot()))? = Seat::Going(state.clone());
         Some(state)
     }
 }
@@ -250,7 +250,7 @@ pub(crate) fn remove(state: &State) {
 pub(crate) fn free_place(state: &State) {
     if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
         // The memory isn't freed here: the caller has the state.
-        *place = Place::Free;
+        *place = Seat::Free;
     }
 }
 

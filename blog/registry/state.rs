@@ -200,7 +200,7 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
 }
 
 /// What crash tools find of a component.
-struct Found {
+struct Described {
     /// See [`State::show`].
     root: Live<dump::Component>,
     /// Records that never got a ring.
@@ -229,7 +229,7 @@ pub(crate) struct State {
     shared: AtomicU64,
     /// The directory; an error pointer or null where there is none.
     dir: AtomicPtr<bindings::dentry>,
-    found: KeptBox<Found>,
+    found: KeptBox<Described>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -265,7 +265,7 @@ impl State {
             shared: AtomicU64::new(0),
             dir: AtomicPtr::new(ptr::null_mut()),
             found: KeptBox::new(
-                Found {
+                Described {
                     root: Live::new(dump::Component::NONE),
                     lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
                 },

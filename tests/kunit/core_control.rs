@@ -84,7 +84,7 @@ mod suite {
                 module: Some("rnull_mod"),
                 ids: Some((3, 9)),
                 level: Some(Level::Debug),
-                switch: Switch::On,
+                switch: Setting::On,
             }))
         );
         assert_eq!(all.next(), None);
@@ -93,17 +93,17 @@ mod suite {
             module: None,
             ids: None,
             level: None,
-            switch: Switch::Off,
+            switch: Setting::Off,
         };
         assert_eq!(queries("-p").next(), Some(Ok(none)));
         let on = Query {
-            switch: Switch::On,
+            switch: Setting::On,
             ..none
         };
         assert_eq!(queries("=p").next(), Some(Ok(on)));
         let one = Query {
             ids: Some((262143, 262143)),
-            switch: Switch::Follow,
+            switch: Setting::Follow,
             ..none
         };
         assert_eq!(queries("site 262143 =_").next(), Some(Ok(one)));
