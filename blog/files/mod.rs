@@ -3,9 +3,9 @@
 //! The files under `/sys/kernel/debug/blog`: which there are, and what reading and writing them
 //! does.
 //!
-//! The registry says when a component comes and goes. What is written is parsed by `control.rs` and
-//! done by `state.rs` and `images.rs`; what is read, by `stats.rs` and others, once for each time
-//! that a file is read from its start. A write either does all that it says or fails and changes
+//! `life.rs` says when a component comes and goes. What is written is parsed by `control.rs` and done
+//! by the registry; what is read is made by `stats.rs` and others, once for each time that a file is
+//! read from its start. A write either does all that it says or fails and changes
 //! nothing.
 
 use core::{
@@ -41,6 +41,7 @@ use kernel::{
     }, //
 };
 
+pub(crate) mod control;
 pub(crate) mod stats;
 
 use crate::{
@@ -50,7 +51,6 @@ use crate::{
     },
     registry::{
         self,
-        control,
         state::State, //
     },
     sys::{
@@ -396,7 +396,7 @@ impl<const N: usize> FileOperations for ComponentText<N> {
     }
 }
 
-/// Switches sites: see [`control::Query`].
+/// Switches sites: see [`Query`](registry::images::Query).
 ///
 /// `EINVAL` for anything that isn't understood, `ENOENT` for a command that means no loaded site.
 /// All commands are looked at before the first one is done.

@@ -16,6 +16,7 @@ use kernel::{
                 NAME_MAX, //
             },
             record::{
+                Level,
                 GATE_OFF,
                 GATE_ON,
                 SITE_MAX, //
@@ -29,15 +30,9 @@ use kernel::{
 
 use core::mem;
 
-use super::{
-    control::{
-        Query,
-        Setting, //
-    },
-    names::{
-        name_bytes,
-        name_field, //
-    }, //
+use super::names::{
+    name_bytes,
+    name_field, //
 };
 
 /// A GNU build ID; of length 0 where the image was linked without one.
@@ -115,6 +110,35 @@ impl Sites {
         // SAFETY: By the type invariants.
         unsafe { core::slice::from_raw_parts(self.first, self.count as usize) }
     }
+}
+
+/// What a [`Query`] does to the sites that it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// `+p` or `=p`: they log at any level of their component.
+    On,
+    /// `-p`: they never log.
+    Off,
+    /// `=_`: they follow their component's level, as at the start.
+    Follow,
+}
+
+/// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
+/// given hold for all sites.
+///
+/// The words are those of dynamic debug, as far as the kernel can know the answer: it has no
+/// strings. `file`, `line`, `func`, `format` and `component` are for `blog-decode`, which looks
+/// them up in the side tables and writes `site` commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Query<'a> {
+    /// `module NAME`: the image's name, `vmlinux` for what is built in.
+    pub(crate) module: Option<&'a str>,
+    /// `site ID` or `site FIRST-LAST`.
+    pub(crate) ids: Option<(u32, u32)>,
+    /// `level NAME-OR-NUMBER`.
+    pub(crate) level: Option<Level>,
+    /// `+p`, `=p`, `-p`, `=_`.
+    pub(crate) switch: Setting,
 }
 
 /// The gate of a site that follows its component's level.

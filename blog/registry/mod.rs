@@ -42,7 +42,6 @@ use self::{
 };
 use crate::sys::queue::Drained;
 
-pub(crate) mod control;
 pub(crate) mod events;
 pub(crate) mod gone;
 pub(crate) mod images;

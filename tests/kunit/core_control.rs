@@ -6,7 +6,11 @@
 #[kunit_tests(blog_control)]
 mod suite {
     use crate::{
-        registry::control::*,
+        files::control::*,
+        registry::images::{
+            Query,
+            Setting, //
+        },
         sys::sort::sort_by_key, //
     };
     use kernel::{

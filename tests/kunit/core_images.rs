@@ -6,8 +6,8 @@
 #[kunit_tests(blog_images)]
 mod suite {
     use crate::{
+        files::control::queries,
         read::withheld::Withheld,
-        registry::control::queries,
         registry::images::*, //
     };
     use kernel::{

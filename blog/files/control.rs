@@ -2,7 +2,7 @@
 
 //! The text that users write into control files: parsers, and nothing but parsers.
 //!
-//! Called by `files.rs` in process context with what one `write()` held. Nothing here changes
+//! Called by `mod.rs` in process context with what one `write()` held. Nothing here changes
 //! anything: a parser says what was meant, or `EINVAL`. All of them are strict, so that a typing
 //! error never does half of something.
 
@@ -15,6 +15,11 @@ use kernel::{
         }, //
     },
     prelude::*, //
+};
+
+use crate::registry::images::{
+    Query,
+    Setting, //
 };
 
 /// The one word that `text` is to consist of; blanks and one newline at the end are allowed.
@@ -94,72 +99,41 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// What a [`Query`] does to the sites that it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
-    /// `+p` or `=p`: they log at any level of their component.
-    On,
-    /// `-p`: they never log.
-    Off,
-    /// `=_`: they follow their component's level, as at the start.
-    Follow,
-}
-
-/// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
-/// given hold for all sites.
-///
-/// The words are those of dynamic debug, as far as the kernel can know the answer: it has no
-/// strings. `file`, `line`, `func`, `format` and `component` are for `blog-decode`, which looks
-/// them up in the side tables and writes `site` commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Query<'a> {
-    /// `module NAME`: the image's name, `vmlinux` for what is built in.
-    pub(crate) module: Option<&'a str>,
-    /// `site ID` or `site FIRST-LAST`.
-    pub(crate) ids: Option<(u32, u32)>,
-    /// `level NAME-OR-NUMBER`.
-    pub(crate) level: Option<Level>,
-    /// `+p`, `=p`, `-p`, `=_`.
-    pub(crate) switch: Setting,
-}
-
-impl<'a> Query<'a> {
-    /// Parses one command.
-    fn parse(text: &'a str) -> Result<Self> {
-        let mut query = Self {
-            module: None,
-            ids: None,
-            level: None,
-            switch: Setting::Follow,
-        };
-        let mut words = text.split_ascii_whitespace();
-        loop {
-            match words.next().ok_or(EINVAL)? {
-                "module" if query.module.is_none() => {
-                    query.module = Some(words.next().ok_or(EINVAL)?);
-                }
-                "site" if query.ids.is_none() => {
-                    query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
-                }
-                "level" if query.level.is_none() => {
-                    query.level = Some(level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
-                }
-                flags => {
-                    query.switch = match flags {
-                        "+p" | "=p" => Setting::On,
-                        "-p" => Setting::Off,
-                        "=_" => Setting::Follow,
-                        _ => return Err(EINVAL),
-                    };
-                    break;
-                }
+/// One command.
+fn query(text: &str) -> Result<Query<'_>> {
+    let mut query = Query {
+        module: None,
+        ids: None,
+        level: None,
+        switch: Setting::Follow,
+    };
+    let mut words = text.split_ascii_whitespace();
+    loop {
+        match words.next().ok_or(EINVAL)? {
+            "module" if query.module.is_none() => {
+                query.module = Some(words.next().ok_or(EINVAL)?);
+            }
+            "site" if query.ids.is_none() => {
+                query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
+            }
+            "level" if query.level.is_none() => {
+                query.level = Some(level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
+            }
+            flags => {
+                query.switch = match flags {
+                    "+p" | "=p" => Setting::On,
+                    "-p" => Setting::Off,
+                    "=_" => Setting::Follow,
+                    _ => return Err(EINVAL),
+                };
+                break;
             }
         }
-        // The flags come last.
-        match words.next() {
-            None => Ok(query),
-            Some(_) => Err(EINVAL),
-        }
+    }
+    // The flags come last.
+    match words.next() {
+        None => Ok(query),
+        Some(_) => Err(EINVAL),
     }
 }
 
@@ -179,5 +153,5 @@ pub(crate) fn queries(text: &str) -> impl Iterator<Item = Result<Query<'_>>> {
     text.split(['\n', ';'])
         .map(str::trim_ascii)
         .filter(|text| !text.is_empty() && !text.starts_with('#'))
-        .map(Query::parse)
+        .map(query)
 }
