@@ -101,6 +101,7 @@ fn start() -> Result {
     tables::init()?;
     describe::init();
     registry::init();
+    files::prepare();
     events::set(EVENTS);
     if let Err(e) = clock::start().and_then(|()| life::start()) {
         stop();

@@ -9,12 +9,10 @@
 //! nothing.
 
 use core::{
+    mem,
     ptr,
     str,
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::Relaxed, //
-    }, //
+    sync::atomic::Ordering::Relaxed, //
 };
 use kernel::{
     bindings,
@@ -31,6 +29,7 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{
+        global_lock,
         Arc,
         ArcBorrow,
         Mutex, //
@@ -67,7 +66,7 @@ struct GlobalFile {
     write: Option<fn(&str) -> Result>,
 }
 
-const GLOBAL: [GlobalFile; 3] = [
+static GLOBAL: [GlobalFile; 3] = [
     GlobalFile {
         name: c"clock",
         show: Some(clock::show),
@@ -93,7 +92,7 @@ struct ComponentFile {
     write: Option<fn(&State, &str) -> Result>,
 }
 
-const COMPONENT: [ComponentFile; 7] = [
+static COMPONENT: [ComponentFile; 7] = [
     ComponentFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -154,8 +153,19 @@ const STREAM: &CStr = c"stream";
 /// Longest text that a file takes in one write.
 const WRITE_MAX: usize = 4096;
 
-/// Our directory; null before there is debugfs.
-static ROOT: AtomicPtr<bindings::dentry> = AtomicPtr::new(ptr::null_mut());
+/// Our directory; null where there is none yet.
+///
+/// The lock is also that of [`State::dir`]: a component's directory is made, and taken out, by one
+/// at a time.
+struct Tree(*mut bindings::dentry);
+
+// SAFETY: It belongs to no thread.
+unsafe impl Send for Tree {}
+
+global_lock! {
+    // SAFETY: `prepare` is called before anything else here.
+    unsafe(uninit) static TREE: Mutex<Tree> = Tree(ptr::null_mut());
+}
 
 // No component can have the name of one of our files.
 const _: () = {
@@ -171,98 +181,78 @@ fn mode(read: bool, write: bool) -> u16 {
     u16::from(read) << 8 | u16::from(write) << 7
 }
 
-/// Makes a directory's files: `$text` for the places from 0 to that of the number of `$files`.
-macro_rules! create_texts {
-    ($text:ident, $files:ident, $dir:expr, $of:expr; $($n:literal)*) => {
-        const _: () = assert!($files.len() == [$($n),*].len());
-        $(
-            let file = &const { $files[$n] };
-            // SAFETY: By the requirement of the caller of this macro.
-            unsafe {
-                debugfs_create_file::<$text<$n>>(
-                    file.name,
-                    mode(file.show.is_some(), file.write.is_some()),
-                    $dir,
-                    $of,
-                    false,
-                )
-            };
-        )*
-    };
-}
-
 /// Makes the binary files of a directory.
 ///
 /// # Safety
 ///
 /// As for [`debugfs_create_file`].
 unsafe fn create_binaries(dir: *mut bindings::dentry, of: *const State) {
-    // SAFETY: By this function's requirement. An open stream keeps what it reads by itself.
+    // SAFETY: By this function's requirement.
     unsafe {
-        debugfs_create_file::<Snapshot>(SNAPSHOT, mode(true, false), dir, of, false);
-        debugfs_create_file::<Reader>(STREAM, mode(true, false), dir, of, true);
+        debugfs_create_file::<Snapshot>(SNAPSHOT, mode(true, false), dir, of);
+        debugfs_create_file::<Reader>(STREAM, mode(true, false), dir, of);
     }
+}
+
+/// Makes the rest ready. Before there are components.
+pub(crate) fn prepare() {
+    // SAFETY: Called once, first.
+    unsafe { TREE.init() };
 }
 
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
     // SAFETY: The name is a C string; a null parent is debugfs' root.
     let root = unsafe { bindings::debugfs_create_dir(c"blog".as_char_ptr(), ptr::null_mut()) };
-    // `root` is what debugfs gave, and these files are of nothing.
-    create_texts!(GlobalText, GLOBAL, root, ptr::null(); 0 1 2);
-    // SAFETY: As above.
+    for file in &GLOBAL {
+        let mode = mode(file.show.is_some(), file.write.is_some());
+        // SAFETY: `root` is what debugfs gave, and the file is of a static.
+        unsafe { debugfs_create_file::<GlobalText>(file.name, mode, root, file) };
+    }
+    // SAFETY: As above; and the files are of nothing.
     unsafe { create_binaries(root, ptr::null()) };
-    // A component whose place is taken from here on finds our directory. The others are found here;
-    // one that does both is made files for once.
-    ROOT.store(root, Relaxed);
+    // A component whose place is taken from here on finds our directory. The others are found here.
+    TREE.lock().0 = root;
     registry::components().for_each(|state| create(&state));
 }
 
-/// Removes all that is there, and waits for those who read or write it.
+/// Removes all that is there. No file is open, as it would keep the module.
 pub(crate) fn stop() {
-    // SAFETY: It is what debugfs gave.
-    unsafe { bindings::debugfs_remove(ROOT.swap(ptr::null_mut(), Relaxed)) };
+    let root = mem::replace(&mut TREE.lock().0, ptr::null_mut());
+    // SAFETY: It is what debugfs gave, or null.
+    unsafe { bindings::debugfs_remove(root) };
 }
 
-/// What is in [`State::dir`] while the directory is made, and when it has been removed: errors for
-/// debugfs, so nothing.
-const MAKING: *mut bindings::dentry = ptr::without_provenance_mut(usize::MAX);
-const GONE: *mut bindings::dentry = ptr::without_provenance_mut(usize::MAX - 1);
-
-/// Makes the directory of a component, unless it has one. Where that fails, the component goes
-/// without. Before [`init`], which makes it then, there is no place for it.
+/// Makes the directory of a component, unless it has one, or is gone. Where that fails, the component
+/// goes without. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &Arc<State>) {
-    let root = ROOT.load(Relaxed);
-    let dir = state.dir();
-    if root.is_null()
-        || dir
-            .compare_exchange(ptr::null_mut(), MAKING, Relaxed, Relaxed)
-            .is_err()
-    {
+    let tree = TREE.lock();
+    // One that goes from here on is found by `remove`.
+    if tree.0.is_null() || !state.dir().load(Relaxed).is_null() || !registry::has(state) {
         return;
     }
     // SAFETY: Both are valid; debugfs takes the error pointer of a failure as parent.
-    let made = unsafe { bindings::debugfs_create_dir(state.name().as_char_ptr(), root) };
+    let dir = unsafe { bindings::debugfs_create_dir(state.name().as_char_ptr(), tree.0) };
     let of = ptr::from_ref(&**state);
-    // `made` is what debugfs gave. The registry or the caller holds the state until the files are
-    // removed.
-    create_texts!(ComponentText, COMPONENT, made, of; 0 1 2 3 4 5 6);
-    // SAFETY: As above.
-    unsafe { create_binaries(made, of) };
-    if dir
-        .compare_exchange(MAKING, made, Relaxed, Relaxed)
-        .is_err()
-    {
-        // The component went meanwhile; the caller has the state.
-        // SAFETY: It is what debugfs gave.
-        unsafe { bindings::debugfs_remove(made) };
+    for file in &COMPONENT {
+        let mode = mode(file.show.is_some(), file.write.is_some());
+        // SAFETY: `dir` is what debugfs gave. Who takes the component away has it until the files
+        // are removed.
+        unsafe { debugfs_create_file::<ComponentText>(file.name, mode, dir, of) };
     }
+    // SAFETY: As above.
+    unsafe { create_binaries(dir, of) };
+    state.dir().store(dir, Relaxed);
 }
 
-/// Removes the directory of a component, and waits for those who use a file of it.
+/// Removes the directory of a component that is out of the registry's sight. Files that are open
+/// keep what they need, so it waits for nobody but who is just opening one.
 pub(crate) fn remove(state: &State) {
-    let dir = state.dir().swap(GONE, Relaxed);
-    // SAFETY: It is what debugfs gave, or null, or an error.
+    let dir = {
+        let _tree = TREE.lock();
+        state.dir().swap(ptr::null_mut(), Relaxed)
+    };
+    // SAFETY: It is what debugfs gave, or null.
     unsafe { bindings::debugfs_remove(dir) };
 }
 
@@ -279,6 +269,7 @@ impl Shown {
     ) -> Result<usize> {
         if *at == 0 {
             self.0.clear();
+            // Nothing else can fail.
             fmt::Write::write_fmt(self, fmt!("{}", Show(show))).map_err(|_| ENOMEM)?;
         }
         to.write_slice_file(&self.0, at)
@@ -315,55 +306,58 @@ fn written(from: UserSliceReader, f: impl FnOnce(&str) -> Result) -> Result<usiz
     Ok(len)
 }
 
-/// The file at place `N` of [`GLOBAL`].
+/// One of [`GLOBAL`].
 #[pin_data]
-struct GlobalText<const N: usize> {
+struct GlobalText {
+    file: GlobalFile,
     #[pin]
     text: Mutex<Shown>,
 }
 
 #[vtable]
-impl<const N: usize> FileOperations for GlobalText<N> {
-    type Inode = ();
+impl FileOperations for GlobalText {
+    type Inode = GlobalFile;
     type Data = Pin<KBox<Self>>;
 
-    fn open(_: Option<&()>, file: &File) -> Result<Self::Data> {
+    fn open(of: Option<&GlobalFile>, file: &File) -> Result<Self::Data> {
         glue::may_open(file)?;
-        let text = Shown(KVVec::new());
-        KBox::pin_init(pin_init!(Self { text <- new_mutex!(text) }), GFP_KERNEL)
+        let (file, text) = (*of.ok_or(EINVAL)?, Shown(KVVec::new()));
+        KBox::pin_init(
+            pin_init!(Self { file, text <- new_mutex!(text) }),
+            GFP_KERNEL,
+        )
     }
 
     fn read(
-        file: Pin<&Self>,
+        this: Pin<&Self>,
         _file: &File,
         to: &mut UserSliceWriter,
         at: &mut Offset,
     ) -> Result<usize> {
-        let show = const { GLOBAL[N].show };
-        file.text.lock().read(to, at, show.ok_or(EINVAL)?)
+        this.text.lock().read(to, at, this.file.show.ok_or(EINVAL)?)
     }
 
     fn write(
-        _: Pin<&Self>,
+        this: Pin<&Self>,
         _file: &File,
         from: UserSliceReader,
         _at: &mut Offset,
     ) -> Result<usize> {
-        let write = const { GLOBAL[N].write };
-        written(from, write.ok_or(EINVAL)?)
+        written(from, this.file.write.ok_or(EINVAL)?)
     }
 }
 
-/// The file at place `N` of [`COMPONENT`].
+/// One of [`COMPONENT`].
 #[pin_data]
-struct ComponentText<const N: usize> {
+struct ComponentText {
     of: Arc<State>,
+    file: ComponentFile,
     #[pin]
     text: Mutex<Shown>,
 }
 
 #[vtable]
-impl<const N: usize> FileOperations for ComponentText<N> {
+impl FileOperations for ComponentText {
     type Inode = State;
     type Data = Pin<KBox<Self>>;
 
@@ -371,28 +365,33 @@ impl<const N: usize> FileOperations for ComponentText<N> {
         glue::may_open(file)?;
         // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
         let of = unsafe { ArcBorrow::from_raw(of.ok_or(EINVAL)?) }.into();
-        let text = Shown(KVVec::new());
-        KBox::pin_init(pin_init!(Self { of, text <- new_mutex!(text) }), GFP_KERNEL)
+        let name = glue::file_name(file);
+        let file = COMPONENT.iter().find(|file| file.name == name);
+        let (file, text) = (*file.ok_or(EINVAL)?, Shown(KVVec::new()));
+        KBox::pin_init(
+            pin_init!(Self { of, file, text <- new_mutex!(text) }),
+            GFP_KERNEL,
+        )
     }
 
     fn read(
-        file: Pin<&Self>,
+        this: Pin<&Self>,
         _file: &File,
         to: &mut UserSliceWriter,
         at: &mut Offset,
     ) -> Result<usize> {
-        let show = const { COMPONENT[N].show }.ok_or(EINVAL)?;
-        file.text.lock().read(to, at, |f| show(&file.of, f))
+        let show = this.file.show.ok_or(EINVAL)?;
+        this.text.lock().read(to, at, |f| show(&this.of, f))
     }
 
     fn write(
-        file: Pin<&Self>,
+        this: Pin<&Self>,
         _file: &File,
         from: UserSliceReader,
         _at: &mut Offset,
     ) -> Result<usize> {
-        let write = const { COMPONENT[N].write }.ok_or(EINVAL)?;
-        written(from, |text| write(&file.of, text))
+        let write = this.file.write.ok_or(EINVAL)?;
+        written(from, |text| write(&this.of, text))
     }
 }
 

@@ -227,7 +227,7 @@ pub(crate) struct State {
     max_bytes: AtomicU32,
     /// Records that went into a shared ring.
     shared: AtomicU64,
-    /// The directory; an error pointer or null where there is none.
+    /// The directory, as `files/` has it.
     dir: AtomicPtr<bindings::dentry>,
     found: KeptBox<Described>,
     #[pin]

@@ -61,6 +61,7 @@ unsafe extern "C" {
 
     // machine.c
     fn blog_uts(release: *mut u8, machine: *mut u8, host: *mut u8, size: usize);
+    fn blog_file_name(file: *const c_void) -> *const c_char;
 
     // modules.c
     fn blog_start_modules() -> c_int;
@@ -285,7 +286,13 @@ pub(crate) fn uts() -> [[u8; 64]; 3] {
     names
 }
 
-/// A random number.
+/// The last part of an open file's path, of a file in debugfs. Process context.
+pub(crate) fn file_name(file: &File) -> &CStr {
+    // SAFETY: The file is valid; it keeps its name, which nobody changes.
+    unsafe { CStr::from_char_ptr(blog_file_name(file.as_ptr().cast())) }
+}
+
+/// 16 random bytes.
 pub(crate) fn random() -> [u8; 16] {
     let mut buf = [0; 16];
     // SAFETY: `buf` is valid for its length.

@@ -264,7 +264,7 @@ def compare_names(b, facts, errors):
 
 def compare_files(b, _facts, errors):
     source = (TOP / "blog/files/mod.rs").read_text()
-    body = find(rf"const {b.arg}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
+    body = find(rf"(?:const|static) {b.arg}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
     files = []
     for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
         access = ("" if "show: None" in entry else "r") + ("" if "write: None" in entry else "w")

@@ -19,10 +19,7 @@ use crate::{
         UserSliceWriter, //
     }, //
 };
-use core::{
-    marker::PhantomData,
-    ptr, //
-};
+use core::marker::PhantomData;
 
 /// What a kind of file does.
 ///
@@ -265,31 +262,23 @@ impl<T: FileOperations> FileOperationsVTable<T> {
 }
 
 /// Makes a file in a directory of debugfs. It is gone with the directory: `debugfs_remove()` waits
-/// for calls that are under way, but not for open files to be closed.
-///
-/// With `waits`, removing the file does not wait for calls (but for [`FileOperations::open`]): for
-/// files whose reads block. Then an open file must keep what it needs by itself.
+/// for calls of [`FileOperations::open`] that are under way, and not for files that are open, which
+/// keep what they need by themselves.
 ///
 /// # Safety
 ///
 /// - `dir` is a directory of debugfs, null, or the error pointer of one that couldn't be made.
 /// - `of` is null, or stays valid until the file has been removed.
-/// - If `waits` is false, what [`FileOperations::Data`] holds may point into `of` until then.
 #[cfg(CONFIG_DEBUG_FS)]
 pub unsafe fn debugfs_create_file<T: FileOperations>(
     name: &CStr,
     mode: u16,
     dir: *mut bindings::dentry,
     of: *const T::Inode,
-    waits: bool,
 ) {
     let (name, of) = (name.as_char_ptr(), of.cast_mut().cast());
     let table = FileOperationsVTable::<T>::build();
-    // SAFETY: By this function's requirements. The table is static, and names its module.
-    unsafe {
-        match waits {
-            true => bindings::debugfs_create_file_unsafe(name, mode, dir, of, table),
-            false => bindings::debugfs_create_file_full(name, mode, dir, of, ptr::null(), table),
-        }
-    };
+    // SAFETY: By this function's requirements. The table is static, and names its module. What is
+    // open has no use for the file's removal to wait.
+    unsafe { bindings::debugfs_create_file_unsafe(name, mode, dir, of, table) };
 }
