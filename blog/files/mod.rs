@@ -3,10 +3,9 @@
 //! The files under `/sys/kernel/debug/blog`: which there are, and what reading and writing them
 //! does.
 //!
-//! `life.rs` says when a component comes and goes. What is written is parsed by `control.rs` and done
-//! by the registry; what is read is made by `stats.rs` and others, once for each time that a file is
-//! read from its start. A write either does all that it says or fails and changes
-//! nothing.
+//! `life.rs` says when a component comes and goes. What is written is parsed by `control.rs` and
+//! done by the registry; what is read is made by `stats.rs` and others, once for each time that a
+//! file is read from its start. A write either does all that it says or fails and changes nothing.
 
 use core::{
     mem,
@@ -223,8 +222,8 @@ pub(crate) fn stop() {
     unsafe { bindings::debugfs_remove(root) };
 }
 
-/// Makes the directory of a component, unless it has one, or is gone. Where that fails, the component
-/// goes without. Before [`init`], which makes it then, there is no place for it.
+/// Makes the directory of a component, unless it has one, or is gone. Where that fails, the
+/// component goes without. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &Arc<State>) {
     let tree = TREE.lock();
     // One that goes from here on is found by `remove`.

@@ -144,8 +144,8 @@ impl Places {
     }
 
     /// Gives a new component a place and a name, about as it is `wanted`; or finds the place that
-    /// one of the same name has left behind. Connects it to `raw`, or where that is null to its own.
-    /// True: it was new.
+    /// one of the same name has left behind. Connects it to `raw`, or where that is null to its
+    /// own. True: it was new.
     ///
     /// `EAGAIN` where that is for when those are gone which are just going.
     ///
@@ -213,8 +213,8 @@ impl_has_work! {
     impl HasWork<Self> for State { self.work }
 }
 
-/// Finds a place for a component: a new one, or that which one of its name has left behind. A dynamic
-/// one has its own `RawComponent`, and `raw` is null. True: it is new, and nobody knows it.
+/// Finds a place for a component: a new one, or that which one of its name has left behind. A
+/// dynamic one has its own `RawComponent`, and `raw` is null. True: it is new, and nobody knows it.
 ///
 /// # Safety
 ///

@@ -476,8 +476,8 @@ impl State {
         self.with(|inner| inner.raw = ptr::null());
     }
 
-    /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without anything of
-    /// ours. Only when nobody can log to it any more; its module may stay.
+    /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without
+    /// anything of ours. Only when nobody can log to it any more; its module may stay.
     pub(crate) fn unhook(&self) {
         // Off is never an error.
         let _ = self.set_enabled(false);

@@ -323,8 +323,8 @@ mod suite {
         take_away(c"blog_test_static")
     }
 
-    /// A module that has a component, and logs to it in no call of its own, may stay when BLog goes,
-    /// and meet others that log to it when BLog is back.
+    /// A module that has a component, and logs to it in no call of its own, may stay when BLog
+    /// goes, and meet others that log to it when BLog is back.
     #[test]
     fn what_stays_when_blog_goes_is_as_new() -> Result {
         let module = Module::load(c"blog_test_stays")?;

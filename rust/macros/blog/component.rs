@@ -131,7 +131,8 @@ fn parse_name(input: ParseStream<'_>) -> Result<LitCStr> {
         }
         Err(BadName::Characters) => {
             return error(
-                "a name has letters, digits and `_-.:+#` only, and does not start with `.` or `#`".into(),
+                "a name has letters, digits and `_-.:+#` only, and does not start with `.` or `#`"
+                    .into(),
             );
         }
         Err(BadName::Reserved) => {

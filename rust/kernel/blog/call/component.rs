@@ -2,11 +2,11 @@
 
 //! Components: what a driver logs to.
 //!
-//! A static component is declared by `blog_component!`; an [`Instance`](super::instance::Instance) is
-//! one that is made at run time, for a mount or a device. Both are a [`RawComponent`], which `blog/`
-//! fills in when it attaches the component, and which the fast path reads. Nothing here allocates
-//! rings or pages, and nothing runs when a static component's module is loaded: `blog/` finds it by
-//! its section.
+//! A static component is declared by `blog_component!`; an [`Instance`](super::instance::Instance)
+//! is one that is made at run time, for a mount or a device. Both are a [`RawComponent`], which
+//! `blog/` fills in when it attaches the component, and which the fast path reads. Nothing here
+//! allocates rings or pages, and nothing runs when a static component's module is loaded: `blog/`
+//! finds it by its section.
 
 #[cfg(CONFIG_JUMP_LABEL)]
 use core::cell::UnsafeCell;
@@ -304,8 +304,8 @@ impl RawComponent {
     }
 }
 
-/// What `blog_log!` can log to: a static component, an [`Instance`](super::instance::Instance), or a
-/// pointer to one.
+/// What `blog_log!` can log to: a static component, an [`Instance`](super::instance::Instance), or
+/// a pointer to one.
 ///
 /// # Examples
 ///

@@ -26,8 +26,8 @@ pub fn cold() {}
 ///
 /// # Safety
 ///
-/// As for [`BlogArgs::log`](super::args::BlogArgs::log); `site_shl10` is the site's id. `store` stores
-/// `size` bytes where it is told, and may use the bytes of the header before.
+/// As for [`BlogArgs::log`](super::args::BlogArgs::log); `site_shl10` is the site's id. `store`
+/// stores `size` bytes where it is told, and may use the bytes of the header before.
 #[inline(always)]
 pub(super) unsafe fn write(
     component: &RawComponent,
