@@ -13,7 +13,7 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "stock"
-TESTS = 24
+TESTS = 25
 SECONDS = 20
 
 
@@ -75,6 +75,7 @@ CONFIGS = {
     "versions": ("# CONFIG_MODVERSIONS is not set", "CONFIG_MODVERSIONS=y", "CONFIG_MODVERSIONS"),
     "no debugfs": ("CONFIG_DEBUG_FS=y", "", "no CONFIG_DEBUG_FS"),
     "no tracepoints": ("CONFIG_TRACEPOINTS=y", "", "no CONFIG_TRACEPOINTS"),
+    "no RCU for tasks": ("CONFIG_TASKS_RCU=y", "", "no CONFIG_TASKS_RCU"),
 }
 
 
