@@ -245,8 +245,8 @@ def compare_bits(b, facts, errors):
 
 
 def compare_cstruct(b, _facts, errors):
-    patch = (TOP / "patches/task_struct-blog-tls.patch").read_text().replace("\n+", "\n")
-    body = find(rf"struct {b.arg} \{{\n(.*?)\n\}}", patch, re.S)[1]
+    header = (TOP / "include/linux/blog_call.h").read_text()
+    body = find(rf"struct {b.arg} \{{\n(.*?)\n\}}", header, re.S)[1]
     said = [(str(8 * number(r[1])), r[2]) for r in b.rows]
     need(errors, str(b), said, re.findall(r"^\s*u(\d+)\s+(\w+);", body, re.M))
     contiguous(b, errors)

@@ -13,6 +13,7 @@ mod blog {
     pub mod call {
         pub mod arg;
         pub mod args;
+        pub mod capture;
         pub mod fmt;
         pub mod wrap;
     }
