@@ -14,7 +14,7 @@
 //! | `files/` | debugfs: which files there are, what reading and writing them does |
 //! | `read/` | snapshots and streams |
 //! | `crash/` | what crash tools find |
-//! | `write/` | the slow path of a log call, the tables of tasks, the worker |
+//! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | which components and images there are, and their settings |
 //! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
@@ -96,7 +96,6 @@ static RUNS: AtomicBool = AtomicBool::new(false);
 /// Starts all but the files. From here on drivers' calls are logged.
 fn start() -> Result {
     clock::init()?;
-    memory::page::init();
     sections::init();
     tables::init()?;
     describe::init();
@@ -136,7 +135,7 @@ fn stop() {
     clock::stop();
     files::stop();
     tables::stop();
-    glue::flush_reap();
+    glue::stop_reap();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

@@ -14,8 +14,8 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 177
-TESTS_DEEP = 392
+TESTS = 173
+TESTS_DEEP = 388
 SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")

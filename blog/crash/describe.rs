@@ -58,7 +58,7 @@ use crate::{
     sys::{
         clock,
         glue,
-        kept::KeptVec,
+        kept::Kept,
         room::fill, //
     },
     write::tables, //
@@ -187,30 +187,30 @@ global_lock! {
 
 /// Tells crash tools about the images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
-    let (mut list, mut kept) = (KVVec::new(), KeptVec::new());
+    let mut list = KVVec::new();
     let listed = fill(&mut list, |room| {
         registry::with_images(|images| images.list().iter().for_each(|i| room.push(i.entry())))
     });
-    let listed = listed.and_then(|()| Ok(kept.extend_from_slice(&list, GFP_KERNEL)?));
-    if let Err(e) = listed {
-        pr_warn!("crash tools don't know the latest module: {e:?}\n");
-        return;
+    match listed.and_then(|()| Kept::copy(&list)) {
+        Ok(kept) => {
+            let old = LISTED.lock().set(kept);
+            drop(old);
+        }
+        Err(e) => pr_warn!("crash tools don't know the latest module: {e:?}\n"),
     }
-    let old = LISTED.lock().set(kept);
-    drop(old);
 }
 
 /// The images as crash tools find them.
-struct ImageList(KeptVec<file::Image>);
+struct ImageList(Kept<[file::Image]>);
 
 impl ImageList {
     /// None.
     const fn new() -> Self {
-        Self(KeptVec::new())
+        Self(Kept::none())
     }
 
     /// Lists them anew; returns the old list.
-    fn set(&mut self, list: KeptVec<file::Image>) -> KeptVec<file::Image> {
+    fn set(&mut self, list: Kept<[file::Image]>) -> Kept<[file::Image]> {
         let (address, len) = (list.as_ptr() as u64, list.len() as u32);
         if len < self.0.len() as u32 {
             // Somebody knew more, and was faster.

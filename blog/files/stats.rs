@@ -26,7 +26,6 @@ use crate::{
             Store, //
         },
         Memory,
-        Owned,
         SIZES, //
     },
     read::stream,
@@ -115,10 +114,10 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Calls `f` with each ring of a component that is not free.
 fn for_each_ring(inner: &Inner, mut f: impl FnMut(Info)) {
-    let Some((memory, owned)) = inner.memory() else {
+    let Some(memory) = inner.memory() else {
         return;
     };
-    for id in 0..owned.rings_end() {
+    for id in 0..memory.store.rings() {
         if let Some(info) = memory.store.ring(id).and_then(|ring| ring.info()) {
             f(info);
         }
@@ -136,23 +135,19 @@ struct Held {
     bytes: usize,
     table_bytes: usize,
     fair: u32,
-    grown: u64,
-    grow_failed: u64,
 }
 
 impl Held {
-    fn new((memory, owned): (&Memory, &Owned)) -> Self {
+    fn new(memory: &Memory) -> Self {
         Self {
             levels: memory.levels(),
-            pages: owned.pages(),
-            rings: owned.rings(),
+            pages: memory.data_pages(),
+            rings: memory.store.rings(),
             rings_free: memory.pool.rings_free(&memory.store),
             retired: memory.pool.retired(&memory.store),
             bytes: memory.bytes(),
-            table_bytes: memory.table_bytes(owned),
+            table_bytes: memory.table_bytes(),
             fair: memory.pool.fair(&memory.store),
-            grown: owned.grown(),
-            grow_failed: owned.grow_failed(),
         }
     }
 }
@@ -160,7 +155,7 @@ impl Held {
 /// The file `stats` of a component.
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (mut live, mut bytes_retired) = (0, 0u64);
-    let (attached, enabled, total, memory) = state.with(|inner| {
+    let (attached, enabled, total, missing_kb, memory) = state.with(|inner| {
         let mut total = state.loose(inner);
         for_each_ring(inner, |info| {
             total.add(info.records, &info.lost);
@@ -169,8 +164,9 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
                 _ => live += 1,
             }
         });
+        let missing_kb = inner.memory().map_or(0, |memory| inner.missing_kb(memory));
         let memory = inner.memory().map_or(Held::default(), Held::new);
-        (inner.attached(), inner.enabled, total, memory)
+        (inner.attached(), inner.enabled, total, missing_kb, memory)
     });
     // What is printed may have to be allocated: not under the lock.
     let Loose { records, lost } = total;
@@ -197,6 +193,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         bytes_retired.div_ceil(SIZES.page.into())
     )?;
     put!(f, "bytes {}\n", memory.bytes)?;
+    put!(f, "missing_kb {missing_kb}\n")?;
     put!(f, "table_bytes {}\n", memory.table_bytes)?;
     put!(f, "rings {}\n", memory.rings)?;
     put!(f, "rings_live {live}\n")?;
@@ -208,9 +205,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     put!(f, "from_other_cpus {}\n", levels.other_hits)?;
     put!(f, "from_retired {}\n", levels.retired_hits)?;
     put!(f, "from_live {}\n", levels.stolen)?;
-    put!(f, "from_nowhere {}\n", levels.dry)?;
-    put!(f, "grown {}\n", memory.grown)?;
-    put!(f, "grow_failed {}\n", memory.grow_failed)
+    put!(f, "from_nowhere {}\n", levels.dry)
 }
 
 /// A name as part of a key: with underscores.

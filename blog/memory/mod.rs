@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory behind one component: its pages, its rings, and the arrays that the pool links them
+//! The memory behind one component: its pages, its rings, and the tables that the pool links them
 //! with.
 //!
-//! Made in process context when a component is first switched on; looked after by the worker
-//! ([`Memory::tend`]), which adds what is running short; changed when a budget is. Freed only when
-//! no log call can run that knows it. A log call reads it through [`Store`] and never waits for it.
+//! All of it is taken when a component is switched on, in process context, and stays until its
+//! budget is changed ([`Owned::resize`]) or it is freed, when no log call can run that knows it. A
+//! log call reads it through [`Store`] and never waits for it. Pages that log calls turn into rings,
+//! or give to tables of tasks, are the component's own.
 //!
 //! | file | what it is |
 //! |---|---|
 //! | `mod.rs` | the memory of a component, as others see it |
-//! | `budget.rs` | what may be taken of the machine, and how |
-//! | `growth.rs` | how it grows |
-//! | `shrink.rs` | how it gets smaller |
-//! | `page.rs` | pages, and how they are freed |
+//! | `budget.rs` | how much there may be |
+//! | `block.rs` | pages of the kernel, and arrays in them |
+//! | `resize.rs` | how its budget is changed |
 //! | `store.rs` | what the pool works on |
-//! | `table.rs` | growing arrays |
+//! | `table.rs` | growing tables |
 //! | `pool/` | what log calls take pages and rings from |
 
 use core::{
-    ops::Range,
-    ptr,
+    ops::{
+        Deref,
+        Range, //
+    },
+    ptr::{
+        self,
+        NonNull, //
+    },
     sync::atomic::{
         AtomicPtr,
+        AtomicU32,
         AtomicU64,
         Ordering::{
             Acquire,
+            Relaxed,
             Release, //
         }, //
     }, //
@@ -54,111 +62,284 @@ use kernel::{
     prelude::*, //
 };
 
+pub(crate) mod block;
 pub(crate) mod budget;
-mod growth;
-pub(crate) mod page;
 pub(crate) mod pool;
-mod shrink;
+mod resize;
 mod store;
-pub(crate) mod table;
+mod table;
 
 use self::{
-    budget::{
-        Budget,
-        Charge,
-        FLAGS, //
+    block::{
+        add_array,
+        free_pages,
+        pages_for,
+        Array,
+        Block, //
     },
-    growth::{
-        first_pages,
-        most_rings, //
-    },
-    page::OwnedPage,
     pool::{
+        stack::List,
         Cell,
         Index,
         Levels,
         PagesOf,
         Pool,
         Shelf,
+        Slot,
         Store,
         MOST_SHELVES, //
     },
-    store::Arrays,
-    table::paid_vec, //
+    resize::More,
+    store::{
+        Arrays,
+        RINGS,
+        SLOTS, //
+    },
+    table::Table, //
 };
 pub(crate) use self::{
-    page::Doomed,
+    resize::Stock,
     store::SIZES, //
 };
-use crate::sys::{
-    clock,
-    kept::{
-        rounded,
-        KeptBox,
-        KeptVec, //
-    }, //
-};
+use crate::sys::clock;
 
+/// The fewest pages that a component works with: one for itself, one of rings, and those for
+/// records.
+const LEAST_PAGES: u32 = 2 + LEAST_DATA;
+const LEAST_DATA: u32 = 2;
 /// A component has a shared ring for each so many pages of its budget, but one at least and no more
 /// than CPUs.
 const PAGES_PER_SHARED: u32 = 32;
 /// Of so many pages of a budget, there is a shelf, but one at least and no more than CPUs.
 const PAGES_PER_SHELF: u32 = 8;
+/// Of so many pages, one has rings from the start.
+const PAGES_PER_RINGS: u32 = 64;
 /// Per-CPU contexts.
 const PER_CPU: u32 = Context::INTERRUPTS as u32;
 /// Interrupts have rings of their own where pointers to these take at most this part of a budget;
 /// else they log to shared rings.
 const PER_CPU_PART: usize = 8;
+/// The most rings that a component can have.
+const MAX_RINGS: u32 = 65536;
+/// At most this part of a component's pages goes to tables of tasks.
+const LENT_PART: u32 = 4;
 
-/// What of the memory only its manager uses, under the component's lock.
-pub(crate) struct Owned {
-    /// Pages by slot; as long as there are slots.
-    pages: KeptVec<Option<OwnedPage>>,
-    pages_charge: Charge,
-    /// Pages in memory.
-    count: u32,
-    /// Rings in memory, and what all their ids are below.
-    rings: u32,
-    rings_end: u32,
-    /// What the worker saw when it last came.
-    seen: Seen,
-    /// Pages that the worker has added, and how often it could not.
-    grown: u64,
-    grow_failed: u64,
+/// How many of so many pages can be rings, each of which needs a chunk.
+fn max_ring_pages(pages: u32) -> u32 {
+    let (chunks, rings) = (SIZES.chunks(), RINGS as u32);
+    let half = u64::from(pages) * u64::from(chunks) / u64::from(chunks + rings);
+    (half as u32).clamp(1, MAX_RINGS / rings)
 }
 
-/// Counts of what was taken.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    pages: u64,
-    rings: u64,
-    stolen: u64,
+/// Pages of so many rings.
+fn pages_of_rings(rings: u32) -> u32 {
+    rings.div_ceil(RINGS as u32)
+}
+
+/// How long the arrays of a memory of some size are, which it has from the start.
+struct Plan {
+    cells: u32,
+    shelves: u32,
+    percpu: u32,
+    shared: u32,
+    slots: u32,
+    rings: u32,
+}
+
+impl Plan {
+    /// For so many pages in all.
+    fn of(pages: u32, cpus: u32) -> Self {
+        let mut percpu = cpus.saturating_mul(PER_CPU);
+        let most = pages as usize * PAGE_SIZE / PER_CPU_PART;
+        if percpu as usize * size_of::<AtomicPtr<Ring>>() > most {
+            percpu = 0;
+        }
+        let shelves = (pages / PAGES_PER_SHELF)
+            .min(cpus)
+            .clamp(1, MOST_SHELVES as u32);
+        let rings = max_ring_pages(pages);
+        Self {
+            // More than there are rings, in all.
+            cells: (rings * RINGS as u32 / shelves).max(2).next_power_of_two(),
+            shelves,
+            percpu,
+            shared: (pages / PAGES_PER_SHARED).clamp(1, cpus),
+            slots: pages.div_ceil(SLOTS as u32),
+            rings,
+        }
+    }
+
+    /// Pages that they take.
+    fn pages(&self) -> u32 {
+        let bytes = add_array::<Memory>(0, 1);
+        let bytes = add_array::<Cell>(bytes, (self.cells * self.shelves) as usize);
+        let bytes = add_array::<Shelf>(bytes, self.shelves as usize);
+        let bytes = add_array::<AtomicPtr<Ring>>(bytes, self.percpu as usize);
+        let bytes = add_array::<SharedRing>(bytes, self.shared as usize);
+        let bytes = add_array::<[Slot; SLOTS]>(bytes, self.slots as usize);
+        let bytes = add_array::<AtomicPtr<()>>(bytes, (self.slots + self.rings) as usize);
+        pages_for(bytes)
+    }
+}
+
+/// The memory of a component, as its manager has it, under the component's lock. Dropping it frees
+/// all; nobody may know it any more.
+///
+/// # Invariants
+///
+/// `memory` is in one of `blocks`, and its pages are in its slots; all that is this one's.
+pub(crate) struct Owned {
+    memory: NonNull<Memory>,
+    _block: Block,
+    /// Tables that came later.
+    more: Option<KBox<More>>,
+    /// Slots of pages that nobody finds any more, and of those that are freed as soon as nobody
+    /// looks at them.
+    leaving: List,
+    dying: List,
+}
+
+// SAFETY: It owns what it points to, which any task may use.
+unsafe impl Send for Owned {}
+
+impl Deref for Owned {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        // SAFETY: By the type invariants.
+        unsafe { self.memory.as_ref() }
+    }
 }
 
 impl Owned {
-    /// Pages in memory.
-    pub(crate) fn pages(&self) -> u32 {
-        self.count
+    /// Makes memory for the component in `slot`, of `pages` pages, or as many as there are.
+    ///
+    /// `ENOSPC` where the limit for all leaves too few even for the smallest component, `ENOMEM`
+    /// where there are so few.
+    pub(crate) fn new(slot: u16, pages: u32) -> Result<Self> {
+        Self::with_cpus(slot, pages, nr_cpu_ids())
     }
 
-    /// Rings in memory.
-    pub(crate) fn rings(&self) -> u32 {
-        self.rings
+    /// [`Self::new`] on a machine with this many CPUs.
+    pub(crate) fn with_cpus(slot: u16, pages: u32, cpus: u32) -> Result<Self> {
+        let room = budget::room();
+        if room < LEAST_PAGES {
+            return Err(ENOSPC);
+        }
+        let most = pages.min(room).min(budget::spare().max(LEAST_PAGES));
+        Self::of_pages(slot, most, cpus).or_else(|_| Self::of_pages(slot, LEAST_PAGES, cpus))
     }
 
-    /// Their ids are from 0 to below this; some may be missing.
-    pub(crate) fn rings_end(&self) -> u32 {
-        self.rings_end
+    fn of_pages(slot: u16, pages: u32, cpus: u32) -> Result<Self> {
+        let plan = Plan::of(pages, cpus);
+        let mut block = Block::new(plan.pages())?;
+        let mut rest = block.rest();
+        let place = rest.room::<Memory>(1)?;
+        let none = |_| AtomicPtr::new(no_ring());
+        // SAFETY: The block stays as long as the memory, which is in it.
+        let memory = unsafe {
+            let (cells, all) = (plan.cells, plan.cells * plan.shelves);
+            let cells = rest.array(all as usize, |i| Cell::new(i & (cells - 1)))?;
+            let shelves = rest.array(plan.shelves as usize, Shelf::new)?;
+            let percpu = rest.array(plan.percpu as usize, none)?;
+            let shared = rest.array(plan.shared as usize, |_| SharedRing {
+                ring: AtomicPtr::new(ptr::null_mut()),
+                last: AtomicU64::new(0),
+            })?;
+            let parts = rest.array(plan.slots as usize, |_| [const { Slot::new() }; SLOTS])?;
+            let slots = rest.array(plan.slots as usize, |n| {
+                AtomicPtr::new(parts.as_ptr().wrapping_add(n as usize))
+            })?;
+            let rings = rest.array(plan.rings as usize, |_| AtomicPtr::new(ptr::null_mut()))?;
+            Memory {
+                pool: Pool::new(),
+                store: Arrays::new(slot, Table::new(slots), Table::new(rings), cells, shelves),
+                in_slots: AtomicU32::new(0),
+                fixed: AtomicU32::new(block.pages()),
+                lendable: AtomicU32::new(0),
+                percpu,
+                shared,
+                root: Live::new(dump::Memory::NONE),
+            }
+        };
+        const { assert!(!core::mem::needs_drop::<Memory>()) };
+        // SAFETY: There is room for it.
+        unsafe { place.write(memory) };
+        // INVARIANT: It is in the block, and without pages.
+        let owned = Self {
+            memory: place,
+            _block: block,
+            more: None,
+            leaving: List::new(),
+            dying: List::new(),
+        };
+        owned.fill(pages)?;
+        Ok(owned)
     }
 
-    /// Pages that the worker has added in all.
-    pub(crate) fn grown(&self) -> u64 {
-        self.grown
+    /// Gives it its first pages, to be `pages` in all.
+    fn fill(&self, pages: u32) -> Result {
+        let shared = self.fixed_rings();
+        let rings = pages_of_rings(shared + 1) + pages / PAGES_PER_RINGS;
+        self.store.set_max_ring_pages(rings);
+        for (number, _) in self.store.all_slots() {
+            if self.bytes() / PAGE_SIZE >= pages as usize {
+                break;
+            }
+            // Without memory for more, it starts with what there is.
+            let Ok(page) = Block::new(1) else {
+                break;
+            };
+            self.place(number, page);
+            match self.store.make_rings(number) {
+                // The lowest ids are taken first.
+                Some(ids) => (ids.rev().filter(|id| *id >= shared))
+                    .for_each(|id| self.pool.put_ring(&self.store, id)),
+                None => self.pool.give_page(&self.store, number),
+            }
+        }
+        if self.pages_held() < self.store.ring_pages() + LEAST_DATA {
+            return Err(ENOMEM);
+        }
+        self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
+        self.set_limits();
+        self.pool.shares().set_others(shared);
+        for number in 0..shared {
+            self.adopt_shared(number)?;
+        }
+        self.describe();
+        Ok(())
     }
 
-    /// How often the worker could not add what was needed.
-    pub(crate) fn grow_failed(&self) -> u64 {
-        self.grow_failed
+    /// Puts a page, which is in no ring, into a free slot; it is the caller's to give it to the
+    /// pool.
+    fn place(&self, number: u32, page: Block) {
+        if let Some(slot) = self.store.slot(number) {
+            self.in_slots.fetch_add(1, Relaxed);
+            // SAFETY: The slot is free, and the page of this size and initialised, and in no other
+            // slot and no ring.
+            unsafe { slot.fill(page.into_page().cast(), SIZES) };
+        }
+    }
+
+    /// Sets what follows from how many pages there are.
+    fn set_limits(&self) {
+        self.store
+            .set_max_ring_pages(max_ring_pages(self.pages_held()));
+        self.pool.set_pages(&self.store, self.data_pages());
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        budget::left(self.leaving.len() + self.dying.len());
+        let pages = self.store.all_slots().map(|(_, slot)| slot.empty().cast());
+        // SAFETY: All pages are from `place`, and nobody knows the memory any more.
+        unsafe { free_pages(pages) };
+        // One after the other, so that no drop is inside another one.
+        while let Some(mut more) = self.more.take() {
+            self.more = more.next.take();
+        }
     }
 }
 
@@ -186,103 +367,26 @@ pub(crate) struct Memory {
     pub(crate) pool: Pool,
     /// All pages and rings.
     pub(crate) store: Arrays,
-    /// What it may take, and takes.
-    budget: Budget,
+    /// Pages in slots, without those that are on their way out.
+    in_slots: AtomicU32,
+    /// Pages of what it has besides.
+    fixed: AtomicU32,
+    /// Pages that may still go to tables of tasks.
+    lendable: AtomicU32,
     /// By CPU and context; empty where interrupts have no rings of their own.
-    percpu: KeptVec<AtomicPtr<Ring>>,
-    shared: KeptVec<SharedRing>,
+    percpu: Array<AtomicPtr<Ring>>,
+    shared: Array<SharedRing>,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
-    /// For all that is here from the start.
-    _charges: [Charge; 5],
 }
 
 impl Memory {
-    /// Makes memory for the component in `slot`, with a budget of `bytes` bytes, of which it takes
-    /// what it can get.
-    ///
-    /// `ENOSPC` where there can't be so much, `ENOMEM` where there isn't enough even to begin with.
-    pub(crate) fn new(slot: u16, bytes: usize) -> Result<(KeptBox<Self>, Owned)> {
-        Self::with_cpus(slot, bytes, nr_cpu_ids())
-    }
-
-    /// [`Self::new`] on a machine with this many CPUs.
-    pub(crate) fn with_cpus(slot: u16, bytes: usize, cpus: u32) -> Result<(KeptBox<Self>, Owned)> {
-        budget::check(bytes)?;
-        let budget = Budget::new(bytes);
-        let pages = (bytes / PAGE_SIZE) as u32;
-        let mut percpu = cpus * PER_CPU;
-        if rounded(percpu as usize * size_of::<AtomicPtr<Ring>>()) > bytes / PER_CPU_PART {
-            percpu = 0;
-        }
-        let shared = (pages / PAGES_PER_SHARED).clamp(1, cpus);
-        let shelves = (pages / PAGES_PER_SHELF)
-            .min(cpus)
-            .clamp(1, MOST_SHELVES as u32);
-        // For each of them; more than there are rings, in all.
-        let cells = (most_rings(bytes) / shelves).max(2).next_power_of_two();
-
-        let none = |_| AtomicPtr::new(no_ring());
-        let (place, own) = budget.pay(rounded(size_of::<Self>()), || {
-            Ok(KeptBox::<Self>::new_uninit(FLAGS)?)
-        })?;
-        let (cells, cells_charge) = paid_vec(&budget, (cells * shelves) as usize, |i| {
-            Cell::new(i & (cells - 1))
-        })?;
-        let (shelves, shelves_charge) = paid_vec(&budget, shelves as usize, Shelf::new)?;
-        let (percpu, percpu_charge) = paid_vec(&budget, percpu as usize, none)?;
-        let (shared_rings, shared_charge) = paid_vec(&budget, shared as usize, |_| SharedRing {
-            ring: AtomicPtr::new(ptr::null_mut()),
-            last: AtomicU64::new(0),
-        })?;
-        let memory = KeptBox::write(
-            place,
-            Self {
-                pool: Pool::new(),
-                store: Arrays::new(slot, cells, shelves),
-                budget,
-                percpu,
-                shared: shared_rings,
-                root: Live::new(dump::Memory::NONE),
-                _charges: [
-                    own,
-                    cells_charge,
-                    shelves_charge,
-                    percpu_charge,
-                    shared_charge,
-                ],
-            },
-        );
-        let mut owned = Owned {
-            pages: KeptVec::new(),
-            pages_charge: Charge::of(0),
-            count: 0,
-            rings: 0,
-            rings_end: 0,
-            seen: Seen::default(),
-            grown: 0,
-            grow_failed: 0,
-        };
-        memory.add_rings(&mut owned, shared, shared)?;
-        // What can't be had now, the worker adds later.
-        let first = first_pages(bytes);
-        let _ = memory.grow(&mut owned, first);
-        for number in 0..shared {
-            memory.adopt_shared(number)?;
-        }
-        // A ring for each page, for a start.
-        let _ = memory.add_rings(&mut owned, shared + first.min(most_rings(bytes)), shared);
-        memory.pool.shares().set_others(shared);
-        memory.set_recycling(&owned);
-        Ok((memory, owned))
-    }
-
     /// Says in [`Self::root`] where all is. The memory has its place.
     fn describe(&self) {
         let shelves = self.store.shelves();
         let new = dump::Memory {
-            rings: self.store.rings.root(),
-            slots: self.store.slots.root(),
+            rings: self.store.rings.root(RINGS, size_of::<Ring>()),
+            slots: self.store.slots.root(SLOTS, size_of::<Slot>()),
             page_size: SIZES.page,
             chunk_size: SIZES.chunk,
             chunks: SIZES.chunks(),
@@ -315,8 +419,7 @@ impl Memory {
         if self.percpu.is_empty() {
             return ptr::null_mut();
         }
-        // Only the atomics are accessed through this pointer.
-        self.percpu.as_slice().as_ptr().cast_mut()
+        self.percpu.as_ptr()
     }
 
     /// The rings for those who get none of their own. Any context.
@@ -342,7 +445,8 @@ impl Memory {
     }
 
     /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another
-    /// one, which `keep` has found there. The caller is on `cpu`. Any context.
+    /// one, which `keep` has found there. The caller is on `cpu`; `steal`: as for [`Self::pages`].
+    /// Any context.
     ///
     /// # Safety
     ///
@@ -351,10 +455,11 @@ impl Memory {
         &'a self,
         owner: &Owner,
         cpu: u32,
+        steal: bool,
         keep: impl FnOnce(&'a Ring) -> Result<(), &'a Ring>,
     ) -> Option<&'a Ring> {
         let (pool, store) = (&self.pool, &self.store);
-        let id = pool.take_ring(store, cpu)?;
+        let id = pool.take_ring(store, cpu, steal)?;
         let ring = store.ring(id)?;
         // SAFETY: The ring was just taken out of the free ones.
         unsafe { ring.adopt(owner) };
@@ -402,25 +507,57 @@ impl Memory {
         self.store.slot(index.slot())?.copy(index, SIZES, seq, to)
     }
 
+    /// Gives a page away, to `take`, which may decline it. So that the component keeps most of what
+    /// it has, there is an end to that. The caller is on `cpu`; `steal`: as for [`Self::pages`].
+    /// Any context.
+    pub(crate) fn lend(&self, cpu: u32, steal: bool, take: impl FnOnce(*mut u8) -> bool) {
+        let less = |pages: u32| pages.checked_sub(1);
+        if (self.lendable.fetch_update(Relaxed, Relaxed, less)).is_err() {
+            return;
+        }
+        let (pool, store) = (&self.pool, &self.store);
+        let page = pool.take_page(store, cpu, steal);
+        if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
+            if take(slot.close().cast()) {
+                self.in_slots.fetch_sub(1, Relaxed);
+                pool.leave(store);
+                slot.empty();
+                return;
+            }
+            slot.open();
+            pool.put(store, cpu, Index::whole(page).0);
+        }
+        self.lendable.fetch_add(1, Relaxed);
+    }
+
+    /// Has its rings known that hold the most, when this one has got another page. Any context.
+    pub(crate) fn note(&self, ring: &Ring) {
+        self.pool.shares().point_at(&self.store, ring);
+    }
+
+    /// Pages for records and rings.
+    fn pages_held(&self) -> u32 {
+        self.in_slots.load(Relaxed)
+    }
+
+    /// Of these, those for records.
+    pub(crate) fn data_pages(&self) -> u32 {
+        self.pages_held().saturating_sub(self.store.ring_pages())
+    }
+
+    /// Pages of what it has besides.
+    fn fixed_pages(&self) -> u32 {
+        self.fixed.load(Relaxed)
+    }
+
     /// Bytes that it takes, all in.
     pub(crate) fn bytes(&self) -> usize {
-        self.budget.taken()
+        (self.fixed_pages() + self.pages_held()) as usize * PAGE_SIZE
     }
 
-    /// Calls `f` with the address of all that was allocated for it, pages not counted.
-    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
-    pub(crate) fn for_each_allocation(&self, owned: &Owned, mut f: impl FnMut(*const c_void)) {
-        f(ptr::from_ref(self).cast());
-        f(owned.pages.as_ptr().cast());
-        f(self.percpu.as_ptr().cast());
-        f(self.shared.as_ptr().cast());
-        self.store.for_each_allocation(f);
-    }
-
-    /// Of these, what isn't pages: rings, places for pages, and the tables of these.
-    pub(crate) fn table_bytes(&self, owned: &Owned) -> usize {
-        self.bytes()
-            .saturating_sub(owned.count as usize * PAGE_SIZE)
+    /// Of these, what isn't for records: rings, places for pages, and the tables of these.
+    pub(crate) fn table_bytes(&self) -> usize {
+        (self.fixed_pages() + self.store.ring_pages()) as usize * PAGE_SIZE
     }
 
     /// How often each level of the pool has served a ring, and what it has.

@@ -3,11 +3,15 @@
 //! What the pool works on: a component's slots, rings, shelves and cells.
 
 use core::{
+    ops::Range,
     ptr,
     sync::atomic::{
         AtomicU32,
-        AtomicU64,
-        Ordering::Relaxed, //
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
     }, //
 };
 use kernel::{
@@ -15,15 +19,11 @@ use kernel::{
         PageHeader,
         Ring, //
     },
-    page::PAGE_SIZE,
-    prelude::*, //
+    page::PAGE_SIZE, //
 };
 
 use super::{
-    budget::{
-        Budget,
-        Charge, //
-    },
+    block::Array,
     pool::{
         Cell,
         Shelf,
@@ -33,7 +33,6 @@ use super::{
     },
     table::Table, //
 };
-use crate::sys::kept::KeptVec;
 
 /// What rings are made of.
 pub(crate) const SIZES: Sizes = Sizes {
@@ -41,93 +40,98 @@ pub(crate) const SIZES: Sizes = Sizes {
     chunk: PAGE_SIZE as u32 / 16,
 };
 
-/// Places for pages that are made together: half a KiB.
-pub(super) const SLOTS: usize = 512 / size_of::<Slot>();
-/// Rings that are made together: 2 KiB.
-pub(super) const RINGS: usize = 2048 / size_of::<Ring>();
-// A ring with its note is what a task takes besides a chunk: it is to be small.
+/// Rings of a page.
+pub(super) const RINGS: usize = PAGE_SIZE / size_of::<Ring>() - 1;
+/// Places for pages that are a part of their table.
+pub(super) const SLOTS: usize = 16;
+// A ring is what a task takes besides a chunk: it is to be small.
 const _: () = assert!(size_of::<Ring>() <= 256);
 
-/// Notes that are made together: half a KiB.
-const NOTES: usize = 512 / size_of::<RingNote>();
-
-/// What else there is for each ring.
-struct RingNote {
-    link: AtomicU32,
-    /// Position of the last page that the ring had which was here before.
-    before: AtomicU64,
+/// A page of rings, and what links those that are free.
+#[repr(C)]
+pub(super) struct RingPage {
+    rings: [Ring; RINGS],
+    links: [AtomicU32; RINGS],
 }
 
-/// Bytes that another ring takes.
-pub(super) const RING_BYTES: usize = 2048 / RINGS + size_of::<RingNote>();
+const _: () = assert!(size_of::<RingPage>() <= PAGE_SIZE);
+
+/// See [`Arrays::close_rings`].
+const CLOSED: u32 = 1 << 31;
 
 /// What [`Store`] offers to the pool.
 pub(crate) struct Arrays {
     /// Of the component whose rings these are.
     slot: u16,
-    pub(super) slots: Table<Slot, SLOTS>,
-    pub(super) rings: Table<Ring, RINGS>,
-    notes: Table<RingNote, NOTES>,
-    rings_end: AtomicU32,
-    cells: KeptVec<Cell>,
-    shelves: KeptVec<Shelf>,
+    pub(super) slots: Table<[Slot; SLOTS]>,
+    pub(super) rings: Table<RingPage>,
+    /// Pages that were made rings, or just are; [`CLOSED`] while there can't be more. And how many
+    /// there may be.
+    ring_pages: AtomicU32,
+    max_ring_pages: AtomicU32,
+    cells: Array<Cell>,
+    shelves: Array<Shelf>,
     empty: PageHeader,
 }
 
 impl Arrays {
     /// Makes it without slots and rings, for the component in `slot`.
-    pub(super) fn new(slot: u16, cells: KeptVec<Cell>, shelves: KeptVec<Shelf>) -> Self {
+    pub(super) fn new(
+        slot: u16,
+        slots: Table<[Slot; SLOTS]>,
+        rings: Table<RingPage>,
+        cells: Array<Cell>,
+        shelves: Array<Shelf>,
+    ) -> Self {
         Self {
             slot,
-            slots: Table::new(),
-            rings: Table::new(),
-            notes: Table::new(),
-            rings_end: AtomicU32::new(0),
+            slots,
+            rings,
+            ring_pages: AtomicU32::new(0),
+            max_ring_pages: AtomicU32::new(0),
             cells,
             shelves,
             empty: PageHeader::empty(),
         }
     }
 
-    /// Adds [`RINGS`] rings; returns the id of the first.
-    pub(super) fn add_rings(&self, budget: &Budget) -> Result<u32> {
-        let end = self.rings.next() + RINGS as u32;
-        // Notes first: one without a ring does no harm.
-        while self.notes.next() < end {
-            self.notes.add_chunk(budget, |_| RingNote {
-                link: AtomicU32::new(0),
-                before: AtomicU64::new(0),
-            })?;
-        }
-        // Readers may remember positions of a ring that was there before.
-        let first = self.rings.add_chunk(budget, |id| {
-            let seq = self.notes.get(id);
-            let seq = seq.map_or(0, |note| note.before.load(Relaxed));
-            // SAFETY: The empty page stays longer than the rings.
-            unsafe { Ring::new(id, self.slot, self.empty()) }.after(seq)
-        })?;
-        self.rings_end.fetch_max(end, Relaxed);
-        Ok(first)
+    /// Pages that are rings.
+    pub(super) fn ring_pages(&self) -> u32 {
+        self.ring_pages.load(Relaxed) & !CLOSED
     }
 
-    /// Takes out the rings of a chunk, all of which are the caller's.
-    pub(super) fn remove_rings(&self, first: u32) -> Option<(KeptVec<Ring>, Charge)> {
-        for id in first..first + RINGS as u32 {
-            // A free ring has no page.
-            let before = self.ring(id)?.oldest_seq().saturating_sub(1);
-            self.notes.get(id)?.before.store(before, Relaxed);
-        }
-        self.rings.remove(first)
+    /// Sets how many pages may be rings. Those that are stay.
+    pub(super) fn set_max_ring_pages(&self, pages: u32) {
+        self.max_ring_pages.store(pages, Relaxed);
     }
 
-    /// See `Memory::for_each_allocation`.
-    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
-    pub(super) fn for_each_allocation(&self, mut f: impl FnMut(*const c_void)) {
-        f(self.cells.as_ptr().cast());
-        f(self.shelves.as_ptr().cast());
-        self.slots.for_each_allocation(&mut f);
-        self.rings.for_each_allocation(&mut f);
-        self.notes.for_each_allocation(&mut f);
+    /// Has no rings made until [`Self::open_rings`]. False: some are just being made, and it has not
+    /// happened.
+    pub(super) fn close_rings(&self) -> bool {
+        // Whoever makes rings has counted them in this word before, or finds it closed.
+        let pages = self.ring_pages.fetch_or(CLOSED, Relaxed) & !CLOSED;
+        let closed = (0..pages).all(|n| self.rings.get(n).is_some());
+        if !closed {
+            self.open_rings();
+        }
+        closed
+    }
+
+    /// Undoes [`Self::close_rings`].
+    pub(super) fn open_rings(&self) {
+        // ORDERING: Release pairs with the acquire in `make_rings`: who makes rings from now on
+        // finds the table as it is now.
+        self.ring_pages.fetch_and(!CLOSED, Release);
+    }
+
+    fn part(&self, id: u32) -> Option<(&RingPage, usize)> {
+        let page = self.rings.get(id / RINGS as u32)?;
+        Some((page, id as usize % RINGS))
+    }
+
+    /// All slots.
+    pub(super) fn all_slots(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        (0..).map_while(|number| Some((number, self.slot(number)?)))
     }
 }
 
@@ -137,7 +141,8 @@ impl Store for Arrays {
     }
 
     fn slot(&self, page: u32) -> Option<&Slot> {
-        self.slots.get(page)
+        let part = self.slots.get(page / SLOTS as u32)?;
+        Some(&part[page as usize % SLOTS])
     }
 
     fn shelves(&self) -> &[Shelf] {
@@ -145,7 +150,8 @@ impl Store for Arrays {
     }
 
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
-        Some(&self.notes.get(id)?.link)
+        let (page, n) = self.part(id)?;
+        Some(&page.links[n])
     }
 
     fn cells(&self) -> &[Cell] {
@@ -153,11 +159,37 @@ impl Store for Arrays {
     }
 
     fn ring(&self, id: u32) -> Option<&Ring> {
-        self.rings.get(id)
+        let (page, n) = self.part(id)?;
+        Some(&page.rings[n])
     }
 
     fn rings(&self) -> u32 {
-        self.rings_end.load(Relaxed)
+        self.ring_pages() * RINGS as u32
+    }
+
+    fn may_make_rings(&self) -> bool {
+        self.ring_pages.load(Relaxed) < self.max_ring_pages.load(Relaxed)
+    }
+
+    fn make_rings(&self, page: u32) -> Option<Range<u32>> {
+        let slot = self.slot(page)?;
+        let most = self.max_ring_pages.load(Relaxed);
+        let more = |pages| (pages < most).then_some(pages + 1);
+        // ORDERING: Acquire: see `open_rings`.
+        let n = self.ring_pages.fetch_update(Acquire, Relaxed, more).ok()?;
+        let memory = slot.close().cast::<RingPage>();
+        let ids = n * RINGS as u32..(n + 1) * RINGS as u32;
+        for (i, id) in ids.clone().enumerate() {
+            // SAFETY: There is a page, which is the caller's. Who still looks at it as one of
+            // records finds out that it has changed. The empty page stays longer than the rings.
+            unsafe {
+                (&raw mut (*memory).rings[i]).write(Ring::new(id, self.slot, self.empty()));
+                (&raw mut (*memory).links[i]).write(AtomicU32::new(0));
+            }
+        }
+        // SAFETY: A page that is closed stays as long as the component's memory.
+        unsafe { self.rings.set(n, memory) };
+        Some(ids)
     }
 
     fn empty(&self) -> *mut PageHeader {

@@ -101,10 +101,10 @@ pub(crate) fn info_of(memory: &Memory, id: u32) -> Option<Info> {
 
 /// Lists the rings that have something to tell. `writers` are in the order of their rings' ids.
 fn list_rings(inner: &Inner, writers: &[Writer], list: &mut Room<'_, ListedRing>) {
-    let Some((memory, owned)) = inner.memory() else {
+    let Some(memory) = inner.memory() else {
         return;
     };
-    for id in 0..owned.rings_end() {
+    for id in 0..memory.store.rings() {
         let Some(mut info) = info_of(memory, id) else {
             continue;
         };
@@ -133,7 +133,7 @@ fn list_rings(inner: &Inner, writers: &[Writer], list: &mut Room<'_, ListedRing>
 fn list_pages(state: &State, list: &mut KVVec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Result {
     fill(list, |list| {
         state.with(|inner| {
-            let Some((memory, _)) = inner.memory() else {
+            let Some(memory) = inner.memory() else {
                 return;
             };
             memory.for_each_page(|index, page| {
@@ -160,7 +160,7 @@ fn copy_page(
     page: &Listed,
     to: &mut [u8],
 ) -> Result<usize, Gone> {
-    let (memory, _) = inner.memory().ok_or(Gone)?;
+    let memory = inner.memory().ok_or(Gone)?;
     let len = memory.copy(page.index, page.seq, to).ok_or(Gone)?;
     // The position is unique within a ring, but the page may have gone to another ring, or the ring
     // to another task, since it was listed.

@@ -11,7 +11,7 @@ use kernel::sync::SetOnce;
 pub(crate) struct Events {
     /// A component's rings go; nobody logs to it now.
     pub(crate) forget: fn(slot: u16),
-    /// A component has got memory, or may have more.
+    /// A component has got memory.
     pub(crate) memory: fn(),
     /// The worker is at it.
     pub(crate) tick: fn(),

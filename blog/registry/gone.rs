@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Components that are gone, until their memory may go.
+//! Components that are gone, and pages of others, until their memory may go.
 //!
 //! No task has a ring of theirs any more. But a log call to another component may just be looking
 //! at one, on its walk through the rings of its task. Many mounts or devices may go at once: one
@@ -16,10 +16,7 @@ use kernel::{
 };
 
 use super::state::State;
-use crate::{
-    memory::page,
-    sys::glue, //
-};
+use crate::sys::glue;
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
@@ -45,10 +42,13 @@ pub(crate) fn leave(state: Arc<State>) {
 /// Frees what was left for later. From `sys/work.c`.
 #[no_mangle]
 extern "C" fn blog_reap() {
-    page::free_left();
     let last = LAST.lock().take();
-    if last.is_some() {
+    let pages = super::components().fold(false, |any, state| state.begin_freeing() | any);
+    if last.is_some() || pages {
         glue::quiesce();
+    }
+    if pages {
+        super::components().for_each(|state| state.free_dying());
     }
     // One after the other, so that no drop is inside another one.
     let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());

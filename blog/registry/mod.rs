@@ -46,8 +46,8 @@ pub(crate) mod events;
 pub(crate) mod gone;
 pub(crate) mod images;
 pub(crate) mod inert;
+mod limit;
 pub(crate) mod names;
-pub(crate) mod reclaim;
 pub(crate) mod state;
 
 /// A place for a component.
@@ -106,16 +106,6 @@ impl Iterator for Components {
         self.slot = usize::from(state.slot()) + 1;
         Some(state.clone())
     }
-}
-
-/// Calls `f` with each component until it returns false, without waiting for a lock. False: a lock
-/// was taken, and perhaps some were left out. For reclaim.
-pub(crate) fn try_for_each(mut f: impl FnMut(&State) -> bool) -> bool {
-    let Some(places) = PLACES.try_lock() else {
-        return false;
-    };
-    let _ = places.there().all(|state| f(state));
-    true
 }
 
 /// Whether a component is still there.
@@ -306,7 +296,6 @@ pub(crate) fn remove_image(is_within: impl Fn(*const c_void) -> bool) -> bool {
 /// Makes what the rest, [`stop`] included, needs.
 pub(crate) fn init() {
     gone::init();
-    reclaim::init();
     // SAFETY: Called once, first.
     unsafe {
         PLACES.init();
@@ -319,13 +308,11 @@ pub(crate) fn init() {
 /// Makes the queue. Before there are components.
 pub(crate) fn start() -> Result {
     QUEUE.start(c"blog")?;
-    reclaim::start();
     Ok(())
 }
 
 /// Ends all that, when all components are gone or going.
 pub(crate) fn stop() {
-    reclaim::stop();
     QUEUE.stop();
     // A module's statics are not dropped.
     let images = mem::replace(&mut *IMAGES.lock(), Images::new());

@@ -25,13 +25,15 @@
 //! # Locks
 //!
 //! A component's lock is held for short: nobody waits or allocates under it, as those may wait for
-//! it who free memory. So memory is made before and freed after, by whoever switches the component
-//! on, or clears it. [`KEYS`] is for those who switch static keys, which takes long; neither
-//! readers, the worker, nor dropping an `Instance` take it.
+//! it who free memory. So memory is taken before and freed after, by whoever switches the component
+//! on, sizes or clears it. [`KEYS`] is for those who switch static keys, which takes long; neither
+//! readers nor dropping an `Instance` take it.
 
 use core::{
+    mem,
     ptr,
     sync::atomic::{
+        AtomicBool,
         AtomicPtr,
         AtomicU32,
         AtomicU64,
@@ -67,11 +69,16 @@ use kernel::{
         RawComponent, //
     },
     new_mutex,
+    page::PAGE_SIZE,
     prelude::*,
     sync::{
         global_lock,
         Arc,
         Mutex, //
+    },
+    time::{
+        delay::fsleep,
+        Delta, //
     },
     workqueue::{
         new_work,
@@ -82,14 +89,15 @@ use kernel::{
 use super::events::events;
 use crate::{
     memory::{
-        Doomed,
+        budget::PAGE_KB,
         Memory,
-        Owned, //
+        Owned,
+        Stock, //
     },
     sys::{
         clock,
         glue,
-        kept::KeptBox, //
+        kept::Kept, //
     }, //
 };
 
@@ -101,8 +109,8 @@ pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
 
-/// Every so many looks, the worker tries to get memory for a component that has none.
-const RETRY: u32 = 16;
+/// How long to wait for a log call that is just making rings, in milliseconds.
+const PATIENCE: u32 = 100;
 
 /// Counts that belong to no ring.
 #[derive(Clone, Copy, Default)]
@@ -138,11 +146,11 @@ pub(crate) struct Inner {
     /// The driver's side; null while detached.
     raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
-    memory: Option<Made>,
+    memory: Option<Owned>,
     /// Whether former memory is about to be freed: there is no new one before.
     clearing: bool,
-    /// How often the worker has found it without memory.
-    waited: u32,
+    /// Whether it was said that it has less memory than it may have.
+    told: bool,
     /// Of one that is gone: the one that went before it, see `gone.rs`.
     pub(super) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
@@ -158,9 +166,6 @@ pub(crate) struct Inner {
     /// Budget of one ring.
     pub(crate) ring_kb: u32,
 }
-
-/// Memory, and what of it only its manager uses.
-type Made = (KeptBox<Memory>, Owned);
 
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
 unsafe impl Send for Inner {}
@@ -178,10 +183,14 @@ impl Inner {
     }
 
     /// The memory, if the component has been switched on.
-    pub(crate) fn memory(&self) -> Option<(&Memory, &Owned)> {
-        self.memory
-            .as_ref()
-            .map(|(memory, owned)| (&**memory, owned))
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        self.memory.as_deref()
+    }
+
+    /// KiB of its budget that this memory, its own, lacks.
+    pub(crate) fn missing_kb(&self, memory: &Memory) -> u32 {
+        let whole = self.size_kb / PAGE_KB * PAGE_KB;
+        whole.saturating_sub((memory.bytes() / 1024) as u32)
     }
 }
 
@@ -229,7 +238,9 @@ pub(crate) struct State {
     shared: AtomicU64,
     /// The directory, as `files/` has it.
     dir: AtomicPtr<bindings::dentry>,
-    found: KeptBox<Described>,
+    found: Kept<Described>,
+    /// Whether its memory has given up something that isn't freed yet.
+    leaving: AtomicBool,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -264,18 +275,16 @@ impl State {
             max_bytes: AtomicU32::new(ring_kb * 1024),
             shared: AtomicU64::new(0),
             dir: AtomicPtr::new(ptr::null_mut()),
-            found: KeptBox::new(
-                Described {
-                    root: Live::new(dump::Component::NONE),
-                    lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
-                },
-                GFP_KERNEL,
-            )?,
+            found: Kept::new(Described {
+                root: Live::new(dump::Component::NONE),
+                lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
+            })?,
+            leaving: AtomicBool::new(false),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
                 clearing: false,
-                waited: 0,
+                told: false,
                 gone_before: None,
                 generation: 0,
                 cleared: 0,
@@ -383,7 +392,7 @@ impl State {
 
     /// Shows crash tools what may have changed. The state has its place.
     fn show(&self, inner: &Inner) {
-        let memory = inner.memory().map(|(memory, _)| memory.root());
+        let memory = inner.memory().map(Memory::root);
         let new = dump::Component {
             slot: self.slot.into(),
             enabled: inner.enabled.into(),
@@ -405,7 +414,7 @@ impl State {
     /// The counts that belong to no ring.
     pub(crate) fn loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
-        if let Some((memory, _)) = inner.memory() {
+        if let Some(memory) = inner.memory() {
             let (records, lost) = memory.pool.gone(&memory.store);
             loose.add(records, &lost);
         }
@@ -447,7 +456,7 @@ impl State {
             switch.slot.store(self.slot.into(), Relaxed);
             // INVARIANT: It is a place.
             switch.place.store(self.place, Relaxed);
-            if let Some((memory, _)) = inner.memory() {
+            if let Some(memory) = inner.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);
             }
@@ -456,13 +465,12 @@ impl State {
 
     /// Switches it on where that is wanted, when it was connected or cleared.
     ///
-    /// Without memory, it counts what it loses until the worker has got it some.
+    /// Without memory, it counts what it loses until somebody switches it on again.
     pub(crate) fn start(&self) {
         if let Err(e) = self.enable(false) {
-            pr_warn!("{}: has no memory yet: {e:?}\n", self.name());
+            pr_warn!("{}: has no memory: {e:?}\n", self.name());
             self.with(|inner| self.apply(inner));
             self.apply_key();
-            (events().memory)();
         }
     }
 
@@ -526,8 +534,8 @@ impl State {
     /// A detached one remembers it. One that is just being cleared is on when that is done.
     fn enable(&self, on: bool) -> Result {
         // Memory that was made for that many KiB.
-        let mut spare: Option<(u32, Made)> = None;
-        let mut fresh = false;
+        let mut spare: Option<(u32, Owned)> = None;
+        let (mut fresh, mut less) = (false, None);
         loop {
             let wanted = self.with(|inner| {
                 if !on && !inner.enabled {
@@ -538,7 +546,7 @@ impl State {
                     let Some((_, made)) = spare.take_if(|(made, _)| *made == kb) else {
                         return Some(kb);
                     };
-                    self.put_in(inner, made);
+                    less = self.put_in(inner, made);
                     fresh = true;
                 }
                 inner.enabled = true;
@@ -550,19 +558,23 @@ impl State {
             };
             // What was made for another budget goes first.
             drop(spare.take());
-            spare = Some((kb, Memory::new(self.slot, kb as usize * 1024)?));
+            spare = Some((kb, Owned::new(self.slot, kb / PAGE_KB)?));
         }
         self.apply_key();
+        if let Some((has, kb)) = less {
+            pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
+        }
         if fresh {
             (events().memory)();
         }
         Ok(())
     }
 
-    /// Gives the component memory.
-    fn put_in(&self, inner: &mut Inner, made: Made) {
-        let (memory, _) = &made;
-        let pointer = ptr::from_ref(&**memory).cast_mut();
+    /// Gives the component memory. Returns how many KiB these are, and how many it should have,
+    /// where that is to be said.
+    fn put_in(&self, inner: &mut Inner, made: Owned) -> Option<(u32, u32)> {
+        let memory: &Memory = &made;
+        let pointer = ptr::from_ref(memory).cast_mut();
         // ORDERING: Release: see `live_memory`.
         self.memory.store(pointer, Release);
         // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
@@ -573,7 +585,10 @@ impl State {
                 .percpu
                 .store(memory.percpu(), Release);
         }
+        let missing = inner.missing_kb(memory);
         inner.memory = Some(made);
+        let is_new = missing > 0 && !mem::replace(&mut inner.told, true);
+        is_new.then_some((inner.size_kb - missing, inner.size_kb))
     }
 
     /// Switches the component on or off. A detached one remembers it.
@@ -610,7 +625,7 @@ impl State {
         self.with(|inner| {
             inner.ring_kb = kb;
             self.max_bytes.store(kb * 1024, Relaxed);
-            if let Some((memory, _)) = &inner.memory {
+            if let Some(memory) = inner.memory() {
                 memory.cut_to(kb * 1024);
             }
         });
@@ -619,87 +634,85 @@ impl State {
 
     /// Sets the budget of all rings: adds pages, or takes them from those that hold the most.
     ///
-    /// `ENOSPC` beyond the limit for all components; `EBUSY` if what live rings write to just now
-    /// is more than the new budget.
+    /// `ENOSPC` beyond the limit for all components, `ENOMEM` where the machine can't spare so much;
+    /// `EBUSY` if what stays is more than the new budget: tables, rings, and what live rings write
+    /// to just now.
     pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);
         }
-        // What goes is freed when the lock is no longer held.
-        let (result, _doomed) = self.with(|inner| {
-            let mut doomed = Doomed::none();
-            let mut result = Ok(());
-            if let Some((memory, owned)) = &mut inner.memory {
-                let bytes = kb as usize * 1024;
-                if kb < inner.size_kb {
-                    match memory.lower(owned, bytes) {
-                        Ok(more) => doomed = more,
-                        Err(e) => result = Err(e),
+        let mut stock = Stock::none();
+        let mut patience = PATIENCE;
+        loop {
+            let need = self.with(|inner| {
+                let need = match &mut inner.memory {
+                    Some(memory) => {
+                        let need = memory.resize(kb / PAGE_KB, &mut stock)?;
+                        self.leaving.store(memory.is_leaving(), Relaxed);
+                        need
                     }
-                } else {
-                    result = memory.raise(owned, bytes);
+                    None => None,
+                };
+                if need.is_none() {
+                    inner.size_kb = kb;
+                }
+                Ok(need)
+            });
+            match need {
+                // What was taken for something else goes first.
+                Ok(Some(need)) => {
+                    drop(mem::replace(&mut stock, Stock::none()));
+                    stock = Stock::new(need)?;
+                }
+                Err(EAGAIN) if patience > 0 => {
+                    patience -= 1;
+                    fsleep(Delta::from_millis(1));
+                }
+                result => {
+                    // Who takes nothing away waits for nobody.
+                    if self.leaving.load(Relaxed) {
+                        glue::queue_reap();
+                        glue::flush_reap();
+                    }
+                    return result.map(drop);
                 }
             }
-            if result.is_ok() {
-                inner.size_kb = kb;
-            }
-            (result, doomed)
-        });
-        (events().memory)();
-        result
+        }
     }
 
     /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
     /// all components is lowered. Takes as much as can be had.
-    pub(crate) fn shrink(&self, part: usize, whole: usize) -> Doomed {
+    pub(crate) fn shrink(&self, part: u32, whole: u32) {
         self.with(|inner| {
-            let Some((memory, owned)) = &mut inner.memory else {
-                return Doomed::none();
-            };
-            let bytes = memory.bytes() * part / whole.max(1);
-            // What the current pages of live rings need stays.
-            let bytes = bytes.max(memory.least_bytes(owned));
-            memory
-                .shrink_to(owned, bytes)
-                .unwrap_or_else(|_| Doomed::none())
-        })
-    }
-
-    /// Pages that it can spare; none where that can't be told without waiting. For reclaim.
-    pub(crate) fn spare_pages(&self, short: bool) -> u32 {
-        let inner = self.inner.try_lock();
-        let memory = inner.as_ref().and_then(|inner| inner.memory());
-        memory.map_or(0, |(memory, owned)| memory.spare_pages(owned, short))
-    }
-
-    /// Gives up to so many pages to the machine, without waiting; returns how many. For reclaim.
-    pub(crate) fn give_pages(&self, pages: u32, short: bool) -> u32 {
-        let Some(mut inner) = self.inner.try_lock() else {
-            return 0;
-        };
-        match &mut inner.memory {
-            Some((memory, owned)) => memory.give_pages(owned, pages, short),
-            None => 0,
-        }
-    }
-
-    /// Looks after the memory, now and then. True: much is being used.
-    pub(crate) fn tend(&self) -> bool {
-        let (busy, wants) = self.with(|inner| {
-            if !inner.enabled || !inner.attached() {
-                return (false, false);
+            if let Some(memory) = &mut inner.memory {
+                let pages = (memory.bytes() / PAGE_SIZE) as u64 * u64::from(part);
+                memory.shrink_to((pages / u64::from(whole.max(1))) as u32);
+                self.leaving.store(memory.is_leaving(), Relaxed);
             }
-            if let Some((memory, owned)) = &mut inner.memory {
-                return (memory.tend(owned), false);
-            }
-            inner.waited = inner.waited.wrapping_add(1);
-            (false, inner.waited % RETRY == 0)
         });
-        if wants {
-            // Not for long, or it is tried again.
-            return self.enable(false).is_ok();
+    }
+
+    /// Begins to free what its memory has given up, if it has: see [`Owned::begin_freeing`].
+    ///
+    /// Where there is nothing, it doesn't wait for the component's lock.
+    pub(super) fn begin_freeing(&self) -> bool {
+        self.leaving.load(Relaxed)
+            && self.with(|inner| {
+                let memory = inner.memory.as_mut();
+                memory.is_some_and(Owned::begin_freeing)
+            })
+    }
+
+    /// Frees it.
+    pub(super) fn free_dying(&self) {
+        if self.leaving.load(Relaxed) {
+            self.with(|inner| {
+                if let Some(memory) = &mut inner.memory {
+                    memory.free_dying();
+                    self.leaving.store(memory.is_leaving(), Relaxed);
+                }
+            });
         }
-        busy
     }
 
     /// Forgets all that was logged so far.
@@ -714,7 +727,7 @@ impl State {
                 return self.take_out(inner);
             }
             inner.cleared = clock::now();
-            if let Some((memory, _)) = &inner.memory {
+            if let Some(memory) = inner.memory() {
                 memory.clear();
             }
             None
@@ -726,7 +739,7 @@ impl State {
 
     /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
     /// it. The component is off, or nobody can log to it.
-    fn take_out(&self, inner: &mut Inner) -> Option<Made> {
+    fn take_out(&self, inner: &mut Inner) -> Option<Owned> {
         // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
         if let Some(raw) = unsafe { inner.raw.as_ref() } {
             // SAFETY: It is switched off.
@@ -734,6 +747,7 @@ impl State {
             switch.percpu.store(ptr::null_mut(), Relaxed);
         }
         self.memory.store(ptr::null_mut(), Relaxed);
+        self.leaving.store(false, Relaxed);
         inner.cleared = 0;
         for n in &self.found.lost {
             n.store(0, Relaxed);
@@ -746,7 +760,7 @@ impl State {
 
     /// Frees memory that was taken out, when nobody uses it any more, and switches the component on
     /// where that was wanted meanwhile.
-    fn free(&self, old: Made) {
+    fn free(&self, old: Owned) {
         glue::quiesce();
         // Whoever was about to log has told his table of his ring by now.
         (events().forget)(self.slot);

@@ -36,9 +36,8 @@ int blog_start(void);
 void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *sites,
 			u32 num_sites, struct blog_component **comps, u32 num_comps);
 void blog_module_going(const struct module *mod);
-u32 blog_work(void);
+void blog_work(void);
 void blog_reap(void);
-unsigned long blog_out_of_memory(void);
 void blog_sleep_begins(void);
 void blog_sleep_enters(void);
 void blog_sleep_leaves(void);
@@ -46,8 +45,7 @@ void blog_sleep_ends(void);
 void blog_clock_choose(void);
 void blog_expire_rings(void);
 void blog_clock_settled(void);
-int blog_max_kb_setting(u32 kb);
-void blog_max_kb_set(void);
+int blog_max_kb_changed(void);
 bool blog_stream_tick(void);
 
 void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
@@ -79,16 +77,12 @@ int blog_may_open(const struct file *file);
 
 /* In C, called from Rust. */
 long blog_string_length(const char *s, size_t max);
-/* On kernels without patches: kept.c, and what hookless.c calls. */
-void *blog_kept_alloc(size_t size, bool may_wait);
-void blog_kept_free(void *memory, size_t size);
-size_t blog_kept_size(const void *memory);
+/* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 struct task_struct *blog_current(void);
-bool blog_cpu_online(void);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
@@ -105,18 +99,20 @@ void blog_stop_sleep(void);
 void blog_settle(void);
 int blog_start_modules(void);
 void blog_stop_modules(void);
-void blog_queue_worker(void);
+void blog_start_worker(void);
 void blog_stop_worker(void);
-int blog_start_oom(void);
-void blog_stop_oom(void);
 void blog_queue_reap(void);
 void blog_flush_reap(void);
+void blog_stop_reap(void);
+void *blog_pages_alloc(u32 count);
+void blog_pages_free(void *pages);
 int blog_stream_wait(const u64 *count, u64 old);
 bool blog_stream_poll_wait(struct file *file, struct poll_table_struct *wait);
 void blog_wake_streams(void);
 void blog_stop_streams(void);
 
-/* In tests/, for KUnit suites. */
+/* For KUnit suites; some are in tests/. */
+int blog_set_max_kb(u32 kb);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
 

@@ -30,10 +30,7 @@ use kernel::{
     error::to_result,
     fs::File,
     interrupt::local_interrupt_disable,
-    page::{
-        Page,
-        PAGE_SIZE, //
-    },
+    page::PAGE_SIZE,
     prelude::*,
     sync::poll::PollTable,
     time::{
@@ -67,9 +64,9 @@ unsafe extern "C" {
     fn blog_start_modules() -> c_int;
     fn blog_stop_modules();
 
-    // oom.c
-    fn blog_start_oom() -> c_int;
-    fn blog_stop_oom();
+    // pages.c
+    safe fn blog_pages_alloc(count: u32) -> *mut c_void;
+    fn blog_pages_free(pages: *mut c_void);
 
     // params.c
     safe fn blog_param_max_kb() -> u32;
@@ -86,7 +83,6 @@ unsafe extern "C" {
     // tasks.c
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
-    safe fn blog_cpu_online() -> bool;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
     safe fn blog_tls_sync();
@@ -103,10 +99,11 @@ unsafe extern "C" {
     fn blog_stop_streams();
 
     // work.c
-    safe fn blog_queue_worker();
-    fn blog_stop_worker();
-    fn blog_queue_reap();
+    safe fn blog_start_worker();
+    safe fn blog_stop_worker();
+    safe fn blog_queue_reap();
     safe fn blog_flush_reap();
+    safe fn blog_stop_reap();
 
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
@@ -258,12 +255,6 @@ pub(crate) fn quiesce() {
     blog_quiesce();
 }
 
-/// The address of a page's memory. Any context.
-pub(crate) fn page_address(page: &Page) -> *mut c_void {
-    // SAFETY: `page` is valid; there is no high memory on 64-bit machines.
-    unsafe { bindings::blog_page_address(page.as_ptr()) }
-}
-
 /// Goes on with a CRC-32 as in zlib (start with 0).
 pub(crate) fn crc32(crc: u32, bytes: &[u8]) -> u32 {
     // SAFETY: The slice is valid for its length.
@@ -307,17 +298,15 @@ pub(crate) fn ram_kb() -> usize {
     pages as usize * (PAGE_SIZE / 1024)
 }
 
-/// The limit for all that BLog takes, in KiB, if the parameter `max_kb` has this value.
-pub(crate) fn max_kb_of(param: u32) -> u32 {
-    match param {
-        0 => u32::try_from(ram_kb() / 8).unwrap_or(u32::MAX),
-        kb => kb,
-    }
-}
+/// The highest limit where none is set, in KiB.
+const MOST_KB: u32 = 1 << 20;
 
 /// The limit for all that BLog takes, in KiB.
 pub(crate) fn max_kb() -> u32 {
-    max_kb_of(blog_param_max_kb())
+    match blog_param_max_kb() {
+        0 => u32::try_from(ram_kb() / 8).map_or(MOST_KB, |kb| kb.min(MOST_KB)),
+        kb => kb,
+    }
 }
 
 /// The value of the parameter `clock`.
@@ -408,20 +397,14 @@ pub(crate) fn may_open(file: &File) -> Result<bool> {
     Ok(may != 0)
 }
 
-/// Has `blog_work` called soon, and then when it says. Any context.
-pub(crate) fn queue_worker() {
-    blog_queue_worker();
+/// Has `blog_work` called about once a second. Process context.
+pub(crate) fn start_worker() {
+    blog_start_worker();
 }
 
 /// Ends that; no call runs any more on return. Process context.
 pub(crate) fn stop_worker() {
-    // SAFETY: No requirements but the context.
-    unsafe { blog_stop_worker() };
-}
-
-/// Whether the CPU that the caller is on takes interrupts. Any context.
-pub(crate) fn cpu_online() -> bool {
-    blog_cpu_online()
+    blog_stop_worker();
 }
 
 /// Starts what the core kernel calls: `f` for each task that is freed and has a table, and the
@@ -462,27 +445,35 @@ pub(crate) fn wake_streams() {
     blog_wake_streams();
 }
 
-/// Starts to have `blog_out_of_memory` called.
-pub(crate) fn start_oom() -> Result {
-    // SAFETY: What it calls is ready.
-    to_result(unsafe { blog_start_oom() })
-}
-
-/// Ends that; no call runs any more on return.
-pub(crate) fn stop_oom() {
-    // SAFETY: Was started; if not, it does nothing.
-    unsafe { blog_stop_oom() };
-}
-
 /// Has `blog_reap` called soon. Any context that may take an ordinary lock.
 pub(crate) fn queue_reap() {
-    // SAFETY: What it calls is ready.
-    unsafe { blog_queue_reap() };
+    blog_queue_reap();
 }
 
 /// Waits until it was called, if that is due. Process context.
 pub(crate) fn flush_reap() {
     blog_flush_reap();
+}
+
+/// Ends that: no call runs any more on return, when nothing is left that it could free. Process
+/// context.
+pub(crate) fn stop_reap() {
+    blog_stop_reap();
+}
+
+/// Pages of zeroes whose addresses follow each other; null where there are none. Process context.
+pub(crate) fn alloc_pages(count: u32) -> *mut c_void {
+    blog_pages_alloc(count)
+}
+
+/// Frees them.
+///
+/// # Safety
+///
+/// They are of [`alloc_pages`], and nobody uses them any more.
+pub(crate) unsafe fn free_pages(pages: *mut u8) {
+    // SAFETY: By this function's requirement.
+    unsafe { blog_pages_free(pages.cast()) };
 }
 
 /// Ends the calls of `blog_stream_tick`; none runs any more on return. No stream is open.

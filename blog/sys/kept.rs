@@ -1,31 +1,90 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory that crash tools are to find in a dump. Where BLog's patches are, that is any:
-//! `patches/vmcore_info-compound_head.patch` has makedumpfile leave out none of the kernel's.
+//! Memory that crash tools are to find in a dump, where it isn't a component's.
+//!
+//! It has pages of its own. makedumpfile, which knows an older kernel's slabs and blocks of pages
+//! only, takes all of these but the first page for a process's and may leave them out.
 
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-use core::ffi::c_void;
+use core::{
+    mem,
+    ops::Deref,
+    ptr::NonNull, //
+};
 use kernel::{
-    bindings,
+    page::PAGE_SIZE,
     prelude::*, //
 };
 
-pub(crate) use kernel::alloc::allocator::KVmalloc as Kept;
+use super::glue;
 
-/// A vector there.
-pub(crate) type KeptVec<T> = Vec<T, Kept>;
-/// A value there.
-pub(crate) type KeptBox<T> = Box<T, Kept>;
+/// A value that crash tools find, or a list of such. It is never dropped.
+///
+/// # Invariants
+///
+/// It is of no size, or at the start of pages that this owns.
+pub(crate) struct Kept<T: ?Sized>(NonNull<T>);
 
-/// Bytes that who asks for this many is given.
-pub(crate) fn rounded(bytes: usize) -> usize {
-    // SAFETY: No requirements.
-    unsafe { bindings::kmalloc_size_roundup(bytes) }
+// SAFETY: It owns the value, as a box does.
+unsafe impl<T: ?Sized + Send> Send for Kept<T> {}
+// SAFETY: As above.
+unsafe impl<T: ?Sized + Sync> Sync for Kept<T> {}
+
+impl<T> Kept<T> {
+    /// Process context, and not where reclaim waits for the caller.
+    pub(crate) fn new(value: T) -> Result<Self> {
+        let place = place(1)?;
+        // SAFETY: There is room for it.
+        unsafe { place.write(value) };
+        // INVARIANT: It is there.
+        Ok(Self(place))
+    }
 }
 
-/// For KUnit: bytes that were given.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-pub(crate) fn size_of(memory: *const c_void) -> usize {
-    // SAFETY: For what [`Kept`] has given.
-    unsafe { bindings::ksize(memory) }
+impl<T> Kept<[T]> {
+    /// No values.
+    pub(crate) const fn none() -> Self {
+        // INVARIANT: These are of no size.
+        Self(NonNull::slice_from_raw_parts(NonNull::dangling(), 0))
+    }
+
+    /// A copy. As [`Kept::new`].
+    pub(crate) fn copy(list: &[T]) -> Result<Self>
+    where
+        T: Copy,
+    {
+        if size_of_val(list) == 0 {
+            return Ok(Self::none());
+        }
+        let first = place(list.len())?;
+        // SAFETY: There is room for them, and nobody else has it.
+        unsafe { first.copy_from_nonoverlapping(NonNull::from(list).cast(), list.len()) };
+        // INVARIANT: They are there.
+        Ok(Self(NonNull::slice_from_raw_parts(first, list.len())))
+    }
+}
+
+/// Pages with room for `n` values, one at least.
+fn place<T>(n: usize) -> Result<NonNull<T>> {
+    const { assert!(!mem::needs_drop::<T>() && size_of::<T>() > 0 && align_of::<T>() <= PAGE_SIZE) };
+    let bytes = n.checked_mul(size_of::<T>()).ok_or(ENOMEM)?;
+    let pages = u32::try_from(bytes.div_ceil(PAGE_SIZE)).map_err(|_| ENOMEM)?;
+    NonNull::new(glue::alloc_pages(pages).cast()).ok_or(ENOMEM)
+}
+
+impl<T: ?Sized> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: By the type invariants.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T: ?Sized> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if size_of_val(&**self) != 0 {
+            // SAFETY: By the type invariants; nobody uses them any more.
+            unsafe { glue::free_pages(self.0.as_ptr().cast()) };
+        }
+    }
 }

@@ -9,12 +9,12 @@
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
-//! | `oom.c` | being asked before a task is killed for want of memory |
+//! | `pages.c` | pages of the kernel's memory |
 //! | `tasks.c`, `quiesce.c` | who runs where, and waiting for log calls |
 //! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
 //! | `waiters.c` | who waits for a stream |
 //! | `machine.c` | the machine's names |
-//! | `kept.rs` | memory that crash tools are to find |
+//! | `kept.rs` | memory besides that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |
 
 pub(crate) mod clock;

@@ -15,29 +15,35 @@ MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)"
 
 static unsigned int blog_max_kb;
 
-/* It is set when it holds: see write/worker.rs. */
-static int blog_set_max_kb(const char *val, const struct kernel_param *kp)
+/* Waits for no grace period: built in, all parameters of the machine have one lock. */
+int blog_set_max_kb(u32 kb)
+{
+	unsigned int old = blog_max_kb;
+	int ret;
+
+	WRITE_ONCE(blog_max_kb, kb);
+	ret = blog_max_kb_changed();
+	if (ret)
+		WRITE_ONCE(blog_max_kb, old);
+	return ret;
+}
+
+static int blog_write_max_kb(const char *val, const struct kernel_param *kp)
 {
 	unsigned int kb;
 	int ret;
 
 	ret = kstrtouint(val, 0, &kb);
-	if (ret)
-		return ret;
-	ret = blog_max_kb_setting(kb);
-	if (!ret)
-		WRITE_ONCE(blog_max_kb, kb);
-	blog_max_kb_set();
-	return ret;
+	return ret ?: blog_set_max_kb(kb);
 }
 
 static const struct kernel_param_ops blog_max_kb_ops = {
-	.set = blog_set_max_kb,
+	.set = blog_write_max_kb,
 	.get = param_get_uint,
 };
 
 module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
-MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory)");
+MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory, 1 GiB at most)");
 
 const char *blog_param_clock(void)
 {

@@ -33,12 +33,6 @@ notrace struct task_struct *blog_current(void)
 	return current;
 }
 
-/* Not so from when a CPU is taken down until it is back. */
-notrace bool blog_cpu_online(void)
-{
-	return cpu_online(raw_smp_processor_id());
-}
-
 /* Without SMP they have no size, so that it says nothing of their number. */
 #define BLOG_TLS_LOCKS 64
 

@@ -16,10 +16,10 @@ extern "C" fn blog_expire_rings() {
     let offset = clock::offset();
     registry::components().for_each(|state| {
         state.with(|inner| {
-            let Some((memory, owned)) = inner.memory() else {
+            let Some(memory) = inner.memory() else {
                 return;
             };
-            for id in 0..owned.rings_end() {
+            for id in 0..memory.store.rings() {
                 if let Some(ring) = memory.store.ring(id) {
                     ring.expire(offset);
                 }

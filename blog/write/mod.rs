@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands behind a log call: its slow path, the tables of tasks, and who adds memory.
+//! What stands behind a log call: its slow path, and the tables of tasks.
 
 mod epochs;
 mod packed;

@@ -6,10 +6,9 @@
 //! Runs wherever drivers log: in tasks, softirqs, hard interrupts and NMIs, with any locks held,
 //! inside the allocator or the scheduler. So nothing here locks, waits, wakes, allocates or calls
 //! anything of the kernel that can be traced; all it uses is the pool, and tables that were made
-//! before. Once in a burst it has the worker come by an `irq_work`: see `worker.rs`. A context that
-//! can't have what it needs for a ring of its own, or that is in the middle of a record already,
-//! writes into one of the component's shared rings. Only what can't be had there either is counted
-//! as a loss.
+//! before, or makes of the pool's pages. A context that can't have what it needs for a ring of its
+//! own, or that is in the middle of a record already, writes into one of the component's shared
+//! rings. Only what can't be had there either is counted as a loss.
 
 use core::{
     cell::Cell,
@@ -30,6 +29,7 @@ use kernel::{
             Ring, //
         },
         root,
+        task,
         wire::record::{
             Context,
             Lost, //
@@ -54,10 +54,7 @@ use crate::{
         clock,
         glue, //
     },
-    write::{
-        tables,
-        worker, //
-    }, //
+    write::tables, //
 };
 
 /// How many shared rings a log call tries before it gives up. They are only taken while somebody
@@ -77,26 +74,6 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     bytes: u32,
     ts: u64,
 ) -> Place {
-    // SAFETY: By this function's requirements.
-    let (place, taken) = unsafe { reserve(raw, ring, bytes, ts) };
-    if taken {
-        worker::wake();
-    }
-    place
-}
-
-/// [`blog_reserve`], and whether the worker is to be told: not of a record for which the ring had
-/// room, as it has for most where the clock isn't one that the fast path reads.
-///
-/// # Safety
-///
-/// As for [`blog_reserve`].
-unsafe fn reserve(
-    raw: *const RawComponent,
-    ring: *const Ring,
-    bytes: u32,
-    ts: u64,
-) -> (Place, bool) {
     // SAFETY: A ring that somebody writes to is valid.
     let begun = unsafe { ring.as_ref() };
     // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
@@ -125,7 +102,7 @@ unsafe fn reserve(
             // SAFETY: The caller has begun a record in it, which isn't written.
             unsafe { ring.end() };
         }
-        return (Place::LOST, true);
+        return Place::LOST;
     };
 
     let own = begun.or_else(|| call.ring());
@@ -141,7 +118,7 @@ unsafe fn reserve(
     // A ring that is full in discard mode has what it is meant to have.
     if cause != Lost::Full {
         if let Some(place) = call.shared_place() {
-            return (place, true);
+            return place;
         }
     }
     match own {
@@ -149,7 +126,7 @@ unsafe fn reserve(
         Some(own) => unsafe { own.count_lost(cause, 1) },
         None => call.state.count_lost(cause),
     }
-    (Place::LOST, true)
+    Place::LOST
 }
 
 /// A log call that needs a place.
@@ -165,14 +142,14 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// A place in the calling context's own ring, where a record may have been begun already, at
-    /// `ts` if that isn't 0; and whether anything was taken for it.
+    /// `ts` if that isn't 0.
     ///
     /// On an error, the record has not been begun any more, and is not counted.
     ///
     /// # Safety
     ///
     /// `ring` is the calling context's ring; see [`blog_reserve`].
-    unsafe fn own_place(&self, ring: &Ring, begun: bool, ts: u64) -> Result<(Place, bool), Lost> {
+    unsafe fn own_place(&self, ring: &Ring, begun: bool, ts: u64) -> Result<Place, Lost> {
         // SAFETY: This is the ring's context.
         if !begun && !unsafe { ring.begin() } {
             return Err(Lost::Nested);
@@ -186,7 +163,7 @@ impl Call<'_> {
         };
         ring.follow(offset);
         if ring.has_room(self.bytes, ts) {
-            return Ok((Place { ring, ts }, false));
+            return Ok(Place { ring, ts });
         }
         let mode = self.mode();
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
@@ -200,7 +177,10 @@ impl Call<'_> {
                 ts,
             )
         } {
-            Ok(()) => Ok((Place { ring, ts }, true)),
+            Ok(()) => {
+                self.memory.note(ring);
+                Ok(Place { ring, ts })
+            }
             Err(cause) => {
                 // SAFETY: It was begun, above or by the caller.
                 unsafe { ring.end() };
@@ -239,9 +219,7 @@ impl Call<'_> {
     /// The pool, of a component of which full rings do this.
     fn pages(&self, mode: Mode) -> PagesOf<'_, impl Store> {
         let (_, cpu) = self.here();
-        // What a component keeps that discards is kept from its other rings, too.
-        let steal = mode == Mode::Overwrite;
-        self.memory.pages(cpu, steal).closed(self.frozen)
+        self.memory.pages(cpu, steals(mode)).closed(self.frozen)
     }
 
     /// Finds or makes the ring for the calling context.
@@ -271,14 +249,23 @@ impl Call<'_> {
             }
         };
         // SAFETY: This is the ring of this context.
-        unsafe { self.memory.ring_for(&self.caller(), cpu, keep) }
+        unsafe {
+            self.memory
+                .ring_for(&self.caller(), cpu, steals(self.mode()), keep)
+        }
     }
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
     fn task_ring(&self, cpu: u32) -> Option<&Ring> {
         let task = glue::current();
         // SAFETY: It is the current task.
-        let table = unsafe { tables::get(task, cpu) }?;
+        if self.frozen && unsafe { task::table(task) }.is_none() {
+            // There would be neither a ring nor a page for it.
+            return None;
+        }
+        let steal = steals(self.mode());
+        // SAFETY: It is the current task.
+        let table = unsafe { tables::get(task, self.memory, cpu, steal) }?;
         // SAFETY: This is a log call of this task.
         let known = unsafe { table.find(self.state.slot().into()) };
         let ring = match known {
@@ -289,7 +276,10 @@ impl Call<'_> {
                 // SAFETY: As above.
                 let owner = unsafe { task_owner(task, u32::MAX) };
                 // SAFETY: This is a log call of this task, and to this component.
-                unsafe { self.memory.ring_for(&owner, cpu, |ring| table.add(ring)) }?
+                unsafe {
+                    self.memory
+                        .ring_for(&owner, cpu, steal, |ring| table.add(ring))
+                }?
             }
         };
         // SAFETY: As above; and it is in the list.
@@ -312,6 +302,12 @@ impl Call<'_> {
         self.here.set(Some(here));
         here
     }
+}
+
+/// Whether other rings give up pages in this mode: what a component keeps that discards is kept from
+/// its other rings, too.
+fn steals(mode: Mode) -> bool {
+    mode == Mode::Overwrite
 }
 
 /// A task as who is logging.

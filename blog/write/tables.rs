@@ -3,8 +3,8 @@
 //! Tasks: the tables of their rings, and what happens when a task ends. Where a task's table is
 //! found: [`task`].
 //!
-//! A task gets its table with its first record, out of its CPU's stock, which the worker fills up:
-//! a log call can't allocate. When the task is freed, the hook in `free_task()` hands its rings to
+//! A task gets its table with its first record, out of its CPU's stock; where there is none left, a
+//! page of the component that it logs to becomes tables: a log call can't allocate. When the task is freed, the hook in `free_task()` hands its rings to
 //! their components' pools as retired ones, with the task's name and the time, and the table goes
 //! back to the stock.
 //!
@@ -45,83 +45,65 @@ use kernel::{
         }, //
     },
     cpu::nr_cpu_ids,
+    page::PAGE_SIZE,
     prelude::*, //
 };
 
 use crate::{
     memory::{
-        budget::{
-            Budget,
-            Charge,
-            FLAGS, //
+        block::{
+            free_pages,
+            Block, //
         },
         pool::{
             stack::List,
             Hint,
             MOST_SHELVES, //
-        }, //
+        },
+        Memory, //
     },
     registry::state::State,
     sys::{
         clock,
         glue,
-        kept::{
-            rounded,
-            KeptVec, //
-        },
         sort::sort_by_key, //
     }, //
 };
 
-/// Tables that are allocated together: about 32 KiB.
-const CHUNK: usize = 170;
-/// Most chunks: 66300 tasks with rings at a time.
-const CHUNKS: usize = 390;
-/// The stock that there is from the start, and that the worker keeps up at least.
-const STOCK: u32 = 512;
-/// So many tables next to each other go to one CPU; their locks are one.
+/// Tables of a page.
+const TABLES: usize = PAGE_SIZE / size_of::<Tls>();
+/// Most pages: 65541 tasks with rings at a time.
+const PAGES: usize = 3121;
+/// Pages that there are from the start.
+const STOCK: usize = 24;
+/// So many tables next to each other go to one CPU at first; their locks are one.
 const NEIGHBOURS: u32 = 8;
-/// Tables take at most this part of `blog.max_kb`; but there may be [`LEAST`] of them.
-const PART: u32 = 8;
-/// See [`PART`].
-const LEAST: u32 = 2048;
-
-/// What the tables are charged to: they have no limit but that for all.
-static BUDGET: Budget = Budget::new(usize::MAX);
-
-/// Tables that a CPU has at hand.
-#[repr(align(64))]
-struct Stock {
-    free: List,
-    /// Tables taken or wanted, in all.
-    taken: AtomicU32,
-}
 
 /// All tables.
 ///
 /// # Invariants
 ///
-/// - `chunks[i]` is null, or points to [`CHUNK`] tables that stay until BLog is unloaded.
+/// - `pages[i]` is null, or points to [`TABLES`] tables that stay until BLog is unloaded.
 /// - A table without a task is in a stock, or somebody holds its index. It has no rings.
 struct Slab {
-    chunks: [AtomicPtr<Tls>; CHUNKS],
+    pages: [AtomicPtr<Tls>; PAGES],
+    /// How many of these are there, or are just coming.
+    count: AtomicU32,
+    /// What CPUs have at hand.
     stocks: [Stock; MOST_SHELVES],
     /// Which of these have tables.
     has: Hint,
-    /// Tables taken when the worker last came.
-    seen: AtomicU32,
 }
 
+/// Tables that a CPU has at hand.
+#[repr(align(64))]
+struct Stock(List);
+
 static SLAB: Slab = Slab {
-    chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS],
-    stocks: [const {
-        Stock {
-            free: List::new(),
-            taken: AtomicU32::new(0),
-        }
-    }; MOST_SHELVES],
+    pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
+    count: AtomicU32::new(0),
+    stocks: [const { Stock(List::new()) }; MOST_SHELVES],
     has: Hint::new(),
-    seen: AtomicU32::new(0),
 };
 
 /// Components by slot, for the task hook.
@@ -131,29 +113,34 @@ static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
 impl Slab {
     fn table(&self, index: u32) -> Option<&'static Tls> {
         let index = index as usize;
-        // ORDERING: Acquire pairs with the store in `refill`: the tables are initialised.
-        let chunk = self.chunks.get(index / CHUNK)?.load(Acquire);
-        if chunk.is_null() {
+        // ORDERING: Acquire pairs with the store in `add`: the tables are initialised.
+        let page = self.pages.get(index / TABLES)?.load(Acquire);
+        if page.is_null() {
             return None;
         }
-        // SAFETY: By the type invariants, there are `CHUNK` tables, which stay.
-        Some(unsafe { &*chunk.add(index % CHUNK) })
+        // SAFETY: By the type invariants, there are `TABLES` tables, which stay.
+        Some(unsafe { &*page.add(index % TABLES) })
     }
 
     /// The tables as crash tools find them.
     fn root(&self) -> dump::Table {
         dump::Table {
-            chunks: ptr::from_ref(&self.chunks) as u64,
-            capacity: CHUNKS as u32,
-            per_chunk: CHUNK as u32,
+            chunks: ptr::from_ref(&self.pages) as u64,
+            capacity: PAGES as u32,
+            per_chunk: TABLES as u32,
             stride: size_of::<Tls>() as u32,
             reserved: 0,
         }
     }
 
+    /// How many tables there are, or are just coming.
+    fn len(&self) -> u32 {
+        self.count.load(Relaxed) * TABLES as u32
+    }
+
     /// All tables, used or not.
     fn tables(&self) -> impl Iterator<Item = &'static Tls> + '_ {
-        (0..(CHUNK * CHUNKS) as u32).map_while(|index| self.table(index))
+        (0..self.len()).filter_map(|index| self.table(index))
     }
 
     /// Those that have rings, or had a moment ago.
@@ -163,9 +150,8 @@ impl Slab {
 
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
         let n = cpu as usize % MOST_SHELVES;
-        self.stocks[n].taken.fetch_add(1, Relaxed);
         let link = |index| Some(self.table(index)?.link());
-        let index = self.has.take(n, |n| &self.stocks[n].free, link)?;
+        let index = self.has.take(n, |n| &self.stocks[n].0, link)?;
         self.table(index)
     }
 
@@ -173,50 +159,50 @@ impl Slab {
     fn put(&self, cpu: u32, table: &Tls) {
         let n = cpu as usize % MOST_SHELVES;
         let link = |index| Some(self.table(index)?.link());
-        self.stocks[n].free.push(link, table.index());
+        self.stocks[n].0.push(link, table.index());
         self.has.set(n);
     }
 
     /// Tables in stock; a moment old.
     fn free(&self) -> u32 {
-        self.stocks.iter().map(|stock| stock.free.len()).sum()
+        self.stocks.iter().map(|stock| stock.0.len()).sum()
     }
 
-    /// Tables taken or wanted, in all.
-    fn taken(&self) -> u32 {
-        let taken = self.stocks.iter().map(|stock| stock.taken.load(Relaxed));
-        taken.fold(0, u32::wrapping_add)
-    }
-
-    /// Adds a chunk of tables. Only called by one at a time. False: there are as many as may be.
-    fn refill(&self) -> Result<bool> {
-        let Some((n, slot)) = self
-            .chunks
-            .iter()
-            .enumerate()
-            .find(|(_, chunk)| chunk.load(Relaxed).is_null())
-        else {
-            return Ok(false);
-        };
-        let first = (n * CHUNK) as u32;
-        let (mut tables, charge) = BUDGET.pay(rounded(CHUNK * size_of::<Tls>()), || {
-            Ok(KeptVec::with_capacity(CHUNK, FLAGS)?)
-        })?;
-        for index in (first..).take(CHUNK) {
-            tables.push(Tls::new(index, no_ring()), FLAGS)?;
+    /// Makes a page one of tables, all of which are the caller's; returns the index of the first.
+    /// `None`: there are as many as may be, and the page is as it was. Any context.
+    ///
+    /// # Safety
+    ///
+    /// It is a page of [`Block::into_page`], which stays until [`stop`], and nobody's.
+    unsafe fn add(&self, page: *mut u8) -> Option<u32> {
+        let more = |pages: u32| (pages < PAGES as u32).then_some(pages + 1);
+        let n = self.count.fetch_update(Relaxed, Relaxed, more).ok()?;
+        let (first, tables) = (n * TABLES as u32, page.cast::<Tls>());
+        for (i, index) in (first..).take(TABLES).enumerate() {
+            // SAFETY: There is room for them in a page.
+            unsafe { tables.add(i).write(Tls::new(index, no_ring())) };
         }
-        let (chunk, _, _) = tables.into_raw_parts();
-        // Until `stop`.
-        charge.keep();
         // ORDERING: Release publishes the tables.
-        // INVARIANT: There are `CHUNK` tables, and only `stop` frees them.
-        slot.store(chunk, Release);
-        for index in (first..).take(CHUNK) {
+        // INVARIANT: There are `TABLES` tables, and only `stop` frees them.
+        self.pages.get(n as usize)?.store(tables, Release);
+        Some(first)
+    }
+
+    /// Makes tables of a page of a component that is being logged to, and takes one.
+    fn grow(&self, memory: &Memory, cpu: u32, steal: bool) -> Option<&'static Tls> {
+        let mut first = None;
+        memory.lend(cpu, steal, |page| {
+            // SAFETY: It is such a page, and the component's no more if this takes it.
+            first = unsafe { self.add(page) };
+            first.is_some()
+        });
+        let first = first?;
+        for index in first + 1..first + TABLES as u32 {
             if let Some(table) = self.table(index) {
-                self.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
+                self.put(cpu, table);
             }
         }
-        Ok(true)
+        self.table(first)
     }
 }
 
@@ -227,18 +213,27 @@ fn lock(table: &Tls) -> glue::TlsGuard {
 
 /// The current task's table, which it gets if it has none; `None` when there are none left.
 ///
-/// For log calls, on this CPU.
+/// For log calls, on this CPU, to the component whose memory this is; `steal`: whether its live
+/// rings may be made to give up a page for tables.
 ///
 /// # Safety
 ///
 /// `task` is the current task, which is the context of the call.
-pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&'static Tls> {
+pub(crate) unsafe fn get(
+    task: *mut bindings::task_struct,
+    memory: &Memory,
+    cpu: u32,
+    steal: bool,
+) -> Option<&'static Tls> {
     // SAFETY: The current task is valid.
     if let Some(table) = unsafe { task::table(task) } {
         return Some(table);
     }
     // One that gets none, not even from a full stock, would ask for it with each record.
-    let table = task::has_room(task).then(|| SLAB.take(cpu)).flatten()?;
+    if !task::has_room(task) {
+        return None;
+    }
+    let table = (SLAB.take(cpu)).or_else(|| SLAB.grow(memory, cpu, steal))?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
@@ -253,25 +248,24 @@ pub(crate) unsafe fn get(task: *mut bindings::task_struct, cpu: u32) -> Option<&
     }
 }
 
-/// Fills the stock up: the worker's part. True: many tables are being taken.
-///
-/// As many are kept as were taken in the last two rounds together, should they be taken that fast
-/// again. Only called by one at a time.
-pub(crate) fn tend() -> bool {
-    let taken = SLAB.taken();
-    let recent = taken.wrapping_sub(SLAB.seen.swap(taken, Relaxed));
-    let wanted = STOCK.max(recent.saturating_mul(2));
-    let most = (glue::max_kb() / PART)
-        .saturating_mul(1024)
-        .checked_div(size_of::<Tls>() as u32)
-        .map_or(LEAST, |n| n.max(LEAST));
-    while SLAB.free() < wanted && tables().0 < most {
-        if !matches!(SLAB.refill(), Ok(true)) {
-            // No memory now, or as many tables as may be. Who gets none writes to a shared ring.
+/// Makes the first tables, when the first component gets memory. What can't be had is not there:
+/// tables come of components' pages, too. Process context, one at a time.
+pub(crate) fn start() {
+    for _ in 0..STOCK {
+        let Ok(page) = Block::new(1) else {
             break;
+        };
+        // SAFETY: It is such a page.
+        let Some(first) = (unsafe { SLAB.add(page.at()) }) else {
+            break;
+        };
+        let _ = page.into_page();
+        for index in (first..).take(TABLES) {
+            if let Some(table) = SLAB.table(index) {
+                SLAB.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
+            }
         }
     }
-    recent > 0
 }
 
 /// The tables as crash tools find them.
@@ -281,13 +275,12 @@ pub(crate) fn root() -> dump::Table {
 
 /// Number of tables: in all, and free.
 pub(crate) fn tables() -> (u32, u32) {
-    let chunks = SLAB.chunks.iter().filter(|c| !c.load(Relaxed).is_null());
-    ((chunks.count() * CHUNK) as u32, SLAB.free())
+    (SLAB.len(), SLAB.free())
 }
 
 /// Bytes of all tables.
 pub(crate) fn table_bytes() -> usize {
-    tables().0 as usize * size_of::<Tls>()
+    SLAB.count.load(Relaxed) as usize * PAGE_SIZE
 }
 
 /// Makes a component known to the task hook.
@@ -380,8 +373,12 @@ pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
 /// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
 /// may be left out.
 pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
-    while let Some(table) = SLAB.table(*from) {
+    while *from < SLAB.len() {
+        let table = SLAB.table(*from);
         *from += 1;
+        let Some(table) = table else {
+            continue;
+        };
         let _guard = lock(table);
         let task = table.task().load(Acquire).cast::<bindings::task_struct>();
         // SAFETY: The lock is held.
@@ -536,13 +533,8 @@ pub(crate) fn stop() {
         }
     }
     glue::stop_hooks();
-    for chunk in &SLAB.chunks {
-        let chunk = chunk.swap(ptr::null_mut(), Relaxed);
-        if !chunk.is_null() {
-            // SAFETY: `refill` made it from a vector of this type with these numbers, and no task
-            // knows it any more.
-            drop(unsafe { KeptVec::<Tls>::from_raw_parts(chunk, CHUNK, CHUNK) });
-            drop(Charge::of(rounded(CHUNK * size_of::<Tls>())));
-        }
-    }
+    let pages = SLAB.pages.iter();
+    let pages = pages.map(|page| page.swap(ptr::null_mut(), Relaxed).cast());
+    // SAFETY: They are of `add`, and no task knows any more.
+    unsafe { free_pages(pages) };
 }

@@ -2,7 +2,6 @@
 /* What bindgen makes bindings of that the kernel's own lack. */
 
 #include <linux/preempt.h>
-#include <linux/shrinker.h>
 
 const u32 RUST_CONST_HELPER_BLOG_NMI_MASK = NMI_MASK;
 const u32 RUST_CONST_HELPER_BLOG_HARDIRQ_MASK = HARDIRQ_MASK;

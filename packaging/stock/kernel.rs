@@ -18,7 +18,6 @@ pub use stock::*;
 pub mod blog;
 mod notes;
 pub mod print;
-pub mod shrinker;
 
 /// The kernel's, and files of pseudo file systems.
 pub mod fs {
@@ -51,8 +50,6 @@ pub mod bindings {
     include!("../../bindings_generated.rs");
 
     unsafe extern "C" {
-        #[link_name = "rust_helper_blog_page_address"]
-        pub fn blog_page_address(page: *const page) -> *mut ffi::c_void;
         #[link_name = "rust_helper_blog_within_module"]
         pub fn blog_within_module(addr: ffi::c_ulong, module: *const module) -> bool;
     }

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
 /* For blog/sys/glue.rs. What a log call may reach is not traced: a tracer may log. */
-
-__rust_helper notrace void *rust_helper_blog_page_address(const struct page *page)
-{
-	return page_address(page);
-}
 
 __rust_helper bool rust_helper_blog_within_module(unsigned long addr, const struct module *mod)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite for the memory of a component and the worker that looks after it. Included by
-// blog/main.rs. What the pool does by itself, host tests show (tests/host/src/pool_tests.rs).
+// KUnit suite for the memory of a component. Included by blog/main.rs. What the pool does by itself,
+// host tests show (tests/host/src/pool_tests.rs).
 
 /// Memory, in the kernel.
 #[kunit_tests(blog_memory)]
@@ -15,23 +15,25 @@ mod memory_suite {
     };
     use crate::{
         memory::{
+            block::{
+                free_pages,
+                Block, //
+            },
             budget::{
                 self,
                 used_kb, //
             },
             pool::Store,
-            Memory,
             Owned,
+            Stock,
             SIZES, //
         },
-        registry::reclaim,
-        sys::{
-            glue,
-            kept, //
-        },
-        write::worker, //
+        sys::glue, //
     };
-    use core::ptr;
+    use core::{
+        iter,
+        ptr, //
+    };
     use kernel::{
         blog::{
             ring::{
@@ -46,7 +48,11 @@ mod memory_suite {
             Config, //
         },
         page::PAGE_SIZE,
-        prelude::*, //
+        prelude::*,
+        time::{
+            delay::fsleep,
+            Delta, //
+        }, //
     };
 
     const fn config(size_kb: u32, ring_kb: u32) -> Config {
@@ -56,78 +62,59 @@ mod memory_suite {
             .mode(Mode::Overwrite)
     }
 
+    /// Sets the limit for all, as who writes the parameter does; 0: the default.
+    fn set_max_kb(kb: u32) -> c_int {
+        extern "C" {
+            fn blog_set_max_kb(kb: u32) -> c_int;
+        }
+        // SAFETY: Nobody else sets it.
+        unsafe { blog_set_max_kb(kb) }
+    }
+
     /// KiB that the component takes.
     fn taken_kb(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
-        let bytes = state.with(|inner| inner.memory().map(|(memory, _)| memory.bytes()));
-        Ok(bytes.ok_or(EINVAL)?.div_ceil(1024) as u32)
-    }
-
-    /// Pages of the component.
-    fn pages(rig: &Rig) -> Result<u32> {
-        let state = rig.state()?;
-        let pages = state.with(|inner| inner.memory().map(|(_, owned)| owned.pages()));
-        pages.ok_or(EINVAL)
+        let bytes = state.with(|inner| inner.memory().map(|memory| memory.bytes()));
+        Ok((bytes.ok_or(EINVAL)? / 1024) as u32)
     }
 
     /// Sum of what its rings hold, in bytes.
     fn held(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
         let held = state.with(|inner| {
-            let (memory, owned) = inner.memory()?;
+            let memory = inner.memory()?;
             let held = |id| memory.store.ring(id).map_or(0, |ring| ring.held());
-            Some((0..owned.rings_end()).map(held).sum())
+            Some((0..memory.store.rings()).map(held).sum())
         });
         held.ok_or(EINVAL)
     }
 
     #[test]
-    fn tasks_that_log_little_share_pages_and_more_than_there_are_rings_lose_nothing() -> Result {
+    fn tasks_that_log_little_share_pages_and_each_has_its_ring() -> Result {
         const TASKS: u64 = 100;
         const EACH: u64 = 10;
-        // Tasks that find no ring free, at most: what they log fits into shared rings.
-        const SHARING: u32 = 8;
-        // About 180 rings with a chunk each; at first, rings for as many tasks as pages, or a few
-        // more.
+        // Room for about 220 rings with a chunk each; at first, there are rings for a few.
         let rig = Rig::new(c"blog_test_many", config(128, 64))?;
         let state = rig.state()?;
-        let rings_free = || {
-            state.with(|inner| {
-                inner
-                    .memory()
-                    .map_or(0, |(memory, _)| memory.pool.rings_free(&memory.store))
-            })
-        };
-        let before = held(&rig)?;
+        let (before, taken) = (held(&rig)?, taken_kb(&rig)?);
         let mut threads = KVec::new();
-        let mut sharing = 0;
         for task in 0..TASKS {
-            // The worker adds rings, at the machine's pace; a few tasks don't wait for it.
-            if rings_free() == 0 {
-                sharing += 1;
-                if sharing > SHARING {
-                    until(|| rings_free() > 0)?;
-                }
-            }
             let thread = Thread::start(&rig, task * EACH..(task + 1) * EACH)?;
             assert_eq!(thread.wait(), Ok(0));
             threads.push(thread, GFP_KERNEL)?;
         }
-        assert!(taken_kb(&rig)? <= 128);
+        // All is as large as before.
+        assert_eq!((taken, taken_kb(&rig)?), (128, 128));
         let read = Read::new(Some(state.clone()), 4096)?;
-        let mut seen = 0;
-        for ring in &read.rings {
-            assert_eq!(ring.records, ring.numbers.len() as u64);
+        let of_tasks = || read.rings.iter().filter(|ring| ring.pid != -1);
+        for ring in of_tasks() {
+            assert_eq!((ring.records, ring.numbers.len() as u64), (EACH, EACH));
             assert!(ring.lost.iter().all(|n| *n == 0));
-            seen += ring.records;
         }
-        assert_eq!(seen, TASKS * EACH);
-        // Each ring has a chunk. How many the worker has added in time, the machine decides.
-        let rings = read.rings.iter().filter(|ring| ring.pid != -1).count() as u32;
-        assert!(rings >= 16);
-        assert!(held(&rig)? >= before + rings * SIZES.chunk);
-        // The worker has seen that rings were short.
-        until(|| rings_free() > 0)
+        assert_eq!(of_tasks().count() as u64, TASKS);
+        assert_eq!(held(&rig)?, before + TASKS as u32 * SIZES.chunk);
+        assert_eq!(state.shared(), 0);
+        Ok(())
     }
 
     #[test]
@@ -166,7 +153,7 @@ mod memory_suite {
         const EACH: u64 = 1 << 40;
         let rig = Rig::new(c"blog_test_load", config(256, 128))?;
         let state = rig.state()?;
-        let others = used_kb() as u32 - taken_kb(&rig)?;
+        let others = used_kb() - taken_kb(&rig)?;
         let mut threads = KVec::new();
         for thread in 0..THREADS {
             let numbers = thread * EACH..(thread + 1) * EACH;
@@ -183,10 +170,12 @@ mod memory_suite {
                     assert!(ring.numbers.windows(2).all(|pair| pair[0] < pair[1]));
                 }
                 let limit = others + kb * 3 / 4;
-                if round == 3 && worker::blog_max_kb_setting(limit) == 0 {
-                    assert!(used_kb() <= limit as usize);
+                if round == 3 && set_max_kb(limit) == 0 {
+                    // What goes is freed soon.
+                    glue::flush_reap();
+                    assert!(used_kb() <= limit);
                 }
-                worker::blog_max_kb_set();
+                set_max_kb(0);
             }
         }
         // They have logged all the time.
@@ -201,27 +190,26 @@ mod memory_suite {
     }
 
     #[test]
-    fn the_limit_for_all_goes_down_and_the_worker_makes_up_for_it_later() -> Result {
+    fn the_limit_for_all_goes_down_and_what_went_comes_back_when_it_is_asked_for() -> Result {
         let rig = Rig::new(c"blog_test_max", config(1024, 1024))?;
         for n in 0..100_000 {
             assert!(rig.log(n));
         }
-        until(|| pages(&rig).is_ok_and(|pages| pages > 200))?;
-        let most = pages(&rig)?;
-        let used = used_kb();
-        let limit = used as u32 - taken_kb(&rig)? / 2;
-        assert_eq!(worker::blog_max_kb_setting(limit), 0);
-        let lowered = used_kb();
-        let fewer = pages(&rig)?;
-        // As if it had been set: it goes on with what there is.
-        for n in 100_000..200_000 {
-            assert!(rig.log(n));
-        }
-        assert!(used_kb() <= limit as usize);
-        worker::blog_max_kb_set();
-        assert!(lowered <= limit as usize);
-        assert!(fewer < most);
-        until(|| pages(&rig).is_ok_and(|pages| pages >= most - 1))?;
+        let limit = used_kb() - taken_kb(&rig)? / 2;
+        assert_eq!(set_max_kb(limit), 0);
+        glue::flush_reap();
+        let (used, taken) = (used_kb(), taken_kb(&rig)?);
+        // It goes on with what there is.
+        let logged = (100_000..200_000).all(|n| rig.log(n));
+        let after = used_kb();
+        // No more can be had.
+        let more = rig.state()?.set_size_kb(1024);
+        set_max_kb(0);
+        assert!(logged && used <= limit && after == used && taken < 1024);
+        assert_eq!(more, Err(ENOSPC));
+        assert_eq!(taken_kb(&rig)?, taken);
+        rig.state()?.set_size_kb(1024)?;
+        assert_eq!(taken_kb(&rig)?, 1024);
         Ok(())
     }
 
@@ -229,8 +217,8 @@ mod memory_suite {
     fn a_limit_that_cannot_be_reached_is_refused() -> Result {
         let rig = Rig::new(c"blog_test_least", config(64, 64))?;
         assert!(rig.log(1));
-        assert_eq!(worker::blog_max_kb_setting(1), EBUSY.to_errno());
-        worker::blog_max_kb_set();
+        assert_eq!(set_max_kb(1), EBUSY.to_errno());
+        set_max_kb(0);
         assert!(rig.log(2));
         let read = Read::new(Some(rig.state()?), 4096)?;
         assert_eq!(read.only_ring()?.numbers.last(), Some(&2));
@@ -238,93 +226,104 @@ mod memory_suite {
     }
 
     #[test]
-    fn a_component_without_memory_counts_what_it_loses_until_it_gets_some() -> Result {
-        assert_eq!(worker::blog_max_kb_setting(used_kb() as u32), 0);
+    fn a_component_without_memory_counts_what_it_loses_until_it_is_switched_on() -> Result {
+        assert_eq!(set_max_kb(used_kb()), 0);
         let rig = Rig::new(c"blog_test_none", config(64, 64));
         let lost = rig.as_ref().is_ok_and(|rig| !rig.log(1) && !rig.log(2));
-        worker::blog_max_kb_set();
+        set_max_kb(0);
         assert!(lost);
-        let (rig, mut n) = (rig?, 2);
-        until(|| {
-            n += 1;
-            rig.log(n)
-        })?;
+        let rig = rig?;
+        // It gets none behind anybody's back.
+        assert!(!rig.log(3));
+        rig.state()?.set_enabled(true)?;
+        assert!(rig.log(4));
         let read = Read::new(Some(rig.state()?), 4096)?;
         let component = read.components.first().ok_or(ENOENT)?;
-        assert_eq!(component.lost[Lost::NoRing as usize], n - 1);
-        assert_eq!(&*read.only_ring()?.numbers, &[n]);
+        assert_eq!(component.lost[Lost::NoRing as usize], 3);
+        assert_eq!(&*read.only_ring()?.numbers, &[4]);
         Ok(())
     }
 
     #[test]
-    fn a_large_budget_is_filled_as_it_is_used() -> Result {
-        // 32 MiB, of which half is there as pages from the start.
-        let rig = Rig::new(c"blog_test_grow", config(32 << 10, 32 << 10))?;
-        assert_eq!(pages(&rig)?, 4096);
-        let mut n = 0;
-        until(|| {
-            for _ in 0..10_000 {
-                rig.log(n);
-                n += 1;
-            }
-            pages(&rig).is_ok_and(|pages| pages > 7500)
-        })?;
+    fn a_component_starts_with_what_there_is_and_gets_the_rest_when_it_is_sized() -> Result {
+        assert_eq!(set_max_kb(used_kb() + 64), 0);
+        let rig = Rig::new(c"blog_test_less", config(1024, 64));
+        let logs = rig
+            .as_ref()
+            .is_ok_and(|rig| (0..10_000).all(|n| rig.log(n)));
+        set_max_kb(0);
+        assert!(logs);
+        let rig = rig?;
+        assert_eq!(taken_kb(&rig)?, 64);
         let state = rig.state()?;
-        let grown = state.with(|inner| inner.memory().map(|(_, owned)| owned.grown()));
-        assert!(grown.is_some_and(|pages| pages > 3400));
-        assert!(taken_kb(&rig)? <= 32 << 10);
+        let missing = || state.with(|inner| inner.memory().map(|memory| inner.missing_kb(memory)));
+        assert_eq!(missing(), Some(1024 - 64));
+        state.set_size_kb(1024)?;
+        assert_eq!((missing(), taken_kb(&rig)?), (Some(0), 1024));
+        assert!((0..100_000).all(|n| rig.log(n)));
         Ok(())
     }
 
-    /// What the kernel's allocator has given for a memory.
-    fn allocated(memory: &Memory, owned: &Owned) -> usize {
-        let mut sum = owned.pages() as usize * PAGE_SIZE;
-        memory.for_each_allocation(owned, |address| sum += kept::size_of(address));
-        sum
+    #[test]
+    fn a_budget_is_there_from_the_start_to_the_last_page() -> Result {
+        for kb in [16, 20, 100, 1024, 32 << 10] {
+            let rig = Rig::new(c"blog_test_all", config(kb, kb))?;
+            assert_eq!(taken_kb(&rig)?, kb);
+        }
+        Ok(())
     }
 
-    #[test]
-    fn what_is_charged_is_what_was_allocated() -> Result {
-        for kb in [16, 100, 1024] {
-            let used = budget::used();
-            let (memory, mut owned) = Memory::new(0, kb << 10)?;
-            assert_eq!(memory.bytes(), allocated(&memory, &owned));
-            for _ in 0..10 {
-                memory.tend(&mut owned);
-                assert_eq!(memory.bytes(), allocated(&memory, &owned));
-                assert!(memory.bytes() <= kb << 10);
-            }
-            memory.raise(&mut owned, 2 * kb << 10)?;
-            memory.tend(&mut owned);
-            assert_eq!(memory.bytes(), allocated(&memory, &owned));
-            assert!(memory.bytes() > kb << 9);
-            drop(memory.lower(&mut owned, kb << 10)?);
-            assert_eq!(memory.bytes(), allocated(&memory, &owned));
-            assert!(memory.bytes() <= kb << 10);
-            drop(owned);
-            drop(memory);
-            // Others, as tables of tasks, may come and go, but not so many of them.
-            assert!(kb < 1024 || budget::used().abs_diff(used) < kb << 9);
+    /// Sets the budget of a memory, and has what goes freed.
+    fn resize(memory: &mut Owned, pages: u32) -> Result {
+        let mut stock = Stock::none();
+        if let Some(need) = memory.resize(pages, &mut stock)? {
+            stock = Stock::new(need)?;
+            assert!(memory.resize(pages, &mut stock)?.is_none());
+        }
+        if memory.begin_freeing() {
+            glue::quiesce();
+            memory.free_dying();
         }
         Ok(())
     }
 
     #[test]
-    fn the_smallest_instance_has_all_in_its_budget_with_256_cpus_too() -> Result {
-        for cpus in [1, 8, 256, 4096] {
-            let (memory, mut owned) = Memory::with_cpus(0, 16 << 10, cpus)?;
-            let first = memory.bytes();
-            let tables = memory.table_bytes(&owned);
-            for _ in 0..10 {
-                memory.tend(&mut owned);
+    fn what_is_counted_is_what_was_taken() -> Result {
+        // What other tests had is freed soon.
+        until(|| {
+            let used = budget::used();
+            fsleep(Delta::from_millis(100));
+            glue::flush_reap();
+            used == budget::used()
+        })?;
+        for pages in [4, 25, 256] {
+            let before = budget::used();
+            let taken = |memory: &Owned| {
+                let used = (budget::used() - before) as usize;
+                assert_eq!(memory.bytes(), used * PAGE_SIZE);
+                used as u32
+            };
+            let mut memory = Owned::new(0, pages)?;
+            assert_eq!(taken(&memory), pages);
+            for pages in [2 * pages, 2 * pages + 1, 40 * pages, 4000, 3 * pages] {
+                resize(&mut memory, pages.max(600))?;
+                assert_eq!(taken(&memory), pages.max(600));
             }
-            pr_info!(
-                "16 KiB, {cpus} CPUs: {tables} bytes of tables and {first} in all, later {} and {}\n",
-                memory.table_bytes(&owned),
-                memory.bytes()
-            );
-            assert!(memory.bytes() <= 16 << 10);
-            assert!(owned.pages() >= 2);
+            assert_eq!(budget::staying(), budget::used());
+            drop(memory);
+            assert_eq!(budget::used(), before);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_smallest_instance_has_all_in_its_budget_with_4096_cpus_too() -> Result {
+        for cpus in [1, 8, 85, 256, 4096] {
+            let memory = Owned::with_cpus(0, 4, cpus)?;
+            let tables = memory.table_bytes();
+            pr_info!("16 KiB, {cpus} CPUs: {tables} bytes of tables\n");
+            assert_eq!(memory.bytes(), 16 << 10);
+            assert_eq!(memory.data_pages(), 2);
             assert!(memory.pool.rings_free(&memory.store) >= 4);
         }
         Ok(())
@@ -343,27 +342,15 @@ mod memory_suite {
         let rig = Rig::new(c"blog_test_crowd", config(kb, 64))?;
         let state = rig.state()?;
         for task in 0..TASKS {
-            let adopt = || {
-                state.with(|inner| {
-                    let (memory, _) = inner.memory()?;
-                    let ring = memory
-                        .store
-                        .ring(memory.pool.take_ring(&memory.store, 0)?)?;
-                    let owner = Owner::new(Context::Task, u32::MAX);
-                    // SAFETY: It was just taken out of the free ones.
-                    unsafe { ring.adopt(&owner) };
-                    Some(ptr::from_ref(ring))
-                })
-            };
-            let mut ring = None;
-            until(|| {
-                ring = adopt();
-                if ring.is_none() {
-                    // Tasks that log ask for rings in this way.
-                    worker::wake();
-                }
-                ring.is_some()
-            })?;
+            let ring = state.with(|inner| {
+                let memory = inner.memory()?;
+                let id = memory.pool.take_ring(&memory.store, 0, true)?;
+                let ring = memory.store.ring(id)?;
+                let owner = Owner::new(Context::Task, u32::MAX);
+                // SAFETY: It was just taken out of the free ones.
+                unsafe { ring.adopt(&owner) };
+                Some(ptr::from_ref(ring))
+            });
             for n in 0..EACH {
                 // SAFETY: It is a ring of the component, and nobody else's.
                 unsafe { log_to(rig.raw(), ring.ok_or(EINVAL)?, u64::from(task) * EACH + n) };
@@ -382,74 +369,7 @@ mod memory_suite {
     }
 
     #[test]
-    fn a_machine_that_is_short_of_memory_gets_pages_back() -> Result {
-        let rig = Rig::new(c"blog_test_reclaim", config(1024, 1024))?;
-        let mut n = 0;
-        until(|| {
-            for _ in 0..10_000 {
-                rig.log(n);
-                n += 1;
-            }
-            pages(&rig).is_ok_and(|pages| pages > 200)
-        })?;
-        let (used, before) = (budget::used(), pages(&rig)?);
-        // As the machine uses all that it has: free pages go, and nothing that was logged.
-        let kept = held(&rig)?;
-        reclaim::give(100, false);
-        assert!(held(&rig)? >= kept);
-        // As it is short of memory.
-        let given = reclaim::give(100, true);
-        assert!(given > 0);
-        assert!(pages(&rig)? < before);
-        // They are freed without anybody waiting for it.
-        glue::flush_reap();
-        assert!(budget::used() < used);
-        // What the task writes to has stayed.
-        assert!(rig.log(n));
-        let read = Read::new(Some(rig.state()?), 4096)?;
-        let ring = read
-            .rings
-            .iter()
-            .find(|ring| ring.pid != -1)
-            .ok_or(EINVAL)?;
-        assert_eq!(ring.numbers.last(), Some(&n));
-        // The kernel asks in the same way: all that can be had, again and again.
-        for _ in 0..100 {
-            reclaim::give(usize::MAX >> 20, true);
-        }
-        assert!(rig.log(n + 1));
-        // Later, it grows again.
-        until(|| {
-            for _ in 0..1000 {
-                rig.log(n + 2);
-            }
-            pages(&rig).is_ok_and(|pages| pages > 200)
-        })
-    }
-
-    #[test]
-    fn pages_are_free_before_a_task_is_killed_for_want_of_memory() -> Result {
-        let rig = Rig::new(c"blog_test_oom", config(1024, 1024))?;
-        for n in 0..1000 {
-            rig.log(n);
-        }
-        // Not only given up: it has waited until they are free.
-        assert!(reclaim::out_of_memory() > 0);
-        assert!(rig.log(1000));
-        Ok(())
-    }
-
-    #[test]
-    fn nobody_waits_for_a_component_in_reclaim() -> Result {
-        let rig = Rig::new(c"blog_test_busy", config(64, 64))?;
-        let state = rig.state()?;
-        // With the component's lock held, as by somebody who allocates.
-        state.with(|_| assert_eq!((state.spare_pages(true), state.give_pages(1, true)), (0, 0)));
-        Ok(())
-    }
-
-    #[test]
-    fn a_lower_budget_takes_the_rings_of_tasks_that_have_ended() -> Result {
+    fn rings_stay_in_a_lower_budget_and_one_that_is_too_low_for_them_is_refused() -> Result {
         let rig = Rig::new(c"blog_test_rings", config(1024, 64))?;
         let state = rig.state()?;
         let mut threads = KVec::new();
@@ -458,39 +378,88 @@ mod memory_suite {
             thread.wait()?;
             threads.push(thread, GFP_KERNEL)?;
         }
-        let rings = || state.with(|inner| inner.memory().map_or(0, |(_, owned)| owned.rings()));
-        let before = rings();
         drop(threads);
-        // What stays of the tables of 1 MiB takes about 50 KiB.
-        until(|| state.set_size_kb(96).is_ok())?;
-        assert!(taken_kb(&rig)? <= 96);
-        assert!(rings() < before);
-        // And once more: what is gone doesn't come back. Until a task that has ended is freed, it
-        // has its ring, whose page that may be.
-        until(|| state.set_size_kb(95).is_ok())?;
-        let free = || {
-            state.with(|inner| {
-                let (memory, _) = inner.memory()?;
-                Some(memory.pool.rings_free(&memory.store))
-            })
-        };
-        assert!(free().is_some_and(|free| free <= rings()));
-        // Positions of a ring that comes again go on.
-        assert!(rig.log(7));
-        state.set_size_kb(1024)?;
+        let rings = || state.with(|inner| inner.memory().map_or(0, |memory| memory.store.rings()));
+        let before = rings();
+        assert!(before >= 200);
+        assert_eq!(state.set_size_kb(16), Err(EBUSY));
+        assert_eq!(taken_kb(&rig)?, 1024);
+        // Until a task that has ended is freed, it has its ring, and what that writes to.
+        until(|| state.set_size_kb(128).is_ok())?;
+        assert_eq!((taken_kb(&rig)?, rings()), (128, before));
         for n in 0..100 {
             let thread = Thread::start(&rig, n..n + 1)?;
             assert_eq!(thread.wait(), Ok(0));
         }
+        // All that goes with its memory.
+        state.set_enabled(false)?;
+        state.clear();
+        state.set_size_kb(16)?;
+        state.set_enabled(true)?;
+        assert!(rig.log(1));
+        assert_eq!(taken_kb(&rig)?, 16);
+        Ok(())
+    }
+
+    #[test]
+    fn a_component_gives_a_quarter_of_its_pages_for_tables_of_tasks_and_no_more() -> Result {
+        let memory = Owned::new(0, 256)?;
+        let pages = (memory.bytes() / PAGE_SIZE) as u32;
+        let before = memory.data_pages();
+        // Who declines has changed nothing.
+        memory.lend(0, true, |_| false);
+        assert_eq!(memory.data_pages(), before);
+        let lend = || {
+            let mut page = ptr::null_mut();
+            memory.lend(0, true, |lent| {
+                page = lent;
+                true
+            });
+            (!page.is_null()).then_some(page)
+        };
+        let mut lent = KVec::new();
+        for page in iter::from_fn(lend) {
+            lent.push(page, GFP_KERNEL)?;
+        }
+        assert!(lent.len() <= 64 && lent.len() >= 60);
+        assert_eq!(memory.data_pages(), before - lent.len() as u32);
+        assert_eq!(memory.bytes() / PAGE_SIZE, pages as usize - lent.len());
+        drop(memory);
+        // SAFETY: They were given away, and are still there.
+        unsafe { free_pages(lent.into_iter()) };
+        // The smallest one gives none.
+        let memory = Owned::new(0, 4)?;
+        let mut given = false;
+        memory.lend(0, true, |_| {
+            given = true;
+            false
+        });
+        assert!(!given);
         Ok(())
     }
 
     #[test]
     fn the_tables_of_tasks_count_too() -> Result {
         let rig = Rig::new(c"blog_test_tables", config(64, 64))?;
-        let task_tables = crate::write::tables::table_bytes();
-        assert!(task_tables > 0);
-        assert!(budget::used() >= task_tables + (taken_kb(&rig)? as usize - 1) * 1024);
+        let tables = crate::write::tables::table_bytes();
+        assert!(tables > 0);
+        assert!(used_kb() >= (tables / 1024) as u32 + taken_kb(&rig)?);
+        Ok(())
+    }
+
+    #[test]
+    fn many_pages_are_next_to_each_other_and_zero() -> Result {
+        for pages in [1, 2, 100] {
+            let used = budget::used();
+            let block = Block::new(pages)?;
+            assert_eq!((block.pages(), budget::used()), (pages, used + pages));
+            // SAFETY: There are so many bytes.
+            let bytes =
+                unsafe { core::slice::from_raw_parts(block.at(), pages as usize * PAGE_SIZE) };
+            assert!(bytes.iter().all(|byte| *byte == 0));
+            drop(block);
+            assert_eq!(budget::used(), used);
+        }
         Ok(())
     }
 }

@@ -114,7 +114,7 @@ mod suite {
     fn log_as_nmi(rig: &Rig, n: u64) -> Result<bool> {
         let state = rig.state()?;
         let ring = state.with(|inner| -> Result<_> {
-            let (memory, _) = inner.memory().ok_or(EINVAL)?;
+            let memory = inner.memory().ok_or(EINVAL)?;
             let place = memory.percpu_ring(0, Context::Nmi).ok_or(EINVAL)?;
             let known = place.load(Relaxed);
             if known != kernel::blog::no_ring() {
@@ -123,7 +123,7 @@ mod suite {
             let owner = Owner::new(Context::Nmi, 0);
             // SAFETY: That is the ring for NMIs, which don't come.
             let ring = unsafe {
-                memory.ring_for(&owner, 0, |ring| {
+                memory.ring_for(&owner, 0, true, |ring| {
                     place.store(ptr::from_ref(ring).cast_mut(), Relaxed);
                     Ok(())
                 })
@@ -254,7 +254,7 @@ mod suite {
         let rig = Rig::new(c"blog_test_size", config(64, 64, Mode::Overwrite))?;
         let state = rig.state()?;
         let fits = |kb: usize| {
-            let bytes = state.with(|inner| inner.memory().map(|(memory, _)| memory.bytes()));
+            let bytes = state.with(|inner| inner.memory().map(|memory| memory.bytes()));
             bytes.is_some_and(|bytes| bytes <= kb * 1024)
         };
         assert!(fits(64));
@@ -345,7 +345,7 @@ mod suite {
         state.with(|inner| {
             inner
                 .memory()
-                .map_or(0, |(memory, _)| memory.pool.retired(&memory.store))
+                .map_or(0, |memory| memory.pool.retired(&memory.store))
         })
     }
 

@@ -342,11 +342,11 @@ mod suite {
         let state = rig.state()?;
         until(|| {
             state.with(|inner| {
-                let Some((memory, owned)) = inner.memory() else {
+                let Some(memory) = inner.memory() else {
                     return true;
                 };
                 use crate::memory::pool::Store;
-                (0..owned.rings_end())
+                (0..memory.store.rings())
                     .filter_map(|id| memory.store.ring(id)?.info())
                     .all(|info| {
                         info.state == kernel::blog::ring::State::Retired || info.owner.pid < 0

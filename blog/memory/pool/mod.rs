@@ -20,13 +20,16 @@
 //! | `hint.rs` | where there is more of it |
 //! | `stack.rs`, `queue.rs`, `retired.rs` | what it is built of |
 //!
-//! Pages come from the kernel, and go back to it, in `growth.rs` and `shrink.rs`.
+//! Pages come from the kernel, and go back to it, in process context. Some become rings here, and
+//! stay that.
 
-use core::sync::atomic::{
-    AtomicU32,
-    AtomicU64,
-    AtomicU8,
-    Ordering::Relaxed, //
+use core::{
+    ops::Range,
+    sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::Relaxed, //
+    }, //
 };
 use kernel::blog::ring::{
     PageHeader,
@@ -107,6 +110,11 @@ pub(crate) trait Store {
     fn ring(&self, id: u32) -> Option<&Ring>;
     /// Number of rings; their ids are below this.
     fn rings(&self) -> u32;
+    /// Whether there may be more rings.
+    fn may_make_rings(&self) -> bool;
+    /// Makes a page, which is whole and the caller's, one of rings; returns their ids, all of which
+    /// are the caller's. `None`: there are as many as may be, and the page is as it was.
+    fn make_rings(&self, page: u32) -> Option<Range<u32>>;
     /// A header for rings without pages, and where there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
 }
@@ -183,8 +191,6 @@ pub(crate) struct Pool {
     shares: Shares,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
-    /// Whether a retired ring may be taken as a free one before all its pages are used up.
-    recycling: AtomicU8,
 }
 
 impl Pool {
@@ -198,7 +204,6 @@ impl Pool {
             has_retired: Hint::new(),
             shares: Shares::new(),
             reserve: AtomicU32::new(0),
-            recycling: AtomicU8::new(1),
         }
     }
 
@@ -224,8 +229,8 @@ impl Pool {
         self.reserve.store(u32::MAX, Relaxed);
     }
 
-    /// Looks after what all shelves together have. Process context.
-    pub(crate) fn refresh(&self, store: &impl Store) {
+    /// Looks after what all shelves together have.
+    fn refresh(&self, store: &impl Store) {
         let shelves = store.shelves();
         self.shares.refresh(store);
         let reserve = self.reserve.load(Relaxed);
@@ -244,6 +249,7 @@ impl Pool {
     }
 
     /// Free pages; a moment old.
+    #[cfg(test)]
     pub(crate) fn free(&self, store: &impl Store) -> u32 {
         store.shelves().iter().map(|shelf| shelf.pages.len()).sum()
     }
@@ -367,6 +373,10 @@ impl Pool {
     #[inline(never)]
     fn find_elsewhere(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
         let (shelf, small) = (&store.shelves()[own], request.small());
+        // As often as there are shelves: so it costs the same, however many these are.
+        if shelf.looks.fetch_add(1, Relaxed) % shelf_count(store) == 0 {
+            self.refresh(store);
+        }
         // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
         // chunks of others: those who have tasks that have ended use these up first.
         let full = self.has_spare.is_clear();
@@ -526,7 +536,25 @@ impl Pool {
         }
     }
 
-    // For who gives pages back to the kernel, or looks after the pool. Process context.
+    /// Takes a page for something else than records, from wherever one can be had. `steal`: whether
+    /// live rings may be made to give one up. Any context.
+    pub(crate) fn take_page(&self, store: &impl Store, cpu: u32, steal: bool) -> Option<u32> {
+        let request = Request {
+            held: 0,
+            cpu,
+            steal,
+            page: true,
+            chunk: false,
+        };
+        Some(self.find(store, Self::number(store, cpu), request)?.slot())
+    }
+
+    /// Says that a page, which the caller has, is not for records any more.
+    pub(crate) fn leave(&self, store: &impl Store) {
+        self.shares.sub_bytes(store.sizes().page);
+    }
+
+    // For who gives pages back to the kernel. Process context.
 
     /// Takes a free page from wherever there is one.
     pub(crate) fn take_free(&self, store: &impl Store) -> Option<u32> {

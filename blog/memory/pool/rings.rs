@@ -19,18 +19,11 @@ use kernel::blog::{
 };
 
 use super::{
-    shelf::{
-        Gone,
-        Shelf, //
-    },
+    shelf::Gone,
     shelf_count,
     Pool,
-    Store,
-    NONE, //
+    Store, //
 };
-
-/// The link of a free ring that somebody has taken out of all lists.
-const HELD: u32 = NONE - 1;
 
 /// From so many shelves on, it costs too much to look at all of them often.
 const MANY: usize = 8;
@@ -57,12 +50,6 @@ impl Pool {
         retired.sum()
     }
 
-    /// Rings that were taken or wanted, in all.
-    pub(crate) fn rings_taken(&self, store: &impl Store) -> u64 {
-        let taken = |shelf: &Shelf| shelf.taken.load(Relaxed);
-        store.shelves().iter().map(taken).sum()
-    }
-
     /// Records of rings that were given to another task, and their losses by cause, in all.
     pub(crate) fn gone(&self, store: &impl Store) -> (u64, [u64; LOST_CAUSES]) {
         let add = |(records, mut sums): (u64, [u64; LOST_CAUSES]), gone: &Gone| {
@@ -76,13 +63,6 @@ impl Pool {
         gone.fold((0, [0; LOST_CAUSES]), add)
     }
 
-    /// Sets whether a new task may have the ring of one that has ended, with the loss of all that
-    /// it holds, where there is no free one. It may, unless somebody says that more rings will
-    /// come.
-    pub(crate) fn set_recycling(&self, on: bool) {
-        self.recycling.store(u8::from(on), Relaxed);
-    }
-
     /// Adds a ring to the free ones.
     pub(crate) fn put_ring(&self, store: &impl Store, id: u32) {
         // Neighbours share cache lines.
@@ -94,46 +74,53 @@ impl Pool {
         self.has_rings.set(n);
     }
 
-    /// Takes out all free rings, which are the caller's then; returns how many these are. Process
-    /// context.
-    pub(crate) fn hold_rings(&self, store: &impl Store) -> u32 {
-        let mut held = 0;
-        for shelf in store.shelves() {
-            while let Some(id) = shelf.rings.pop(|i| store.ring_link(i)) {
-                if let Some(link) = store.ring_link(id) {
-                    link.store(HELD, Relaxed);
-                }
-                held += 1;
-            }
-        }
-        held
-    }
-
-    /// Whether a ring is one that [`Self::hold_rings`] has taken out, and that was not put back.
-    pub(crate) fn is_held(&self, store: &impl Store, id: u32) -> bool {
-        let link = store.ring_link(id);
-        link.is_some_and(|link| link.load(Relaxed) == HELD)
-    }
-
-    /// Takes a free ring; where there is none, the one that retired first, whose pages become free.
-    /// One that holds a lot is only made shorter.
+    /// Takes a free ring; where there is none, one of a page that is made rings of; where there can't
+    /// be more of these, the one that retired first, whose pages become free. One that holds a lot
+    /// is only made shorter. `steal`: as for [`Self::pages`].
     #[inline]
-    pub(crate) fn take_ring(&self, store: &impl Store, cpu: u32) -> Option<u32> {
+    pub(crate) fn take_ring(&self, store: &impl Store, cpu: u32, steal: bool) -> Option<u32> {
         let own = Self::number(store, cpu);
-        let shelf = &store.shelves()[own];
-        let mut id = self.take_free_ring(store, own);
-        if id.is_none() && self.recycling.load(Relaxed) != 0 {
-            let (n, retired) = self.take_retired(store, own)?;
-            if !self.drain(store, cpu, retired, BATCH) {
-                self.put_back(store, n, retired);
-                return None;
-            }
-            id = Some(retired);
+        let live = &store.shelves()[own].live;
+        // Before it is there: it takes its share of the pages.
+        live.fetch_add(1, Relaxed);
+        let id = self.take_free_ring(store, own);
+        let id = id.or_else(|| self.other_ring(store, own, cpu, steal));
+        if id.is_none() {
+            live.fetch_sub(1, Relaxed);
         }
-        // Also if nobody gets it: more are to come.
-        shelf.taken.fetch_add(1, Relaxed);
-        shelf.live.fetch_add(u32::from(id.is_some()), Relaxed);
         id
+    }
+
+    /// A ring where there is no free one. Not inlined, so that who finds one doesn't pay for this.
+    #[inline(never)]
+    fn other_ring(&self, store: &impl Store, own: usize, cpu: u32, steal: bool) -> Option<u32> {
+        let new = self.new_ring(store, own, cpu, steal);
+        if new.is_some() {
+            return new;
+        }
+        let (n, retired) = self.take_retired(store, own)?;
+        if !self.drain(store, cpu, retired, BATCH) {
+            self.put_back(store, n, retired);
+            return None;
+        }
+        Some(retired)
+    }
+
+    /// Makes rings of a page, and takes one.
+    fn new_ring(&self, store: &impl Store, own: usize, cpu: u32, steal: bool) -> Option<u32> {
+        if !store.may_make_rings() {
+            return None;
+        }
+        let page = self.take_page(store, cpu, steal)?;
+        let Some(mut ids) = store.make_rings(page) else {
+            self.shelve(store, own, page);
+            return None;
+        };
+        self.leave(store);
+        let first = ids.next();
+        // The lowest ids are taken first.
+        ids.rev().for_each(|id| self.shelve_ring(store, own, id));
+        first
     }
 
     fn take_free_ring(&self, store: &impl Store, own: usize) -> Option<u32> {

@@ -12,13 +12,16 @@
 //! is none any more.
 //!
 //! How many rings there are is the sum of all shelves. So that not each page turn has to look at
-//! all of them, it is what it was when the worker last came, or when nobody seemed rich.
+//! all of them, it is what it was when somebody last did, or when nobody seemed rich.
 
 use core::sync::atomic::{
     AtomicU32,
     Ordering::Relaxed, //
 };
-use kernel::blog::ring::Pages;
+use kernel::blog::ring::{
+    Pages,
+    Ring, //
+};
 
 use super::Store;
 
@@ -35,7 +38,7 @@ pub(crate) struct Shares {
     others: AtomicU32,
     /// A ring's share in bytes; a while old.
     fair: AtomicU32,
-    /// The ring that held the most, when somebody last looked.
+    /// The ring that holds the most, as far as is known.
     richest: AtomicU32,
 }
 
@@ -56,6 +59,11 @@ impl Shares {
         self.bytes.store(bytes, Relaxed);
     }
 
+    /// Takes something out of what is shared.
+    pub(super) fn sub_bytes(&self, bytes: u32) {
+        self.bytes.fetch_sub(bytes, Relaxed);
+    }
+
     /// Sets what of that is for rings that hold nothing.
     pub(super) fn set_reserve(&self, bytes: u32) {
         self.reserve.store(bytes, Relaxed);
@@ -71,9 +79,12 @@ impl Shares {
         self.others.store(rings, Relaxed);
     }
 
-    /// Has this ring looked at, too: somebody has found that it holds the most.
-    pub(crate) fn point_at(&self, ring: u32) {
-        self.richest.store(ring, Relaxed);
+    /// Has this ring looked at, too, if it holds more than the one that is known for that.
+    pub(crate) fn point_at(&self, store: &impl Store, ring: &Ring) {
+        let known = store.ring(self.richest.load(Relaxed));
+        if known.is_none_or(|known| known.held() < ring.held()) {
+            self.richest.store(ring.id(), Relaxed);
+        }
     }
 
     /// A ring's share in bytes, now.

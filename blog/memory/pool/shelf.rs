@@ -84,8 +84,8 @@ pub(crate) struct Shelf {
     pub(super) live: AtomicU32,
     /// The ring to look at first, for one that holds more than its share.
     pub(super) cursor: AtomicU32,
-    /// Rings that were taken or wanted here, in all.
-    pub(super) taken: AtomicU64,
+    /// How often somebody looked elsewhere for what isn't here.
+    pub(super) looks: AtomicU32,
     pub(super) hits: Hits,
     pub(crate) gone: Gone,
 }
@@ -104,7 +104,7 @@ impl Shelf {
             live: AtomicU32::new(0),
             // Not all begin to look at the same place.
             cursor: AtomicU32::new(n * 8),
-            taken: AtomicU64::new(0),
+            looks: AtomicU32::new(0),
             hits: Hits {
                 chunk: AtomicU64::new(0),
                 page: AtomicU64::new(0),

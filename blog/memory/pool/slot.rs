@@ -93,8 +93,8 @@ impl Index {
 /// - `page` is null, or memory of a page's size, which stays as long as anybody who has found it
 ///   here may look at it.
 /// - `shape` grows by one before and after each change from whole to split and back; only who owns
-///   the whole page changes it. Its bit 0 is set during a change, its bit 1 while the page is
-///   split.
+///   the whole page changes it. Its bit 0 is set during a change, and while the page is closed; its
+///   bit 1 while the page is split.
 /// - While `shape` says that the page is whole, there is a header at its start; while it says that
 ///   the page is split, at the start of each chunk.
 pub(crate) struct Slot {
@@ -138,18 +138,43 @@ impl Slot {
     /// The slot has none. `page` is valid for `sizes.page` bytes, initialised, aligned to 8, and
     /// nobody else's.
     pub(crate) unsafe fn fill(&self, page: *mut PageHeader, sizes: Sizes) {
-        // INVARIANT: There is a header at the start of the page, which is whole: it was when it
-        // went, and nobody has changed that since.
+        // INVARIANT: There is a header at the start of the page, which is whole.
         // SAFETY: By this function's requirement.
         unsafe { PageHeader::format(page, sizes.page) };
         // ORDERING: Release publishes the header.
         self.page.store(page, Release);
+        self.open();
     }
 
-    /// Takes the page out, which is whole and the caller's. Its memory may still be looked at by
-    /// those who have found it before.
+    /// Makes the page, which is whole and the caller's, one that readers pass over; returns its
+    /// memory. Those who have found it before may still look at it.
+    pub(crate) fn close(&self) -> *mut PageHeader {
+        self.shape.fetch_add(1, Relaxed);
+        // ORDERING: As in `reshape`: the odd number comes before what the caller does.
+        fence(Release);
+        self.page.load(Relaxed)
+    }
+
+    /// Undoes [`Self::close`]: there is a header at the start of the page.
+    pub(crate) fn open(&self) {
+        let shape = self.shape.load(Relaxed);
+        // ORDERING: Release: who acquires the new shape sees the header.
+        self.shape.store((shape | 3).wrapping_add(1), Release);
+    }
+
+    /// Takes the page out, which is the caller's.
     pub(crate) fn empty(&self) -> *mut PageHeader {
         self.page.swap(ptr::null_mut(), Relaxed)
+    }
+
+    /// Whether there is no page.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.page.load(Relaxed).is_null()
+    }
+
+    /// What links pages that are in no ring.
+    pub(crate) fn link(&self) -> &AtomicU32 {
+        &self.link
     }
 
     /// The header of a part, where there is a page.

@@ -143,10 +143,10 @@ fn summary(state: &State) -> u64 {
         ];
         settings.into_iter().for_each(&mut mix);
         loose.lost.into_iter().for_each(&mut mix);
-        let Some((memory, owned)) = inner.memory() else {
+        let Some(memory) = inner.memory() else {
             return;
         };
-        for id in 0..owned.rings_end() {
+        for id in 0..memory.store.rings() {
             let Some(info) = memory.store.ring(id).and_then(|ring| ring.info()) else {
                 continue;
             };

@@ -12,6 +12,7 @@ use kernel::{
 };
 
 use crate::{
+    memory::pool::Store,
     read::{
         sections::{
             component_section,
@@ -133,7 +134,7 @@ impl Watched {
 
     /// Goes on in the pass, up to the next section. False: all rings were looked at.
     pub(super) fn rings(&mut self, inner: &Inner, out: &mut Sections) -> Result<bool> {
-        let Some((memory, _)) = inner.memory() else {
+        let Some(memory) = inner.memory() else {
             return Ok(false);
         };
         if self.generation != inner.generation {
@@ -162,5 +163,5 @@ impl Watched {
 
 /// Rings that a component has.
 pub(super) fn rings_of(inner: &Inner) -> usize {
-    inner.memory().map_or(0, |(_, owned)| owned.rings_end()) as usize
+    inner.memory().map_or(0, |memory| memory.store.rings()) as usize
 }

@@ -117,27 +117,59 @@ fn a_hint_names_the_other_shelves_that_have_something_from_the_own_one_on() {
 }
 
 #[test]
-fn a_ring_that_is_held_is_known_until_it_is_put_back() {
-    let rig = Rig::with_chunks(1, 20, 2);
-    let taken = rig.adopt(1).unwrap().id();
-    assert_eq!(rig.pool.hold_rings(&*rig), 19);
-    assert_eq!(rig.pool.rings_free(&*rig), 0);
-    let held = || {
-        (0..21)
-            .filter(|id| rig.pool.is_held(&*rig, *id))
-            .collect::<Vec<_>>()
-    };
-    let all: Vec<_> = (0..20).filter(|id| *id != taken).collect();
-    assert_eq!(held(), all);
-    assert!(rig.adopt(2).is_none());
-    for id in all {
-        rig.pool.put_ring(&*rig, id);
+fn rings_are_made_of_pages_before_those_of_ended_tasks_are_taken() {
+    let rig = Rig::with_rings_of_pages(16, 9, 2);
+    let rings: Vec<_> = (0..9).map(|pid| rig.adopt(pid).unwrap()).collect();
+    let mut ids: Vec<_> = rings.iter().map(|ring| ring.id()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..9).collect::<Vec<_>>());
+    // Two pages, of which no record is any more.
+    assert_eq!(
+        (rig.pool.free(&*rig), rig.pool.shares().bytes()),
+        (14, 14 * SIZE)
+    );
+    assert!(rig.adopt(9).is_none());
+    assert!(rig.log(rings[3], 0, 1, &[0; 8]));
+    rig.retire(rings[3], 1);
+    assert_eq!(rig.adopt(10).map(|ring| ring.id()), Some(rings[3].id()));
+}
+
+#[test]
+fn a_page_for_rings_comes_from_who_holds_the_most_where_none_is_free() {
+    let rig = Rig::with_rings_of_pages(8, 5, 1);
+    let hog = rig.adopt(1).unwrap();
+    while rig.pool.free(&*rig) > 0 || hog.held() < 7 * SIZE {
+        rig.log(hog, 0, 1, &[0; 1000]);
+        if rig.pool.free(&*rig) == 1 {
+            let last = rig.pool.take_free(&*rig);
+            assert!(last.is_some());
+        }
     }
-    assert!(held().is_empty());
-    assert_eq!(rig.pool.rings_free(&*rig), 19);
-    // Two were taken, and one was wanted in vain.
-    assert!(rig.adopt(3).is_some());
-    assert_eq!(rig.pool.rings_taken(&*rig), 2);
+    let new = rig.adopt(2).unwrap();
+    assert_eq!((new.id(), hog.held()), (1, 6 * SIZE));
+    assert!(rig.log(new, 0, 1, &[0; 8]));
+    // Where nobody may be made to give one up, there is no ring.
+    let mut rig = Rig::with_rings_of_pages(1, 5, 1);
+    rig.steal = false;
+    let only = rig.adopt(1).unwrap();
+    assert!(rig.log(only, 0, 1, &[0; 1000]));
+    assert!(rig.adopt(2).is_none());
+}
+
+#[test]
+fn a_page_that_becomes_rings_is_no_page_for_readers() {
+    let rig = Rig::with_rings_of_pages(4, 5, 1);
+    let first = rig.adopt(1).unwrap();
+    let seen = || {
+        let mut seen = 0;
+        for (page, slot) in (0..).zip(rig.slots()) {
+            slot.for_each_part(page, rig.sizes(), |_, _| seen += 1);
+        }
+        seen
+    };
+    assert_eq!((first.id(), seen()), (0, 4));
+    assert!(rig.adopt(2).is_some());
+    assert_eq!(seen(), 3);
 }
 
 #[test]

@@ -38,6 +38,9 @@ pub const SLOT: u16 = 3;
 #[repr(C, align(4096))]
 struct PageMem(UnsafeCell<[u8; PAGE]>);
 
+/// Rings that are made of a page.
+const RINGS: u32 = 4;
+
 /// A component in plain memory.
 pub struct Rig {
     pages: Vec<PageMem>,
@@ -47,6 +50,8 @@ pub struct Rig {
     ring_links: Vec<AtomicU32>,
     cells: Vec<Cell>,
     rings: Vec<Ring>,
+    /// Rings that there are; the others can be made of pages.
+    made: AtomicU32,
     /// Who wrote last, of those that are shared.
     last: Vec<AtomicU64>,
     pub(crate) pool: Pool,
@@ -115,8 +120,24 @@ impl Rig {
         rig
     }
 
+    /// A component with one ring; more are made of pages, 4 of each, up to `rings`.
+    pub fn with_rings_of_pages(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
+        let sizes = Sizes {
+            page: PAGE as u32,
+            chunk: PAGE as u32 / 16,
+        };
+        let mut rig = Self::build(pages, rings, 1, sizes, cpus);
+        rig.pool.set_pages(&*rig, pages as u32);
+        rig.steal = true;
+        rig
+    }
+
     /// A component with these sizes.
     pub(crate) fn with_sizes(pages: usize, rings: usize, sizes: Sizes, cpus: usize) -> Box<Self> {
+        Self::build(pages, rings, rings as u32, sizes, cpus)
+    }
+
+    fn build(pages: usize, rings: usize, made: u32, sizes: Sizes, cpus: usize) -> Box<Self> {
         assert!(sizes.page as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let shelves = cpus.max(1) as u32;
@@ -134,6 +155,7 @@ impl Rig {
                 .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
                 .collect(),
             last: (0..rings).map(|_| AtomicU64::new(0)).collect(),
+            made: AtomicU32::new(made),
             empty,
             pool: Pool::new(),
             mode: Mode::Overwrite,
@@ -147,7 +169,7 @@ impl Rig {
             unsafe { slot.fill(rig.pages[page as usize].0.get().cast(), sizes) };
             rig.pool.give_page(&*rig, page);
         }
-        for id in 0..rings as u32 {
+        for id in 0..made {
             rig.pool.put_ring(&*rig, id);
         }
         rig
@@ -155,7 +177,7 @@ impl Rig {
 
     /// Takes a ring for a task.
     pub fn adopt(&self, pid: i32) -> Option<&Ring> {
-        let ring = self.ring(self.pool.take_ring(self, cpu())?)?;
+        let ring = self.ring(self.pool.take_ring(self, cpu(), self.steal)?)?;
         // SAFETY: The ring was free and is ours now.
         unsafe {
             ring.adopt(&Owner {
@@ -492,7 +514,19 @@ impl Store for Rig {
         self.rings.get(id as usize)
     }
     fn rings(&self) -> u32 {
-        self.rings.len() as u32
+        self.made.load(Relaxed)
+    }
+    fn may_make_rings(&self) -> bool {
+        self.made.load(Relaxed) < self.rings.len() as u32
+    }
+    fn make_rings(&self, page: u32) -> Option<std::ops::Range<u32>> {
+        let most = self.rings.len() as u32;
+        let more = |made: u32| (made < most).then_some((made + RINGS).min(most));
+        let made = self.made.fetch_update(Relaxed, Relaxed, more).ok()?;
+        let memory = self.slots[page as usize].close();
+        // SAFETY: The page is the caller's, and no page any more: readers find that out.
+        unsafe { ptr::write_bytes(memory.cast::<u8>(), 0xff, PAGE) };
+        Some(made..(made + RINGS).min(most))
     }
     fn empty(&self) -> *mut PageHeader {
         self.empty.get()

@@ -70,12 +70,6 @@ impl Cursor {
         }
     }
 
-    /// The same, as if there had been `seq` pages before.
-    pub(super) const fn after(mut self, seq: u64) -> Self {
-        self.seq = AtomicU64::new(seq);
-        self
-    }
-
     /// The current page's header, for the ring's writer.
     #[inline]
     pub(super) fn header(&self) -> &PageHeader {

@@ -247,12 +247,6 @@ impl Ring {
         }
     }
 
-    /// The same ring, as if `seq` pages had been its before: its positions go on from there.
-    pub const fn after(mut self, seq: u64) -> Self {
-        self.cursor = self.cursor.after(seq);
-        self
-    }
-
     /// Makes what stands for a ring where a context has none: it is busy for good, so every call
     /// takes the slow path.
     ///

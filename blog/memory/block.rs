@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whole pages of the kernel's memory: all that BLog keeps is in such, and is counted in them.
+//!
+//! A [`Block`] is some pages whose addresses follow each other. Arrays are put into it one after the
+//! other ([`Rest`]); they don't own it, and go with it without a word. Process context.
+
+use core::{
+    mem,
+    ops::Deref,
+    ptr::NonNull, //
+};
+use kernel::{
+    page::PAGE_SIZE,
+    prelude::*, //
+};
+
+use super::budget;
+use crate::sys::glue;
+
+/// Pages for so many bytes.
+pub(crate) const fn pages_for(bytes: usize) -> u32 {
+    bytes.div_ceil(PAGE_SIZE) as u32
+}
+
+/// Pages that BLog has of the kernel, which are counted as long as they are there.
+///
+/// # Invariants
+///
+/// `at` leads to `pages` pages of `sys/pages.c`, which this owns.
+pub(crate) struct Block {
+    at: NonNull<u8>,
+    pages: u32,
+}
+
+// SAFETY: It owns what it points to.
+unsafe impl Send for Block {}
+// SAFETY: With a shared reference to it, nothing is done to its memory.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Takes `pages` pages of zeroes. `ENOSPC` beyond the limit for all, `ENOMEM` where the machine
+    /// has none.
+    pub(crate) fn new(pages: u32) -> Result<Self> {
+        budget::take(pages)?;
+        match NonNull::new(glue::alloc_pages(pages)) {
+            // INVARIANT: They are there, and nobody else's.
+            Some(at) => Ok(Self {
+                at: at.cast(),
+                pages,
+            }),
+            None => {
+                budget::give(pages);
+                Err(ENOMEM)
+            }
+        }
+    }
+
+    /// Takes back a page that [`Self::into_page`] has let go.
+    ///
+    /// # Safety
+    ///
+    /// It is such a page, and nobody uses it any more.
+    pub(crate) unsafe fn from_page(page: NonNull<u8>) -> Self {
+        // INVARIANT: By this function's requirement.
+        Self { at: page, pages: 1 }
+    }
+
+    /// Lets it go: a single page, which stays counted.
+    pub(crate) fn into_page(self) -> *mut u8 {
+        let at = self.at();
+        mem::forget(self);
+        at
+    }
+
+    /// Its memory.
+    pub(crate) fn at(&self) -> *mut u8 {
+        self.at.as_ptr()
+    }
+
+    /// How many pages these are.
+    pub(crate) fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// All its memory, for arrays.
+    pub(crate) fn rest(&mut self) -> Rest {
+        Rest {
+            at: self.at(),
+            bytes: self.pages as usize * PAGE_SIZE,
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants; they are nobody's any more.
+        unsafe { glue::free_pages(self.at()) };
+        budget::give(self.pages);
+    }
+}
+
+/// Adds to `bytes` what an array of `n` values takes in a block.
+pub(super) const fn add_array<T>(bytes: usize, n: usize) -> usize {
+    bytes.next_multiple_of(align_of::<T>()) + n * size_of::<T>()
+}
+
+/// What is left of a block.
+pub(crate) struct Rest {
+    at: *mut u8,
+    bytes: usize,
+}
+
+impl Rest {
+    /// Takes room for `n` values; `ENOMEM` where there isn't so much.
+    pub(super) fn room<T>(&mut self, n: usize) -> Result<NonNull<T>> {
+        let skip = self.at.addr().wrapping_neg() % align_of::<T>();
+        let bytes = n
+            .checked_mul(size_of::<T>())
+            .and_then(|bytes| bytes.checked_add(skip))
+            .filter(|bytes| *bytes <= self.bytes)
+            .ok_or(ENOMEM)?;
+        let room = NonNull::new(self.at.wrapping_add(skip).cast()).ok_or(ENOMEM)?;
+        self.at = self.at.wrapping_add(bytes);
+        self.bytes -= bytes;
+        Ok(room)
+    }
+
+    /// Makes an array of `n` values, which `f` makes out of their indices.
+    ///
+    /// # Safety
+    ///
+    /// The block stays as long as anybody uses the array.
+    pub(crate) unsafe fn array<T>(&mut self, n: usize, f: impl Fn(u32) -> T) -> Result<Array<T>> {
+        const { assert!(!mem::needs_drop::<T>()) };
+        let first = self.room::<T>(n)?;
+        for i in 0..n {
+            // SAFETY: There is room for `n` values.
+            unsafe { first.add(i).write(f(i as u32)) };
+        }
+        // INVARIANT: There are `n` values, as long as by this function's requirement.
+        Ok(Array(NonNull::slice_from_raw_parts(first, n)))
+    }
+}
+
+/// An array in a block.
+///
+/// # Invariants
+///
+/// It leads to values that are there as long as this is used, and which nobody has alone.
+pub(crate) struct Array<T>(NonNull<[T]>);
+
+// SAFETY: It only gives shared references.
+unsafe impl<T: Sync> Send for Array<T> {}
+// SAFETY: As above.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+impl<T> Array<T> {
+    /// The first value. Only what is atomic in there may be changed through it.
+    pub(crate) fn as_ptr(&self) -> *mut T {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: By the type invariants.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// Frees the pages at these addresses.
+///
+/// # Safety
+///
+/// Each that isn't null is one of [`Block::into_page`], and nobody uses it any more.
+pub(crate) unsafe fn free_pages(pages: impl Iterator<Item = *mut u8>) {
+    for page in pages.filter_map(NonNull::new) {
+        // SAFETY: By this function's requirement.
+        drop(unsafe { Block::from_page(page) });
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The limit for all components together, when it is set.
+
+use kernel::{
+    error::from_result,
+    prelude::*, //
+};
+
+use crate::{
+    memory::budget,
+    sys::glue, //
+};
+
+/// How often components are asked for pages: some can't give their part.
+const TRIES: u32 = 8;
+
+/// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
+/// has. That is freed soon, nobody waits for it. From `sys/params.c`, one at a time, perhaps before
+/// BLog has started: then nothing is used.
+///
+/// `EBUSY` if they can't give up so much.
+#[no_mangle]
+pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
+    from_result(|| {
+        for _ in 0..TRIES {
+            let (used, limit) = (budget::staying(), budget::limit());
+            if used <= limit {
+                return Ok(0);
+            }
+            super::components().for_each(|state| state.shrink(limit, used));
+            glue::queue_reap();
+        }
+        match budget::staying() <= budget::limit() {
+            true => Ok(0),
+            false => Err(EBUSY),
+        }
+    })
+}
