@@ -71,6 +71,16 @@ mod memory_suite {
         unsafe { blog_set_max_kb(kb) }
     }
 
+    /// Waits until what other tests had is free.
+    fn settle() -> Result {
+        until(|| {
+            let used = budget::used();
+            fsleep(Delta::from_millis(100));
+            glue::flush_reap();
+            used == budget::used()
+        })
+    }
+
     /// KiB that the component takes.
     fn taken_kb(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
@@ -191,6 +201,7 @@ mod memory_suite {
 
     #[test]
     fn the_limit_for_all_goes_down_and_what_went_comes_back_when_it_is_asked_for() -> Result {
+        settle()?;
         let rig = Rig::new(c"blog_test_max", config(1024, 1024))?;
         for n in 0..100_000 {
             assert!(rig.log(n));
@@ -227,6 +238,7 @@ mod memory_suite {
 
     #[test]
     fn a_component_without_memory_counts_what_it_loses_until_it_is_switched_on() -> Result {
+        settle()?;
         assert_eq!(set_max_kb(used_kb()), 0);
         let rig = Rig::new(c"blog_test_none", config(64, 64));
         let lost = rig.as_ref().is_ok_and(|rig| !rig.log(1) && !rig.log(2));
@@ -246,6 +258,7 @@ mod memory_suite {
 
     #[test]
     fn a_component_starts_with_what_there_is_and_gets_the_rest_when_it_is_sized() -> Result {
+        settle()?;
         assert_eq!(set_max_kb(used_kb() + 64), 0);
         let rig = Rig::new(c"blog_test_less", config(1024, 64));
         let logs = rig
@@ -289,13 +302,7 @@ mod memory_suite {
 
     #[test]
     fn what_is_counted_is_what_was_taken() -> Result {
-        // What other tests had is freed soon.
-        until(|| {
-            let used = budget::used();
-            fsleep(Delta::from_millis(100));
-            glue::flush_reap();
-            used == budget::used()
-        })?;
+        settle()?;
         for pages in [4, 25, 256] {
             let before = budget::used();
             let taken = |memory: &Owned| {
