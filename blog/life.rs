@@ -46,7 +46,10 @@ use crate::{
         state::State, //
     },
     sys::glue,
-    write::tables, //
+    write::{
+        tables,
+        worker, //
+    }, //
 };
 
 /// Starts with what is built in, and with modules from now on.
@@ -95,6 +98,9 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         unsafe { describe::publish(&state) };
     }
     state.start();
+    if state.with(|inner| inner.memory().is_some()) {
+        worker::start();
+    }
     Ok(state)
 }
 

@@ -46,10 +46,6 @@ use crate::{
         sections,
         stream, //
     },
-    registry::events::{
-        self,
-        Events, //
-    },
     sys::{
         clock,
         glue, //
@@ -69,13 +65,6 @@ module! {
 
 /// BLog, running.
 struct Blog;
-
-/// What the lower floors tell the upper ones.
-const EVENTS: Events = Events {
-    forget: tables::forget,
-    memory: worker::start,
-    tick: describe::tick,
-};
 
 impl kernel::Module for Blog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
@@ -101,7 +90,6 @@ fn start() -> Result {
     describe::init();
     registry::init();
     files::prepare();
-    events::set(EVENTS);
     if let Err(e) = clock::start().and_then(|()| life::start()) {
         stop();
         return Err(e);

@@ -12,11 +12,7 @@ use core::{
         self,
         offset_of, //
     },
-    ptr,
-    sync::atomic::{
-        AtomicU64,
-        Ordering::Relaxed, //
-    }, //
+    ptr, //
 };
 use kernel::{
     bindings::{
@@ -124,7 +120,7 @@ pub(crate) fn init() {
         components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,
     );
-    tick();
+    clock::note();
     set!(state = STATE_ON);
 }
 
@@ -134,24 +130,6 @@ pub(crate) fn stop() {
     set!(components_len = 0, tables = dump::Table::NONE);
     // A module's statics are not dropped.
     *LISTED.lock() = ImageList::new();
-}
-
-/// Notes all clocks, about once a second. Only called by one at a time.
-pub(crate) fn tick() {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-
-    let (now, last) = (clock::now(), LAST.load(Relaxed));
-    if last != 0 && now.wrapping_sub(last) < clock::hz() {
-        return;
-    }
-    LAST.store(now, Relaxed);
-    let tick = clock::tick();
-    // SAFETY: Nobody else stores to these fields.
-    unsafe {
-        let taken = (*blog_root.get()).ticks_taken;
-        blog_root.update(|root| (*root).ticks[(taken % 2) as usize] = tick);
-        blog_root.update(|root| (*root).ticks_taken = taken + 1);
-    }
 }
 
 /// Addresses of components' descriptions, by slot.

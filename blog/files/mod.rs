@@ -54,7 +54,8 @@ use crate::{
     sys::{
         clock,
         glue, //
-    }, //
+    },
+    write::worker, //
 };
 
 /// A file beside the components' directories.
@@ -98,7 +99,14 @@ static COMPONENT: [ComponentFile; 7] = [
             let on = state.with(|inner| inner.enabled);
             writeln!(f, "{}", u8::from(on))
         }),
-        write: Some(|state, text| state.set_enabled(control::parse_switch(text)?)),
+        write: Some(|state, text| {
+            let on = control::parse_switch(text)?;
+            state.set_enabled(on)?;
+            if on {
+                worker::start();
+            }
+            Ok(())
+        }),
     },
     ComponentFile {
         name: c"level",
@@ -134,7 +142,9 @@ static COMPONENT: [ComponentFile; 7] = [
         show: None,
         write: Some(|state, text| {
             control::parse_trigger(text)?;
-            registry::clear(state);
+            state.clear();
+            // With what it has logged, what its module has left behind goes.
+            registry::remove_left(state);
             Ok(())
         }),
     },

@@ -42,7 +42,6 @@ use self::{
 };
 use crate::sys::queue::Drained;
 
-pub(crate) mod events;
 pub(crate) mod gone;
 pub(crate) mod images;
 pub(crate) mod inert;
@@ -248,9 +247,8 @@ pub(crate) fn removing() -> bool {
     PLACES.lock().going().next().is_some()
 }
 
-/// Forgets all that a component has logged so far; if its module is gone, it goes too.
-pub(crate) fn clear(state: &State) {
-    state.clear();
+/// Removes a component if its module is gone, which has left it behind.
+pub(crate) fn remove_left(state: &State) {
     let hidden = {
         let mut places = PLACES.lock();
         // Under this lock it would be connected again.

@@ -86,7 +86,6 @@ use kernel::{
     }, //
 };
 
-use super::events::events;
 use crate::{
     memory::{
         budget::PAGE_KB,
@@ -535,7 +534,7 @@ impl State {
     fn enable(&self, on: bool) -> Result {
         // Memory that was made for that many KiB.
         let mut spare: Option<(u32, Owned)> = None;
-        let (mut fresh, mut less) = (false, None);
+        let mut less = None;
         loop {
             let wanted = self.with(|inner| {
                 if !on && !inner.enabled {
@@ -547,7 +546,6 @@ impl State {
                         return Some(kb);
                     };
                     less = self.put_in(inner, made);
-                    fresh = true;
                 }
                 inner.enabled = true;
                 self.apply(inner);
@@ -563,9 +561,6 @@ impl State {
         self.apply_key();
         if let Some((has, kb)) = less {
             pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
-        }
-        if fresh {
-            (events().memory)();
         }
         Ok(())
     }
@@ -715,14 +710,10 @@ impl State {
         }
     }
 
-    /// Forgets all that was logged so far.
-    ///
-    /// While the component logs, its writers go on undisturbed: they keep the pages that they write
-    /// to, of which readers leave out what is older than the clear, and all counts go on. While it
-    /// is off or detached, all its memory is freed, and its counts start again. That waits, without
-    /// a lock, for log calls that run; nobody else does.
-    pub(crate) fn clear(&self) {
-        let old = self.with(|inner| {
+    /// Has readers leave out what was logged so far, or where the component is off or detached,
+    /// takes its memory out: for [`Self::clear`].
+    pub(crate) fn cut(&self) -> Option<Owned> {
+        self.with(|inner| {
             if !inner.enabled || !inner.attached() {
                 return self.take_out(inner);
             }
@@ -731,10 +722,7 @@ impl State {
                 memory.clear();
             }
             None
-        });
-        if let Some(old) = old {
-            self.free(old);
-        }
+        })
     }
 
     /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
@@ -758,14 +746,9 @@ impl State {
         Some(old)
     }
 
-    /// Frees memory that was taken out, when nobody uses it any more, and switches the component on
+    /// Frees memory that was taken out, which nobody uses any more, and switches the component on
     /// where that was wanted meanwhile.
-    fn free(&self, old: Owned) {
-        glue::quiesce();
-        // Whoever was about to log has told his table of his ring by now.
-        (events().forget)(self.slot);
-        // And whoever logs to others has stopped looking at that ring.
-        glue::quiesce();
+    pub(crate) fn free(&self, old: Owned) {
         drop(old);
         self.with(|inner| inner.clearing = false);
         self.start();

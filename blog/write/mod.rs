@@ -2,6 +2,7 @@
 
 //! What stands behind a log call: its slow path, and the tables of tasks.
 
+mod clear;
 mod epochs;
 mod packed;
 pub(crate) mod slow;

@@ -13,7 +13,6 @@ use core::sync::atomic::{
 };
 
 use crate::{
-    registry::events::events,
     sys::{
         clock,
         glue, //
@@ -50,5 +49,5 @@ pub(crate) fn stop() {
 extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::check();
-    (events().tick)();
+    clock::note();
 }

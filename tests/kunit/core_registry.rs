@@ -354,12 +354,14 @@ mod suite {
         let slot = state.slot();
         assert!(log(&module.0, 1));
         // While it is attached, it stays.
-        clear(&state);
+        state.clear();
+        remove_left(&state);
         assert!(has(&state));
         drop(module);
         assert!(has(&state));
 
-        clear(&state);
+        state.clear();
+        remove_left(&state);
         assert!(!has(&state));
         assert!(state.with(|inner| inner.memory().is_none()));
         until(|| !removing())?;
