@@ -17,6 +17,7 @@
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | which components and images there are, and their settings |
 //! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
+//! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
 //!
 //! Two kinds of code never mix. What a log call may reach (`write/slow.rs`, `memory/pool/`, and
@@ -38,6 +39,7 @@ mod memory;
 mod read;
 mod registry;
 mod sys;
+mod tasks;
 mod write;
 
 use crate::{

@@ -17,12 +17,9 @@ use core::{
 use kernel::{
     bindings,
     blog::{
-        wire::{
-            file::{
-                ClockPair,
-                BUILD_ID_MAX, //
-            },
-            record::Context, //
+        wire::file::{
+            ClockPair,
+            BUILD_ID_MAX, //
         },
         RawComponent,
         Site, //
@@ -79,13 +76,6 @@ unsafe extern "C" {
     fn blog_start_sleep() -> c_int;
     fn blog_stop_sleep();
     safe fn blog_settle();
-
-    // tasks.c
-    safe fn blog_where() -> u32;
-    safe fn blog_current() -> *mut c_void;
-    safe fn blog_tls_lock(group: u32) -> c_ulong;
-    fn blog_tls_unlock(group: u32, flags: c_ulong);
-    safe fn blog_tls_sync();
 
     // tsc.c
     fn blog_tsc_quality(khz: *mut u32) -> u32;
@@ -190,48 +180,6 @@ pub(super) fn tsc_quality() -> (u32, u32) {
 /// Jiffies in a second. (`bindings::HZ` is what user space is told.)
 pub(crate) fn hz() -> u32 {
     msecs_to_jiffies(1000) as u32
-}
-
-/// Where the caller runs, and on which CPU (which in a task may be another one already). Any
-/// context.
-pub(crate) fn here() -> (Context, u32) {
-    let here = blog_where();
-    let context = Context::from_u8(here as u8).unwrap_or(Context::Nmi);
-    (context, here >> 8)
-}
-
-/// The current task. Any context.
-pub(crate) fn current() -> *mut bindings::task_struct {
-    blog_current().cast()
-}
-
-/// Holds the lock of a group of task tables: interrupts are off until it is dropped.
-pub(crate) struct TlsGuard {
-    group: u32,
-    flags: c_ulong,
-    _not_send: kernel::types::NotThreadSafe,
-}
-
-/// Takes the lock of a group of task tables, which others may have, too: the caller holds none. Any
-/// context but NMI, and not from a log call.
-pub(crate) fn lock_tls(group: u32) -> TlsGuard {
-    TlsGuard {
-        group,
-        flags: blog_tls_lock(group),
-        _not_send: kernel::types::NotThreadSafe,
-    }
-}
-
-impl Drop for TlsGuard {
-    fn drop(&mut self) {
-        // SAFETY: The guard is there, so that group's lock is held, with these flags.
-        unsafe { blog_tls_unlock(self.group, self.flags) };
-    }
-}
-
-/// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
-pub(crate) fn sync_tls() {
-    blog_tls_sync();
 }
 
 /// Switches a static key. Process context.

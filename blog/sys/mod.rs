@@ -10,7 +10,7 @@
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
 //! | `pages.c` | pages of the kernel's memory |
-//! | `tasks.c`, `quiesce.c` | who runs where, and waiting for log calls |
+//! | `quiesce.c` | waiting for log calls |
 //! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
 //! | `waiters.c` | who waits for a stream |
 //! | `machine.c` | the machine's names |

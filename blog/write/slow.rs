@@ -50,10 +50,8 @@ use crate::{
         inert,
         state::State, //
     },
-    sys::{
-        clock,
-        glue, //
-    },
+    sys::clock,
+    tasks,
     write::tables, //
 };
 
@@ -257,7 +255,7 @@ impl Call<'_> {
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
     fn task_ring(&self, cpu: u32) -> Option<&Ring> {
-        let task = glue::current();
+        let task = tasks::current();
         // SAFETY: It is the current task.
         if self.frozen && unsafe { task::table(task) }.is_none() {
             // There would be neither a ring nor a page for it.
@@ -291,14 +289,14 @@ impl Call<'_> {
     fn caller(&self) -> Owner {
         match self.here() {
             // SAFETY: The current task is valid.
-            (Context::Task, cpu) => unsafe { task_owner(glue::current(), cpu) },
+            (Context::Task, cpu) => unsafe { task_owner(tasks::current(), cpu) },
             (context, cpu) => Owner::new(context, cpu),
         }
     }
 
     /// Where it is.
     fn here(&self) -> (Context, u32) {
-        let here = self.here.get().unwrap_or_else(glue::here);
+        let here = self.here.get().unwrap_or_else(tasks::here);
         self.here.set(Some(here));
         here
     }
@@ -321,7 +319,7 @@ unsafe fn task_owner(task: *const task_struct, cpu: u32) -> Owner {
         Owner {
             pid: (*task).pid,
             tgid: (*task).tgid,
-            comm: tables::comm(task),
+            comm: tasks::comm(task),
             life: ((*task).start_time, (*task).self_exec_id),
             ..Owner::new(Context::Task, cpu)
         }

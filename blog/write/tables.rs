@@ -14,7 +14,6 @@
 //! who takes that away has waited by [`glue::quiesce`] before it is freed.
 
 use core::{
-    mem::offset_of,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -37,10 +36,7 @@ use kernel::{
         },
         task,
         wire::{
-            dump::{
-                self,
-                state_letter, //
-            },
+            dump,
             file, //
         }, //
     },
@@ -67,7 +63,8 @@ use crate::{
         clock,
         glue,
         sort::sort_by_key, //
-    }, //
+    },
+    tasks, //
 };
 
 /// Tables of a page.
@@ -206,9 +203,9 @@ impl Slab {
     }
 }
 
-/// Takes the lock of a table: see [`glue::lock_tls`].
-fn lock(table: &Tls) -> glue::TlsGuard {
-    glue::lock_tls(table.index() / NEIGHBOURS)
+/// Takes the lock of a table: see [`tasks::lock_tls`].
+fn lock(table: &Tls) -> tasks::TlsGuard {
+    tasks::lock_tls(table.index() / NEIGHBOURS)
 }
 
 /// The current task's table, which it gets if it has none; `None` when there are none left.
@@ -313,7 +310,7 @@ pub(crate) fn unpublish(slot: u16) {
     }
     // A hook that has taken out a ring of it, and would look the slot up when it is another one's,
     // is done by then.
-    glue::sync_tls();
+    tasks::sync_tls();
 }
 
 /// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
@@ -347,7 +344,7 @@ pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
         let writer = Writer {
             ring: ring.id(),
             // SAFETY: The task of a table with a ring is valid while the lock is held.
-            task: unsafe { facts(task) },
+            task: unsafe { tasks::facts(task) },
         };
         drop(guard);
         f(writer);
@@ -385,86 +382,10 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
         let mut rings = unsafe { table.rings() };
         if rings.any(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
             // SAFETY: The task of a table with a ring is valid while the lock is held.
-            return Some(unsafe { facts(task) });
+            return Some(unsafe { tasks::facts(task) });
         }
     }
     None
-}
-
-/// What a task is doing. It may do something else by now.
-///
-/// # Safety
-///
-/// `task` must be valid.
-unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
-    // SAFETY: By this function's requirement.
-    let (state, exit_state, flags, on_cpu, pid, tgid, comm) = unsafe {
-        (
-            (&raw const (*task).__state).read_volatile(),
-            (&raw const (*task).exit_state).read_volatile(),
-            (&raw const (*task).flags).read_volatile(),
-            (&raw const (*task).on_cpu).read_volatile(),
-            (*task).pid,
-            (*task).tgid,
-            comm(task),
-        )
-    };
-    let kernel = match flags & bindings::PF_KTHREAD {
-        0 => 0,
-        _ => file::TASK_KERNEL,
-    };
-    let running = match on_cpu {
-        0 => 0,
-        _ => file::TASK_RUNNING,
-    };
-    file::Task {
-        pid,
-        tgid,
-        comm,
-        state: state_letter(state, exit_state as u32),
-        flags: kernel | running,
-        reserved: 0,
-        // SAFETY: As above.
-        cpu: unsafe { cpu_of(task) },
-    }
-}
-
-/// The CPU that a task runs on, or ran on last.
-///
-/// # Safety
-///
-/// `task` must be valid.
-#[cfg(any(CONFIG_SMP, CONFIG_UML))]
-unsafe fn cpu_of(task: *const bindings::task_struct) -> u32 {
-    // SAFETY: By this function's requirement.
-    unsafe { (&raw const (*task).thread_info.cpu).read_volatile() }
-}
-
-/// The CPU that a task runs on: there is only one.
-///
-/// # Safety
-///
-/// None.
-#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
-unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
-    0
-}
-
-/// A task's name. It may be torn while the task changes it.
-///
-/// # Safety
-///
-/// `task` must be valid.
-pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
-    const { assert!(offset_of!(bindings::task_struct, comm) % align_of::<u64>() == 0) };
-    // SAFETY: By this function's requirement.
-    let words = unsafe { &raw const (*task).comm }.cast::<u64>();
-    // SAFETY: By this function's requirement there are two such words, aligned. It may be just
-    // changing.
-    let words = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
-    let comm = u128::from(words[0].to_le()) | u128::from(words[1].to_le() << 8 >> 8) << 64;
-    // The last byte is 0 for sure.
-    comm.to_le_bytes()
 }
 
 /// Called when `task` is freed, or is as good as that: its rings retire.
@@ -484,8 +405,8 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
             return;
         }
         // SAFETY: As above.
-        let comm = unsafe { comm(task) };
-        let (now, (_, cpu)) = (clock::now(), glue::here());
+        let comm = unsafe { tasks::comm(task) };
+        let (now, (_, cpu)) = (clock::now(), tasks::here());
         // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
         unsafe { table.take(no_ring(), |ring| retire(ring, cpu, comm, now)) };
         table.task().store(ptr::null_mut(), Relaxed);

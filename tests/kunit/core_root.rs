@@ -6,7 +6,11 @@
 #[kunit_tests(blog_root)]
 mod suite {
     use super::rig::*;
-    use crate::{registry, sys::glue};
+    use crate::{
+        registry,
+        sys::glue,
+        tasks, //
+    };
     use core::ptr;
     use kernel::{
         bindings,
@@ -180,7 +184,7 @@ mod suite {
             assert!(layout.blog_tls == NO_FIELD || at::<u64>(field(layout.blog_tls)) == table);
             assert_eq!(at::<u64>(table + u64::from(root().tls.task)), task);
             // This task is running.
-            let this = glue::current() as u64;
+            let this = tasks::current() as u64;
             assert_eq!(at::<u8>(this + u64::from(layout.on_cpu)), 1);
             // The list of all tasks is that of `init_task`; next is the first process.
             let first: u64 = at(root().init_task + u64::from(layout.tasks));

@@ -12,7 +12,7 @@
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 
-#include "glue.h"
+#include "../sys/glue.h"
 
 /*
  * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tasks: which one runs where, what one is doing, and the locks of their tables. In C: `tasks.c`.
+
+use core::mem::offset_of;
+use kernel::{
+    bindings,
+    blog::wire::{
+        dump::state_letter,
+        file,
+        record::Context, //
+    },
+    prelude::*, //
+};
+
+unsafe extern "C" {
+    safe fn blog_where() -> u32;
+    safe fn blog_current() -> *mut c_void;
+    safe fn blog_tls_lock(group: u32) -> c_ulong;
+    fn blog_tls_unlock(group: u32, flags: c_ulong);
+    safe fn blog_tls_sync();
+}
+
+/// Where the caller runs, and on which CPU (which in a task may be another one already). Any
+/// context.
+pub(crate) fn here() -> (Context, u32) {
+    let here = blog_where();
+    let context = Context::from_u8(here as u8).unwrap_or(Context::Nmi);
+    (context, here >> 8)
+}
+
+/// The current task. Any context.
+pub(crate) fn current() -> *mut bindings::task_struct {
+    blog_current().cast()
+}
+
+/// Holds the lock of a group of task tables: interrupts are off until it is dropped.
+pub(crate) struct TlsGuard {
+    group: u32,
+    flags: c_ulong,
+    _not_send: kernel::types::NotThreadSafe,
+}
+
+/// Takes the lock of a group of task tables, which others may have, too: the caller holds none. Any
+/// context but NMI, and not from a log call.
+pub(crate) fn lock_tls(group: u32) -> TlsGuard {
+    TlsGuard {
+        group,
+        flags: blog_tls_lock(group),
+        _not_send: kernel::types::NotThreadSafe,
+    }
+}
+
+impl Drop for TlsGuard {
+    fn drop(&mut self) {
+        // SAFETY: The guard is there, so that group's lock is held, with these flags.
+        unsafe { blog_tls_unlock(self.group, self.flags) };
+    }
+}
+
+/// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
+pub(crate) fn sync_tls() {
+    blog_tls_sync();
+}
+
+/// What a task is doing. It may do something else by now.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
+    // SAFETY: By this function's requirement.
+    let (state, exit_state, flags, on_cpu, pid, tgid, comm) = unsafe {
+        (
+            (&raw const (*task).__state).read_volatile(),
+            (&raw const (*task).exit_state).read_volatile(),
+            (&raw const (*task).flags).read_volatile(),
+            (&raw const (*task).on_cpu).read_volatile(),
+            (*task).pid,
+            (*task).tgid,
+            comm(task),
+        )
+    };
+    let kernel = match flags & bindings::PF_KTHREAD {
+        0 => 0,
+        _ => file::TASK_KERNEL,
+    };
+    let running = match on_cpu {
+        0 => 0,
+        _ => file::TASK_RUNNING,
+    };
+    file::Task {
+        pid,
+        tgid,
+        comm,
+        state: state_letter(state, exit_state as u32),
+        flags: kernel | running,
+        reserved: 0,
+        // SAFETY: As above.
+        cpu: unsafe { cpu_of(task) },
+    }
+}
+
+/// The CPU that a task runs on, or ran on last.
+///
+/// # Safety
+///
+/// `task` must be valid.
+#[cfg(any(CONFIG_SMP, CONFIG_UML))]
+unsafe fn cpu_of(task: *const bindings::task_struct) -> u32 {
+    // SAFETY: By this function's requirement.
+    unsafe { (&raw const (*task).thread_info.cpu).read_volatile() }
+}
+
+/// The CPU that a task runs on: there is only one.
+///
+/// # Safety
+///
+/// As the other one's.
+#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
+unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
+    0
+}
+
+/// A task's name. It may be torn while the task changes it.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
+    const { assert!(offset_of!(bindings::task_struct, comm) % align_of::<u64>() == 0) };
+    // SAFETY: By this function's requirement.
+    let words = unsafe { &raw const (*task).comm }.cast::<u64>();
+    // SAFETY: By this function's requirement there are two such words, aligned. It may be just
+    // changing.
+    let words = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
+    let comm = u128::from(words[0].to_le()) | u128::from(words[1].to_le() & (u64::MAX >> 8)) << 64;
+    // The last byte is 0 for sure.
+    comm.to_le_bytes()
+}
