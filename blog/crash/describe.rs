@@ -96,8 +96,8 @@ const LAST_SWITCH: u32 = dump::NO_FIELD;
 macro_rules! set {
     ($($field:ident = $value:expr),* $(,)?) => {
         // SAFETY: The root is there. A field is stored to by one at a time: `init` and `stop` run
-        // when nothing else does, what changes components and images holds the registry's lock,
-        // and only the worker ticks. The notes of a crash are not made here.
+        // when nothing else does, and the list of images is changed under the lock of `LISTED`. The
+        // clocks and the notes of a crash are not stored here.
         unsafe { blog_root.update(|root| { $((*root).$field = $value;)* }) }
     };
 }

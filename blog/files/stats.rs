@@ -2,7 +2,7 @@
 
 //! What the text files say: lines of a key and a value, for people and for scripts.
 //!
-//! Called by `files.rs` in process context. The numbers are read while writers go on, so those of
+//! Called by `mod.rs` in process context. The numbers are read while writers go on, so those of
 //! one file need not fit each other to the last record. Keys are an interface: new ones may come,
 //! those that are there keep their meaning.
 

@@ -17,10 +17,10 @@
 //! - a component is detached or removed only when nobody can log to it: its module's code has
 //!   ended, or its `Instance` is being dropped;
 //! - memory is dropped only with the state, or by `clear` while the component is off; in both cases
-//!   no task has a ring in it any more, and [`glue::quiesce`] has waited since: for the log calls
+//!   no task has a ring in it any more, and `quiesce()` has waited since: for the log calls
 //!   that began before, also those to other components, which walk through all rings of a task;
 //! - the task hook, which needs no component that is on, looks states and memories up with
-//!   interrupts off, so [`glue::quiesce`] has waited for it, too.
+//!   interrupts off, so `quiesce()` has waited for it, too.
 //!
 //! # Locks
 //!

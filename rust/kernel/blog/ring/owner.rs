@@ -163,7 +163,8 @@ impl Ownership {
 
     /// Whether the ring is retired. If so, what was stored before that is visible.
     pub(super) fn has_ended(&self) -> bool {
-        // ORDERING: Acquire pairs with the store in `end`: `taken` is that of the ring's end.
+        // ORDERING: Acquire pairs with the store in `Ring::retire`: `taken` is that of the ring's
+        // end.
         self.state.load(Acquire) == State::Retired as u8
     }
 

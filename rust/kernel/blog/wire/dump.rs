@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 2: how a crash tool finds everything there is, without DWARF.
+//! The post-mortem root, version 3: how a crash tool finds everything there is, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! Where BLog is a module of a kernel without its patches, an [`Anchor`] leads to it.
@@ -76,8 +76,8 @@ pub const STATE_OFF: u32 = 0;
 /// [`Root::state`]: all that the root leads to is there.
 pub const STATE_ON: u32 = 1;
 
-/// An array of arrays, which grows and of which nothing moves: `capacity` pointers at `chunks`, the
-/// first of which lead to `per_chunk` values each; the others are null.
+/// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which leads
+/// to `per_chunk` values, or is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Table {
