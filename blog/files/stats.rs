@@ -51,28 +51,19 @@ use crate::{
 
 /// The file `stats`.
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (tables, free_tables) = tables::tables();
-    let (images, ids, refused) = registry::with_images(|images| {
-        let counts = images.list().iter().map(|image| image.entry().count);
-        let ids: u32 = counts.sum();
-        (images.list().len(), ids, images.refused())
-    });
+    let refused = registry::with_images(|images| images.refused());
     put!(f, "components {}\n", registry::components().count())?;
     let (inert, lost) = inert::counts();
     put!(f, "inert {inert}\n")?;
     put!(f, "inert_lost {lost}\n")?;
     put!(f, "used_kb {}\n", used_kb())?;
     put!(f, "max_kb {}\n", glue::max_kb())?;
-    put!(f, "task_tables {tables}\n")?;
-    put!(f, "task_tables_free {free_tables}\n")?;
     put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
-    put!(f, "images {images}\n")?;
-    put!(f, "site_ids {ids}\n")?;
     put!(f, "sites_without_id {refused}\n")?;
     put!(f, "wakeups {}\n", worker::looks() + stream::looks())
 }
 
-/// Digits digits of bytes.
+/// Bytes as hex digits.
 struct Digits<'a>(&'a [u8]);
 
 impl fmt::Display for Digits<'_> {
@@ -155,7 +146,7 @@ impl Held {
 /// The file `stats` of a component.
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (mut live, mut bytes_retired) = (0, 0u64);
-    let (attached, enabled, total, missing_kb, memory) = state.with(|inner| {
+    let (attached, total, missing_kb, memory) = state.with(|inner| {
         let mut total = state.loose(inner);
         for_each_ring(inner, |info| {
             total.add(info.records, &info.lost);
@@ -166,13 +157,12 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         });
         let missing_kb = inner.memory().map_or(0, |memory| inner.missing_kb(memory));
         let memory = inner.memory().map_or(Held::default(), Held::new);
-        (inner.attached(), inner.enabled, total, missing_kb, memory)
+        (inner.attached(), total, missing_kb, memory)
     });
     // What is printed may have to be allocated: not under the lock.
     let Loose { records, lost } = total;
     let levels = memory.levels;
     put!(f, "attached {}\n", u8::from(attached))?;
-    put!(f, "enabled {}\n", u8::from(enabled))?;
     put!(f, "records {records}\n")?;
     put!(
         f,

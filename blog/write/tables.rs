@@ -160,11 +160,6 @@ impl Slab {
         self.has.set(n);
     }
 
-    /// Tables in stock; a moment old.
-    fn free(&self) -> u32 {
-        self.stocks.iter().map(|stock| stock.0.len()).sum()
-    }
-
     /// Makes a page one of tables, all of which are the caller's; returns the index of the first.
     /// `None`: there are as many as may be, and the page is as it was. Any context.
     ///
@@ -268,11 +263,6 @@ pub(crate) fn start() {
 /// The tables as crash tools find them.
 pub(crate) fn root() -> dump::Table {
     SLAB.root()
-}
-
-/// Number of tables: in all, and free.
-pub(crate) fn tables() -> (u32, u32) {
-    (SLAB.len(), SLAB.free())
 }
 
 /// Bytes of all tables.
