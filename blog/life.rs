@@ -98,7 +98,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         unsafe { describe::publish(&state) };
     }
     state.start();
-    if state.with(|inner| inner.memory().is_some()) {
+    if state.look(|inner| inner.memory().is_some()) {
         worker::start();
     }
     Ok(state)

@@ -96,7 +96,7 @@ static COMPONENT: [ComponentFile; 7] = [
     ComponentFile {
         name: c"enable",
         show: Some(|state, f| {
-            let on = state.with(|inner| inner.enabled);
+            let on = state.look(|inner| inner.enabled);
             writeln!(f, "{}", u8::from(on))
         }),
         write: Some(|state, text| {
@@ -111,7 +111,7 @@ static COMPONENT: [ComponentFile; 7] = [
     ComponentFile {
         name: c"level",
         show: Some(|state, f| {
-            let level = state.with(|inner| inner.level);
+            let level = state.look(|inner| inner.level);
             writeln!(f, "{}", control::level_name(level))
         }),
         write: Some(|state, text| {
@@ -129,12 +129,12 @@ static COMPONENT: [ComponentFile; 7] = [
     },
     ComponentFile {
         name: c"size_kb",
-        show: Some(|state, f| writeln!(f, "{}", state.with(|inner| inner.size_kb))),
+        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.size_kb))),
         write: Some(|state, text| state.set_size_kb(control::parse_number(text)?)),
     },
     ComponentFile {
         name: c"ring_kb",
-        show: Some(|state, f| writeln!(f, "{}", state.with(|inner| inner.ring_kb))),
+        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
         write: Some(|state, text| state.set_ring_kb(control::parse_number(text)?)),
     },
     ComponentFile {

@@ -146,7 +146,7 @@ impl Held {
 /// The file `stats` of a component.
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (mut live, mut bytes_retired) = (0, 0u64);
-    let (attached, total, missing_kb, memory) = state.with(|inner| {
+    let (attached, total, missing_kb, memory) = state.look(|inner| {
         let mut total = state.loose(inner);
         for_each_ring(inner, |info| {
             total.add(info.records, &info.lost);

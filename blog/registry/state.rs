@@ -376,7 +376,12 @@ impl State {
         self.shared.load(Relaxed)
     }
 
-    /// Calls `f` with the component locked.
+    /// Calls `f` with the component locked, to look at it.
+    pub(crate) fn look<R>(&self, f: impl FnOnce(&Inner) -> R) -> R {
+        f(&self.inner.lock())
+    }
+
+    /// Calls `f` with the component locked, to change it, and shows crash tools what has changed.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
         let mut inner = self.inner.lock();
         let result = f(&mut inner);
@@ -423,12 +428,12 @@ impl State {
 
     /// Whether a driver is behind the component.
     pub(crate) fn attached(&self) -> bool {
-        self.with(|inner| inner.attached())
+        self.look(|inner| inner.attached())
     }
 
     /// The driver's side; null where it is detached.
     pub(crate) fn attached_to(&self) -> *const RawComponent {
-        self.with(|inner| inner.raw)
+        self.look(|inner| inner.raw)
     }
 
     /// Connects the driver's side, or where `raw` is null, its own.
@@ -468,7 +473,7 @@ impl State {
     pub(crate) fn start(&self) {
         if let Err(e) = self.enable(false) {
             pr_warn!("{}: has no memory: {e:?}\n", self.name());
-            self.with(|inner| self.apply(inner));
+            self.look(|inner| self.apply(inner));
             self.apply_key();
         }
     }
@@ -518,7 +523,7 @@ impl State {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
             let _keys = KEYS.lock();
-            let (raw, on) = self.with(|inner| (inner.raw, inner.on()));
+            let (raw, on) = self.look(|inner| (inner.raw, inner.on()));
             // SAFETY: A `raw` that isn't null is valid until `detach`, which takes the lock that is
             // held.
             if let Some(raw) = unsafe { raw.as_ref() } {
