@@ -116,7 +116,11 @@ impl Drop for Blog {
     }
 }
 
-/// Ends all that `init` has begun.
+/// Ends all that `start` has begun, and the files.
+///
+/// Not in the order in which it began: first what crash tools find, as all that it leads to goes;
+/// then what runs by itself, before that which it looks at; and the tables of tasks as the last, as
+/// tasks end all the time.
 fn stop() {
     describe::stop();
     worker::stop();
