@@ -320,6 +320,54 @@ mod tests {
     }
 
     #[test]
+    fn pairs_of_the_same_tick_are_one() {
+        let c = tsc(&[
+            (0, 0, 0, 0),
+            (3_000, 1_000, 1_000, 0),
+            (3_000, 1_007, 1_007, 0),
+            (6_000_003_000, 2_000_001_000, 2_000_001_000, 0),
+        ]);
+        assert_eq!((c.boot(1_500), c.boot(3_000)), (500, 1_000));
+        assert_eq!(c.boot(3_003_000), 1_001_000);
+    }
+
+    #[test]
+    fn what_is_before_two_files_that_were_made_at_once_goes_by_the_nominal_rate() {
+        let ns = 1_000_000_000;
+        let c = tsc(&[
+            (9 * ns, 3 * ns, 3 * ns, 0),
+            (9 * ns + 300, 3 * ns + 150, 3 * ns + 150, 0),
+            (18 * ns + 300, 6 * ns + 150, 6 * ns + 150, 0),
+        ]);
+        assert_eq!(
+            (c.boot(0), c.boot(9 * ns + 150)),
+            (0, 3 * 1_000_000_000 + 75)
+        );
+    }
+
+    #[test]
+    fn a_log_is_beside_what_the_ring_recorded_then() {
+        // An hour of sleep at 10 s; the ring's clock has 3 ticks a ns and goes on after it.
+        let (s, hour) = (1_000_000_000, 3_600_000_000_000);
+        let c = tsc(&[
+            (0, 0, 0, 0),
+            (30 * s, 10 * s, 10 * s, 0),
+            (30 * s + 3, 10 * s + 1, 10 * s + hour, 0),
+            (60 * s + 3, 20 * s + 1, 20 * s + hour, 0),
+        ]);
+        let log = c.of_log(LogClock::Mono);
+        for (mono, clock) in [(5 * s, 15 * s), (15 * s + 1, 45 * s + 3), (25 * s, 75 * s)] {
+            assert!((log.boot(mono) - c.boot(clock)).abs() <= 1);
+            assert!((log.mono(mono) - i128::from(mono)).abs() <= 1);
+        }
+        let log = c.of_log(LogClock::Boot);
+        for boot in [0, 5 * s, 15 * s + hour, 2 * hour] {
+            assert_eq!(log.boot(boot), boot.into());
+        }
+        assert!(!c.measures(LogClock::Local) && c.measures(LogClock::Mono));
+    }
+
+    #[test]
     fn hostile_numbers_do_not_overflow() {
         let c = tsc(&[(0, u64::MAX, 0, u64::MAX), (1, 0, u64::MAX, 0)]);
         for clock in [0, 1, u64::MAX] {

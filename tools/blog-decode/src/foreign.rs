@@ -160,7 +160,7 @@ impl Log {
             Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &mut told)?),
             Kind::Ftrace => {
                 text.at_start = true;
-                Lines::AsTheyCome(text)
+                Lines::AsTheyCome(Box::new(text))
             }
         };
         let mut of = boot.of_log(clock);
@@ -291,7 +291,7 @@ impl Log {
 
 enum Lines {
     Sorted(Sorted),
-    AsTheyCome(Text),
+    AsTheyCome(Box<Text>),
 }
 
 /// The text of a log.

@@ -138,7 +138,7 @@ impl Gaps {
     /// Forgets when those were heard of last whose records may be lost here.
     fn lost(&mut self, entry: &Entry<'_>, boot: usize) {
         let stream = entry.stream;
-        match entry.writer.task.or(stream.owner()) {
+        match entry.writer.task {
             Some(task) => {
                 if let Some(last) = self.threads.get_mut(&(boot, task.pid)) {
                     last.time = None;

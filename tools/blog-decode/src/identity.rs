@@ -195,11 +195,10 @@ fn compare(
         if new.is_empty() {
             continue;
         }
-        let epoch = old.iter().map(|ring| ring.epoch).max().unwrap_or(0);
         let (a, b) = (&files[file], &files[i]);
-        let epoch = match relation((a, &old), (b, &new)) {
-            Relation::Same => epoch,
-            Relation::Anew => epoch + 1,
+        let base = match relation((a, &old), (b, &new)) {
+            Relation::Same => base(&old, &new),
+            Relation::Anew => old.iter().map(|ring| ring.epoch).max().unwrap_or(0) + 1,
             Relation::Other => {
                 let component = a.component_name(old[0].id.0);
                 return Err(format!(
@@ -209,17 +208,28 @@ fn compare(
                 ));
             }
         };
-        if epoch > 0 {
-            epochs.extend(own.iter().map(|e| (e.2 as usize, epoch)));
+        if base > 0 {
+            let own = own.iter().map(|e| e.2 as usize);
+            epochs.extend(own.map(|n| (n, base + b.rings[n].epoch)));
         }
     }
     Ok(epochs)
 }
 
+/// How often an earlier file's ring had counted anew where a later one's begins: one that goes to
+/// others in a file counts for itself.
+fn base(old: &[Arc<RingPages>], new: &[Arc<RingPages>]) -> u32 {
+    let start = |ring: &RingPages| ring.runs.iter().map(|run| seq(&run.first)).min();
+    let from = new.iter().filter_map(|ring| start(ring)).min();
+    let before = old.iter().filter(|ring| start(ring) <= from);
+    let old = before.max_by_key(|ring| start(ring)).or(old.first());
+    old.map_or(0, |ring| ring.epoch)
+}
+
 /// A file, and what it has of a ring.
 type Of<'a> = (&'a Snapshot, &'a [Arc<RingPages>]);
 
-fn runs<'a>(of: &'a [Arc<RingPages>]) -> impl Iterator<Item = &'a Run> {
+fn runs(of: &[Arc<RingPages>]) -> impl Iterator<Item = &Run> {
     of.iter().flat_map(|ring| &ring.runs)
 }
 

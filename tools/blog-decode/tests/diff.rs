@@ -89,8 +89,9 @@ fn diff_shows_what_is_new() {
         }
         b.end()
     };
+    // What is new was logged after it was taken.
     let old = file(
-        1 << 30,
+        4_500,
         &[
             (1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]),
             (2, 2, &[(1, 0, 1..3)]),

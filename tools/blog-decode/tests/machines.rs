@@ -417,3 +417,124 @@ fn copies_that_agree_are_one() {
         assert_eq!(ms(&records), all, "{order:?}");
     }
 }
+
+#[test]
+fn a_name_is_the_one_of_its_time() {
+    // Of two files in which a thread has other names, each is right up to when it was taken.
+    let ring = |comm| Ring::task(1, 1, 42, comm);
+    let one = [(1, 0, &[10, 20][..])];
+    let two = [(1, 0, &[10, 20, 1010][..]), (2, 3, &[1020, 2010])];
+    let file = |taken, pages, comm| {
+        File {
+            pages,
+            taken,
+            ring: ring(comm),
+            ..File::default()
+        }
+        .bytes()
+    };
+    let rig = Rig::of(&[
+        ("a", file(1000, &one, "first")),
+        ("b", file(2000, &two[..1], "second")),
+        ("c", file(3000, &two, "third")),
+    ]);
+    let expected = [
+        "10 first",
+        "20 first",
+        "1010 second",
+        "1020 second",
+        "2010 third",
+    ];
+    let expected = expected.map(|r| format!("{r} tests -"));
+    for order in [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]] {
+        let (records, said) = rig.records(&order);
+        assert_eq!(
+            (&records[..], said.as_str()),
+            (&expected[..], ""),
+            "{order:?}"
+        );
+    }
+}
+
+#[test]
+fn a_stream_tells_owners_of_a_ring_apart() {
+    let at = |ms: u64| ms * SECOND / 1000;
+    let owner = |comm, exit_clock| Ring {
+        exit_clock,
+        ..Ring::task(1, 1, 42, comm)
+    };
+    // It ends, and another one with the same id takes the ring; or both have ended when it is told.
+    for (first, second) in [
+        (owner("first", at(15)), owner("second", 0)),
+        (owner("first", at(15)), owner("second", at(90))),
+    ] {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &[[0, 0, 0, BOOTED], [SECOND; 4]])
+            .images(&[(1, 4, b"id", "test_mod")])
+            .component(1, "disk");
+        for (ring, seq, ms) in [(&first, 1, 10), (&second, 2, 20)] {
+            let mut page = Page::new(1, seq, at(ms), 0);
+            page.record(at(ms), 1, (&1u32, &2u64));
+            b.ring(ring).page(ring, &page);
+        }
+        let rig = Rig::of(&[("stream", as_stream(b.bytes))]);
+        let (records, said) = rig.records(&["stream"]);
+        assert_eq!(
+            (&records[..], said.as_str()),
+            (
+                &["10 first tests -".into(), "20 second tests -".into()][..],
+                ""
+            )
+        );
+    }
+}
+
+#[test]
+fn all_instants_of_a_boot_tell_its_clock() {
+    // A clock of 2 ticks a ns at first, and of 1 then: what is in the middle is known by one file only.
+    let file = |instants: &[(u64, u64)], at: u64, stream: bool| {
+        let mut b = Builder::new();
+        let pair = |&(clock, ns): &(u64, u64)| [clock, ns, ns, BOOTED + ns];
+        b.system(BOOT_ID);
+        let pairs: Vec<_> = instants.iter().map(pair).collect();
+        match stream {
+            // One section for each, as time goes by.
+            true => pairs.windows(2).for_each(|w| {
+                b.clock(2, w);
+            }),
+            false => {
+                b.clock(2, &pairs);
+            }
+        }
+        let ring = Ring::task(1, 1, 42, "dd");
+        let mut page = Page::new(1, 1, 10 * SECOND, 0);
+        page.record(10 * SECOND, 1, (&1u32, &2u64));
+        if at > 10 * SECOND {
+            page.record(at, 1, (&1u32, &2u64));
+        }
+        b.images(&[(1, 4, b"id", "test_mod")])
+            .component(1, "disk")
+            .ring(&ring)
+            .page(&ring, &page);
+        match stream {
+            true => as_stream(b.bytes),
+            false => b.end(),
+        }
+    };
+    let s = SECOND;
+    let all = [(0, 0), (20 * s, 10 * s), (30 * s, 20 * s)];
+    let rig = Rig::of(&[
+        ("early", file(&all[..2], 10 * s, false)),
+        ("late", file(&[all[0], all[2]], 25 * s, false)),
+        ("stream", file(&all, 25 * s, true)),
+    ]);
+    for files in [
+        &["early", "late"][..],
+        &["late", "early"],
+        &["stream"],
+        &["late", "stream"],
+    ] {
+        assert_eq!(ms(&rig.records(files).0), [5_000, 15_000], "{files:?}");
+    }
+}

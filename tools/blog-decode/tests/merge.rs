@@ -487,3 +487,46 @@ fn a_line_keeps_the_time_that_it_has() {
     let has = |text: &str| perfetto.windows(text.len()).any(|w| w == text.as_bytes());
     assert!(has("new") && !has("old"));
 }
+
+#[test]
+fn dates_are_right_on_both_sides_of_summer_time() {
+    let rig = rig();
+    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
+        .unwrap()
+        .unwrap()
+        .build_id;
+    // 2026-03-29T01:00:00Z, where the clock goes from 02:00 to 03:00.
+    let change = 1_774_746_000;
+    let file = machine(&id, "alpha", 1, change - 100 - 10, &[9, 11]);
+    fs::write(rig.path().join("spring"), file).unwrap();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args([
+                "spring",
+                "-t",
+                "wall",
+                "--modules",
+                "nowhere",
+                "-s",
+                "test-mod.ko",
+            ])
+            .args(args)
+            .env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+            .current_dir(rig.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        let starts = text
+            .lines()
+            .map(|l| l.split(' ').next().unwrap().to_owned());
+        starts.collect()
+    };
+    let all = [
+        "2026-03-29T01:59:59.000000+01:00",
+        "2026-03-29T03:00:01.000000+02:00",
+    ];
+    assert_eq!(lines(&[]), all);
+    assert_eq!(lines(&["--since", "2026-03-29 03:00"]), all[1..]);
+    assert_eq!(lines(&["--until", "2026-03-29 01:59:59"]), all[..1]);
+    assert_eq!(lines(&["--since", "03:00"]), all[1..]);
+}

@@ -4,11 +4,6 @@
 
 mod common;
 
-use std::time::{
-    Duration,
-    Instant, //
-};
-
 use blog_decode::{
     accounts::Accounts,
     blogfmt::source::Source,
@@ -500,9 +495,8 @@ fn a_hole_costs_what_was_in_it() {
 
 #[test]
 fn huge_lengths_ask_for_no_memory() {
-    let started = Instant::now();
     for len in [u64::MAX, 1 << 60, 16 << 20, (16 << 20) + 1] {
-        // A million headers that each promise more than there is.
+        // Headers that each promise more than there is.
         let mut bytes = Builder::new().bytes;
         let mut header = Vec::new();
         header.extend(common::snapshot::SECTION_MAGIC.to_le_bytes());
@@ -516,7 +510,6 @@ fn huge_lengths_ask_for_no_memory() {
         }
         assert!(survive(bytes).is_none());
     }
-    assert!(started.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

@@ -54,6 +54,7 @@ use common::{
         Got,
         Random, //
     },
+    snapshot::Page,
     vmcore::{
         elf,
         elf_with,
@@ -62,6 +63,7 @@ use common::{
         stock,
         Kernel,
         Ram,
+        Ring,
         ANCHOR,
         CURRENT,
         LIST,
@@ -347,6 +349,54 @@ fn a_turn_in_progress_is_no_damage() {
         ram.write(kernel.slots[0] + 4, &5u32.to_le_bytes());
     });
     lacks(&got.unwrap(), &[0]);
+}
+
+#[test]
+fn pages_may_be_missing_as_each_cpu_may_be_taking_one_away() {
+    let with_hole = |numbers: [u64; 6]| {
+        let mut kernel = sample();
+        let pages = numbers.map(|seq| {
+            let mut page = Page::new(0, seq, 90_000 + seq, seq);
+            page.record(90_000 + seq, 1, (&1u32, &2u64));
+            page
+        });
+        kernel.component(
+            "hole",
+            &[Ring {
+                context: 0,
+                cpu: u32::MAX,
+                task: Some(0),
+                exit_clock: 0,
+                pages: pages.to_vec(),
+            }],
+        );
+        run(&kernel.finish(), ROOT).unwrap()
+    };
+    // There are 4 CPUs: the first 4 pages may be on their way.
+    let got = with_hole([1, 2, 3, 4, 6, 7]);
+    assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
+    let got = with_hole([1, 2, 3, 4, 5, 7]);
+    assert!(got.extracted.problems.any_grave());
+    let missing = |t: &String| t.contains("pages are missing in the middle of a ring");
+    assert!(texts(&got).iter().any(missing), "{:?}", texts(&got));
+}
+
+#[test]
+fn a_ring_whose_task_has_ended_says_itself_what_it_has_taken() {
+    let records = |taken: u64| {
+        let got = with(|kernel, ram| {
+            ram.write(
+                kernel.rings[5] + u64::from(RING.taken),
+                &taken.to_le_bytes(),
+            );
+        });
+        let got = got.unwrap();
+        let rings = got.snapshot.rings.iter().filter_map(|r| r.ring.as_ref());
+        let ring = rings.clone().find(|r| r.retired != 0).unwrap();
+        assert_eq!((ring.component, ring.ring), (0, 5));
+        ring.records
+    };
+    assert_eq!((records(6), records(9)), (6, 9));
 }
 
 #[test]

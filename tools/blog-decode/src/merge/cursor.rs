@@ -116,6 +116,13 @@ impl Cursor {
         self.current = self.find_next(stream, files, ended);
         if let Some(current) = &self.current {
             self.clock = current.clock;
+            if !stream.names.is_empty() {
+                if let (Some(task), Some(comm)) =
+                    (&mut self.writer.task, stream.name_at(current.clock))
+                {
+                    task.comm = comm;
+                }
+            }
             match current.what {
                 Next::Record { .. } => self.counts.decoded += 1,
                 Next::Loss(cause, n) => {

@@ -34,10 +34,13 @@ use crate::{
         RingPages,
         Snapshot, //
     },
-    wire::record::{
-        Context,
-        Lost,
-        LOST_CAUSES, //
+    wire::{
+        file::COMM_LEN,
+        record::{
+            Context,
+            Lost,
+            LOST_CAUSES, //
+        }, //
     }, //
 };
 pub use cursor::each_record;
@@ -69,6 +72,8 @@ pub struct Stream {
     pub from: u64,
     /// See `from`.
     pub since: u64,
+    /// Names that its owner has had, each up to a clock, where files differ in it.
+    names: Vec<(u64, [u8; COMM_LEN])>,
     /// What is older than this clock has been cleared before any of its files was made.
     cleared: u64,
 }
@@ -84,6 +89,7 @@ impl Stream {
             united: None,
             from: 0,
             since: 0,
+            names: Vec::new(),
             cleared,
         }
     }
@@ -136,6 +142,12 @@ impl Stream {
             tgid: ring.tgid,
             comm: ring.comm,
         })
+    }
+
+    /// The name that its owner had at a clock, where files differ in it.
+    fn name_at(&self, clock: u64) -> Option<[u8; COMM_LEN]> {
+        let known = self.names.iter().find(|(until, _)| clock <= *until);
+        known.or(self.names.last()).map(|(_, comm)| *comm)
     }
 
     /// Number of a ring that is shared by whoever got none of its own.

@@ -136,6 +136,7 @@ pub fn newer(
 impl Stream {
     /// Takes in what another file has of the ring.
     fn unite(&mut self, i: usize, ring: &Arc<RingPages>, taken: impl Fn(usize) -> Option<u64>) {
+        self.rename(i, ring, &taken);
         let runs = self.runs_mut();
         runs.reserve_exact(ring.runs.len());
         runs.extend(ring.runs.iter().map(|run| (i, *run)));
@@ -144,6 +145,22 @@ impl Stream {
         if ring.ring.is_some() && is_later {
             (self.of, self.file) = (ring.clone(), i);
         }
+    }
+
+    /// Notes the name that its owner had when a file was taken, if it had another one at others.
+    fn rename(&mut self, i: usize, ring: &RingPages, taken: impl Fn(usize) -> Option<u64>) {
+        let (Some(known), Some(new)) = (self.ring(), &ring.ring) else {
+            return;
+        };
+        if self.names.is_empty() && known.comm == new.comm {
+            return;
+        }
+        let known = (taken(self.file).unwrap_or(0), known.comm);
+        if self.names.is_empty() {
+            self.names.push(known);
+        }
+        self.names.push((taken(i).unwrap_or(0), new.comm));
+        self.names.sort_by_key(|(until, _)| *until);
     }
 
     /// Puts its pages in order.

@@ -62,7 +62,9 @@ use crate::{
         name,
         page::{
             PageInfo,
-            PAGE_MAGIC, //
+            PAGE_HEADER_SIZE,
+            PAGE_MAGIC,
+            SEQ_MASK, //
         }, //
     }, //
 };
@@ -132,6 +134,20 @@ pub struct PageRef {
 }
 
 impl PageRef {
+    /// A page at `offset`, of which at most `len` bytes are in the file; `None`: it makes no sense.
+    fn of(offset: u64, len: u64, info: PageInfo) -> Option<Self> {
+        let end = u64::from(info.end());
+        let is_sound = info.magic == PAGE_MAGIC && end >= PAGE_HEADER_SIZE as u64 && end <= len;
+        is_sound.then_some(Self {
+            offset,
+            seq: info.seq & SEQ_MASK,
+            base: info.base,
+            first: info.first,
+            records: info.records(),
+            len: info.end(),
+        })
+    }
+
     /// Its header, as far as it is known.
     pub(crate) fn info(&self) -> PageInfo {
         PageInfo {

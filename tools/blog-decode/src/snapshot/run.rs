@@ -13,7 +13,6 @@
 use super::{
     fields::Fields,
     parse_section_header,
-    scan,
     PageRef,
     Snapshot,
     ALIGN,
@@ -232,7 +231,7 @@ impl Steps {
             }
             let info = f.page_info()?;
             let in_section = header.len.checked_sub(IDS as u64)?;
-            let page = scan::page_ref(payload + IDS as u64, in_section, info)?;
+            let page = PageRef::of(payload + IDS as u64, in_section, info)?;
             return follows(before, &page).then_some((page, n));
         }
         None

@@ -22,21 +22,17 @@ use super::{
     MAX_PAIRS,
     SECTION_HEADER, //
 };
-use crate::wire::{
-    file as wire,
-    file::{
-        Kind,
-        SectionHeader, //
-    },
-    page::{
-        PageInfo,
-        PAGE_HEADER_SIZE,
-        PAGE_MAGIC,
-        SEQ_MASK, //
+use crate::{
+    error::Error,
+    wire::{
+        file as wire,
+        file::{
+            ClockPair,
+            Kind,
+            SectionHeader, //
+        },
     }, //
 };
-
-use crate::error::Error;
 
 /// What a section says of a ring.
 pub(crate) enum Part {
@@ -105,7 +101,7 @@ impl Sections {
             Some(Kind::Clock) => {
                 let clock = f.clock().filter(|c| c.pairs <= MAX_PAIRS)?;
                 let pairs: Option<Vec<_>> = (0..clock.pairs).map(|_| f.clock_pair()).collect();
-                file.pairs = pairs?;
+                add_pairs(&mut file.pairs, pairs?);
                 file.clock = Some(clock);
                 self.clocks += 1;
             }
@@ -142,34 +138,40 @@ impl Sections {
     }
 }
 
+/// Adds what a Clock section has to what those before had, in the order of the rings' clock. Of very
+/// many, every second one goes.
+fn add_pairs(pairs: &mut Vec<ClockPair>, new: Vec<ClockPair>) {
+    pairs.extend(new);
+    pairs.sort_by_key(|pair| pair.clock);
+    pairs.dedup_by_key(|pair| pair.clock);
+    while pairs.len() > MAX_PAIRS as usize {
+        let (mut at, last) = (0, pairs.len() - 1);
+        pairs.retain(|_| {
+            at += 1;
+            at % 2 == 1 || at > last
+        });
+    }
+}
+
 fn page(at: u64, payload: &[u8]) -> Option<Part> {
     let mut f = Fields(payload);
     let id = (f.u32()?, f.u32()?);
     let page = f.0;
     let offset = at + (payload.len() - page.len()) as u64;
-    let found = page_ref(offset, page.len() as u64, f.page_info()?)?;
+    let found = PageRef::of(offset, page.len() as u64, f.page_info()?)?;
     Some(Part::Page(id, found))
 }
 
-/// A page at `offset`, of which at most `len` bytes are in the file; `None`: it makes no sense.
-pub(super) fn page_ref(offset: u64, len: u64, info: PageInfo) -> Option<PageRef> {
-    let end = u64::from(info.end());
-    let is_sound = info.magic == PAGE_MAGIC && end >= PAGE_HEADER_SIZE as u64 && end <= len;
-    is_sound.then_some(PageRef {
-        offset,
-        seq: info.seq & SEQ_MASK,
-        base: info.base,
-        first: info.first,
-        records: info.records(),
-        len: info.end(),
-    })
+/// Whose a ring is, as far as that is a number.
+fn who(ring: &RingInfo) -> (u8, u32, i32, i32) {
+    (ring.context, ring.cpu, ring.pid, ring.tgid)
 }
 
 /// Whether a ring that was `old` has another owner now that it is `new`.
 pub(crate) fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
-    let who = |r: &RingInfo| (r.context, r.cpu, r.pid, r.tgid);
-    // A task that has ended doesn't come back.
-    who(old) != who(new) || old.retired > new.retired
+    // A task that has ended doesn't come back, nor does it end twice.
+    let ends_again = old.retired != 0 && old.exit_clock != new.exit_clock;
+    who(old) != who(new) || old.retired > new.retired || ends_again
 }
 
 /// One pass through a whole file.
@@ -290,12 +292,12 @@ impl<'a> Scan<'a> {
     fn ring(&mut self, new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.ring_mut(id);
-        if known
-            .ring
-            .as_ref()
-            .is_some_and(|old| changes_hands(old, &new))
-        {
+        let old = known.ring.as_ref();
+        if let Some(old) = old.filter(|old| changes_hands(old, &new)) {
+            // A thread may have the id of one that has ended.
+            let epoch = known.epoch + u32::from(who(old) == who(&new));
             self.rings.remove(&id);
+            self.ring_mut(id).epoch = epoch;
         }
         self.ring_mut(id).ring = Some(new);
     }

@@ -308,7 +308,7 @@ impl Builder {
         let mut p = Vec::new();
         p.extend(r.component.to_le_bytes());
         p.extend(r.ring.to_le_bytes());
-        p.extend([r.context, 0, b'S', 0]);
+        p.extend([r.context, u8::from(r.exit_clock != 0), b'S', 0]);
         p.extend(r.cpu.to_le_bytes());
         p.extend(r.pid.to_le_bytes());
         p.extend(r.pid.to_le_bytes());
