@@ -34,7 +34,6 @@ use kernel::{
 use crate::{
     crash::describe,
     files,
-    read::stream,
     registry::{
         self,
         gone,
@@ -131,7 +130,6 @@ impl WorkItem for State {
     ///
     /// A snapshot or stream that is being read keeps the memory until its file is closed.
     fn run(state: Arc<Self>) {
-        stream::changed(&state);
         files::remove(&state);
         tables::unpublish(state.slot());
         describe::unpublish(state.slot());

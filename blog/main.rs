@@ -44,10 +44,7 @@ mod write;
 
 use crate::{
     crash::describe,
-    read::{
-        sections,
-        stream, //
-    },
+    read::sections,
     sys::{
         clock,
         glue, //
@@ -124,7 +121,6 @@ impl Drop for Blog {
 fn stop() {
     describe::stop();
     worker::stop();
-    stream::stop();
     life::stop();
     clock::stop();
     files::stop();

@@ -43,10 +43,7 @@ pub(crate) mod control;
 pub(crate) mod stats;
 
 use crate::{
-    read::{
-        snapshot::Snapshot,
-        stream::Reader, //
-    },
+    read::Reader,
     registry::{
         self,
         state::State, //
@@ -198,8 +195,8 @@ fn mode(read: bool, write: bool) -> u16 {
 unsafe fn create_binaries(dir: *mut bindings::dentry, of: *const State) {
     // SAFETY: By this function's requirement.
     unsafe {
-        debugfs_create_file::<Snapshot>(SNAPSHOT, mode(true, false), dir, of);
-        debugfs_create_file::<Reader>(STREAM, mode(true, false), dir, of);
+        debugfs_create_file::<Reader<false>>(SNAPSHOT, mode(true, false), dir, of);
+        debugfs_create_file::<Reader<true>>(STREAM, mode(true, false), dir, of);
     }
 }
 

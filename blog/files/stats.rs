@@ -8,10 +8,7 @@
 
 use kernel::{
     blog::{
-        ring::{
-            Info,
-            State as RingState, //
-        },
+        ring::State as RingState,
         wire::record::Lost, //
     },
     fmt,
@@ -28,13 +25,12 @@ use crate::{
         Memory,
         SIZES, //
     },
-    read::stream,
+    read,
     registry::{
         self,
         inert,
         names::name_bytes,
         state::{
-            Inner,
             Loose,
             State, //
         }, //
@@ -60,7 +56,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     put!(f, "max_kb {}\n", glue::max_kb())?;
     put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
     put!(f, "sites_without_id {refused}\n")?;
-    put!(f, "wakeups {}\n", worker::looks() + stream::looks())
+    put!(f, "wakeups {}\n", worker::looks() + read::looks())
 }
 
 /// Bytes as hex digits.
@@ -103,18 +99,6 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Calls `f` with each ring of a component that is not free.
-fn for_each_ring(inner: &Inner, mut f: impl FnMut(Info)) {
-    let Some(memory) = inner.memory() else {
-        return;
-    };
-    for id in 0..memory.store.rings() {
-        if let Some(info) = memory.store.ring(id).and_then(|ring| ring.info()) {
-            f(info);
-        }
-    }
-}
-
 /// What there is of memory.
 #[derive(Default)]
 struct Held {
@@ -148,13 +132,13 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     let (mut live, mut bytes_retired) = (0, 0u64);
     let (attached, total, missing_kb, memory) = state.look(|inner| {
         let mut total = state.loose(inner);
-        for_each_ring(inner, |info| {
+        for (_, info) in inner.rings() {
             total.add(info.records, &info.lost);
             match info.state {
                 RingState::Retired => bytes_retired += u64::from(info.held),
                 _ => live += 1,
             }
-        });
+        }
         let missing_kb = inner.memory().map_or(0, |memory| inner.missing_kb(memory));
         let memory = inner.memory().map_or(Held::default(), Held::new);
         (inner.attached(), total, missing_kb, memory)

@@ -19,10 +19,7 @@
 //! | `pool/` | what log calls take pages and rings from |
 
 use core::{
-    ops::{
-        Deref,
-        Range, //
-    },
+    ops::Deref,
     ptr::{
         self,
         NonNull, //
@@ -42,9 +39,9 @@ use kernel::{
     blog::{
         no_ring,
         ring::{
+            Info,
             Mode,
             Owner,
-            PageHeader,
             Pages,
             Ring, //
         },
@@ -114,6 +111,8 @@ const PAGES_PER_SHARED: u32 = 32;
 const PAGES_PER_SHELF: u32 = 8;
 /// Of so many pages, one has rings from the start.
 const PAGES_PER_RINGS: u32 = 64;
+/// How often a ring is looked at that changes hands.
+const LOOKS: u32 = 100;
 /// Per-CPU contexts.
 const PER_CPU: u32 = Context::INTERRUPTS as u32;
 /// Interrupts have rings of their own where pointers to these take at most this part of a budget;
@@ -473,31 +472,20 @@ impl Memory {
         Some(faster)
     }
 
-    /// Calls `f` with the index of each page and chunk there is, and its header. For a moment the
-    /// header may be none any more: what it says is to be confirmed by [`Self::copy`].
-    ///
-    /// `f` must not sleep before it is done with the header.
-    pub(crate) fn for_each_page(&self, f: impl FnMut(u32, &PageHeader)) {
-        self.for_each_page_in(0..u32::MAX, f);
+    /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
+    pub(crate) fn info(&self, id: u32) -> Option<Info> {
+        let ring = self.store.ring(id)?;
+        (0..LOOKS).find_map(|_| ring.info())
     }
 
-    /// The same for those in these slots. True: there may be slots behind them.
-    pub(crate) fn for_each_page_in(
-        &self,
-        mut slots: Range<u32>,
-        mut f: impl FnMut(u32, &PageHeader),
-    ) -> bool {
-        slots.all(|page| {
-            let slot = self.store.slot(page);
-            slot.map(|slot| slot.for_each_part(page, SIZES, &mut f))
-                .is_some()
-        })
-    }
-
-    /// The header of the page or chunk with this index, as [`Self::for_each_page`] has it; one
-    /// without a position where there is none.
-    pub(crate) fn page(&self, index: u32) -> *mut PageHeader {
-        self.pages(u32::MAX, false).page(index)
+    /// Index and position of the oldest page of a ring. Both may be another one's by now: what is
+    /// there is to be confirmed by [`Self::copy`].
+    pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
+        let index = self.store.ring(id)?.oldest_page()?;
+        // SAFETY: Where there is no page any more, this is an empty one. A header is atomics only,
+        // and stays until who has found it sleeps.
+        let header = unsafe { &*self.pages(u32::MAX, false).page(index) };
+        Some((index, header.seq()))
     }
 
     /// Copies the page or chunk with this index, if it is at position `seq` of a ring, as far as it

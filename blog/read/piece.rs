@@ -45,37 +45,33 @@ pub(crate) struct Piece {
     pub(crate) lag: u64,
 }
 
-/// The records of a copied page, control records too: where each is, its header, and its payload.
-/// `None` for one that isn't whole; nothing follows it.
-struct Records<'a> {
-    page: &'a [u8],
+/// The records of a copied page, control records too.
+pub(super) struct Records {
     at: usize,
+    end: usize,
 }
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Option<(usize, Header, &'a [u8])>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.page.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let whole = || {
-            let header = Header(u64::from_le_bytes(*rest.first_chunk()?));
-            Some((header, rest.get(HEADER_SIZE..header.size())?))
-        };
-        let Some((header, payload)) = whole() else {
-            self.page = &[];
-            return Some(None);
-        };
-        let at = self.at;
-        self.at += header.size();
-        Some(Some((at, header, payload)))
+impl Records {
+    /// From the first one up to `end`.
+    pub(super) fn new(page: &[u8], end: usize) -> Self {
+        Self {
+            at: PAGE_HEADER_SIZE,
+            end: end.min(page.len()),
+        }
     }
-}
 
-/// Goes through a copied page, up to `end`.
-fn records(page: &[u8], end: usize) -> Records<'_> {
-    Records {
-        page: page.get(..end).unwrap_or_default(),
-        at: PAGE_HEADER_SIZE,
+    /// The next one of `page`: where it is, and its header. `None`: there is none that is whole.
+    pub(super) fn next(&mut self, page: &[u8]) -> Option<(usize, Header)> {
+        let rest = page.get(self.at..self.end)?;
+        let header = Header(u64::from_le_bytes(*rest.first_chunk()?));
+        let at = self.at;
+        self.at += Some(header.size()).filter(|size| *size <= rest.len())?;
+        Some((at, header))
+    }
+
+    /// Where the next one would be.
+    pub(super) fn at(&self) -> usize {
+        self.at
     }
 }
 
@@ -117,14 +113,14 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     if info.seq == from.seq && end == read {
         return None;
     }
-    let (mut at, mut before, mut task) = (PAGE_HEADER_SIZE, 0, None);
-    for record in records(page, read) {
-        let (start, header, payload) = record?;
-        at = start + header.size();
+    let (mut before, mut task) = (0, None);
+    let mut records = Records::new(page, read);
+    while let Some((at, header)) = records.next(page) {
         if header.site() != 0 {
             before += 1;
             continue;
         }
+        let payload = page.get(at + HEADER_SIZE..records.at())?;
         match ControlRecord::from_payload(payload) {
             // The time from which what follows counts.
             Some(ControlRecord::TimeExtend(clock)) => info.base = clock,
@@ -133,7 +129,7 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
             _ => (),
         }
     }
-    if at != read {
+    if records.at() != read {
         return None;
     }
 

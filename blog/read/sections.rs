@@ -2,32 +2,26 @@
 
 //! Writes the sections of a snapshot or a stream, one at a time.
 //!
-//! The readers (`snapshot.rs`, `stream/`) decide what comes next; this knows how it is laid out,
-//! as `rust/kernel/blog/wire/file.rs` says. [`Sections`] holds at most one section, until it has
-//! been read: so an open file needs room for one page, whatever is read from it.
+//! A [`Walk`](super::walk::Walk) decides what comes next; this knows how it is laid out, as
+//! `rust/kernel/blog/wire/file.rs` says. [`Sections`] holds at most one section, until it has been
+//! read: so an open file needs room for one page, whatever is read from it.
 
 use core::mem::size_of;
 use kernel::{
-    blog::{
-        ring::{
-            Info,
-            State as RingState, //
-        },
-        wire::{
-            file as format,
-            file::Kind,
-            record::{
-                CONTROL_SIZE,
-                TASK_SIZE,
-                WIRE_VERSION, //
-            }, //
+    blog::wire::{
+        file as format,
+        file::Kind,
+        record::{
+            CONTROL_SIZE,
+            TASK_SIZE,
+            WIRE_VERSION, //
         }, //
     },
     cpu::nr_cpu_ids,
     page::PAGE_SIZE,
     prelude::*,
     sync::SetOnce,
-    uaccess::UserSliceWriter, //
+    transmute::AsBytes, //
 };
 
 use crate::{
@@ -48,17 +42,28 @@ use crate::{
     write::tables, //
 };
 
+/// What a file has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// What there is now.
+    Snapshot,
+    /// That, and then what comes.
+    Stream,
+}
+
 /// Images in one section.
 const IMAGES: usize = 64;
 /// Tasks in one section.
 const TASKS: usize = 128;
+/// What stands before the payload of a section.
+const HEADER: usize = size_of::<format::SectionHeader>();
 /// Room for a page, and for what a reader may add to it.
 const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
 /// Room for the largest section: its header, a page and what stands before it; or images.
 const ROOM: usize = {
-    let page = size_of::<format::SectionHeader>() + size_of::<format::Page>() + PAGE_ROOM + 8;
-    let images = size_of::<format::SectionHeader>() + IMAGES * size_of::<format::Image>() + 8;
-    let tasks = size_of::<format::SectionHeader>() + TASKS * size_of::<format::Task>() + 8;
+    let page = HEADER + size_of::<format::Page>() + PAGE_ROOM + 8;
+    let images = HEADER + IMAGES * size_of::<format::Image>() + 8;
+    let tasks = HEADER + TASKS * size_of::<format::Task>() + 8;
     assert!(tasks <= page);
     if page > images {
         page
@@ -90,27 +95,11 @@ pub(crate) fn system() -> format::System {
     }
 }
 
-/// Structures of the file format: `repr(C)`, integers only, without padding.
-///
-/// # Safety
-///
-/// Implementers have no padding bytes.
-pub(super) unsafe trait Plain: Sized {
-    fn as_bytes(&self) -> &[u8] {
-        // SAFETY: All bytes are initialised, as there is no padding.
-        unsafe { core::slice::from_raw_parts(core::ptr::from_ref(self).cast(), size_of::<Self>()) }
-    }
+/// The checksum of a header, whose last field is to be that.
+fn crc_of(header: &impl AsBytes) -> Result<u32> {
+    let (bytes, _) = header.as_bytes().split_last_chunk::<4>().ok_or(EINVAL)?;
+    Ok(glue::crc32(0, bytes))
 }
-
-macro_rules! plain {
-    ($($ty:ident)*) => {$(
-        // SAFETY: All fields are integers that follow each other without gaps: their sizes add up
-        // to the size that the format's own assertions demand.
-        unsafe impl Plain for format::$ty {}
-    )*};
-}
-
-plain!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
 
 /// The section of a component, with what counts belong to none of its rings, which are not counted.
 pub(super) fn component_section(
@@ -133,28 +122,6 @@ pub(super) fn component_section(
         lost: loose.lost,
         name: name_field(state.name().to_bytes()),
         cleared: inner.cleared,
-    }
-}
-
-/// The section of a ring of which `info` tells.
-pub(super) fn ring_section(component: u32, ring: u32, info: &Info) -> format::Ring {
-    format::Ring {
-        component,
-        ring,
-        context: info.owner.context as u8,
-        retired: u8::from(info.state == RingState::Retired),
-        task_state: 0,
-        reserved: 0,
-        cpu: info.owner.cpu,
-        pid: info.owner.pid,
-        tgid: info.owner.tgid,
-        comm: info.owner.comm,
-        exit_clock: info.exit_clock,
-        records: info.records,
-        lost: info.lost,
-        told: info.told,
-        pages: info.pages,
-        reserved2: 0,
     }
 }
 
@@ -192,7 +159,7 @@ impl Sections {
 
     /// What of the section has not been read.
     pub(super) fn pending(&self) -> &[u8] {
-        self.out.get(self.read..).unwrap_or(&[])
+        self.out.get(self.read..).unwrap_or_default()
     }
 
     /// Goes on by `n` bytes. When all is read, there is room for the next section.
@@ -210,13 +177,12 @@ impl Sections {
 
     /// Starts a section; what is pushed from here on is its payload.
     fn begin(&mut self) -> Result {
-        self.push(&[0; size_of::<format::SectionHeader>()])
+        self.push(&[0; HEADER])
     }
 
     /// Ends the section.
     fn end(&mut self, kind: Kind) -> Result {
-        const SIZE: usize = size_of::<format::SectionHeader>();
-        let payload = self.out.get(SIZE..).unwrap_or(&[]);
+        let (place, payload) = self.out.split_first_chunk_mut::<HEADER>().ok_or(EINVAL)?;
         let mut header = format::SectionHeader {
             magic: format::SECTION_MAGIC,
             kind: kind as u16,
@@ -227,27 +193,25 @@ impl Sections {
             payload_crc: glue::crc32(0, payload),
             crc: 0,
         };
-        let pad = payload.len().next_multiple_of(8) - payload.len();
-        header.crc = glue::crc32(0, header.as_bytes().get(..SIZE - 4).unwrap_or(&[]));
-        if let Some(place) = self.out.get_mut(..SIZE) {
-            place.copy_from_slice(header.as_bytes());
-        }
-        self.push([0; 8].get(..pad).unwrap_or(&[]))?;
+        header.crc = crc_of(&header)?;
+        place.copy_from_slice(header.as_bytes());
+        let len = self.out.len().next_multiple_of(8);
+        self.out.resize(len, 0, GFP_KERNEL)?;
         self.sections = self.sections.wrapping_add(1);
         Ok(())
     }
 
-    fn section(&mut self, kind: Kind, payload: &impl Plain) -> Result {
+    fn section(&mut self, kind: Kind, payload: &impl AsBytes) -> Result {
         self.begin()?;
         self.push(payload.as_bytes())?;
         self.end(kind)
     }
 
     /// Writes what stands first, one with each call: the header, the system, the clock. False: it
-    /// is all there. `flags` are those of [`format::FileHeader`].
-    pub(super) fn head(&mut self, flags: u32) -> Result<bool> {
+    /// is all there.
+    pub(super) fn head(&mut self, form: Form) -> Result<bool> {
         match (self.begun, self.sections) {
-            (false, _) => self.file(flags)?,
+            (false, _) => self.file(form)?,
             (true, 0) => self.section(Kind::System, &system())?,
             (true, 1) => self.clock()?,
             _ => return Ok(false),
@@ -256,18 +220,20 @@ impl Sections {
         Ok(true)
     }
 
-    fn file(&mut self, flags: u32) -> Result {
+    fn file(&mut self, form: Form) -> Result {
         let mut header = format::FileHeader {
             magic: format::FILE_MAGIC,
             version: format::VERSION,
             endian: format::ENDIAN,
             wire_version: WIRE_VERSION,
             header_size: size_of::<format::FileHeader>() as u32,
-            flags,
+            flags: match form {
+                Form::Snapshot => 0,
+                Form::Stream => format::FLAG_STREAM,
+            },
             crc: 0,
         };
-        let bytes = header.as_bytes();
-        header.crc = glue::crc32(0, bytes.get(..bytes.len() - 4).unwrap_or(&[]));
+        header.crc = crc_of(&header)?;
         self.push(header.as_bytes())
     }
 
@@ -376,43 +342,4 @@ impl Sections {
         };
         self.section(Kind::End, &end)
     }
-}
-
-/// What an open file gives out: sections, one after the other.
-pub(crate) trait Source {
-    /// The bytes that come next; none at the end, or where there is nothing now.
-    fn peek(&mut self) -> Result<&[u8]>;
-    /// Goes on by `n` bytes.
-    fn consume(&mut self, n: usize);
-}
-
-/// Copies to a reader what there is, as far as it has room; returns how much. After some, an error
-/// comes back with the next call.
-///
-/// `stop` is asked after each section.
-pub(super) fn copy_out(
-    from: &mut impl Source,
-    to: &mut UserSliceWriter,
-    stop: impl Fn() -> bool,
-) -> Result<usize> {
-    let mut done = 0;
-    while !to.is_empty() {
-        let copied = from.peek().and_then(|bytes| {
-            let n = bytes.len().min(to.len());
-            to.write_slice(bytes.get(..n).unwrap_or(&[]))?;
-            Ok(n)
-        });
-        match copied {
-            Err(e) if done == 0 => return Err(e),
-            Err(_) | Ok(0) => break,
-            Ok(n) => {
-                from.consume(n);
-                done += n;
-            }
-        }
-        if stop() {
-            break;
-        }
-    }
-    Ok(done)
 }

@@ -7,16 +7,14 @@
 //! keeps its header, and so its time, its site and its place in the counts. No call with arguments
 //! writes such a record, so a decoder knows it.
 
+use crate::read::piece::Records;
 use kernel::{
     blog::wire::{
         page::{
             PageInfo,
             PAGE_HEADER_SIZE, //
         },
-        record::{
-            Header,
-            HEADER_SIZE, //
-        }, //
+        record::HEADER_SIZE, //
     },
     prelude::*, //
 };
@@ -58,23 +56,19 @@ impl Withheld {
         let Some(mut info) = PageInfo::read(page) else {
             return 0;
         };
-        let (mut from, mut to) = (PAGE_HEADER_SIZE, PAGE_HEADER_SIZE);
-        let end = page.len().min(info.end() as usize);
-        while let Some(header) = page.get(from..end).and_then(<[u8]>::first_chunk) {
-            let header = Header(u64::from_le_bytes(*header));
-            let (next, mut size) = (from + header.size(), header.size());
-            if next > end {
-                break;
-            }
+        let mut to = PAGE_HEADER_SIZE;
+        let mut records = Records::new(page, info.end() as usize);
+        while let Some((at, header)) = records.next(page) {
+            let mut size = header.size();
             let secret = header.site() != 0 && self.has(header.site());
             if secret {
                 size = HEADER_SIZE;
             }
-            page.copy_within(from..from + size, to);
+            page.copy_within(at..at + size, to);
             if let Some(header_to) = page.get_mut(to..to + HEADER_SIZE).filter(|_| secret) {
                 header_to.copy_from_slice(&header.without_payload().0.to_le_bytes());
             }
-            (from, to) = (next, to + size);
+            to += size;
         }
         // Whatever is behind that is not given out.
         info.commit = u64::from(info.records()) << 32 | to as u64;

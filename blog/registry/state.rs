@@ -51,6 +51,7 @@ use kernel::{
         component::Start,
         ring::{
             place_of,
+            Info,
             Mode,
             MAX_COMPONENTS, //
         },
@@ -89,6 +90,7 @@ use kernel::{
 use crate::{
     memory::{
         budget::PAGE_KB,
+        pool::Store,
         Memory,
         Owned,
         Stock, //
@@ -190,6 +192,13 @@ impl Inner {
     pub(crate) fn missing_kb(&self, memory: &Memory) -> u32 {
         let whole = self.size_kb / PAGE_KB * PAGE_KB;
         whole.saturating_sub((memory.bytes() / 1024) as u32)
+    }
+
+    /// The rings that are not free, with their ids.
+    pub(crate) fn rings(&self) -> impl Iterator<Item = (u32, Info)> + '_ {
+        self.memory().into_iter().flat_map(|memory| {
+            (0..memory.store.rings()).filter_map(|id| Some((id, memory.info(id)?)))
+        })
     }
 }
 

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 struct blog_config;
+struct blog_waiter;
 struct file;
 struct module;
 struct poll_table_struct;
@@ -46,7 +47,6 @@ void blog_clock_choose(void);
 void blog_expire_rings(void);
 void blog_clock_settled(void);
 int blog_max_kb_changed(void);
-bool blog_stream_tick(void);
 
 void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
 		       const u64 *args);
@@ -106,10 +106,12 @@ void blog_flush_reap(void);
 void blog_stop_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
-int blog_stream_wait(const u64 *count, u64 old);
-bool blog_stream_poll_wait(struct file *file, struct poll_table_struct *wait);
-void blog_wake_streams(void);
-void blog_stop_streams(void);
+struct blog_waiter *blog_waiter_new(void);
+void blog_waiter_free(struct blog_waiter *waiter);
+bool blog_waiter_poll(struct blog_waiter *waiter, struct file *file,
+		      struct poll_table_struct *table);
+void blog_waiter_wake_in(struct blog_waiter *waiter, u32 ms);
+bool blog_sleep(u32 ms);
 
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);

@@ -8,8 +8,8 @@
 
 use core::{
     mem,
+    ptr::NonNull,
     sync::atomic::{
-        AtomicU64,
         AtomicU8,
         Ordering::Relaxed, //
     }, //
@@ -83,10 +83,11 @@ unsafe extern "C" {
     safe fn blog_tsc_unstable() -> bool;
 
     // waiters.c
-    fn blog_stream_wait(count: *const u64, old: u64) -> c_int;
-    fn blog_stream_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
-    safe fn blog_wake_streams();
-    fn blog_stop_streams();
+    safe fn blog_waiter_new() -> *mut c_void;
+    fn blog_waiter_free(waiter: *mut c_void);
+    fn blog_waiter_poll(waiter: *mut c_void, file: *mut c_void, table: *mut c_void) -> bool;
+    fn blog_waiter_wake_in(waiter: *mut c_void, ms: u32);
+    safe fn blog_sleep(ms: u32) -> bool;
 
     // work.c
     safe fn blog_start_worker();
@@ -372,25 +373,54 @@ pub(crate) fn stop_hooks() {
     unsafe { blog_stop_hooks() };
 }
 
-/// Waits until `count` isn't `old`, or a signal comes. Process context.
-pub(crate) fn wait_for_stream(count: &AtomicU64, old: u64) -> Result {
-    // SAFETY: The count is there during the call, and only read as a whole.
-    to_result(unsafe { blog_stream_wait(count.as_ptr(), old) })
+/// Who waits in `poll` for what an open file will have.
+///
+/// # Invariants
+///
+/// It is what `blog_waiter_new` has made, which is this one's alone.
+pub(crate) struct Waiter(NonNull<c_void>);
+
+// SAFETY: It may be freed by any task, in process context.
+unsafe impl Send for Waiter {}
+// SAFETY: All that is done by a reference takes the locks of a wait queue and a work.
+unsafe impl Sync for Waiter {}
+
+impl Waiter {
+    /// Of a file that is being opened.
+    pub(crate) fn new() -> Result<Self> {
+        // INVARIANT: It was just made.
+        NonNull::new(blog_waiter_new()).map(Self).ok_or(ENOMEM)
+    }
+
+    /// Puts whoever polls `file` in the wait queue; returns whether anybody is going to wait.
+    /// `file` must be the one that this is of.
+    pub(crate) fn poll(&self, file: &File, table: PollTable<'_>) -> bool {
+        // SAFETY: It is nothing but the pointer.
+        let table = unsafe { mem::transmute::<PollTable<'_>, *mut c_void>(table) };
+        // SAFETY: By the type invariants; both others are valid, or the table is null.
+        unsafe { blog_waiter_poll(self.0.as_ptr(), file.as_ptr().cast(), table) }
+    }
+
+    /// Lets whoever is in the wait queue look again after that time.
+    pub(crate) fn wake_in(&self, ms: u32) {
+        // SAFETY: By the type invariants.
+        unsafe { blog_waiter_wake_in(self.0.as_ptr(), ms) };
+    }
 }
 
-/// Has whoever polls `file` looked for when there is news; returns whether rings were not looked at
-/// lately.
-pub(crate) fn poll_stream(file: &File, table: PollTable<'_>) -> bool {
-    // SAFETY: It is nothing but the pointer.
-    let table = unsafe { mem::transmute::<PollTable<'_>, *mut c_void>(table) };
-    // SAFETY: Both are valid, or the table is null; the wait queue is static, and files that are
-    // open keep the module.
-    unsafe { blog_stream_poll_wait(file.as_ptr().cast(), table) }
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants, and the file is closed, so nobody waits any more.
+        unsafe { blog_waiter_free(self.0.as_ptr()) };
+    }
 }
 
-/// Lets who waits for a stream look again. Process context.
-pub(crate) fn wake_streams() {
-    blog_wake_streams();
+/// Sleeps so long; an error, where a signal comes first. Process context.
+pub(crate) fn sleep(ms: u32) -> Result {
+    match blog_sleep(ms) {
+        true => Ok(()),
+        false => Err(ERESTARTSYS),
+    }
 }
 
 /// Has `blog_reap` called soon. Any context that may take an ordinary lock.
@@ -422,12 +452,6 @@ pub(crate) fn alloc_pages(count: u32) -> *mut c_void {
 pub(crate) unsafe fn free_pages(pages: *mut u8) {
     // SAFETY: By this function's requirement.
     unsafe { blog_pages_free(pages.cast()) };
-}
-
-/// Ends the calls of `blog_stream_tick`; none runs any more on return. No stream is open.
-pub(crate) fn stop_streams() {
-    // SAFETY: No requirements but the context.
-    unsafe { blog_stop_streams() };
 }
 
 /// Length of the string at `address`, of which `max` bytes at most are looked at. `None`: it can't

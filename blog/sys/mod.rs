@@ -12,7 +12,7 @@
 //! | `pages.c` | pages of the kernel's memory |
 //! | `quiesce.c` | waiting for log calls |
 //! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
-//! | `waiters.c` | who waits for a stream |
+//! | `waiters.c` | readers that wait |
 //! | `machine.c` | the machine's names |
 //! | `kept.rs` | memory besides that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |

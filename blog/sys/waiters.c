@@ -1,75 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who waits for a stream. A log call wakes nobody, so while somebody waits, a
- * work item looks at the rings now and then, and wakes all who wait if there is
- * anything new. Who wakes up looks whether it is new to him. Nobody waits: no
- * work. That is why this is no PollCondVar: it can't tell whether anybody waits.
+ * Readers that wait for records. A log call wakes nobody, so whoever waits looks
+ * again after a while: read() sleeps, and for poll() a delayed work of the open
+ * file wakes those in its wait queue. Only poll() and a read() that has found
+ * nothing queue it: when nobody waits any more, it runs at most once.
  */
 
+#include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
 #include <linux/poll.h>
-#include <linux/timekeeping.h>
+#include <linux/slab.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
 
-/* Often enough for data to be seen in 50 ms, on a busy machine too. */
-#define BLOG_STREAM_TICK_MS 20
+struct blog_waiter {
+	wait_queue_head_t queue;
+	struct delayed_work wake;
+};
 
-static DECLARE_WAIT_QUEUE_HEAD(blog_stream_wq);
-
-static void blog_stream_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(blog_stream_ticker, blog_stream_work);
-
-void blog_wake_streams(void)
+static void blog_waiter_wake(struct work_struct *work)
 {
-	wake_up_interruptible_poll(&blog_stream_wq, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+	struct blog_waiter *waiter =
+		container_of(to_delayed_work(work), struct blog_waiter, wake);
+
+	wake_up_interruptible_poll(&waiter->queue, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
-/*
- * Starts the work item if need be; returns whether it was. The caller is in the
- * wait queue already: either the work item finds him there and goes on, or it
- * has ended and is queued here.
- */
-static bool blog_stream_arm(void)
+struct blog_waiter *blog_waiter_new(void)
 {
-	return queue_delayed_work(system_dfl_wq, &blog_stream_ticker,
-				  msecs_to_jiffies(BLOG_STREAM_TICK_MS));
+	struct blog_waiter *waiter = kmalloc_obj(*waiter);
+
+	if (!waiter)
+		return NULL;
+	init_waitqueue_head(&waiter->queue);
+	INIT_DELAYED_WORK(&waiter->wake, blog_waiter_wake);
+	return waiter;
 }
 
-static void blog_stream_work(struct work_struct *work)
+/* The file is closed: nobody is in the wait queue. */
+void blog_waiter_free(struct blog_waiter *waiter)
 {
-	u64 start = ktime_get_ns();
-	unsigned long ms;
-
-	if (blog_stream_tick())
-		blog_wake_streams();
-	/* With very many rings, a look takes long: no more than an eighth of a CPU. */
-	ms = min(div_u64(ktime_get_ns() - start, NSEC_PER_MSEC / 8), MSEC_PER_SEC);
-	if (wq_has_sleeper(&blog_stream_wq))
-		queue_delayed_work(system_dfl_wq, &blog_stream_ticker,
-				   msecs_to_jiffies(max(ms, BLOG_STREAM_TICK_MS)));
+	cancel_delayed_work_sync(&waiter->wake);
+	kfree(waiter);
 }
 
-void blog_stop_streams(void)
+/* Returns whether anybody is going to wait. */
+bool blog_waiter_poll(struct blog_waiter *waiter, struct file *file,
+		      struct poll_table_struct *table)
 {
-	cancel_delayed_work_sync(&blog_stream_ticker);
+	poll_wait(file, &waiter->queue, table);
+	return wq_has_sleeper(&waiter->queue);
 }
 
-/* Waits until a count isn't what it was; -ERESTARTSYS if a signal comes first. */
-int blog_stream_wait(const u64 *count, u64 old)
+/* Lets whoever is in the wait queue look again. */
+void blog_waiter_wake_in(struct blog_waiter *waiter, u32 ms)
 {
-	return wait_event_interruptible(blog_stream_wq,
-					(blog_stream_arm(), READ_ONCE(*count) != old));
+	if (wq_has_sleeper(&waiter->queue))
+		queue_delayed_work(system_dfl_wq, &waiter->wake, msecs_to_jiffies(ms));
 }
 
-/* While the work item is at it, it knows best whether there is news: see there. */
-bool blog_stream_poll_wait(struct file *file, struct poll_table_struct *wait)
+/* Sleeps, or until a signal comes: then it returns false. */
+bool blog_sleep(u32 ms)
 {
-	poll_wait(file, &blog_stream_wq, wait);
-	return blog_stream_arm();
+	msleep_interruptible(ms);
+	return !signal_pending(current);
 }

@@ -155,6 +155,16 @@ pub use macros::{
     BlogArg, //
 };
 
+macro_rules! as_bytes {
+    ($($ty:ident)*) => {$(
+        // SAFETY: All fields are integers and arrays of these that follow each other without gaps:
+        // their sizes add up to the size that the format's own assertions demand.
+        unsafe impl crate::transmute::AsBytes for wire::file::$ty {}
+    )*};
+}
+
+as_bytes!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
+
 /// What stands for a ring where there is none, in the tables of tasks.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]

@@ -11,8 +11,6 @@ mod suite {
             blog_module_coming,
             going, //
         },
-        memory::pool::Store,
-        read::snapshot::info_of,
         registry::*, //
     };
     use core::{
@@ -137,10 +135,7 @@ mod suite {
         let (mut records, mut lost) = (0, 0);
         if let Ok(state) = state_of(name) {
             state.with(|inner| {
-                let Some(memory) = inner.memory() else {
-                    return;
-                };
-                let rings = (0..memory.store.rings()).filter_map(|id| info_of(memory, id));
+                let rings = inner.rings().map(|(_, ring)| ring);
                 for ring in rings.filter(|ring| ring.owner.pid == 1) {
                     records += ring.records;
                     lost += ring.lost.iter().sum::<u64>();

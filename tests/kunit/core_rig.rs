@@ -64,8 +64,8 @@ use kernel::{
 use crate::{
     life,
     read::{
-        sections::Source,
-        snapshot::Progress, //
+        sections::Form,
+        walk::Walk, //
     },
     registry::{
         self,
@@ -377,7 +377,7 @@ pub(super) struct Read {
 }
 
 /// Appends what there is to read, in reads of `step` bytes.
-pub(super) fn copy(source: &mut impl Source, step: usize, file: &mut KVVec<u8>) -> Result {
+pub(super) fn copy(source: &mut Walk, step: usize, file: &mut KVVec<u8>) -> Result {
     loop {
         let bytes = source.peek()?;
         let n = bytes.len().min(step);
@@ -421,7 +421,7 @@ impl Read {
     /// strictly.
     pub(super) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
         let mut file = KVVec::new();
-        copy(&mut Progress::new(only, true)?, step, &mut file)?;
+        copy(&mut Walk::new(Form::Snapshot, only, true)?, step, &mut file)?;
         Self::parse(&file)
     }
 

@@ -10,8 +10,8 @@ mod suite {
     use crate::{
         memory::SIZES,
         read::{
-            sections::Source,
-            snapshot::Progress, //
+            sections::Form,
+            walk::Walk, //
         },
         registry::state::State, //
     };
@@ -363,10 +363,10 @@ mod suite {
         for n in 0..PER_PAGE * 3 {
             assert!(rig.log(n));
         }
-        let mut progress = Progress::new(Some(state.clone()), true)?;
+        let mut walk = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
         // Up to behind the ring's section, which lists three pages.
         let mut file = KVVec::new();
-        while take(&mut progress, &mut file)? != Some(Kind::Ring as u8) {}
+        while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
         // All is freed, and the same ring writes other pages, at the same places.
         state.set_enabled(false)?;
         state.clear();
@@ -375,7 +375,7 @@ mod suite {
             assert!(rig.log(1_000_000 + n));
         }
         drop(rig);
-        while take(&mut progress, &mut file)?.is_some() {}
+        while take(&mut walk, &mut file)?.is_some() {}
         let read = Read::parse(&file)?;
         let ring = read.only_ring()?;
         assert_eq!(ring.records, PER_PAGE * 3);
@@ -386,15 +386,15 @@ mod suite {
     #[test]
     fn a_snapshot_follows_a_ring_that_went_round_meanwhile() -> Result {
         let rig = Rig::new(c"blog_test_round", config(64, 16, Mode::Overwrite))?;
-        let mut progress = Progress::new(Some(rig.state()?), true)?;
+        let mut walk = Walk::new(Form::Snapshot, Some(rig.state()?), true)?;
         let mut file = KVVec::new();
         assert!(rig.log(0));
-        while take(&mut progress, &mut file)? != Some(Kind::Ring as u8) {}
+        while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
         // None of the pages that were listed is there any more.
         for n in 1..PER_CHUNK + PER_PAGE * 20 {
             assert!(rig.log(n));
         }
-        while take(&mut progress, &mut file)?.is_some() {}
+        while take(&mut walk, &mut file)?.is_some() {}
         let read = Read::parse(&file)?;
         let ring = read.only_ring()?;
         assert_eq!(ring.records, 1);
@@ -403,12 +403,46 @@ mod suite {
         Ok(())
     }
 
+    #[test]
+    fn a_snapshot_counts_rings_that_change_hands_while_it_is_read() -> Result {
+        // Few pages, many tasks.
+        let rig = Rig::new(c"blog_test_handed", config(64, 16, Mode::Overwrite))?;
+        let state = rig.state()?;
+        let mut written = 0;
+        let mut tasks = |count: u64| -> Result {
+            for _ in 0..count {
+                let thread = Thread::start(&rig, 0..200)?;
+                written += 200 - thread.wait()?;
+            }
+            until(|| live(&state) == 0)
+        };
+        tasks(10)?;
+        let mut walk = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
+        let mut file = KVVec::new();
+        while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
+        // Others get their rings, that one included.
+        let gone = || state.look(|inner| state.loose(inner).records);
+        for _ in 0..100 {
+            if gone() >= 20 * 200 {
+                break;
+            }
+            tasks(10)?;
+        }
+        while take(&mut walk, &mut file)?.is_some() {}
+        let read = Read::parse(&file)?;
+        let gone = read.components.first().ok_or(EINVAL)?.gone;
+        let there: u64 = read.rings.iter().map(|ring| ring.records).sum();
+        assert!(gone >= 20 * 200 && there >= 200);
+        assert_eq!(there + gone, written);
+        Ok(())
+    }
+
     /// Moves a section of a snapshot to `file`, and returns its kind; `None` at the end.
-    fn take(progress: &mut Progress, file: &mut KVVec<u8>) -> Result<Option<u8>> {
-        let bytes = progress.peek()?;
+    fn take(walk: &mut Walk, file: &mut KVVec<u8>) -> Result<Option<u8>> {
+        let bytes = walk.peek()?;
         let (n, kind) = (bytes.len(), bytes.get(4).copied());
         file.extend_from_slice(bytes, GFP_KERNEL)?;
-        progress.consume(n);
+        walk.consume(n);
         Ok(kind)
     }
 }

@@ -8,8 +8,8 @@ mod suite {
     use super::rig::*;
     use crate::{
         read::{
-            sections::Source,
-            stream::passes::Stream,
+            sections::Form,
+            walk::Walk,
             withheld::Withheld, //
         },
         registry::state::State, //
@@ -90,7 +90,7 @@ mod suite {
 
     /// What a stream has told.
     struct Tape {
-        stream: Stream,
+        stream: Walk,
         file: KVVec<u8>,
         read: Read,
     }
@@ -98,7 +98,7 @@ mod suite {
     impl Tape {
         fn new(only: Option<Arc<State>>) -> Result<Self> {
             Ok(Self {
-                stream: Stream::new(only, true)?,
+                stream: Walk::new(Form::Stream, only, true)?,
                 file: KVVec::new(),
                 read: Read::empty(true),
             })
@@ -297,7 +297,7 @@ mod suite {
     fn what_is_left_of_a_removed_component_is_read_to_its_end() -> Result {
         let rig = Rig::new(c"blog_test_gone", config(64, 64, Mode::Overwrite))?;
         let mut tape = Tape::new(Some(rig.state()?))?;
-        let mut all = Stream::new(None, true)?;
+        let mut all = Walk::new(Form::Stream, None, true)?;
         all.peek()?;
         for n in 0..PER_PAGE * 3 {
             assert!(rig.log(n));
@@ -342,15 +342,9 @@ mod suite {
         let state = rig.state()?;
         until(|| {
             state.with(|inner| {
-                let Some(memory) = inner.memory() else {
-                    return true;
-                };
-                use crate::memory::pool::Store;
-                (0..memory.store.rings())
-                    .filter_map(|id| memory.store.ring(id)?.info())
-                    .all(|info| {
-                        info.state == kernel::blog::ring::State::Retired || info.owner.pid < 0
-                    })
+                inner.rings().all(|(_, info)| {
+                    info.state == kernel::blog::ring::State::Retired || info.owner.pid < 0
+                })
             })
         })?;
         tape.pass(4096)?;

@@ -231,31 +231,6 @@ impl Slot {
         (shape & 1 == 0).then_some(shape & 2 != 0)
     }
 
-    /// Calls `f` with the index of each part that the page has now, and its header. By the time
-    /// that `f` looks at it, the header may be none any more: it is memory, and means nothing.
-    ///
-    /// Who calls it must not sleep until it is done with a header.
-    pub(crate) fn for_each_part(
-        &self,
-        slot: u32,
-        sizes: Sizes,
-        mut f: impl FnMut(u32, &PageHeader),
-    ) {
-        // ORDERING: Acquire: see `reshape`.
-        let parts = match Self::is_split(self.shape.load(Acquire)) {
-            None => return,
-            Some(false) => WHOLE..WHOLE + 1,
-            Some(true) => 0..sizes.chunks(),
-        };
-        for part in parts {
-            let index = Index::chunk(slot, part);
-            if let Some(header) = self.header(index, sizes) {
-                // SAFETY: It lies in the page, which stays; a header is atomics only.
-                f(index.0, unsafe { &*header });
-            }
-        }
-    }
-
     /// Copies a part, if it is at position `seq` of a ring, as far as it is published, to `to`;
     /// returns the number of bytes.
     ///

@@ -305,16 +305,29 @@ impl Rig {
         copies.flatten().collect()
     }
 
+    /// Index and header of all pages, and of all chunks of those that are split. By the time that it
+    /// is looked at, a header may be none any more: it is memory, and means nothing.
+    pub fn parts(&self) -> impl Iterator<Item = (u32, &PageHeader)> {
+        let sizes = self.sizes;
+        (0..).zip(&self.slots).flat_map(move |(page, slot)| {
+            let chunks = (0..sizes.chunks()).map(move |n| (Index::chunk(page, n), sizes.chunk));
+            let all = [(Index::whole(page), sizes.page)].into_iter().chain(chunks);
+            all.filter_map(move |(index, size)| {
+                // SAFETY: It lies in the page, which stays; a header is atomics only.
+                let header = unsafe { &*slot.header(index, sizes)? };
+                (header.size() == size).then_some((index.0, header))
+            })
+        })
+    }
+
     /// Position and index of each page of a ring, in order.
     fn find(&self, ring: u32, first_seq: u64, last_seq: u64) -> Vec<(u64, u32)> {
         let mut found = Vec::new();
-        for (page, slot) in (0..).zip(&self.slots) {
-            slot.for_each_part(page, self.sizes, |index, header| {
-                let seq = header.seq();
-                if seq != 0 && (first_seq..=last_seq).contains(&seq) && header.ring() == ring {
-                    found.push((seq, index));
-                }
-            });
+        for (index, header) in self.parts() {
+            let seq = header.seq();
+            if seq != 0 && (first_seq..=last_seq).contains(&seq) && header.ring() == ring {
+                found.push((seq, index));
+            }
         }
         found.sort_unstable();
         found

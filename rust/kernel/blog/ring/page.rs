@@ -139,7 +139,8 @@ impl PageHeader {
     /// where the page is not (or no longer) one of `size` bytes at position `seq` of a ring, or
     /// `to` is too small.
     ///
-    /// The copy's header tells of which ring: a caller that goes by what it saw in the page before
+    /// The copy's header tells of which ring, and which page comes next: where there is one, the
+    /// copy is of all records that the page will ever have. A caller that goes by what it saw in the page before
     /// must look again there.
     ///
     /// # Safety
@@ -159,6 +160,9 @@ impl PageHeader {
         if seq == 0 || life & SEQ_MASK != seq {
             return None;
         }
+        // ORDERING: Acquire pairs with the release store of the link, which comes after the page's
+        // last record: where the link is seen, the end that is read below is the final one.
+        let next = header.next.load(Acquire);
         // ORDERING: Acquire pairs with the release store that publishes records: all bytes below
         // the end that is read here are there.
         let commit = header.commit.load(Acquire);
@@ -173,7 +177,7 @@ impl PageHeader {
             magic: header.magic.load(Relaxed),
             size,
             ring: header.ring.load(Relaxed),
-            next: header.next.load(Relaxed),
+            next,
             seq,
             base: header.base.load(Relaxed),
             first: header.first.load(Relaxed),

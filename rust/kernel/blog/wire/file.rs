@@ -15,6 +15,7 @@
 //! SectionHeader, payload, pad    kind Component           for each component:
 //!   SectionHeader, payload, pad    kind Ring                for each ring of it:
 //!     SectionHeader, payload, pad    kind Page                for each page, oldest first
+//!   SectionHeader, payload, pad    kind Component           again, if its counts have changed
 //! SectionHeader, payload         kind End                 what a whole file has held
 //! ```
 //!
@@ -266,7 +267,7 @@ pub struct Component {
     pub size_kb: u32,
     /// Budget of one ring in KiB.
     pub ring_kb: u32,
-    /// Number of Ring sections that follow.
+    /// Number of Ring sections that follow, 0: not known. Only crash tools know it.
     pub rings: u32,
     /// 0.
     pub reserved: u32,

@@ -2,7 +2,7 @@
 
 //! Models of rings and their pages, beside readers and beside each other.
 
-use crate::blog::ring::{Owner, State};
+use crate::blog::ring::{Owner, State, NO_PAGE};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{
@@ -155,6 +155,37 @@ fn reader_sees_no_page_before_its_header() {
             assert_eq!((seq, records), (1, u64::from(at)));
         }
         writer.join().unwrap();
+    });
+}
+
+/// A reader that sees the link to the next page goes on there, and never comes back.
+#[test]
+fn copy_with_a_link_has_all_records() {
+    model(|| {
+        let rig = Rig::with_page_size(2, 1, PAGE);
+        rig.adopt(1).unwrap();
+        let rig = Arc::new(Shared(rig));
+        assert!(log(&rig, 1, 0));
+        let first = rig.ring(0).unwrap().oldest_page().unwrap();
+        // There is room for one more record.
+        let mut n = 1;
+        while rig.copy(first, 1).unwrap().len() + 2 * (PAYLOAD + 8) <= PAGE as usize {
+            assert!(log(&rig, 1, n));
+            n += 1;
+        }
+        let writer = rig.clone();
+        let writer = thread::spawn(move || {
+            assert!(log(&writer, 1, n));
+            assert!(log(&writer, 1, n + 1));
+        });
+        let copy = rig.copy(first, 1).expect("nobody takes the page");
+        if page_info(&copy).next != NO_PAGE {
+            assert_eq!(walk(&copy), (1, (0..=n).collect()));
+        }
+        writer.join().unwrap();
+        let copy = rig.copy(first, 1).unwrap();
+        assert!(page_info(&copy).next != NO_PAGE);
+        assert_eq!(walk(&copy), (1, (0..=n).collect()));
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Captures of streams, made as `blog/read/stream/` makes them: in passes, each with what rings have
+//! Captures of streams, made as `blog/read/` makes them: in passes, each with what rings have
 //! got since the last one.
 
 use super::snapshot::{

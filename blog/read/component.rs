@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A component, as far as it was read.
+
+use kernel::{
+    blog::{
+        ring::{
+            Info,
+            State as RingState, //
+        },
+        wire::{
+            file as format,
+            record::{
+                Context,
+                Lost,
+                LOST_CAUSES, //
+            }, //
+        }, //
+    },
+    prelude::*,
+    sync::Arc,
+    transmute::AsBytes, //
+};
+
+use crate::{
+    memory::{
+        pool::Store,
+        Memory, //
+    },
+    read::{
+        ring::RingWalk,
+        sections::{
+            component_section,
+            Form,
+            Sections, //
+        }, //
+    },
+    registry::state::{
+        Inner,
+        Loose,
+        State, //
+    },
+    write::tables::{
+        self,
+        Writer, //
+    }, //
+};
+
+/// Rings that are looked at before the component's lock is given to others for a moment.
+pub(super) const RINGS: u32 = 1024;
+/// How often a snapshot goes after a ring that has gone round meanwhile.
+const RESCANS: u32 = 8;
+
+/// What comes next of the ring that the pass is at.
+#[derive(Clone, Copy)]
+enum RingStep {
+    /// Its section, if need be.
+    Section,
+    /// Pages, up to the record with this number. So often that may still be moved on.
+    Pages(u64, u32),
+    /// Its section again.
+    Again,
+    /// The next ring.
+    Next,
+}
+
+/// A component that is being read.
+pub(super) struct ComponentWalk {
+    form: Form,
+    pub(super) state: Arc<State>,
+    /// Its id in this file.
+    id: u32,
+    /// [`Inner::generation`] when it was first looked at.
+    generation: u64,
+    /// Whether this is the first pass: what is missing now is nobody's fault.
+    pub(super) history: bool,
+    /// It isn't in the registry any more.
+    pub(super) removed: bool,
+    /// Its section as it was written.
+    section: Option<format::Component>,
+    /// When the component was cleared last before the file began.
+    cleared: u64,
+    /// Counts that belonged to no ring when the file began, as they were shown.
+    shown: Loose,
+    /// Counts that belong to no ring, at the start of this pass.
+    now: Loose,
+    /// What of those this file told otherwise: those from before it began, and what was read of
+    /// rings that have another owner now. And what was read of those that have none now.
+    told: Loose,
+    free: Loose,
+    /// By ring id.
+    rings: KVVec<RingWalk>,
+    /// For a snapshot: what tasks were doing, in the order of their rings' ids.
+    writers: KVVec<Writer>,
+    /// The ring that the pass is at, and what comes next of it.
+    next: u32,
+    step: RingStep,
+    /// At the end of a snapshot: all that is left is to see which rings have changed hands.
+    settles: bool,
+}
+
+impl ComponentWalk {
+    pub(super) fn new(form: Form, state: Arc<State>, id: u32, history: bool) -> Self {
+        Self {
+            form,
+            state,
+            id,
+            generation: 0,
+            history,
+            removed: false,
+            section: None,
+            cleared: 0,
+            shown: Loose::default(),
+            now: Loose::default(),
+            told: Loose::default(),
+            free: Loose::default(),
+            rings: KVVec::new(),
+            writers: KVVec::new(),
+            next: 0,
+            step: RingStep::Section,
+            settles: false,
+        }
+    }
+
+    /// Starts a pass; writes the component's section if it is new. False: its memory was freed, so
+    /// that all it has is new.
+    pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
+        let state = self.state.clone();
+        let rings = state.look(|inner| rings_of(inner));
+        let more = rings.saturating_sub(self.rings.len());
+        self.rings.reserve(more, GFP_KERNEL)?;
+        if self.form == Form::Snapshot {
+            self.writers = tables::writers(state.slot())?;
+        }
+        state.look(|inner| {
+            self.begin(inner);
+            if self.section.is_none() {
+                self.generation = inner.generation;
+                self.cleared = inner.cleared;
+                if self.history {
+                    self.told = self.now;
+                    self.shown = self.now;
+                }
+                self.write(inner, out)?;
+            }
+            if self.generation != inner.generation {
+                return Ok(false);
+            }
+            // Rings that have come since there was made room are for the next pass.
+            while self.rings.len() < rings_of(inner) && self.rings.len() < self.rings.capacity() {
+                let _ = self.rings.push_within_capacity(RingWalk::NONE);
+            }
+            Ok(true)
+        })
+    }
+
+    /// Begins to go through the rings.
+    fn begin(&mut self, inner: &Inner) {
+        self.next = 0;
+        self.step = RingStep::Section;
+        self.free = Loose::default();
+        self.now = self.state.loose(inner);
+    }
+
+    /// Goes on in the pass, up to the next section. False: all rings were looked at.
+    pub(super) fn rings(&mut self, out: &mut Sections) -> Result<bool> {
+        let state = self.state.clone();
+        state.look(|inner| {
+            let same = self.generation == inner.generation;
+            if let Some(memory) = inner.memory().filter(|_| same) {
+                for _ in 0..RINGS {
+                    if self.next as usize >= self.rings.len() {
+                        break;
+                    }
+                    if self.ring(memory, out)? {
+                        return Ok(true);
+                    }
+                    self.next += 1;
+                    self.step = RingStep::Section;
+                }
+                if (self.next as usize) < self.rings.len() {
+                    return Ok(true);
+                }
+                if self.form == Form::Snapshot && !self.settles {
+                    self.settles = true;
+                    self.begin(inner);
+                    return Ok(true);
+                }
+            }
+            self.write(inner, out)?;
+            if self.form == Form::Snapshot {
+                self.rings = KVVec::new();
+                self.writers = KVVec::new();
+            }
+            Ok(false)
+        })
+    }
+
+    /// Writes the next section of the ring that the pass is at. False: there is nothing to write for
+    /// it in this pass.
+    fn ring(&mut self, memory: &Memory, out: &mut Sections) -> Result<bool> {
+        let id = self.next;
+        let Some(ring) = self.rings.get_mut(id as usize) else {
+            return Ok(false);
+        };
+        let Some(info) = memory.info(id) else {
+            // Free, or changing hands just now. What was read of it is with the counts of those
+            // that are gone.
+            ring.add_to(&mut self.free, self.form);
+            return Ok(false);
+        };
+        if !ring.is(&info) {
+            ring.add_to(&mut self.told, self.form);
+            *ring = RingWalk::of(&info, self.history);
+            self.step = RingStep::Section;
+        }
+        if self.settles || ring.is_empty() {
+            return Ok(false);
+        }
+        loop {
+            match self.step {
+                RingStep::Section => {
+                    self.step = RingStep::Pages(info.records, RESCANS);
+                    if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
+                        if let Some(task) = task(&self.writers, id, &info) {
+                            section.task_state = task.state;
+                            section.comm = task.comm;
+                        }
+                        out.ring(&section)?;
+                        return Ok(true);
+                    }
+                }
+                RingStep::Pages(goal, rescans) => {
+                    let mut found = None;
+                    if ring.records() < goal {
+                        let form = self.form;
+                        found = out.page(self.id, id, |to| ring.find(memory, id, form, to))?;
+                    }
+                    let Some(found) = found else {
+                        self.step = match self.form {
+                            Form::Snapshot => RingStep::Next,
+                            Form::Stream => RingStep::Again,
+                        };
+                        continue;
+                    };
+                    if ring.take(&found, self.form) && rescans > 0 {
+                        // What it wrote since then is all that is left of it.
+                        self.step = RingStep::Pages(info.records, rescans - 1);
+                    }
+                    return Ok(true);
+                }
+                RingStep::Again => {
+                    self.step = RingStep::Next;
+                    if let Some(section) = ring.section((self.id, id), &info, self.form) {
+                        out.ring(&section)?;
+                        return Ok(true);
+                    }
+                }
+                RingStep::Next => return Ok(false),
+            }
+        }
+    }
+
+    /// Writes the component's section, if it says anything that it didn't say before.
+    fn write(&mut self, inner: &Inner, out: &mut Sections) -> Result {
+        // What happened since, but for what is told with rings.
+        let since = self.now.sub(&self.told).sub(&self.free);
+        let mut loose = self.shown;
+        loose.add(0, &since.lost);
+        match self.form {
+            Form::Snapshot => loose.add(since.records, &[0; LOST_CAUSES]),
+            Form::Stream => {
+                // What rings had taken that are gone, and was not read: it never will be.
+                let lag = &mut loose.lost[Lost::ReaderLag as usize];
+                *lag = lag.wrapping_add(since.records);
+            }
+        }
+        let mut section = component_section(self.id, &self.state, inner, &loose);
+        // What the file had before a later clear stays.
+        section.cleared = self.cleared;
+        let known = self.section.as_ref();
+        if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
+            return Ok(());
+        }
+        out.component(&section)?;
+        self.section = Some(section);
+        Ok(())
+    }
+}
+
+/// What the task is doing that has a ring, of which `info` tells.
+fn task(writers: &[Writer], ring: u32, info: &Info) -> Option<format::Task> {
+    let at = writers.binary_search_by_key(&ring, |writer| writer.ring);
+    let task = writers.get(at.ok()?)?.task;
+    // The ring may have another owner by now.
+    let live = info.state == RingState::Live && info.owner.context == Context::Task;
+    (live && task.pid == info.owner.pid).then_some(task)
+}
+
+/// Rings that a component has.
+fn rings_of(inner: &Inner) -> usize {
+    inner.memory().map_or(0, |memory| memory.store.rings()) as usize
+}

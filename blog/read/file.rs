@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The files: opening, reading, and waiting for what there is to read.
+
+use kernel::{
+    bindings,
+    fs::{
+        file::{
+            flags::O_NONBLOCK,
+            Offset, //
+        },
+        operations::FileOperations,
+        File, //
+    },
+    new_mutex,
+    prelude::*,
+    sync::{
+        poll::PollTable,
+        Arc,
+        ArcBorrow,
+        Mutex, //
+    },
+    uaccess::UserSliceWriter, //
+};
+
+use crate::{
+    read::{
+        sections::Form,
+        walk::Walk, //
+    },
+    registry::state::State,
+    sys::glue::{
+        self,
+        Waiter, //
+    }, //
+};
+
+/// An open file `stream` or `snapshot`; of a component, or of all where it was made without one.
+#[pin_data]
+pub(crate) struct Reader<const STREAM: bool> {
+    waiter: Waiter,
+    #[pin]
+    walk: Mutex<Walk>,
+}
+
+#[vtable]
+impl<const STREAM: bool> FileOperations for Reader<STREAM> {
+    type Inode = State;
+    type Data = Pin<KBox<Self>>;
+
+    const STREAM: bool = true;
+
+    fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
+        let addresses = glue::may_open(file)?;
+        // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
+        let only = of.map(|state| Arc::from(unsafe { ArcBorrow::from_raw(state) }));
+        let form = match STREAM {
+            true => Form::Stream,
+            false => Form::Snapshot,
+        };
+        KBox::pin_init(
+            try_pin_init!(Self {
+                waiter: Waiter::new()?,
+                walk <- new_mutex!(Walk::new(form, only, addresses)?),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Reads on; 0 at the end. Where there is nothing to read now, it waits, or with `O_NONBLOCK`
+    /// returns `EAGAIN`, after a look at all rings, so that what was logged before was read.
+    fn read(
+        reader: Pin<&Self>,
+        file: &File,
+        to: &mut UserSliceWriter,
+        _at: &mut Offset,
+    ) -> Result<usize> {
+        if to.is_empty() {
+            return Ok(0);
+        }
+        let now = file.flags() & O_NONBLOCK != 0;
+        loop {
+            let mut walk = reader.walk.lock();
+            if now || walk.rests().is_none() {
+                let stop = || current!().signal_pending();
+                match walk.read(to, stop)? {
+                    0 if !walk.ended() => (),
+                    done => return Ok(done),
+                }
+            }
+            let ms = walk.rests().unwrap_or(0);
+            if now {
+                reader.waiter.wake_in(ms);
+                return Err(EAGAIN);
+            }
+            drop(walk);
+            glue::sleep(ms)?;
+        }
+    }
+
+    /// Looks at the rings, unless that was done just now and somebody waits.
+    fn poll(reader: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
+        let waits = reader.waiter.poll(file, table);
+        let mut walk = reader.walk.lock();
+        if (!waits || walk.rests().is_none()) && walk.peek().is_err() {
+            return bindings::POLLERR;
+        }
+        let data = bindings::POLLIN | bindings::POLLRDNORM;
+        match (walk.is_last(), walk.has_data()) {
+            (true, _) => data | bindings::POLLHUP,
+            (false, true) => data,
+            (false, false) => {
+                reader.waiter.wake_in(walk.rests().unwrap_or(0));
+                0
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Going through all rings: once for a snapshot, again and again for a stream.
+
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::Relaxed, //
+};
+use kernel::{
+    prelude::*,
+    sync::Arc,
+    time::{
+        Delta,
+        Instant,
+        Monotonic, //
+    },
+    uaccess::UserSliceWriter, //
+};
+
+use crate::{
+    read::{
+        component::ComponentWalk,
+        sections::{
+            Form,
+            Sections, //
+        }, //
+    },
+    registry::{
+        self,
+        state::State, //
+    },
+    sys::clock, //
+};
+
+/// A pass that gave less is followed by the next one only after a rest, where the reader would wait
+/// anyway: so that a trickle of records doesn't become a torrent of tiny pieces.
+const BATCH: usize = 16 << 10;
+/// The rest between two passes, in milliseconds, for data to be seen in 50 ms on a busy machine,
+/// too; and what it is at most.
+const REST_MS: i64 = 20;
+const MAX_REST_MS: i64 = 1000;
+/// With very many rings, a pass takes long: no more than this part of a CPU.
+const PART: i64 = 8;
+/// How often the clocks are compared anew.
+const CLOCK_EVERY: Delta = Delta::from_secs(1);
+
+/// How often readers of streams have gone through the rings again.
+static LOOKS: AtomicU64 = AtomicU64::new(0);
+
+/// How often readers of streams have looked for news.
+pub(crate) fn looks() -> u64 {
+    LOOKS.load(Relaxed)
+}
+
+/// What comes next.
+#[derive(Clone, Copy)]
+enum Step {
+    Head,
+    /// A pass begins.
+    Images,
+    Tasks,
+    /// The component with this place in the list, and its rings.
+    Component(usize),
+    Rings(usize),
+    /// Modules that were loaded meanwhile, and the clocks.
+    LateImages,
+    LateClock,
+    /// Between two passes.
+    Idle,
+    End,
+    Done,
+}
+
+/// Where a reader is.
+pub(crate) struct Walk {
+    form: Form,
+    /// The only component, or all of them.
+    only: Option<Arc<State>>,
+    step: Step,
+    out: Sections,
+    /// Where to look for the next task.
+    task: u32,
+    components: KVVec<ComponentWalk>,
+    /// The id that the next component gets in a stream.
+    next_id: u32,
+    /// Whether the first pass is not over yet.
+    first: bool,
+    /// Bytes in this pass.
+    written: usize,
+    /// When this pass began, and when the last one ended.
+    began: Instant<Monotonic>,
+    ended: Instant<Monotonic>,
+    /// The rest after it.
+    rest: Delta,
+    clock: Instant<Monotonic>,
+    /// [`clock::breaks`] that the reader has been told of.
+    breaks: u64,
+}
+
+impl Walk {
+    /// Starts at the beginning. `addresses`: whether who reads may see them.
+    pub(crate) fn new(form: Form, only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
+        let now = Instant::now();
+        Ok(Self {
+            form,
+            only,
+            step: Step::Head,
+            out: Sections::new(addresses)?,
+            task: 0,
+            components: KVVec::new(),
+            next_id: 0,
+            first: true,
+            written: 0,
+            began: now,
+            ended: now,
+            rest: Delta::from_millis(REST_MS),
+            clock: now,
+            breaks: clock::breaks(),
+        })
+    }
+
+    /// Whether all was read that there will ever be.
+    pub(crate) fn ended(&self) -> bool {
+        matches!(self.step, Step::Done) && !self.has_data()
+    }
+
+    /// Whether there will be no pass any more.
+    pub(super) fn is_last(&self) -> bool {
+        matches!(self.step, Step::End | Step::Done)
+    }
+
+    /// Whether there is something to read, without a look at the rings.
+    pub(super) fn has_data(&self) -> bool {
+        !self.out.pending().is_empty()
+    }
+
+    /// For how many milliseconds a reader should wait: between two passes, after one that has given
+    /// little.
+    pub(super) fn rests(&self) -> Option<u32> {
+        let idle = matches!(self.step, Step::Idle) && !self.has_data();
+        if !idle || self.written >= BATCH || self.ending() {
+            return None;
+        }
+        let left = self.rest.as_millis() - self.ended.elapsed().as_millis();
+        u32::try_from(left).ok().filter(|ms| *ms > 0)
+    }
+
+    /// Whether the only component is gone, so that there will be no news.
+    fn ending(&self) -> bool {
+        self.only.is_some() && self.components.iter().all(|watched| watched.removed)
+    }
+
+    /// A component's id in this file: in a stream, a new one is greater than those before.
+    fn take_id(&mut self, state: &State) -> u32 {
+        if self.form == Form::Snapshot {
+            return state.slot().into();
+        }
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn watch(&mut self, state: Arc<State>) -> Result {
+        let id = self.take_id(&state);
+        let new = ComponentWalk::new(self.form, state, id, self.first);
+        Ok(self.components.push(new, GFP_KERNEL)?)
+    }
+
+    /// Starts a pass: which components there are.
+    fn start_pass(&mut self) -> Result<Step> {
+        self.written = 0;
+        self.began = Instant::now();
+        if !self.first {
+            LOOKS.fetch_add(1, Relaxed);
+        }
+        if let Some(only) = self.only.clone() {
+            if self.components.is_empty() {
+                self.watch(only)?;
+            }
+        } else {
+            for state in registry::components() {
+                let mut known = self.components.iter();
+                if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
+                    self.watch(state)?;
+                }
+            }
+        }
+        for watched in &mut self.components {
+            watched.removed = !registry::has(&watched.state);
+        }
+        Ok(Step::Images)
+    }
+
+    /// Ends a pass.
+    fn end_pass(&mut self) -> Step {
+        self.first = false;
+        self.ended = Instant::now();
+        let dry = self.written == 0;
+        if dry {
+            let took = self.began.elapsed().as_millis();
+            let ms = took.saturating_mul(PART).clamp(REST_MS, MAX_REST_MS);
+            self.rest = Delta::from_millis(ms);
+        }
+        for watched in &mut self.components {
+            watched.history = false;
+        }
+        // What is gone was read to its end in this pass.
+        if self.only.is_none() {
+            self.components.retain(|watched| !watched.removed);
+        } else if dry && self.ending() {
+            self.components = KVVec::new();
+            return Step::End;
+        }
+        Step::Idle
+    }
+
+    /// Makes the next section, or none where there is nothing to say.
+    fn advance(&mut self) -> Result {
+        self.step = match self.step {
+            Step::Head => match self.out.head(self.form)? {
+                true => Step::Head,
+                false => self.start_pass()?,
+            },
+            Step::Images => match (self.out.images()?, self.form) {
+                (true, _) => Step::Images,
+                (false, Form::Snapshot) => Step::Tasks,
+                (false, Form::Stream) => Step::Component(0),
+            },
+            Step::Tasks => {
+                let only = self.only.as_ref().map(|state| state.slot());
+                match self.out.tasks(&mut self.task, only)? {
+                    true => Step::Tasks,
+                    false => Step::Component(0),
+                }
+            }
+            Step::Component(at) => self.component(at)?,
+            Step::Rings(at) => {
+                let watched = self.components.get_mut(at);
+                match watched.map_or(Ok(false), |watched| watched.rings(&mut self.out))? {
+                    true => Step::Rings(at),
+                    false => Step::Component(at + 1),
+                }
+            }
+            Step::LateImages => match (self.out.images()?, self.form) {
+                (true, _) => Step::LateImages,
+                (false, Form::Snapshot) => Step::End,
+                (false, Form::Stream) => Step::LateClock,
+            },
+            Step::LateClock => {
+                if self.written != 0 && self.clock.elapsed() >= CLOCK_EVERY {
+                    self.out.clock()?;
+                    self.clock = Instant::now();
+                }
+                self.end_pass()
+            }
+            Step::Idle => {
+                let breaks = clock::breaks();
+                if self.breaks != breaks {
+                    // What comes next is of another epoch.
+                    self.out.clock()?;
+                    self.breaks = breaks;
+                }
+                self.start_pass()?
+            }
+            Step::End => {
+                self.out.end_of_file()?;
+                Step::Done
+            }
+            Step::Done => Step::Done,
+        };
+        self.written += self.out.pending().len();
+        Ok(())
+    }
+
+    fn component(&mut self, at: usize) -> Result<Step> {
+        let Some(watched) = self.components.get_mut(at) else {
+            return Ok(Step::LateImages);
+        };
+        if watched.start(&mut self.out)? {
+            return Ok(Step::Rings(at));
+        }
+        let state = watched.state.clone();
+        let id = self.take_id(&state);
+        if let Some(watched) = self.components.get_mut(at) {
+            *watched = ComponentWalk::new(self.form, state, id, false);
+        }
+        Ok(Step::Component(at))
+    }
+
+    /// The bytes that come next; none at the end of a pass, and of the file.
+    pub(crate) fn peek(&mut self) -> Result<&[u8]> {
+        while !self.has_data() && !matches!(self.step, Step::Done) {
+            let passed = !matches!(self.step, Step::Idle);
+            self.advance()?;
+            // Where no news will come, nobody shall wait for it between two passes.
+            if passed && matches!(self.step, Step::Idle) && !self.ending() {
+                break;
+            }
+        }
+        Ok(self.out.pending())
+    }
+
+    /// Goes on by `n` bytes.
+    pub(crate) fn consume(&mut self, n: usize) {
+        self.out.consume(n);
+    }
+
+    /// Copies to a reader what there is, as far as it has room; returns how much. After some, an
+    /// error comes back with the next call.
+    ///
+    /// 0 after a whole pass, or at the end. `stop` is asked after each section.
+    pub(super) fn read(
+        &mut self,
+        to: &mut UserSliceWriter,
+        stop: impl Fn() -> bool,
+    ) -> Result<usize> {
+        // A pass that has begun was past some rings before the call: only a whole one tells.
+        let mut passes = match self.step {
+            Step::Idle => 1,
+            _ => 2,
+        };
+        let mut done = 0;
+        while !to.is_empty() {
+            let copied = self.peek().and_then(|bytes| {
+                let n = bytes.len().min(to.len());
+                to.write_slice(bytes.get(..n).unwrap_or_default())?;
+                Ok(n)
+            });
+            match copied {
+                Err(e) if done == 0 => return Err(e),
+                Err(_) => break,
+                Ok(0) => {
+                    passes -= 1;
+                    if done != 0 || passes == 0 || self.is_last() {
+                        break;
+                    }
+                }
+                Ok(n) => {
+                    self.consume(n);
+                    done += n;
+                }
+            }
+            if stop() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+}
