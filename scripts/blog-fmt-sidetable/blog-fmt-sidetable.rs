@@ -13,8 +13,10 @@
 mod bytes;
 mod descriptor;
 mod elf;
+mod embed;
 mod format;
 mod image;
+mod inflate;
 mod printf;
 mod source;
 #[allow(dead_code)]
@@ -42,8 +44,9 @@ Usage: blog-fmt-sidetable [OPTIONS] ELF...
 
 Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
 sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
-prints it). blog-decode finds it by the image's build ID. An image without call
-sites gets no table; that is no error. The formats of C calls are compiled, and
+prints it). blog-decode finds it by the image's build ID. A module has its table
+in itself, too, so that it is where the module is, also when that is stripped of
+debug information. An image without call sites gets no table; that is no error. The formats of C calls are compiled, and
 what a call passes is stored into the image; a format that can't be is an error,
 or, of a message that is captured, told.
 
@@ -172,6 +175,8 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
         }) => {
             tell(input, table, left_out);
             store(input, words).map_err(|e| format!("storing what C calls pass: {e}"))?;
+            let bytes = table.encode()?;
+            embed::embed(input, &bytes)?;
             let file = match (&options.output, &options.dir) {
                 (Some(file), _) => file.clone(),
                 (None, dir) => {
@@ -185,7 +190,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
                     dir.join(format!("{}.{}", table.name, format::EXTENSION))
                 }
             };
-            write_whole(&file, &table.encode()?)?;
+            write_whole(&file, &bytes)?;
             say(format!(
                 "{}: {} sites, build ID {}",
                 file.display(),

@@ -259,9 +259,11 @@ const CUT: &str = "cut off";
 fn text(bytes: &[u8], pos: &mut usize, len: usize, what: &str) -> Result<String, String> {
     let raw = slice_at(bytes, *pos, len).ok_or(CUT)?;
     *pos += len;
-    match std::str::from_utf8(raw) {
-        Ok(s) if !s.contains('\0') => Ok(s.to_owned()),
-        _ => Err(format!("{what} is not text")),
+    // A source in another encoding than UTF-8 is no reason to have no table.
+    let text = String::from_utf8_lossy(raw);
+    match text.contains('\0') {
+        false => Ok(text.into_owned()),
+        true => Err(format!("{what} is not text")),
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
         u8_at,
         until_nul, //
     },
+    inflate::inflate,
     source::Source,
 };
 
@@ -37,6 +38,7 @@ const SHF_COMPRESSED: u64 = 0x800;
 const EHDR_SIZE: u64 = 64;
 const SHDR_SIZE: usize = 64;
 const SYM_SIZE: usize = 24;
+const CHDR_SIZE: usize = 24;
 const RELA_SIZE: usize = 24;
 /// More sections than any kernel image has.
 const MAX_SECTIONS: u64 = 1 << 20;
@@ -184,15 +186,25 @@ impl Elf {
         if s.kind == SHT_NOBITS {
             return Err(format!("section {} has no bytes in the file", s.name));
         }
-        if s.flags & SHF_COMPRESSED != 0 {
-            return Err(format!("section {} is compressed", s.name));
+        let what = format!("section {}", s.name);
+        let bytes = read(&self.source, s.offset, s.size, &what)?;
+        if s.flags & SHF_COMPRESSED == 0 {
+            return Ok(bytes);
         }
-        read(
-            &self.source,
-            s.offset,
-            s.size,
-            &format!("section {}", s.name),
-        )
+        let header = |at| u64_at(&bytes, at).filter(|n| *n <= MAX_SECTION);
+        let size = header(8).ok_or_else(|| format!("{what} is compressed, and damaged"))?;
+        let kind = u32_at(&bytes, 0).unwrap_or(0);
+        let packed = bytes.get(CHDR_SIZE..).unwrap_or_default();
+        inflate(kind, packed, size as usize).map_err(|e| format!("{what} {e}"))
+    }
+
+    /// The bytes of a section that may be missing: from a file with debug information, for example,
+    /// which has the headers of all sections and the bytes of few.
+    pub fn data_if_any(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        match self.find(name)?.map(|i| &self.sections[i]) {
+            Some(s) if s.kind != SHT_NOBITS => self.data(s).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// The section with bytes at an address of a linked image, and the place in it.

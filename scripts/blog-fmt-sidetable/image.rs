@@ -48,6 +48,9 @@ use crate::wire::types::{
 /// information by the start of its name; linkers and assemblers compress sections whose names start
 /// with `.debug_`, so it is none of these.
 pub const FMT_SECTION: &str = ".debug.blog";
+/// The section of a .ko with its side table: not loaded. It is no debug information, so that the table
+/// stays with the module when DKMS, `INSTALL_MOD_STRIP` or a package's build strip it.
+pub const TABLE_SECTION: &str = ".blog.table";
 /// The loaded section with the site entries, in a .ko.
 pub const SITES_SECTION: &str = ".blog_sites";
 /// Size of a site entry.
@@ -85,16 +88,34 @@ pub struct Compiled {
     pub left_out: Vec<String>,
 }
 
-/// Reads the side table out of vmlinux or a .ko. `None`: the image has no descriptors.
+/// Reads the side table out of vmlinux or a .ko, or out of a file with their debug information.
+/// `None`: the image has no call sites.
 ///
 /// `stem` names the image where it doesn't say its name itself.
 pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
-    Ok(compile(source, stem)?.map(|compiled| compiled.table))
+    let elf = Elf::open(source)?;
+    if let Some(bytes) = elf.data_if_any(TABLE_SECTION)? {
+        let table = Table::decode(&bytes).map_err(|e| format!("section {TABLE_SECTION}: {e}"))?;
+        if elf.build_id()?.is_some_and(|id| id != table.build_id) {
+            return Err(format!("section {TABLE_SECTION} is of another build"));
+        }
+        return Ok(Some(table));
+    }
+    let has_sites = elf
+        .find(SITES_SECTION)?
+        .is_some_and(|i| elf.sections[i].size > 0);
+    match compile_elf(&elf, stem, false)? {
+        None if has_sites => Err("has call sites, but no side table: it was stripped off".into()),
+        compiled => Ok(compiled.map(|compiled| compiled.table)),
+    }
 }
 
 /// Reads the side table, and what is to be stored into the image.
 pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
-    let elf = Elf::open(source)?;
+    compile_elf(&Elf::open(source)?, stem, true)
+}
+
+fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compiled>, String> {
     let Some(fmt_index) = elf.find(FMT_SECTION)? else {
         return Ok(None);
     };
@@ -107,9 +128,9 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
         .ok_or("no build ID (link with --build-id): a table without one could never be found")?;
 
     let places = if elf.kind == ET_REL {
-        Places::relocated(&elf, fmt_index)?
+        Places::relocated(elf, fmt_index)?
     } else {
-        Places::linked(&elf)?
+        Places::linked(elf)?
     };
     let count = places.count();
     if count > MAX_SITES {
@@ -159,18 +180,20 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
                             continue;
                         }
                     };
-                    let place = |i| places.in_file(&elf, references_at[i] as u64, references[i]);
-                    let [entry_at, codes_at] = [0, 1].map(place);
-                    let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
-                        return Err(format!("{at}: refers to no entry or no codes"));
-                    };
-                    // Without codes, the image keeps those that stand for no record.
-                    words.extend(compiled.map(|compiled| Word {
-                        entry_at,
-                        has_address: has_address(&compiled),
-                        codes_at,
-                        codes: compiled.codes.0,
-                    }));
+                    let place = |i| places.in_file(elf, references_at[i] as u64, references[i]);
+                    if with_words {
+                        let [entry_at, codes_at] = [0, 1].map(place);
+                        let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
+                            return Err(format!("{at}: refers to no entry or no codes"));
+                        };
+                        // Without codes, the image keeps those that stand for no record.
+                        words.extend(compiled.map(|compiled| Word {
+                            entry_at,
+                            has_address: has_address(&compiled),
+                            codes_at,
+                            codes: compiled.codes.0,
+                        }));
+                    }
                     (site, references_at[0], references[0])
                 }
             };
@@ -204,9 +227,9 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
         .collect::<Result<_, _>>()?;
 
     let (name, release) = if elf.kind == ET_REL {
-        module_name(&elf, stem)?
+        module_name(elf, stem)?
     } else {
-        ("vmlinux".to_owned(), linked_release(&elf)?)
+        ("vmlinux".to_owned(), linked_release(elf)?)
     };
     let table = Table {
         build_id,
@@ -394,10 +417,7 @@ fn arch(machine: u16) -> String {
 
 /// Name and release as a module says them.
 fn module_name(elf: &Elf, stem: &str) -> Result<(String, String), String> {
-    let info = match elf.find(".modinfo")? {
-        Some(i) => elf.data(&elf.sections[i])?,
-        None => Vec::new(),
-    };
+    let info = elf.data_if_any(".modinfo")?.unwrap_or_default();
     let value = |key: &str| {
         info.split(|&b| b == 0)
             .filter_map(|field| std::str::from_utf8(field).ok())
@@ -405,7 +425,7 @@ fn module_name(elf: &Elf, stem: &str) -> Result<(String, String), String> {
     };
     let name = match value("name") {
         Some(name) => name.to_owned(),
-        None => stem.replace('-', "_"),
+        None => stem.trim_end_matches(".ko").replace('-', "_"),
     };
     let release = value("vermagic").and_then(|v| v.split(' ').next());
     Ok((name, release.unwrap_or_default().to_owned()))

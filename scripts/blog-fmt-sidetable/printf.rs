@@ -525,9 +525,11 @@ pub fn literal(source: &str) -> Result<String, String> {
         unescape(&body.as_bytes()[..end], &mut out)?;
         rest = body[end + 1..].trim_start();
     }
-    match String::from_utf8(out) {
-        Ok(s) if !s.contains('\0') => Ok(s),
-        _ => Err("the format is not text".into()),
+    // A source in another encoding than UTF-8 is no reason to lose its records.
+    let text = String::from_utf8_lossy(&out);
+    match text.contains('\0') {
+        false => Ok(text.into_owned()),
+        true => Err("the format has a NUL".into()),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod elf;
 pub mod format;
 #[path = "../../../../scripts/blog-fmt-sidetable/image.rs"]
 pub mod image;
+pub mod inflate;
 #[path = "../../../../scripts/blog-fmt-sidetable/printf.rs"]
 pub mod printf;
 #[path = "../../../../scripts/blog-fmt-sidetable/source.rs"]
