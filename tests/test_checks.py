@@ -27,7 +27,10 @@ def record(ring: int, ns: int, verb: str, op: str, sector: int, size: int, tag: 
         "mono_ns": ns,
         "format": verb + " {op:?} sector={sector} bytes={bytes} tag={tag}",
         "message": "",
-        "args": [{"name": name, "type": "", "value": value} for name, value in args.items()],
+        "args": [
+            {"name": name, "type": "", "text" if isinstance(value, str) else "value": value}
+            for name, value in args.items()
+        ],
     }
 
 
@@ -206,7 +209,7 @@ WRONG: dict[str, tuple[Callable[[Items], object], str]] = {
     "file cut off": (lambda log: log[-1].update(damage="cut off"), "decodes"),
     "ring damaged": (lambda log: log[3].update(damaged=1), "decodes"),
     "wrong operation": (
-        lambda log: [args(find(log, verb, 64))["op"].update(value="Write") for verb in VERBS],
+        lambda log: [args(find(log, verb, 64))["op"].update(text="Write") for verb in VERBS],
         "load sectors",
     ),
     "wrong size": (

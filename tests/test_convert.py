@@ -437,13 +437,34 @@ def test_html_filters_by_arguments(small: Report, decoder: Path, sh: Run) -> Non
         "arg.sector >= 4k && arg.count != 8",
         "arg.0 =~ '^sda'",
         "arg.nosuch == 1",
+        "arg.nosuch == 1 || arg.count == 8",
+        "!(arg.count == 8) && component == disk",
+        "level <= warn",
+        "level == err || comm == fio && pid == 4242",
+        "context == softirq && cpu == 1",
+        "message =~ '^read' && line > 1",
+        "arg.name == 'a && b' || file !~ 'nothing'",
+        "arg.e == EIO",
+        "arg.e < 0",
+        "arg.s == Busy || arg.s == Idle",
+        "arg.n == 170141183460469231731687303715884105728",
     ):
         lines = sh(decoder, "--modules", "/nowhere", "-s", GOLDEN / "golden_mod.blogfmt", "--count",
                    "--where", condition, GOLDEN / "new.snap", status=(0, 1)).splitlines()  # fmt: skip
         small.page.locator("#where").fill(condition)
         small.shows(f"{int(lines[-1])} of 20 shown")
-    small.page.locator("#where").fill("n > ")
-    small.wait("document.getElementById('where').classList.contains('bad')")
+    for wrong in (
+        "n > ",
+        "mesage =~ 'x'",
+        "level <= wrn",
+        "pid == fio",
+        "tgid == 1",
+        "arg.s.tag == 3",
+    ):
+        small.page.locator("#where").fill("")
+        small.shows("20 of 20 shown")
+        small.page.locator("#where").fill(wrong)
+        small.wait("document.getElementById('where').classList.contains('bad')")
     small.page.locator("#where").fill("")
     small.shows("20 of 20 shown")
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import datafusion
 import duckdb
+import pyarrow.json  # type: ignore[import-untyped]
 import pytest
 from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 14
+TESTS = 27
 SECONDS = 10
 
 HOSTS = 4
@@ -260,3 +261,168 @@ def test_otlp_has_what_blog_decode_prints(
     assert got == wanted
     assert sum(got.values()) == RECORDS
     assert lost == LOST
+
+
+NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
+# What a field is called in the table "log".
+COLUMNS = {"arg.op": "txt(args, 'op')", "arg.bytes": "num(args, 'bytes')::VARCHAR"}
+
+
+class Log:
+    """A snapshot, and the same records as a table that DuckDB has read from --json."""
+
+    def __init__(self, decoder: Path, sh: Run, snapshot: Path, json_file: Path) -> None:
+        self.run = sh
+        self.words = ["--json", "--modules", NEWCOMER / "tables", snapshot]
+        self.decoder = decoder
+        said = self.command()
+        json_file.write_text("\n".join(json.dumps(o) for o in said))
+        self.connection = duckdb.connect()
+        for command in (
+            f"CREATE TABLE log AS SELECT row_number() OVER () AS n, * FROM read_json('{json_file}')",
+            "CREATE MACRO num(a, x) AS list_filter(a, lambda e: e.name = x)[1].value",
+            "CREATE MACRO txt(a, x) AS list_filter(a, lambda e: e.name = x)[1].text",
+        ):
+            self.connection.execute(command)
+
+    def command(self, *args: str) -> list[dict[str, Any]]:
+        """The objects that a command prints, without what is said on standard error."""
+        lines = self.run(self.decoder, *args, *self.words, status=(0, 1)).splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def ask(self, query: str) -> Rows:
+        return self.connection.execute(query).fetchall()
+
+
+@pytest.fixture(scope="module")
+def log(decoder: Path, sh: Run, work: Path) -> Log:
+    return Log(decoder, sh, NEWCOMER / "snap", work / "newcomer.json")
+
+
+@pytest.fixture(scope="module")
+def cut(decoder: Path, sh: Run, work: Path) -> Log:
+    """The first part of the snapshot: records are missing at the end of some rings."""
+    snapshot = work / "cut.snap"
+    snapshot.write_bytes((NEWCOMER / "snap").read_bytes()[:20_000])
+    return Log(decoder, sh, snapshot, work / "cut.json")
+
+
+@pytest.mark.parametrize("by", ["component,level", "comm", "context,arg.op", "line,arg.bytes"])
+def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
+    columns = ", ".join(COLUMNS.get(field, f"{field}::VARCHAR") for field in by.split(","))
+    for per, begins in (([], "0"), (["--per", "0.5"], "boot_ns // 500000000 * 500000000")):
+        said = log.command("count", "--by", by, "--sum", "arg.bytes", *per)
+        rows = log.ask(
+            f"SELECT {begins}, count(*), coalesce(sum(num(args, 'bytes')), 0), {columns}"
+            " FROM log WHERE type = 'record' GROUP BY ALL"
+        )
+        wanted = {(begin, *values): (n, total) for begin, n, total, *values in rows}
+        got = {
+            (
+                o.get("from_boot_ns") or 0,
+                *(None if v is None else str(v) for v in o["by"].values()),
+            ): (
+                o["records"],
+                o["sum"],
+            )
+            for o in said
+        }
+        assert len(said) == len(got) and got == wanted
+
+
+def test_top_has_the_most(log: Log) -> None:
+    said = [o["records"] for o in log.command("top", "--by", "arg.sector", "-n", "5")]
+    rows = log.ask(
+        "SELECT count(*) AS c FROM log WHERE type = 'record' GROUP BY num(args, 'sector')"
+        " ORDER BY c DESC LIMIT 5"
+    )
+    assert said == [n for (n,) in rows]
+
+
+@pytest.mark.parametrize(
+    ("key", "columns"), [(["-k", "arg.tag"], "num(args, 'tag')"), ([], "pid, tgid")]
+)
+def test_spans_are_those_of_the_records(log: Log, key: list[str], columns: str) -> None:
+    end = "complete" if key else "queue"
+    said = log.command("spans", *key, "queue *", f"{end} *")
+    of_all = next(o for o in said if o["type"] == "span-sum")
+    matches = f"(message LIKE 'queue %' OR message LIKE '{end} %') AND [{columns}][1] IS NOT NULL"
+    (row,) = log.ask(
+        "WITH all_of_them AS (SELECT message, boot_ns - lag(boot_ns) OVER w AS ns, lag(message)"
+        f" OVER w AS last FROM log WHERE type = 'record' AND {matches}"
+        f" WINDOW w AS (PARTITION BY {columns} ORDER BY n)),"
+        f" spans AS (SELECT ns FROM all_of_them WHERE message LIKE '{end} %' AND last LIKE 'queue %')"
+        " SELECT count(*), min(ns), max(ns), sum(ns) // count(*), "
+        " quantile_disc(ns, [0.5, 0.9, 0.99]) FROM spans"
+    )
+    assert row[0] > 100
+    keys = ("spans", "min_ns", "max_ns", "mean_ns")
+    assert tuple(of_all[name] for name in keys) == row[:4]
+    for exact, name in zip(row[4], ("p50_ns", "p90_ns", "p99_ns"), strict=True):
+        assert exact <= of_all[name] <= exact + exact // 128
+
+
+def test_gaps_are_those_of_the_records(log: Log) -> None:
+    said = [(o["ns"], o["pid"]) for o in log.command("gaps", "-n", "20")]
+    rows = log.ask(
+        "WITH of_threads AS (SELECT pid, type, boot_ns - lag(boot_ns) OVER w AS ns, lag(type) OVER w"
+        " AS last FROM log WHERE pid IS NOT NULL WINDOW w AS (PARTITION BY pid ORDER BY n))"
+        " SELECT ns, pid FROM of_threads WHERE type = 'record' AND last = 'record' AND ns > 0"
+        " ORDER BY ns DESC LIMIT 20"
+    )
+    assert said == rows
+
+
+@pytest.mark.parametrize("name", ["log", "cut"])
+def test_stats_are_those_of_the_records(request: pytest.FixtureRequest, name: str) -> None:
+    """Also from when on nothing is missing: from the first record after the last loss of any ring."""
+    log: Log = request.getfixturevalue(name)
+    said = log.command("stats")
+    rings = {
+        (o["component"], o["ring"]): (o["records"], o["first_boot_ns"], o["last_boot_ns"])
+        for o in said
+        if o["type"] == "ring-sum" and o["records"]
+    }
+    rows = log.ask(
+        "SELECT component, ring, count(*), min(boot_ns), max(boot_ns) FROM log"
+        " WHERE type = 'record' GROUP BY component, ring"
+    )
+    assert rings == {row[:2]: row[2:] for row in rows}
+    wanted = log.ask(
+        "WITH lost AS (SELECT component, ring, max(n) AS final FROM log WHERE type = 'lost'"
+        " GROUP BY ALL), since AS (SELECT component, ring, min(boot_ns) AS ns FROM log JOIN lost"
+        " USING (component, ring) WHERE type = 'record' AND n > final GROUP BY ALL),"
+        " ends AS (SELECT component, max(boot_ns) AS last FROM log WHERE type = 'record'"
+        " GROUP BY ALL)"
+        " SELECT component, max(coalesce(ns, last)) FROM lost LEFT JOIN since"
+        " USING (component, ring) JOIN ends USING (component) GROUP BY component"
+    )
+    sums = {
+        o["component"]: o["complete_from_boot_ns"] for o in said if o["type"] == "component-sum"
+    }
+    assert sums == {component: dict(wanted).get(component) for component in sums}
+    assert bool(wanted) == (name == "cut")
+    sites = {o["format"]: o["records"] for o in said if o["type"] == "site-sum"}
+    assert sites == dict(
+        log.ask("SELECT format, count(*) FROM log WHERE type = 'record' GROUP BY format")
+    )
+
+
+def test_tasks_agree_on_now(log: Log) -> None:
+    """Whichever are shown; and each one's silence is since its last record."""
+    now = set()
+    for which in ([], ["--all"], ["--running"], ["-n", "1"]):
+        head, *tasks = log.command("tasks", *which)
+        now.add(head["boot_ns"])
+        last: dict[int, int] = dict(
+            log.ask("SELECT pid, max(boot_ns) FROM log WHERE type = 'record' GROUP BY pid")
+        )
+        for task in tasks:
+            assert task["silent_ns"] == max(0, head["boot_ns"] - last[task["pid"]]), task["pid"]
+    assert len(now) == 1
+
+
+def test_json_is_a_table_to_others(log: Log, work: Path) -> None:
+    """pyarrow, which wants values of one type in a column, reads it as it comes."""
+    table = pyarrow.json.read_json(work / "newcomer.json")
+    assert table.num_rows == log.ask("SELECT count(*) FROM log")[0][0]

@@ -77,4 +77,4 @@ def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path,
     reset = recorded["captured0: reset by 7"]
     assert (reset["level"], reset["component"]) == ("debug", "blog_api_kunit")
     assert reset["file"].endswith("c_capture.c")
-    assert [a["value"] for a in reset["args"]] == ["captured0", 7]
+    assert [a.get("value", a.get("text")) for a in reset["args"]] == ["captured0", 7]

@@ -296,8 +296,6 @@ def compare_json(blocks, errors):
         keys |= set(re.findall(r'\.(?:text|number|maybe|key)\("(\w+)"|"(\w+_ns)"', source))
         keys |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}
     keys = {key or ns for key, ns in keys}
-    # Keys of values, which the page shows in another table.
-    keys -= {"ok", "err", "errno"}
     said = {key for b in blocks if b.kind == "json" for row in b.rows for key in row[0].split(", ")}
     need(errors, "keys of JSON", sorted(said), sorted(keys))
 
@@ -612,30 +610,38 @@ class Args:
         self.at += self.fixed(code)
         assert self.at <= len(self.payload), "payload too short"
         value = self.value(code, start)
-        return {"name": name, "value": value} | ({"cut": self.cut} if self.cut else {})
+        return {"name": name} | value | ({"cut": self.cut} if self.cut else {})
 
     def value(self, code, at):
-        """What json.rst says that the value is."""
+        """What json.rst says that its value, text and fields are."""
         kind, inner, p = self.kind(code), code >> 8, self.payload
         if kind in NUMBERS:
-            return struct.unpack_from("<" + NUMBERS[kind], p, at)[0]
+            return self.integer(struct.unpack_from("<" + NUMBERS[kind], p, at)[0])
         if kind in self.decoder.tails:
-            return self.tail(kind, p[at])
+            return {"text": self.tail(kind, p[at])}
         if kind == "OPTION":
-            return self.value(inner, at + 1) if p[at] else None
+            return self.value(inner, at + 1) if p[at] else {}
         if kind == "RESULT":
-            return {"err": self.error(at + 1)} if p[at] else {"ok": self.value(inner, at + 1)}
+            return self.error(at + 1) if p[at] else self.value(inner, at + 1) or {"text": "Ok"}
         if kind == "DERIVED":
             return self.derived(code, at)
         raw = p[at : at + self.fixed(code)]
         whole = int.from_bytes(raw, "little", signed=kind == "I128")
-        return {
-            "U128": lambda: whole, "I128": lambda: whole, "BOOL": lambda: bool(whole),
-            "CHAR": lambda: chr(whole), "POINTER": lambda: hex(whole), "UNIT": lambda: None,
-            "ERROR": lambda: self.error(at), "BYTE_ARRAY": raw.hex, "MAC": lambda: raw.hex(":"),
-            "IPV4": lambda: str(ipaddress.ip_address(raw)),
+        if kind in ("U128", "I128"):
+            return self.integer(whole)
+        if kind == "BOOL":
+            return {"value": whole, "text": "true" if whole else "false"}
+        if kind in ("UNIT", "ERROR"):
+            return self.error(at) if kind == "ERROR" else {}
+        text = {
+            "CHAR": lambda: chr(whole), "POINTER": lambda: hex(whole), "BYTE_ARRAY": raw.hex,
+            "MAC": lambda: raw.hex(":"), "IPV4": lambda: str(ipaddress.ip_address(raw)),
             "IPV6": lambda: str(ipaddress.ip_address(raw)),
         }[kind]()  # fmt: skip
+        return {"text": text}
+
+    def integer(self, n):
+        return {"value": n} if -(1 << 63) <= n < 1 << 63 else {"text": str(n)}
 
     def tail(self, kind, length):
         if length == number(self.decoder.const["LONG"]):
@@ -651,21 +657,19 @@ class Args:
 
     def error(self, at):
         code = struct.unpack_from("<i", self.payload, at)[0]
-        return {"errno": code, "name": errno.errorcode.get(-code)}
+        name = errno.errorcode.get(-code)
+        return {"value": code} | ({"text": name} if name else {})
 
     def derived(self, code, at):
         kind, variants = self.types[code]
         if kind == 2:
             variants, at = variants[self.payload[at] :], at + 1
         name, shape, members = variants[0]
-        values = []
-        for field, inner in members:
-            values.append((field, self.value(inner, at)))
+        fields = []
+        for i, (field, inner) in enumerate(members):
+            fields.append({"name": str(i) if shape == 1 else field} | self.value(inner, at))
             at += self.fixed(inner)
-        if shape == 0:
-            return name
-        content = [v for _, v in values] if shape == 1 else dict(values)
-        return {name: content} if kind == 2 else content
+        return {"text": name} | ({"fields": fields} if fields else {})
 
 
 # --- running ---------------------------------------------------------------------

@@ -95,7 +95,7 @@ class Log:
 
 def _request(item: Item) -> int:
     """The request that a record of the request path is about, packed."""
-    args = {arg["name"]: arg["value"] for arg in item["args"]}
+    args = {arg["name"]: arg.get("value", arg.get("text")) for arg in item["args"]}
     op = args["op"] if args["op"] in OPS else "Other"
     return pack(op, args["sector"], args["bytes"], args["tag"])
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The sums behind `--stats`: for each ring, that nothing is missing without a trace.
+//! The sums of `--json --stats`: for each ring, that nothing is missing without a trace.
 //!
 //! For a whole ring `decoded + overwritten + missing + damaged + lagged` is `taken` (plus what was written
 //! while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
@@ -10,8 +10,6 @@
 //! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
 //! `"component"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
-
-use std::io::Write;
 
 use crate::{
     boot::{
@@ -53,7 +51,8 @@ pub struct Accounts<'a> {
     pub undecoded: &'a Undecoded,
 }
 
-fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+/// Losses by cause, without those that are 0.
+pub fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64)> + '_ {
     lost.iter()
         .enumerate()
         .filter(|(_, &n)| n != 0)
@@ -139,65 +138,6 @@ impl Accounts<'_> {
         self.counts
             .iter()
             .fold(0, |sum, c| sum.saturating_add(of(c)))
-    }
-
-    /// A table for people.
-    pub fn write_text(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
-        let boot = Column::new(self.boots);
-        boot.head(out);
-        writeln!(
-            out,
-            "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {:>10}  lost",
-            "component", "ring", "decoded", "overwritten", "missing", "damaged", "taken"
-        )?;
-        for (s, c) in self.streams.iter().zip(&self.counts) {
-            let taken = s.ring().map_or("?".into(), |r| r.records.to_string());
-            boot.of(&self.boots[s.file], out);
-            write!(
-                out,
-                "{:<16} {:<22} {:>10} {:>11} {:>8} {:>8} {taken:>10}  {}",
-                s.component.escape_default().to_string(),
-                ring_name(s),
-                c.decoded,
-                c.overwritten,
-                c.missing,
-                c.damaged,
-                lost_sum(s)
-            )?;
-            for (name, n) in lost_of(&s.lost()) {
-                write!(out, " {name}={n}")?;
-            }
-            writeln!(out)?;
-        }
-        writeln!(
-            out,
-            "{:<39} {:>10} {:>11} {:>8} {:>8}",
-            format!("sum of {} rings, {} shown", self.streams.len(), self.shown),
-            self.sum(|c| c.decoded),
-            self.sum(|c| c.overwritten),
-            self.sum(|c| c.missing),
-            self.sum(|c| c.damaged)
-        )?;
-        for (file, of) in self.files.iter().zip(self.boots) {
-            for c in file.components.values() {
-                let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
-                if c.gone_records != 0 || !lost.is_empty() {
-                    boot.of(of, out);
-                    writeln!(
-                        out,
-                        "{}: {} records of ended tasks are gone, lost without a ring: {}",
-                        text(&c.name).escape_default(),
-                        c.gone_records,
-                        if lost.is_empty() {
-                            "none".into()
-                        } else {
-                            lost.join(" ")
-                        }
-                    )?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Objects for programs.

@@ -32,7 +32,6 @@ use crate::{
         Stream,
         What, //
     },
-    output::text::Seam,
     record::{
         Version,
         Writer, //
@@ -77,7 +76,6 @@ struct Batch {
     writers: Vec<Writer>,
     /// What was printed, and how its first line depends on what comes before.
     out: Vec<u8>,
-    seam: Option<Seam>,
     undecoded: Undecoded,
     shown: u64,
 }
@@ -179,7 +177,6 @@ impl Shared<'_> {
                     Ok(()) => {}
                 }
             }
-            batch.seam = printer.seam();
             batch.undecoded = std::mem::take(&mut sieve.undecoded);
             batch.shown = std::mem::take(&mut sieve.shown);
             if done.send(batch).is_err() {
@@ -193,8 +190,6 @@ impl Shared<'_> {
 pub trait Print: Send {
     /// Appends an entry.
     fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>);
-    /// Ends a batch.
-    fn seam(&mut self) -> Option<Seam>;
 }
 
 impl Decoder<'_> {
@@ -242,20 +237,30 @@ fn run<P: Print, E>(
             let (send, todo) = sync_channel(EACH);
             let (done, receive) = sync_channel(EACH);
             let printer = printer();
-            scope.spawn(move || shared.print(streams, &todo, &done, printer));
-            (send, receive)
+            let work = move || shared.print(streams, &todo, &done, printer);
+            let started = thread::Builder::new().spawn_scoped(scope, work);
+            started.ok().map(|_| (send, receive))
         };
-        let workers: Vec<_> = (0..threads.max(1)).map(start).collect();
-        let mut last = None;
+        // As many as the system lets us have.
+        let workers: Vec<_> = (0..threads).map_while(start).collect();
+        if workers.is_empty() {
+            let (mut printer, mut out) = (printer(), Vec::new());
+            while let Some(event) = merge.next() {
+                let map = &shared.maps[event.file];
+                let boot = &shared.boots[event.stream.file];
+                sum.event(&event, map, boot, &mut |entry| {
+                    printer.entry(entry, &mut out);
+                    write(&out)?;
+                    out.clear();
+                    Ok(())
+                })?;
+            }
+            return Ok(());
+        }
         let mut finish = |batch: &mut Batch| {
             sum.undecoded.append(&std::mem::take(&mut batch.undecoded));
             sum.shown += batch.shown;
-            let Some(seam) = batch.seam.take() else {
-                return write(&batch.out);
-            };
-            let (first, rest) = seam.join(&batch.out, &mut last);
-            write(first)?;
-            write(rest)
+            write(&batch.out)
         };
         let (mut sent, mut received, mut given) = (0, 0, 0);
         let mut is_more = true;

@@ -7,7 +7,10 @@
 //! boot counts its own time, from 0. So as soon as there are several, their order and their distances
 //! are those of real time, by the calibration of each.
 
-use std::collections::HashMap;
+use std::collections::{
+    BTreeMap,
+    HashMap, //
+};
 
 use crate::{
     blogfmt::bytes::hex,
@@ -15,6 +18,7 @@ use crate::{
         Calibration,
         LogClock, //
     },
+    error::Error,
     snapshot::Snapshot, //
 };
 
@@ -169,6 +173,75 @@ fn calibration(files: &[&Snapshot]) -> Calibration {
     let pairs: Vec<_> = files.iter().flat_map(|f| &f.pairs).copied().collect();
     Calibration::new(latest.and_then(|f| f.clock.as_ref()), &pairs)
 }
+
+/// A boot that a user has named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootPattern {
+    /// So many before the last one of each machine.
+    Back(usize),
+    /// By the start of its id.
+    Id(String),
+}
+
+impl BootPattern {
+    /// Reads `0`, `-1` or the start of an id.
+    pub fn parse(s: &str) -> Result<Self, Error> {
+        let back = s.strip_prefix('-').unwrap_or(s);
+        match back.parse() {
+            Ok(n) if s == "0" || back != s => Ok(Self::Back(n)),
+            _ if s.len() >= SHORT_MIN && s.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                Ok(Self::Id(s.to_ascii_lowercase()))
+            }
+            _ => Err(Error::Syntax(
+                "not 0, -1, -2, or the start of a boot's id (4 digits or more)".into(),
+            )),
+        }
+    }
+
+    /// The indices of the boots that it is, of all machines; the error says which ones there are.
+    pub fn find(&self, boots: &[Boot]) -> Result<Vec<usize>, Error> {
+        let mut hosts: BTreeMap<&str, Vec<&Boot>> = BTreeMap::new();
+        for boot in boots {
+            let of = hosts.entry(&boot.host).or_default();
+            if of.iter().all(|known| known.index != boot.index) {
+                of.push(boot);
+            }
+        }
+        let taken = |b: &Boot| b.calibration.taken().map(|p| p.real);
+        hosts
+            .values_mut()
+            .for_each(|of| of.sort_by_key(|b| taken(b)));
+        let is_it = |(back, boot): &(usize, &&Boot)| match self {
+            Self::Back(n) => back == n,
+            Self::Id(start) => boot.id.as_deref().is_some_and(|id| id.starts_with(start)),
+        };
+        let all = || {
+            hosts
+                .values()
+                .flat_map(|of| of.iter().rev().enumerate().map(|(n, b)| (n, b)))
+        };
+        let found: Vec<usize> = all().filter(is_it).map(|(_, boot)| boot.index).collect();
+        if found.is_empty() {
+            let name = |(back, boot): (usize, &&Boot)| {
+                let id = boot.id.as_deref().unwrap_or("without an id");
+                format!(
+                    "{}{back} of {}: {id}",
+                    if back == 0 { "" } else { "-" },
+                    boot.host
+                )
+            };
+            let names: Vec<String> = all().map(name).collect();
+            return Err(Error::Syntax(format!(
+                "no such boot; there are {}",
+                names.join(", ")
+            )));
+        }
+        Ok(found)
+    }
+}
+
+/// As much of an id is needed to name a boot.
+const SHORT_MIN: usize = 4;
 
 /// How wide the names of boots are, if there are several.
 pub fn width(boots: &[Boot]) -> Option<usize> {

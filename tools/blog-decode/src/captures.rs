@@ -23,6 +23,7 @@ use crate::{
         Undecoded, //
     },
     error::Error,
+    filter::is_component,
     identity,
     merge::{
         self,
@@ -57,7 +58,7 @@ pub struct Captures {
 
 impl Captures {
     /// Opens files. Side tables are looked for in `sidetables`, which are tables, images or
-    /// directories of them, and then in those of `modules`, as `/lib/modules`.
+    /// directories of them, beside the files, and then in those of `modules`, as `/lib/modules`.
     ///
     /// # Errors
     ///
@@ -84,7 +85,17 @@ impl Captures {
         }
         let notes = identity::tell_apart(&mut files);
         let images = files.iter().flat_map(|f| &f.images);
-        let tables = Tables::load(images, sidetables, modules);
+        let paths = files.iter().map(|file| Path::new(&file.name));
+        let dirs = paths.filter(|path| path.is_file()).filter_map(Path::parent);
+        let mut beside: Vec<PathBuf> = dirs
+            .map(|dir| match dir.as_os_str().is_empty() {
+                true => ".".into(),
+                false => dir.to_owned(),
+            })
+            .collect();
+        beside.sort();
+        beside.dedup();
+        let tables = Tables::load(images, sidetables, &beside, modules);
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
         Self {
             boots: boot::of(&files),
@@ -112,7 +123,7 @@ impl Captures {
 
     /// The rings of these components; of all if there are none.
     pub fn streams(&self, components: &[String]) -> Vec<Stream> {
-        let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
+        let wanted = |name: &str| is_component(name, components);
         merge::unite(&self.files, wanted)
     }
 

@@ -2,7 +2,7 @@
 
 //! How many records have the same values of some fields, in which interval of time.
 
-use std::collections::HashMap;
+use std::io;
 
 use crate::{
     decode::Entry,
@@ -10,10 +10,13 @@ use crate::{
         Selector,
         Val, //
     },
+    key,
+    tally::{
+        Rows,
+        Sum,
+        Tally, //
+    },
 };
-
-/// So many rows are kept apart; the rest is counted as one.
-const MAX_ROWS: usize = 1 << 20;
 
 /// What is counted.
 #[derive(Clone, Debug, Default)]
@@ -27,16 +30,14 @@ pub struct How {
 }
 
 /// Records that have the same values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// When the interval begins, on the axis of all entries, in ns.
     pub from: i128,
-    /// The values; of a field that a record lacks, there is none.
-    pub values: Vec<Option<Vec<u8>>>,
-    /// Records.
-    pub records: u64,
-    /// The sum.
-    pub sum: i128,
+    /// The values.
+    pub values: Vec<key::Cell>,
+    /// How many, and the sum.
+    pub sum: Sum,
 }
 
 /// Counts.
@@ -44,19 +45,21 @@ pub struct Row {
 pub struct Counts {
     how: How,
     /// By the interval and the values.
-    rows: HashMap<Vec<u8>, Row>,
+    tally: Tally,
     /// The key of the record at hand.
     key: Vec<u8>,
-    /// Records that are in no row, as there were too many.
-    pub others: u64,
     /// All records.
     pub records: u64,
     /// From the first to the last record, in ns.
     pub range: Option<(i128, i128)>,
 }
 
-/// The length of a value that isn't there.
-const NONE: u32 = u32::MAX;
+/// A number as bytes that sort as the numbers do.
+fn sorted(n: i128) -> [u8; 16] {
+    (n as u128 ^ 1 << 127).to_be_bytes()
+}
+
+const FROM: usize = size_of::<i128>();
 
 impl Counts {
     /// Will count like this.
@@ -68,9 +71,9 @@ impl Counts {
     }
 
     /// Counts a record, or a line of another log.
-    pub fn entry(&mut self, entry: &Entry<'_>) {
+    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let Some(subject) = entry.subject() else {
-            return;
+            return Ok(());
         };
         let now = entry.boot.axis(entry.clock);
         self.records += 1;
@@ -78,61 +81,48 @@ impl Counts {
         self.range = Some((first.min(now), last.max(now)));
         let interval = self.how.interval.filter(|n| *n > 0);
         let from = interval.map_or(0, |n| now.div_euclid(n) * n);
-        // Each value with its length, so that no two rows look the same.
-        let key = &mut self.key;
-        key.clear();
-        key.extend_from_slice(&from.to_ne_bytes());
+        self.key.clear();
+        self.key.extend(sorted(from));
         for field in &self.how.by {
-            let start = key.len() + size_of_val(&NONE);
-            key.extend_from_slice(&NONE.to_ne_bytes());
-            if field.print(&subject, key) {
-                let len = (key.len() - start) as u32;
-                key[start - size_of_val(&len)..start].copy_from_slice(&len.to_ne_bytes());
-            }
+            key::push(field, &subject, &mut self.key);
         }
         let sum = self.how.sum.as_ref();
-        let number = sum.and_then(|field| match field.value(&subject)? {
-            Val::Number(n) => Some(n),
-            _ => None,
-        });
-        let is_full = self.rows.len() >= MAX_ROWS;
-        let row = match self.rows.get_mut(key) {
-            Some(row) => row,
-            None if is_full => {
-                self.others += 1;
-                return;
-            }
-            None => self.rows.entry(key.clone()).or_insert_with(|| Row {
-                from,
-                values: values(&key[size_of_val(&from)..]),
-                ..Row::default()
-            }),
+        let number = match sum.and_then(|field| field.value(&subject)) {
+            Some(Val::Number(n)) => Some(n),
+            Some(Val::Big(_)) => None,
+            _ => Some(0),
         };
-        row.records += 1;
-        row.sum = row.sum.saturating_add(number.unwrap_or(0));
+        self.tally.add(&self.key, Sum { records: 1, number })
     }
 
     /// All rows: by time, and in each interval those with the most records first.
-    pub fn rows(&self) -> Vec<&Row> {
-        let mut rows: Vec<_> = self.rows.values().collect();
-        rows.sort_by(|a, b| {
-            let order = (a.from, b.records).cmp(&(b.from, a.records));
-            order.then_with(|| a.values.cmp(&b.values))
-        });
-        rows
+    pub fn rows(self) -> io::Result<Ranked> {
+        let (mut rows, mut ranked) = (self.tally.rows()?, Tally::default());
+        while let Some((key, sum)) = rows.next()? {
+            let (from, values) = key.split_at(FROM);
+            let rank = (!sum.records).to_be_bytes();
+            ranked.add(&[from, &rank, values].concat(), sum)?;
+        }
+        Ok(Ranked(ranked.rows()?))
     }
 }
 
-/// The values in a key.
-fn values(mut key: &[u8]) -> Vec<Option<Vec<u8>>> {
-    let mut all = Vec::new();
-    while let Some((len, rest)) = key.split_first_chunk() {
-        let value = match u32::from_ne_bytes(*len) {
-            NONE => None,
-            len => rest.get(..len as usize),
+/// Rows in their order.
+pub struct Ranked(Rows);
+
+impl Ranked {
+    /// The next one.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> io::Result<Option<Row>> {
+        let Some((key, sum)) = self.0.next()? else {
+            return Ok(None);
         };
-        key = &rest[value.map_or(0, <[u8]>::len)..];
-        all.push(value.map(<[u8]>::to_vec));
+        let (from, values) = key.split_at(FROM);
+        let from: [u8; FROM] = from.try_into().unwrap_or_default();
+        Ok(Some(Row {
+            from: (u128::from_be_bytes(from) ^ 1 << 127) as i128,
+            values: key::cells(&values[size_of_val(&sum.records)..]),
+            sum,
+        }))
     }
-    all
 }

@@ -217,6 +217,24 @@ impl Undecoded {
     }
 }
 
+/// What a run could not decode.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Records that are damaged.
+    pub damaged: u64,
+    /// Records that have no message.
+    pub undecoded: Undecoded,
+    /// What is wrong with other logs.
+    pub log_problems: Vec<String>,
+}
+
+impl Outcome {
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
 /// Makes an entry of each event that a filter lets pass.
 pub struct Sieve<'a> {
     pub(crate) filter: &'a Filter,
@@ -437,9 +455,14 @@ impl<'a> Decoder<'a> {
         self.sieve.shown
     }
 
-    /// What is wrong with other logs.
-    pub fn log_problems(&self) -> impl Iterator<Item = String> + '_ {
-        self.logs.iter().flat_map(Log::problems)
+    /// What was not decoded so far.
+    pub fn outcome(&self) -> Outcome {
+        let damaged = self.counts().map(|c| c.damaged);
+        Outcome {
+            damaged: damaged.fold(0, u64::saturating_add),
+            undecoded: self.undecoded().clone(),
+            log_problems: self.logs.iter().flat_map(Log::problems).collect(),
+        }
     }
 
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.
@@ -527,18 +550,13 @@ fn print(
             site: None,
             ..
         }) => {
-            let (name, id) = (&image.name, &image.build_id);
-            match image.build_id.as_str() {
-                "" => write!(out, "<site {index} of {name}, which has no build ID>"),
-                _ => {
-                    out.extend_from_slice(b"<site ");
-                    digits::push(out, (*index).into());
-                    let rest = [" of ", name, ", side table of build ID ", id, " needed>"];
-                    rest.iter()
-                        .for_each(|s| out.extend_from_slice(s.as_bytes()));
-                    Ok(())
-                }
-            }
+            // Which table that is, the end says once.
+            out.extend_from_slice(b"<site ");
+            digits::push(out, (*index).into());
+            let rest = [" of ", &image.name, ", no side table>"];
+            rest.iter()
+                .for_each(|s| out.extend_from_slice(s.as_bytes()));
+            Ok(())
         }
         Some(Found {
             site: Some(site), ..

@@ -19,6 +19,10 @@ use crate::{
             Spec, //
         },
         template::Slot,
+        types::{
+            Kind,
+            Type, //
+        },
         value::{
             Value,
             View, //
@@ -84,6 +88,16 @@ pub enum Field {
     Message,
 }
 
+impl Field {
+    /// Whether its values are integers.
+    pub fn is_number(self) -> bool {
+        matches!(
+            self,
+            Self::Cpu | Self::Pid | Self::Tgid | Self::Site | Self::Line
+        )
+    }
+}
+
 const FIELDS: [(&str, Field); 16] = [
     ("host", Field::Host),
     ("boot_id", Field::BootId),
@@ -128,6 +142,8 @@ impl fmt::Display for Selector {
 #[allow(missing_docs)]
 pub enum Val<'a> {
     Number(i128),
+    /// Larger than that.
+    Big(u128),
     Text(Cow<'a, [u8]>),
     Bool(bool),
     Errno(i32),
@@ -139,6 +155,7 @@ impl Val<'_> {
     pub fn print(&self, out: &mut Vec<u8>) {
         match self {
             Self::Number(n) => digits::push_signed(out, *n),
+            Self::Big(n) => digits::push_wide(out, *n),
             Self::Text(t) => out.extend_from_slice(t),
             Self::Bool(b) => out.extend_from_slice(if *b { b"true" } else { b"false" }),
             Self::Errno(n) => match errno::name(n.unsigned_abs()) {
@@ -174,17 +191,6 @@ impl Selector {
     /// All names but those of arguments.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FIELDS.iter().map(|(name, _)| *name)
-    }
-
-    /// The name of the argument, if it is one by name.
-    pub fn argument(&self) -> Option<&str> {
-        match self {
-            Self::Argument(path) => {
-                let name = path.first()?;
-                (name.parse::<usize>().is_err()).then_some(name)
-            }
-            Self::Field(_) => None,
-        }
     }
 
     /// Whether [`Subject::message`] is looked at.
@@ -274,7 +280,7 @@ fn inner<'a>(value: Value<'a>, path: &[String]) -> Option<Val<'a>> {
     }
     let owned = |s: String| Val::Text(Cow::Owned(s.into_bytes()));
     Some(match view {
-        View::Uint(n) => Val::Number(i128::try_from(n).unwrap_or(i128::MAX)),
+        View::Uint(n) => i128::try_from(n).map_or(Val::Big(n), Val::Number),
         View::Int(n) => Val::Number(n),
         View::Bool(b) => Val::Bool(b),
         View::Char(Ok(c)) => owned(c.to_string()),
@@ -288,4 +294,90 @@ fn inner<'a>(value: Value<'a>, path: &[String]) -> Option<Val<'a>> {
         View::BadTag(_, tag) => Val::Number(tag.into()),
         View::Unit | View::Option(_) | View::Result(_) | View::Derived(..) => return None,
     })
+}
+
+/// What a value of an argument may be to a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Class<'a> {
+    Number,
+    Text,
+    Bool,
+    Errno,
+    Variant(&'a str),
+}
+
+/// What an argument of a call site, or a part of it, may be; nothing if the site doesn't have it.
+pub fn classes<'a>(path: &[String], site: &'a Site) -> Vec<Class<'a>> {
+    let mut all = Vec::new();
+    if let Some((ty, rest)) = argument_type(path, site) {
+        classes_of(ty, rest, &mut all);
+    }
+    all
+}
+
+/// The same type as that of the value that [`argument`] finds.
+fn argument_type<'a, 'p>(path: &'p [String], site: &'a Site) -> Option<(&'a Type, &'p [String])> {
+    let template = site.template.as_ref().ok()?;
+    let (first, rest) = path.split_first()?;
+    let place = match first.parse() {
+        Ok(i) => i,
+        Err(_) => template.names().iter().rposition(|name| name == first)?,
+    };
+    Some((template.types().get(place)?, rest))
+}
+
+/// Whether a call site has an argument, and the part of it.
+pub fn has_argument(path: &[String], site: &Site) -> bool {
+    let found = argument_type(path, site);
+    found.is_some_and(|(_, rest)| rest.is_empty() || !classes(path, site).is_empty())
+}
+
+fn classes_of<'a>(ty: &'a Type, path: &[String], all: &mut Vec<Class<'a>>) {
+    match &ty.kind {
+        Kind::Option(inner) => return classes_of(inner, path, all),
+        Kind::Result(inner) => {
+            classes_of(inner, path, all);
+            if path.is_empty() {
+                all.push(Class::Errno);
+            }
+            return;
+        }
+        Kind::Derived(derived) => {
+            for variant in &derived.variants {
+                match path.split_first() {
+                    None => all.push(Class::Variant(&variant.name)),
+                    Some((step, rest)) => {
+                        let place = step.parse().ok();
+                        let named = || variant.fields.iter().position(|(name, _)| name == step);
+                        let field = place.or_else(named).and_then(|i| variant.fields.get(i));
+                        if let Some((_, ty)) = field {
+                            classes_of(ty, rest, all);
+                        }
+                    }
+                }
+            }
+            return;
+        }
+        _ if !path.is_empty() => return,
+        _ => {}
+    }
+    all.extend(match ty.kind {
+        Kind::Uint | Kind::Int | Kind::Pointer => Some(Class::Number),
+        Kind::Bool => Some(Class::Bool),
+        Kind::Error => Some(Class::Errno),
+        Kind::Unit => None,
+        _ => Some(Class::Text),
+    });
+}
+
+/// Whether an argument is, at each call site that has it, an integer of at most 64 bits, which
+/// prints as such.
+pub fn is_integer(path: &[String], sites: &[&Site]) -> bool {
+    let mut types = sites
+        .iter()
+        .filter_map(|site| argument_type(path, site))
+        .peekable();
+    let is_plain = |ty: &Type| matches!(ty.kind, Kind::Uint | Kind::Int) && ty.fixed <= 8;
+    types.peek().is_some() && types.all(|(ty, rest)| rest.is_empty() && is_plain(ty))
 }

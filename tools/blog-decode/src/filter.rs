@@ -13,6 +13,10 @@ use crate::{
     error::Error,
     expr::Expr,
     field::Subject,
+    field::{
+        has_argument,
+        Selector, //
+    },
     foreign::Line,
     merge::{
         Event,
@@ -56,6 +60,8 @@ pub struct Filter {
     pub grep: Option<Regex>,
     /// Whether it must not match instead.
     pub invert: bool,
+    /// Boots, by their index; `None` is all.
+    pub boots: Option<Vec<usize>>,
     /// Whether records that `expr` or `grep` refuse are wanted too, as context of others.
     pub with_context: bool,
 }
@@ -119,15 +125,17 @@ impl SitePattern {
 }
 
 /// Says which of these arguments no call site has.
-pub fn unknown_arguments<'a>(names: impl Iterator<Item = &'a str>, sites: &[&Site]) -> Vec<String> {
-    let has = |site: &Site, name: &str| {
-        let template = site.template.as_ref();
-        template.is_ok_and(|t| t.names().iter().any(|n| n == name))
+pub fn unknown_arguments<'a>(
+    fields: impl IntoIterator<Item = &'a Selector>,
+    sites: &[&Site],
+) -> Vec<String> {
+    let unknown = |field: &Selector| match field {
+        Selector::Argument(path) if !sites.iter().any(|site| has_argument(path, site)) => {
+            Some(format!("no call site has an argument {:?}", path.join(".")))
+        }
+        _ => None,
     };
-    names
-        .filter(|name| !sites.iter().any(|site| has(site, name)))
-        .map(|name| format!("no call site has an argument {name:?}"))
-        .collect()
+    fields.into_iter().filter_map(unknown).collect()
 }
 
 /// Reads a regular expression; what is wrong with it fits a line.
@@ -144,6 +152,11 @@ pub fn parse_range(s: &str) -> Result<(u32, u32), Error> {
             "{s:?} is neither a number nor FIRST-LAST"
         ))),
     }
+}
+
+/// Whether a component has one of these names; without any, it is wanted, too.
+pub fn is_component(name: &str, patterns: &[String]) -> bool {
+    patterns.is_empty() || patterns.iter().any(|p| matches_glob(name.as_bytes(), p))
 }
 
 /// Whether a name matches a pattern in which `*` stands for anything.
@@ -167,7 +180,7 @@ pub fn matches_glob(name: &[u8], pattern: &str) -> bool {
 impl Filter {
     /// Whether a component is wanted.
     pub fn wants_component(&self, name: &str) -> bool {
-        self.components.is_empty() || self.components.iter().any(|c| c == name)
+        is_component(name, &self.components)
     }
 
     /// Whether anything but the component matters.
@@ -185,6 +198,7 @@ impl Filter {
             expr,
             grep,
             invert: _,
+            boots,
             with_context: _,
         } = self;
         level.is_some()
@@ -197,11 +211,18 @@ impl Filter {
             || until.is_some()
             || expr.is_some()
             || grep.is_some()
+            || boots.is_some()
     }
 
     /// By what is known of every event.
     pub fn wants_event(&self, event: &Event<'_>, boot: &Boot) -> bool {
-        self.wants_writer(event) && self.wants_time(event.clock, boot)
+        self.wants_boot(boot) && self.wants_writer(event) && self.wants_time(event.clock, boot)
+    }
+
+    fn wants_boot(&self, boot: &Boot) -> bool {
+        self.boots
+            .as_ref()
+            .is_none_or(|all| all.contains(&boot.index))
     }
 
     fn wants_writer(&self, event: &Event<'_>) -> bool {
@@ -237,7 +258,8 @@ impl Filter {
     /// of them have no task, it is not filtered by.
     pub fn wants_line(&self, line: &Line, boot: &Boot) -> bool {
         let Writer { cpu, task, .. } = line.writer;
-        self.wants_time(line.time, boot)
+        self.wants_boot(boot)
+            && self.wants_time(line.time, boot)
             && line
                 .level
                 .is_none_or(|level| self.level.is_none_or(|max| level <= max))
@@ -275,15 +297,21 @@ impl Filter {
     fn unknown_sites(&self, sites: &[&Site]) -> Vec<String> {
         let mut all = Vec::new();
         for pattern in &self.sites {
-            if let SitePattern::File(end, _) = pattern {
+            if let SitePattern::File(end, (first, last)) = pattern {
+                let lines = match (first, last) {
+                    (0, &u32::MAX) => String::new(),
+                    (a, b) if a == b => format!(":{a}"),
+                    (a, b) => format!(":{a}-{b}"),
+                };
                 if !sites.iter().any(|site| pattern.matches_site(site)) {
-                    all.push(format!("--site {end}: no call site is there"));
+                    all.push(format!("--site {end}{lines}: no call site is there"));
                 }
             }
         }
-        let names = self.expr.iter().flat_map(Expr::arguments);
-        let unknown = unknown_arguments(names, sites).into_iter();
-        all.extend(unknown.map(|e| format!("--where: {e}")));
+        let fields = self.expr.iter().flat_map(Expr::fields);
+        let unknown = unknown_arguments(fields, sites).into_iter();
+        let unfit = self.expr.iter().flat_map(|e| e.unfit(sites));
+        all.extend(unknown.chain(unfit).map(|e| format!("--where: {e}")));
         all
     }
 

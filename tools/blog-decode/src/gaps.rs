@@ -21,7 +21,8 @@ use crate::{
         Content,
         Entry, //
     },
-    record::Task,
+    output::text::Line,
+    record::Task, //
 };
 
 /// A thread, and between which records it was silent. They sort by length, and the earlier is the
@@ -37,9 +38,9 @@ pub struct Gap {
     /// Its name, NUL padded.
     pub comm: [u8; crate::wire::file::COMM_LEN],
     /// The record before, in the form that was asked for.
-    pub before: Vec<u8>,
+    pub before: Line,
     /// The record after.
-    pub after: Vec<u8>,
+    pub after: Line,
 }
 
 /// The last record of a thread.
@@ -49,7 +50,7 @@ struct Last {
     /// The ring, by component and id.
     ring: (Arc<str>, u32),
     /// It, in the form that was asked for.
-    text: Vec<u8>,
+    line: Line,
 }
 
 /// Finds gaps.
@@ -59,7 +60,7 @@ pub struct Gaps {
     /// By boot and thread id.
     threads: HashMap<(usize, i32), Last>,
     largest: BinaryHeap<Reverse<Gap>>,
-    spare: Vec<u8>,
+    spare: Line,
     seen: u64,
 }
 
@@ -71,13 +72,13 @@ impl Gaps {
             least,
             threads: HashMap::new(),
             largest: BinaryHeap::new(),
-            spare: Vec::new(),
+            spare: Line::default(),
             seen: 0,
         }
     }
 
     /// Is shown an entry, and prints it by `print` if it is a thread's record.
-    pub fn entry(&mut self, entry: &Entry<'_>, print: impl FnOnce(&Entry<'_>, &mut Vec<u8>)) {
+    pub fn entry(&mut self, entry: &Entry<'_>, print: impl FnOnce(&Entry<'_>, &mut Line)) {
         let boot = entry.boot.index;
         match &entry.content {
             Content::Record(_) => {
@@ -95,10 +96,9 @@ impl Gaps {
         entry: &Entry<'_>,
         boot: usize,
         task: &Task,
-        print: impl FnOnce(&Entry<'_>, &mut Vec<u8>),
+        print: impl FnOnce(&Entry<'_>, &mut Line),
     ) {
         self.seen += 1;
-        self.spare.clear();
         print(entry, &mut self.spare);
         let now = entry.boot.axis(entry.clock);
         let ring = (&entry.stream.component, entry.stream.id);
@@ -106,7 +106,7 @@ impl Gaps {
             let last = Last {
                 time: Some(now),
                 ring: (ring.0.clone(), ring.1),
-                text: mem::take(&mut self.spare),
+                line: mem::take(&mut self.spare),
             };
             self.threads.insert((boot, task.pid), last);
             return;
@@ -120,7 +120,7 @@ impl Gaps {
                 order: Reverse(self.seen),
                 pid: (task.pid, task.tgid),
                 comm: task.comm,
-                before: last.text.clone(),
+                before: last.line.clone(),
                 after: self.spare.clone(),
             }));
             if self.largest.len() > self.most {
@@ -132,7 +132,7 @@ impl Gaps {
             last.ring.0.clone_from(ring.0);
             last.ring.1 = ring.1;
         }
-        mem::swap(&mut last.text, &mut self.spare);
+        mem::swap(&mut last.line, &mut self.spare);
     }
 
     /// Forgets when those were heard of last whose records may be lost here.

@@ -34,15 +34,20 @@ fn largest(part: u64) -> u64 {
 impl Quantiles {
     /// Counts a value.
     pub fn add(&mut self, value: u64) {
+        self.add_many(value, 1);
+    }
+
+    /// Adds a value that is there `n` times.
+    pub fn add_many(&mut self, value: u64, n: u64) {
         self.min = if self.count == 0 {
             value
         } else {
             self.min.min(value)
         };
         self.max = self.max.max(value);
-        self.count += 1;
-        self.sum += u128::from(value);
-        *self.parts.entry(part(value)).or_default() += 1;
+        self.count += n;
+        self.sum += u128::from(value) * u128::from(n);
+        *self.parts.entry(part(value)).or_default() += n;
     }
 
     /// How many values there are.
@@ -113,6 +118,15 @@ mod tests {
             assert!(last <= Some(part), "{value}");
             last = Some(part);
         }
+    }
+
+    #[test]
+    fn of_few_values_each_share_is_one_of_them() {
+        let mut q = Quantiles::default();
+        [10, 20, 30].into_iter().for_each(|n| q.add(n));
+        let shares = [1, 333, 334, 500, 666, 667, 900, 1000];
+        let found = shares.map(|share| q.of_1000(share));
+        assert_eq!(found, [10, 10, 20, 20, 20, 30, 30, 30]);
     }
 
     #[test]

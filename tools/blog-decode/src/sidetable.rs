@@ -183,8 +183,13 @@ impl Wanted {
 
     /// Whether a file isn't packed, or has the name of an image.
     fn unpacks(&self, path: &Path) -> bool {
-        let name = stem(path).replace('-', "_");
-        !is_packed_name(path) || self.by_id.values().any(|(wanted, _)| *wanted == name)
+        !is_packed_name(path) || self.names(path)
+    }
+
+    /// Whether a file has the name of an image.
+    fn names(&self, path: &Path) -> bool {
+        let name = stem(path);
+        self.by_id.values().any(|(wanted, _)| *wanted == name)
     }
 
     /// What to say of an explicitly given table that no image has the build ID of.
@@ -211,10 +216,12 @@ impl Wanted {
 }
 
 impl Tables {
-    /// Loads the tables of these images: first from `paths`, then from `modules/*/blog`.
+    /// Loads the tables of these images: first from `paths`, then from the directories `beside`, then
+    /// from `modules/*/blog`, and then from wherever they are by build ID or by name.
     pub fn load<'a>(
         images: impl Iterator<Item = &'a Image>,
         paths: &[PathBuf],
+        beside: &[PathBuf],
         modules: Option<&Path>,
     ) -> Self {
         let wanted = Wanted::new(images);
@@ -227,6 +234,9 @@ impl Tables {
             } else if let Err((e, grave)) = this.load_named(path, &wanted) {
                 this.problem(path, &e, grave);
             }
+        }
+        for dir in beside {
+            this.beside(dir, &wanted);
         }
         if let Some(modules) = modules {
             let name = modules.display();
@@ -246,6 +256,10 @@ impl Tables {
             }
             this.searched.push(format!("{DEBUG}/{BUILD_ID}"));
             this.by_id(Path::new(DEBUG), &wanted);
+            this.searched.push(format!("modules in {name}"));
+            for dir in [modules, &Path::new(DEBUG).join("lib/modules")] {
+                this.by_name(dir, &wanted);
+            }
             if asks() {
                 this.searched.push("debuginfod".into());
                 this.ask(&wanted);
@@ -283,6 +297,35 @@ impl Tables {
         }
     }
 
+    /// Looks at the tables and images in a directory, but not in those in it: what stands beside a
+    /// snapshot may be anything.
+    fn beside(&mut self, dir: &Path, wanted: &Wanted) {
+        if self.has_all(wanted) {
+            return;
+        }
+        self.searched.push(dir.display().to_string());
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries
+            .map(|e| e.path())
+            .filter(|path| may_be_table(path) && (is_table_name(path) || wanted.names(path)))
+            .collect();
+        files.sort();
+        for path in files {
+            self.try_file(&path, wanted);
+        }
+    }
+
+    /// Looks for images by their names, in a directory and those in it.
+    fn by_name(&mut self, dir: &Path, wanted: &Wanted) {
+        let mut files = Files::new(vec![dir.to_owned()]);
+        while !self.has_all(wanted) {
+            let Some(path) = files.next() else { break };
+            if wanted.names(&path) {
+                self.try_file(&path, wanted);
+            }
+        }
+    }
+
     /// Loads a file if it is wanted; the answer is whether that was it.
     fn try_file(&mut self, path: &Path, wanted: &Wanted) -> bool {
         // One of many: only what is wanted and wrong matters.
@@ -292,10 +335,12 @@ impl Tables {
         let result = match result {
             Ok(Some(table)) => self.add(path, table, wanted).map(|()| true),
             Ok(None) => Ok(false),
+            // A file of this name may be anything. If its table was wanted, records lack theirs.
+            Err(Error::Kind(_)) => Ok(false),
             Err(e) => Err(e),
         };
         result.unwrap_or_else(|e| {
-            self.problem(path, &e.to_string(), true);
+            self.problem(path, &e.to_string(), false);
             false
         })
     }
@@ -362,15 +407,21 @@ impl Tables {
 }
 
 /// The table of this build, from where [`Tables::load`] would have it.
-pub fn find_file(build_id: &[u8], paths: &[PathBuf], modules: &Path) -> Option<Table> {
+pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path) -> Option<Table> {
     let installed = fs::read_dir(modules).into_iter().flatten().flatten();
     let installed = installed.map(|e| e.path().join("blog"));
     let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
     let dirs = paths.iter().map(PathBuf::as_path);
     let dirs = dirs.chain([Path::new(DEBUG)]);
+    let mut named = Files::new(vec![
+        modules.to_owned(),
+        Path::new(DEBUG).join("lib/modules"),
+    ]);
+    let named = iter::from_fn(|| named.next()).filter(|path| stem(path) == name);
     let asked = KINDS.iter().filter(|_| asks());
     iter::from_fn(|| files.next())
         .chain(dirs.flat_map(|dir| by_id(dir, build_id)))
+        .chain(named)
         .chain(asked.filter_map(|kind| ask(kind, build_id).ok().flatten()))
         .filter_map(|path| read_table(&path, |id| id == build_id).ok().flatten())
         .find(|table| table.build_id == build_id)
@@ -462,21 +513,37 @@ fn unpacked_name(path: &Path) -> PathBuf {
     name.unwrap_or_default().into()
 }
 
-/// The name of the image in a file.
+/// The name of the image in a file, as in lsmod: `NAME.ko`, with `.debug` if it is the debug
+/// information alone; of a kernel `vmlinux-RELEASE` and the like.
 fn stem(path: &Path) -> String {
     let name = unpacked_name(path);
-    name.file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    let name = name.to_string_lossy();
+    let name = name.strip_suffix(".debug").unwrap_or(&name);
+    if is_kernel_name(name) {
+        return VMLINUX.into();
+    }
+    let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    name.replace('-', "_")
+}
+
+const VMLINUX: &str = "vmlinux";
+
+fn is_kernel_name(name: &str) -> bool {
+    let rest = name.strip_prefix(VMLINUX);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        && !name.ends_with(format::EXTENSION)
+}
+
+fn is_table_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == format::EXTENSION)
 }
 
 fn may_be_table(path: &Path) -> bool {
     let name = unpacked_name(path);
-    let by_extension = name
-        .extension()
-        .is_some_and(|e| e == format::EXTENSION || e == "ko");
-    by_extension || name == Path::new("vmlinux")
+    let is_image = |e: &std::ffi::OsStr| e == "ko" || e == "debug";
+    is_table_name(&name)
+        || name.extension().is_some_and(is_image)
+        || name.to_str().is_some_and(is_kernel_name)
 }
 
 /// Opens a file; one that is packed is unpacked in memory.

@@ -18,16 +18,14 @@ use std::{
 };
 
 use crate::{
-    blogfmt::bytes::until_nul,
     decode::{
         Content,
         Entry, //
     },
-    field::{
-        Selector,
-        Subject, //
-    },
+    field::Selector,
     filter::matches_glob,
+    key,
+    record::Task, //
 };
 
 /// So many starts may wait for their ends.
@@ -55,17 +53,19 @@ impl Pair {
 
 /// From a start to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct Span<L> {
     /// When it started, on the axis of all entries ([`Boot::axis`](crate::boot::Boot::axis)), in ns.
     pub start: i128,
     /// How long it was, in ns.
     pub length: u64,
-    /// The values of its keys, or who the thread is.
+    /// The values of its keys ([`key`]); without any, of the thread's id and the process's.
     pub key: Vec<u8>,
+    /// Who has started it.
+    pub task: Option<Task>,
     /// The values of what it is grouped by.
     pub group: Vec<u8>,
-    /// The start, in the form that was asked for.
-    pub text: Vec<u8>,
+    /// What is kept of the start.
+    pub line: L,
 }
 
 /// Starts and ends that have no other half.
@@ -85,36 +85,23 @@ pub struct Unpaired {
     pub keyless: u64,
 }
 
-struct Open {
+struct Open<L> {
     start: i128,
+    task: Option<Task>,
     group: Vec<u8>,
-    text: Vec<u8>,
+    line: L,
 }
 
 /// Finds spans.
-pub struct Spans {
+pub struct Spans<L> {
     pair: Pair,
-    open: HashMap<(usize, Vec<u8>), Open>,
+    open: HashMap<(usize, Vec<u8>), Open<L>>,
     /// When records of a boot were lost last.
     lost: HashMap<usize, i128>,
     unpaired: Unpaired,
 }
 
-/// The values of fields, `None` if the record lacks one.
-fn values(fields: &[Selector], subject: &Subject<'_>) -> Option<Vec<u8>> {
-    let mut all = Vec::new();
-    for (i, field) in fields.iter().enumerate() {
-        if i > 0 {
-            all.push(b' ');
-        }
-        if !field.print(subject, &mut all) {
-            return None;
-        }
-    }
-    Some(all)
-}
-
-impl Spans {
+impl<L> Spans<L> {
     /// Will find spans of this kind.
     pub fn new(pair: Pair) -> Self {
         Self {
@@ -125,12 +112,12 @@ impl Spans {
         }
     }
 
-    /// Is shown an entry. The answer is the span that it ends; `print` is for what starts one.
+    /// Is shown an entry. The answer is the span that it ends; `keep` makes what is kept of one that starts one.
     pub fn entry(
         &mut self,
         entry: &Entry<'_>,
-        print: impl FnOnce(&Entry<'_>, &mut Vec<u8>),
-    ) -> Option<Span> {
+        keep: impl FnOnce(&Entry<'_>) -> L,
+    ) -> Option<Span<L>> {
         let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
         let Content::Record(record) = &entry.content else {
             if matches!(entry.content, Content::Loss { .. }) {
@@ -144,33 +131,44 @@ impl Spans {
             return None;
         }
         let subject = entry.subject()?;
-        let key = match self.pair.keys.as_slice() {
-            [] => entry.writer.task.map(|task| {
-                let name = String::from_utf8_lossy(until_nul(&task.comm));
-                format!("{name}[{}]", task.pid).into_bytes()
-            }),
-            keys => values(keys, &subject),
+        let (mut key, task) = (Vec::new(), entry.writer.task);
+        let has_key = match (self.pair.keys.as_slice(), task) {
+            // By its id: its name may change.
+            ([], Some(task)) => {
+                key.extend([task.pid.to_be_bytes(), task.tgid.to_be_bytes()].concat());
+                true
+            }
+            ([], None) => false,
+            (keys, _) => keys
+                .iter()
+                .all(|field| key::push(field, &subject, &mut key)),
         };
-        let Some(key) = key else {
+        if !has_key {
             self.unpaired.keyless += 1;
             return None;
-        };
+        }
         let key = (boot, key);
         let ended = match is_end {
             true => self.end(&key, now),
             false => None,
         };
         if is_start {
-            let group = values(&self.pair.by, &subject).unwrap_or_default();
-            let mut text = Vec::new();
-            print(entry, &mut text);
-            let start = now;
-            self.start(key, Open { start, group, text });
+            let mut group = Vec::new();
+            for field in &self.pair.by {
+                key::push(field, &subject, &mut group);
+            }
+            let open = Open {
+                start: now,
+                task,
+                group,
+                line: keep(entry),
+            };
+            self.start(key, open);
         }
         ended
     }
 
-    fn end(&mut self, key: &(usize, Vec<u8>), now: i128) -> Option<Span> {
+    fn end(&mut self, key: &(usize, Vec<u8>), now: i128) -> Option<Span<L>> {
         let Some((key, open)) = self.open.remove_entry(key) else {
             self.unpaired.ends += 1;
             self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&key.0));
@@ -180,12 +178,13 @@ impl Spans {
             start: open.start,
             length: u64::try_from(now - open.start).unwrap_or(0),
             key: key.1,
+            task: open.task,
             group: open.group,
-            text: open.text,
+            line: open.line,
         })
     }
 
-    fn start(&mut self, key: (usize, Vec<u8>), open: Open) {
+    fn start(&mut self, key: (usize, Vec<u8>), open: Open<L>) {
         let (boot, is_full) = (key.0, self.open.len() >= MAX_OPEN);
         match self.open.entry(key) {
             Slot::Occupied(mut known) => {
@@ -235,14 +234,14 @@ pub fn lanes(spans: impl Iterator<Item = (i128, i128)>) -> Vec<u32> {
 }
 
 /// The spans that took the longest.
-pub struct Slowest {
+pub struct Slowest<L> {
     most: usize,
-    /// By length, the earlier one first of two that are as long; with the end's text.
-    spans: BTreeMap<(Reverse<u64>, u64), (Span, Vec<u8>)>,
+    /// By length, the earlier one first of two that are as long; with the end.
+    spans: BTreeMap<(Reverse<u64>, u64), (Span<L>, L)>,
     seen: u64,
 }
 
-impl Slowest {
+impl<L> Slowest<L> {
     /// Keeps so many.
     pub fn new(most: usize) -> Self {
         Self {
@@ -252,25 +251,23 @@ impl Slowest {
         }
     }
 
-    /// Keeps a span if it is one of them; `print` prints its end then.
-    pub fn add(&mut self, span: Span, print: impl FnOnce(&mut Vec<u8>)) {
+    /// Keeps a span if it is one of them; `keep` makes what is kept of its end.
+    pub fn add(&mut self, span: Span<L>, keep: impl FnOnce() -> L) {
         self.seen += 1;
         let is_full = self.spans.len() >= self.most;
         let last = self.spans.last_key_value().map(|(key, _)| key.0 .0);
         if self.most == 0 || is_full && last.is_some_and(|last| last >= span.length) {
             return;
         }
-        let mut end = Vec::new();
-        print(&mut end);
         let key = (Reverse(span.length), self.seen);
-        self.spans.insert(key, (span, end));
+        self.spans.insert(key, (span, keep()));
         if self.spans.len() > self.most {
             self.spans.pop_last();
         }
     }
 
     /// All of them with their ends, the longest one first.
-    pub fn iter(&self) -> impl Iterator<Item = &(Span, Vec<u8>)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(Span<L>, L)> {
         self.spans.values()
     }
 }

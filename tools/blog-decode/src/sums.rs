@@ -15,6 +15,7 @@ use crate::{
     merge::{
         each_record,
         Counts,
+        Seen,
         Stream, //
     },
     snapshot::Snapshot,
@@ -75,6 +76,8 @@ pub struct RingSum {
     pub sum: Sum,
     /// When they were written.
     pub span: Option<Span>,
+    /// From then on, in ns since boot, nothing is missing; `None`: nothing ever was.
+    pub complete_from: Option<i128>,
 }
 
 /// What a component holds.
@@ -165,7 +168,20 @@ impl Sums {
         for stream in streams {
             let mut ring = RingSum::default();
             let mut clocks: Option<(u64, u64)> = None;
-            ring.counts = each_record(files, stream, |file, clock, site, len| {
+            // The first record after the last loss.
+            let (mut after, mut is_after) = (None, false);
+            ring.counts = each_record(files, stream, |seen| {
+                let Seen::Record {
+                    file,
+                    clock,
+                    site,
+                    len,
+                } = seen
+                else {
+                    (after, is_after) = (None, true);
+                    return;
+                };
+                after = after.or(is_after.then_some(clock));
                 let one = Sum {
                     records: 1,
                     bytes: (len + HEADER_SIZE) as u64,
@@ -185,8 +201,27 @@ impl Sums {
                 first: c.boot(first),
                 last: c.boot(last),
             });
+            // What is missing at the end of a ring may have been logged at any time after, but for a
+            // task that has ended.
+            let exit = stream
+                .ring()
+                .filter(|r| r.retired != 0 && r.exit_clock != 0);
+            ring.complete_from = match (is_after, after, exit) {
+                (false, ..) => None,
+                (true, Some(clock), _) => Some(c.boot(clock)),
+                (true, None, Some(ring)) => Some(c.boot(ring.exit_clock)),
+                (true, None, None) => Some(i128::MAX),
+            };
             this.component(&boots[stream.file], stream, &ring);
             this.rings.push(ring);
+        }
+        for sum in this.components.values_mut() {
+            // Not later than the last record.
+            let last = sum.span.map(|s| s.last);
+            sum.complete_from = sum
+                .complete_from
+                .zip(last)
+                .map(|(from, last)| from.min(last));
         }
         this.sites = sites.into_iter().map(BySite::finish).collect();
         this
@@ -209,8 +244,6 @@ impl Sums {
             .lost()
             .iter()
             .fold(c.lost, |sum, &n| sum.saturating_add(n));
-        if gone > 0 {
-            c.complete_from = c.complete_from.max(ring.span.map(|s| s.first));
-        }
+        c.complete_from = c.complete_from.max(ring.complete_from);
     }
 }

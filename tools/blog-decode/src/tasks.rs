@@ -30,11 +30,16 @@ use crate::{
         Decoder,
         Entry,
         Filter,
-        Undecoded, //
+        Outcome, //
     },
     merge::{
         Cause,
         Stream, //
+    },
+    output::text,
+    record::{
+        Item,
+        Walk, //
     },
     sidetable::SiteMap,
     snapshot::{
@@ -162,7 +167,7 @@ pub struct Line {
     /// Its time.
     pub clock: u64,
     /// It.
-    pub text: Vec<u8>,
+    pub line: text::Line,
 }
 
 /// A task and its last records.
@@ -185,10 +190,8 @@ pub struct Histories {
     pub states: HashMap<State, usize>,
     /// When the snapshot was taken, or the machine stopped.
     pub now: u64,
-    /// What could not be decoded.
-    pub undecoded: Undecoded,
-    /// Records that are damaged, of those that were looked at.
-    pub damaged: u64,
+    /// What could not be decoded, of the records that were looked at.
+    pub outcome: Outcome,
 }
 
 /// A task by thread id and end.
@@ -284,7 +287,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn push(&mut self, entry: &Entry<'_>, most: usize, text: Vec<u8>) {
+    fn push(&mut self, entry: &Entry<'_>, most: usize, line: text::Line) {
         if matches!(entry.content, Content::Record(_)) {
             self.last = self.last.max(Some(entry.clock));
         }
@@ -297,7 +300,7 @@ impl Lines {
         };
         lines.push_back(Line {
             clock: entry.clock,
-            text,
+            line,
         });
         if lines.len() > most {
             lines.pop_front();
@@ -313,13 +316,13 @@ impl Lines {
 }
 
 /// Joins tasks and their last records. `streams` are all rings of `file`, of components that are
-/// asked for; `render` makes a line of an entry.
+/// asked for; `keep` makes a line of an entry.
 pub fn collect(
     file: &[Snapshot; 1],
     mut streams: Vec<Stream>,
     (boots, maps): (&[Boot], &[SiteMap]),
     wanted: &Wanted,
-    mut render: impl FnMut(&Entry<'_>) -> Vec<u8>,
+    mut keep: impl FnMut(&Entry<'_>) -> text::Line,
 ) -> Histories {
     let tasks = tasks_of(&file[0]);
     let mut states = HashMap::new();
@@ -347,13 +350,10 @@ pub fn collect(
     let mut of_tasks: HashMap<Key, Lines> = HashMap::new();
     let mut of_cpus: HashMap<u32, Lines> = HashMap::new();
     let taken = boots.first().and_then(|b| b.calibration.taken());
-    let mut now = taken.map_or(0, |pair| pair.clock);
+    let now = taken.map_or_else(|| last_record(&file[0]), |pair| pair.clock);
     let filter = Filter::default();
     let mut decoder = Decoder::new(file, &streams, boots, maps, &filter);
     let result = decoder.run(|entry| {
-        if let Content::Record(_) = entry.content {
-            now = now.max(entry.clock);
-        }
         // That a ring has overwritten its oldest records is no news.
         if let Content::Loss {
             cause: Cause::Overwritten,
@@ -372,15 +372,14 @@ pub fn collect(
             (None, Some(cpu)) if cpus.contains(&cpu) => of_cpus.entry(cpu).or_default(),
             _ => return Ok(()),
         };
-        lines.push(entry, wanted.records, render(entry));
+        lines.push(entry, wanted.records, keep(entry));
         Ok(())
     });
     match result {
         Ok(()) => {}
         Err(never) => match never {},
     }
-    let damaged = decoder.counts().map(|c| c.damaged).sum();
-    let undecoded = decoder.undecoded().clone();
+    let outcome = decoder.outcome();
 
     let chosen = tasks.into_iter().filter(|(_, task)| wanted.wants(task));
     let mut histories: Vec<History> = chosen
@@ -401,9 +400,26 @@ pub fn collect(
         tasks: histories,
         states,
         now,
-        undecoded,
-        damaged,
+        outcome,
     }
+}
+
+/// When the last record of all rings was logged: the end of a file that doesn't say when it was
+/// taken.
+fn last_record(file: &Snapshot) -> u64 {
+    let (mut last, mut bytes) = (0, Vec::new());
+    for run in file.rings.iter().filter_map(|ring| ring.runs.last()) {
+        if file.read_page(&run.last, &mut bytes).is_err() {
+            continue;
+        }
+        let mut walk = Walk::new(&run.last.info(), bytes.len(), file.version);
+        while let Some(item) = walk.next(&bytes) {
+            if let Item::Record { clock, .. } = item {
+                last = last.max(clock);
+            }
+        }
+    }
+    last
 }
 
 /// What histories are sorted by: see the top of this file.

@@ -220,7 +220,7 @@ fn records_are_counted_by_any_field() {
     };
     assert_eq!(
         count(&[]),
-        [(4, r#"{"file":"drivers/block/test.rs","format":"read {} sectors at {sector:#x}","line":"11"}"#.into())]
+        [(4, r#"{"file":"drivers/block/test.rs","format":"read {} sectors at {sector:#x}","line":11}"#.into())]
     );
     assert_eq!(
         count(&["--by", "context"]),
@@ -295,4 +295,100 @@ fn both_answer_for_several_machines() {
         (&rows[0]["records"], &rows[1]["records"]),
         (&4.into(), &2.into())
     );
+}
+
+/// A snapshot of threads with (pid, name, times in ms and arguments).
+fn of_threads(rig: &Rig, name: &str, threads: &[(i32, &'static str, &[(u64, u32, u64)])]) {
+    let ko = image::module(rig.dir.path(), "test-mod.ko", "one");
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [20_000_000 * US; 4]])
+        .images(&[(1, 4, &id, "test_mod")])
+        .component(1, "disk");
+    for (number, (pid, comm, records)) in (1..).zip(threads) {
+        let mut ring = Ring::task(1, number, *pid, comm);
+        let mut page = Page::new(number, 1, 0, 0);
+        for (ms, count, sector) in *records {
+            page.record(ms * 1000 * US, 1, (count, sector));
+        }
+        ring.records = page.records().into();
+        b.ring(&ring).page(&ring, &page);
+    }
+    fs::write(rig.dir.path().join(name), b.end()).unwrap();
+}
+
+#[test]
+fn a_thread_that_was_renamed_is_the_same_one() {
+    let rig = Rig::new(&[], &[], None);
+    of_threads(
+        &rig,
+        "snap",
+        &[(7, "sh", &[(10, 1, 1)]), (7, "fio", &[(12, 1, 2)])],
+    );
+    let spans = rig.json(&["spans", START, END], "span");
+    assert_eq!(spans.len(), 1);
+    assert_eq!(
+        (&spans[0]["ns"], &spans[0]["key"]),
+        (&2_000_000.into(), &"sh[7]".into())
+    );
+}
+
+#[test]
+fn keys_with_blanks_are_not_those_of_others() {
+    let rig = Rig::new(&[], &[], None);
+    let threads: &[(i32, &str, &[(u64, u32, u64)])] = &[
+        (7, "a 1", &[(10, 2, 1)]),
+        (8, "a", &[(12, 12, 2)]),
+        (9, "a", &[(13, 1, 1)]),
+        (10, "a 1", &[(14, 2, 2)]),
+    ];
+    of_threads(&rig, "snap", threads);
+    let spans = rig.json(&["spans", "-k", "comm,arg.count", START, END], "span");
+    let keys: Vec<_> = spans.iter().map(|s| (&s["ns"], &s["key"])).collect();
+    assert_eq!(keys, [(&4_000_000.into(), &"a 1 2".into())]);
+    let rows = rig.json(&["count", "--by", "comm,arg.count"], "count");
+    assert_eq!(rows.len(), 3);
+}
+
+#[test]
+fn the_times_of_a_pair_are_those_of_its_lines() {
+    let rig = hundred();
+    for args in [
+        &["spans", "-t", "delta", "-k", "arg.0", "-n", "1", START, END][..],
+        &["gaps", "-t", "delta", "-n", "1"],
+    ] {
+        let text = rig.text(args);
+        let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("[   ")).collect();
+        assert!(lines[0].starts_with("[   +0.000000]"), "{text}");
+        let second = match args[0] {
+            "spans" => "[   +0.000100]",
+            _ => "[   +0.001000]",
+        };
+        assert!(lines[1].starts_with(second), "{text}");
+    }
+}
+
+#[test]
+fn counts_are_exact_however_many_rows_there_are() {
+    let rig = Rig::new(&[], &[], None);
+    let mut many: Vec<(u64, u32, u64)> = (0..150).map(|n| (n, n as u32, n)).collect();
+    many.extend([(500, 1, 77); 3]);
+    of_threads(&rig, "snap", &[(7, "fio", &many)]);
+    let top = rig.json(&["top", "--by", "arg.sector", "-n", "2"], "count");
+    assert_eq!(
+        (&top[0]["records"], &top[0]["by"]["arg.sector"]),
+        (&4.into(), &77.into())
+    );
+    let text = rig.text(&["top", "--by", "arg.sector", "-n", "2"]);
+    assert!(
+        text.contains("148 more records, in 148 rows that -n hides"),
+        "{text}"
+    );
+    let output = rig.run(&["count", "--by", "comm,pid,comm"]);
+    assert_eq!(output.status.code(), Some(2));
+    // Intervals that are shorter than a millisecond have digits enough.
+    let rows = rig.text(&["count", "--by", "comm", "--per", "0.0005"]);
+    let from: Vec<&str> = rows.lines().skip(1).map(|l| l[..18].trim()).collect();
+    assert_eq!(from[..2], ["0.000000000", "0.001000000"]);
 }

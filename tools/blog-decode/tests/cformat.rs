@@ -748,17 +748,12 @@ fn literals_are_what_the_compiler_makes_of_them() {
         (r#""\"q\" \\ \x41\102\e\?\'""#, "\"q\" \\ AB\x1b?'"),
         (r#""\001" "3" "x""#, "\u{1}3x"),
         (r#""""#, ""),
+        // A byte of another encoding.
+        (r#""\xb0" "C""#, "\u{fffd}C"),
     ] {
         assert_eq!(printf::literal(source).as_deref(), Ok(expected), "{source}");
     }
-    for source in [
-        "fmt",
-        r#""a" fmt"#,
-        r#""a"#,
-        r#""\q""#,
-        r#""\0""#,
-        r#""\xff""#,
-    ] {
+    for source in ["fmt", r#""a" fmt"#, r#""a"#, r#""\q""#, r#""\0""#] {
         assert!(printf::literal(source).is_err(), "{source}");
     }
     assert_eq!(

@@ -90,6 +90,9 @@ fn rig() -> Rig {
     let table = read_table(&ko, |_| true).unwrap().unwrap();
     let path = dir.path().join("snap");
     fs::write(&path, snapshot(&table.build_id)).unwrap();
+    // With no table beside it.
+    fs::create_dir(dir.path().join("alone")).unwrap();
+    fs::copy(&path, dir.path().join("alone/snap")).unwrap();
     Rig {
         ko,
         snapshot: path,
@@ -177,7 +180,7 @@ fn a_snapshot_and_a_module_make_a_log() {
         "[    1.000000] info  disk fio[42]: read 8 sectors at 0x1000",
         // A control character of a message never reaches the terminal.
         "[    2.000000] err   disk fio[42]: failed: EIO in \"queue\\u{1b}[2J\"",
-        "[    2.000000500] trace disk softirq/1: nothing to say",
+        "[    2.000000] trace disk softirq/1: nothing to say",
         "[    3.000000] debug disk fio[42]: state Busy {",
         "        tag: 3,",
         "    }",
@@ -539,16 +542,20 @@ fn json_has_the_documented_keys() {
     assert_eq!(r["args"][1]["type"], "u64");
     assert_eq!(r["args"][1]["value"], 0x1000);
     let e = &all[2]["args"];
-    assert_eq!(e[0]["value"], "queue\x1b[2J");
-    assert_eq!(e[1]["value"]["errno"], -5);
-    assert_eq!(e[1]["value"]["name"], "EIO");
+    assert_eq!(e[0]["text"], "queue\x1b[2J");
+    assert_eq!(
+        (&e[1]["value"], &e[1]["text"]),
+        (&(-5).into(), &"EIO".into())
+    );
     let softirq = &all[3];
     assert_eq!(softirq["context"], "softirq");
     assert_eq!(softirq["cpu"], 1);
     assert!(softirq["pid"].is_null());
     let state = &all[4];
     assert_eq!(state["args"][0]["type"], "State");
-    assert_eq!(state["args"][0]["value"]["Busy"]["tag"], 3);
+    assert_eq!(state["args"][0]["text"], "Busy");
+    assert_eq!(state["args"][0]["fields"][0]["name"], "tag");
+    assert_eq!(state["args"][0]["fields"][0]["value"], 3);
     assert_eq!(state["message"], "state Busy {\n    tag: 3,\n}");
     let ring = all
         .iter()
@@ -571,7 +578,7 @@ fn a_table_of_another_build_is_refused_by_name() {
         .unwrap()
         .unwrap()
         .build_id_hex();
-    let output = rig.run_bare(&["-s", "other.ko", "snap"]);
+    let output = rig.run_bare(&["-s", "other.ko", "alone/snap"]);
     assert_eq!(output.status.code(), Some(1));
     let complaint = stderr(&output);
     assert!(complaint.contains(&other_id), "{complaint}");
@@ -579,7 +586,7 @@ fn a_table_of_another_build_is_refused_by_name() {
     assert!(complaint.contains("refused"), "{complaint}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains("sectors"), "{text}");
-    assert!(text.contains("side table of build ID"), "{text}");
+    assert!(text.contains("no side table>"), "{text}");
     assert!(text.contains(" 08 00 00 00 00 10"), "{text}");
     // With the right one beside it the wrong one does no harm to the records.
     let output = rig.run(&["-s", "other.ko", "snap"]);
@@ -590,7 +597,7 @@ fn a_table_of_another_build_is_refused_by_name() {
 #[test]
 fn records_without_a_table_are_hex_with_the_build_id() {
     let rig = rig();
-    let output = rig.run_bare(&["--json", "snap"]);
+    let output = rig.run_bare(&["--json", "alone/snap"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains(&rig.build_id));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -706,13 +713,12 @@ fn a_reader_that_has_enough_is_no_error() {
 }
 
 #[test]
-fn statistics_go_to_standard_error() {
+fn statistics_have_what_no_ring_has() {
     let rig = rig();
     let output = rig.run(&["--stats", "snap"]);
-    assert!(output.status.success());
-    let table = stderr(&output);
+    assert_eq!(output.status.code(), Some(2));
+    let table = rig.lines(&["stats", "snap"]).join("\n");
     assert!(table.contains("1 fio[42]"), "{table}");
-    assert!(table.contains("sum of 3 rings, 5 shown"), "{table}");
     assert!(
         table.contains("disk: 17 records of ended tasks are gone"),
         "{table}"
@@ -939,14 +945,14 @@ fn tables_are_found_by_build_id() {
     fs::create_dir_all(&dir).unwrap();
     let file = dir.join(format!("{rest}.debug"));
     fs::copy(&rig.ko, &file).unwrap();
-    let output = rig.run_bare(&["-s", "debug", "snap"]);
+    let output = rig.run_bare(&["-s", "debug", "alone/snap"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     // Another build of that name is none.
     let one = image::module(rig.path(), "other.ko", "two");
     fs::copy(one, &file).unwrap();
     assert_eq!(
-        rig.run_bare(&["-s", "debug", "snap"]).status.code(),
+        rig.run_bare(&["-s", "debug", "alone/snap"]).status.code(),
         Some(1)
     );
 
@@ -961,7 +967,7 @@ fn tables_are_found_by_build_id() {
     fs::set_permissions(&find, fs::Permissions::from_mode(0o755)).unwrap();
     let run = |urls: &str| {
         Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["--modules", "nowhere", "snap"])
+            .args(["--modules", "nowhere", "alone/snap"])
             .env("DEBUGINFOD_URLS", urls)
             .env("PATH", rig.path())
             .current_dir(rig.path())
@@ -1093,7 +1099,7 @@ fn without_a_file_it_is_the_log_of_this_system() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let output = rig.run(&["--blog", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("this system has no nowhere/snapshot"));
+    assert!(stderr(&output).contains("no SNAPSHOT is named, and nowhere/snapshot: "));
     // As "follow" does, which says how it was.
     let output = rig.run(&["-f", "snap", "-w", "level == err"]);
     assert!(
@@ -1127,9 +1133,9 @@ fn times_have_nanoseconds_and_dates() {
     // Those of the softirq come 500 ns after those of the task.
     let lines = rig.lines(&["snap"]);
     assert!(lines[2].starts_with("[    2.000000] err "));
-    assert!(lines[3].starts_with("[    2.000000500] trace"));
+    assert!(lines[3].starts_with("[    2.000000] trace"));
     assert!(lines[4].starts_with("[    3.000000] "));
-    assert!(rig.lines(&["snap", "-t", "delta"])[3].starts_with("[   +0.000000500]"));
+    assert!(rig.lines(&["snap", "-t", "delta", "--ns"])[3].starts_with("[   +0.000000500]"));
     assert!(rig.lines(&["snap", "--ns"])[2].starts_with("[    2.000000000] err "));
     let lines = rig.lines(&["snap", "--ns", "-t", "wall"]);
     assert!(lines[3].starts_with("2023-11-14T22:13:22.000000500Z "));
@@ -1186,7 +1192,7 @@ fn what_doesnt_fit_together_is_refused_and_what_names_nothing_is_told() {
         (&["--pid", "4711"], "--pid 4711: no task has this id"),
         (
             &["--site", "absent.rs:7"],
-            "--site absent.rs: no call site is there",
+            "--site absent.rs:7: no call site is there",
         ),
         (
             &["-w", "arg.byte > 3 || arg.sector > 3"],
@@ -1206,4 +1212,276 @@ fn what_doesnt_fit_together_is_refused_and_what_names_nothing_is_told() {
         assert!(said.contains(text), "{args:?}: {said}");
         assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
     }
+}
+
+#[test]
+fn a_table_beside_the_snapshot_is_found() {
+    let rig = rig();
+    let expected = rig.lines(&["snap"]);
+    let lines = |output: &Output| -> Vec<String> {
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().map(str::to_owned).collect()
+    };
+    let output = rig.run_bare(&["snap"]);
+    assert_eq!((output.status.code(), lines(&output)), (Some(0), expected));
+    // One line for a missing table, however many records it is wanted for.
+    let output = rig.run_bare(&["alone/snap"]);
+    assert_eq!(stderr(&output).matches(&rig.build_id).count(), 1);
+    assert!(!lines(&output).iter().any(|l| l.contains(&rig.build_id)));
+    // What is no image is no failure, nor is an image of something else.
+    fs::write(rig.path().join("README.ko"), "x").unwrap();
+    fs::write(rig.path().join("tutor.ko"), "\x7fELF, but not quite").unwrap();
+    let output = rig.run_bare(&["-s", ".", "alone/snap"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn modules_are_found_where_they_are_installed() {
+    let rig = rig();
+    let dir = rig.path().join("modules/7.3.4/updates/dkms");
+    fs::create_dir_all(&dir).unwrap();
+    fs::copy(&rig.ko, dir.join("test-mod.ko")).unwrap();
+    let run = || {
+        let output = rig.run_exactly(&["--modules", "modules", "alone/snap"]);
+        output.status.code()
+    };
+    assert_eq!(run(), Some(0));
+    fs::rename(dir.join("test-mod.ko"), dir.join("test-mod.ko.debug")).unwrap();
+    assert_eq!(run(), Some(0));
+    // Only files with the image's name are opened.
+    fs::rename(dir.join("test-mod.ko.debug"), dir.join("x.ko")).unwrap();
+    assert_eq!(run(), Some(1));
+}
+
+#[test]
+fn conditions_that_can_not_be_true_are_refused_or_told() {
+    let rig = rig();
+    for (condition, what) in [
+        ("mesage !~ 'queue'", "a field of a record"),
+        ("'x' =~ message", "in quotes"),
+        ("level <= wrn", "no level"),
+        ("context == tsk", "no context"),
+        ("pid == fio", "pid is a number"),
+        ("pid =~ '4'", "pid is a number"),
+        ("comm == 5", "comm is text"),
+        ("pid == comm", "can't be compared"),
+        ("arg.sector = 5", "\"==\" is expected"),
+    ] {
+        let output = rig.run(&["--count", "-w", condition, "snap"]);
+        assert_eq!(output.status.code(), Some(2), "{condition}: {output:?}");
+        assert!(output.stdout.is_empty(), "{condition}");
+        assert!(stderr(&output).contains(what), "{condition}: {output:?}");
+    }
+    for (condition, what) in [
+        ("arg.sector == Read", "arg.sector is a number"),
+        ("arg.s == Bussy", "arg.s is a variant"),
+        ("arg.e == EOI", "arg.e is an error"),
+        ("arg.sector =~ '1'", "arg.sector is a number"),
+        ("arg.s.tug == 3", "no call site has an argument \"s.tug\""),
+    ] {
+        let output = rig.run(&["--count", "-w", condition, "snap"]);
+        assert_eq!(output.stdout, b"0\n", "{condition}");
+        assert!(stderr(&output).contains(what), "{condition}: {output:?}");
+    }
+    for condition in [
+        "arg.s == Busy",
+        "arg.e == EIO",
+        "arg.e == -5",
+        "level =~ '^e'",
+    ] {
+        let output = rig.run(&["--count", "-w", condition, "snap"]);
+        assert_eq!(output.stdout, b"1\n", "{condition}");
+        assert!(output.stderr.is_empty(), "{condition}: {output:?}");
+    }
+}
+
+#[test]
+fn times_of_which_nothing_can_be_are_refused() {
+    let rig = rig();
+    let count = |args: &[&str]| rig.run(&[args, &["--count", "snap"]].concat());
+    for args in [
+        ["--since", "10", "--until", "5"],
+        ["--since", "now", "--until", "5 min ago"],
+        ["--since", "-1", "--until", "-2"],
+        ["--since", "@10", "--until", "1970-01-01T00:00:09Z"],
+    ] {
+        let output = count(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains("--since is after --until"));
+    }
+    assert_eq!(
+        count(&["--since", "98 s ago", "--until", "now"]).stdout,
+        b"4\n"
+    );
+    assert_eq!(count(&["--since", "2s", "--until", "-1m"]).stdout, b"4\n");
+}
+
+#[test]
+fn a_time_since_the_line_before_is_since_the_one_that_is_shown() {
+    let rig = rig();
+    let delta = |args: &[&str]| rig.lines(&[&["-t", "delta", "snap"], args].concat());
+    // Of 1.0, 2.0, 2.0000005, 3.0 and 4.0 s.
+    let last = delta(&["-n", "2"]);
+    assert!(last[0].starts_with("[   +0.000000] debug"), "{last:?}");
+    assert!(last[3].starts_with("[   +1.000000] info "), "{last:?}");
+    let around = delta(&["-g", "read 1", "-B", "2"]);
+    assert!(around[2].starts_with("[   +1.000000] trace"), "{around:?}");
+    assert!(around[3].starts_with("[   +0.999999] debug"), "{around:?}");
+    let reverse = delta(&["-r"]);
+    assert!(
+        reverse[1].starts_with("[   -1.000000] debug"),
+        "{reverse:?}"
+    );
+}
+
+#[test]
+fn any_number_of_threads_may_be_asked_for() {
+    let rig = rig();
+    assert_eq!(
+        rig.lines(&["--jobs", "20000", "snap"]),
+        rig.lines(&["snap"])
+    );
+    for (args, what) in [
+        (["--jobs", "0"], "not a number of threads"),
+        (["--pid", "abc"], "not the number of a thread or process"),
+    ] {
+        let output = rig.run(&[&args[..], &["snap"]].concat());
+        assert!(stderr(&output).contains(what), "{output:?}");
+    }
+}
+
+#[test]
+fn what_matches_stands_out() {
+    let rig = rig();
+    let lines = rig.lines(&["--color", "always", "-g", "[0-9]+ sectors", "snap"]);
+    assert!(
+        lines[1].ends_with("read \x1b[1;31m8 sectors\x1b[0m at 0x1000"),
+        "{lines:?}"
+    );
+    let lines = rig.lines(&["--color", "always", "-v", "-g", "8 sectors", "snap"]);
+    assert!(
+        !lines.iter().any(|l| l.contains("\x1b[1;31m8")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_dash_is_no_missing_value() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [20; 4]])
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "-");
+    b.ring(&ring);
+    let mut p = Page::new(1, 1, 0, 0);
+    p.record(1, 4, ());
+    b.page(&ring, &p);
+    fs::write(rig.path().join("dash"), b.end()).unwrap();
+    let lines = rig.lines(&["--csv", "--columns", "comm,arg.sector,pid", "dash"]);
+    assert_eq!(lines[1], "\"'-\",,42");
+    // A component is named with * too.
+    assert_eq!(rig.lines(&["--csv", "-c", "d*k", "dash"]).len(), 2);
+}
+
+#[test]
+fn a_damaged_clock_spoils_nothing_else() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    let pair = [
+        1_000_000_000,
+        1_000_000_000,
+        1_000_000_000,
+        1_700_000_000_000_000_000,
+    ];
+    b.system(BOOT_ID)
+        .clock(1, &[[0, 0, 0, 1_699_999_999_000_000_000], pair])
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "fio");
+    b.ring(&ring);
+    let mut p = Page::new(1, 1, 0, 0);
+    p.record(1, 4, ());
+    b.page(&ring, &p);
+    let ring = Ring::task(1, 2, 43, "far");
+    b.ring(&ring);
+    let mut p = Page::new(2, 1, u64::MAX, 0);
+    p.record(u64::MAX, 4, ());
+    b.page(&ring, &p);
+    fs::write(rig.path().join("far"), b.end()).unwrap();
+    let text = rig.lines(&["--json", "far"]);
+    let all: Vec<Value> = text
+        .iter()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(
+        (&all[0]["boot_ns"], &all[1]["boot_ns"]),
+        (&1.into(), &Value::Null)
+    );
+    assert_eq!(
+        (&all[1]["wall_ns"], &all[1]["clock"]),
+        (&Value::Null, &u64::MAX.into())
+    );
+    let output = rig.run(&["convert", "--to", "ctf", "-o", "ctf", "far"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        stderr(&output).contains("1 records or losses left out"),
+        "{output:?}"
+    );
+    assert!(rig.path().join("ctf/metadata").exists());
+    let output = rig.run(&["convert", "--to", "otlp", "-o", "-", "far"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\"timeUnixNano\":\"0\""), "{text}");
+}
+
+#[test]
+fn losses_are_those_of_who_is_asked_for() {
+    let rig = rig();
+    let of = |pid: &str| rig.lines(&["--pid", pid, "snap"]);
+    assert!(of("42")[0].contains("5 older records overwritten"));
+    assert_eq!(of("7").len(), 1, "{:?}", of("7"));
+}
+
+/// The hour that comes twice: what is told of the zone is of each time, not of the one before.
+#[test]
+fn the_end_of_summer_time_is_in_the_times() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let second = 1_000_000_000;
+    // 2023-10-29T01:00:00Z is two seconds after boot.
+    let real = 1_698_541_198 * second;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(
+            1,
+            &[
+                [0, 0, 0, real],
+                [10 * second, 10 * second, 10 * second, real + 10 * second],
+            ],
+        )
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "fio");
+    b.ring(&ring);
+    let mut p = Page::new(1, 1, second, 0);
+    p.record(second, 4, ());
+    p.record(2 * second, 4, ());
+    b.page(&ring, &p);
+    fs::write(rig.path().join("autumn"), b.end()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .args(["-t", "wall", "-s", "test-mod.ko", "autumn"])
+        .env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        .current_dir(rig.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let times: Vec<&str> = text.lines().map(|l| l.split(' ').next().unwrap()).collect();
+    let expected = [
+        "2023-10-29T02:59:59.000000+02:00",
+        "2023-10-29T02:00:00.000000+01:00",
+    ];
+    assert_eq!(times, expected);
 }

@@ -115,7 +115,7 @@ fn settings_are_written_and_what_was_is_shown() {
 #[test]
 fn sites_are_found_by_their_side_tables() {
     let rig = rig();
-    let out = rig.run(&["-n", "module test_mod file test.rs line 20-40 +p"]);
+    let out = rig.run(&["--dry-run", "module test_mod file test.rs line 20-40 +p"]);
     assert_eq!(out.status.code(), Some(0), "{out:?}");
     let lines = text(&out.stdout);
     let start: Vec<_> = lines.lines().map(|l| l[..24].to_owned()).collect();
@@ -129,7 +129,7 @@ fn sites_are_found_by_their_side_tables() {
         "{lines}"
     );
     // Another image may have such sites, too, but has no table.
-    let out = rig.run(&["-n", "format failed -p"]);
+    let out = rig.run(&["--dry-run", "format failed -p"]);
     assert_eq!(out.status.code(), Some(1), "{out:?}");
     assert!(
         text(&out.stdout).starts_with("off           12 err"),
@@ -142,7 +142,7 @@ fn sites_are_found_by_their_side_tables() {
     );
     assert!(!err.contains("gone"), "{err}");
     // What the kernel knows itself needs none.
-    let out = rig.run(&["-n", "module other level debug =_"]);
+    let out = rig.run(&["--dry-run", "module other level debug =_"]);
     assert_eq!(out.status.code(), Some(0), "{out:?}");
     assert_eq!(
         text(&out.stdout),
@@ -168,6 +168,7 @@ fn the_state_is_shown_without_commands() {
 #[test]
 fn nothing_is_written_if_anything_is_wrong() {
     let rig = rig();
+    fs::remove_file(rig.dir.path().join("blog/disk2/mode")).unwrap();
     for (args, what) in [
         (
             &["component disk off", "func x +p"][..],
@@ -181,7 +182,7 @@ fn nothing_is_written_if_anything_is_wrong() {
             &["component disk off", "component no on"],
             "there is no component no",
         ),
-        (&["component disk off mode=discard"], "mode: No such file"),
+        (&["component disk2 off mode=discard"], "mode: No such file"),
         (&["component disk loud"], "none of on, off"),
     ] {
         let out = rig.run(args);

@@ -280,13 +280,20 @@ fn a_pager_gets_what_a_terminal_would() {
     };
     let said = "no end (cut off)";
     let lost = "7 records lost here";
-    let shown = run(&[], Some("sleep 0.2; cat > paged"));
-    assert_eq!(shown, "");
-    let paged = fs::read_to_string(dir.path().join("paged")).unwrap();
-    assert!(paged.contains(said) && paged.contains(lost) && paged.contains("\x1b[32m"));
+    for args in [&[][..], &["snapshot"]] {
+        let shown = run(args, Some("sleep 0.2; cat > paged"));
+        assert_eq!(shown, "");
+        let paged = fs::read_to_string(dir.path().join("paged")).unwrap();
+        assert!(paged.contains(said) && paged.contains(lost) && paged.contains("\x1b[32m"));
+        fs::remove_file(dir.path().join("paged")).unwrap();
+    }
+    // One that isn't there is told of, and nothing is lost.
+    let shown = run(&[], Some("no-such-pager -x"));
+    assert!(shown.contains("there is no pager no-such-pager"), "{shown}");
+    assert!(shown.contains(said) && shown.contains(lost), "{shown}");
     for (args, pager) in [
         (&["--no-pager"][..], Some("cat > paged")),
-        (&["snapshot"], Some("cat > paged")),
+        (&["snapshot"], Some("cat")),
         (&[], Some("cat")),
         (&[], None),
     ] {

@@ -15,6 +15,7 @@ use blog_decode::{
     merge::{
         self,
         each_record,
+        Seen,
         Stream, //
     },
     snapshot::Snapshot, //
@@ -62,7 +63,11 @@ fn numbers(files: &[Snapshot], stream: &Stream) -> Vec<u64> {
 /// Of the records of a ring: how many, and how many are missing or damaged.
 fn counts(files: &[Snapshot], stream: &Stream) -> (u64, u64, u64) {
     let mut clocks = Vec::new();
-    let c = each_record(files, stream, |_, clock, _, _| clocks.push(clock));
+    let c = each_record(files, stream, |seen| {
+        if let Seen::Record { clock, .. } = seen {
+            clocks.push(clock);
+        }
+    });
     assert!(clocks.is_sorted());
     (c.decoded, c.missing + c.overwritten, c.damaged)
 }

@@ -216,28 +216,110 @@ fn a_table_survives_its_file() {
     assert_eq!(Table::decode(&table.encode().unwrap()), Ok(table));
 }
 
-/// What distributions do to modules: the descriptors are debug information to `strip`.
+fn tool(dir: &Path, command: &[&str]) {
+    let status = Command::new(command[0])
+        .args(&command[1..])
+        .current_dir(dir)
+        .status();
+    assert!(status.unwrap().success(), "{command:?}");
+}
+
+/// What DKMS, INSTALL_MOD_STRIP and packages do to modules: the descriptors are debug information to
+/// `strip`, the table that the kernel build has put into the module is not.
 #[test]
-fn strip_takes_the_descriptors_and_nothing_else() {
+fn strip_takes_the_descriptors_and_leaves_the_table() {
     let dir = tempfile::tempdir().unwrap();
     let ko = image::module(dir.path(), "a.ko", "one");
+    fs::copy(&ko, dir.path().join("bare.ko")).unwrap();
     let before = fs::read(&ko).unwrap();
-    let strip = Command::new("strip").arg("-g").arg(&ko).status();
-    assert!(strip.unwrap().success());
-    let after = fs::read(&ko).unwrap();
-    assert!(read_table(&ko, |_| true).unwrap().is_none());
+    assert!(sidetable(&["a.ko"], dir.path()).status.success());
+    let table = read_table(&ko, |_| true).unwrap();
+    assert!(table.is_some());
+    tool(dir.path(), &["strip", "-g", "a.ko"]);
+    assert_eq!(read_table(&ko, |_| true).unwrap(), table);
+    tool(dir.path(), &["objcopy", "a.ko", "b.ko"]);
+    assert_eq!(
+        read_table(&dir.path().join("b.ko"), |_| true).unwrap(),
+        table
+    );
+    // One that was made without it says what is missing.
+    tool(dir.path(), &["strip", "-g", "bare.ko"]);
+    let e = read_table(&dir.path().join("bare.ko"), |_| true).unwrap_err();
+    assert!(e.to_string().contains("it was stripped off"), "{e}");
+    // Another build of that name is not taken for this one.
+    fs::remove_file(&ko).unwrap();
+    image::module(dir.path(), "a.ko", "two");
+    assert!(sidetable(&["a.ko"], dir.path()).status.success());
+    let other = read_table(&ko, |_| true).unwrap().unwrap();
+    assert_ne!(other.build_id, table.unwrap().build_id);
+    let after = fs::read(dir.path().join("b.ko")).unwrap();
     let loaded = |bytes: &[u8]| -> Vec<_> {
         let elf = object::File::parse(bytes).unwrap();
         elf.sections()
             .filter(|s| s.kind() != object::SectionKind::Metadata)
             .filter(|s| !s.name().unwrap().starts_with(".debug"))
             .map(|s| (s.name().unwrap().to_owned(), s.data().unwrap().to_vec()))
+            .filter(|(name, _)| name != blog_image::TABLE_SECTION)
             .collect()
     };
     assert!(loaded(&before)
         .iter()
         .any(|(name, _)| name == ".blog_sites"));
     assert_eq!(loaded(&before), loaded(&after));
+}
+
+/// Files with debug information alone, as packages and debuginfod have them: most sections have no
+/// bytes, and the descriptors may be compressed.
+#[test]
+fn a_debug_file_has_the_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module_with_c(dir.path(), "test-mod.ko", "one", CALLS, C_CALLS);
+    let vmlinux = image::vmlinux_with_c(dir.path(), "one", C_CALLS);
+    for (image, debug) in [
+        (&ko, "test-mod.ko.debug"),
+        (&vmlinux, "vmlinux-7.3.4.debug"),
+    ] {
+        let table = read_table(image, |_| true).unwrap().unwrap();
+        let name = image.file_name().unwrap().to_str().unwrap();
+        for how in [
+            &[][..],
+            &["--compress-debug-sections=zlib"],
+            &["--compress-debug-sections=zstd"],
+        ] {
+            let command = [&["objcopy", "--only-keep-debug"], how, &[name, debug]].concat();
+            tool(dir.path(), &command);
+            let found = read_table(&dir.path().join(debug), |_| true);
+            let found = found.unwrap().unwrap();
+            assert_eq!(
+                (&found.name, &found.build_id),
+                (&table.name, &table.build_id)
+            );
+            assert_eq!(found.sites, table.sites, "{how:?}");
+        }
+    }
+}
+
+/// A source in another encoding than UTF-8 costs one letter, and no table.
+#[test]
+fn formats_in_latin_1_are_logged() {
+    let dir = tempfile::tempdir().unwrap();
+    let calls =
+        [(7, r#""temp %d ~C""#), (8, r#""temp %d \xb0" "C""#)].map(|(line, format)| CCall {
+            line,
+            format,
+            arguments: "t",
+        });
+    let ko = image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
+    let mut bytes = fs::read(&ko).unwrap();
+    let at = bytes.windows(9).position(|w| w == b"temp %d ~").unwrap() + 8;
+    bytes[at] = 0xb0;
+    fs::write(&ko, bytes).unwrap();
+    let output = sidetable(&["a.ko"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let table = read_table(&ko, |_| true).unwrap().unwrap();
+    for site in &table.sites[CALLS.len()..] {
+        assert_eq!(site.format, "temp %d \u{fffd}C");
+    }
 }
 
 /// CONFIG_DEBUG_INFO_COMPRESSED_ZLIB and its kin: the descriptors are no DWARF, so they stay plain.

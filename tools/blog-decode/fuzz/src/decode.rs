@@ -144,7 +144,6 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         undecoded: &undecoded,
     };
     stats.write_json(&mut out);
-    stats.write_text(&mut out).unwrap();
 }
 
 /// A snapshot, if it is one.

@@ -10,10 +10,7 @@ use std::{
         self,
         OpenOptions, //
     },
-    io::{
-        self,
-        Write, //
-    },
+    io::Write,
     path::{
         Path,
         PathBuf, //
@@ -23,8 +20,10 @@ use std::{
 use super::{
     args::Control,
     complain,
+    here::why,
     input::check_paths,
     print_all,
+    Failed,
     PARTIAL, //
 };
 use crate::{
@@ -47,10 +46,8 @@ use crate::{
 };
 
 /// Switches.
-pub fn control(args: &Control) -> Result<u8, String> {
-    if let Err(status) = check_paths(&args.tables.sidetable) {
-        return Ok(status);
-    }
+pub fn control(args: &Control) -> Result<u8, Failed> {
+    check_paths(&args.tables.sidetable)?;
     let commands = parse(&args.commands.join("\n"))?;
     let mut system = System::open(args)?;
     if commands.is_empty() {
@@ -89,16 +86,7 @@ struct System<'a> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|e| told(path, &e))
-}
-
-fn told(path: &Path, e: &io::Error) -> String {
-    let hint = match e.kind() {
-        io::ErrorKind::NotFound => " (is blog loaded, and debugfs mounted?)",
-        io::ErrorKind::PermissionDenied => " (are you root?)",
-        _ => "",
-    };
-    format!("{}: {e}{hint}", path.display())
+    fs::read_to_string(path).map_err(|e| why(path, &e))
 }
 
 impl<'a> System<'a> {
@@ -115,7 +103,7 @@ impl<'a> System<'a> {
     /// The names of all components: each has a directory.
     fn components(&self) -> Result<Vec<String>, String> {
         let entries = fs::read_dir(&self.args.blog);
-        let entries = entries.map_err(|e| told(&self.args.blog, &e))?.flatten();
+        let entries = entries.map_err(|e| why(&self.args.blog, &e))?.flatten();
         let mut names: Vec<_> = entries
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter_map(|entry| entry.file_name().into_string().ok())
@@ -125,7 +113,7 @@ impl<'a> System<'a> {
     }
 
     /// The state of components, and of images with sites.
-    fn show(&self) -> Result<u8, String> {
+    fn show(&self) -> Result<u8, Failed> {
         let names = self.components()?;
         print_all(|out| {
             writeln!(
@@ -244,7 +232,12 @@ impl<'a> System<'a> {
     fn load(&mut self) {
         if self.map.is_none() {
             let paths = &self.args.tables;
-            let tables = Tables::load(self.images.iter(), &paths.sidetable, Some(&paths.modules));
+            let tables = Tables::load(
+                self.images.iter(),
+                &paths.sidetable,
+                &[],
+                Some(&paths.modules),
+            );
             for problem in &tables.problems {
                 complain(&problem.text);
             }
@@ -253,7 +246,7 @@ impl<'a> System<'a> {
     }
 
     /// Does it, and shows what became of it.
-    fn run(&self, plan: &Plan) -> Result<(), String> {
+    fn run(&self, plan: &Plan) -> Result<(), Failed> {
         for (done, (path, text)) in plan.writes.iter().enumerate() {
             write(path, text).map_err(|e| {
                 let rest = match done {

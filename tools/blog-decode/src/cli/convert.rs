@@ -21,16 +21,11 @@ use super::{
         Form, //
     },
     complain,
-    input::{
-        tell_undecoded,
-        Input, //
-    },
+    input::Input,
     new,
     poll::Signals,
-    progress::{
-        Progress,
-        Unit, //
-    },
+    session::Session,
+    Failed,
     PARTIAL, //
 };
 use crate::{
@@ -39,7 +34,6 @@ use crate::{
         Entry, //
     },
     foreign::Log,
-    merge,
     output::{
         ctf::Ctf,
         html::Html,
@@ -59,8 +53,7 @@ use crate::{
 };
 
 /// Converts.
-pub fn convert(args: &Convert) -> Result<u8, String> {
-    let mut filter = args.filters.build()?;
+pub fn convert(args: &Convert) -> Result<u8, Failed> {
     let pairs = args.spans.pairs();
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
         return Err("--key: of which spans? Give --span START END, too".into());
@@ -68,50 +61,41 @@ pub fn convert(args: &Convert) -> Result<u8, String> {
     if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
         return Err("--span: only html and perfetto have spans".into());
     }
-    let mut input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    let mut logs = input.logs(&args.logs)?;
-    // They have no time that others could be put beside.
-    logs.iter_mut().for_each(Log::leave_out_earlier);
+    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty())?;
     // Nothing is written so far.
     let signals = Signals::new()?;
-    input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
-    let fields = args.spans.keys.key.iter();
-    input.tell_unknown("--key", fields.filter_map(|f| f.argument()));
-    let streams = input.streams(&filter.components);
-    let decoder = Decoder::new(&input.files, &streams, &input.boots, &input.maps, &filter);
-    let mut progress = Progress::new("converting", Unit::Records, false);
-    let all = Some(merge::records(&streams));
-    let decoder = decoder.with_tick(move |done| progress.at(done, all));
+    let mut logs = session.input.logs(&args.logs)?;
+    // They have no time that others could be put beside.
+    logs.iter_mut().for_each(Log::leave_out_earlier);
+    let input = &session.input;
+    input.tell_unknown("--key", &args.spans.keys.key);
+    let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
     let mut each = Each {
         decoder: &mut decoder,
         signals: &signals,
     };
-    match args.to {
-        Form::Ctf => new::directory(&args.output, |path| told(ctf(&input, &mut each, path))),
-        Form::Perfetto => new::file(&args.output, |out| told(perfetto(pairs, &mut each, out))),
-        Form::Html => new::file(&args.output, |out| {
-            told(html(&input, pairs, &mut each, out))
+    let mut left_out = 0;
+    let made = match args.to {
+        Form::Ctf => new::directory(&args.output, |path| {
+            told(ctf(input, &mut each, path)).map(|n| left_out = n)
         }),
-        Form::Parquet => {
-            new::directory(&args.output, |path| told(parquet(&input, &mut each, path)))
-        }
-        Form::Otlp => new::file(&args.output, |out| told(otlp(&input, &mut each, out))),
-    }?;
-    let mut status = input.status();
-    if decoder.counts().any(|c| c.damaged != 0) {
-        complain("some records are damaged");
-        status = status.max(PARTIAL);
+        Form::Perfetto => new::file(&args.output, |out| told(perfetto(pairs, &mut each, out))),
+        Form::Html => new::file(&args.output, |out| told(html(input, pairs, &mut each, out))),
+        Form::Parquet => new::directory(&args.output, |path| told(parquet(input, &mut each, path))),
+        Form::Otlp => new::file(&args.output, |out| told(otlp(input, &mut each, out))),
+    };
+    match made {
+        Ok(()) => {}
+        // Whoever reads has enough.
+        Err(e) if e == new::CLOSED => return Ok(session.input.status),
+        Err(e) => return Err(e.into()),
     }
-    for problem in decoder.log_problems() {
-        complain(&problem);
-        status = status.max(PARTIAL);
-    }
-    if decoder.undecoded().any() {
-        tell_undecoded(decoder.undecoded(), &input.tables.searched);
+    let mut status = session.end(&decoder.outcome());
+    if left_out > 0 {
+        complain(&format!(
+            "{left_out} records or losses left out: their times are beyond what CTF's readers can hold"
+        ));
         status = status.max(PARTIAL);
     }
     Ok(status)
@@ -133,15 +117,20 @@ impl Each<'_, '_> {
     }
 }
 
-fn told(result: io::Result<()>) -> Result<(), String> {
-    result.map_err(|e| format!("not converted: {e}"))
+fn told<T>(result: io::Result<T>) -> Result<T, String> {
+    result.map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => new::CLOSED.into(),
+        _ => format!("not converted: {e}"),
+    })
 }
 
-fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<()> {
+fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<u64> {
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
-    fs::write(path.join("metadata"), trace.end(&host, &release)?)
+    let left_out = trace.left_out;
+    fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
+    Ok(left_out)
 }
 
 /// Names of the machines, and a kernel release.

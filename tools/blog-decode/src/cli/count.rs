@@ -2,99 +2,70 @@
 
 //! `count`, `top`: how many records have the same values, to standard output.
 
-use std::{
-    convert::Infallible,
-    io::{
-        self,
-        Write, //
-    }, //
+use std::io::{
+    self,
+    Write, //
 };
 
 use super::{
     args::Count,
     complain,
-    input::{
-        tell_undecoded,
-        Input, //
-    },
-    print_all,
-    progress::{
-        Progress,
-        Unit, //
-    },
+    print_each,
+    session::Session,
     stats::short,
-    PARTIAL, //
+    Failed, //
 };
 use crate::{
     boot::Boot,
     counts::{
         Counts,
         How,
+        Ranked,
         Row, //
     },
-    decode::Decoder,
     field::{
+        is_integer,
         Field,
         Selector, //
     },
-    merge,
+    key::Tag,
     output::{
         json::Object,
         push_local,
         text::escape_name, //
-    }, //
+    },
+    sidetable::Site,
 };
 
 /// Prints how many records there are of each kind; at most `number` of them, if the user says nothing.
-pub fn count(args: &Count, number: usize) -> Result<u8, String> {
-    let mut filter = args.filters.build()?;
-    let input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    input.settle(&args.filters, &mut filter, false)?;
+pub fn count(args: &Count, number: usize) -> Result<u8, Failed> {
     let by = match args.by.as_slice() {
         [] => [Field::File, Field::Line, Field::Format]
             .map(Selector::Field)
             .to_vec(),
         by => by.to_vec(),
     };
+    let mut fields = by.iter().enumerate();
+    if let Some((_, twice)) = fields.find(|(i, field)| by[..*i].contains(field)) {
+        return Err(format!("--by: {twice} is there twice").into());
+    }
+    let session = Session::open(&args.input, &args.filters, false)?;
     let fields = by.iter().chain(&args.sum);
-    input.tell_unknown("--by, --sum", fields.filter_map(|f| f.argument()));
-    let streams = input.streams(&filter.components);
+    let input = &session.input;
+    input.tell_unknown("--by, --sum", fields);
     let interval = args.per.map(|d| d.as_nanos() as i128);
     let mut counts = Counts::new(How {
         by: by.clone(),
         sum: args.sum.clone(),
         interval,
     });
-    let how = (&input.boots, &input.maps);
-    let decoder = Decoder::new(&input.files, &streams, how.0, how.1, &filter);
-    let mut progress = Progress::new("counting", Unit::Records, false);
-    let all = Some(merge::records(&streams));
-    let mut decoder = decoder.with_tick(move |done| progress.at(done, all));
-    let result = decoder.run(|entry| {
-        counts.entry(entry);
-        Ok::<_, Infallible>(())
-    });
-    match result {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
-    let mut status = input.status();
-    if decoder.counts().any(|c| c.damaged != 0) {
-        complain("some records are damaged");
-        status = status.max(PARTIAL);
-    }
-    let undecoded = decoder.undecoded();
-    if undecoded.any() {
-        tell_undecoded(undecoded, &input.tables.searched);
-        status = status.max(PARTIAL);
-    }
-    let answer = Answer {
+    let status = session.run("counting", |entry| counts.entry(entry))?;
+    let sites = input.sites();
+    let mut answer = Answer {
         args,
         by: &by,
-        counts: &counts,
+        are_numbers: by.iter().map(|f| is_number(f, sites.as_deref())).collect(),
+        all: counts.records,
         seconds: match (interval, counts.range) {
             (Some(ns), _) => ns as f64 / 1e9,
             (None, Some((first, last))) => (last - first) as f64 / 1e9,
@@ -105,64 +76,119 @@ pub fn count(args: &Count, number: usize) -> Result<u8, String> {
             .first()
             .is_some_and(|b: &Boot| b.is_one_of_several),
         number: args.number.unwrap_or(number),
+        at: None,
+        hidden: 0,
+        hidden_records: 0,
+        has_overflow: false,
     };
-    print_all(|out| match args.json {
-        true => {
-            answer.as_json(out);
-            Ok(())
-        }
-        false => answer.as_text(out),
-    })?;
+    let mut rows = counts.rows().map_err(|e| e.to_string())?;
+    print_each(|out| answer.more(&mut rows, out))?;
     Ok(status)
+}
+
+/// As many bytes are printed at a time.
+const MANY: usize = 1 << 16;
+
+/// Whether all values of a field are integers that JSON's readers keep. What isn't known is not.
+fn is_number(field: &Selector, sites: Option<&[&Site]>) -> bool {
+    match field {
+        Selector::Field(field) => field.is_number(),
+        Selector::Argument(path) => sites.is_some_and(|sites| is_integer(path, sites)),
+    }
 }
 
 struct Answer<'a> {
     args: &'a Count,
     by: &'a [Selector],
-    counts: &'a Counts,
-    /// How long an interval is, or all.
+    are_numbers: Vec<bool>,
+    all: u64,
+    /// What rates are over.
     seconds: f64,
-    /// Whether times are since 1970 instead of since boot.
+    /// Whether times are dates.
     is_real: bool,
-    /// Rows of each interval.
     number: usize,
+    /// The interval of the last row, and how many rows it has.
+    at: Option<(i128, usize)>,
+    hidden: u64,
+    hidden_records: u64,
+    has_overflow: bool,
 }
 
 impl Answer<'_> {
-    /// The rows that are shown, and what is left of each interval's.
-    fn rows(&self, mut show: impl FnMut(&Row) -> io::Result<()>) -> io::Result<(u64, u64)> {
-        let (mut at, mut n) = (None, 0);
-        let (mut rows, mut records) = (0, self.counts.others);
-        for row in self.counts.rows() {
-            if at != Some(row.from) {
-                (at, n) = (Some(row.from), 0);
+    /// Prints the next rows, some at a time; `false`: that was all.
+    fn more(&mut self, rows: &mut Ranked, out: &mut Vec<u8>) -> io::Result<bool> {
+        if self.at.is_none() && !self.args.json {
+            self.head(out)?;
+        }
+        while out.len() < MANY {
+            let Some(row) = rows.next()? else {
+                self.tail(out)?;
+                return Ok(false);
+            };
+            let (from, n) = self.at.unwrap_or((row.from, 0));
+            let n = if from == row.from { n + 1 } else { 1 };
+            self.at = Some((row.from, n));
+            if n > self.number {
+                self.hidden += 1;
+                self.hidden_records += row.sum.records;
+                continue;
             }
-            n += 1;
-            if n <= self.number {
-                show(row)?;
-            } else {
-                (rows, records) = (rows + 1, records + row.records);
+            self.has_overflow |= row.sum.number.is_none();
+            match self.args.json {
+                true => self.as_json(&row, out),
+                false => self.as_text(&row, out)?,
             }
         }
-        Ok((rows, records))
+        Ok(true)
+    }
+
+    fn tail(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        let (records, rows) = (self.hidden_records, self.hidden);
+        if records > 0 && !self.args.json {
+            writeln!(
+                out,
+                "{records:>11} more records, in {rows} rows that -n hides"
+            )?;
+        }
+        if self.has_overflow {
+            complain("some sums have more than 127 bits: they are left out");
+        }
+        Ok(())
     }
 
     fn rate(&self, row: &Row) -> Option<f64> {
-        (self.seconds > 0.0).then(|| row.records as f64 / self.seconds)
+        (self.seconds > 0.0).then(|| row.sum.records as f64 / self.seconds)
     }
 
-    fn as_text(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let time = |ns: i128| match self.is_real {
-            true => {
-                let mut out = Vec::new();
-                push_local(&mut out, ns, false);
-                String::from_utf8_lossy(&out).into_owned()
-            }
-            false => format!("{:.3}", ns as f64 / 1e9),
-        };
-        let width = if self.is_real { 32 } else { 12 };
+    /// When an interval begins: with as many digits as tell it from the next one.
+    fn time(&self, ns: i128) -> String {
+        let is_fine = self
+            .args
+            .per
+            .is_some_and(|d| d.subsec_nanos() % 1_000_000 != 0);
+        if self.is_real {
+            let mut out = Vec::new();
+            push_local(&mut out, ns, is_fine);
+            return String::from_utf8_lossy(&out).into_owned();
+        }
+        let (sign, abs) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+        let (seconds, ns) = (abs / 1_000_000_000, abs % 1_000_000_000);
+        match is_fine {
+            true => format!("{sign}{seconds}.{ns:09}"),
+            false => format!("{sign}{seconds}.{:03}", ns / 1_000_000),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self.is_real {
+            true => 35,
+            false => 18,
+        }
+    }
+
+    fn head(&self, out: &mut Vec<u8>) -> io::Result<()> {
         if self.args.per.is_some() {
-            write!(out, "{:>width$} ", "from")?;
+            write!(out, "{:>width$} ", "from", width = self.width())?;
         }
         write!(out, "{:>11} {:>6} {:>8}", "records", "%", "rate/s")?;
         if let Some(sum) = &self.args.sum {
@@ -172,56 +198,56 @@ impl Answer<'_> {
             write!(out, " {field}")?;
         }
         out.push(b'\n');
-        let (rows, records) = self.rows(|row| {
-            if self.args.per.is_some() {
-                write!(out, "{:>width$} ", time(row.from))?;
-            }
-            let percent = row.records as f64 * 100.0 / self.counts.records.max(1) as f64;
-            let rate = self.rate(row).map_or("-".into(), short);
-            write!(out, "{:>11} {percent:>6.1} {rate:>8}", row.records)?;
-            if self.args.sum.is_some() {
-                write!(out, " {:>14}", row.sum)?;
-            }
-            for value in &row.values {
-                out.push(b' ');
-                let start = out.len();
-                out.extend_from_slice(value.as_deref().unwrap_or(b"-"));
-                escape_name(out, start);
-            }
-            out.push(b'\n');
-            Ok(())
-        })?;
-        if records > 0 {
-            writeln!(
-                out,
-                "{records:>11} more records, in {rows} rows that -n hides"
-            )?;
-        }
         Ok(())
     }
 
-    fn as_json(&self, out: &mut Vec<u8>) {
-        let names: Vec<String> = self.by.iter().map(ToString::to_string).collect();
-        // Writing to a Vec doesn't fail.
-        let _ = self.rows(|row| {
-            let mut o = Object::new(out);
-            o.text("type", "count");
-            let from = self.args.per.map(|_| row.from);
-            match self.is_real {
-                true => o.maybe("from_wall_ns", from),
-                false => o.maybe("from_boot_ns", from),
+    fn as_text(&self, row: &Row, out: &mut Vec<u8>) -> io::Result<()> {
+        if self.args.per.is_some() {
+            write!(
+                out,
+                "{:>width$} ",
+                self.time(row.from),
+                width = self.width()
+            )?;
+        }
+        let records = row.sum.records;
+        let percent = records as f64 * 100.0 / self.all.max(1) as f64;
+        let rate = self.rate(row).map_or("-".into(), short);
+        write!(out, "{records:>11} {percent:>6.1} {rate:>8}")?;
+        if self.args.sum.is_some() {
+            let sum = row.sum.number.map_or("?".into(), |n| n.to_string());
+            write!(out, " {sum:>14}")?;
+        }
+        for (tag, value) in &row.values {
+            out.push(b' ');
+            let start = out.len();
+            match tag {
+                Tag::None => out.push(b'-'),
+                _ => out.extend_from_slice(value),
             }
-            o.number("records", row.records);
-            o.maybe("sum", self.args.sum.as_ref().map(|_| row.sum));
-            let mut by = Object::new(o.key("by"));
-            for (name, value) in names.iter().zip(&row.values) {
-                let value = value.as_deref().map(String::from_utf8_lossy);
-                by.foreign_text(name, value.as_deref());
-            }
-            by.end();
-            o.end();
-            out.push(b'\n');
-            Ok(())
-        });
+            escape_name(out, start);
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+
+    fn as_json(&self, row: &Row, out: &mut Vec<u8>) {
+        let mut o = Object::new(out);
+        o.text("type", "count");
+        let from = self.args.per.map(|_| row.from);
+        match self.is_real {
+            true => o.maybe("from_wall_ns", from),
+            false => o.maybe("from_boot_ns", from),
+        }
+        o.number("records", row.sum.records);
+        o.maybe("sum", row.sum.number.filter(|_| self.args.sum.is_some()));
+        let mut by = Object::new(o.key("by"));
+        let columns = self.by.iter().zip(&self.are_numbers);
+        for ((field, is_number), (tag, value)) in columns.zip(&row.values) {
+            by.cell(&field.to_string(), *is_number, *tag, value);
+        }
+        by.end();
+        o.end();
+        out.push(b'\n');
     }
 }

@@ -37,6 +37,7 @@ use super::{
         Ends,
         Out, //
     },
+    Failed,
     FAILED,
     OK,
     PARTIAL, //
@@ -47,7 +48,10 @@ use crate::{
         Entry,
         Sieve, //
     },
-    filter::Instant,
+    filter::{
+        is_component,
+        Instant, //
+    },
     live::Live,
     merge::{
         Cause,
@@ -69,13 +73,14 @@ const LATE: Duration = Duration::from_secs(1);
 const LATE_EVERY: Duration = Duration::from_secs(10);
 
 /// Prints records as they come.
-pub fn follow(args: &Follow) -> Result<u8, String> {
+pub fn follow(args: &Follow) -> Result<u8, Failed> {
     args.around.check(&args.filters)?;
+    if args.filters.boot().is_some() {
+        return Err("--boot: what is followed is of this boot".into());
+    }
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);
-    if let Err(status) = check_paths(&args.tables.sidetable) {
-        return Ok(status);
-    }
+    check_paths(&args.tables.sidetable)?;
     let paths = match args.streams.as_slice() {
         [] => streams(&args.blog, &filter.components)?,
         paths => paths.to_vec(),
@@ -84,7 +89,7 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
     let inputs: Result<Vec<_>, _> = paths.iter().map(|path| Input::open(path)).collect();
     let inputs = inputs?;
     let components = filter.components.clone();
-    let wanted = |name: &str| components.is_empty() || components.iter().any(|c| c == name);
+    let wanted = |name: &str| is_component(name, &components);
     let names = inputs.iter().map(|i| i.name.clone()).collect();
     let mut source = Source {
         live: Live::new(names, &wanted),
@@ -111,7 +116,13 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
     }
     // They line up as they come to be known.
     let host = (args.streams.len() > 1).then_some(0);
-    let mut out = Out::new(&args.output, args.around.numbers(), host, Ends::default());
+    let mut out = Out::new(
+        &args.output,
+        &filter,
+        args.around.numbers(),
+        host,
+        Ends::default(),
+    );
     let mut run = Run {
         sieve: Sieve::new(&filter),
         sites: Sites::new(source.inputs.len(), &args.tables),
@@ -125,11 +136,15 @@ pub fn follow(args: &Follow) -> Result<u8, String> {
     // Whoever reads has enough.
     let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     match written.and_then(|()| out.end()) {
-        Err(e) if !is_closed(&e) => return Err(e.to_string()),
+        Err(e) if !is_closed(&e) => return Err(e.to_string().into()),
         _ => {}
     }
     drop(out);
-    Ok(run.end(&source))
+    let mut status = run.end(&source);
+    if args.filters.looks_for() && run.sieve.shown == 0 {
+        status = status.max(PARTIAL);
+    }
+    Ok(status)
 }
 
 /// Where records come from.
@@ -219,7 +234,12 @@ impl<'a> Sites<'a> {
             let is_first = self.images[i] == 0;
             self.images[i] = file.images.len();
             let images = file.images.iter();
-            let tables = Tables::load(images, &self.paths.sidetable, Some(&self.paths.modules));
+            let tables = Tables::load(
+                images,
+                &self.paths.sidetable,
+                &[],
+                Some(&self.paths.modules),
+            );
             for problem in tables.problems.iter().filter(|_| is_first) {
                 complain(&problem.text);
                 if problem.grave {

@@ -3,102 +3,59 @@
 //! `gaps`: where threads were silent for long, to standard output.
 
 use std::{
-    convert::Infallible,
     io::{
         self,
         Write, //
     },
-    time::Duration,
+    time::Duration, //
 };
 
 use super::{
     args::Gaps,
     complain,
-    input::{
-        tell_undecoded,
-        Input, //
+    print::{
+        has_color,
+        Printer, //
     },
-    print::style,
     print_all,
-    progress::{
-        Progress,
-        Unit, //
-    },
-    PARTIAL, //
+    session::Session,
+    Failed, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
     boot,
-    decode::Decoder,
     gaps::{
         self,
         Gap, //
     },
-    merge,
     output::{
-        json::{
-            Json,
-            Object, //
-        },
-        text::{
-            escape_name,
-            Text, //
-        }, //
+        json::Object,
+        text::escape_name, //
     },
     snapshot::text,
 };
 
 /// Prints gaps.
-pub fn gaps(args: &Gaps) -> Result<u8, String> {
-    let mut filter = args.filters.build()?;
-    let input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    input.settle(&args.filters, &mut filter, false)?;
-    let streams = input.streams(&filter.components);
-    let json = args.look.json;
-    let mut objects = Json::default();
-    let style = style(&args.look, boot::width(&input.boots));
-    let color = style.color;
-    let mut text = Text::new(style);
+pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
+    let session = Session::open(&args.input, &args.filters, false)?;
+    let mut printer = Printer::beside(&args.look, boot::width(&session.input.boots));
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
     let mut gaps = gaps::Gaps::new(args.number, least);
-    let how = (&input.boots, &input.maps);
-    let decoder = Decoder::new(&input.files, &streams, how.0, how.1, &filter);
-    let mut progress = Progress::new("decoding", Unit::Records, false);
-    let all = Some(merge::records(&streams));
-    let mut decoder = decoder.with_tick(move |done| progress.at(done, all));
-    let result = decoder.run(|entry| {
-        gaps.entry(entry, |entry, out| match json {
-            true => objects.entry(entry, out),
-            false => text.entry(entry, out),
-        });
-        Ok::<_, Infallible>(())
-    });
-    match result {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
-    let mut status = input.status();
-    if decoder.counts().any(|c| c.damaged != 0) {
-        complain("some records are damaged");
-        status = status.max(PARTIAL);
-    }
-    if decoder.undecoded().any() {
-        tell_undecoded(decoder.undecoded(), &input.tables.searched);
-        status = status.max(PARTIAL);
-    }
+    let status = session.run("decoding", |entry| {
+        gaps.entry(entry, |entry, line| printer.keep(entry, line));
+        Ok(())
+    })?;
     let gaps = gaps.largest();
     if gaps.is_empty() {
         complain("there is no such gap");
     }
+    let color = has_color(&args.look);
     print_all(|out| {
         for (n, gap) in gaps.iter().enumerate() {
-            match json {
+            match args.look.json {
                 true => as_json(gap, out),
-                false => as_text(gap, n == 0, color, out)?,
+                false => as_text(gap, n == 0, color, &mut printer, out)?,
             }
         }
         Ok(())
@@ -106,7 +63,13 @@ pub fn gaps(args: &Gaps) -> Result<u8, String> {
     Ok(status)
 }
 
-fn as_text(gap: &Gap, is_first: bool, color: bool, out: &mut Vec<u8>) -> io::Result<()> {
+fn as_text(
+    gap: &Gap,
+    is_first: bool,
+    color: bool,
+    printer: &mut Printer<'_>,
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
     if !is_first {
         out.push(b'\n');
     }
@@ -126,8 +89,7 @@ fn as_text(gap: &Gap, is_first: bool, color: bool, out: &mut Vec<u8>) -> io::Res
         out.extend_from_slice(b"\x1b[0m");
     }
     out.push(b'\n');
-    out.extend_from_slice(&gap.before);
-    out.extend_from_slice(&gap.after);
+    printer.group([&gap.before, &gap.after], out);
     Ok(())
 }
 
@@ -139,8 +101,9 @@ fn as_json(gap: &Gap, out: &mut Vec<u8>) {
     o.number("tgid", gap.pid.1);
     o.text("comm", text(&gap.comm).as_str());
     o.key("before")
-        .extend_from_slice(gap.before.trim_ascii_end());
-    o.key("after").extend_from_slice(gap.after.trim_ascii_end());
+        .extend_from_slice(gap.before.text.trim_ascii_end());
+    o.key("after")
+        .extend_from_slice(gap.after.text.trim_ascii_end());
     o.end();
     out.push(b'\n');
 }

@@ -17,11 +17,13 @@ use super::{
     },
     complain,
     extract,
+    here::why,
     progress::{
         Progress,
         Unit, //
     },
     record::contents,
+    Failed,
     FAILED,
     OK,
     PARTIAL, //
@@ -31,6 +33,7 @@ use crate::{
     captures::Captures,
     clock::LogClock,
     decode::Undecoded,
+    field::Selector,
     filter::{
         unknown_arguments,
         Filter, //
@@ -61,13 +64,13 @@ impl Deref for Input {
 
 impl Input {
     /// Opens all of them; an error if none can be read.
-    pub fn open(args: &args::Input) -> Result<Self, u8> {
+    pub fn open(args: &args::Input) -> Result<Self, Failed> {
         let (files, tables, status) = Self::read(args)?;
         Ok(Self::new(files, &tables, status))
     }
 
     /// The files, where tables are looked for, and the exit status so far.
-    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, u8), u8> {
+    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, u8), Failed> {
         check_paths(&args.tables.sidetable)?;
         let (mut files, mut status) = (Vec::new(), OK);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
@@ -75,12 +78,9 @@ impl Input {
         let others = args.snapshots.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
         let live = args.blog.join("snapshot");
-        if args.is_live() && !live.exists() {
-            complain(&format!(
-                "no SNAPSHOT is named, and this system has no {}; see --help",
-                live.display()
-            ));
-            return Err(FAILED);
+        if args.is_live() {
+            let there = std::fs::metadata(&live);
+            there.map_err(|e| format!("no SNAPSHOT is named, and {}", why(&live, &e)))?;
         }
         let others = others.chain(args.is_live().then_some(&live));
         let mut paths = Vec::new();
@@ -137,7 +137,7 @@ impl Input {
             }
         }
         if files.is_empty() {
-            return Err(FAILED);
+            return Err(Failed(None));
         }
         Ok((files, tables, status))
     }
@@ -177,6 +177,10 @@ impl Input {
         let taken = self.boots.iter().filter_map(|b| b.calibration.taken());
         let taken = taken.map(|p| p.real).max().unwrap_or(0);
         args.set_times(filter, taken.into())?;
+        if let Some(boot) = args.boot() {
+            let found = boot.find(&self.boots).map_err(|e| format!("--boot: {e}"))?;
+            filter.boots = Some(found);
+        }
         let sites = self.sites();
         let tasks = self.tasks().filter(|_| !has_logs);
         for unknown in filter.unknown(tasks.as_deref(), sites.as_deref()) {
@@ -186,9 +190,9 @@ impl Input {
     }
 
     /// Tells of arguments that no call site has.
-    pub fn tell_unknown<'a>(&self, option: &str, names: impl Iterator<Item = &'a str>) {
+    pub fn tell_unknown<'a>(&self, option: &str, fields: impl IntoIterator<Item = &'a Selector>) {
         if let Some(sites) = self.sites() {
-            for unknown in unknown_arguments(names, &sites) {
+            for unknown in unknown_arguments(fields, &sites) {
                 complain(&format!("{option}: {unknown}"));
             }
         }
@@ -265,18 +269,11 @@ impl Input {
 }
 
 /// Tells of side tables that are not there, before anything else is done.
-pub fn check_paths(paths: &[PathBuf]) -> Result<(), u8> {
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), Failed> {
     for path in paths {
-        check_path(path)?;
+        std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
-}
-
-fn check_path(path: &Path) -> Result<(), u8> {
-    std::fs::metadata(path).map(|_| ()).map_err(|e| {
-        complain(&format!("{}: {e}", path.display()));
-        FAILED
-    })
 }
 
 /// Tells which records have no text.

@@ -7,7 +7,9 @@
 //! ```text
 //! args/      commands and options
 //! time.rs    forms of TIME
+//! here.rs    why a file of this system's BLog can't be read
 //! input.rs   opens snapshots and side tables, and says what is wrong with them
+//! session.rs what all commands over records do: open, settle, run, say what is missing
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
 //! new.rs     files and directories that are there whole or not at all
 //! progress.rs how far it is, on a terminal
@@ -34,6 +36,7 @@ pub mod count;
 pub mod extract;
 pub mod follow;
 pub mod gaps;
+pub mod here;
 pub mod input;
 pub mod new;
 pub mod pager;
@@ -41,6 +44,7 @@ pub mod poll;
 pub mod print;
 pub mod progress;
 pub mod record;
+pub mod session;
 pub mod show;
 pub mod sites;
 pub mod spans;
@@ -66,6 +70,7 @@ use self::{
 };
 use crate::{
     blogfmt::format,
+    error::Error,
     output::text::is_unsafe,
     record::Version,
     snapshot::VERSIONS, //
@@ -77,6 +82,28 @@ pub const OK: u8 = 0;
 pub const PARTIAL: u8 = 1;
 /// Nothing could be decoded, or wrong usage.
 pub const FAILED: u8 = 2;
+
+/// Why a command has no result; nothing, if that was told.
+#[derive(Debug)]
+pub struct Failed(Option<String>);
+
+impl From<String> for Failed {
+    fn from(why: String) -> Self {
+        Self(Some(why))
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(why: Error) -> Self {
+        Self(Some(why.into()))
+    }
+}
+
+impl From<&str> for Failed {
+    fn from(why: &str) -> Self {
+        Self(Some(why.into()))
+    }
+}
 
 /// `top` shows so many rows.
 const TOP: usize = 20;
@@ -128,7 +155,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Spans(args) => spans::spans(args),
         Command::Count(args) => count::count(args, usize::MAX),
         Command::Top(args) => count::count(args, TOP),
-        Command::Extract(args) => extract::extract(args),
+        Command::Extract(args) => extract::extract(args).map_err(Failed::from),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())
@@ -141,8 +168,10 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             writeln!(out, "side tables: {}", format::VERSION)
         }),
     };
-    let status = result.unwrap_or_else(|e| {
-        complain(&e);
+    let status = result.unwrap_or_else(|Failed(why)| {
+        if let Some(why) = why {
+            complain(&why);
+        }
         FAILED
     });
     drop(pager);
@@ -171,23 +200,68 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
 pub(crate) fn complain(what: &str) {
     progress::clear();
     // Names in it can come from a hostile file.
-    let what: String = what
+    let what: String = without_number(what)
         .chars()
         .map(|c| if is_unsafe(c) { '?' } else { c })
         .collect();
     let _ = writeln!(std::io::stderr(), "blog-decode: {what}");
 }
 
-/// Prints what `fill` makes to standard output.
-fn print_all(fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<u8, String> {
-    let mut out = Vec::new();
-    fill(&mut out).map_err(|e| e.to_string())?;
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
-        // Whoever reads has enough.
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {e}"))
+/// The text of an error of the system without the number that Rust puts behind it.
+fn without_number(what: &str) -> String {
+    let mut parts = what.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|b| b.is_ascii_digit()) => {
+                text.push_str(rest);
+            }
+            _ => text.extend([" (os error ", part]),
         }
-        _ => Ok(OK),
+    }
+    text
+}
+
+/// Prints what `fill` makes to standard output.
+fn print_all(fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<u8, Failed> {
+    let mut fill = Some(fill);
+    print_each(|out| match fill.take() {
+        Some(fill) => fill(out).map(|()| false),
+        None => Ok(false),
+    })
+}
+
+/// Prints piece by piece what `more` makes, until it says that this was all.
+fn print_each(more: impl FnMut(&mut Vec<u8>) -> std::io::Result<bool>) -> Result<u8, Failed> {
+    let (mut more, mut out) = (more, Vec::new());
+    let mut stdout = std::io::stdout().lock();
+    loop {
+        out.clear();
+        let goes_on = more(&mut out).map_err(|e| e.to_string())?;
+        match stdout.write_all(&out).and_then(|()| stdout.flush()) {
+            Ok(()) if goes_on => {}
+            // Whoever reads has enough.
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                return Err(format!("standard output: {e}").into());
+            }
+            _ => return Ok(OK),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_no_numbers() {
+        for (what, told) in [
+            ("x: No such file (os error 2)", "x: No such file"),
+            ("a (os error 13), b (os error 2): c", "a, b: c"),
+            ("(os error", "(os error"),
+            ("x (os error y)", "x (os error y)"),
+        ] {
+            assert_eq!(without_number(what), told);
+        }
     }
 }

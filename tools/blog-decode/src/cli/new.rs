@@ -22,6 +22,8 @@ use tempfile::Builder;
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 const PREFIX: &str = ".blog-decode";
+/// The error of who writes to a pipe that nobody reads any more.
+pub const CLOSED: &str = "closed pipe";
 
 /// Makes the file `path` of what `write` writes; `-` is standard output.
 pub fn file<T>(
@@ -32,7 +34,10 @@ pub fn file<T>(
     if path.as_os_str() == STDOUT {
         let mut out = BufWriter::new(io::stdout().lock());
         let result = write(&mut out)?;
-        out.flush().map_err(told)?;
+        out.flush().map_err(|e| match e.kind() {
+            io::ErrorKind::BrokenPipe => CLOSED.into(),
+            _ => told(e),
+        })?;
         return Ok(result);
     }
     free(path).map_err(told)?;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! A pager on the terminal, for the log of this system.
+//! A pager on the terminal, for records.
 
 use std::{
     env,
+    ffi::OsStr,
     fs::OpenOptions,
     io::{
         self,
         IsTerminal, //
     },
+    os::fd::OwnedFd,
+    path::Path,
     process::{
         Child,
         Command,
@@ -26,53 +29,164 @@ use super::{
         Color,
         Show, //
     },
+    complain,
     print::use_color, //
 };
 
 /// A pager, which gets all that is printed, and which is waited for.
-pub struct Pager(Child);
+pub struct Pager {
+    child: Child,
+    name: String,
+    /// Standard error before.
+    stderr: Option<OwnedFd>,
+}
+
+/// Ends with what fits the screen and at ^C, and shows colours.
+const LESS: &str = "FRXK";
+/// What a shell answers of a program that it can't run.
+const NOT_RUN: [i32; 2] = [126, 127];
 
 impl Pager {
     /// Starts the one that `PAGER` names, or less, if it is wanted and there is one.
     pub fn start(show: &mut Show) -> Option<Self> {
-        let is_wanted = show.input.is_live() && !show.no_pager && !show.count;
+        let terminal = env::var_os("TERM").is_some_and(|t| !t.is_empty() && t != "dumb");
+        // What comes through a pipe takes its time, and a bar shows how far it is.
+        let is_piped = show.input.snapshots.iter().any(|path| path.as_os_str() == "-");
+        let is_wanted = terminal && !is_piped && !show.no_pager && !show.count;
         if !is_wanted || !io::stdout().is_terminal() {
             return None;
         }
-        let mut command = match env::var_os("PAGER") {
-            Some(pager) if pager.is_empty() || pager == "cat" => return None,
-            Some(pager) => {
-                let mut shell = Command::new("sh");
-                shell.arg("-c").arg(pager);
-                shell
-            }
-            None => Command::new("less"),
+        let (less, pager) = (env::var_os("LESS"), env::var("PAGER").ok());
+        let name = match &pager {
+            Some(pager) if pager.trim().is_empty() || pager == "cat" => return None,
+            Some(pager) => pager.clone(),
+            None => "less".into(),
         };
-        if env::var_os("LESS").is_none() {
-            // Ends with what fits the screen and at ^C, and shows colours.
-            command.env("LESS", "FRXK");
+        if !can_run(&name) {
+            if pager.is_some() {
+                complain(&format!("there is no pager {name} (PAGER)"));
+            }
+            return None;
+        }
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(&name);
+        if less.is_none() {
+            command.env("LESS", LESS);
         }
         // Who may only run this program as root gets no shell by it.
         command.env("LESSSECURE", "1");
         let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
         let input = child.stdin.take()?;
-        if use_color(show.output.color, &io::stdout()) {
-            show.output.color = Color::Always;
+        let less = less
+            .as_deref()
+            .unwrap_or(OsStr::new(LESS))
+            .to_string_lossy();
+        if matches!(show.output.color, Color::Auto) {
+            let has_color = shows_color(&name, &less) && use_color(Color::Auto, &io::stdout());
+            show.output.color = match has_color {
+                true => Color::Always,
+                false => Color::Never,
+            };
         }
+        let stderr = rustix::io::dup(io::stderr()).ok();
         if io::stderr().is_terminal() {
             dup2_stderr(&input).ok()?;
         }
         dup2_stdout(&input).ok()?;
-        Some(Self(child))
+        Some(Self {
+            child,
+            name,
+            stderr,
+        })
+    }
+}
+
+/// Whether the program of a command is there; what a shell has to think about may be.
+fn can_run(command: &str) -> bool {
+    let word = command.split_whitespace().next().unwrap_or_default();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    if word.is_empty() || !word.chars().all(is_plain) {
+        return !word.is_empty();
+    }
+    if word.contains('/') {
+        return Path::new(word).is_file();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).any(|dir| dir.join(word).is_file());
+    found
+}
+
+/// Whether a pager lets colours through: less has to be told.
+fn shows_color(command: &str, less: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let name = words.next().and_then(|word| word.rsplit('/').next());
+    let is_raw = |word: &str| match word.strip_prefix("--") {
+        Some(long) => long.eq_ignore_ascii_case("raw-control-chars"),
+        None => word.contains(['R', 'r']),
+    };
+    match name {
+        Some("less") => {
+            let mut options = words.filter(|word| word.starts_with('-'));
+            options.any(is_raw) || less.split_whitespace().any(is_raw)
+        }
+        _ => true,
     }
 }
 
 impl Drop for Pager {
     fn drop(&mut self) {
         // It sees the end when nobody has its input open.
-        if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
-            let _ = dup2_stdout(&null).and(dup2_stderr(&null));
-            let _ = self.0.wait();
+        let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else {
+            return;
+        };
+        let _ = dup2_stdout(&null).and(dup2_stderr(&null));
+        let ended = self.child.wait();
+        if let Some(stderr) = &self.stderr {
+            let _ = dup2_stderr(stderr);
+        }
+        let code = ended.ok().and_then(|status| status.code());
+        if code.is_some_and(|code| NOT_RUN.contains(&code)) {
+            complain(&format!(
+                "the pager {} can't be run (PAGER); try --no-pager",
+                self.name
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_to_who_shows_them() {
+        for (command, less, shows) in [
+            ("less", LESS, true),
+            ("less", "-j10", false),
+            ("less -S", "-j10", false),
+            ("less -SR", "-j10", true),
+            ("/usr/bin/less --RAW-CONTROL-CHARS", "", true),
+            ("less", "-i -R", true),
+            ("less", "", false),
+            ("more", "", true),
+            ("bat", "-j10", true),
+        ] {
+            assert_eq!(shows_color(command, less), shows, "{command} {less}");
+        }
+    }
+
+    #[test]
+    fn a_pager_that_is_not_there_is_not_started() {
+        for (command, can) in [
+            ("sh", true),
+            ("sh -c 'cat >/dev/null'", true),
+            ("/bin/sh", true),
+            ("LESS=R less", true),
+            ("no-such-pager -x", false),
+            ("/no/such/pager", false),
+            ("", false),
+        ] {
+            assert_eq!(can_run(command), can, "{command}");
         }
     }
 }

@@ -58,6 +58,8 @@ use signal_hook::consts::{
     SIGTERM, //
 };
 
+use super::here::why;
+
 /// As much is read at once.
 pub const CHUNK: usize = 64 << 10;
 /// `DEBUGFS_MAGIC` of the kernel.
@@ -155,7 +157,7 @@ impl Input {
             }
             options.open(path)
         };
-        let file: File = open().map_err(|e| format!("{name}: {e}"))?;
+        let file: File = open().map_err(|e| why(path, &e))?;
         let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| s.f_type as u64 == DEBUGFS_MAGIC);
         Ok(Self {
             name,
@@ -232,9 +234,6 @@ pub fn streams(blog: &Path, components: &[String]) -> Result<Vec<PathBuf>, Strin
     };
     match std::fs::metadata(blog) {
         Ok(_) => Ok(all),
-        Err(e) => Err(format!(
-            "{}: {e} (is blog loaded, debugfs mounted, and are you root?)",
-            blog.display()
-        )),
+        Err(e) => Err(why(blog, &e)),
     }
 }

@@ -15,6 +15,8 @@ use std::{
     },
 };
 
+use regex::bytes::Regex;
+
 use super::args::{
     Color,
     Look,
@@ -28,6 +30,7 @@ use crate::{
         Content,
         Entry, //
     },
+    filter::Filter,
     output::{
         csv,
         json::Json,
@@ -37,7 +40,7 @@ use crate::{
         },
         text::{
             escape_from,
-            Seam,
+            Line,
             Style,
             Text, //
         },
@@ -52,13 +55,15 @@ const BUFFER: usize = 64 << 10;
 pub struct Out<'a> {
     args: &'a Output,
     style: Style,
+    /// What stands out in messages.
+    matches: Option<Regex>,
     stdout: StdoutLock<'static>,
     buffer: Vec<u8>,
     printer: Printer<'a>,
     window: Window,
     ends: Ends,
     /// The last entries, if only these are printed, or the last one first.
-    kept: VecDeque<Vec<u8>>,
+    kept: VecDeque<Line>,
 }
 
 /// Which entries are printed of all that there are, and in which order.
@@ -72,8 +77,14 @@ pub struct Ends {
 
 impl<'a> Out<'a> {
     /// Starts before the first entry. `context` is how many records before and after those that
-    /// match are printed, too; `host`: how wide the names of boots are, if there are several.
-    pub fn new(args: &'a Output, context: (usize, usize), host: Option<usize>, ends: Ends) -> Self {
+    /// match `filter` are printed, too; `host`: how wide the names of boots are, if there are several.
+    pub fn new(
+        args: &'a Output,
+        filter: &Filter,
+        context: (usize, usize),
+        host: Option<usize>,
+        ends: Ends,
+    ) -> Self {
         let stdout = io::stdout().lock();
         let mut buffer = Vec::with_capacity(2 * BUFFER);
         let style = Style {
@@ -84,7 +95,8 @@ impl<'a> Out<'a> {
             host,
             color: use_color(args.color, &stdout),
         };
-        let printer = Printer::new(args, style);
+        let matches = filter.grep.clone().filter(|_| !filter.invert);
+        let printer = Printer::new(args, style, matches.clone());
         match printer {
             Printer::Columns(columns) => columns.header(&mut buffer),
             Printer::Csv => csv::header(&mut buffer),
@@ -97,6 +109,7 @@ impl<'a> Out<'a> {
         Self {
             args,
             style,
+            matches,
             stdout,
             buffer,
             printer,
@@ -123,16 +136,13 @@ impl<'a> Out<'a> {
     /// What prints entries as [`Out::entry`] does, for other threads; `None` if how a line looks, or
     /// whether it is printed, depends on those before it.
     pub fn others(&self, boots: &[Boot]) -> Option<impl Fn() -> Printer<'a>> {
-        let (args, style) = (self.args, self.style);
+        let (args, style, matches) = (self.args, self.style, self.matches.clone());
         let depends = self.ends.last.is_some()
             || self.ends.reverse
             || (self.window.before, self.window.after) != (0, 0)
             || style.time == Time::Delta
             || boots.iter().any(|b| b.is_one_of_host);
-        (!depends).then_some(move || match Printer::new(args, style) {
-            Printer::Text(text) => Printer::Text(Box::new(text.in_pieces())),
-            other => other,
-        })
+        (!depends).then_some(move || Printer::new(args, style, matches.clone()))
     }
 
     /// Prints what is no entry, or what others have printed.
@@ -145,10 +155,9 @@ impl<'a> Out<'a> {
         let max = self.ends.last.unwrap_or(usize::MAX);
         let mut line = match self.kept.len() >= max {
             true => self.kept.pop_front().unwrap_or_default(),
-            false => Vec::new(),
+            false => Line::default(),
         };
-        line.clear();
-        self.printer.entry(entry, &mut line);
+        self.printer.keep(entry, &mut line);
         if max != 0 {
             self.kept.push_back(line);
         }
@@ -168,12 +177,12 @@ impl<'a> Out<'a> {
 
     /// Prints what has waited to the end, and writes everything.
     pub fn end(&mut self) -> io::Result<()> {
-        self.window.end(&mut self.buffer);
+        self.window.end(&mut self.printer, &mut self.buffer);
         if self.ends.reverse {
             self.kept.make_contiguous().reverse();
         }
         while let Some(line) = self.kept.pop_front() {
-            self.buffer.extend_from_slice(&line);
+            self.printer.put(&line, &mut self.buffer);
             if self.buffer.len() >= BUFFER {
                 self.write()?;
             }
@@ -202,17 +211,54 @@ impl Print for Printer<'_> {
             Self::Template(template) => template.entry(entry, out),
         }
     }
+}
 
-    fn seam(&mut self) -> Option<Seam> {
-        match self {
-            Self::Text(text) => text.seam(),
-            _ => None,
+impl Printer<'_> {
+    /// Prints records beside what a command is about; `host` as for [`Out::new`].
+    pub fn beside(look: &Look, host: Option<usize>) -> Self {
+        match look.json {
+            true => Self::Json(Json::default()),
+            false => Self::Text(Box::new(Text::new(style(look, host)))),
         }
+    }
+
+    /// Makes an entry's line, which may be printed later.
+    pub fn keep(&mut self, entry: &Entry<'_>, line: &mut Line) {
+        match self {
+            Self::Text(text) => text.keep(entry, line),
+            _ => {
+                line.text.clear();
+                self.entry(entry, &mut line.text);
+            }
+        }
+    }
+
+    /// The same, as a new one.
+    pub fn kept(&mut self, entry: &Entry<'_>) -> Line {
+        let mut line = Line::default();
+        self.keep(entry, &mut line);
+        line
+    }
+
+    /// Prints a line that was kept.
+    pub fn put(&mut self, line: &Line, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => text.put(line, out),
+            _ => out.extend_from_slice(&line.text),
+        }
+    }
+
+    /// Prints lines that belong together, and to none before them.
+    pub fn group<'l>(&mut self, lines: impl IntoIterator<Item = &'l Line>, out: &mut Vec<u8>) {
+        if let Self::Text(text) = self {
+            text.restart();
+        }
+        lines.into_iter().for_each(|line| self.put(line, out));
     }
 }
 
 impl<'a> Printer<'a> {
-    fn new(args: &'a Output, style: Style) -> Self {
+    fn new(args: &'a Output, style: Style, matches: Option<Regex>) -> Self {
         if args.json {
             Self::Json(Json::new(args.raw))
         } else if let Some(columns) = &args.columns {
@@ -222,21 +268,26 @@ impl<'a> Printer<'a> {
         } else if let Some(template) = &args.format {
             Self::Template(template)
         } else {
-            Self::Text(Box::new(Text::new(style)))
+            Self::Text(Box::new(Text::new(style).with_matches(matches)))
         }
     }
 }
 
 /// The style of records beside what a command is about; `host` as for [`Out::new`].
-pub(super) fn style(look: &Look, host: Option<usize>) -> Style {
+fn style(look: &Look, host: Option<usize>) -> Style {
     Style {
         time: time(look.time, host),
-        ns: false,
+        ns: look.ns,
         location: look.location,
         raw: false,
         host,
-        color: !look.json && use_color(look.color, &io::stdout().lock()),
+        color: has_color(look),
     }
+}
+
+/// Whether what stands beside these records has colours, too.
+pub(super) fn has_color(look: &Look) -> bool {
+    !look.json && use_color(look.color, &io::stdout().lock())
 }
 
 /// The clock that is shown. Times since several boots say nothing of what came first.
@@ -269,9 +320,9 @@ struct Window {
     separator: &'static [u8],
     /// Lines that were not printed yet, at most `before`; with `true` those of losses, which are
     /// printed in any case.
-    waiting: VecDeque<(bool, Option<Mark>, Vec<u8>)>,
+    waiting: VecDeque<(bool, Option<Mark>, Line)>,
     /// Buffers for further ones.
-    spare: Vec<Vec<u8>>,
+    spare: Vec<Line>,
     /// Records after a match that are still to be printed.
     left: usize,
     /// Whether something was printed, and something after it was not.
@@ -321,7 +372,7 @@ impl Window {
             self.separate(out);
             while let Some((_, mark, line)) = self.waiting.pop_front() {
                 self.mark(mark, out);
-                out.extend_from_slice(&line);
+                printer.put(&line, out);
                 self.spare.push(line);
             }
             self.left = self.after;
@@ -336,7 +387,7 @@ impl Window {
         }
         let mut line = if self.waiting.len() >= self.before {
             match self.waiting.pop_front() {
-                Some(oldest) => self.drop_or_print(oldest, out),
+                Some(oldest) => self.drop_or_print(oldest, printer, out),
                 None => {
                     self.has_gap = true;
                     return;
@@ -345,8 +396,7 @@ impl Window {
         } else {
             self.spare.pop().unwrap_or_default()
         };
-        line.clear();
-        printer.entry(entry, &mut line);
+        printer.keep(entry, &mut line);
         self.waiting.push_back((is_loss, mark, line));
     }
 
@@ -368,13 +418,14 @@ impl Window {
 
     fn drop_or_print(
         &mut self,
-        (keep, mark, line): (bool, Option<Mark>, Vec<u8>),
+        (keep, mark, line): (bool, Option<Mark>, Line),
+        printer: &mut Printer<'_>,
         out: &mut Vec<u8>,
-    ) -> Vec<u8> {
+    ) -> Line {
         if keep {
             self.separate(out);
             self.mark(mark, out);
-            out.extend_from_slice(&line);
+            printer.put(&line, out);
         } else {
             self.has_gap = true;
         }
@@ -382,9 +433,9 @@ impl Window {
     }
 
     /// Prints what has waited to the end.
-    fn end(&mut self, out: &mut Vec<u8>) {
+    fn end(&mut self, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         while let Some(waiting) = self.waiting.pop_front() {
-            self.drop_or_print(waiting, out);
+            self.drop_or_print(waiting, printer, out);
         }
     }
 }

@@ -60,6 +60,7 @@ use super::{
         TablePaths, //
     },
     complain,
+    here::why,
     input::check_paths,
     poll::{
         streams,
@@ -69,6 +70,7 @@ use super::{
         Signals,
         CHUNK, //
     },
+    Failed,
     FAILED,
     OK,
     PARTIAL, //
@@ -108,10 +110,8 @@ const SEARCH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Records until it is interrupted, or the stream ends.
-pub fn record(args: &Record) -> Result<u8, String> {
-    if let Err(status) = check_paths(&args.tables.sidetable) {
-        return Ok(status);
-    }
+pub fn record(args: &Record) -> Result<u8, Failed> {
+    check_paths(&args.tables.sidetable)?;
     let signals = Signals::new()?;
     let end = args.duration.map(|d| Instant::now() + d);
     let mut dir = Dir::open(args)?;
@@ -157,7 +157,7 @@ fn snapshots(
     let mut buffer = vec![0; CHUNK];
     loop {
         let start = Instant::now();
-        let mut file = File::open(&path).map_err(|e| not_there(&path, &e))?;
+        let mut file = File::open(&path).map_err(|e| why(&path, &e))?;
         let mut out = Out::new("snapshot", dir)?;
         let result = loop {
             match file.read(&mut buffer) {
@@ -183,13 +183,6 @@ fn snapshots(
             return Ok(());
         }
     }
-}
-
-fn not_there(path: &Path, e: &io::Error) -> String {
-    format!(
-        "{}: {e} (is blog loaded, debugfs mounted, and are you root?)",
-        path.display()
-    )
 }
 
 /// The stream, in files of a certain size.
@@ -420,7 +413,7 @@ impl<'a> Dir<'a> {
         let paths = args.tables.clone();
         thread::spawn(move || {
             for (name, id) in asked {
-                let done = add_table(&tables, &id, &paths);
+                let done = add_table(&tables, &name, &id, &paths);
                 if answer.send((name, id, done)).is_err() {
                     break;
                 }
@@ -558,12 +551,12 @@ fn is_full(e: &io::Error) -> bool {
 }
 
 /// Puts the side table of a build into a directory, where it is then as a whole, or not at all.
-fn add_table(dir: &Path, id: &[u8], paths: &TablePaths) -> io::Result<()> {
+fn add_table(dir: &Path, name: &str, id: &[u8], paths: &TablePaths) -> io::Result<()> {
     let target = dir.join(format!("{}.blogfmt", hex(id)));
     if target.exists() {
         return Ok(());
     }
-    let table = find_file(id, &paths.sidetable, &paths.modules);
+    let table = find_file(id, name, &paths.sidetable, &paths.modules);
     let Some(bytes) = table.and_then(|table| table.encode().ok()) else {
         let what = format!("no side table of build ID {}", hex(id));
         return Err(io::Error::other(what));

@@ -20,47 +20,31 @@ use super::{
         Show, //
     },
     complain,
-    input::{
-        tell_undecoded,
-        Input, //
-    },
+    input::Input,
     print::{
         Ends,
         Out, //
     },
-    progress::{
-        Progress,
-        Unit, //
-    },
+    session::Session,
+    Failed,
     OK,
     PARTIAL, //
 };
 use crate::{
-    accounts::Accounts, //
+    accounts::Accounts,
     boot,
-    captures::Captures,
-    decode::{
-        Decoder,
-        Filter, //
-    },
     foreign::Log,
     merge,
-    vmcore,
+    vmcore, //
 };
 
 /// Prints records.
-pub fn show(args: &Show) -> Result<u8, String> {
+pub fn show(args: &Show) -> Result<u8, Failed> {
     args.around.check(&args.filters)?;
-    let mut filter = args.filters.build()?;
+    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty())?;
     let context = args.around.numbers();
-    filter.with_context = context != (0, 0);
-    let mut input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    input.settle(&args.filters, &mut filter, !args.logs.is_empty())?;
-    let streams = input.streams(&filter.components);
-    let logs = input.logs(&args.logs)?;
+    session.filter.with_context = context != (0, 0);
+    let logs = session.input.logs(&args.logs)?;
     let how = How {
         output: &args.output,
         context,
@@ -73,12 +57,12 @@ pub fn show(args: &Show) -> Result<u8, String> {
         looks_for: args.filters.looks_for(),
         jobs: args.jobs,
     };
-    print(&input, &streams, &filter, logs, &how)
+    print(&session, logs, &how)
 }
 
 /// Prints what is new.
-pub fn diff(args: &Diff) -> Result<u8, String> {
-    let mut filter = args.filters.build()?;
+pub fn diff(args: &Diff) -> Result<u8, Failed> {
+    let filter = args.filters.build()?;
     let named = args.old.iter().chain(&args.new);
     let named = named.map(|path| (vec![path.clone()], false));
     // A dump comes behind a snapshot: what has crashed makes no more of them.
@@ -93,23 +77,20 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
             true => paths.clone(),
             false => Vec::new(),
         };
-        let read = Input::read(&args::Input {
+        let (more, with_beside, so_far) = Input::read(&args::Input {
             snapshots: paths(!is_dump),
             vmcore: paths(is_dump),
             tables,
             host: Vec::new(),
             blog: PathBuf::new(),
-        });
-        let (more, with_beside, so_far) = match read {
-            Ok(read) => read,
-            Err(status) => return Ok(status),
-        };
+        })?;
         old = files.len();
         files.extend(more);
         (tables, status) = (with_beside, status.max(so_far));
     }
     let input = Input::new(files, &tables, status);
-    input.settle(&args.filters, &mut filter, false)?;
+    let mut session = Session::new(input, filter, &args.filters, false)?;
+    let input = &session.input;
     if input
         .boots
         .iter()
@@ -117,8 +98,8 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
     {
         return Err("they are of different boots: everything is new".into());
     }
-    let wanted = |name: &str| filter.wants_component(name);
-    let streams = merge::newer(&input.files, old, wanted)?;
+    let wanted = |name: &str| session.filter.wants_component(name);
+    session.streams = merge::newer(&input.files, old, wanted)?;
     let how = How {
         output: &args.output,
         context: (0, 0),
@@ -128,21 +109,21 @@ pub fn diff(args: &Diff) -> Result<u8, String> {
         looks_for: args.filters.looks_for(),
         jobs: None,
     };
-    print(&input, &streams, &filter, Vec::new(), &how)
+    print(&session, Vec::new(), &how)
 }
 
 /// How records are printed.
 struct How<'a> {
     output: &'a Output,
-    /// How many before and after those that match.
+    /// Records before and after those that match.
     context: (usize, usize),
     with_stats: bool,
     ends: Ends,
     /// Only how many there are.
     count: bool,
-    /// Whether it is an answer that there are none.
+    /// That there is none is worth an exit status.
     looks_for: bool,
-    /// Threads that decode.
+    /// Threads that decode, if the user says so.
     jobs: Option<NonZero<usize>>,
 }
 
@@ -150,35 +131,26 @@ struct How<'a> {
 /// wait for the one that merges.
 const FEW: u64 = 50_000;
 const JOBS_MAX: usize = 4;
+/// More than this are never started, whatever the user says.
+const JOBS_LIMIT: usize = 64;
 
-fn print(
-    input: &Input,
-    streams: &[merge::Stream],
-    filter: &Filter,
-    logs: Vec<Log>,
-    how: &How<'_>,
-) -> Result<u8, String> {
-    let Captures {
-        files, maps, boots, ..
-    } = &input.captures;
-    let has_logs = !logs.is_empty();
-    let decoder = Decoder::new(files, streams, boots, maps, filter);
-    let mut progress = Progress::new("decoding", Unit::Records, true);
-    let all = Some(merge::records(streams));
-    let decoder = decoder.with_tick(move |done| progress.at(done, all));
-    let mut decoder = decoder.with_logs(logs);
+fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed> {
+    let (input, boots) = (&session.input, &session.input.boots);
     if let Some(columns) = &how.output.columns {
-        input.tell_unknown("--columns", columns.arguments());
+        input.tell_unknown("--columns", columns.fields());
     }
     if let Some(template) = &how.output.format {
-        input.tell_unknown("--format", template.arguments());
+        input.tell_unknown("--format", template.fields());
     }
-    let mut out = Out::new(how.output, how.context, boot::width(boots), how.ends);
+    let threads = threads(how, !logs.is_empty(), merge::records(&session.streams));
+    let mut decoder = session.decoder("decoding", true).with_logs(logs);
+    let width = boot::width(boots);
+    let mut out = Out::new(how.output, &session.filter, how.context, width, how.ends);
     let mut matches = 0u64;
-    let threads = threads(how, has_logs, merge::records(streams));
     let others = out.others(boots).filter(|_| threads > 1);
     let mut written = match others {
         Some(printer) => {
+            // Without context, all records that are shown match.
             let written = decoder.print(threads, printer, |bytes| out.bytes(bytes));
             matches = decoder.shown();
             written
@@ -198,36 +170,23 @@ fn print(
         Ok(()) => {}
         // Whoever reads has enough.
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(input.status),
-        Err(e) => return Err(format!("standard output: {e}")),
+        Err(e) => return Err(format!("standard output: {e}").into()),
     }
-    let mut status = input.status();
+    drop(out);
+    let mut status = session.end(&decoder.outcome());
     if how.looks_for && matches == 0 {
         status = status.max(PARTIAL);
     }
-    drop(out);
-    let undecoded = decoder.undecoded();
-    let stats = Accounts {
-        files,
-        boots,
-        streams,
-        counts: decoder.counts().copied().collect(),
-        shown: decoder.shown(),
-        undecoded,
-    };
-    if stats.counts.iter().any(|c| c.damaged != 0) {
-        complain("some records are damaged; they are marked in the output");
-        status = status.max(PARTIAL);
-    }
-    for problem in decoder.log_problems() {
-        complain(&problem);
-        status = status.max(PARTIAL);
-    }
-    if undecoded.any() {
-        tell_undecoded(undecoded, &input.tables.searched);
-        status = status.max(PARTIAL);
-    }
     if how.with_stats {
-        if let Err(e) = write_stats(how.output.json, &stats) {
+        let stats = Accounts {
+            files: &input.files,
+            boots,
+            streams: &session.streams,
+            counts: decoder.counts().copied().collect(),
+            shown: decoder.shown(),
+            undecoded: decoder.undecoded(),
+        };
+        if let Err(e) = write_stats(&stats) {
             complain(&format!("--stats: {e}"));
         }
     }
@@ -244,18 +203,13 @@ fn threads(how: &How<'_>, has_logs: bool, records: u64) -> usize {
             true => 1,
             false => thread::available_parallelism().map_or(1, |n| n.get().min(JOBS_MAX)),
         },
-        NonZero::get,
+        |jobs| jobs.get().min(JOBS_LIMIT),
     )
 }
 
-fn write_stats(as_json: bool, stats: &Accounts<'_>) -> io::Result<()> {
+fn write_stats(stats: &Accounts<'_>) -> io::Result<()> {
     let mut out = Vec::new();
-    if as_json {
-        stats.write_json(&mut out);
-        io::stdout().write_all(&out)?;
-        io::stdout().flush()
-    } else {
-        stats.write_text(&mut out)?;
-        io::stderr().write_all(&out)
-    }
+    stats.write_json(&mut out);
+    io::stdout().write_all(&out)?;
+    io::stdout().flush()
 }

@@ -20,6 +20,7 @@ use super::{
         describe,
         site_json, //
     },
+    Failed,
     FAILED,
     OK,
     PARTIAL, //
@@ -40,10 +41,8 @@ use crate::{
 };
 
 /// Lists call sites.
-pub fn sites(args: &Sites) -> Result<u8, String> {
-    if let Err(status) = check_paths(&args.tables.sidetable) {
-        return Ok(status);
-    }
+pub fn sites(args: &Sites) -> Result<u8, Failed> {
+    check_paths(&args.tables.sidetable)?;
     let filter = Filter {
         level: args.level,
         sites: args.site.clone(),

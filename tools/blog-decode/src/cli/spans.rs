@@ -2,50 +2,46 @@
 
 //! `spans`: how long it took from one record to another, to standard output.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    io::{
-        self,
-        Write, //
-    }, //
+use std::io::{
+    self,
+    Write, //
 };
 
 use super::{
     args,
     complain,
-    input::{
-        tell_undecoded,
-        Input, //
+    print::{
+        has_color,
+        Printer, //
     },
-    print::style,
-    print_all,
-    progress::{
-        Progress,
-        Unit, //
-    },
+    print_each,
+    session::Session,
+    Failed,
     PARTIAL, //
 };
 use crate::{
-    boot,
-    decode::Decoder,
-    merge,
+    blogfmt::bytes::until_nul,
+    boot, key,
     output::{
-        json::{
-            Json,
-            Object, //
-        },
+        json::Object,
         text::{
             escape_name,
-            Text, //
+            Line, //
         }, //
     },
     quantile::Quantiles,
     spans::{
         Slowest,
+        Span,
         Spans,
         Unpaired, //
-    }, //
+    },
+    tally::{
+        Row,
+        Rows,
+        Sum,
+        Tally, //
+    },
 };
 
 /// Shares of 1000 that are shown, and their names.
@@ -57,98 +53,123 @@ const SHARES: [(u64, &str, &str); 4] = [
 ];
 /// The longest bar of the histogram.
 const BAR: u64 = 50;
-/// So many groups are told apart.
-const MAX_GROUPS: usize = 10_000;
+/// As many bytes are printed at a time.
+const MANY: usize = 1 << 16;
 
 /// Prints how long spans were.
-pub fn spans(args: &args::Spans) -> Result<u8, String> {
-    let mut filter = args.filters.build()?;
-    let input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
-    input.settle(&args.filters, &mut filter, false)?;
+pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
+    let session = Session::open(&args.input, &args.filters, false)?;
+    let input = &session.input;
     let fields = args.pair.key.iter().chain(&args.by);
-    input.tell_unknown("--key, --by", fields.filter_map(|f| f.argument()));
-    let streams = input.streams(&filter.components);
-    let json = args.look.json;
-    let style = style(&args.look, boot::width(&input.boots));
-    let color = style.color;
-    let (mut text, mut objects) = (Text::new(style), Json::default());
+    input.tell_unknown("--key, --by", fields);
+    let mut printer = Printer::beside(&args.look, boot::width(&input.boots));
     let mut spans = Spans::new(args.pair.pair(&args.start, &args.end, &args.by));
-    let mut groups: BTreeMap<Vec<u8>, Quantiles> = BTreeMap::new();
+    // By group and length.
+    let mut groups = Tally::default();
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
-    let how = (&input.boots, &input.maps);
-    let decoder = Decoder::new(&input.files, &streams, how.0, how.1, &filter);
-    let mut progress = Progress::new("decoding", Unit::Records, false);
-    let records = Some(merge::records(&streams));
-    let mut decoder = decoder.with_tick(move |done| progress.at(done, records));
-    let result = decoder.run(|entry| {
-        let mut print = |out: &mut Vec<u8>| match json {
-            true => objects.entry(entry, out),
-            false => text.entry(entry, out),
+    let mut status = session.run("decoding", |entry| {
+        let Some(span) = spans.entry(entry, |start| printer.kept(start)) else {
+            return Ok(());
         };
-        if let Some(span) = spans.entry(entry, |_, out| print(out)) {
-            all.add(span.length);
-            if groups.contains_key(&span.group) || groups.len() < MAX_GROUPS {
-                let group = groups.entry(span.group.clone()).or_default();
-                group.add(span.length);
-            }
-            slowest.add(span, print);
+        all.add(span.length);
+        if !args.by.is_empty() {
+            let key = [&span.group[..], &span.length.to_be_bytes()].concat();
+            let one = Sum {
+                records: 1,
+                number: None,
+            };
+            groups.add(&key, one)?;
         }
-        Ok::<_, Infallible>(())
-    });
-    match result {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
-    let mut status = input.status();
-    if decoder.counts().any(|c| c.damaged != 0) {
-        complain("some records are damaged");
-        status = status.max(PARTIAL);
-    }
-    if decoder.undecoded().any() {
-        tell_undecoded(decoder.undecoded(), &input.tables.searched);
-        status = status.max(PARTIAL);
-    }
+        slowest.add(span, || printer.kept(entry));
+        Ok(())
+    })?;
+    let unpaired = spans.unpaired();
     if all.count() == 0 {
         complain("there are no spans: no record that matches END follows one that matches START");
         status = status.max(PARTIAL);
     }
+    if unpaired.dropped > 0 {
+        complain("too many starts had no end yet: there may be more spans, and fewer ends without a start");
+        status = status.max(PARTIAL);
+    }
     let answer = Answer {
         all: &all,
-        groups: if args.by.is_empty() {
-            None
-        } else {
-            Some(&groups)
-        },
+        has_keys: !args.pair.key.is_empty(),
         slowest: &slowest,
-        unpaired: spans.unpaired(),
+        unpaired,
     };
-    print_all(|out| match json {
-        true => {
-            answer.as_json(out);
-            Ok(())
+    let mut groups = Groups {
+        rows: groups.rows().map_err(|e| e.to_string())?,
+        next: None,
+    };
+    let color = has_color(&args.look);
+    let mut begun = false;
+    print_each(|out| {
+        if !std::mem::replace(&mut begun, true) {
+            match args.look.json {
+                true => answer.sum_as_json(None, &all, out),
+                false => answer.head(out)?,
+            }
         }
-        false => answer.as_text(color, out),
+        while out.len() < MANY {
+            match (groups.next()?, args.look.json) {
+                (Some((group, q)), true) => answer.sum_as_json(Some(&group), &q, out),
+                (Some((group, q)), false) => row(&q, Some(&key::text(&group)), out)?,
+                (None, true) => {
+                    answer.as_json(out);
+                    return Ok(false);
+                }
+                (None, false) => {
+                    answer.as_text(color, &mut printer, out)?;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     })?;
     Ok(status)
 }
 
+/// The groups, one after the other.
+struct Groups {
+    rows: Rows,
+    /// The first row of the next one.
+    next: Option<Row>,
+}
+
+impl Groups {
+    fn next(&mut self) -> io::Result<Option<(Vec<u8>, Quantiles)>> {
+        let (mut group, mut lengths) = (None, Quantiles::default());
+        loop {
+            let next = match self.next.take() {
+                Some(row) => Some(row),
+                None => self.rows.next()?,
+            };
+            let Some((key, sum)) = next else { break };
+            let Some((of, length)) = key.split_last_chunk() else {
+                continue;
+            };
+            if group.as_deref().is_some_and(|group: &[u8]| group != of) {
+                self.next = Some((key, sum));
+                break;
+            }
+            lengths.add_many(u64::from_be_bytes(*length), sum.records);
+            group.get_or_insert_with(|| of.to_vec());
+        }
+        Ok(group.map(|group| (group, lengths)))
+    }
+}
+
 struct Answer<'a> {
     all: &'a Quantiles,
-    groups: Option<&'a BTreeMap<Vec<u8>, Quantiles>>,
-    slowest: &'a Slowest,
+    /// Whether there are keys; otherwise, a span is of one thread.
+    has_keys: bool,
+    slowest: &'a Slowest<Line>,
     unpaired: Unpaired,
 }
 
 impl Answer<'_> {
-    fn as_text(&self, color: bool, out: &mut Vec<u8>) -> io::Result<()> {
-        let (bold, reset) = if color {
-            ("\x1b[1m", "\x1b[0m")
-        } else {
-            ("", "")
-        };
+    fn head(&self, out: &mut Vec<u8>) -> io::Result<()> {
         if self.all.count() > 0 {
             write!(out, "{:>11}", "spans")?;
             let names = SHARES.iter().map(|(_, name, _)| *name);
@@ -157,9 +178,17 @@ impl Answer<'_> {
             }
             out.push(b'\n');
             row(self.all, None, out)?;
-            for (name, group) in self.groups.into_iter().flatten() {
-                row(group, Some(name), out)?;
-            }
+        }
+        Ok(())
+    }
+
+    fn as_text(&self, color: bool, printer: &mut Printer<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+        let (bold, reset) = if color {
+            ("\x1b[1m", "\x1b[0m")
+        } else {
+            ("", "")
+        };
+        if self.all.count() > 0 {
             out.push(b'\n');
             let octaves = self.all.octaves();
             let most = octaves.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
@@ -170,15 +199,12 @@ impl Answer<'_> {
         }
         for (span, end) in self.slowest.iter() {
             write!(out, "\n{bold}{}", duration(span.length))?;
-            if !span.key.is_empty() {
-                out.extend_from_slice(b" for ");
-                let start = out.len();
-                out.extend_from_slice(&span.key);
-                escape_name(out, start);
-            }
+            out.extend_from_slice(b" for ");
+            let start = out.len();
+            out.append(&mut self.key(span));
+            escape_name(out, start);
             writeln!(out, "{reset}")?;
-            out.extend_from_slice(&span.text);
-            out.extend_from_slice(end);
+            printer.group([&span.line, end], out);
         }
         let Unpaired {
             starts,
@@ -205,26 +231,35 @@ impl Answer<'_> {
         Ok(())
     }
 
-    fn as_json(&self, out: &mut Vec<u8>) {
-        let mut sum = |by: Option<&[u8]>, q: &Quantiles| {
-            let mut o = Object::new(out);
-            o.text("type", "span-sum");
-            let by = by.map(String::from_utf8_lossy);
-            o.text("by", by.as_deref());
-            o.number("spans", q.count());
-            o.number("min_ns", q.min());
-            for (share, _, key) in SHARES {
-                o.number(key, q.of_1000(share));
-            }
-            o.number("max_ns", q.max());
-            o.number("mean_ns", q.mean());
-            o.end();
-            out.push(b'\n');
-        };
-        sum(None, self.all);
-        for (name, group) in self.groups.into_iter().flatten() {
-            sum(Some(name), group);
+    fn sum_as_json(&self, group: Option<&[u8]>, q: &Quantiles, out: &mut Vec<u8>) {
+        let mut o = Object::new(out);
+        o.text("type", "span-sum");
+        let by = group.map(key::text);
+        o.text("by", by.as_deref().map(String::from_utf8_lossy).as_deref());
+        o.number("spans", q.count());
+        o.number("min_ns", q.min());
+        for (share, _, key) in SHARES {
+            o.number(key, q.of_1000(share));
         }
+        o.number("max_ns", q.max());
+        o.number("mean_ns", q.mean());
+        o.end();
+        out.push(b'\n');
+    }
+
+    /// The values of a span's keys, or who the thread is.
+    fn key(&self, span: &Span<Line>) -> Vec<u8> {
+        match (&span.task, self.has_keys) {
+            (Some(task), false) => {
+                let mut name = until_nul(&task.comm).to_vec();
+                name.extend(format!("[{}]", task.pid).into_bytes());
+                name
+            }
+            _ => key::text(&span.key),
+        }
+    }
+
+    fn as_json(&self, out: &mut Vec<u8>) {
         for (from, n) in self.all.octaves() {
             let mut o = Object::new(out);
             o.text("type", "span-octave");
@@ -237,9 +272,10 @@ impl Answer<'_> {
             let mut o = Object::new(out);
             o.text("type", "span");
             o.number("ns", span.length);
-            o.text("key", &*String::from_utf8_lossy(&span.key));
-            o.key("start").extend_from_slice(span.text.trim_ascii_end());
-            o.key("end").extend_from_slice(end.trim_ascii_end());
+            o.text("key", &*String::from_utf8_lossy(&self.key(span)));
+            o.key("start")
+                .extend_from_slice(span.line.text.trim_ascii_end());
+            o.key("end").extend_from_slice(end.text.trim_ascii_end());
             o.end();
             out.push(b'\n');
         }

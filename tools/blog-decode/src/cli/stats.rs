@@ -16,11 +16,13 @@ use super::{
         Progress,
         Unit, //
     },
+    Failed,
     PARTIAL, //
 };
 use crate::{
     accounts::{
         counts,
+        lost_of,
         ring_name,
         Column, //
     },
@@ -35,6 +37,10 @@ use crate::{
         level_name, //
     },
     sidetable::Found,
+    snapshot::{
+        text,
+        Snapshot, //
+    },
     sums::{
         Span,
         Sum,
@@ -43,11 +49,8 @@ use crate::{
 };
 
 /// Prints sums.
-pub fn stats(args: &Stats) -> Result<u8, String> {
-    let input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
+pub fn stats(args: &Stats) -> Result<u8, Failed> {
+    let input = Input::open(&args.input)?;
     let streams = input.streams(&args.component);
     let sums = {
         let mut progress = Progress::new("counting", Unit::Records, false);
@@ -61,7 +64,7 @@ pub fn stats(args: &Stats) -> Result<u8, String> {
             stats_json(&sums, &streams, &input.boots, &sites, out);
             Ok(())
         } else {
-            stats_text(&sums, &streams, &input.boots, &sites, out)
+            stats_text(&sums, &streams, (&input.files, &input.boots), &sites, out)
         }
     })?;
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
@@ -140,7 +143,7 @@ fn seconds(s: Option<f64>) -> String {
 fn stats_text(
     sums: &Sums,
     streams: &[merge::Stream],
-    boots: &[Boot],
+    (files, boots): (&[Snapshot], &[Boot]),
     sites: &[Used<'_>],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
@@ -166,6 +169,23 @@ fn stats_text(
             c.gone,
             c.lost
         )?;
+    }
+    for (file, of) in files.iter().zip(boots) {
+        for c in file.components.values() {
+            let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
+            if c.gone_records == 0 && lost.is_empty() {
+                continue;
+            }
+            boot.of(of, out);
+            let (name, lost) = (text(&c.name), lost.join(" "));
+            writeln!(
+                out,
+                "{}: {} records of ended tasks are gone, lost without a ring: {}",
+                name.escape_default(),
+                c.gone_records,
+                if lost.is_empty() { "none" } else { &lost }
+            )?;
+        }
     }
     out.push(b'\n');
     boot.head(out);

@@ -2,34 +2,26 @@
 
 //! `tasks`: what each task did last, to standard output.
 
-use std::io::{
-    self,
-    Write, //
-};
+use std::io::Write;
 
 use super::{
     args::Tasks,
-    complain,
-    input::{
-        tell_undecoded,
-        Input, //
+    input::Input,
+    print::{
+        has_color,
+        Printer, //
     },
-    print::style,
-    PARTIAL, //
+    print_all,
+    session::tell,
+    Failed, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
     clock::Calibration,
     output::{
-        json::{
-            Json,
-            Object, //
-        },
+        json::Object,
         push_local,
-        text::{
-            escape_name,
-            Text, //
-        }, //
+        text::escape_name, //
     },
     snapshot::{
         text,
@@ -46,11 +38,8 @@ use crate::{
 };
 
 /// Prints tasks.
-pub fn tasks(args: &Tasks) -> Result<u8, String> {
-    let input = match Input::open(&args.input) {
-        Ok(input) => input,
-        Err(status) => return Ok(status),
-    };
+pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
+    let input = Input::open(&args.input)?;
     let [file] = input.files.as_slice() else {
         return Err("tasks are those of one snapshot, or of one crash dump".into());
     };
@@ -63,50 +52,25 @@ pub fn tasks(args: &Tasks) -> Result<u8, String> {
         pids: args.pid.clone(),
         records: args.records,
     };
-    let json = args.look.json;
-    let mut objects = Json::default();
-    let style = style(&args.look, None);
-    let color = style.color;
-    let mut text = Text::new(style);
+    let mut printer = Printer::beside(&args.look, None);
     let streams = input.streams(&args.component);
     let how = (input.boots.as_slice(), input.maps.as_slice());
-    let histories = collect(file, streams, how, &wanted, |entry| {
-        let mut line = Vec::new();
-        match json {
-            true => objects.entry(entry, &mut line),
-            false => text.entry(entry, &mut line),
-        }
-        line
-    });
-
-    let mut status = input.status();
-    if histories.damaged != 0 {
-        complain("some records are damaged; they are marked in the output");
-        status = status.max(PARTIAL);
-    }
-    if histories.undecoded.any() {
-        tell_undecoded(&histories.undecoded, &input.tables.searched);
-        status = status.max(PARTIAL);
-    }
+    let histories = collect(file, streams, how, &wanted, |entry| printer.kept(entry));
+    let status = tell(&histories.outcome, &input.tables.searched);
     let page = Page {
         file: &file[0],
         calibration: &input.boots[0].calibration,
         histories: &histories,
-        color,
+        color: has_color(&args.look),
     };
-    let mut out = Vec::new();
-    match json {
-        true => page.json(&mut out),
-        false => page.text(args, &mut out),
-    }
-    match io::stdout()
-        .write_all(&out)
-        .and_then(|()| io::stdout().flush())
-    {
-        // Whoever reads has enough.
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}")),
-        _ => Ok(status),
-    }
+    print_all(|out| {
+        match args.look.json {
+            true => page.json(out),
+            false => page.text(args, &mut printer, out),
+        }
+        Ok(())
+    })?;
+    Ok(input.status().max(status))
 }
 
 /// States that are asked for.
@@ -146,7 +110,7 @@ impl Page<'_> {
         self.histories.states.get(&state).copied().unwrap_or(0)
     }
 
-    fn text(&self, args: &Tasks, out: &mut Vec<u8>) {
+    fn text(&self, args: &Tasks, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let (c, now) = (self.calibration, self.histories.now);
         let start = out.len();
         if let Some(system) = &self.file.system {
@@ -175,7 +139,7 @@ impl Page<'_> {
         out.push(b'\n');
         for history in &self.histories.tasks {
             out.push(b'\n');
-            self.task(history, out);
+            self.task(history, printer, out);
         }
         if self.histories.tasks.is_empty() {
             let what = match (args.pid.as_slice(), args.blocked, args.running) {
@@ -188,7 +152,7 @@ impl Page<'_> {
         }
     }
 
-    fn task(&self, h: &History, out: &mut Vec<u8>) {
+    fn task(&self, h: &History, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let t = &h.task;
         if self.color {
             out.extend_from_slice(b"\x1b[1m");
@@ -232,10 +196,11 @@ impl Page<'_> {
         out.push(b'\n');
         let mut lines: Vec<&Line> = h.records.iter().chain(&h.interrupts).collect();
         lines.sort_by_key(|line| line.clock);
+        printer.group([], out);
         for line in lines {
             let ago = seconds(self.ago(line.clock));
             put(out, format_args!("{ago:>14} s ago "));
-            out.extend_from_slice(&line.text);
+            printer.put(&line.line, out);
         }
     }
 
@@ -294,7 +259,7 @@ fn list(out: &mut Vec<u8>, lines: &[Line]) {
         if n != 0 {
             out.push(b',');
         }
-        out.extend_from_slice(line.text.trim_ascii_end());
+        out.extend_from_slice(line.line.text.trim_ascii_end());
     }
     out.push(b']');
 }

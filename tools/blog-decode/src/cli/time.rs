@@ -86,13 +86,19 @@ fn parse_seconds(s: &str) -> Option<i128> {
 
 /// Reads a TIME of `--since` and `--until`.
 pub fn parse_time(s: &str) -> Result<When, String> {
-    let at = if let Some(rest) = s.strip_prefix('-') {
+    let at = if s == "now" {
+        Some(Instant::BeforeEnd(0))
+    } else if let Some(rest) = s.strip_prefix('-') {
         let ns = parse_seconds(rest).or_else(|| parse_span(rest));
         ns.map(Instant::BeforeEnd)
+    } else if let Some(span) = s.strip_suffix("ago") {
+        parse_span(span.trim_end()).map(Instant::BeforeEnd)
     } else if let Some(rest) = s.strip_prefix('@') {
         parse_seconds(rest).map(Instant::Real)
     } else {
-        parse_seconds(s).map(Instant::Boot)
+        // With a colon, it is a time of day.
+        let span = || parse_span(s).filter(|_| !s.contains(':'));
+        parse_seconds(s).or_else(span).map(Instant::Boot)
     };
     at.map(When::At)
         .or_else(|| parse_date(s))
@@ -101,7 +107,7 @@ pub fn parse_time(s: &str) -> Result<When, String> {
 }
 
 /// `5m`, `1h30m`, `2 days`: in ns.
-fn parse_span(s: &str) -> Option<i128> {
+pub fn parse_span(s: &str) -> Option<i128> {
     let span: Span = s.parse().ok()?;
     let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
     (!duration.is_negative()).then(|| duration.as_nanos())
@@ -143,6 +149,11 @@ mod tests {
         assert_eq!(at("-1h30m"), Ok(Instant::BeforeEnd(5400 * s)));
         assert_eq!(at("-1d"), Ok(Instant::BeforeEnd(86_400 * s)));
         assert_eq!(at("-10ms"), Ok(Instant::BeforeEnd(s / 100)));
+        assert_eq!(at("now"), Ok(Instant::BeforeEnd(0)));
+        assert_eq!(at("5 min ago"), Ok(Instant::BeforeEnd(300 * s)));
+        assert_eq!(at("2 hours 1 minute ago"), Ok(Instant::BeforeEnd(7260 * s)));
+        assert_eq!(at("90s ago"), Ok(Instant::BeforeEnd(90 * s)));
+        assert_eq!(at("5m"), Ok(Instant::Boot(300 * s)));
         assert_eq!(at("@5.000000001"), Ok(Instant::Real(5 * s + 1)));
         assert_eq!(at("1970-01-02T00:00Z"), Ok(Instant::Real(86_400 * s)));
         let t = Ok(Instant::Real(1_795_255_989 * s + s / 4));
@@ -164,6 +175,10 @@ mod tests {
             "--1",
             "--5m",
             "-5x",
+            "ago",
+            "5 ago",
+            "-5m ago",
+            "now ago",
             "24:00",
             "today x",
             "@",

@@ -29,6 +29,7 @@
 mod parse;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use std::{
     borrow::Cow,
@@ -44,7 +45,11 @@ use crate::{
         Val, //
     },
     format::errno,
-    output::level_named, //
+    output::{
+        level_name,
+        level_named, //
+    },
+    sidetable::Site, //
 };
 
 /// A condition.
@@ -94,6 +99,8 @@ impl Operator {
 #[derive(Clone, Debug, PartialEq)]
 enum Operand {
     Number(i128),
+    /// Larger than that.
+    Big(u128),
     Text(String),
     Field(Selector),
 }
@@ -102,6 +109,7 @@ impl Val<'_> {
     fn is_true(&self) -> bool {
         match self {
             Self::Number(n) => *n != 0,
+            Self::Big(_) => true,
             Self::Text(t) => !t.is_empty(),
             Self::Bool(b) => *b,
             Self::Errno(_) | Self::Level(_) => true,
@@ -112,6 +120,9 @@ impl Val<'_> {
     fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => Some(a.cmp(b)),
+            (Self::Big(a), Self::Big(b)) => Some(a.cmp(b)),
+            (Self::Big(_), Self::Number(_)) => Some(Ordering::Greater),
+            (Self::Number(_), Self::Big(_)) => Some(Ordering::Less),
             (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
             (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
             (Self::Bool(a), Self::Text(b)) => match &**b {
@@ -143,6 +154,7 @@ impl Operand {
     fn value<'a>(&'a self, s: &'a Subject<'a>) -> Option<Val<'a>> {
         match self {
             Self::Number(n) => Some(Val::Number(*n)),
+            Self::Big(n) => Some(Val::Big(*n)),
             Self::Text(t) => Some(Val::Text(Cow::Borrowed(t.as_bytes()))),
             Self::Field(selector) => selector.value(s),
         }
@@ -166,6 +178,7 @@ impl Node {
             }
             Self::Match { of, regex, wanted } => match of.value(s) {
                 Some(Val::Text(t)) => regex.is_match(&t) == *wanted,
+                Some(Val::Level(n)) => regex.is_match(level_name(n).as_bytes()) == *wanted,
                 Some(Val::Errno(n)) => errno::name(n.unsigned_abs())
                     .is_some_and(|name| regex.is_match(name.as_bytes()) == *wanted),
                 _ => false,
@@ -176,15 +189,15 @@ impl Node {
 }
 
 impl Node {
-    fn arguments<'a>(&'a self, names: &mut Vec<&'a str>) {
+    fn fields<'a>(&'a self, all: &mut Vec<&'a Selector>) {
         let mut of = |operand: &'a Operand| {
             if let Operand::Field(selector) = operand {
-                names.extend(selector.argument());
+                all.push(selector);
             }
         };
         match self {
-            Self::Any(all) | Self::All(all) => all.iter().for_each(|a| a.arguments(names)),
-            Self::Not(a) => a.arguments(names),
+            Self::Any(nodes) | Self::All(nodes) => nodes.iter().for_each(|a| a.fields(all)),
+            Self::Not(a) => a.fields(all),
             Self::Compare(a, _, b) => [a, b].into_iter().for_each(of),
             Self::Match { of: a, .. } | Self::Truth(a) => of(a),
         }
@@ -197,11 +210,18 @@ impl Expr {
         self.needs_message
     }
 
-    /// Names of the arguments that it asks for.
-    pub fn arguments(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        self.root.arguments(&mut names);
-        names
+    /// The fields that it asks for.
+    pub fn fields(&self) -> Vec<&Selector> {
+        let mut all = Vec::new();
+        self.root.fields(&mut all);
+        all
+    }
+
+    /// Says which of its comparisons are never true at any of these call sites.
+    pub fn unfit(&self, sites: &[&Site]) -> Vec<String> {
+        let mut all = Vec::new();
+        types::unfit(&self.root, sites, &mut all);
+        all
     }
 
     /// Whether it is true of a record.

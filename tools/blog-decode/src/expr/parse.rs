@@ -3,6 +3,10 @@
 //! The text of a condition becomes an [`Expr`].
 
 use super::{
+    types::{
+        check,
+        check_match, //
+    },
     Expr,
     Node,
     Operand,
@@ -127,13 +131,17 @@ impl<'a> Parser<'a> {
         for (sign, wanted) in [("=~", true), ("!~", false)] {
             if self.take(sign) {
                 self.rest();
-                let start = self.at;
+                let (from, start) = (start, self.at);
                 let Operand::Text(pattern) = self.operand()? else {
                     self.at = start;
                     return Err(Error::Syntax(format!(
                         "{sign} takes a regular expression in quotes"
                     )));
                 };
+                let place = std::mem::replace(&mut self.at, from);
+                self.rest();
+                check_match(&a)?;
+                self.at = place;
                 self.regexes += 1;
                 if self.regexes > MAX_REGEXES {
                     self.at = start;
@@ -163,8 +171,15 @@ impl<'a> Parser<'a> {
                     self.rest();
                     return Err(Error::Syntax("neither side is a field of a record".into()));
                 }
+                let end = std::mem::replace(&mut self.at, start);
+                self.rest();
+                check(&a, &b)?;
+                self.at = end;
                 return Ok(Node::Compare(a, op, b));
             }
+        }
+        if self.rest().starts_with('=') {
+            return Err(Error::Syntax("\"==\" is expected".into()));
         }
         if a.is_constant() {
             self.at = start;
@@ -236,16 +251,19 @@ impl<'a> Parser<'a> {
             _ => (word, 10),
         };
         let (plain, scale) = match word_digits.as_bytes().last() {
-            Some(b'k' | b'K') => (&word_digits[..word_digits.len() - 1], 1i128 << 10),
+            Some(b'k' | b'K') => (&word_digits[..word_digits.len() - 1], 1u128 << 10),
             Some(b'M') => (&word_digits[..word_digits.len() - 1], 1 << 20),
             Some(b'G') => (&word_digits[..word_digits.len() - 1], 1 << 30),
             _ => (word_digits, 1),
         };
-        let n = i128::from_str_radix(&plain.replace('_', ""), radix).ok();
-        let n = n
-            .and_then(|n| n.checked_mul(scale))
-            .ok_or_else(|| Error::Syntax("not a number".into()))?;
+        let n = u128::from_str_radix(&plain.replace('_', ""), radix).ok();
+        let n = n.and_then(|n| n.checked_mul(scale));
+        let n = n.and_then(|n| match i128::try_from(n) {
+            Ok(n) => Some(Operand::Number(if negative { -n } else { n })),
+            Err(_) => (!negative).then_some(Operand::Big(n)),
+        });
+        let n = n.ok_or_else(|| Error::Syntax("not a number".into()))?;
         self.at += usize::from(negative) + word.len();
-        Ok(Operand::Number(if negative { -n } else { n }))
+        Ok(n)
     }
 }

@@ -2,6 +2,16 @@
 
 //! Names of errors, as the kernel's `errname()` knows them (asm-generic numbers).
 
+/// All errors that have a name.
+pub fn all() -> impl Iterator<Item = (u32, &'static str)> {
+    (1..4096).filter_map(|n| Some((n, name(n)?)))
+}
+
+/// Whether an error has this name.
+pub fn is_name(text: &str) -> bool {
+    all().any(|(_, name)| name == text)
+}
+
 /// Name of a positive error number.
 pub fn name(errno: u32) -> Option<&'static str> {
     Some(match errno {

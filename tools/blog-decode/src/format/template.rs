@@ -407,6 +407,14 @@ impl Template {
         shown.unwrap_or(10)
     }
 
+    /// Whether an argument is shown as by `{:?}`.
+    pub fn is_debug(&self, argument: usize) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Argument(a) => a.index == argument && matches!(a.print, Trait::Debug),
+            _ => false,
+        })
+    }
+
     /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
     pub fn is_plain(&self) -> bool {
         self.is_plain

@@ -391,12 +391,29 @@ fn loss(clock: u64, cause: Cause, count: u64) -> Option<Current> {
     })
 }
 
+/// What one ring has next.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen {
+    /// A record.
+    Record {
+        /// Index of its file.
+        file: usize,
+        /// Full clock.
+        clock: u64,
+        /// Site id.
+        site: u32,
+        /// Length of its payload.
+        len: usize,
+    },
+    /// Records are missing.
+    Loss,
+}
+
 /// Goes through one ring without the others, which is faster where the order is of no matter.
-/// `record` gets file, clock, site and length of the payload.
 pub fn each_record(
     files: &[Snapshot],
     stream: &Stream,
-    mut record: impl FnMut(usize, u64, u32, usize),
+    mut see: impl FnMut(Seen), //
 ) -> Counts {
     let mut cursor = Cursor::new(stream);
     loop {
@@ -405,8 +422,13 @@ pub fn each_record(
             Some(Current {
                 clock,
                 what: Next::Record { site, len, .. },
-            }) => record(cursor.file, *clock, *site, *len),
-            Some(_) => {}
+            }) => see(Seen::Record {
+                file: cursor.file,
+                clock: *clock,
+                site: *site,
+                len: *len,
+            }),
+            Some(_) => see(Seen::Loss),
             None => return cursor.counts,
         }
     }

@@ -43,8 +43,11 @@ use crate::{
         }, //
     }, //
 };
-pub use cursor::each_record;
 pub(crate) use cursor::Cursor;
+pub use cursor::{
+    each_record,
+    Seen, //
+};
 pub use unite::{
     newer,
     unite, //

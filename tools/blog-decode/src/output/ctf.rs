@@ -79,6 +79,8 @@ pub struct Ctf<W> {
     index: HashMap<(usize, u32, bool), usize>,
     /// Real time less boot time.
     offset: Option<i128>,
+    /// Records and losses whose times no reader can hold.
+    pub left_out: u64,
     text: Vec<u8>,
 }
 
@@ -93,18 +95,25 @@ impl<W: Write> Ctf<W> {
             classes: Vec::new(),
             index: HashMap::new(),
             offset: None,
+            left_out: 0,
             text: Vec::new(),
         }
     }
 
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let real = entry.boot.calibration.real(entry.clock);
-        // Of several boots, it is the clock of the first.
-        let offset = || real - entry.boot.calibration.boot(entry.clock);
-        let time = real - *self.offset.get_or_insert_with(offset);
-        let time = u64::try_from(time.max(0)).unwrap_or(u64::MAX);
-        let time = time.max(self.last);
+        let c = &entry.boot.calibration;
+        let (boot, real) = (c.boot(entry.clock), c.real(entry.clock));
+        // Of several boots, it is the clock of the first. Readers keep both times in 64 bits with a
+        // sign, and give up on all of the trace otherwise.
+        let fits = |ns: i128| i64::try_from(ns).is_ok_and(|ns| ns >= 0);
+        let offset = self.offset.unwrap_or(real - boot);
+        if !fits(real - offset) || !fits(real) || !fits(boot) {
+            self.left_out += 1;
+            return Ok(());
+        }
+        self.offset = Some(offset);
+        let time = ((real - offset) as u64).max(self.last);
         self.last = time;
         self.times.get_or_insert((time, time)).1 = time;
         let id = match &entry.content {

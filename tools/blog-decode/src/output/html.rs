@@ -55,6 +55,12 @@ use crate::{
         Entry,
         Record, //
     },
+    field::{
+        classes,
+        Class, //
+    },
+    format::errno,
+    sidetable::Site,
     spans::{
         lanes,
         Pair,
@@ -64,8 +70,9 @@ use crate::{
 
 const PAGE: &str = include_str!("report.html");
 /// What goes into places of the page, in this order; then the data.
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 3] = [
     ("@STYLE@", include_str!("report.css")),
+    ("@CONDITIONS@", include_str!("conditions.js")),
     ("@SCRIPT@", include_str!("report.js")),
 ];
 const TEXT: &str = "@TEXT@";
@@ -133,7 +140,7 @@ fn packed<W: Write>(class: &'static str, out: W) -> GzEncoder<Parts<W>> {
 /// Spans of a kind, as `(first, last)` entries.
 struct Kind {
     name: String,
-    finder: Spans,
+    finder: Spans<u32>,
     found: Vec<(u32, u32)>,
 }
 
@@ -188,8 +195,18 @@ struct Place {
     file: String,
     module: String,
     format: String,
-    /// Names of the arguments, and the base of their digits.
-    arguments: Vec<(String, u32)>,
+    arguments: Vec<Argument>,
+}
+
+/// An argument of a call site, as conditions need it.
+struct Argument {
+    name: String,
+    /// What its values are.
+    class: &'static str,
+    /// Of its digits, where nothing in the text tells.
+    base: u32,
+    /// Whether text is shown in quotes.
+    debug: bool,
 }
 
 /// Where arguments are in a message.
@@ -338,11 +355,8 @@ impl<W: Write> Html<W> {
         let lane = self.lane(entry);
         let index = self.times.len() as u32;
         for kind in &mut self.spans {
-            let print = |_: &Entry<'_>, out: &mut Vec<u8>| out.extend(index.to_le_bytes());
-            let ended = kind.finder.entry(entry, print);
-            let first = ended.and_then(|span| span.text.try_into().ok());
-            kind.found
-                .extend(first.map(|first| (u32::from_le_bytes(first), index)));
+            let ended = kind.finder.entry(entry, |_| index);
+            kind.found.extend(ended.map(|span| (span.line, index)));
         }
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
@@ -359,8 +373,11 @@ impl<W: Write> Html<W> {
             Content::Loss { .. } | Content::Line { .. } => None,
         };
         let template = site.and_then(|s| s.template.as_ref().ok());
-        let argument = |(i, argument): (usize, &String)| {
-            (name(argument), template.map_or(10, |t| t.base(i))) //
+        let argument = |(i, argument): (usize, &String)| Argument {
+            name: name(argument),
+            class: class(site, i),
+            base: template.map_or(10, |t| t.base(i)),
+            debug: template.is_some_and(|t| t.is_debug(i)),
         };
         let names = template.map_or(&[][..], |t| t.names());
         let index = self.site_list.len() as u32;
@@ -486,11 +503,22 @@ impl<W: Write> Html<W> {
             o.text("file", s.file.as_str());
             o.text("module", s.module.as_str());
             o.text("format", s.format.as_str());
-            list(o.key("args"), &s.arguments, |(name, base), o| {
-                o.text("name", name.as_str());
-                o.number("base", *base);
+            list(o.key("args"), &s.arguments, |a, o| {
+                o.text("name", a.name.as_str());
+                o.text("class", a.class);
+                o.number("base", a.base);
+                o.key("debug")
+                    .extend_from_slice(if a.debug { b"true" } else { b"false" });
             });
         });
+        let mut errnos = Object::new(o.key("errnos"));
+        let mut arguments = self.site_list.iter().flat_map(|s| &s.arguments);
+        if arguments.any(|a| a.class == "errno" || a.class == "number") {
+            for (n, name) in errno::all() {
+                errnos.number(name, n);
+            }
+        }
+        errnos.end();
         list(o.key("spans"), &self.spans, |kind, o| {
             o.text("name", kind.name.as_str());
             o.number("count", kind.found.len() as u64);
@@ -499,6 +527,19 @@ impl<W: Write> Html<W> {
         // Within a script, "<" could end it.
         let text = String::from_utf8_lossy(&out);
         text.replace('<', "\\u003c").into_bytes()
+    }
+}
+
+/// What the values of an argument are to a condition.
+fn class(site: Option<&Site>, argument: usize) -> &'static str {
+    let classes = site.map(|site| classes(&[argument.to_string()], site));
+    match classes.unwrap_or_default().first() {
+        Some(Class::Number) => "number",
+        Some(Class::Text) => "text",
+        Some(Class::Bool) => "bool",
+        Some(Class::Errno) => "errno",
+        Some(Class::Variant(_)) => "variant",
+        None => "",
     }
 }
 
@@ -533,11 +574,18 @@ mod tests {
     #[test]
     fn the_page_has_places_for_all_and_loads_nothing() {
         let mut rest = PAGE;
-        for place in [SOURCES[0].0, TEXT, COLUMNS, ABOUT, SOURCES[1].0] {
+        for place in [
+            SOURCES[0].0,
+            TEXT,
+            COLUMNS,
+            ABOUT,
+            SOURCES[1].0,
+            SOURCES[2].0,
+        ] {
             assert_eq!(PAGE.matches(place).count(), 1);
             rest = rest.split_once(place).unwrap().1;
         }
-        for page in [PAGE, SOURCES[0].1, SOURCES[1].1] {
+        for page in [PAGE, SOURCES[0].1, SOURCES[1].1, SOURCES[2].1] {
             for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
                 assert!(!page.contains(forbidden), "{forbidden}");
             }

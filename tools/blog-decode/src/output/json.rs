@@ -2,8 +2,8 @@
 
 //! Entries as JSON, one object a line, for programs.
 //!
-//! Integers are JSON integers of any size (a `u64` in nanoseconds is more than a double can hold;
-//! read them with a parser that keeps them whole). Bytes that are no UTF-8 become U+FFFD.
+//! Integers are JSON integers of at most 64 bits (a `u64` in nanoseconds is more than a double can
+//! hold; read them with a parser that keeps them whole). A time that doesn't fit is null. Bytes that are no UTF-8 become U+FFFD.
 //!
 //! A record:
 //!
@@ -25,16 +25,15 @@
 //! | `image`, `index` | image name and index of the site in it; null if unknown |
 //! | `module`, `file`, `line`, `format` | the call site; null if unknown |
 //! | `message` | the text |
-//! | `args` | array of `{"name", "type", "value"}`, plus `"cut"`: bytes that were not stored |
+//! | `args` | array of objects: `name`, `type`, what it is, and `cut`: bytes that were not stored |
 //! | `undecoded` | only if the message is a hex dump: `"no-table"`, `"no-image"`, `"bad-site"`, `"short"`, `"withheld"` |
 //! | `build_id` | only with `"no-table"`: of the table that is needed |
 //! | `raw` | only if undecoded or asked for: the payload in hex |
 //!
-//! A `value` is: an integer; true or false; a string for `char`, `str`, `CStr`, addresses and
-//! pointers (`"0x…"`); a string of hex digits for bytes; `{"errno": -5, "name": "EIO"}` for an
-//! error; null for `()` and `None`; the inner value for `Some`; `{"ok": …}` or `{"err": …}`; for
-//! derived types an object or array of the fields, and for a variant of an enum its name, or
-//! `{"Name": fields}`.
+//! What an argument is: `value`, an integer that 64 bits with a sign can hold, or `text`. A bool and an
+//! error have both. Larger integers, addresses and bytes (in hex) are text; `()` and `None` are
+//! neither. A derived type has the name of its variant as `text`, and `fields`, which are as
+//! arguments are. So each key has values of one type, and any program can make columns of them.
 //!
 //! A loss has `type` `"lost"`, `clock` to `wall_ns` and `component` to `ring` as above, `cause`
 //! (`"overwritten"`, `"missing"`, `"damaged"`, or as the kernel told: `"no-page"`, `"nested"`, …)
@@ -72,6 +71,7 @@ use crate::{
             View, //
         }, //
     },
+    key::Tag,
     merge::{
         Cause,
         Stream, //
@@ -148,12 +148,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Adds a string, or null, under a key that comes from the input.
-    pub fn foreign_text(&mut self, key: &str, text: Option<&str>) {
+    /// Adds a value of a key ([`key`](crate::key)), which is a number or text wherever the field is.
+    pub fn cell(&mut self, key: &str, is_number: bool, tag: Tag, value: &[u8]) {
         let out = self.foreign_key(key);
-        match text {
-            Some(text) => string(text.as_bytes(), out),
-            None => out.extend_from_slice(b"null"),
+        match (tag, is_number) {
+            (Tag::None, _) => out.extend_from_slice(b"null"),
+            (Tag::Number, true) => out.extend_from_slice(value),
+            (_, true) => out.extend_from_slice(b"null"),
+            (_, false) => string(value, out),
         }
     }
 
@@ -235,18 +237,18 @@ impl Json {
         digits::push(out, clock);
         out.extend_from_slice(b",\"boot_ns\":");
         let at = out.len();
-        digits::push_signed(out, boot);
+        time(boot, out);
         let end = out.len();
         out.extend_from_slice(b",\"mono_ns\":");
         match c.mono(clock) {
             // It never slept.
             mono if mono == boot => out.extend_from_within(at..end),
-            mono => digits::push_signed(out, mono),
+            mono => time(mono, out),
         }
         // Most are in the same second as the last one: another fraction of it, twice.
         let (second, fraction) = match u64::try_from(wall) {
-            Ok(ns) => (Some(ns / NS), ns % NS),
-            Err(_) => (None, 0),
+            Ok(ns) if i64::try_from(ns).is_ok() => (Some(ns / NS), ns % NS),
+            _ => (None, 0),
         };
         if second.is_some() && second == self.second {
             let len = self.time.len();
@@ -257,7 +259,7 @@ impl Json {
         } else {
             self.time.clear();
             self.time.extend_from_slice(b",\"wall_ns\":");
-            digits::push_signed(&mut self.time, wall);
+            time(wall, &mut self.time);
             self.ns_end = self.time.len();
             self.time.extend_from_slice(b",\"time\":\"");
             push_iso8601(&mut self.time, wall, 0, true);
@@ -270,6 +272,15 @@ impl Json {
 }
 
 const NS: u64 = 1_000_000_000;
+
+/// Appends a time, or null: it is no time, but damage, and programs that read 64 bits would give up on
+/// all of the log.
+fn time(ns: i128, out: &mut Vec<u8>) {
+    match i64::try_from(ns) {
+        Ok(_) => digits::push_signed(out, ns),
+        Err(_) => out.extend_from_slice(b"null"),
+    }
+}
 
 /// What of an object is the same for all records of a call site.
 fn prepare(s: &Site) -> Prepared {
@@ -287,7 +298,6 @@ fn prepare(s: &Site) -> Prepared {
         let mut o = Object::new(&mut out);
         o.text("name", name.as_str());
         o.text("type", ty.as_str());
-        o.key("value");
         out
     };
     let arguments = names.iter().zip(&s.types).enumerate().map(argument);
@@ -374,11 +384,12 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
         let arguments = template.arguments(r.payload, r.slots);
         for ((_, v, cut), before) in arguments.zip(&fixed.arguments) {
             out.extend_from_slice(before);
-            value(v, out);
+            let mut o = Object::more(out);
+            argument(v, &mut o);
             if cut != 0 {
-                Object::more(out).number("cut", cut as u64);
+                o.number("cut", cut as u64);
             }
-            out.push(b'}');
+            o.end();
         }
     }
     out.push(b']');
@@ -400,72 +411,65 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
     }
 }
 
-/// Appends an argument.
-pub(super) fn value(v: Value<'_>, out: &mut Vec<u8>) {
+/// Adds what an argument, or a part of it, is: each key has values of one type, so that programs
+/// can make a column of it.
+fn argument(v: Value<'_>, o: &mut Object<'_>) {
+    let number = |n: i128, o: &mut Object<'_>| match i64::try_from(n) {
+        Ok(_) => o.number("value", n),
+        Err(_) => put(o.key("text"), format_args!("\"{n}\"")),
+    };
     match v.view() {
-        View::Uint(n) => digits::push_wide(out, n),
-        View::Int(n) => digits::push_signed(out, n),
-        View::Bool(b) => put(out, format_args!("{b}")),
-        View::Char(Ok(c)) => string(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
-        View::Char(Err(n)) => put(out, format_args!("{n}")),
-        View::Str(bytes) | View::CStr(bytes) => string(bytes, out),
-        View::Bytes(bytes) => hex(bytes, out),
-        View::Pointer(p) => put(out, format_args!("\"{p:#x}\"")),
-        View::Error(n) => error(n, out),
-        View::Unit | View::Option(None) => out.extend_from_slice(b"null"),
-        View::Ipv4(a) => put(out, format_args!("\"{a}\"")),
-        View::Ipv6(a) => put(out, format_args!("\"{a}\"")),
+        View::Uint(n) => match i128::try_from(n) {
+            Ok(n) => number(n, o),
+            Err(_) => put(o.key("text"), format_args!("\"{n}\"")),
+        },
+        View::Int(n) => number(n, o),
+        View::Bool(b) => {
+            o.number("value", u8::from(b));
+            o.text("text", if b { "true" } else { "false" });
+        }
+        View::Char(Ok(c)) => o.text("text", &*c.encode_utf8(&mut [0; 4])),
+        View::Char(Err(n)) => o.number("value", n),
+        View::Str(bytes) | View::CStr(bytes) => string(bytes, o.key("text")),
+        View::Bytes(bytes) => hex(bytes, o.key("text")),
+        View::Pointer(p) => put(o.key("text"), format_args!("\"{p:#x}\"")),
+        View::Error(n) | View::Result(Err(n)) => {
+            o.number("value", n);
+            if let Some(name) = errno::name(n.unsigned_abs()) {
+                o.text("text", name);
+            }
+        }
+        View::Unit | View::Option(None) => {}
+        View::Ipv4(a) => put(o.key("text"), format_args!("\"{a}\"")),
+        View::Ipv6(a) => put(o.key("text"), format_args!("\"{a}\"")),
         View::Mac([a, b, c, d, e, f]) => put(
-            out,
+            o.key("text"),
             format_args!("\"{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}\""),
         ),
-        View::Option(Some(v)) => value(v, out),
-        View::Result(result) => {
-            let mut o = Object::new(out);
-            match result {
-                Ok(v) => value(v, o.key("ok")),
-                Err(n) => error(n, o.key("err")),
+        View::Result(Ok(v)) if matches!(v.view(), View::Unit) => o.text("text", "Ok"),
+        View::Option(Some(v)) | View::Result(Ok(v)) => argument(v, o),
+        View::Derived(_, variant, fields) => {
+            o.text("text", variant.name.as_str());
+            let mut list = fields.enumerate().peekable();
+            if list.peek().is_none() {
+                return;
             }
-            o.end();
-        }
-        View::Derived(d, variant, fields) => {
-            let all = |out: &mut Vec<u8>| match variant.shape {
-                Shape::Unit => string(variant.name.as_bytes(), out),
-                Shape::Named => {
-                    let mut o = Object::new(out);
-                    for (name, v) in fields.clone() {
-                        value(v, o.foreign_key(name));
-                    }
-                    o.end();
-                }
-                Shape::Tuple => {
-                    out.push(b'[');
-                    for (i, (_, v)) in fields.clone().enumerate() {
-                        if i != 0 {
-                            out.push(b',');
-                        }
-                        value(v, out);
-                    }
-                    out.push(b']');
-                }
-            };
-            if d.is_enum && variant.shape != Shape::Unit {
+            let out = o.key("fields");
+            out.push(b'[');
+            for (i, (name, v)) in list {
+                out.extend_from_slice(if i == 0 { b"" } else { b"," });
                 let mut o = Object::new(out);
-                all(o.foreign_key(&variant.name));
+                match variant.shape {
+                    Shape::Tuple => o.text("name", i.to_string().as_str()),
+                    _ => o.text("name", name),
+                }
+                argument(v, &mut o);
                 o.end();
-            } else {
-                all(out);
             }
+            out.push(b']');
         }
-        View::BadTag(_, tag) => put(out, format_args!("{tag}")),
+        View::BadTag(_, tag) => o.number("value", tag),
     }
-}
-
-fn error(n: i32, out: &mut Vec<u8>) {
-    let mut o = Object::new(out);
-    o.number("errno", n);
-    o.text("name", errno::name(n.unsigned_abs()));
-    o.end();
 }
 
 fn hex(bytes: &[u8], out: &mut Vec<u8>) {

@@ -58,13 +58,26 @@ struct Waiting {
     /// By component.
     scopes: BTreeMap<Arc<str>, Vec<u8>>,
     count: usize,
+    /// Bytes that they are in a line, at most.
+    bytes: usize,
 }
+
+/// As long is a line at most: collectors drop longer ones than 1 MiB, if nobody tells them otherwise.
+const LINE: usize = 900 << 10;
+/// What a scope takes in a line beside its name, and what a line takes beside its scopes and the
+/// resource.
+const FRAME: usize = 128;
+/// In a record that is longer than this, texts are cut to these lengths: of the message, and of
+/// what else there is. A byte is six at most in JSON.
+const LONG: usize = 512 << 10;
+const CUT: (usize, usize) = (64 << 10, 4 << 10);
 
 impl Waiting {
     /// Writes the records; the answer is how many bytes of them there were.
     fn write(&mut self, out: &mut impl Write) -> io::Result<usize> {
         let scopes = mem::take(&mut self.scopes);
         self.count = 0;
+        self.bytes = 0;
         line(&self.resource, &scopes, out)?;
         Ok(scopes.values().map(Vec::len).sum())
     }
@@ -78,6 +91,7 @@ pub struct Otlp<W> {
     /// By boot and file.
     waiting: BTreeMap<(usize, usize), Waiting>,
     bytes: usize,
+    record: Vec<u8>,
     text: Vec<u8>,
 }
 
@@ -89,6 +103,7 @@ impl<W: Write> Otlp<W> {
             releases,
             waiting: BTreeMap::new(),
             bytes: 0,
+            record: Vec::new(),
             text: Vec::new(),
         }
     }
@@ -101,7 +116,25 @@ impl<W: Write> Otlp<W> {
             resource: resource(entry.boot, release),
             scopes: BTreeMap::new(),
             count: 0,
+            bytes: 0,
         });
+        self.record.clear();
+        record(entry, None, &mut self.record, &mut self.text);
+        if self.record.len() > LONG {
+            self.record.clear();
+            record(entry, Some(CUT), &mut self.record, &mut self.text);
+        }
+        let frame = match waiting.scopes.contains_key(&entry.stream.component) {
+            true => 1,
+            // A name is six times as long at most.
+            false => FRAME + 6 * entry.stream.component.len(),
+        };
+        let added = self.record.len() + frame;
+        let begun = FRAME + waiting.resource.len() + waiting.bytes;
+        if waiting.count == BATCH || waiting.count > 0 && begun + added > LINE {
+            self.bytes -= waiting.write(&mut self.out)?;
+        }
+        waiting.bytes += added;
         let scope = match waiting.scopes.get_mut(&entry.stream.component) {
             Some(scope) => scope,
             None => {
@@ -113,13 +146,9 @@ impl<W: Write> Otlp<W> {
             scope.push(b',');
             self.bytes += 1;
         }
-        let before = scope.len();
-        record(entry, scope, &mut self.text);
-        self.bytes += scope.len() - before;
+        scope.extend_from_slice(&self.record);
+        self.bytes += self.record.len();
         waiting.count += 1;
-        if waiting.count == BATCH {
-            self.bytes -= waiting.write(&mut self.out)?;
-        }
         if self.bytes > LIMIT {
             self.write()?;
         }
@@ -178,15 +207,22 @@ fn line(
     out.write_all(b"]}]}\n")
 }
 
-/// Appends a record; `text` is a buffer.
-fn record(entry: &Entry<'_>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
+/// Appends a record; `text` is a buffer. Texts are cut to `cut`: the message, and others.
+fn record(
+    entry: &Entry<'_>,
+    cut: Option<(usize, usize)>,
+    out: &mut Vec<u8>,
+    text: &mut Vec<u8>, //
+) {
+    let (of_message, of_others) = cut.unwrap_or((usize::MAX, usize::MAX));
     let level = match &entry.content {
         Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map(|s| s.level),
         Content::Line { level, .. } => *level,
         Content::Loss { .. } => None,
     };
     let mut o = Object::new(out);
-    let real = entry.boot.calibration.real(entry.clock).max(0);
+    // 0 is a time that isn't known.
+    let real = u64::try_from(entry.boot.calibration.real(entry.clock)).unwrap_or(0);
     o.text("timeUnixNano", real.to_string().as_str());
     match (&entry.content, level) {
         (Content::Loss { .. }, _) => {
@@ -209,9 +245,13 @@ fn record(entry: &Entry<'_>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
         }
     };
     let mut body = Object::new(o.key("body"));
-    body.text("stringValue", &*String::from_utf8_lossy(message));
+    body.text(
+        "stringValue",
+        &*String::from_utf8_lossy(&message[..message.len().min(of_message)]),
+    );
     body.end();
     let mut all = Attributes::new(o.key("attributes"));
+    all.max = of_others;
     let writer = &entry.writer;
     if let Some(task) = &writer.task {
         all.number("process.pid", task.tgid.into());
@@ -231,6 +271,9 @@ fn record(entry: &Entry<'_>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
             all.number("blog.lost.count", (*count).into());
         }
         Content::Line { .. } => {}
+    }
+    if cut.is_some() {
+        all.bool("blog.cut", true);
     }
     all.end();
     o.end();
@@ -279,12 +322,18 @@ fn severity(level: u8) -> u8 {
 struct Attributes<'a> {
     out: &'a mut Vec<u8>,
     first: bool,
+    /// Bytes of a text at most.
+    max: usize,
 }
 
 impl<'a> Attributes<'a> {
     fn new(out: &'a mut Vec<u8>) -> Self {
         out.push(b'[');
-        Self { out, first: true }
+        Self {
+            out,
+            first: true,
+            max: usize::MAX,
+        }
     }
 
     fn add(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
@@ -300,7 +349,9 @@ impl<'a> Attributes<'a> {
     }
 
     fn text(&mut self, key: &str, text: &[u8]) {
+        let max = self.max;
         self.add(key, |o| {
+            let text = &text[..text.len().min(max)];
             o.text("stringValue", &*String::from_utf8_lossy(text));
         });
     }

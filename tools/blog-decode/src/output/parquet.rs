@@ -37,6 +37,7 @@ use flate2::{
 };
 
 use super::{
+    digits,
     json,
     level_name,
     proto::varint,
@@ -50,9 +51,15 @@ use crate::{
         Entry,
         Record, //
     },
-    format::value::{
-        Value,
-        View, //
+    format::{
+        print::{
+            Printer,
+            Spec, //
+        },
+        value::{
+            Value,
+            View, //
+        }, //
     },
 };
 
@@ -524,13 +531,8 @@ fn shown(value: Value<'_>, out: &mut Vec<u8>) -> bool {
         View::Option(Some(v)) => return shown(v, out),
         View::Str(bytes) | View::CStr(bytes) => out.extend_from_slice(bytes),
         View::Char(Ok(c)) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        _ => {
-            json::value(value, out);
-            // An address, or a name: nothing in it is escaped.
-            if let [b'"', text @ .., b'"'] = &out[..] {
-                *out = text.to_vec();
-            }
-        }
+        View::Bytes(bytes) => digits::push_hex(out, bytes, b""),
+        _ => value.print(&Spec::DISPLAY, &mut Printer::new(out)),
     }
     true
 }

@@ -164,7 +164,7 @@ enum Key {
 /// Spans of a kind.
 struct Kind {
     name: String,
-    finder: Spans,
+    finder: Spans<(u64, Vec<u8>)>,
     /// Start, end and name.
     found: Vec<(u64, u64, Vec<u8>)>,
 }
@@ -306,18 +306,13 @@ impl Perfetto {
             self.last = time;
         }
         for kind in &mut self.spans {
-            let print = |start: &Entry<'_>, out: &mut Vec<u8>| {
-                out.extend(time.to_le_bytes());
-                if let Content::Record(r) = &start.content {
-                    out.extend_from_slice(r.message);
-                }
+            let keep = |start: &Entry<'_>| match &start.content {
+                Content::Record(r) => (time, r.message.to_vec()),
+                _ => (time, Vec::new()),
             };
-            let Some(span) = kind.finder.entry(entry, print) else {
-                continue;
-            };
-            if let Some((start, name)) = span.text.split_first_chunk() {
-                let start = u64::from_le_bytes(*start);
-                kind.found.push((start, time.max(start), name.to_vec()));
+            if let Some(span) = kind.finder.entry(entry, keep) {
+                let (start, name) = span.line;
+                kind.found.push((start, time.max(start), name));
             }
         }
         let track = self.track(entry, out);

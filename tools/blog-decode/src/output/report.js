@@ -227,46 +227,47 @@ function matcher() {
 	return s => s.toLowerCase().includes(lower);
 }
 
-const OPERATORS = {
-	"==": (a, b) => a === b, "!=": (a, b) => a !== b, "<": (a, b) => a < b, "<=": (a, b) => a <= b,
-	">": (a, b) => a > b, ">=": (a, b) => a >= b,
-};
-
-// A number as the decoder's conditions have it; NaN if it is none.
-function number(text, base) {
-	const plain = text.trim().replaceAll("_", "");
-	if (base !== 10 && /^[0-9a-f]+$/i.test(plain)) return parseInt(plain, base);
-	const suffix = plain.match(/^(-?[0-9]+)([kMG])$/);
-	if (suffix) return suffix[1] * 1024 ** (1 + "kMG".indexOf(suffix[2]));
-	return plain === "" ? NaN : Number(plain);
+// What says of a record which value a field of conditions has.
+function field(name) {
+	const ofSite = get => i => site(i).level < 0 ? undefined : get(site(i));
+	const ofLane = get => {
+		const all = about.lanes.map(get);
+		return i => all[lanes[i]];
+	};
+	// A lane is comm[pid] of a task, or an interrupt with its CPU.
+	const task = l => l.context.match(/^([\s\S]*)\[(-?[0-9]+)\]$/);
+	const cpu = l => l.context.match(/^(softirq|hardirq|nmi)(?:\/([0-9]+))?$/);
+	switch (name) {
+	case "host": return ofLane(l => l.host || about.host);
+	case "component": return ofLane(l => l.component);
+	case "comm": return ofLane(l => task(l)?.[1]);
+	case "pid": return ofLane(l => task(l) ? BigInt(task(l)[2]) : undefined);
+	case "cpu": return ofLane(l => cpu(l)?.[2] ? BigInt(cpu(l)[2]) : undefined);
+	case "context": return ofLane(l => task(l) ? "task" : cpu(l)?.[1]);
+	case "level": return ofSite(s => s.level > 0 ? { level: s.level } : undefined);
+	case "line": return ofSite(s => s.file ? BigInt(s.line) : undefined);
+	case "message": return message;
+	case "file": case "module": case "format": return ofSite(s => s[name] || undefined);
+	}
+	const wanted = name.slice("arg.".length);
+	if (!wanted || wanted.includes(".")) throw Error("a report has no parts of arguments");
+	const places = about.sites.map(({ args, level }) => level < 0 ? -1
+		: /^[0-9]+$/.test(wanted) ? (args[wanted] ? +wanted : -1)
+			: args.findLastIndex(a => a.name === wanted));
+	return i => {
+		const place = places[sites[i]];
+		if (place < 0) return undefined;
+		return typed(argument(i, place), site(i).args[place], about.errnos);
+	};
 }
 
-// Comparisons of arguments, combined by &&: for each site, what says whether a record agrees.
+// What says whether a record agrees with the condition.
 function conditions() {
 	const text = $("where").value.trim();
 	bad("where", false);
 	if (!text) return null;
-	const terms = text.split("&&").map(term =>
-		term.trim().match(/^arg\.(\S+?)\s*(==|!=|<=|>=|<|>|=~|!~)\s*(.+)$/));
 	try {
-		if (!terms.every(Boolean)) throw Error("arg.NAME == VALUE is expected");
-		const all = terms.map(([, name, operator, raw]) => {
-			const value = raw.replace(/^(["'])(.*)\1$/, "$2");
-			const regex = operator.endsWith("~") ? new RegExp(value) : null;
-			return { name, operator, value, regex, wanted: number(value, 10) };
-		});
-		return about.sites.map(s => {
-			const places = all.map(({ name }) => /^\d+$/.test(name)
-				? (s.args[name] ? +name : -1) : s.args.findLastIndex(a => a.name === name));
-			if (s.level < 0 || places.includes(-1)) return null;
-			return i => all.every(({ operator, value, regex, wanted }, k) => {
-				const is = argument(i, places[k]);
-				if (regex) return regex.test(is) === (operator === "=~");
-				const a = number(is, s.args[places[k]].base);
-				if (isNaN(wanted) || isNaN(a)) return isNaN(wanted) && OPERATORS[operator](is, value);
-				return OPERATORS[operator](a, wanted);
-			});
-		});
+		return condition(text, field);
 	} catch {
 		bad("where", true);
 		return null;
@@ -288,7 +289,7 @@ function filter() {
 	for (let i = 0; i < n; i++) {
 		const s = sites[i];
 		if (!siteOk[s] || !laneOk[lanes[i]]) continue;
-		if (where && !where[s]?.(i)) continue;
+		if (where && (about.sites[s].level < 0 || !where(i))) continue;
 		if (match && !match(text(i))) continue;
 		found[count++] = i;
 	}

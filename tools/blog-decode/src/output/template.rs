@@ -121,7 +121,9 @@ impl Template {
                     Piece::Literal(s) => out.extend_from_slice(s.as_bytes()),
                     Piece::Value(what, pad) => {
                         let start = out.len();
-                        print(what, entry, subject, out);
+                        if !print(what, entry, subject, out) {
+                            out.push(b'-');
+                        }
                         match what {
                             What::Field(Selector::Field(Field::Message)) => escape_from(out, start),
                             _ => escape_name(out, start),
@@ -135,10 +137,10 @@ impl Template {
         });
     }
 
-    /// Names of the arguments that it asks for.
-    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+    /// The fields that it asks for.
+    pub fn fields(&self) -> impl Iterator<Item = &Selector> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::Value(What::Field(selector), _) => selector.argument(),
+            Piece::Value(What::Field(selector), _) => Some(selector),
             _ => None,
         })
     }
@@ -175,9 +177,10 @@ impl Columns {
             for (i, (_, what)) in self.0.iter().enumerate() {
                 out.extend_from_slice(if i == 0 { b"" } else { b"," });
                 value.clear();
-                print(what, entry, subject, &mut value);
+                if !print(what, entry, subject, &mut value) {
+                    continue;
+                }
                 match value.as_slice() {
-                    b"-" => {}
                     // A negative number is no formula.
                     number if is_number(number) => out.extend_from_slice(number),
                     text => csv::field(text, out),
@@ -187,10 +190,10 @@ impl Columns {
         out.push(b'\n');
     }
 
-    /// Names of the arguments that it asks for.
-    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+    /// The fields that it asks for.
+    pub fn fields(&self) -> impl Iterator<Item = &Selector> {
         self.0.iter().filter_map(|(_, what)| match what {
-            What::Field(selector) => selector.argument(),
+            What::Field(selector) => Some(selector),
             _ => None,
         })
     }
@@ -261,7 +264,8 @@ fn value(inner: &str) -> Result<Piece, Error> {
     Ok(Piece::Value(what, Some((align, width))))
 }
 
-fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8>) {
+/// Appends what a field is; `false`: the entry doesn't have it.
+fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8>) -> bool {
     let (clock, c) = (entry.clock, &entry.boot.calibration);
     match what {
         What::Time if !entry.boot.is_one_of_several => seconds(c.boot(clock), out),
@@ -275,13 +279,10 @@ fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8
         {
             out.extend_from_slice(b"lost");
         }
-        What::Field(Selector::Field(Field::Site)) if subject.id == 0 => out.push(b'-'),
-        What::Field(selector) => {
-            if !selector.print(subject, out) {
-                out.push(b'-');
-            }
-        }
+        What::Field(Selector::Field(Field::Site)) if subject.id == 0 => return false,
+        What::Field(selector) => return selector.print(subject, out),
     }
+    true
 }
 
 fn arguments(subject: &Subject<'_>, out: &mut Vec<u8>) {

@@ -13,6 +13,8 @@
 
 use std::io::Write;
 
+use regex::bytes::Regex;
+
 use super::{
     context,
     digits,
@@ -36,7 +38,7 @@ use crate::{
 pub struct Style {
     /// The clock.
     pub time: Time,
-    /// Show nanoseconds; otherwise only where microseconds are those of the line before.
+    /// Show nanoseconds, not microseconds.
     pub ns: bool,
     /// Show file and line.
     pub location: bool,
@@ -55,46 +57,19 @@ pub struct Text {
     host_width: usize,
     /// What stands between time and message, but for the call site.
     contexts: Contexts,
-    /// Whether what is printed is a piece of the output, and how that begins.
-    is_piece: bool,
-    seam: Option<Seam>,
-    /// The last time with microseconds, and the last one with nanoseconds.
-    times: [Last; 2],
+    /// The last time.
+    last: Last,
+    /// What stands out in messages.
+    matches: Option<Regex>,
 }
 
-/// The first line of a piece of output, which depends on the last one of the piece before.
-#[derive(Debug, Default)]
-pub struct Seam {
-    /// Its time.
-    first: i128,
-    /// That of the last line.
-    last: i128,
-    /// Its length, as it is after a line of another time.
-    len: usize,
-    /// It, as it is after one of nearly the same time.
-    close: Vec<u8>,
-}
-
-impl Seam {
-    /// The piece `text`, as two parts, after one that ended with `last`.
-    pub fn join<'s>(&'s self, text: &'s [u8], last: &mut Option<i128>) -> (&'s [u8], &'s [u8]) {
-        let (first, rest) = text.split_at(self.len);
-        let before = last.replace(self.last);
-        match before.is_some_and(|before| hides(before, self.first)) {
-            true => (&self.close, rest),
-            false => (first, rest),
-        }
-    }
-}
-
-/// Whether microseconds hide which of two times is the earlier one.
-fn hides(a: i128, b: i128) -> bool {
-    let is_close = matches!(a.abs_diff(b), 1..1000);
-    is_close
-        && match (u64::try_from(a), u64::try_from(b)) {
-            (Ok(a), Ok(b)) => a / 1000 == b / 1000,
-            _ => a.div_euclid(1000) == b.div_euclid(1000),
-        }
+/// A line that may be printed later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    /// Its time, if it is still to be printed: it counts from the line before.
+    time: Option<i128>,
+    /// All else.
+    pub text: Vec<u8>,
 }
 
 /// A time that was printed, and its whole seconds.
@@ -117,6 +92,7 @@ const YELLOW: &str = "\x1b[33m";
 const RED: &str = "\x1b[31m";
 const BOLD_RED: &str = "\x1b[1;31m";
 const DIM: &str = "\x1b[2m";
+const MATCH: &str = "\x1b[1;31m";
 
 impl Text {
     /// Starts before the first line.
@@ -126,48 +102,50 @@ impl Text {
             previous: None,
             host_width: style.host.unwrap_or(0).min(HOST_MAX),
             contexts: Contexts::default(),
-            is_piece: false,
-            seam: None,
-            times: Default::default(),
+            last: Last::default(),
+            matches: None,
         }
+    }
+
+    /// Lets what matches stand out, if colours are used.
+    pub fn with_matches(mut self, matches: Option<Regex>) -> Self {
+        self.matches = matches.filter(|_| self.style.color);
+        self
     }
 
     /// Appends an entry's line.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        if self.is_piece && self.previous.is_none() {
-            let mut close = Vec::new();
-            let ns = std::mem::replace(&mut self.style.ns, true);
-            self.line(entry, &mut close);
-            self.style.ns = ns;
-            let start = out.len();
-            self.line(entry, out);
-            self.seam = self.previous.map(|time| Seam {
-                first: time,
-                last: time,
-                len: out.len() - start,
-                close,
-            });
-            return;
+        let ns = time_of(self.style.time, entry.clock, entry.boot);
+        self.time(ns, out);
+        self.rest(entry, out);
+    }
+
+    /// Makes an entry's line, which may be printed later or not at all.
+    pub fn keep(&mut self, entry: &Entry<'_>, line: &mut Line) {
+        line.text.clear();
+        line.time = None;
+        let ns = time_of(self.style.time, entry.clock, entry.boot);
+        match self.style.time {
+            Time::Delta => line.time = Some(ns),
+            _ => self.time(ns, &mut line.text),
         }
-        self.line(entry, out);
+        self.rest(entry, &mut line.text);
     }
 
-    /// For pieces of output that others put together, each of which ends with [`Text::seam`].
-    pub fn in_pieces(mut self) -> Self {
-        self.is_piece = true;
-        self
+    /// Appends a line that was kept.
+    pub fn put(&mut self, line: &Line, out: &mut Vec<u8>) {
+        if let Some(ns) = line.time {
+            self.time(ns, out);
+        }
+        out.extend_from_slice(&line.text);
     }
 
-    /// Ends a piece: what its first line is where another piece is before it; `None` if it has none.
-    pub fn seam(&mut self) -> Option<Seam> {
-        let last = self.previous.take()?;
-        self.seam.take().map(|seam| Seam { last, ..seam })
+    /// The next line is the first one, also for times that count from the line before.
+    pub fn restart(&mut self) {
+        self.previous = None;
     }
 
-    fn line(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        self.style.color(GREEN, out);
-        self.time(entry, out);
-        self.style.color(RESET, out);
+    fn rest(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let level = match &entry.content {
             Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map_or(0, |s| s.level),
             Content::Loss { .. } => LOSS,
@@ -190,11 +168,11 @@ impl Text {
         }
         out.extend_from_slice(b": ");
         match &entry.content {
-            Content::Line { message: text, .. } => message(text, out),
+            Content::Line { message, .. } => self.message(message, out),
             Content::Record(r) => {
-                match r.is_plain {
+                match r.is_plain && self.matches.is_none() {
                     true => out.extend_from_slice(r.message),
-                    false => message(r.message, out),
+                    false => self.message(r.message, out),
                 }
                 if self.style.raw && r.raw.is_none() {
                     out.extend_from_slice(b" |");
@@ -210,26 +188,22 @@ impl Text {
         out.push(b'\n');
     }
 
-    fn time(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let time = self.style.time;
-        let ns = time_of(time, entry.clock, entry.boot);
+    /// Appends a time, in ns of the clock that is shown.
+    fn time(&mut self, ns: i128, out: &mut Vec<u8>) {
+        self.style.color(GREEN, out);
         let delta = ns - self.previous.replace(ns).unwrap_or(ns);
-        // Microseconds would hide which came first, and by how much.
-        let is_close = match time {
-            Time::Delta => delta != 0 && delta.unsigned_abs() < 1000,
-            _ => hides(ns - delta, ns),
-        };
-        let with_ns = self.style.ns || is_close;
-        match time {
-            Time::Wall => push_local(out, ns, with_ns),
+        match self.style.time {
+            Time::Wall => push_local(out, ns, self.style.ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),
-            Time::Boot | Time::Mono => self.seconds(ns, with_ns, out),
-            Time::Delta => seconds(delta, "+", with_ns, out),
+            Time::Boot | Time::Mono => self.seconds(ns, out),
+            Time::Delta => seconds(delta, "+", self.style.ns, out),
         }
+        self.style.color(RESET, out);
     }
 
     /// As [`seconds`] without a sign; most are in the same second as the last one.
-    fn seconds(&mut self, ns: i128, with_ns: bool, out: &mut Vec<u8>) {
+    fn seconds(&mut self, ns: i128, out: &mut Vec<u8>) {
+        let with_ns = self.style.ns;
         let Ok(ns) = u64::try_from(ns) else {
             return seconds(ns, "", with_ns, out);
         };
@@ -238,7 +212,7 @@ impl Text {
             true => (9, fraction),
             false => (6, fraction / 1000),
         };
-        let last = &mut self.times[usize::from(with_ns)];
+        let last = &mut self.last;
         match last.text.len().checked_sub(len + 1) {
             Some(at) if second == last.second => {
                 digits::fill(&mut last.text[at..at + len], fraction);
@@ -250,6 +224,25 @@ impl Text {
             }
         }
         out.extend_from_slice(&last.text);
+    }
+
+    /// Appends a message, with what matches standing out.
+    fn message(&self, text: &[u8], out: &mut Vec<u8>) {
+        let text = trimmed(text);
+        let mut done = 0;
+        for found in self.matches.iter().flat_map(|regex| regex.find_iter(text)) {
+            // A match of bytes may begin or end within a character.
+            let (before, at) = (&text[done..found.start()], found.as_bytes());
+            if at.is_empty() || std::str::from_utf8(at).is_err() {
+                continue;
+            }
+            escaped(before, out);
+            out.extend_from_slice(MATCH.as_bytes());
+            escaped(at, out);
+            out.extend_from_slice(RESET.as_bytes());
+            done = found.end();
+        }
+        escaped(&text[done..], out);
     }
 }
 
@@ -325,13 +318,17 @@ fn seconds(ns: i128, plus: &str, with_ns: bool, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// Appends a message without the ends of lines behind it.
-fn message(text: &[u8], out: &mut Vec<u8>) {
+/// A message without the ends of lines at its end.
+fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let [rest @ .., b'\n'] = text {
+        text = rest;
+    }
+    text
+}
+
+fn escaped(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(text);
-    while out.len() > start && out.last() == Some(&b'\n') {
-        out.pop();
-    }
     escape_from(out, start);
 }
 

@@ -126,7 +126,7 @@ pub struct Count {
     pub by: Vec<Selector>,
 
     /// Count each interval of this length apart
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub per: Option<Duration>,
 
     /// Add up this field, as arg.bytes

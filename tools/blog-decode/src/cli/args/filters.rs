@@ -9,6 +9,7 @@ use regex::bytes::{
 };
 
 use crate::{
+    boot::BootPattern,
     cli::time::{
         parse_time,
         When, //
@@ -46,7 +47,7 @@ pub struct Filters {
     site: Vec<SitePattern>,
 
     /// Only these threads or processes (repeatable, or comma-separated)
-    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse_pid)]
     pid: Vec<i32>,
 
     /// Only tasks of these names; * stands for anything (repeatable, or comma-separated)
@@ -68,6 +69,20 @@ pub struct Filters {
     /// Only up to this time
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     until: Option<When>,
+
+    /// Only this boot of each machine: 0 is the last one (so is -b alone), -1 the one before, or
+    /// the start of a boot's id
+    #[arg(
+        short,
+        long,
+        value_name = "BOOT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0",
+        value_parser = BootPattern::parse,
+        allow_hyphen_values = true
+    )]
+    boot: Option<BootPattern>,
 
     /// Only messages that match this regular expression
     #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
@@ -107,6 +122,7 @@ impl Filters {
             expr: expr.map_err(|e| format!("--where: {e}"))?,
             grep: grep.transpose().map_err(|e| format!("--grep: {e}"))?,
             invert: self.invert,
+            boots: None,
             with_context: false,
         })
     }
@@ -121,7 +137,22 @@ impl Filters {
         let at = |when: Option<When>| when.map(|w| w.resolve(taken)).transpose();
         filter.since = at(self.since).map_err(|e| format!("--since: {e}"))?;
         filter.until = at(self.until).map_err(|e| format!("--until: {e}"))?;
-        Ok(())
+        let real = |at: Instant| match at {
+            Instant::Boot(ns) => (true, ns),
+            Instant::Real(ns) => (false, ns),
+            Instant::BeforeEnd(ns) => (false, taken - ns),
+        };
+        match (filter.since.map(real), filter.until.map(real)) {
+            (Some((a, since)), Some((b, until))) if a == b && since > until => {
+                Err("--since is after --until".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Which boot is wanted, if the user says so.
+    pub fn boot(&self) -> Option<&BootPattern> {
+        self.boot.as_ref()
     }
 
     /// Whether the times are told by when the log was taken.
@@ -177,6 +208,12 @@ pub(super) fn parse_level(s: &str) -> Result<u8, String> {
         .or_else(|| level_named(s))
         .map(|l| l as u8)
         .ok_or_else(|| "not err, warn, info, debug, trace, or 1 to 5".into())
+}
+
+/// A thread or process id.
+pub(super) fn parse_pid(s: &str) -> Result<i32, String> {
+    s.parse()
+        .map_err(|_| "not the number of a thread or process".into())
 }
 
 fn parse_context(s: &str) -> Result<Context, String> {

@@ -16,6 +16,7 @@ use super::{
     TablePaths,
     DEBUGFS, //
 };
+use crate::cli::time::parse_span;
 
 /// Options of `follow`.
 #[derive(Args, Debug)]
@@ -30,7 +31,7 @@ pub struct Follow {
     pub blog: PathBuf,
 
     /// Only what is logged from now on
-    #[arg(short, long, conflicts_with = "since")]
+    #[arg(long, conflicts_with = "since")]
     pub new: bool,
 
     #[command(flatten)]
@@ -71,11 +72,11 @@ pub struct Record {
     pub file_size: u64,
 
     /// Take snapshots, as often as this, instead of the stream
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub every: Option<Duration>,
 
     /// Stop after this time
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
     /// Where the files of BLog are
@@ -96,7 +97,7 @@ pub struct Control {
     pub commands: Vec<String>,
 
     /// Only show what would be done
-    #[arg(short = 'n', long)]
+    #[arg(long)]
     pub dry_run: bool,
 
     /// Where the files of BLog are
@@ -154,11 +155,15 @@ fn parse_size(s: &str) -> Result<u64, String> {
         .ok_or_else(|| "not a number of bytes, as 4096, 64k, 1M or 2G".into())
 }
 
-/// Seconds.
+/// Seconds, or `5ms`, `1m`, `1h30m`.
 pub(super) fn parse_duration(s: &str) -> Result<Duration, String> {
-    let seconds = s.parse::<f64>().ok();
+    let seconds = s
+        .parse()
+        .ok()
+        .and_then(|n| Duration::try_from_secs_f64(n).ok());
+    let span = || Some(Duration::from_nanos(parse_span(s)?.try_into().ok()?));
     seconds
-        .and_then(|n| Duration::try_from_secs_f64(n).ok())
+        .or_else(span)
         .filter(|d| !d.is_zero() && d.as_secs() < 1 << 32)
-        .ok_or_else(|| "not a number of seconds".into())
+        .ok_or_else(|| "not a time, as 0.5 (seconds), 5ms, 1m or 1h30m".into())
 }

@@ -181,7 +181,8 @@ pub enum Command {
 }
 
 /// Puts the command in front of options of it that are before it.
-pub fn command_first(mut args: Vec<OsString>) -> Vec<OsString> {
+pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
+    let mut args = with_boot(args);
     let mut cli = Cli::command();
     // So that commands have the options of all.
     cli.build();
@@ -193,6 +194,27 @@ pub fn command_first(mut args: Vec<OsString>) -> Vec<OsString> {
         }
     }
     args
+}
+
+/// `-b -1` as `--boot=-1`: the value of this option may be left out, so what is behind it is no
+/// value to clap.
+fn with_boot(args: Vec<OsString>) -> Vec<OsString> {
+    let is_number = |word: &OsString| {
+        let word = word.to_str().unwrap_or_default();
+        let back = word.strip_prefix('-').unwrap_or_default();
+        word == "0" || !back.is_empty() && back.bytes().all(|b| b.is_ascii_digit())
+    };
+    let mut all: Vec<OsString> = Vec::new();
+    for arg in args {
+        match all.last_mut() {
+            Some(last) if (*last == "-b" || *last == "--boot") && is_number(&arg) => {
+                *last = "--boot=".into();
+                last.push(arg);
+            }
+            _ => all.push(arg),
+        }
+    }
+    all
 }
 
 /// Whether these are options of a command, with their values, and nothing else.
@@ -281,6 +303,9 @@ mod tests {
             ("x - tasks", "x - tasks"),
             ("x -- tasks", "x -- tasks"),
             ("x tasks", "x tasks"),
+            ("x -b -1 snap", "x --boot=-1 snap"),
+            ("x -b snap", "x -b snap"),
+            ("x -b 0 gaps snap", "x gaps --boot=0 snap"),
             ("x", "x"),
         ] {
             assert_eq!(first(given), expected);

@@ -29,8 +29,7 @@ pub struct Output {
     )]
     pub time: Option<TimeArg>,
 
-    /// Show all times with nanoseconds, not only those of which the microseconds are the same as in
-    /// the line before
+    /// Show times with nanoseconds, not microseconds
     #[arg(long, conflicts_with_all = ["json", "csv", "format"])]
     pub ns: bool,
 
@@ -71,6 +70,10 @@ pub struct Look {
     /// boots
     #[arg(short, long, value_name = "CLOCK")]
     pub time: Option<TimeArg>,
+
+    /// Show times with nanoseconds, not microseconds
+    #[arg(long)]
+    pub ns: bool,
 
     /// Show file and line of each call site
     #[arg(short, long)]

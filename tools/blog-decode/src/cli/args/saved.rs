@@ -11,7 +11,10 @@ use std::{
 use clap::Args;
 
 use super::{
-    filters::parse_level,
+    filters::{
+        parse_level,
+        parse_pid, //
+    },
     live::parse_duration,
     Around,
     Filters,
@@ -74,18 +77,17 @@ pub struct Show {
     )]
     pub follow: bool,
 
-    /// Don't start a pager: without a SNAPSHOT, a terminal has $PAGER or less
+    /// Don't start a pager: on a terminal, $PAGER or less shows the records
     #[arg(long)]
     pub no_pager: bool,
 
-    /// At the end, print what was decoded and lost for each ring (to standard error; with --json
-    /// as objects)
-    #[arg(long)]
+    /// At the end, print what was decoded and lost for each ring, as objects
+    #[arg(long, requires = "json")]
     pub stats: bool,
 
     /// Decode by so many threads, besides the one that puts records in order; by as many as there
-    /// are CPUs, at most 4, if it isn't said. The output is the same
-    #[arg(long, value_name = "N")]
+    /// are CPUs, at most 4, if it isn't said; at most 64 are started. The output is the same
+    #[arg(long, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<NonZero<usize>>,
 }
 
@@ -245,7 +247,7 @@ pub struct Tasks {
     pub all: bool,
 
     /// Only these threads or processes, whatever they are doing (repeatable, or comma-separated)
-    #[arg(short, long, value_name = "PID", value_delimiter = ',')]
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse_pid)]
     pub pid: Vec<i32>,
 
     /// Only records of these components (repeatable, or comma-separated)
@@ -296,7 +298,7 @@ pub struct Gaps {
     pub number: usize,
 
     /// Only gaps that are at least this long
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub longer: Option<Duration>,
 
     #[command(flatten)]
@@ -350,3 +352,8 @@ Exit status:
   0  everything that BLog held is in the snapshot
   1  a partial result: part of it is missing from the dump, or damaged
   2  no snapshot was written";
+
+fn parse_jobs(s: &str) -> Result<NonZero<usize>, String> {
+    s.parse()
+        .map_err(|_| "not a number of threads, from 1 on".into())
+}

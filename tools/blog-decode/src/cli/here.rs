@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Why a file of this system's BLog can't be read: what the system says of itself, and no guess.
+
+use std::{
+    fs,
+    io,
+    path::Path, //
+};
+
+/// What to tell of a file in BLog's directory that can't be opened, read or written.
+pub fn why(path: &Path, e: &io::Error) -> String {
+    let why = match e.kind() {
+        io::ErrorKind::NotFound => missing(path),
+        io::ErrorKind::PermissionDenied => refused(e, &read("/sys/kernel/security/lockdown")),
+        _ => None,
+    };
+    match why {
+        Some(why) => format!("{}: {why}", path.display()),
+        None => format!("{}: {e}", path.display()),
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+const DEBUGFS: &str = "/sys/kernel/debug";
+
+fn missing(path: &Path) -> Option<String> {
+    if !path.starts_with(DEBUGFS) {
+        return None;
+    }
+    let is_loaded = Path::new("/sys/module/blog").exists();
+    absent(&read("/proc/cmdline"), &read("/proc/mounts"), is_loaded).map(Into::into)
+}
+
+/// Why nothing of BLog is in debugfs.
+fn absent(cmdline: &str, mounts: &str, is_loaded: bool) -> Option<&'static str> {
+    let mut words = cmdline.split_whitespace();
+    if words.any(|word| matches!(word, "debugfs=off" | "debugfs=no-mount")) {
+        return Some("not there: the kernel was booted with debugfs turned off");
+    }
+    let is_debugfs = |line: &str| line.split_whitespace().nth(1) == Some(DEBUGFS);
+    if !mounts.lines().any(is_debugfs) {
+        return Some(
+            "not there: debugfs is not mounted (mount -t debugfs none /sys/kernel/debug)", //
+        );
+    }
+    (!is_loaded).then_some("not there: the module blog is not loaded")
+}
+
+fn refused(e: &io::Error, lockdown: &str) -> Option<String> {
+    const EPERM: i32 = 1;
+    let level = lockdown.split(['[', ']']).nth(1).unwrap_or("none");
+    match e.raw_os_error() {
+        Some(EPERM) if level != "none" => {
+            Some(format!("refused: the kernel is locked down ({level})"))
+        }
+        Some(EPERM) => None,
+        _ => Some("permission denied: try it as root".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_what_the_system_says() {
+        let mounts = "none /proc proc rw 0 0\nnone /sys/kernel/debug debugfs rw 0 0\n";
+        for (cmdline, mounts, is_loaded, word) in [
+            ("quiet debugfs=off", mounts, true, "turned off"),
+            ("quiet debugfs=no-mount ro", "", false, "turned off"),
+            ("quiet", "none /proc proc rw 0 0\n", true, "not mounted"),
+            ("quiet", mounts, false, "not loaded"),
+        ] {
+            let told = absent(cmdline, mounts, is_loaded);
+            assert!(told.is_some_and(|told| told.contains(word)), "{told:?}");
+        }
+        assert_eq!(absent("quiet xdebugfs=off", mounts, true), None);
+        let [eperm, eacces] = [1, 13].map(io::Error::from_raw_os_error);
+        let told = |e, lockdown| refused(e, lockdown).unwrap_or_default();
+        assert!(told(&eperm, "none integrity [confidentiality]\n").contains("(confidentiality)"));
+        assert_eq!(told(&eperm, "[none] integrity confidentiality\n"), "");
+        assert_eq!(told(&eperm, ""), "");
+        assert!(told(&eacces, "").contains("as root"));
+    }
+}
