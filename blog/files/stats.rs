@@ -167,8 +167,8 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         bytes_retired.div_ceil(SIZES.page.into())
     )?;
     put!(f, "bytes {}\n", memory.bytes)?;
-    put!(f, "missing_kb {missing_kb}\n")?;
     put!(f, "table_bytes {}\n", memory.table_bytes)?;
+    put!(f, "missing_kb {missing_kb}\n")?;
     put!(f, "rings {}\n", memory.rings)?;
     put!(f, "rings_live {live}\n")?;
     put!(f, "rings_retired {}\n", memory.retired)?;

@@ -2,8 +2,8 @@
 
 //! Whole pages of the kernel's memory: all that BLog keeps is in such, and is counted in them.
 //!
-//! A [`Block`] is some pages whose addresses follow each other. Arrays are put into it one after the
-//! other ([`Rest`]); they don't own it, and go with it without a word. Process context.
+//! A [`Block`] is some pages whose addresses follow each other. Arrays are put into it one after
+//! the other ([`Rest`]); they don't own it, and go with it without a word. Process context.
 
 use core::{
     mem,

@@ -57,8 +57,8 @@ pub(super) fn left(pages: u32) {
 
 /// The limit for all, in pages.
 pub(crate) fn limit() -> u32 {
-    // ORDERING: Whoever sets the limit and then looks at what is used sees what was counted before
-    // this, or this sees that limit: with the fences there and in `take`.
+    // ORDERING: A writer of the limit that then looks at what is used sees what was counted before
+    // this, or this sees that limit.
     fence(SeqCst);
     glue::max_kb() / PAGE_KB
 }

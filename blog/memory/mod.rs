@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory behind one component: its pages, its rings, and the tables that the pool links them
+//! The memory of one component: its pages, its rings, and the tables that the pool links them
 //! with.
 //!
 //! All of it is taken when a component is switched on, in process context, and stays until its
 //! budget is changed ([`Owned::resize`]) or it is freed, when no log call can run that knows it. A
-//! log call reads it through [`Store`] and never waits for it. Pages that log calls turn into rings,
-//! or give to tables of tasks, are the component's own.
+//! log call reads it through [`Store`] and never waits for it. Pages that log calls turn into
+//! rings, or give to tables of tasks, are the component's own.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -421,7 +421,7 @@ impl Memory {
         self.percpu.as_ptr()
     }
 
-    /// The rings for those who get none of their own. Any context.
+    /// The rings for contexts that get none of their own. Any context.
     pub(crate) fn shared_rings(&self) -> &[SharedRing] {
         &self.shared
     }
@@ -449,7 +449,7 @@ impl Memory {
     ///
     /// # Safety
     ///
-    /// `owner` is who may write to it.
+    /// Only `owner` may write to it.
     pub(crate) unsafe fn ring_for<'a>(
         &'a self,
         owner: &Owner,
@@ -554,7 +554,7 @@ impl Memory {
     }
 
     /// Makes a new ring the shared one of this number. It gets memory at once, if there is any,
-    /// which nobody can take away: who finds nothing elsewhere finds this.
+    /// which nobody can take away: a call that finds nothing elsewhere finds this.
     fn adopt_shared(&self, number: u32) -> Result {
         let ring = self.store.ring(number).ok_or(EINVAL)?;
         // SAFETY: The ring is new, and nobody else knows it.

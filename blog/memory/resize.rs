@@ -3,12 +3,13 @@
 //! How the budget of a component is changed: pages are added to it, or taken from it, there and
 //! then.
 //!
-//! Nothing here allocates, and nothing is freed, as the component's lock is held. What is to be added
-//! has been taken before ([`Stock`]). What goes is first taken out of the pool: nobody finds it any
-//! more. But somebody may have found it before: a log call that looks at the oldest page of another
-//! ring while that is taken away, or a reader that follows a ring's pointer to its current page.
-//! None of these sleeps as long as it may look at the page. So the page stays in its slot, closed,
-//! until [`glue::quiesce`](crate::sys::glue::quiesce) has waited for them ([`Owned::free_dying`]).
+//! Nothing here allocates, and nothing is freed, as the component's lock is held. What is to be
+//! added has been taken before ([`Stock`]). What goes is first taken out of the pool: nobody finds
+//! it any more. But somebody may have found it before: a log call that looks at the oldest page of
+//! another ring while that is taken away, or a reader that follows a ring's pointer to its current
+//! page. None of these sleeps as long as it may look at the page. So the page stays in its slot,
+//! closed, until [`glue::quiesce`](crate::sys::glue::quiesce) has waited for them
+//! ([`Owned::free_dying`]).
 
 use core::{
     iter,

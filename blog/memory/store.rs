@@ -105,10 +105,10 @@ impl Arrays {
         self.max_ring_pages.store(pages, Relaxed);
     }
 
-    /// Has no rings made until [`Self::open_rings`]. False: some are just being made, and it has not
-    /// happened.
+    /// Has no rings made until [`Self::open_rings`]. False: some are just being made, and it has
+    /// not happened.
     pub(super) fn close_rings(&self) -> bool {
-        // Whoever makes rings has counted them in this word before, or finds it closed.
+        // A call that makes rings has counted them in this word before, or finds it closed.
         let pages = self.ring_pages.fetch_or(CLOSED, Relaxed) & !CLOSED;
         let closed = (0..pages).all(|n| self.rings.get(n).is_some());
         if !closed {
@@ -119,8 +119,8 @@ impl Arrays {
 
     /// Undoes [`Self::close_rings`].
     pub(super) fn open_rings(&self) {
-        // ORDERING: Release pairs with the acquire in `make_rings`: who makes rings from now on
-        // finds the table as it is now.
+        // ORDERING: Release pairs with the acquire in `make_rings`: a call that makes rings from
+        // now on finds the table as it is now.
         self.ring_pages.fetch_and(!CLOSED, Release);
     }
 
@@ -180,8 +180,9 @@ impl Store for Arrays {
         let memory = slot.close().cast::<RingPage>();
         let ids = n * RINGS as u32..(n + 1) * RINGS as u32;
         for (i, id) in ids.clone().enumerate() {
-            // SAFETY: There is a page, which is the caller's. Who still looks at it as one of
-            // records finds out that it has changed. The empty page stays longer than the rings.
+            // SAFETY: There is a page, which is the caller's. A reader that still looks at it as
+            // one of records finds out that it has changed. The empty page stays longer than the
+            // rings.
             unsafe {
                 (&raw mut (*memory).rings[i]).write(Ring::new(id, self.slot, self.empty()));
                 (&raw mut (*memory).links[i]).write(AtomicU32::new(0));

@@ -643,9 +643,9 @@ impl State {
 
     /// Sets the budget of all rings: adds pages, or takes them from those that hold the most.
     ///
-    /// `ENOSPC` beyond the limit for all components, `ENOMEM` where the machine can't spare so much;
-    /// `EBUSY` if what stays is more than the new budget: tables, rings, and what live rings write
-    /// to just now.
+    /// `ENOSPC` beyond the limit for all components, `ENOMEM` where the machine can't spare so
+    /// much; `EBUSY` if what stays is more than the new budget: tables, rings, and what live rings
+    /// write to just now.
     pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);
@@ -678,7 +678,7 @@ impl State {
                     fsleep(Delta::from_millis(1));
                 }
                 result => {
-                    // Who takes nothing away waits for nobody.
+                    // Where nothing was taken away, nobody waits.
                     if self.leaving.load(Relaxed) {
                         glue::queue_reap();
                         glue::flush_reap();

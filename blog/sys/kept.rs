@@ -65,7 +65,8 @@ impl<T> Kept<[T]> {
 
 /// Pages with room for `n` values, one at least.
 fn place<T>(n: usize) -> Result<NonNull<T>> {
-    const { assert!(!mem::needs_drop::<T>() && size_of::<T>() > 0 && align_of::<T>() <= PAGE_SIZE) };
+    const { assert!(!mem::needs_drop::<T>()) };
+    const { assert!(size_of::<T>() > 0 && align_of::<T>() <= PAGE_SIZE) };
     let bytes = n.checked_mul(size_of::<T>()).ok_or(ENOMEM)?;
     let pages = u32::try_from(bytes.div_ceil(PAGE_SIZE)).map_err(|_| ENOMEM)?;
     NonNull::new(glue::alloc_pages(pages).cast()).ok_or(ENOMEM)

@@ -53,7 +53,7 @@ void blog_flush_reap(void)
 
 void blog_stop_reap(void)
 {
-	/* Who is writing max_kb may be about to queue it. Who comes later finds nothing to free. */
+	/* A write of max_kb may be about to queue it. A later one finds nothing to free. */
 	kernel_param_lock(THIS_MODULE);
 	kernel_param_unlock(THIS_MODULE);
 	flush_work(&blog_reap_work);

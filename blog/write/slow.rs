@@ -302,8 +302,8 @@ impl Call<'_> {
     }
 }
 
-/// Whether other rings give up pages in this mode: what a component keeps that discards is kept from
-/// its other rings, too.
+/// Whether other rings give up pages in this mode: what a component keeps that discards is kept
+/// from its other rings, too.
 fn steals(mode: Mode) -> bool {
     mode == Mode::Overwrite
 }

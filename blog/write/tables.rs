@@ -4,9 +4,9 @@
 //! found: [`task`].
 //!
 //! A task gets its table with its first record, out of its CPU's stock; where there is none left, a
-//! page of the component that it logs to becomes tables: a log call can't allocate. When the task is freed, the hook in `free_task()` hands its rings to
-//! their components' pools as retired ones, with the task's name and the time, and the table goes
-//! back to the stock.
+//! page of the component that it logs to becomes tables: a log call can't allocate. When the task
+//! is freed, the hook in `free_task()` hands its rings to their components' pools as retired ones,
+//! with the task's name and the time, and the table goes back to the stock.
 //!
 //! [`get`] is for log calls: lock-free, any context. Everything else is not, and uses the lock of
 //! the table ([`lock`]): while it is held, a table that has a task keeps it, and the task

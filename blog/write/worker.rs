@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is done about once a second, from when the first component has got memory: clocks are noted,
-//! and it is seen whether the TSC can still be trusted.
+//! What is done about once a second, from when the first component has got memory: clocks are
+//! noted, and it is seen whether the TSC can still be trusted.
 //!
-//! It is a deferrable work item: a CPU that is idle is not woken for it. Nothing else of BLog runs by
-//! itself, and no log call waits for it.
+//! It is a deferrable work item: a CPU that is idle is not woken for it. Nothing else of BLog runs
+//! by itself, and no log call waits for it.
 
 use core::sync::atomic::{
     AtomicBool,

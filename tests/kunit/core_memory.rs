@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite for the memory of a component. Included by blog/main.rs. What the pool does by itself,
-// host tests show (tests/host/src/pool_tests.rs).
+// KUnit suite for the memory of a component. Included by blog/main.rs. What the pool does by
+// itself, host tests show (tests/host/src/pool_tests.rs).
 
 /// Memory, in the kernel.
 #[kunit_tests(blog_memory)]
@@ -62,7 +62,7 @@ mod memory_suite {
             .mode(Mode::Overwrite)
     }
 
-    /// Sets the limit for all, as who writes the parameter does; 0: the default.
+    /// Sets the limit for all, as a write of the parameter does; 0: the default.
     fn set_max_kb(kb: u32) -> c_int {
         extern "C" {
             fn blog_set_max_kb(kb: u32) -> c_int;
@@ -245,7 +245,7 @@ mod memory_suite {
         set_max_kb(0);
         assert!(lost);
         let rig = rig?;
-        // It gets none behind anybody's back.
+        // It gets none by itself.
         assert!(!rig.log(3));
         rig.state()?.set_enabled(true)?;
         assert!(rig.log(4));
@@ -413,7 +413,7 @@ mod memory_suite {
         let memory = Owned::new(0, 256)?;
         let pages = (memory.bytes() / PAGE_SIZE) as u32;
         let before = memory.data_pages();
-        // Who declines has changed nothing.
+        // A page that is declined comes back.
         memory.lend(0, true, |_| false);
         assert_eq!(memory.data_pages(), before);
         let lend = || {

@@ -74,9 +74,9 @@ impl Pool {
         self.has_rings.set(n);
     }
 
-    /// Takes a free ring; where there is none, one of a page that is made rings of; where there can't
-    /// be more of these, the one that retired first, whose pages become free. One that holds a lot
-    /// is only made shorter. `steal`: as for [`Self::pages`].
+    /// Takes a free ring; where there is none, one of a page that is made rings of; where there
+    /// can't be more of these, the one that retired first, whose pages become free. One that holds
+    /// a lot is only made shorter. `steal`: as for [`Self::pages`].
     #[inline]
     pub(crate) fn take_ring(&self, store: &impl Store, cpu: u32, steal: bool) -> Option<u32> {
         let own = Self::number(store, cpu);

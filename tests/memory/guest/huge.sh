@@ -26,6 +26,7 @@ if echo $((most + most / 2)) 2> /dev/null > "$RNULL/size_kb"; then
 else
 	ok "no more than half of what is available"
 fi
-set_file $((most / 2)) "$RNULL/size_kb"
-same "a budget is there at once" "$(get bytes "$RNULL/stats")" $((most / 2 / 4 * 4096))
+pages=$((most / 8))
+set_file $((pages * 4)) "$RNULL/size_kb"
+same "a budget is there at once" "$(get bytes "$RNULL/stats")" $((pages * 4096))
 tap_end
