@@ -45,10 +45,7 @@ use crate::{
         state::State, //
     },
     sys::glue,
-    write::{
-        tables,
-        worker, //
-    }, //
+    write::tables, //
 };
 
 /// Starts with what is built in, and with modules from now on.
@@ -97,9 +94,6 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         unsafe { describe::publish(&state) };
     }
     state.start();
-    if state.look(|inner| inner.memory().is_some()) {
-        worker::start();
-    }
     Ok(state)
 }
 

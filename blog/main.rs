@@ -93,6 +93,7 @@ fn start() -> Result {
         stop();
         return Err(e);
     }
+    worker::start();
     RUNS.store(true, Relaxed);
     Ok(())
 }

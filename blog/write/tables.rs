@@ -240,26 +240,6 @@ pub(crate) unsafe fn get(
     }
 }
 
-/// Makes the first tables, when the first component gets memory. What can't be had is not there:
-/// tables come of components' pages, too. Process context, one at a time.
-pub(crate) fn start() {
-    for _ in 0..STOCK {
-        let Ok(page) = Block::new(1) else {
-            break;
-        };
-        // SAFETY: It is such a page.
-        let Some(first) = (unsafe { SLAB.add(page.at()) }) else {
-            break;
-        };
-        let _ = page.into_page();
-        for index in (first..).take(TABLES) {
-            if let Some(table) = SLAB.table(index) {
-                SLAB.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
-            }
-        }
-    }
-}
-
 /// The tables as crash tools find them.
 pub(crate) fn root() -> dump::Table {
     SLAB.root()
@@ -422,12 +402,33 @@ unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
     memory.pool.retire(&memory.store, cpu, ring.id());
 }
 
-/// Registers the task hook.
+/// Registers the task hook, and makes the first tables.
 pub(crate) fn init() -> Result {
     // SAFETY: This is called once, and components come after it.
     unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
-    unsafe { glue::start_hooks(free_hook) }
+    unsafe { glue::start_hooks(free_hook) }?;
+    stock_up();
+    Ok(())
+}
+
+/// Makes the first tables. What can't be had is not there: tables come of components' pages, too.
+fn stock_up() {
+    for _ in 0..STOCK {
+        let Ok(page) = Block::new(1) else {
+            break;
+        };
+        // SAFETY: It is such a page.
+        let Some(first) = (unsafe { SLAB.add(page.at()) }) else {
+            break;
+        };
+        let _ = page.into_page();
+        for index in (first..).take(TABLES) {
+            if let Some(table) = SLAB.table(index) {
+                SLAB.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
+            }
+        }
+    }
 }
 
 /// Takes all tables from all tasks, and frees them. Nobody logs any more.

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is done about once a second, from when the first component has got memory: clocks are
-//! noted, and it is seen whether the TSC can still be trusted.
+//! What is done about once a second: clocks are noted, and it is seen whether the TSC can still be
+//! trusted.
 //!
 //! It is a deferrable work item: a CPU that is idle is not woken for it. Nothing else of BLog runs
 //! by itself, and no log call waits for it.
 
 use core::sync::atomic::{
-    AtomicBool,
     AtomicU64,
     Ordering::Relaxed, //
 };
 
-use crate::{
-    sys::{
-        clock,
-        glue, //
-    },
-    write::tables, //
+use crate::sys::{
+    clock,
+    glue, //
 };
-
-static RUNS: AtomicBool = AtomicBool::new(false);
 
 /// Looks in all.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
@@ -30,13 +24,9 @@ pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
 }
 
-/// Has it come from now on; with the first component's memory, there are tables for tasks, too.
-/// Process context.
+/// Has it come from now on. Process context.
 pub(crate) fn start() {
-    if !RUNS.swap(true, Relaxed) {
-        tables::start();
-        glue::start_worker();
-    }
+    glue::start_worker();
 }
 
 /// Ends it; it does not run any more on return.
