@@ -102,6 +102,7 @@ impl Chain {
     ///
     /// The caller is the ring's writer, and `pages` is the pool of all pages of this ring.
     pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
+        let mut asked = false;
         for tries in 1..=TRIES {
             let seen = self.oldest.load(Relaxed);
             if seen as u32 == NO_PAGE {
@@ -128,8 +129,9 @@ impl Chain {
             if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
                 return Some(index);
             }
-            // Rather a whole page instead of a small one.
-            if size < pages.largest() && left >= pages.largest() {
+            // Rather a whole page instead of a small one; but it is asked for once.
+            if size < pages.largest() && left >= pages.largest() && !asked {
+                asked = true;
                 if let Some(larger) = pages.take(self.held(), room, left) {
                     // SAFETY: The page has been cut out: it is in no ring, and ours.
                     unsafe { pages.put(index) };
@@ -190,12 +192,23 @@ impl Chain {
     ///
     /// `pages` is the pool of all pages of this ring.
     pub(super) unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
-        (0..TRIES).find_map(|_| {
+        let mut before = None;
+        for _ in 0..TRIES {
             // ORDERING: Acquire: the header of the page that this names has been reset for this
             // ring. It pairs with the stores in `cut` and `push`.
+            let seen = self.oldest.load(Acquire);
+            if before == Some(seen) {
+                // It is the last page, or there is none.
+                break;
+            }
             // SAFETY: By this function's requirement.
-            unsafe { self.cut(pages, self.oldest.load(Acquire), false) }
-        })
+            let index = unsafe { self.cut(pages, seen, false) };
+            if index.is_some() {
+                return index;
+            }
+            before = Some(seen);
+        }
+        None
     }
 
     /// [`Ring::steal_last`](super::Ring::steal_last).
