@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 68
+TESTS = 58
 SECONDS = 800
 TIER = "deep"
 

@@ -117,12 +117,12 @@ impl Held {
         Self {
             levels: memory.levels(),
             pages: memory.data_pages(),
-            rings: memory.store.rings(),
-            rings_free: memory.pool.rings_free(&memory.store),
-            retired: memory.pool.retired(&memory.store),
+            rings: memory.pool.store.rings(),
+            rings_free: memory.pool.rings_free(),
+            retired: memory.pool.retired(),
             bytes: memory.bytes(),
             table_bytes: memory.table_bytes(),
-            fair: memory.pool.fair(&memory.store),
+            fair: memory.pool.fair(),
         }
     }
 }
@@ -179,7 +179,8 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     put!(f, "from_other_cpus {}\n", levels.other_hits)?;
     put!(f, "from_retired {}\n", levels.retired_hits)?;
     put!(f, "from_live {}\n", levels.stolen)?;
-    put!(f, "from_nowhere {}\n", levels.dry)
+    put!(f, "from_nowhere {}\n", levels.dry)?;
+    put!(f, "mended {}\n", levels.mended)
 }
 
 /// A name as part of a key: with underscores.

@@ -75,15 +75,15 @@ use self::{
         Block, //
     },
     pool::{
-        stack::List,
-        Cell,
         Index,
         Levels,
+        List,
         PagesOf,
         Pool,
         Shelf,
         Slot,
         Store,
+        Watch,
         MOST_SHELVES, //
     },
     resize::More,
@@ -107,8 +107,10 @@ const LEAST_DATA: u32 = 2;
 /// A component has a shared ring for each so many pages of its budget, but one at least and no more
 /// than CPUs.
 const PAGES_PER_SHARED: u32 = 32;
-/// Of so many pages of a budget, there is a shelf, but one at least and no more than CPUs.
+/// Of so many pages of a budget, there is a shelf, but no more than CPUs.
 const PAGES_PER_SHELF: u32 = 8;
+/// And as many at least: a call that has interrupted one on a shelf finds another one.
+const LEAST_SHELVES: u32 = 2;
 /// Of so many pages, one has rings from the start.
 const PAGES_PER_RINGS: u32 = 64;
 /// How often a ring is looked at that changes hands.
@@ -137,7 +139,6 @@ fn pages_of_rings(rings: u32) -> u32 {
 
 /// How long the arrays of a memory of some size are, which it has from the start.
 struct Plan {
-    cells: u32,
     shelves: u32,
     percpu: u32,
     shared: u32,
@@ -155,11 +156,9 @@ impl Plan {
         }
         let shelves = (pages / PAGES_PER_SHELF)
             .min(cpus)
-            .clamp(1, MOST_SHELVES as u32);
+            .clamp(LEAST_SHELVES, MOST_SHELVES as u32);
         let rings = max_ring_pages(pages);
         Self {
-            // More than there are rings, in all.
-            cells: (rings * RINGS as u32 / shelves).max(2).next_power_of_two(),
             shelves,
             percpu,
             shared: (pages / PAGES_PER_SHARED).clamp(1, cpus),
@@ -171,7 +170,6 @@ impl Plan {
     /// Pages that they take.
     fn pages(&self) -> u32 {
         let bytes = add_array::<Memory>(0, 1);
-        let bytes = add_array::<Cell>(bytes, (self.cells * self.shelves) as usize);
         let bytes = add_array::<Shelf>(bytes, self.shelves as usize);
         let bytes = add_array::<AtomicPtr<Ring>>(bytes, self.percpu as usize);
         let bytes = add_array::<SharedRing>(bytes, self.shared as usize);
@@ -237,13 +235,12 @@ impl Owned {
         let none = |_| AtomicPtr::new(no_ring());
         // SAFETY: The block stays as long as the memory, which is in it.
         let memory = unsafe {
-            let (cells, all) = (plan.cells, plan.cells * plan.shelves);
-            let cells = rest.array(all as usize, |i| Cell::new(i & (cells - 1)))?;
             let shelves = rest.array(plan.shelves as usize, Shelf::new)?;
             let percpu = rest.array(plan.percpu as usize, none)?;
             let shared = rest.array(plan.shared as usize, |_| SharedRing {
                 ring: AtomicPtr::new(ptr::null_mut()),
                 last: AtomicU64::new(0),
+                watch: Watch::new(),
             })?;
             let parts = rest.array(plan.slots as usize, |_| [const { Slot::new() }; SLOTS])?;
             let slots = rest.array(plan.slots as usize, |n| {
@@ -251,13 +248,18 @@ impl Owned {
             })?;
             let rings = rest.array(plan.rings as usize, |_| AtomicPtr::new(ptr::null_mut()))?;
             Memory {
-                pool: Pool::new(),
-                store: Arrays::new(slot, Table::new(slots), Table::new(rings), cells, shelves),
+                pool: Pool::new(Arrays::new(
+                    slot,
+                    Table::new(slots),
+                    Table::new(rings),
+                    shelves,
+                )),
                 in_slots: AtomicU32::new(0),
                 fixed: AtomicU32::new(block.pages()),
                 lendable: AtomicU32::new(0),
                 percpu,
                 shared,
+                mended: AtomicU64::new(0),
                 root: Live::new(dump::Memory::NONE),
             }
         };
@@ -280,8 +282,8 @@ impl Owned {
     fn fill(&self, pages: u32) -> Result {
         let shared = self.fixed_rings();
         let rings = pages_of_rings(shared + 1) + pages / PAGES_PER_RINGS;
-        self.store.set_max_ring_pages(rings);
-        for (number, _) in self.store.all_slots() {
+        self.pool.store.set_max_ring_pages(rings);
+        for (number, _) in self.pool.store.all_slots() {
             if self.bytes() / PAGE_SIZE >= pages as usize {
                 break;
             }
@@ -290,14 +292,15 @@ impl Owned {
                 break;
             };
             self.place(number, page);
-            match self.store.make_rings(number) {
+            match self.pool.store.make_rings(number) {
                 // The lowest ids are taken first.
-                Some(ids) => (ids.rev().filter(|id| *id >= shared))
-                    .for_each(|id| self.pool.put_ring(&self.store, id)),
-                None => self.pool.give_page(&self.store, number),
+                Some(ids) => {
+                    (ids.rev().filter(|id| *id >= shared)).for_each(|id| self.pool.put_ring(id))
+                }
+                None => self.pool.give_page(number),
             }
         }
-        if self.pages_held() < self.store.ring_pages() + LEAST_DATA {
+        if self.pages_held() < self.pool.store.ring_pages() + LEAST_DATA {
             return Err(ENOMEM);
         }
         self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
@@ -313,7 +316,7 @@ impl Owned {
     /// Puts a page, which is in no ring, into a free slot; it is the caller's to give it to the
     /// pool.
     fn place(&self, number: u32, page: Block) {
-        if let Some(slot) = self.store.slot(number) {
+        if let Some(slot) = self.pool.store.slot(number) {
             self.in_slots.fetch_add(1, Relaxed);
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
@@ -323,16 +326,21 @@ impl Owned {
 
     /// Sets what follows from how many pages there are.
     fn set_limits(&self) {
-        self.store
+        self.pool
+            .store
             .set_max_ring_pages(max_ring_pages(self.pages_held()));
-        self.pool.set_pages(&self.store, self.data_pages());
+        self.pool.set_pages(self.data_pages());
     }
 }
 
 impl Drop for Owned {
     fn drop(&mut self) {
         budget::left(self.leaving.len() + self.dying.len());
-        let pages = self.store.all_slots().map(|(_, slot)| slot.empty().cast());
+        let pages = self
+            .pool
+            .store
+            .all_slots()
+            .map(|(_, slot)| slot.empty().cast());
         // SAFETY: All pages are from `place`, and nobody knows the memory any more.
         unsafe { free_pages(pages) };
         // One after the other, so that no drop is inside another one.
@@ -348,6 +356,7 @@ pub(crate) struct SharedRing {
     ring: AtomicPtr<Ring>,
     /// Who wrote last, for [`Ring::begin_shared`].
     last: AtomicU64,
+    watch: Watch,
 }
 
 impl SharedRing {
@@ -358,14 +367,17 @@ impl SharedRing {
         let ring = unsafe { self.ring.load(Acquire).as_ref() }?;
         Some((ring, &self.last))
     }
+
+    fn writer(&self) -> Option<u64> {
+        let (ring, _) = self.get()?;
+        ring.claimant().map(u64::from)
+    }
 }
 
 /// The memory of a component. It stays in one place: rings and tasks point into it.
 pub(crate) struct Memory {
-    /// Free pages and rings.
-    pub(crate) pool: Pool,
-    /// All pages and rings.
-    pub(crate) store: Arrays,
+    /// All pages and rings, and which of them are free.
+    pub(crate) pool: Pool<Arrays>,
     /// Pages in slots, without those that are on their way out.
     in_slots: AtomicU32,
     /// Pages of what it has besides.
@@ -375,6 +387,8 @@ pub(crate) struct Memory {
     /// By CPU and context; empty where interrupts have no rings of their own.
     percpu: Array<AtomicPtr<Ring>>,
     shared: Array<SharedRing>,
+    /// How many of these were mended.
+    mended: AtomicU64,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
 }
@@ -382,10 +396,10 @@ pub(crate) struct Memory {
 impl Memory {
     /// Says in [`Self::root`] where all is. The memory has its place.
     fn describe(&self) {
-        let shelves = self.store.shelves();
+        let shelves = self.pool.store.shelves();
         let new = dump::Memory {
-            rings: self.store.rings.root(RINGS, size_of::<Ring>()),
-            slots: self.store.slots.root(SLOTS, size_of::<Slot>()),
+            rings: self.pool.store.rings.root(RINGS, size_of::<Ring>()),
+            slots: self.pool.store.slots.root(SLOTS, size_of::<Slot>()),
             page_size: SIZES.page,
             chunk_size: SIZES.chunk,
             chunks: SIZES.chunks(),
@@ -435,7 +449,7 @@ impl Memory {
     /// The pool, as rings that are used on `cpu` see it; `steal`: whether other rings may be made
     /// to give up pages for them. Any context.
     pub(crate) fn pages(&self, cpu: u32, steal: bool) -> PagesOf<'_, Arrays> {
-        self.pool.pages(&self.store, cpu, steal)
+        self.pool.pages(cpu, steal)
     }
 
     /// Where the ring of an interrupt context on a CPU is kept; `None` where these have none.
@@ -457,8 +471,8 @@ impl Memory {
         steal: bool,
         keep: impl FnOnce(&'a Ring) -> Result<(), &'a Ring>,
     ) -> Option<&'a Ring> {
-        let (pool, store) = (&self.pool, &self.store);
-        let id = pool.take_ring(store, cpu, steal)?;
+        let (pool, store) = (&self.pool, &self.pool.store);
+        let id = pool.take_ring(cpu, steal)?;
         let ring = store.ring(id)?;
         // SAFETY: The ring was just taken out of the free ones.
         unsafe { ring.adopt(owner) };
@@ -468,20 +482,20 @@ impl Memory {
         // A log call that interrupted this one was faster; nobody has seen this ring.
         // SAFETY: The ring has no writer.
         unsafe { ring.retire(owner.comm, 0) };
-        pool.retire(store, cpu, id);
+        pool.retire(cpu, id);
         Some(faster)
     }
 
     /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
     pub(crate) fn info(&self, id: u32) -> Option<Info> {
-        let ring = self.store.ring(id)?;
+        let ring = self.pool.store.ring(id)?;
         (0..LOOKS).find_map(|_| ring.info())
     }
 
     /// Index and position of the oldest page of a ring. Both may be another one's by now: what is
     /// there is to be confirmed by [`Self::copy`].
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
-        let index = self.store.ring(id)?.oldest_page()?;
+        let index = self.pool.store.ring(id)?.oldest_page()?;
         // SAFETY: Where there is no page any more, this is an empty one. A header is atomics only,
         // and stays until who has found it sleeps.
         let header = unsafe { &*self.pages(u32::MAX, false).page(index) };
@@ -492,7 +506,10 @@ impl Memory {
     /// is published, to `to`; returns the number of bytes.
     pub(crate) fn copy(&self, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
         let index = Index(index);
-        self.store.slot(index.slot())?.copy(index, SIZES, seq, to)
+        self.pool
+            .store
+            .slot(index.slot())?
+            .copy(index, SIZES, seq, to)
     }
 
     /// Gives a page away, to `take`, which may decline it. So that the component keeps most of what
@@ -503,24 +520,24 @@ impl Memory {
         if (self.lendable.fetch_update(Relaxed, Relaxed, less)).is_err() {
             return;
         }
-        let (pool, store) = (&self.pool, &self.store);
-        let page = pool.take_page(store, cpu, steal);
+        let (pool, store) = (&self.pool, &self.pool.store);
+        let page = pool.take_page(cpu, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.close().cast()) {
                 self.in_slots.fetch_sub(1, Relaxed);
-                pool.leave(store);
+                pool.give_up_page();
                 slot.empty();
                 return;
             }
             slot.open();
-            pool.put(store, cpu, Index::whole(page).0);
+            pool.put(cpu, Index::whole(page).0);
         }
         self.lendable.fetch_add(1, Relaxed);
     }
 
     /// Has its rings known that hold the most, when this one has got another page. Any context.
     pub(crate) fn note(&self, ring: &Ring) {
-        self.pool.shares().point_at(&self.store, ring);
+        self.pool.point_at(ring);
     }
 
     /// Pages for records and rings.
@@ -530,7 +547,8 @@ impl Memory {
 
     /// Of these, those for records.
     pub(crate) fn data_pages(&self) -> u32 {
-        self.pages_held().saturating_sub(self.store.ring_pages())
+        self.pages_held()
+            .saturating_sub(self.pool.store.ring_pages())
     }
 
     /// Pages of what it has besides.
@@ -545,18 +563,57 @@ impl Memory {
 
     /// Of these, what isn't for records: rings, places for pages, and the tables of these.
     pub(crate) fn table_bytes(&self) -> usize {
-        (self.fixed_pages() + self.store.ring_pages()) as usize * PAGE_SIZE
+        (self.fixed_pages() + self.pool.store.ring_pages()) as usize * PAGE_SIZE
+    }
+
+    /// Looks after it, about once a second: puts where it is found what log calls could put nowhere.
+    /// True: one may have died in the middle of something, so [`Owned::begin_freeing`] is to be
+    /// called. Process context, one at a time.
+    pub(crate) fn tend(&self) -> bool {
+        self.pool.collect();
+        let rings = self.shared.iter().fold(false, |any, shared| {
+            shared.watch.is_stuck(shared.writer()) | any
+        });
+        self.pool.is_stuck() | rings
+    }
+
+    /// Takes down who is in the middle of something. True: one has been for long.
+    fn begin_mending(&self) -> bool {
+        let rings = self.shared.iter().fold(false, |any, shared| {
+            shared.watch.begin(shared.writer()) | any
+        });
+        self.pool.begin_mending() | rings
+    }
+
+    /// Ends what these who still are have begun.
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that ran at [`Self::begin_mending`].
+    unsafe fn mend(&self) {
+        // SAFETY: By this function's requirement.
+        unsafe { self.pool.mend() };
+        for shared in self.shared.iter() {
+            let writer = shared.watch.end();
+            if let Some(((ring, _), writer)) = shared.get().zip(writer) {
+                // SAFETY: By this function's requirement.
+                let dead = unsafe { ring.mend(writer as u32) };
+                self.mended.fetch_add(dead.into(), Relaxed);
+            }
+        }
     }
 
     /// How often each level of the pool has served a ring, and what it has.
     pub(crate) fn levels(&self) -> Levels {
-        self.pool.levels(&self.store)
+        let mut levels = self.pool.levels();
+        levels.mended += self.mended.load(Relaxed);
+        levels
     }
 
     /// Makes a new ring the shared one of this number. It gets memory at once, if there is any,
     /// which nobody can take away: a call that finds nothing elsewhere finds this.
     fn adopt_shared(&self, number: u32) -> Result {
-        let ring = self.store.ring(number).ok_or(EINVAL)?;
+        let ring = self.pool.store.ring(number).ok_or(EINVAL)?;
         // SAFETY: The ring is new, and nobody else knows it.
         unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
         // Where there is enough, a page, by asking for room for the longest record.

@@ -39,7 +39,7 @@ use super::{
     budget,
     max_ring_pages,
     pool::{
-        stack::List,
+        List,
         Slot,
         Store, //
     },
@@ -151,7 +151,7 @@ impl Owned {
                 return Err(EAGAIN);
             }
         }
-        for (number, slot) in self.store.all_slots() {
+        for (number, slot) in self.pool.store.all_slots() {
             if !slot.is_empty() {
                 continue;
             }
@@ -159,7 +159,7 @@ impl Owned {
                 break;
             };
             self.place(number, page);
-            self.pool.give_page(&self.store, number);
+            self.pool.give_page(number);
         }
         self.lendable.fetch_add(need.pages / LENT_PART, Relaxed);
         self.set_limits();
@@ -169,7 +169,11 @@ impl Owned {
 
     /// What it takes to have `more` pages more.
     fn need(&self, more: u32) -> Need {
-        let free = self.store.all_slots().filter(|(_, slot)| slot.is_empty());
+        let free = self
+            .pool
+            .store
+            .all_slots()
+            .filter(|(_, slot)| slot.is_empty());
         let free = free.count() as u32;
         let mut need = Need {
             pages: more,
@@ -181,10 +185,10 @@ impl Owned {
             false => 0,
         };
         let rings = max_ring_pages(self.pages_held() + more);
-        need.rings = longer(self.store.rings.len(), rings);
+        need.rings = longer(self.pool.store.rings.len(), rings);
         let parts = more.saturating_sub(free).div_ceil(SLOTS as u32);
         if parts > 0 {
-            need.slots = longer(self.store.slots.len(), self.slot_parts() + parts);
+            need.slots = longer(self.pool.store.slots.len(), self.slot_parts() + parts);
         }
         let bytes = add_array::<AtomicPtr<()>>(0, (need.slots + need.rings) as usize);
         need.tables = pages_for(add_array::<[Slot; SLOTS]>(bytes, parts as usize));
@@ -194,7 +198,7 @@ impl Owned {
 
     /// Parts of the table of slots.
     fn slot_parts(&self) -> u32 {
-        let slots = &self.store.slots;
+        let slots = &self.pool.store.slots;
         (0..slots.len())
             .take_while(|n| slots.get(*n).is_some())
             .count() as u32
@@ -203,10 +207,10 @@ impl Owned {
     /// Adds tables: longer arrays of pointers, and slots. Has them back where a log call is just
     /// making rings.
     fn add_tables(&mut self, mut tables: KBox<More>, need: Need) -> Result<(), KBox<More>> {
-        if need.rings > 0 && !self.store.close_rings() {
+        if need.rings > 0 && !self.pool.store.close_rings() {
             return Err(tables);
         }
-        let (store, mut rest) = (&self.store, tables.block.rest());
+        let (store, mut rest) = (&self.pool.store, tables.block.rest());
         // SAFETY: The block stays as long as the memory. There is room in it, as `need` says.
         unsafe {
             if need.rings > 0 {
@@ -238,19 +242,19 @@ impl Owned {
 
     /// Takes pages away until there are `pages`; `EBUSY`, and none is taken, where that can't be.
     fn shrink(&mut self, pages: u32) -> Result {
-        let rings = self.store.ring_pages();
+        let rings = self.pool.store.ring_pages();
         if rings + self.least_pages() > pages {
             return Err(EBUSY);
         }
         let doomed = List::new();
         // Rings that ask for pages meanwhile get shares of what will be left, and only the first
         // ones; else they might be faster.
-        self.pool.set_pages(&self.store, pages - rings);
+        self.pool.set_pages(pages - rings);
         self.pool.reserve_all();
         let mut level = pages.saturating_mul(SIZES.page);
         let mut tries = TRIES;
         while self.pages_held() > pages && tries > 0 {
-            if let Some(number) = self.pool.take_back(&self.store) {
+            if let Some(number) = self.pool.take_back() {
                 self.doom(number, &doomed);
             } else {
                 // Those that hold the most give first.
@@ -276,7 +280,7 @@ impl Owned {
 
     /// Takes away what can be had, until there are `pages` in all.
     pub(crate) fn shrink_to(&mut self, pages: u32) {
-        let least = self.store.ring_pages() + self.least_pages();
+        let least = self.pool.store.ring_pages() + self.least_pages();
         let pages = pages.saturating_sub(self.fixed_pages()).max(least);
         if pages < self.pages_held() {
             // What can't be had now stays.
@@ -285,12 +289,12 @@ impl Owned {
     }
 
     fn link(&self, number: u32) -> Option<&AtomicU32> {
-        Some(self.store.slot(number)?.link())
+        Some(self.pool.store.slot(number)?.link())
     }
 
     /// Takes a page out of sight, which the caller has taken from the pool.
     fn doom(&self, number: u32, doomed: &List) {
-        if let Some(slot) = self.store.slot(number) {
+        if let Some(slot) = self.pool.store.slot(number) {
             slot.close();
             self.in_slots.fetch_sub(1, Relaxed);
             budget::leave(1);
@@ -300,21 +304,21 @@ impl Owned {
 
     /// Undoes [`Self::doom`].
     fn undo(&self, number: u32) {
-        if let Some(slot) = self.store.slot(number) {
+        if let Some(slot) = self.pool.store.slot(number) {
             slot.open();
             self.in_slots.fetch_add(1, Relaxed);
             budget::left(1);
-            self.pool.give_page(&self.store, number);
+            self.pool.give_page(number);
         }
     }
 
-    /// Begins to free what was taken away: true: [`Self::free_dying`] is to be called when nobody
-    /// looks at it any more. One at a time.
+    /// Begins to free what was taken away, and to mend what [`Memory::tend`] has found: true:
+    /// [`Self::free_dying`] is to be called when nobody looks at it any more. One at a time.
     pub(crate) fn begin_freeing(&mut self) -> bool {
         while let Some(number) = self.leaving.pop(|n| self.link(n)) {
             self.dying.push(|n| self.link(n), number);
         }
-        self.dying.len() > 0
+        self.begin_mending() | (self.dying.len() > 0)
     }
 
     /// Whether it has given up pages that aren't freed yet.
@@ -322,11 +326,18 @@ impl Owned {
         self.leaving.len() + self.dying.len() > 0
     }
 
-    /// Frees it.
-    pub(crate) fn free_dying(&mut self) {
+    /// Frees it, and mends what was held by who has died.
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that ran at [`Self::begin_freeing`].
+    pub(crate) unsafe fn free_dying(&mut self) {
+        // SAFETY: By this function's requirement.
+        unsafe { self.mend() };
         budget::left(self.dying.len());
         let next = || self.dying.pop(|n| self.link(n));
-        let pages = iter::from_fn(next).filter_map(|n| Some(self.store.slot(n)?.empty().cast()));
+        let pages =
+            iter::from_fn(next).filter_map(|n| Some(self.pool.store.slot(n)?.empty().cast()));
         // SAFETY: The pages are from `place`, and nobody has looked at them since they were taken
         // out of sight.
         unsafe { free_pages(pages) };
@@ -345,15 +356,15 @@ impl Memory {
 
     /// Takes all away that was logged, but for the pages that live rings write to.
     pub(crate) fn clear(&self) {
-        self.pool.drain_retired(&self.store);
+        self.pool.drain_retired();
         self.cut_each(|_| 0);
     }
 
     /// Has rings that hold more than `most` says of their ids give up their oldest pages.
     fn cut_each(&self, most: impl Fn(u32) -> u32) {
         let pool = self.pages(u32::MAX, false);
-        for id in 0..self.store.rings() {
-            let Some(ring) = self.store.ring(id) else {
+        for id in 0..self.pool.store.rings() {
+            let Some(ring) = self.pool.store.ring(id) else {
                 continue;
             };
             let most = most(id);
@@ -379,8 +390,8 @@ impl Memory {
     fn cut_rings(&self, level: u32, pages: u32) {
         let pool = self.pages(u32::MAX, false);
         let mut left = u64::from(pages) * u64::from(SIZES.page);
-        for id in 0..self.store.rings() {
-            let Some(ring) = self.store.ring(id) else {
+        for id in 0..self.pool.store.rings() {
+            let Some(ring) = self.pool.store.ring(id) else {
                 continue;
             };
             while left > 0 && ring.held() > level {
@@ -399,8 +410,8 @@ impl Memory {
     /// Pages that live rings need for what they write to now, at least.
     fn least_pages(&self) -> u32 {
         let mut bytes = 0u64;
-        for id in 0..self.store.rings() {
-            let ring = self.store.ring(id).filter(|ring| ring.held() > 0);
+        for id in 0..self.pool.store.rings() {
+            let ring = self.pool.store.ring(id).filter(|ring| ring.held() > 0);
             let info = ring.and_then(Ring::info);
             if info.is_some_and(|info| info.state == State::Live) {
                 bytes += u64::from(SIZES.chunk);

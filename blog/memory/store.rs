@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the pool works on: a component's slots, rings, shelves and cells.
+//! What the pool works on: a component's slots, rings and shelves.
 
 use core::{
     ops::Range,
@@ -25,7 +25,6 @@ use kernel::{
 use super::{
     block::Array,
     pool::{
-        Cell,
         Shelf,
         Sizes,
         Slot,
@@ -69,7 +68,6 @@ pub(crate) struct Arrays {
     /// there may be.
     ring_pages: AtomicU32,
     max_ring_pages: AtomicU32,
-    cells: Array<Cell>,
     shelves: Array<Shelf>,
     empty: PageHeader,
 }
@@ -80,7 +78,6 @@ impl Arrays {
         slot: u16,
         slots: Table<[Slot; SLOTS]>,
         rings: Table<RingPage>,
-        cells: Array<Cell>,
         shelves: Array<Shelf>,
     ) -> Self {
         Self {
@@ -89,7 +86,6 @@ impl Arrays {
             rings,
             ring_pages: AtomicU32::new(0),
             max_ring_pages: AtomicU32::new(0),
-            cells,
             shelves,
             empty: PageHeader::empty(),
         }
@@ -152,10 +148,6 @@ impl Store for Arrays {
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
         let (page, n) = self.part(id)?;
         Some(&page.links[n])
-    }
-
-    fn cells(&self) -> &[Cell] {
-        &self.cells
     }
 
     fn ring(&self, id: u32) -> Option<&Ring> {

@@ -299,5 +299,5 @@ fn task(writers: &[Writer], ring: u32, info: &Info) -> Option<format::Task> {
 
 /// Rings that a component has.
 fn rings_of(inner: &Inner) -> usize {
-    inner.memory().map_or(0, |memory| memory.store.rings()) as usize
+    inner.memory().map_or(0, |memory| memory.pool.store.rings()) as usize
 }

@@ -39,6 +39,13 @@ pub(crate) fn leave(state: Arc<State>) {
     glue::queue_reap();
 }
 
+/// Looks after all components' memory, about once a second.
+pub(crate) fn tend() {
+    if super::components().fold(false, |any, state| state.tend() | any) {
+        glue::queue_reap();
+    }
+}
+
 /// Frees what was left for later. From `sys/work.c`.
 #[no_mangle]
 extern "C" fn blog_reap() {
@@ -48,7 +55,8 @@ extern "C" fn blog_reap() {
         glue::quiesce();
     }
     if pages {
-        super::components().for_each(|state| state.free_dying());
+        // SAFETY: `quiesce` has waited for all log calls.
+        super::components().for_each(|state| unsafe { state.free_dying() });
     }
     // One after the other, so that no drop is inside another one.
     let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());

@@ -197,7 +197,7 @@ impl Inner {
     /// The rings that are not free, with their ids.
     pub(crate) fn rings(&self) -> impl Iterator<Item = (u32, Info)> + '_ {
         self.memory().into_iter().flat_map(|memory| {
-            (0..memory.store.rings()).filter_map(|id| Some((id, memory.info(id)?)))
+            (0..memory.pool.store.rings()).filter_map(|id| Some((id, memory.info(id)?)))
         })
     }
 }
@@ -428,7 +428,7 @@ impl State {
     pub(crate) fn loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
         if let Some(memory) = inner.memory() {
-            let (records, lost) = memory.pool.gone(&memory.store);
+            let (records, lost) = memory.pool.gone();
             loose.add(records, &lost);
         }
         loose.add(0, &self.found.lost.each_ref().map(|n| n.load(Relaxed)));
@@ -712,16 +712,30 @@ impl State {
             })
     }
 
-    /// Frees it.
-    pub(super) fn free_dying(&self) {
+    /// Frees it: see [`Owned::free_dying`].
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that ran at [`Self::begin_freeing`].
+    pub(super) unsafe fn free_dying(&self) {
         if self.leaving.load(Relaxed) {
             self.with(|inner| {
                 if let Some(memory) = &mut inner.memory {
-                    memory.free_dying();
+                    // SAFETY: By this function's requirement.
+                    unsafe { memory.free_dying() };
                     self.leaving.store(memory.is_leaving(), Relaxed);
                 }
             });
         }
+    }
+
+    /// Looks after its memory: see [`Memory::tend`].
+    pub(super) fn tend(&self) -> bool {
+        let stuck = self.look(|inner| inner.memory().is_some_and(Memory::tend));
+        if stuck {
+            self.leaving.store(true, Relaxed);
+        }
+        stuck
     }
 
     /// Has readers leave out what was logged so far, or where the component is off or detached,

@@ -19,8 +19,8 @@ extern "C" fn blog_expire_rings() {
             let Some(memory) = inner.memory() else {
                 return;
             };
-            for id in 0..memory.store.rings() {
-                if let Some(ring) = memory.store.ring(id) {
+            for id in 0..memory.pool.store.rings() {
+                if let Some(ring) = memory.pool.store.ring(id) {
                     ring.expire(offset);
                 }
             }

@@ -8,8 +8,8 @@
 //! is freed, the hook in `free_task()` hands its rings to their components' pools as retired ones,
 //! with the task's name and the time, and the table goes back to the stock.
 //!
-//! [`get`] is for log calls: lock-free, any context. Everything else is not, and uses the lock of
-//! the table ([`lock`]): while it is held, a table that has a task keeps it, and the task
+//! [`get`] is for log calls: it waits for nothing, in any context. Everything else is not, and uses
+//! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the task
 //! is valid. What a ring's component is, is valid as long as interrupts are off, as they are then:
 //! who takes that away has waited by [`glue::quiesce`] before it is freed.
 
@@ -52,8 +52,9 @@ use crate::{
             Block, //
         },
         pool::{
-            stack::List,
+            Claimed,
             Hint,
+            List,
             MOST_SHELVES, //
         },
         Memory, //
@@ -94,12 +95,12 @@ struct Slab {
 
 /// Tables that a CPU has at hand.
 #[repr(align(64))]
-struct Stock(List);
+struct Stock(Claimed<List>);
 
 static SLAB: Slab = Slab {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
-    stocks: [const { Stock(List::new()) }; MOST_SHELVES],
+    stocks: [const { Stock(Claimed::new(List::new())) }; MOST_SHELVES],
     has: Hint::new(),
 };
 
@@ -146,18 +147,31 @@ impl Slab {
     }
 
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
-        let n = cpu as usize % MOST_SHELVES;
-        let link = |index| Some(self.table(index)?.link());
-        let index = self.has.take(n, |n| &self.stocks[n].0, link)?;
+        let own = cpu as usize % MOST_SHELVES;
+        let (stock, link) = (
+            |n: usize| &self.stocks[n].0,
+            |n| Some(self.table(n)?.link()),
+        );
+        let mine = (stock(own).look().len() != 0).then(|| stock(own).claim()?.pop(link));
+        let index = mine.flatten().or_else(|| {
+            let came = |_: &List| self.has.set(own);
+            self.has.take(own, stock, |list| list, link, came, (0, 0))
+        })?;
         self.table(index)
     }
 
-    /// Puts a table into a CPU's stock.
+    /// Puts a table into a CPU's stock, or into another one's, where somebody is just using that.
+    /// Should all be in use at that instant, the table is lost.
     fn put(&self, cpu: u32, table: &Tls) {
-        let n = cpu as usize % MOST_SHELVES;
-        let link = |index| Some(self.table(index)?.link());
-        self.stocks[n].0.push(link, table.index());
-        self.has.set(n);
+        let own = cpu as usize % MOST_SHELVES;
+        let claim = |n: usize| {
+            let n = (own + n) % MOST_SHELVES;
+            Some((n, self.stocks[n].0.claim()?))
+        };
+        if let Some((n, list)) = (0..MOST_SHELVES).find_map(claim) {
+            list.push(|n| Some(self.table(n)?.link()), table.index());
+            self.has.set(n);
+        }
     }
 
     /// Makes a page one of tables, all of which are the caller's; returns the index of the first.
@@ -399,7 +413,7 @@ unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
     };
     // SAFETY: By this function's requirement.
     unsafe { ring.retire(comm, now) };
-    memory.pool.retire(&memory.store, cpu, ring.id());
+    memory.pool.retire(cpu, ring.id());
 }
 
 /// Registers the task hook, and makes the first tables.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is done about once a second: clocks are noted, and it is seen whether the TSC can still be
-//! trusted.
+//! What is done about once a second: clocks are noted, it is seen whether the TSC can still be
+//! trusted, and what log calls have left is put in order.
 //!
 //! It is a deferrable work item: a CPU that is idle is not woken for it. Nothing else of BLog runs
 //! by itself, and no log call waits for it.
@@ -11,9 +11,12 @@ use core::sync::atomic::{
     Ordering::Relaxed, //
 };
 
-use crate::sys::{
-    clock,
-    glue, //
+use crate::{
+    registry::gone,
+    sys::{
+        clock,
+        glue, //
+    }, //
 };
 
 /// Looks in all.
@@ -40,4 +43,5 @@ extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::check();
     clock::note();
+    gone::tend();
 }

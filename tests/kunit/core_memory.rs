@@ -93,8 +93,8 @@ mod memory_suite {
         let state = rig.state()?;
         let held = state.with(|inner| {
             let memory = inner.memory()?;
-            let held = |id| memory.store.ring(id).map_or(0, |ring| ring.held());
-            Some((0..memory.store.rings()).map(held).sum())
+            let held = |id| memory.pool.store.ring(id).map_or(0, |ring| ring.held());
+            Some((0..memory.pool.store.rings()).map(held).sum())
         });
         held.ok_or(EINVAL)
     }
@@ -295,7 +295,8 @@ mod memory_suite {
         }
         if memory.begin_freeing() {
             glue::quiesce();
-            memory.free_dying();
+            // SAFETY: `quiesce` has waited for all log calls.
+            unsafe { memory.free_dying() };
         }
         Ok(())
     }
@@ -331,7 +332,7 @@ mod memory_suite {
             pr_info!("16 KiB, {cpus} CPUs: {tables} bytes of tables\n");
             assert_eq!(memory.bytes(), 16 << 10);
             assert_eq!(memory.data_pages(), 2);
-            assert!(memory.pool.rings_free(&memory.store) >= 4);
+            assert!(memory.pool.rings_free() >= 4);
         }
         Ok(())
     }
@@ -351,8 +352,8 @@ mod memory_suite {
         for task in 0..TASKS {
             let ring = state.with(|inner| {
                 let memory = inner.memory()?;
-                let id = memory.pool.take_ring(&memory.store, 0, true)?;
-                let ring = memory.store.ring(id)?;
+                let id = memory.pool.take_ring(0, true)?;
+                let ring = memory.pool.store.ring(id)?;
                 let owner = Owner::new(Context::Task, u32::MAX);
                 // SAFETY: It was just taken out of the free ones.
                 unsafe { ring.adopt(&owner) };
@@ -386,7 +387,8 @@ mod memory_suite {
             threads.push(thread, GFP_KERNEL)?;
         }
         drop(threads);
-        let rings = || state.with(|inner| inner.memory().map_or(0, |memory| memory.store.rings()));
+        let rings =
+            || state.with(|inner| inner.memory().map_or(0, |memory| memory.pool.store.rings()));
         let before = rings();
         assert!(before >= 200);
         assert_eq!(state.set_size_kb(16), Err(EBUSY));

@@ -342,11 +342,7 @@ mod suite {
     }
 
     fn retired(state: &State) -> u32 {
-        state.with(|inner| {
-            inner
-                .memory()
-                .map_or(0, |memory| memory.pool.retired(&memory.store))
-        })
+        state.with(|inner| inner.memory().map_or(0, |memory| memory.pool.retired()))
     }
 
     /// Tasks that have a ring.

@@ -3,11 +3,11 @@
 //! The pool behind a component's rings: the levels of memory that a log call can reach.
 //!
 //! Called from the slow path of a log call, in any context up to NMI, so nothing here locks,
-//! waits, or calls the kernel: all of it is compare-and-swap on indices of slots that stay where
-//! they are as long as the pool, and each loop is bounded. An operation that is interrupted
-//! anywhere holds what it has taken in its hand, and goes on with it; meanwhile others go on
-//! without. This folder needs nothing but `core`, `record.rs` and `ring.rs`, and compiles on the
-//! host unchanged.
+//! waits, or calls the kernel. What is free, and what has retired, is on shelves. A shelf is
+//! *claimed* by one compare-and-swap, used, and let go again. A caller that doesn't get it goes on
+//! to the next shelf: the holder may be what the caller has interrupted. Who has something to give,
+//! and gets no shelf at all, leaves it for [`Pool::collect`]. Each loop is bounded. This folder
+//! needs nothing but `core`, `ring/` and `wire/`, and compiles on the host unchanged.
 //!
 //! | file | level |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | `shelf.rs` | what a CPU has at hand of all that |
 //! | `slot.rs` | what all of that is about: the place of a page, whole or split |
 //! | `hint.rs` | where there is more of it |
-//! | `stack.rs`, `queue.rs`, `retired.rs` | what it is built of |
+//! | `claim.rs`, `list.rs` | what it is built of |
 //!
 //! Pages come from the kernel, and go back to it, in process context. Some become rings here, and
 //! stay that.
@@ -28,7 +28,12 @@ use core::{
     sync::atomic::{
         AtomicU32,
         AtomicU64,
-        Ordering::Relaxed, //
+        AtomicU8,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
     }, //
 };
 use kernel::blog::ring::{
@@ -37,23 +42,34 @@ use kernel::blog::ring::{
     Ring, //
 };
 
+mod claim;
 mod hint;
-mod queue;
-mod retired;
+mod list;
 mod rings;
 mod share;
 mod shelf;
 mod slab;
 mod slot;
-pub(crate) mod stack;
 
-use self::share::Shares;
+use self::{
+    claim::Held,
+    share::{
+        Looks,
+        Shares, //
+    },
+    shelf::Lists,
+    slot::WHOLE_BIT, //
+};
 pub(crate) use self::{
+    claim::{
+        Claimed,
+        Watch, //
+    },
     hint::{
         Hint,
         MOST as MOST_SHELVES, //
     },
-    queue::Cell,
+    list::List,
     shelf::Shelf,
     slot::{
         Index,
@@ -61,25 +77,23 @@ pub(crate) use self::{
         Slot, //
     }, //
 };
-#[cfg(test)]
-pub(crate) use self::{
-    queue::Queue,
-    stack::{
-        List,
-        Stack, //
-    }, //
-};
 
 /// No index: the end of a list.
 const NONE: u32 = u32::MAX;
 
-/// How often an operation tries again before it gives up. A try fails only because another
-/// operation has succeeded, so the bound is reached only under absurd contention; it keeps the
-/// time in an NMI bounded.
-const TRIES: u32 = 1000;
+/// The link of what is in no list, as its giver found no shelf.
+pub(crate) const LEFT: u32 = NONE - 1;
 
-/// How many chunks of retired rings are given up in the hope that they make a page.
-const PIECES: u32 = 64;
+/// How many other shelves, or retired rings without pages, a level looks at: time in an NMI is
+/// bounded.
+const LOOKS: usize = 8;
+
+/// How many pages or chunks of other rings are given up for one that is needed: as many as there
+/// are chunks in a page, which they may make.
+const PIECES: u32 = 16;
+
+/// Of so many calls for each shelf, one looks at all shelves.
+const SELDOM: u32 = 4;
 
 /// One of how many pages is kept for rings that have none.
 const PART: u32 = 8;
@@ -87,9 +101,6 @@ const PART: u32 = 8;
 /// So many pages above the reserve may just be passing: of these, others hear when the worker
 /// comes. Else a shelf that gets and gives pages by turns would call all CPUs each time.
 const PASSING: u32 = 2;
-
-/// How many pages or rings more are taken from another shelf than are needed.
-const BURST: u32 = 7;
 
 /// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
 pub(crate) trait Store {
@@ -102,10 +113,6 @@ pub(crate) trait Store {
     fn shelves(&self) -> &[Shelf];
     /// The link of the ring with this id.
     fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
-    /// Cells for the queues of retired rings: for each shelf a power of two, 2 at least; better
-    /// twice as many in all as rings. Those that retire when all are in use lose their place in the
-    /// order.
-    fn cells(&self) -> &[Cell];
     /// The ring with this id.
     fn ring(&self, id: u32) -> Option<&Ring>;
     /// Number of rings; their ids are below this.
@@ -136,16 +143,12 @@ pub(crate) struct Levels {
     pub(crate) dry: u64,
     /// Free chunks.
     pub(crate) chunks_free: u32,
+    /// Shelves, and shared rings, that were let go for holders that had died.
+    pub(crate) mended: u64,
     /// Pages that are split into chunks.
     pub(crate) pages_split: u32,
     /// Free pages.
     pub(crate) pages_free: u32,
-}
-
-/// How many shelves there are.
-fn shelf_count(store: &impl Store) -> u32 {
-    // There is one at least: now the compiler knows.
-    (store.shelves().len() as u32).max(1)
 }
 
 fn count(n: &AtomicU64) {
@@ -179,9 +182,12 @@ impl Request {
 ///
 /// # Invariants
 ///
-/// A page or chunk is in a ring's chain or in one of the levels, or somebody holds its index.
+/// A page or chunk is in a ring's chain, or on one shelf, or somebody holds its index, or it was
+/// left in its slot.
 #[repr(align(64))]
-pub(crate) struct Pool {
+pub(crate) struct Pool<S> {
+    /// What it works on.
+    pub(crate) store: S,
     /// Which shelves have free pages: any, and more than the reserve.
     has_pages: Hint,
     has_spare: Hint,
@@ -191,12 +197,16 @@ pub(crate) struct Pool {
     shares: Shares,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
+    /// Whether something was left for [`Self::collect`].
+    left: AtomicU8,
+    mended: AtomicU64,
 }
 
-impl Pool {
+impl<S: Store> Pool<S> {
     /// Makes a pool with nothing in it.
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(store: S) -> Self {
         Self {
+            store,
             has_pages: Hint::new(),
             has_spare: Hint::new(),
             has_chunks: Hint::new(),
@@ -204,24 +214,60 @@ impl Pool {
             has_retired: Hint::new(),
             shares: Shares::new(),
             reserve: AtomicU32::new(0),
+            left: AtomicU8::new(0),
+            mended: AtomicU64::new(0),
         }
     }
 
+    /// How many shelves there are.
+    fn shelf_count(&self) -> u32 {
+        // There is one at least: now the compiler knows.
+        (self.store.shelves().len() as u32).max(1)
+    }
+
+    /// The number of the shelf that is a CPU's.
+    fn number(&self, cpu: u32) -> usize {
+        (cpu % self.shelf_count()) as usize
+    }
+
+    /// Claims the first shelf from `own` on that can be had.
+    fn claim_near(&self, own: usize) -> Option<(usize, Held<'_, Lists>)> {
+        let shelves = self.store.shelves();
+        let claim = |n: usize| Some((n, shelves[n].lists.claim()?));
+        (own..shelves.len()).chain(0..own).find_map(claim)
+    }
+
+    /// The sum of what all shelves have.
+    fn sum(&self, of: impl Fn(&Lists) -> u32) -> u32 {
+        let shelves = self.store.shelves().iter();
+        shelves.map(|shelf| of(shelf.lists.look())).sum()
+    }
+
+    /// The link of a page.
+    fn page_link<'a>(&'a self) -> impl Fn(u32) -> Option<&'a AtomicU32> + Copy {
+        |page| Some(&self.store.slot(page)?.link)
+    }
+
+    /// All slots.
+    fn slots(&self) -> impl Iterator<Item = (u32, &'_ Slot)> {
+        (0..).map_while(|page| Some((page, self.store.slot(page)?)))
+    }
+
     /// Says that there are `pages` pages in all: what follows from that is set.
-    pub(crate) fn set_pages(&self, store: &impl Store, pages: u32) {
-        self.shares
-            .set_bytes(pages.saturating_mul(store.sizes().page));
-        self.set_reserve(store, pages / PART);
+    pub(crate) fn set_pages(&self, pages: u32) {
+        let bytes = pages.saturating_mul(self.store.sizes().page);
+        self.shares.set_bytes(bytes);
+        self.set_reserve(pages / PART);
     }
 
     /// Keeps the last `pages` free pages for rings that have none.
-    pub(crate) fn set_reserve(&self, store: &impl Store, pages: u32) {
-        let shelves = shelf_count(store);
+    pub(crate) fn set_reserve(&self, pages: u32) {
+        let shelves = self.shelf_count();
         let each = pages / shelves;
         self.reserve.store(each, Relaxed);
-        self.shares
-            .set_reserve((each * shelves).saturating_mul(store.sizes().page));
-        self.refresh(store);
+        let bytes = (each * shelves).saturating_mul(self.store.sizes().page);
+        self.shares.set_reserve(bytes);
+        self.refresh();
     }
 
     /// Keeps all free pages for rings that have none, until [`Self::set_pages`] is called.
@@ -230,178 +276,244 @@ impl Pool {
     }
 
     /// Looks after what all shelves together have.
-    fn refresh(&self, store: &impl Store) {
-        let shelves = store.shelves();
-        self.shares.refresh(store);
+    fn refresh(&self) {
+        self.refresh_fair();
         let reserve = self.reserve.load(Relaxed);
-        let chunks = Self::chunks_free(store) / shelf_count(store);
-        for (n, shelf) in shelves.iter().enumerate() {
-            shelf.slab.even_out(&shelves[0].slab, chunks);
-            if shelf.pages.len() > reserve {
+        for (n, shelf) in self.store.shelves().iter().enumerate() {
+            if shelf.lists.look().pages.len() > reserve {
                 self.has_spare.set(n);
             }
         }
     }
 
-    /// What is behind fair shares.
+    /// What fair shares are made of.
     pub(crate) fn shares(&self) -> &Shares {
         &self.shares
     }
 
     /// Free pages; a moment old.
-    #[cfg(test)]
-    pub(crate) fn free(&self, store: &impl Store) -> u32 {
-        store.shelves().iter().map(|shelf| shelf.pages.len()).sum()
-    }
-
-    /// A ring's fair share in bytes; a moment old.
-    pub(crate) fn fair(&self, store: &impl Store) -> u32 {
-        self.shares.fair(store)
-    }
-
-    /// Free chunks; a moment old.
-    fn chunks_free(store: &impl Store) -> u32 {
-        let free = store.shelves().iter().map(|shelf| shelf.slab.free());
-        free.fold(0, u32::wrapping_add)
+    pub(crate) fn free(&self) -> u32 {
+        self.sum(|lists| lists.pages.len())
     }
 
     /// How often each level has served a ring, and what it has now.
-    pub(crate) fn levels(&self, store: &impl Store) -> Levels {
+    pub(crate) fn levels(&self) -> Levels {
         let mut levels = Levels {
-            chunks_free: Self::chunks_free(store),
+            pages_free: self.free(),
+            mended: self.mended.load(Relaxed),
             ..Levels::default()
         };
-        for shelf in store.shelves() {
+        for shelf in self.store.shelves() {
             levels.chunk_hits += shelf.hits.chunk.load(Relaxed);
             levels.page_hits += shelf.hits.page.load(Relaxed);
             levels.other_hits += shelf.hits.other.load(Relaxed);
             levels.retired_hits += shelf.hits.retired.load(Relaxed);
             levels.stolen += shelf.hits.stolen.load(Relaxed);
             levels.dry += shelf.hits.dry.load(Relaxed);
-            levels.pages_split = levels.pages_split.wrapping_add(shelf.slab.split());
-            levels.pages_free += shelf.pages.len();
+        }
+        for chunks in self.slots().filter_map(|(_, slot)| slot.free_chunks()) {
+            levels.pages_split += 1;
+            levels.chunks_free += chunks;
         }
         levels
-    }
-
-    /// The number of the shelf that is a CPU's.
-    fn number(store: &impl Store, cpu: u32) -> usize {
-        (cpu % shelf_count(store)) as usize
     }
 
     // Giving.
 
     /// Adds a page, which is in no ring, to the free ones.
-    pub(crate) fn give_page(&self, store: &impl Store, page: u32) {
+    pub(crate) fn give_page(&self, page: u32) {
         // Their slots are two to a cache line.
-        self.shelve(store, Self::number(store, page / 2), page);
+        self.shelve(self.number(page / 2), page);
     }
 
     /// Puts a free page on a shelf.
-    fn shelve(&self, store: &impl Store, n: usize, page: u32) {
-        let pages = &store.shelves()[n].pages;
-        pages.push(|page| Some(&store.slot(page)?.link), page);
-        self.has_pages(store, n);
+    fn shelve(&self, own: usize, page: u32) {
+        match self.claim_near(own) {
+            Some((n, lists)) => {
+                lists.pages.push(self.page_link(), page);
+                self.has_pages(n, &lists);
+            }
+            None => self.leave(page, WHOLE_BIT),
+        }
     }
 
-    /// Says that a shelf has free pages.
-    fn has_pages(&self, store: &impl Store, n: usize) {
+    /// Says that shelf `n`, which the caller holds, has free pages.
+    fn has_pages(&self, n: usize, lists: &Lists) {
         self.has_pages.set(n);
         let least = self.reserve.load(Relaxed).saturating_add(PASSING);
-        if store.shelves()[n].pages.len() > least {
+        if lists.pages.len() > least {
             self.has_spare.set(n);
         }
     }
 
     /// Gives a page or chunk, which is in no ring any more, to the level that it belongs to.
-    pub(crate) fn put(&self, store: &impl Store, cpu: u32, index: u32) {
+    pub(crate) fn put(&self, cpu: u32, index: u32) {
         let index = Index(index);
         let page = match index.part() {
             None => Some(index.slot()),
-            Some(chunk) => self.put_chunk(store, cpu, index.slot(), chunk),
+            Some(chunk) => self.put_chunks(index.slot(), 1 << chunk),
         };
         if let Some(page) = page {
-            self.shelve(store, Self::number(store, cpu), page);
+            self.shelve(self.number(cpu), page);
         }
     }
 
-    /// Gives a chunk back; returns the page if it is whole now.
-    fn put_chunk(&self, store: &impl Store, cpu: u32, page: u32, chunk: u32) -> Option<u32> {
-        let own = Self::number(store, cpu);
-        let whole = store.shelves()[own].slab.put(store, page, chunk);
-        self.has_chunks.set(own);
-        whole
+    /// Gives chunks back, by their bits; returns the page if it is whole now, and the caller's.
+    fn put_chunks(&self, page: u32, chunks: u32) -> Option<u32> {
+        let slot = self.store.slot(page)?;
+        let n = slot.shelf.load(Relaxed) as usize;
+        let Some(lists) = self.store.shelves().get(n)?.lists.claim() else {
+            self.leave(page, chunks);
+            return None;
+        };
+        let whole = lists.slab.put(&self.store, page, slot, chunks);
+        if !whole {
+            self.has_chunks.set(n);
+            return None;
+        }
+        drop(lists);
+        slot.unite(self.store.sizes());
+        Some(page)
+    }
+
+    /// Leaves parts of a page, by their bits, where [`Self::collect`] finds them.
+    fn leave(&self, page: u32, parts: u32) {
+        if let Some(slot) = self.store.slot(page) {
+            slot.leave(parts);
+            self.has_left();
+        }
+    }
+
+    fn has_left(&self) {
+        // ORDERING: Release pairs with `collect`: what was left is found.
+        self.left.store(1, Release);
+    }
+
+    /// Puts on shelves what was left, as far as there are any to be had. Process context.
+    pub(crate) fn collect(&self) {
+        // ORDERING: Acquire: see `has_left`.
+        if self.left.load(Relaxed) == 0 || self.left.swap(0, Acquire) == 0 {
+            return;
+        }
+        for (page, slot) in self.slots() {
+            let whole = match slot.take_left() {
+                0 => None,
+                WHOLE_BIT => Some(page),
+                chunks => self.put_chunks(page, chunks),
+            };
+            if let Some(page) = whole {
+                self.give_page(page);
+            }
+        }
+        self.collect_rings();
+    }
+
+    // Holders that have died: see `Watch`. What such a one was about to give or take is lost: a page
+    // or a ring, or a page stays split.
+
+    /// Whether a shelf has had the same holder since this was asked last.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.watch(|shelf| shelf.watch.is_stuck(shelf.lists.holder()))
+    }
+
+    /// Takes down who holds shelves now. True: one was stuck.
+    pub(crate) fn begin_mending(&self) -> bool {
+        self.watch(|shelf| shelf.watch.begin(shelf.lists.holder()))
+    }
+
+    fn watch(&self, f: impl Fn(&Shelf) -> bool) -> bool {
+        let shelves = self.store.shelves().iter();
+        shelves.fold(false, |any, shelf| f(shelf) | any)
+    }
+
+    /// Lets those shelves go that still have the same holder.
+    ///
+    /// # Safety
+    ///
+    /// No call runs any more that ran at [`Self::begin_mending`].
+    pub(crate) unsafe fn mend(&self) {
+        for shelf in self.store.shelves() {
+            // SAFETY: By this function's requirement.
+            let dead = |holder| unsafe { shelf.lists.mend(holder) };
+            if shelf.watch.end().is_some_and(dead) {
+                count(&self.mended);
+            }
+        }
     }
 
     // Taking.
 
     /// Takes a page or chunk, as `Pages::take` says.
-    fn take(&self, store: &impl Store, request: Request) -> Option<u32> {
-        let own = Self::number(store, request.cpu);
-        let index = self.find(store, own, request);
+    fn take(&self, request: Request) -> Option<u32> {
+        let own = self.number(request.cpu);
+        let index = self.find(own, request);
         if index.is_none() {
-            count(&store.shelves()[own].hits.dry);
+            count(&self.store.shelves()[own].hits.dry);
         }
         Some(index?.0)
     }
 
-    fn find(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
+    fn find(&self, own: usize, request: Request) -> Option<Index> {
         if !request.page && !request.chunk {
             return None;
         }
+        match self.at_hand(own, request) {
+            Some(index) => Some(index),
+            None => self.find_elsewhere(own, request),
+        }
+    }
+
+    /// Takes what the CPU has at hand.
+    #[inline]
+    fn at_hand(&self, own: usize, request: Request) -> Option<Index> {
+        let shelf = &self.store.shelves()[own];
+        let (look, kept) = (shelf.lists.look(), self.kept(request));
+        if look.pages.len() <= kept && !(request.small() && look.slab.has()) {
+            return None;
+        }
+        let lists = shelf.lists.claim()?;
         if request.small() {
-            let chunk = self.take_chunk(store, own, own);
-            if chunk.is_some() {
-                return chunk;
-            }
-            let lender = store.shelves()[own].lender.load(Relaxed) as usize;
-            if lender != own {
-                let chunk = self.take_chunk(store, own, lender);
-                if chunk.is_some() {
-                    return chunk;
-                }
+            if let Some(chunk) = lists.slab.take(&self.store) {
+                count(&shelf.hits.chunk);
+                return Some(chunk);
             }
         }
-        let page = self.own_page(store, own, request);
-        if page.is_some() {
-            return page;
+        if lists.pages.len() <= kept {
+            return None;
         }
-        self.find_elsewhere(store, own, request)
+        let page = lists.pages.pop(self.page_link())?;
+        drop(lists);
+        count(&shelf.hits.page);
+        self.cut(own, request, page)
     }
 
     /// What the CPU doesn't have at hand. Not inlined, so that who has it doesn't pay for this.
     #[inline(never)]
-    fn find_elsewhere(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
-        let (shelf, small) = (&store.shelves()[own], request.small());
-        // As often as there are shelves: so it costs the same, however many these are.
-        if shelf.looks.fetch_add(1, Relaxed) % shelf_count(store) == 0 {
-            self.refresh(store);
+    fn find_elsewhere(&self, own: usize, request: Request) -> Option<Index> {
+        let (shelf, small) = (&self.store.shelves()[own], request.small());
+        // So that it costs the same, however many shelves there are.
+        let looks = shelf.looks.load(Relaxed);
+        shelf.looks.store(looks.wrapping_add(1), Relaxed);
+        if looks % SELDOM == 0 && looks / SELDOM % self.shelf_count() == 0 {
+            self.refresh();
         }
         // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
         // chunks of others: those who have tasks that have ended use these up first.
         let full = self.has_spare.is_clear();
         let elsewhere = || {
-            let chunk = if small {
-                self.other_chunk(store, own)
-            } else {
-                None
-            };
-            chunk.or_else(|| self.other_page(store, own, request))
+            let chunk = if small { self.other_chunk(own) } else { None };
+            chunk.or_else(|| self.other_page(own, request))
         };
         if let Some(index) = if full { None } else { elsewhere() } {
             return Some(index);
         }
         for _ in 0..PIECES {
-            let Some(index) = self.take_retired_page(store, request.cpu) else {
+            let Some(index) = self.take_retired_page(request.cpu) else {
                 break;
             };
             count(&shelf.hits.retired);
-            if let Some(index) = self.suit(store, own, request, Index(index)) {
+            if let Some(index) = self.suit(own, request, Index(index)) {
                 return Some(index);
-            }
-            if request.chunk && shelf.slab.free() as i32 >= store.sizes().chunks() as i32 {
-                // There is room in small pieces: no need to give up so many more.
-                break;
             }
         }
         if full {
@@ -409,66 +521,81 @@ impl Pool {
                 return Some(index);
             }
         }
-        if request.chunk {
-            let other = || match small {
-                // They have been asked.
-                true => None,
-                false => self.other_chunk(store, own),
-            };
-            if let Some(chunk) = self.take_chunk(store, own, own).or_else(other) {
-                return Some(chunk);
+        // Rather a chunk than nothing.
+        if request.chunk && !small {
+            let chunk = self.own_chunk(own).or_else(|| self.other_chunk(own));
+            if chunk.is_some() {
+                return chunk;
             }
         }
         if !request.steal {
             return None;
         }
-        let pages = self.pages(store, request.cpu, false);
+        let pages = self.pages(request.cpu, false);
+        let mut looks = Looks::new();
         for _ in 0..PIECES {
-            let index = self
-                .shares
-                .steal(store, &pages, &shelf.cursor, request.held, !small)?;
+            let index = self.steal(&pages, &shelf.cursor, request.held, !small, &mut looks)?;
             count(&shelf.hits.stolen);
-            if let Some(index) = self.suit(store, own, request, Index(index)) {
+            if let Some(index) = self.suit(own, request, Index(index)) {
                 return Some(index);
             }
         }
         None
     }
 
-    /// Takes a chunk from the slab of shelf `n`.
-    fn take_chunk(&self, store: &impl Store, own: usize, n: usize) -> Option<Index> {
-        let chunk = store.shelves()[n].slab.take(store)?;
-        count(&store.shelves()[own].hits.chunk);
+    /// Takes a chunk from the own shelf.
+    fn own_chunk(&self, own: usize) -> Option<Index> {
+        let shelf = &self.store.shelves()[own];
+        if !shelf.lists.look().slab.has() {
+            return None;
+        }
+        let chunk = shelf.lists.claim()?.slab.take(&self.store)?;
+        count(&shelf.hits.chunk);
         Some(chunk)
     }
 
-    /// Takes a chunk from wherever there is one.
-    fn other_chunk(&self, store: &impl Store, own: usize) -> Option<Index> {
-        self.has_chunks.others(own).find_map(|n| {
-            let chunk = self.take_chunk(store, own, n);
+    /// Takes a chunk from another shelf.
+    fn other_chunk(&self, own: usize) -> Option<Index> {
+        let shelves = self.store.shelves();
+        let chunk = self.has_chunks.others(own).find_map(|n| {
+            let lists = shelves[n].lists.claim()?;
+            let chunk = lists.slab.take(&self.store);
             if chunk.is_none() {
-                self.has_chunks.clear(n, || store.shelves()[n].slab.has());
+                self.has_chunks.clear(n);
             }
             chunk
-        })
+        })?;
+        count(&shelves[own].hits.chunk);
+        Some(chunk)
     }
 
     /// Makes a free page what is asked for.
     #[inline]
-    fn cut(&self, store: &impl Store, own: usize, request: Request, page: u32) -> Option<Index> {
+    fn cut(&self, own: usize, request: Request, page: u32) -> Option<Index> {
         match request.small() {
-            true => self.split(store, own, page),
+            true => self.split(own, page),
             false => Some(Index::whole(page)),
         }
     }
 
     /// Splits a free page, and takes one of its chunks.
-    fn split(&self, store: &impl Store, own: usize, page: u32) -> Option<Index> {
-        let shelf = &store.shelves()[own];
-        let (chunk, lender) = shelf.slab.split_page(store, page)?;
-        shelf.lender.store(lender, Relaxed);
-        self.has_chunks.set(lender as usize);
-        Some(chunk)
+    fn split(&self, own: usize, page: u32) -> Option<Index> {
+        let slot = self.store.slot(page)?;
+        let sizes = self.store.sizes();
+        slot.divide(sizes);
+        let rest = (1 << sizes.chunks()) - 2;
+        match self.claim_near(own) {
+            Some((n, lists)) => {
+                slot.shelf.store(n as u32, Relaxed);
+                lists.slab.put(&self.store, page, slot, rest);
+                self.has_chunks.set(n);
+            }
+            None => {
+                slot.shelf.store(own as u32, Relaxed);
+                self.leave(page, rest);
+            }
+        }
+        Some(Index::chunk(page, 0))
     }
 
     /// Free pages of a shelf that are not for this request.
@@ -479,58 +606,33 @@ impl Pool {
         }
     }
 
-    /// Takes a free page off the own shelf.
-    fn own_page(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
-        let shelf = &store.shelves()[own];
-        if shelf.pages.len() <= self.kept(request) {
-            return None;
-        }
-        let page = shelf.pages.pop(|page| Some(&store.slot(page)?.link))?;
-        count(&shelf.hits.page);
-        self.cut(store, own, request, page)
-    }
-
     /// Takes a free page off another shelf, and where there are many, a few more for the own one.
-    fn other_page(&self, store: &impl Store, own: usize, request: Request) -> Option<Index> {
-        let (shelf, kept) = (&store.shelves()[own], self.kept(request));
-        let hint = if kept == 0 {
-            &self.has_pages
-        } else {
-            &self.has_spare
+    fn other_page(&self, own: usize, request: Request) -> Option<Index> {
+        let (shelves, kept) = (self.store.shelves(), self.kept(request));
+        let hint = match kept {
+            0 => &self.has_pages,
+            _ => &self.has_spare,
         };
-        let page = hint.others(own).find_map(|n| {
-            let pages = &store.shelves()[n].pages;
-            let spare = pages.len().saturating_sub(self.reserve.load(Relaxed));
-            let more = (spare / 2).min(BURST);
-            let page = match pages.len() > kept {
-                true => pages.share(|page| Some(&store.slot(page)?.link), &shelf.pages, more),
-                false => None,
-            };
-            match page {
-                None => hint.clear(n, || pages.len() > kept),
-                Some(_) if more != 0 => self.has_pages(store, own),
-                Some(_) => {}
-            }
-            page
-        })?;
-        count(&shelf.hits.other);
-        self.cut(store, own, request, page)
+        let page = hint.take(
+            own,
+            |n| &shelves[n].lists,
+            |lists| &lists.pages,
+            self.page_link(),
+            |lists| self.has_pages(own, lists),
+            (kept, self.reserve.load(Relaxed)),
+        )?;
+        count(&shelves[own].hits.other);
+        self.cut(own, request, page)
     }
 
     /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.
-    fn suit(
-        &self,
-        store: &impl Store,
-        own: usize,
-        request: Request,
-        index: Index,
-    ) -> Option<Index> {
+    fn suit(&self, own: usize, request: Request, index: Index) -> Option<Index> {
         match (index.part(), request.small()) {
             (Some(_), true) => Some(index),
-            (None, _) => self.cut(store, own, request, index.slot()),
+            (None, _) => self.cut(own, request, index.slot()),
             // Perhaps it makes a page with others.
             (Some(chunk), false) => {
-                let page = self.put_chunk(store, request.cpu, index.slot(), chunk)?;
+                let page = self.put_chunks(index.slot(), 1 << chunk)?;
                 Some(Index::whole(page))
             }
         }
@@ -538,7 +640,7 @@ impl Pool {
 
     /// Takes a page for something else than records, from wherever one can be had. `steal`: whether
     /// live rings may be made to give one up. Any context.
-    pub(crate) fn take_page(&self, store: &impl Store, cpu: u32, steal: bool) -> Option<u32> {
+    pub(crate) fn take_page(&self, cpu: u32, steal: bool) -> Option<u32> {
         let request = Request {
             held: 0,
             cpu,
@@ -546,44 +648,41 @@ impl Pool {
             page: true,
             chunk: false,
         };
-        Some(self.find(store, Self::number(store, cpu), request)?.slot())
+        Some(self.find(self.number(cpu), request)?.slot())
     }
 
     /// Says that a page, which the caller has, is not for records any more.
-    pub(crate) fn leave(&self, store: &impl Store) {
-        self.shares.sub_bytes(store.sizes().page);
+    pub(crate) fn give_up_page(&self) {
+        self.shares.sub_bytes(self.store.sizes().page);
     }
 
     // For who gives pages back to the kernel. Process context.
 
     /// Takes a free page from wherever there is one.
-    pub(crate) fn take_free(&self, store: &impl Store) -> Option<u32> {
-        let take = |shelf: &Shelf| shelf.pages.pop(|page| Some(&store.slot(page)?.link));
-        store.shelves().iter().find_map(take)
+    pub(crate) fn take_free(&self) -> Option<u32> {
+        self.collect();
+        let shelves = self.store.shelves().iter();
+        shelves
+            .filter(|shelf| shelf.lists.look().pages.len() != 0)
+            .find_map(|shelf| shelf.lists.claim()?.pages.pop(self.page_link()))
     }
 
     /// As [`Self::take_free`], or from a ring whose task has ended.
-    pub(crate) fn take_back(&self, store: &impl Store) -> Option<u32> {
+    pub(crate) fn take_back(&self) -> Option<u32> {
         loop {
-            if let Some(page) = self.take_free(store) {
+            if let Some(page) = self.take_free() {
                 return Some(page);
             }
-            let index = self.take_retired_page(store, 0)?;
-            self.put(store, 0, index);
+            let index = self.take_retired_page(0)?;
+            self.put(0, index);
         }
     }
 
     /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made
     /// to give up pages.
-    pub(crate) fn pages<'a, S: Store>(
-        &'a self,
-        store: &'a S,
-        cpu: u32,
-        steal: bool,
-    ) -> PagesOf<'a, S> {
+    pub(crate) fn pages(&self, cpu: u32, steal: bool) -> PagesOf<'_, S> {
         PagesOf {
             pool: self,
-            store,
             cpu,
             steal,
             closed: false,
@@ -591,10 +690,9 @@ impl Pool {
     }
 }
 
-/// A pool and its store, as a ring sees them.
+/// A pool, as a ring sees it.
 pub(crate) struct PagesOf<'a, S: Store> {
-    pool: &'a Pool,
-    store: &'a S,
+    pool: &'a Pool<S>,
     cpu: u32,
     steal: bool,
     closed: bool,
@@ -612,36 +710,33 @@ impl<S: Store> PagesOf<'_, S> {
 // it.
 unsafe impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
-        let sizes = self.store.sizes();
+        let sizes = self.pool.store.sizes();
         if self.closed {
             return None;
         }
         let fits = |size: u32| size != 0 && room <= size && size <= most;
-        self.pool.take(
-            self.store,
-            Request {
-                held,
-                cpu: self.cpu,
-                steal: self.steal,
-                page: fits(sizes.page),
-                chunk: fits(sizes.chunk),
-            },
-        )
+        self.pool.take(Request {
+            held,
+            cpu: self.cpu,
+            steal: self.steal,
+            page: fits(sizes.page),
+            chunk: fits(sizes.chunk),
+        })
     }
 
     unsafe fn put(&self, index: u32) {
-        self.pool.put(self.store, self.cpu, index);
+        self.pool.put(self.cpu, index);
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {
         let index = Index(index);
-        self.store
-            .slot(index.slot())
-            .and_then(|slot| slot.header(index, self.store.sizes()))
-            .unwrap_or(self.store.empty())
+        let store = &self.pool.store;
+        let slot = store.slot(index.slot());
+        slot.and_then(|slot| slot.header(index, store.sizes()))
+            .unwrap_or(store.empty())
     }
 
     fn largest(&self) -> u32 {
-        self.store.sizes().page
+        self.pool.store.sizes().page
     }
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Fair shares: who holds more than its part of the budget gives up its oldest page for others.
-//!
-//! Needs nothing but `core` and `ring.rs`, and compiles on the host unchanged. Any context, NMI
-//! included.
+//! Fair shares: a ring that holds more than its part of the budget gives up its oldest page for
+//! others.
 //!
 //! A ring's share is the budget, less the reserve, divided by the rings that there are. A ring is
 //! *poor* if it would not have more than that with one more page, *rich* if it holds more. As the
@@ -23,9 +21,12 @@ use kernel::blog::ring::{
     Ring, //
 };
 
-use super::Store;
+use super::{
+    Pool,
+    Store, //
+};
 
-/// How many rings are looked at for one page: time in an NMI is bounded.
+/// How many rings are looked at in one go.
 const SCAN: u32 = 128;
 
 /// What a component's rings share.
@@ -78,31 +79,51 @@ impl Shares {
     pub(crate) fn set_others(&self, rings: u32) {
         self.others.store(rings, Relaxed);
     }
+}
 
+/// How many rings a call may still look at, for one that is rich.
+pub(super) struct Looks(u32);
+
+impl Looks {
+    /// Enough for two goes: time in an NMI is bounded.
+    pub(super) const fn new() -> Self {
+        Self(2 * (SCAN + 1))
+    }
+
+    fn look(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+}
+
+impl<S: Store> Pool<S> {
     /// Has this ring looked at, too, if it holds more than the one that is known for that.
-    pub(crate) fn point_at(&self, store: &impl Store, ring: &Ring) {
-        let known = store.ring(self.richest.load(Relaxed));
+    pub(crate) fn point_at(&self, ring: &Ring) {
+        let richest = &self.shares.richest;
+        let known = self.store.ring(richest.load(Relaxed));
         if known.is_none_or(|known| known.held() < ring.held()) {
-            self.richest.store(ring.id(), Relaxed);
+            richest.store(ring.id(), Relaxed);
         }
     }
 
-    /// A ring's share in bytes, now.
-    pub(super) fn fair(&self, store: &impl Store) -> u32 {
-        let live = store.shelves().iter().map(|shelf| shelf.live.load(Relaxed));
+    /// A ring's fair share in bytes, now.
+    pub(crate) fn fair(&self) -> u32 {
+        let shelves = self.store.shelves().iter();
+        let live = shelves.map(|shelf| shelf.lists.look().live.load(Relaxed));
         let live = live.fold(0, u32::wrapping_add);
         // A task that ends may be counted on one shelf before it is on another one that it began.
         let rings = (live as i32).max(0) as u32;
-        let bytes = self.bytes().saturating_sub(self.reserve.load(Relaxed));
-        bytes / rings.saturating_add(self.others.load(Relaxed)).max(1)
+        let shares = &self.shares;
+        let bytes = shares.bytes().saturating_sub(shares.reserve.load(Relaxed));
+        bytes / rings.saturating_add(shares.others.load(Relaxed)).max(1)
     }
 
     /// Takes down what a ring's share is. True: it has changed.
-    pub(super) fn refresh(&self, store: &impl Store) -> bool {
-        let fair = self.fair(store);
-        let changed = fair != self.fair.load(Relaxed);
+    pub(super) fn refresh_fair(&self) -> bool {
+        let fair = self.fair();
+        let changed = fair != self.shares.fair.load(Relaxed);
         if changed {
-            self.fair.store(fair, Relaxed);
+            self.shares.fair.store(fair, Relaxed);
         }
         changed
     }
@@ -111,23 +132,24 @@ impl Shares {
     /// bytes and asks for a page (else a chunk, for its first). `cursor`: where to look first.
     pub(super) fn steal(
         &self,
-        store: &impl Store,
         pages: &impl Pages,
         cursor: &AtomicU32,
         held: u32,
         page: bool,
+        looks: &mut Looks,
     ) -> Option<u32> {
-        for _ in 0..2 {
-            let fair = self.fair.load(Relaxed);
-            let is_poor = held.saturating_add(store.sizes().page) <= fair;
+        loop {
+            let fair = self.shares.fair.load(Relaxed);
+            let is_poor = held.saturating_add(self.store.sizes().page) <= fair;
             if held != 0 && (!page || !is_poor) {
                 return None;
             }
-            let rings = store.rings();
+            let rings = self.store.rings();
             let start = cursor.load(Relaxed);
             let near = (0..SCAN.min(rings)).map(|n| start.wrapping_add(n) % rings.max(1));
-            for id in near.chain([self.richest.load(Relaxed)]) {
-                let rich = store.ring(id).filter(|ring| ring.held() > fair);
+            for id in near.chain([self.shares.richest.load(Relaxed)]) {
+                looks.look()?;
+                let rich = self.store.ring(id).filter(|ring| ring.held() > fair);
                 // SAFETY: All rings of the store have their pages from its pool.
                 if let Some(index) = rich.and_then(|ring| unsafe { ring.steal(pages) }) {
                     if id != start {
@@ -137,10 +159,9 @@ impl Shares {
                 }
             }
             cursor.store(start.wrapping_add(SCAN), Relaxed);
-            if !self.refresh(store) {
-                break;
+            if !self.refresh_fair() {
+                return None;
             }
         }
-        None
     }
 }

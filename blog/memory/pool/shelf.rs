@@ -2,10 +2,9 @@
 
 //! A shelf: what a CPU has at hand, and what it counts.
 //!
-//! Nothing depends on who runs where: any CPU may use any shelf, a task may be moved in the middle,
-//! and an NMI may come. But as long as each finds on its own shelf what it needs, no cache line
-//! moves between CPUs. Needs nothing but `core`, and compiles on the host unchanged. Any context,
-//! NMI included.
+//! Nothing depends on where a caller runs: any CPU may use any shelf, a task may be moved in the
+//! middle, and an NMI may come. But as long as each finds on its own shelf what it needs, no cache
+//! line moves between CPUs.
 
 use core::sync::atomic::{
     AtomicU32,
@@ -15,9 +14,12 @@ use core::sync::atomic::{
 use kernel::blog::wire::record::LOST_CAUSES;
 
 use super::{
-    retired::Retired,
-    slab::Slab,
-    stack::List, //
+    claim::{
+        Claimed,
+        Watch, //
+    },
+    list::List,
+    slab::Slab, //
 };
 
 /// What went with rings that were given to another task.
@@ -63,25 +65,33 @@ pub(super) struct Hits {
     pub(super) dry: AtomicU64,
 }
 
+/// What is on a shelf. With the claim, it is a cache line, and all that other CPUs look at.
+pub(crate) struct Lists {
+    /// Free pages.
+    pub(crate) pages: List,
+    /// Free chunks.
+    pub(super) slab: Slab,
+    /// Free rings.
+    pub(super) rings: List,
+    /// Rings whose task has ended, those that ended first in front.
+    pub(super) retired: List,
+    /// When the first of these ended.
+    pub(super) oldest: AtomicU64,
+    /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,
+    /// modulo 2^32. Stored to by anybody.
+    pub(super) live: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Claimed<Lists>>() == 64);
+
 /// What a CPU has at hand.
 #[repr(C, align(64))]
 pub(crate) struct Shelf {
-    /// Free pages.
-    pub(super) pages: List,
-    /// Free chunks.
-    pub(super) slab: Slab,
-    /// The shelf that has what is left of the page that was split here last.
-    pub(super) lender: AtomicU32,
-    /// Free rings.
-    pub(super) rings: List,
-    /// Rings whose task has ended.
-    pub(super) retired: Retired,
+    pub(crate) lists: Claimed<Lists>,
+    pub(super) watch: Watch,
     /// The shelf whose retired rings are used up for this CPU, and for how many times more.
     pub(super) source: AtomicU32,
     pub(super) times: AtomicU32,
-    /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,
-    /// modulo 2^32.
-    pub(super) live: AtomicU32,
     /// The ring to look at first, for one that holds more than its share.
     pub(super) cursor: AtomicU32,
     /// How often somebody looked elsewhere for what isn't here.
@@ -94,14 +104,17 @@ impl Shelf {
     /// Makes an empty shelf, the `n`th one.
     pub(crate) const fn new(n: u32) -> Self {
         Self {
-            pages: List::new(),
-            slab: Slab::new(n),
-            lender: AtomicU32::new(n),
-            rings: List::new(),
-            retired: Retired::new(),
+            lists: Claimed::new(Lists {
+                pages: List::new(),
+                slab: Slab::new(),
+                rings: List::new(),
+                retired: List::new(),
+                oldest: AtomicU64::new(0),
+                live: AtomicU32::new(0),
+            }),
+            watch: Watch::new(),
             source: AtomicU32::new(n),
             times: AtomicU32::new(0),
-            live: AtomicU32::new(0),
             // Not all begin to look at the same place.
             cursor: AtomicU32::new(n * 8),
             looks: AtomicU32::new(0),

@@ -3,8 +3,7 @@
 //! The place of a page: its memory, its links, and whether it is whole or split into chunks.
 //!
 //! Slots stay where they are as long as the component's memory; the page in one may be given back
-//! to the kernel, and another one may come. Needs nothing but `core` and `ring.rs`, and compiles on
-//! the host unchanged. Any context, NMI included.
+//! to the kernel, and another one may come.
 //!
 //! What rings know as the index of a page is the number of a slot and a part: [`Index`].
 
@@ -36,6 +35,8 @@ use super::NONE;
 const PART_BITS: u32 = 5;
 /// The part that is the whole page.
 const WHOLE: u32 = 16;
+/// The bit of the whole page, in words that have a bit for each part.
+pub(super) const WHOLE_BIT: u32 = 1 << WHOLE;
 
 /// Sizes in bytes of what rings are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +101,15 @@ impl Index {
 pub(crate) struct Slot {
     page: AtomicPtr<PageHeader>,
     shape: AtomicU32,
-    /// See `slab.rs`.
+    /// Free chunks: see `slab.rs`.
     pub(super) chunks: AtomicU32,
-    /// The page below this one among the free ones.
+    /// The page after this one, and the one before, in a list of free or of split pages.
     pub(super) link: AtomicU32,
-    /// The page below this one among the split ones.
-    pub(super) split: AtomicU32,
-    /// The shelf where it is, or was last, among the split ones.
+    pub(super) back: AtomicU32,
+    /// The shelf that it belongs to while it is split.
     pub(super) shelf: AtomicU32,
+    /// Chunks, or the bit of the whole page, that found no shelf: see [`Self::leave`].
+    left: AtomicU32,
 }
 
 impl Slot {
@@ -126,8 +128,9 @@ impl Slot {
             shape: AtomicU32::new(0),
             chunks: AtomicU32::new(0),
             link: AtomicU32::new(NONE),
-            split: AtomicU32::new(NONE),
+            back: AtomicU32::new(NONE),
             shelf: AtomicU32::new(0),
+            left: AtomicU32::new(0),
         }
     }
 
@@ -192,6 +195,28 @@ impl Slot {
             }
             Some(_) => None,
         }
+    }
+
+    /// Leaves parts, by their bits, which are the caller's.
+    pub(super) fn leave(&self, parts: u32) {
+        // ORDERING: Release pairs with `take_left`: what was done to the parts is visible.
+        self.left.fetch_or(parts, Release);
+    }
+
+    /// Takes what was left.
+    pub(super) fn take_left(&self) -> u32 {
+        match self.left.load(Relaxed) {
+            0 => 0,
+            // ORDERING: Acquire: see `leave`. Read-modify-writes that follow continue the release
+            // sequence, so each who left something is seen, not only the last one.
+            _ => self.left.swap(0, Acquire),
+        }
+    }
+
+    /// Number of chunks that are free; `None` if the page is whole. A moment old.
+    pub(super) fn free_chunks(&self) -> Option<u32> {
+        let free = self.chunks.load(Relaxed) | self.left.load(Relaxed) & !WHOLE_BIT;
+        Self::is_split(self.shape.load(Relaxed))?.then(|| free.count_ones())
     }
 
     /// Makes the page, which is whole and the caller's, one of chunks, all of which are the

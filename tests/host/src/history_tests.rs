@@ -18,7 +18,7 @@ fn number(payload: &[u8]) -> u64 {
 
 /// Takes the oldest page from a ring, for the pool.
 fn rob(rig: &Rig, ring: &Ring) -> bool {
-    let pages = rig.pool.pages(rig, 0, false);
+    let pages = rig.pool.pages(0, false);
     // SAFETY: All pages are of this pool.
     let Some(index) = (unsafe { ring.steal(&pages) }) else {
         return false;
@@ -193,7 +193,7 @@ proptest! {
         let mut ids: Vec<u32> = (0..TASKS).map(|t| rig.adopt(t as i32).unwrap().id()).collect();
         let (mut tried, mut now) = (0u64, 0);
         for step in steps {
-            let ring = |task: usize| crate::pool::Store::ring(&*rig, ids[task]).unwrap();
+            let ring = |task: usize| rig.ring(ids[task]).unwrap();
             match step {
                 Step::Log { task, ticks, len, nested } => {
                     now += ticks;
@@ -219,13 +219,13 @@ proptest! {
             }
         }
         for id in ids {
-            let ring = crate::pool::Store::ring(&*rig, id).unwrap();
+            let ring = rig.ring(id).unwrap();
             account(&rig, ring);
             rig.retire(ring, tried);
         }
-        rig.pool.drain_retired(&*rig);
-        let lost: u64 = rig.pool.gone(&*rig).1.iter().sum();
-        prop_assert_eq!(rig.pool.gone(&*rig).0 + lost, tried);
+        rig.pool.drain_retired();
+        let lost: u64 = rig.pool.gone().1.iter().sum();
+        prop_assert_eq!(rig.pool.gone().0 + lost, tried);
         prop_assert_eq!(rig.count_pages(), pages);
     }
 }

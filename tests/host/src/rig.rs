@@ -3,7 +3,7 @@
 //! A component in plain memory: pages, rings and a pool, as `blog/` has them in the kernel, and a
 //! reader that collects what a snapshot would.
 
-use crate::pool::{Cell, Index, Pool, Shelf, Sizes, Slot, Store};
+use crate::pool::{Index, Pool, Shelf, Sizes, Slot, Store};
 use core::{
     ptr,
     sync::atomic::{
@@ -29,7 +29,7 @@ use kernel::blog::wire::{
         PAYLOAD_MAX, //
     }, //
 };
-use std::cell::{Cell as StdCell, UnsafeCell};
+use std::cell::{Cell, UnsafeCell};
 
 pub const PAGE: usize = 4096;
 /// The component's slot.
@@ -41,25 +41,28 @@ struct PageMem(UnsafeCell<[u8; PAGE]>);
 /// Rings that are made of a page.
 const RINGS: u32 = 4;
 
-/// A component in plain memory.
-pub struct Rig {
+/// What the pool of a [`Rig`] works on.
+pub struct Plain {
     pages: Vec<PageMem>,
     slots: Vec<Slot>,
     shelves: Vec<Shelf>,
     empty: Box<UnsafeCell<PageHeader>>,
     ring_links: Vec<AtomicU32>,
-    cells: Vec<Cell>,
     rings: Vec<Ring>,
     /// Rings that there are; the others can be made of pages.
     made: AtomicU32,
+    sizes: Sizes,
+}
+
+/// A component in plain memory.
+pub struct Rig {
+    pub(crate) pool: Pool<Plain>,
     /// Who wrote last, of those that are shared.
     last: Vec<AtomicU64>,
-    pub(crate) pool: Pool,
     pub mode: Mode,
     pub max_pages: u32,
     /// Whether rings that hold too much give up pages.
     pub steal: bool,
-    sizes: Sizes,
     /// What is added to the times that are logged, as by a clock that has begun a new epoch.
     pub offset: AtomicU64,
 }
@@ -91,13 +94,6 @@ impl Rig {
         Self::with_page_size(pages, rings, PAGE as u32)
     }
 
-    /// A component whose queue of retired rings is short.
-    pub fn with_cells(pages: usize, rings: usize, cells: u32) -> Box<Self> {
-        let mut rig = Self::new(pages, rings);
-        rig.cells = (0..cells).map(Cell::new).collect();
-        rig
-    }
-
     /// A component whose pages are smaller.
     pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
         let sizes = Sizes {
@@ -115,7 +111,7 @@ impl Rig {
             chunk: PAGE as u32 / 16,
         };
         let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
-        rig.pool.set_pages(&*rig, pages as u32);
+        rig.pool.set_pages(pages as u32);
         rig.steal = true;
         rig
     }
@@ -127,7 +123,7 @@ impl Rig {
             chunk: PAGE as u32 / 16,
         };
         let mut rig = Self::build(pages, rings, 1, sizes, cpus);
-        rig.pool.set_pages(&*rig, pages as u32);
+        rig.pool.set_pages(pages as u32);
         rig.steal = true;
         rig
     }
@@ -140,44 +136,44 @@ impl Rig {
     fn build(pages: usize, rings: usize, made: u32, sizes: Sizes, cpus: usize) -> Box<Self> {
         assert!(sizes.page as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
-        let shelves = cpus.max(1) as u32;
-        let cells = (rings as u32 * 2 / shelves).max(2).next_power_of_two();
-        let rig = Box::new(Rig {
+        let store = Plain {
             pages: (0..pages)
                 .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
                 .collect(),
             slots: (0..pages).map(|_| Slot::new()).collect(),
-            shelves: (0..shelves).map(Shelf::new).collect(),
+            shelves: (0..cpus.max(1) as u32).map(Shelf::new).collect(),
             ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
-            cells: (0..cells * shelves).map(|i| Cell::new(i % cells)).collect(),
             rings: (0..rings as u32)
                 // SAFETY: The rig keeps the header.
                 .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
                 .collect(),
-            last: (0..rings).map(|_| AtomicU64::new(0)).collect(),
             made: AtomicU32::new(made),
             empty,
-            pool: Pool::new(),
+            sizes,
+        };
+        let rig = Box::new(Rig {
+            pool: Pool::new(store),
+            last: (0..rings).map(|_| AtomicU64::new(0)).collect(),
             mode: Mode::Overwrite,
             max_pages: u32::MAX,
             steal: false,
-            sizes,
             offset: AtomicU64::new(0),
         });
-        for (page, slot) in (0..).zip(&rig.slots) {
+        let store = &rig.pool.store;
+        for (page, slot) in (0..).zip(&store.slots) {
             // SAFETY: Nobody else has the page yet.
-            unsafe { slot.fill(rig.pages[page as usize].0.get().cast(), sizes) };
-            rig.pool.give_page(&*rig, page);
+            unsafe { slot.fill(store.pages[page as usize].0.get().cast(), sizes) };
+            rig.pool.give_page(page);
         }
         for id in 0..made {
-            rig.pool.put_ring(&*rig, id);
+            rig.pool.put_ring(id);
         }
         rig
     }
 
     /// Takes a ring for a task.
     pub fn adopt(&self, pid: i32) -> Option<&Ring> {
-        let ring = self.ring(self.pool.take_ring(self, cpu(), self.steal)?)?;
+        let ring = self.ring(self.pool.take_ring(cpu(), self.steal)?)?;
         // SAFETY: The ring was free and is ours now.
         unsafe {
             ring.adopt(&Owner {
@@ -193,15 +189,15 @@ impl Rig {
     pub fn retire(&self, ring: &Ring, clock: u64) {
         // SAFETY: The tests don't write into a ring after they have retired it.
         unsafe { ring.retire(*b"gone\0\0\0\0\0\0\0\0\0\0\0\0", clock) };
-        self.pool.retire(self, cpu(), ring.id());
+        self.pool.retire(cpu(), ring.id());
     }
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
     pub fn reserve(&self, ring: &Ring, begun: *const Ring, bytes: u32, ts: u64) -> Place {
         let begun = !begun.is_null();
-        let max = self.max_pages.saturating_mul(self.sizes.page);
+        let max = self.max_pages.saturating_mul(self.sizes().page);
         let cause = if begun {
-            let pages = self.pool.pages(self, cpu(), self.steal);
+            let pages = self.pool.pages(cpu(), self.steal);
             let offset = self.offset.load(Relaxed);
             let ts = ts.wrapping_add(offset);
             ring.follow(offset);
@@ -224,7 +220,7 @@ impl Rig {
 
     /// Logs one record of `who` into a shared ring.
     pub fn log_shared(&self, ring: &Ring, who: &Owner, ts: u64, payload: &[u8; 8]) -> bool {
-        let pages = self.pool.pages(self, cpu(), self.steal);
+        let pages = self.pool.pages(cpu(), self.steal);
         // SAFETY: Who calls this for a ring does so in all threads; all pages are of this pool, and
         // a place has room.
         unsafe {
@@ -248,7 +244,7 @@ impl Rig {
     ) -> bool {
         assert!(payload.len() <= PAYLOAD_MAX);
         let bytes = payload.len() as u32 + 8;
-        let inside = StdCell::new(Some(inside));
+        let inside = Cell::new(Some(inside));
         let fill = |to: *mut u8| {
             if let Some(inside) = inside.take() {
                 inside();
@@ -279,7 +275,7 @@ impl Rig {
 
     /// Reads what a ring holds, as a snapshot does, by a scan of all pages.
     pub fn read(&self, ring: u32) -> Read {
-        let first_seq = self.rings[ring as usize]
+        let first_seq = self.pool.store.rings[ring as usize]
             .info()
             .map_or(0, |info| info.first_seq);
         self.read_pages(ring, first_seq, u64::MAX)
@@ -287,10 +283,13 @@ impl Rig {
 
     /// Reads what belongs to the ring's present owner, and says who that is.
     pub fn read_owner(&self, ring: u32) -> Option<(Info, Read)> {
-        let info = self.rings[ring as usize].info()?;
+        let info = self.pool.store.rings[ring as usize].info()?;
         let read = self.read_pages(ring, info.first_seq, u64::MAX);
         let same = |now: Info| now.first_seq == info.first_seq;
-        if self.rings[ring as usize].info().is_some_and(same) {
+        if self.pool.store.rings[ring as usize]
+            .info()
+            .is_some_and(same)
+        {
             return Some((info, read));
         }
         // Some of that may be the next owner's.
@@ -308,8 +307,8 @@ impl Rig {
     /// Index and header of all pages, and of all chunks of those that are split. By the time that it
     /// is looked at, a header may be none any more: it is memory, and means nothing.
     pub fn parts(&self) -> impl Iterator<Item = (u32, &PageHeader)> {
-        let sizes = self.sizes;
-        (0..).zip(&self.slots).flat_map(move |(page, slot)| {
+        let sizes = self.sizes();
+        (0..).zip(self.slots()).flat_map(move |(page, slot)| {
             let chunks = (0..sizes.chunks()).map(move |n| (Index::chunk(page, n), sizes.chunk));
             let all = [(Index::whole(page), sizes.page)].into_iter().chain(chunks);
             all.filter_map(move |(index, size)| {
@@ -365,27 +364,34 @@ impl Rig {
     pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
         let mut copy = vec![0; PAGE];
         let index = Index(index);
-        let len = self.slots[index.slot() as usize].copy(index, self.sizes, seq, &mut copy)?;
+        let len = self.slots()[index.slot() as usize].copy(index, self.sizes(), seq, &mut copy)?;
         copy.truncate(len);
         Some(copy)
     }
 
     /// Pages that the pool has free, chunks included. Only at rest.
     pub fn count_free(&self) -> usize {
-        let free: Vec<_> = std::iter::from_fn(|| self.pool.take_free(self)).collect();
+        self.pool.collect();
+        let free: Vec<_> = std::iter::from_fn(|| self.pool.take_free()).collect();
         for page in &free {
-            self.pool.give_page(self, *page);
+            self.pool.give_page(*page);
         }
         free.len()
     }
 
     /// Sum of all pages that some list or ring has. Only at rest.
     pub fn count_pages(&self) -> usize {
-        let held = self.rings.iter().map(|r| r.held() as usize).sum::<usize>();
-        let chunks = self.pool.levels(self).chunks_free * self.sizes.chunk;
+        let held = self
+            .pool
+            .store
+            .rings
+            .iter()
+            .map(|r| r.held() as usize)
+            .sum::<usize>();
+        let chunks = self.pool.levels().chunks_free * self.sizes().chunk;
         let bytes = held + chunks as usize;
-        assert_eq!(bytes % self.sizes.page as usize, 0);
-        bytes / self.sizes.page as usize + self.count_free()
+        assert_eq!(bytes % self.sizes().page as usize, 0);
+        bytes / self.sizes().page as usize + self.count_free()
     }
 }
 
@@ -399,8 +405,8 @@ impl Rig {
     /// Describes it as `blog/` describes a component's memory: each table has one chunk.
     pub fn show(&self) -> Shown {
         let chunks = [
-            Box::new(self.rings.as_ptr() as u64),
-            Box::new(self.slots.as_ptr() as u64),
+            Box::new(self.pool.store.rings.as_ptr() as u64),
+            Box::new(self.slots().as_ptr() as u64),
         ];
         let table = |chunk: &u64, len: usize, stride: u32| dump::Table {
             chunks: ptr::from_ref(chunk) as u64,
@@ -413,14 +419,14 @@ impl Rig {
             memory: dump::Memory {
                 magic: dump::MEMORY_MAGIC,
                 size: size_of::<dump::Memory>() as u32,
-                rings: table(&chunks[0], self.rings.len(), Ring::LAYOUT.size),
-                slots: table(&chunks[1], self.slots.len(), Slot::LAYOUT.size),
-                page_size: self.sizes.page,
-                chunk_size: self.sizes.chunk,
-                chunks: self.sizes.chunks(),
+                rings: table(&chunks[0], self.pool.store.rings.len(), Ring::LAYOUT.size),
+                slots: table(&chunks[1], self.slots().len(), Slot::LAYOUT.size),
+                page_size: self.sizes().page,
+                chunk_size: self.sizes().chunk,
+                chunks: self.sizes().chunks(),
                 reserved: 0,
-                gone: ptr::from_ref(&self.shelves[0].gone) as u64,
-                gone_count: self.shelves.len() as u32,
+                gone: ptr::from_ref(&self.pool.store.shelves[0].gone) as u64,
+                gone_count: self.pool.store.shelves.len() as u32,
                 gone_stride: size_of::<Shelf>() as u32,
             },
             _chunks: chunks,
@@ -493,21 +499,36 @@ pub fn cause(lost: Lost) -> usize {
 impl Rig {
     /// The places of all pages.
     pub(crate) fn slots(&self) -> &[Slot] {
-        &self.slots
+        &self.pool.store.slots
     }
 
     /// What the pages are cut into.
     pub(crate) fn sizes(&self) -> Sizes {
-        self.sizes
+        self.pool.store.sizes
+    }
+
+    /// The ring with this id.
+    pub fn ring(&self, id: u32) -> Option<&Ring> {
+        self.pool.store.ring(id)
+    }
+
+    /// The shelf with this number.
+    pub(crate) fn shelf(&self, n: usize) -> &Shelf {
+        &self.pool.store.shelves[n]
+    }
+
+    /// A header that is no page's.
+    pub fn empty(&self) -> *mut PageHeader {
+        self.pool.store.empty()
     }
 
     /// A link for each ring.
     pub fn ring_links(&self) -> &[AtomicU32] {
-        &self.ring_links
+        &self.pool.store.ring_links
     }
 }
 
-impl Store for Rig {
+impl Store for Plain {
     fn sizes(&self) -> Sizes {
         self.sizes
     }
@@ -519,9 +540,6 @@ impl Store for Rig {
     }
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
         self.ring_links.get(id as usize)
-    }
-    fn cells(&self) -> &[Cell] {
-        &self.cells
     }
     fn ring(&self, id: u32) -> Option<&Ring> {
         self.rings.get(id as usize)

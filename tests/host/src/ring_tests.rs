@@ -2,7 +2,6 @@
 
 //! Properties of the ring, with one writer and with readers beside it.
 
-use crate::pool::Store;
 use crate::rig::{cause, Rig, PAGE};
 use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
 use kernel::blog::wire::{
@@ -91,7 +90,7 @@ fn a_ring_without_any_page_counts_what_it_loses() {
         "the loss is told before the next record"
     );
     assert_eq!(read.records.len(), 1);
-    assert_eq!(rig.pool.gone(&*rig).0, 1);
+    assert_eq!(rig.pool.gone().0, 1);
 }
 
 /// A renamed thread, one that has executed a program of the same name, another task with the same
@@ -201,7 +200,7 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
                 ring.count_lost(Lost::Disabled, 1);
             }
             assert!(ring.begin());
-            let pages = Interrupted(rig.pool.pages(&*rig, 0, false), ring);
+            let pages = Interrupted(rig.pool.pages(0, false), ring);
             assert_eq!(
                 ring.turn(&pages, Mode::Overwrite, u32::MAX, large, 1),
                 Ok(())
@@ -266,7 +265,7 @@ fn a_lower_limit_takes_pages_from_a_ring_at_its_next_turn() {
     rig.max_pages = 3;
     assert_eq!(fill(&rig, 1), 3);
     assert_eq!(fill(&rig, 9), 3);
-    assert_eq!(rig.pool.free(&*rig), 5);
+    assert_eq!(rig.pool.free(), 5);
     assert_eq!(rig.count_pages(), 8);
     let read = rig.read(id);
     assert_eq!(read.gaps, 0);
@@ -381,7 +380,7 @@ fn a_ring_says_where_it_is_and_what_its_oldest_page_is() {
     let mut rig = Rig::new(6, 1);
     rig.max_pages = 4;
     let ring = rig.adopt(1).unwrap();
-    let pages = rig.pool.pages(&*rig, 0, false);
+    let pages = rig.pool.pages(0, false);
     assert_eq!((ring.id(), ring.slot()), (0, crate::rig::SLOT.into()));
     assert_eq!((ring.oldest_page(), ring.position()), (None, None));
     assert_eq!(ring.oldest_seq(), 1);
@@ -412,4 +411,25 @@ fn a_ring_says_where_it_is_and_what_its_oldest_page_is() {
     }
     // SAFETY: As above.
     assert_eq!(unsafe { ring.steal(&pages) }, None, "the current one stays");
+}
+
+#[test]
+fn a_shared_ring_whose_writer_has_died_takes_records_again() {
+    let rig = Rig::new(4, 2);
+    let ring = rig.adopt(1).unwrap();
+    let who = Owner::new(Context::Softirq, 0);
+    assert!(rig.log_shared(ring, &who, 1, &[1; 8]));
+    assert_eq!(ring.claimant(), None);
+    assert!(ring.claim());
+    let dead = ring.claimant().unwrap();
+    assert!(!ring.claim() && !rig.log_shared(ring, &who, 2, &[2; 8]));
+    // SAFETY: The test plays all writers.
+    assert!(unsafe { ring.mend(dead) });
+    assert!(rig.log_shared(ring, &who, 3, &[3; 8]));
+    // The next writer isn't taken for the dead one.
+    assert!(ring.claim() && ring.claimant() != Some(dead));
+    // SAFETY: As above.
+    assert!(!unsafe { ring.mend(dead) } && !ring.claim());
+    let sites: Vec<_> = rig.read(ring.id()).records;
+    assert_eq!(sites.len(), 2);
 }

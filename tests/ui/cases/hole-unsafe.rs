@@ -52,6 +52,8 @@ pub fn write(ring: &Ring, pages: &impl Pages, who: &Owner, last: &AtomicU64) {
 //~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::end` is unsafe and requires unsafe function or block: call to unsafe function
     ring.count_lost(Lost::Nested, 1);
 //~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::count_lost` is unsafe and requires unsafe function or block: call to unsafe function
+    ring.mend(1);
+//~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::mend` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = ring.turn(pages, Mode::Overwrite, 4096, 8, 1);
     //~     ^ call to unsafe function `ring::turn::<impl kernel::blog::ring::Ring>::turn` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = ring.begin_shared(pages, Mode::Overwrite, 4096, 8, || 1, (who, last));

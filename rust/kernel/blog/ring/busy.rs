@@ -17,14 +17,18 @@ use core::sync::atomic::{
     }, //
 };
 
+/// One claim, in the bits between the slot and [`RING_BUSY`].
+const CLAIM: u32 = 1 << 16;
+
 /// Whether a record is being written into the ring; and of which component the ring is, so that the
 /// fast path asks both at once.
 ///
 /// # Invariants
 ///
 /// [`RING_BUSY`] is set from a [`Self::begin`] or [`Self::claim`] that succeeded until the
-/// [`Self::end`] that belongs to it, and then there is one such writer. The rest is the component's
-/// slot. Of a ring without a writer, [`RING_BUSY`] may be set for good.
+/// [`Self::end`] that belongs to it, and then there is one such writer. The low half is the
+/// component's slot. Of a shared ring, the bits between count the claims, so that these can be told
+/// apart. Of a ring without a writer, [`RING_BUSY`] may be set for good.
 #[repr(transparent)]
 pub(super) struct Busy(AtomicU32);
 
@@ -63,10 +67,32 @@ impl Busy {
     }
 
     /// As [`Self::begin`], for rings that have writers in several contexts.
-    pub(super) fn claim(&self, slot: u32) -> bool {
+    pub(super) fn claim(&self) -> bool {
+        let word = self.0.load(Relaxed);
+        if word & RING_BUSY != 0 {
+            return false;
+        }
+        let busy = word.wrapping_add(CLAIM) | RING_BUSY;
         // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
+        (self.0.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
+    }
+
+    /// A number that a writer of a shared ring has, and not the next ones; `None`: there is none.
+    pub(super) fn claimant(&self) -> Option<u32> {
+        let word = self.0.load(Relaxed);
+        (word & RING_BUSY != 0).then_some(word)
+    }
+
+    /// Ends the claim of this writer, which has died. False: it has ended it itself.
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that ran when [`Self::claimant`] said this.
+    pub(super) unsafe fn mend(&self, claimant: u32) -> bool {
+        // ORDERING: Release: the caller has waited until the dead one's stores were visible to it;
+        // so they are to the next writer.
         self.0
-            .compare_exchange(slot, slot | RING_BUSY, Acquire, Relaxed)
+            .compare_exchange(claimant, claimant & !RING_BUSY, Release, Relaxed)
             .is_ok()
     }
 

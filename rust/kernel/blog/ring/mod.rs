@@ -6,7 +6,7 @@
 //! [`Ring::begin_shared`] are the slow path, called by `blog/`: they move a ring to its next page,
 //! and write into a ring that has several writers. This file needs nothing but `core` and compiles
 //! on the host unchanged, so that tests, loom and sanitizers run the real code. It never allocates,
-//! locks, waits or wakes: pages come from a [`Pages`], which is lock-free.
+//! locks, waits or wakes: pages come from a [`Pages`], which doesn't either.
 //!
 //! # Protocol
 //!

@@ -237,7 +237,24 @@ impl Ring {
 
     /// Marks a shared ring as busy for the caller; false where it is already.
     pub fn claim(&self) -> bool {
-        self.busy.claim(self.slot())
+        self.busy.claim()
+    }
+
+    /// A number that the writer of a shared ring has, and not the next ones; `None`: there is none.
+    pub fn claimant(&self) -> Option<u32> {
+        self.busy.claimant()
+    }
+
+    /// Ends the claim of this writer of a shared ring, which has died: others may write again. Its
+    /// record isn't published; if it was just turning the page, the new page may be lost. False: it
+    /// has ended it itself.
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that ran when [`Self::claimant`] said this.
+    pub unsafe fn mend(&self, claimant: u32) -> bool {
+        // SAFETY: By this function's requirement.
+        unsafe { self.busy.mend(claimant) }
     }
 
     /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.

@@ -163,4 +163,84 @@ mod tests {
             }
         }
     }
+
+    /// What a request for a page or a chunk, or for a ring, costs at most.
+    const STEPS: u64 = 3000;
+
+    /// Accesses to memory while `f` runs on CPU 0.
+    fn steps(what: &str, f: impl FnOnce()) {
+        reset();
+        run_on(0);
+        f();
+        let steps = counts().all;
+        assert!(steps <= STEPS, "{what}: {steps}");
+    }
+
+    /// All that one log call asks the pool for, where there are 64 shelves.
+    fn ask(what: &str, rig: &rig::Rig) {
+        use blog::ring::Pages;
+        let pages = rig.pool.pages(0, true);
+        for (size, held) in [(256, 0), (4096, 0), (4096, 4096)] {
+            // Some calls look at all shelves.
+            for _ in 0..300 {
+                steps(&format!("{what}: {size} for {held}"), || {
+                    if let Some(page) = pages.take(held, size, 4096) {
+                        // SAFETY: It has just been taken.
+                        unsafe { pages.put(page) };
+                    }
+                });
+            }
+        }
+        for _ in 0..300 {
+            steps(&format!("{what}: ring"), || {
+                rig.adopt(1);
+            });
+        }
+    }
+
+    #[test]
+    fn what_a_call_asks_for_is_bounded() {
+        let rig = || {
+            let mut rig = Rig::with_chunks(2048, 8192, 64);
+            rig.max_pages = 1;
+            rig
+        };
+        let on_all = |f: &dyn Fn(u32)| {
+            for cpu in 0..64 {
+                set_cpu(cpu);
+                f(cpu);
+            }
+            set_cpu(0);
+        };
+        // Nothing is free, and nobody has more than a chunk.
+        let full = |bytes: usize| {
+            let rig = rig();
+            let rings = std::cell::RefCell::new(Vec::new());
+            on_all(&|cpu| {
+                while let Some(ring) = rig.adopt(cpu as i32) {
+                    if !rig.log(ring, 0, 1, &vec![0; bytes]) || rings.borrow().len() == 8000 {
+                        break;
+                    }
+                    rings.borrow_mut().push(ring.id());
+                }
+            });
+            (rig, rings.into_inner())
+        };
+        let (dry, _) = full(8);
+        ask("chunks of live rings", &dry);
+        let (dry, _) = full(1000);
+        ask("pages of live rings", &dry);
+        // All of them have ended, on all CPUs, with a chunk each of a page of their own.
+        let (ended, rings) = full(8);
+        for (n, id) in rings.iter().enumerate() {
+            set_cpu(n as u32 * 7);
+            ended.retire(ended.ring(*id).unwrap(), n as u64);
+        }
+        set_cpu(0);
+        ask("chunks of ended tasks", &ended);
+        // All shelves are held.
+        let held: Vec<_> = (0..64).map(|n| ended.shelf(n).lists.claim()).collect();
+        ask("no shelf", &ended);
+        drop(held);
+    }
 }

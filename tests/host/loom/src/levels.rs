@@ -16,8 +16,8 @@ use crate::blog::wire::{
         LOST_CAUSES, //
     }, //
 };
-use crate::lists::Things;
-use crate::pool::{Index, Sizes, Store};
+use crate::claims::Things;
+use crate::pool::{Index, Sizes};
 use crate::rig::{page_info, Rig};
 use crate::{model, model_with, thread};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Shared {
     }
 
     fn take_on(&self, cpu: u32, whole: bool) -> Option<Index> {
-        let pages = self.pool.pages(&**self, cpu, false);
+        let pages = self.pool.pages(cpu, false);
         let size = if whole { self.sizes().page } else { 1 };
         let index = Index(pages.take(u32::from(whole), size, self.sizes().page)?);
         self.parts(index, |part| self.things.hold(part));
@@ -76,7 +76,7 @@ impl Shared {
     fn put_on(&self, cpu: u32, index: Index) {
         self.parts(index, |part| self.things.leave(part));
         // SAFETY: The models put back what they took.
-        unsafe { self.pool.pages(&**self, cpu, false).put(index.0) };
+        unsafe { self.pool.pages(cpu, false).put(index.0) };
     }
 
     fn parts(&self, index: Index, f: impl FnMut(u32)) {
@@ -173,6 +173,29 @@ fn a_chunk_is_taken_while_the_page_becomes_whole() {
     });
 }
 
+/// One comes back with a chunk while somebody else has the only shelf, and leaves it; that one looks
+/// after what was left.
+#[test]
+fn what_finds_no_shelf_is_found_when_somebody_looks() {
+    model(|| {
+        let (shared, a) = half_a_page();
+        let b = shared.take(false).unwrap();
+        let other = shared.clone();
+        let other = thread::spawn(move || {
+            other.touch(b);
+            other.put(b);
+        });
+        shared.touch(a);
+        shared.put(a);
+        shared.pool.collect();
+        if let Some(page) = shared.take(true) {
+            shared.put(page);
+        }
+        other.join().unwrap();
+        check_whole(&shared);
+    });
+}
+
 /// One takes the page off the list, as it has no free chunk, while one comes back.
 #[test]
 fn a_chunk_that_comes_back_is_found() {
@@ -184,7 +207,10 @@ fn a_chunk_that_comes_back_is_found() {
         shared.put(a);
         match other.join().unwrap() {
             Some(again) => assert_eq!(again, a),
-            None => assert_eq!(shared.take(false), Some(a), "lost"),
+            None => {
+                shared.pool.collect();
+                assert_eq!(shared.take(false), Some(a), "lost");
+            }
         }
         shared.put(a);
         shared.put(b);
@@ -210,7 +236,7 @@ fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
         let old = rig.adopt(1).unwrap().id();
         let new = rig.adopt(2).unwrap().id();
         let turn = |rig: &Shared, id, bytes, ts| {
-            let pages = rig.pool.pages(&**rig, 0, false);
+            let pages = rig.pool.pages(0, false);
             let ring = rig.ring(id).unwrap();
             // SAFETY: The ring has no other writer.
             assert!(unsafe { ring.turn(&pages, Mode::Overwrite, SMALL.page, bytes, ts) }.is_ok());
@@ -220,7 +246,7 @@ fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
         unsafe { rig.ring(old).unwrap().retire([0; 16], 9) };
         let thief = rig.clone();
         let thief = thread::spawn(move || {
-            let pages = thief.pool.pages(&**thief, 0, false);
+            let pages = thief.pool.pages(0, false);
             // SAFETY: The ring has retired, and is this thread's.
             let page = unsafe { thief.ring(old).unwrap().steal_last(&pages) };
             // SAFETY: The ring has just given it up.

@@ -67,9 +67,9 @@ fn model_with(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
 }
 
 #[cfg(test)]
-mod levels;
+mod claims;
 #[cfg(test)]
-mod lists;
+mod levels;
 #[cfg(test)]
 mod rings;
 #[cfg(test)]

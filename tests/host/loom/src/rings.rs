@@ -11,7 +11,7 @@ use crate::blog::wire::{
         LOST_CAUSES, //
     }, //
 };
-use crate::pool::{Index, Store};
+use crate::pool::Index;
 use crate::rig::{cause, page_info, Read, Rig};
 use crate::{model, model_with, thread};
 use std::sync::Arc;
@@ -331,7 +331,7 @@ fn info_is_of_one_owner() {
         let rig = rig(1, 1);
         assert!(log(&rig, 1, 0));
         rig.retire(rig.ring(0).unwrap(), 9);
-        rig.pool.drain_retired(&**rig);
+        rig.pool.drain_retired();
         let task = rig.clone();
         let task = thread::spawn(move || assert!(task.adopt(2).is_some()));
         if let Some(info) = rig.ring(0).unwrap().info() {
@@ -375,8 +375,8 @@ fn two_thieves_get_two_pages() {
                 usize::from(logged)
             );
         }
-        rig.pool.drain_retired(&**rig);
-        assert_eq!(rig.pool.retired(&**rig), 0);
+        rig.pool.drain_retired();
+        assert_eq!(rig.pool.retired(), 0);
     });
 }
 
@@ -395,7 +395,7 @@ fn a_new_task_gets_the_ring_of_one_that_ends_as_new() {
             assert!(rig.log(ring, 0, 2, &[2, 0, 0, 0, 0, 0, 0, 0]));
             let read = rig.read(0);
             assert_eq!((read.records.len(), read.first), (1, 0));
-            assert_eq!(rig.pool.gone(&**rig).0, 1);
+            assert_eq!(rig.pool.gone().0, 1);
         }
         other.join().unwrap();
         assert_eq!(rig.count_pages(), 1);

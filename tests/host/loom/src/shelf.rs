@@ -17,10 +17,10 @@ use crate::blog::wire::{
         TASK_SIZE, //
     }, //
 };
-use crate::pool::Stack;
 use crate::rig::page_info;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::AtomicU64;
+use loom::sync::Mutex;
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ pub const PAGE: u32 = PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZ
 /// Pages, and rings that take them from the shelf.
 pub struct Shelf {
     pages: Vec<UnsafeCell<[u64; PAGE.div_ceil(8) as usize]>>,
-    links: Vec<AtomicU32>,
-    stack: Stack,
+    /// Those that lie here, the next one last.
+    lying: Mutex<Vec<u32>>,
     empty: Box<UnsafeCell<PageHeader>>,
     pub rings: Vec<Ring>,
     none: Ring,
@@ -59,8 +59,7 @@ impl Shelf {
         // It does not move any more: loom knows atomics by address.
         let shelf = Arc::new(Shelf {
             pages: (0..pages).map(|_| UnsafeCell::new([0; _])).collect(),
-            links: (0..pages).map(|_| AtomicU32::new(0)).collect(),
-            stack: Stack::new(),
+            lying: Mutex::new(Vec::new()),
             // SAFETY: The shelf keeps the header, here and below.
             rings: (0..rings)
                 .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
@@ -196,7 +195,7 @@ impl Shelf {
 
     /// Takes all pages off the shelf. Only at rest.
     pub fn clear(&self) -> Vec<u32> {
-        std::iter::from_fn(|| self.stack.pop(|index| self.links.get(index as usize))).collect()
+        std::mem::take(&mut *self.lying.lock().unwrap())
     }
 
     /// Fails unless each page is there once: in a ring, on the shelf, or among `held`. Only at rest.
@@ -272,12 +271,11 @@ fn task(pid: i32) -> Owner {
 // SAFETY: The models see to it that each page is with one taker.
 unsafe impl Pages for Shelf {
     fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
-        self.stack.pop(|index| self.links.get(index as usize))
+        self.lying.lock().unwrap().pop()
     }
 
     unsafe fn put(&self, index: u32) {
-        self.stack
-            .push(|index| self.links.get(index as usize), index);
+        self.lying.lock().unwrap().push(index);
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {

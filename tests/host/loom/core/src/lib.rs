@@ -283,6 +283,22 @@ pub mod sync {
                         })
                     }
 
+                    pub fn fetch_update(
+                        &self,
+                        set: Ordering,
+                        fetch: Ordering,
+                        mut f: impl FnMut($value) -> Option<$value>,
+                    ) -> Result<$value, $value> {
+                        let mut now = self.load(fetch);
+                        while let Some(next) = f(now) {
+                            match self.compare_exchange(now, next, set, fetch) {
+                                Ok(old) => return Ok(old),
+                                Err(other) => now = other,
+                            }
+                        }
+                        Err(now)
+                    }
+
                     /// Only for what was 0, or had bits set in, before there were threads:
                     /// otherwise the bits are not those of loom's object.
                     pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {

@@ -18,6 +18,8 @@ pub const LINE: usize = 64;
 /// What was counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Accesses.
+    pub all: u64,
     /// Atomic read-modify-write operations.
     pub rmw: u64,
     /// Accesses that brought a line from another CPU.
@@ -57,6 +59,7 @@ struct Line {
 thread_local! {
     /// None: nobody counts.
     static CPU: Cell<Option<usize>> = const { Cell::new(None) };
+    static ALL: Cell<u64> = const { Cell::new(0) };
     static RMW: Cell<u64> = const { Cell::new(0) };
     static LINES: RefCell<ByAddress<Line>> = RefCell::default();
 }
@@ -69,6 +72,7 @@ pub fn run_on(cpu: usize) {
 
 /// Forgets the counts, but not who has which line.
 pub fn reset() {
+    ALL.set(0);
     RMW.set(0);
     LINES.with_borrow_mut(|lines| lines.values_mut().for_each(|line| line.moved = 0));
 }
@@ -80,6 +84,7 @@ pub fn forget() {
 
 pub fn counts() -> Counts {
     LINES.with_borrow(|lines| Counts {
+        all: ALL.get(),
         rmw: RMW.get(),
         moved: lines.values().map(|line| line.moved).sum(),
         hottest: lines.values().map(|line| line.moved).max().unwrap_or(0),
@@ -99,6 +104,7 @@ pub(crate) fn access(address: usize, bytes: usize, kind: Kind) {
         return;
     };
     let stores = kind != Kind::Load;
+    ALL.set(ALL.get() + 1);
     if kind == Kind::Both {
         RMW.set(RMW.get() + 1);
     }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lists of indices: free pages, free rings, retired rings, free task tables.
+
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{
+        Relaxed,
+        Release, //
+    }, //
+};
+
+use super::NONE;
+
+/// A list of indices, each of which has a link. Only who has claimed what it is in calls what
+/// changes it; `next` finds the link of an index.
+///
+/// Should that one die halfway, what it was adding or taking is lost, but nothing is in the list
+/// twice: what a list begins with is stored when the rest of it is right.
+///
+/// # Invariants
+///
+/// - `first`, its link, and so on up to [`NONE`] are in the list, and in no other one that uses the
+///   same links.
+/// - Unless there is none, the last of these is `last`.
+pub(crate) struct List {
+    first: AtomicU32,
+    last: AtomicU32,
+    len: AtomicU32,
+}
+
+impl List {
+    /// Makes an empty one.
+    pub(crate) const fn new() -> Self {
+        Self {
+            first: AtomicU32::new(NONE),
+            last: AtomicU32::new(NONE),
+            len: AtomicU32::new(0),
+        }
+    }
+
+    /// Number of indices.
+    pub(crate) fn len(&self) -> u32 {
+        self.len.load(Relaxed)
+    }
+
+    /// The first index.
+    pub(crate) fn first(&self) -> Option<u32> {
+        let first = self.first.load(Relaxed);
+        (first != NONE).then_some(first)
+    }
+
+    /// The last index.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.first().map(|_| self.last.load(Relaxed))
+    }
+
+    fn count(&self, len: u32) {
+        self.len.store(len, Relaxed);
+    }
+
+    /// Adds an index as the first one. An index that has no link is dropped.
+    pub(crate) fn push<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
+        let Some(link) = next(index) else {
+            return;
+        };
+        let first = self.first.load(Relaxed);
+        if first == NONE {
+            self.last.store(index, Relaxed);
+        }
+        link.store(first, Relaxed);
+        // ORDERING: Release: see the type. Other holders see all of it anyway.
+        self.first.store(index, Release);
+        self.count(self.len().wrapping_add(1));
+    }
+
+    /// Adds an index as the last one. An index that has no link is dropped.
+    pub(crate) fn push_last<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
+        let Some(link) = next(index) else {
+            return;
+        };
+        link.store(NONE, Relaxed);
+        let before = self.last().and_then(next).unwrap_or(&self.first);
+        // ORDERING: As in `push`.
+        before.store(index, Release);
+        self.last.store(index, Relaxed);
+        self.count(self.len().wrapping_add(1));
+    }
+
+    /// Takes the first index.
+    pub(crate) fn pop<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
+        let first = self.first()?;
+        self.first.store(next(first)?.load(Relaxed), Relaxed);
+        self.count(self.len().saturating_sub(1));
+        Some(first)
+    }
+}
