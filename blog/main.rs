@@ -17,6 +17,7 @@
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | which components and images there are, and their settings |
 //! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
+//! | `clock/` | which clock records have, and how it compares with others |
 //! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
 //!
@@ -32,6 +33,7 @@ use core::sync::atomic::{
 use kernel::error::from_result;
 use kernel::prelude::*;
 
+mod clock;
 mod crash;
 mod files;
 mod life;
@@ -43,12 +45,10 @@ mod tasks;
 mod write;
 
 use crate::{
+    clock::suspend,
     crash::describe,
     read::sections,
-    sys::{
-        clock,
-        glue, //
-    },
+    sys::glue,
     write::{
         tables,
         worker, //
@@ -74,6 +74,7 @@ impl kernel::Module for Blog {
         if !RUNS.load(Relaxed) {
             return Err(ENODEV);
         }
+        suspend::start();
         files::init();
         Ok(Self)
     }
@@ -89,7 +90,7 @@ fn start() -> Result {
     describe::init();
     registry::init();
     files::prepare();
-    if let Err(e) = clock::start().and_then(|()| life::start()) {
+    if let Err(e) = life::start() {
         stop();
         return Err(e);
     }
@@ -110,6 +111,7 @@ extern "C" fn blog_start() -> c_int {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
+        suspend::stop();
         stop();
     }
 }
@@ -123,7 +125,6 @@ fn stop() {
     describe::stop();
     worker::stop();
     life::stop();
-    clock::stop();
     files::stop();
     tables::stop();
     glue::stop_reap();

@@ -40,7 +40,7 @@ NOT_OURS = re.compile(
     r"|samples/rust/(Kconfig|Makefile)$|scripts/blog-fmt-sidetable/blog-fmt-sidetable$"
 )
 DEBUGFS = re.compile(
-    r"blog/(clock|stats|snapshot|control|<component>\S*"
+    r"blog/(stats|snapshot|control|<component>\S*"
     r"|[a-z0-9_-]+/(enable|level|mode|size_kb|ring_kb|snapshot|stream|stats|clear)?)$"
 )
 # Names in the kernel tree, and where they come from

@@ -2,6 +2,7 @@
 """BLog on Debian's own kernel, without a patch: builds for it, loads, logs, decodes; and what
 does not fit that kernel is refused. Other suites have it under load (e2e, torture, crash)."""
 
+import json
 import os
 import re
 import shutil
@@ -13,8 +14,8 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "stock"
-TESTS = 25
-SECONDS = 20
+TESTS = 29
+SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,37 @@ def test_guest(kernel: vm.Kernel, work: Path, decoder: Path, tap: Tap, sh: Run) 
         snapshot = result.out / f"kptr{kptr}"
         text = sh(decoder, "-s", kernel.modules / "blog", snapshot, status=(status,))
         assert ("withheld>" in text) == bool(status), text
+
+
+@pytest.mark.parametrize("while_", ["load", "unload", "sleep"])
+def test_snapshot_device(kernel: vm.Kernel, work: Path, decoder: Path, sh: Run, while_: str) -> None:
+    """The guest is content until it is off, which calls syscore operations."""
+    machine = vm.Machine(args=f"blog_while={while_}")
+    script, out = TOP / "tests/stock/sleep.sh", work / while_
+    result = vm.run(out, kernel, script, files=kernel.files(), machine=machine, warn=True)
+    assert not result.problem, result.told()
+    text = sh(decoder, "-s", kernel.modules / "blog", result.out / "snapshot")
+    assert "rust_blog modprobe" in text
+
+
+def test_thread_that_executes(kernel: vm.Kernel, work: Path, decoder: Path, sh: Run) -> None:
+    """What it has logged is by the process that it is now; nobody has the id of the thread."""
+    program = work / "exec"
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", program,
+       TOP / "tests/stock/exec.c")  # fmt: skip
+    result = vm.run(work / "exec-guest", kernel, TOP / "tests/stock/exec.sh", files=kernel.files(),
+                    programs={"bin/exec": program}, warn=True)  # fmt: skip
+    assert not result.problem, result.told()
+    said = re.fullmatch(r"guest: thread (\d+) of (\d+)\n", (result.out / "said").read_text())
+    assert said and said[1] != said[2]
+    options = ["-s", kernel.modules / "blog", "--component", "rnull", "--json"]
+    lines = sh(decoder, *options, result.out / "snapshot").splitlines()
+    entries = [entry for entry in map(json.loads, lines) if "by_" in entry["message"]]
+    assert len(entries) >= 2, lines
+    for entry in entries:
+        assert (entry["pid"], entry["tgid"], entry["comm"]) == (int(said[2]), int(said[2]), "after_exec")
+    tasks = sh(decoder, "tasks", "--all", "--json", result.out / "snapshot")
+    assert f'"pid":{said[2]},' in tasks and f'"pid":{said[1]},' not in tasks, tasks
 
 
 def metadata(kernel: vm.Kernel, out: Path, **given: object) -> subprocess.CompletedProcess[str]:

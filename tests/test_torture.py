@@ -250,8 +250,8 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
     for what in run.wanted():
         assert counted[what], f"no {what}: {counted}"
     if "sleeper" in run.helpers:
-        # When the machine slept, and when the TSC was unstable.
-        assert (result.out / "sleeper").read_text() == "2\n", "the clock broke twice"
+        # Since the machine has slept, or the TSC was unstable.
+        assert (result.out / "sleeper").read_text() == "mono\n"
 
 
 @pytest.mark.tier("deep")

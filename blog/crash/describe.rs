@@ -52,7 +52,6 @@ use crate::{
         state::State, //
     },
     sys::{
-        clock,
         glue,
         kept::Kept,
         room::fill, //
@@ -108,7 +107,6 @@ pub(crate) fn init() {
     unsafe { LISTED.init() };
     set!(
         system = sections::system(),
-        ticks_taken = 0,
         jiffies = (&raw const bindings::jiffies_64) as u64,
         jiffies_hz = glue::hz(),
         ring = Ring::LAYOUT,
@@ -120,7 +118,6 @@ pub(crate) fn init() {
         components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,
     );
-    clock::note();
     set!(state = STATE_ON);
 }
 

@@ -48,10 +48,7 @@ use crate::{
         self,
         state::State, //
     },
-    sys::{
-        clock,
-        glue, //
-    },
+    sys::glue,
     write::worker, //
 };
 
@@ -63,12 +60,7 @@ struct GlobalFile {
     write: Option<fn(&str) -> Result>,
 }
 
-static GLOBAL: [GlobalFile; 3] = [
-    GlobalFile {
-        name: c"clock",
-        show: Some(clock::show),
-        write: None,
-    },
+static GLOBAL: [GlobalFile; 2] = [
     GlobalFile {
         name: c"stats",
         show: Some(stats::show_global),

@@ -16,6 +16,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     memory::{
         budget::used_kb,
         pool::{
@@ -48,6 +49,7 @@ use crate::{
 /// The file `stats`.
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let refused = registry::with_images(|images| images.refused());
+    put!(f, "clock {}\n", clock::name())?;
     put!(f, "components {}\n", registry::components().count())?;
     let (inert, lost) = inert::counts();
     put!(f, "inert {inert}\n")?;

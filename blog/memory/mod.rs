@@ -98,7 +98,7 @@ pub(crate) use self::{
     resize::Stock,
     store::SIZES, //
 };
-use crate::sys::clock;
+use crate::clock;
 
 /// The fewest pages that a component works with: one for itself, one of rings, and those for
 /// records.

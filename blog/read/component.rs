@@ -224,6 +224,9 @@ impl ComponentWalk {
                     if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
                         if let Some(task) = task(&self.writers, id, &info) {
                             section.task_state = task.state;
+                            // A thread that has executed a program has its process's id, and
+                            // another name.
+                            (section.pid, section.tgid) = (task.pid, task.tgid);
                             section.comm = task.comm;
                         }
                         out.ring(&section)?;
@@ -291,10 +294,10 @@ impl ComponentWalk {
 /// What the task is doing that has a ring, of which `info` tells.
 fn task(writers: &[Writer], ring: u32, info: &Info) -> Option<format::Task> {
     let at = writers.binary_search_by_key(&ring, |writer| writer.ring);
-    let task = writers.get(at.ok()?)?.task;
+    let writer = writers.get(at.ok()?)?;
     // The ring may have another owner by now.
     let live = info.state == RingState::Live && info.owner.context == Context::Task;
-    (live && task.pid == info.owner.pid).then_some(task)
+    (live && writer.first_seq == info.first_seq).then_some(writer.task)
 }
 
 /// Rings that a component has.

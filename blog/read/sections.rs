@@ -25,6 +25,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     read::withheld::Withheld,
     registry::{
         self,
@@ -35,10 +36,7 @@ use crate::{
             State, //
         }, //
     },
-    sys::{
-        clock,
-        glue, //
-    },
+    sys::glue,
     write::tables, //
 };
 
@@ -137,6 +135,10 @@ pub(super) struct Sections {
     pages: u32,
     /// Images so far.
     images: usize,
+    /// [`clock::version`] and [`clock::steps`] of the pairs so far, and the clock of the last one.
+    version: u32,
+    steps: u32,
+    told: u64,
     /// What who reads may not see; `None`: he may see all.
     withheld: Option<Withheld>,
 }
@@ -153,6 +155,9 @@ impl Sections {
             rings: 0,
             pages: 0,
             images: 0,
+            version: 0,
+            steps: 0,
+            told: 0,
             withheld: (!addresses).then(Withheld::new),
         })
     }
@@ -213,7 +218,10 @@ impl Sections {
         match (self.begun, self.sections) {
             (false, _) => self.file(form)?,
             (true, 0) => self.section(Kind::System, &system())?,
-            (true, 1) => self.clock()?,
+            (true, 1) => {
+                clock::tick();
+                self.clock()?;
+            }
             _ => return Ok(false),
         }
         self.begun = true;
@@ -237,15 +245,30 @@ impl Sections {
         self.push(header.as_bytes())
     }
 
+    /// Writes the pairs of clocks that were not written yet.
     pub(super) fn clock(&mut self) -> Result {
-        clock::check();
-        let pairs = clock::pairs()?;
+        (self.version, self.steps) = (clock::version(), clock::steps());
+        let pairs = clock::since(self.told)?;
+        self.told = pairs.last().map_or(self.told, |pair| pair.clock);
         self.begin()?;
         self.push(clock::section(pairs.len()).as_bytes())?;
         for pair in &pairs {
             self.push(pair.as_bytes())?;
         }
         self.end(Kind::Clock)
+    }
+
+    /// [`Self::clock`], if there are new pairs: `step`: such that what comes next is on another
+    /// line.
+    pub(super) fn new_clock(&mut self, step: bool) -> Result {
+        let new = match step {
+            true => self.steps != clock::steps(),
+            false => self.version != clock::version(),
+        };
+        match new {
+            true => self.clock(),
+            false => Ok(()),
+        }
     }
 
     /// Writes the images that were not written yet, as far as they fit; false: there are none. Of

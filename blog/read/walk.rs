@@ -18,6 +18,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     read::{
         component::ComponentWalk,
         sections::{
@@ -28,8 +29,7 @@ use crate::{
     registry::{
         self,
         state::State, //
-    },
-    sys::clock, //
+    }, //
 };
 
 /// A pass that gave less is followed by the next one only after a rest, where the reader would wait
@@ -41,8 +41,6 @@ const REST_MS: i64 = 20;
 const MAX_REST_MS: i64 = 1000;
 /// With very many rings, a pass takes long: no more than this part of a CPU.
 const PART: i64 = 8;
-/// How often the clocks are compared anew.
-const CLOCK_EVERY: Delta = Delta::from_secs(1);
 
 /// How often readers of streams have gone through the rings again.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
@@ -92,9 +90,6 @@ pub(crate) struct Walk {
     ended: Instant<Monotonic>,
     /// The rest after it.
     rest: Delta,
-    clock: Instant<Monotonic>,
-    /// [`clock::breaks`] that the reader has been told of.
-    breaks: u64,
 }
 
 impl Walk {
@@ -114,8 +109,6 @@ impl Walk {
             began: now,
             ended: now,
             rest: Delta::from_millis(REST_MS),
-            clock: now,
-            breaks: clock::breaks(),
         })
     }
 
@@ -246,19 +239,15 @@ impl Walk {
                 (false, Form::Stream) => Step::LateClock,
             },
             Step::LateClock => {
-                if self.written != 0 && self.clock.elapsed() >= CLOCK_EVERY {
-                    self.out.clock()?;
-                    self.clock = Instant::now();
+                if self.written != 0 {
+                    clock::tick();
+                    self.out.new_clock(false)?;
                 }
                 self.end_pass()
             }
             Step::Idle => {
-                let breaks = clock::breaks();
-                if self.breaks != breaks {
-                    // What comes next is of another epoch.
-                    self.out.clock()?;
-                    self.breaks = breaks;
-                }
+                // What comes next may be after a sleep, or by another clock.
+                self.out.new_clock(true)?;
                 self.start_pass()?
             }
             Step::End => {

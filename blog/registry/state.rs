@@ -88,6 +88,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     memory::{
         budget::PAGE_KB,
         pool::Store,
@@ -96,7 +97,6 @@ use crate::{
         Stock, //
     },
     sys::{
-        clock,
         glue,
         kept::Kept, //
     }, //

@@ -39,13 +39,6 @@ void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *
 void blog_module_going(const struct module *mod);
 void blog_work(void);
 void blog_reap(void);
-void blog_sleep_begins(void);
-void blog_sleep_enters(void);
-void blog_sleep_leaves(void);
-void blog_sleep_ends(void);
-void blog_clock_choose(void);
-void blog_expire_rings(void);
-void blog_clock_settled(void);
 int blog_max_kb_changed(void);
 
 void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
@@ -67,7 +60,7 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 #define BLOG_MAX_ARGS 12
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
-void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u32 cpu,
+void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk);
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
@@ -91,12 +84,6 @@ void blog_uts(char *release, char *machine, char *host, size_t size);
 const char *blog_file_name(const struct file *file);
 u32 blog_param_max_kb(void);
 const char *blog_param_clock(void);
-u32 blog_tsc_quality(u32 *khz);
-u64 blog_clock_tsc(void);
-bool blog_tsc_unstable(void);
-int blog_start_sleep(void);
-void blog_stop_sleep(void);
-void blog_settle(void);
 int blog_start_modules(void);
 void blog_stop_modules(void);
 void blog_start_worker(void);

@@ -8,35 +8,21 @@
 
 use core::{
     mem,
-    ptr::NonNull,
-    sync::atomic::{
-        AtomicU8,
-        Ordering::Relaxed, //
-    }, //
+    ptr::NonNull, //
 };
 use kernel::{
     bindings,
     blog::{
-        wire::file::{
-            ClockPair,
-            BUILD_ID_MAX, //
-        },
+        wire::file::BUILD_ID_MAX,
         RawComponent,
         Site, //
     },
     error::to_result,
     fs::File,
-    interrupt::local_interrupt_disable,
     page::PAGE_SIZE,
     prelude::*,
     sync::poll::PollTable,
-    time::{
-        msecs_to_jiffies,
-        BootTime,
-        ClockSource,
-        Monotonic,
-        RealTime, //
-    }, //
+    time::msecs_to_jiffies, //
 };
 
 unsafe extern "C" {
@@ -44,9 +30,6 @@ unsafe extern "C" {
     fn blog_string_length(s: *const u8, max: usize) -> c_long;
     fn blog_copy_nofault(dst: *mut u8, src: *const u8, size: usize) -> bool;
     fn blog_text(kind: u32, object: *const c_void, dst: *mut u8, size: usize) -> c_long;
-
-    // exports.c
-    safe static blog_clock_is_tsc: AtomicU8;
 
     // hook.c
     fn blog_may_open(file: *const c_void) -> c_int;
@@ -72,16 +55,6 @@ unsafe extern "C" {
     // quiesce.c
     safe fn blog_quiesce();
 
-    // sleep.c
-    fn blog_start_sleep() -> c_int;
-    fn blog_stop_sleep();
-    safe fn blog_settle();
-
-    // tsc.c
-    fn blog_tsc_quality(khz: *mut u32) -> u32;
-    safe fn blog_clock_tsc() -> u64;
-    safe fn blog_tsc_unstable() -> bool;
-
     // waiters.c
     safe fn blog_waiter_new() -> *mut c_void;
     fn blog_waiter_free(waiter: *mut c_void);
@@ -98,84 +71,6 @@ unsafe extern "C" {
 
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
-}
-
-/// Whether log calls may read the rings' clock themselves: as the TSC. Any context.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-pub(crate) fn clock_is_tsc() -> bool {
-    blog_clock_is_tsc.load(Relaxed) != 0
-}
-
-/// Says whether they may: see [`crate::sys::clock`].
-pub(super) fn set_clock_is_tsc(tsc: bool) {
-    blog_clock_is_tsc.store(u8::from(tsc), Relaxed);
-}
-
-/// Reads the TSC, or the monotonic clock. Any context.
-pub(crate) fn raw_clock(tsc: bool) -> u64 {
-    match tsc {
-        true => blog_clock_tsc(),
-        // SAFETY: No requirements. It isn't traced.
-        false => unsafe { bindings::ktime_get_mono_fast_ns() },
-    }
-}
-
-/// All clocks at this instant; as `clock`, the TSC or the monotonic one as it is. Any context but
-/// an NMI.
-///
-/// The others are read between two reads of that one. Of a few tries the closest one counts, so
-/// that what comes in between, as a hypervisor, does no harm.
-pub(super) fn raw_pair(tsc: bool) -> ClockPair {
-    let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
-    for _ in 0..5 {
-        let _guard = local_interrupt_disable();
-        let before = raw_clock(tsc);
-        let mono = Monotonic::ktime_get() as u64;
-        let real = RealTime::ktime_get() as u64;
-        let boot = BootTime::ktime_get() as u64;
-        let took = raw_clock(tsc).wrapping_sub(before);
-        if took < best {
-            best = took;
-            pair = ClockPair {
-                clock: before.wrapping_add(took / 2),
-                mono,
-                boot,
-                real,
-            };
-        }
-    }
-    pair
-}
-
-/// Whether the kernel has found out that the TSC can't be trusted. Any context.
-pub(super) fn tsc_is_unstable() -> bool {
-    blog_tsc_unstable()
-}
-
-/// Has the clock told when the machine sleeps. Process context.
-pub(super) fn start_sleep() -> Result {
-    // SAFETY: No requirements.
-    to_result(unsafe { blog_start_sleep() })
-}
-
-/// Undoes [`start_sleep`]. Process context.
-pub(super) fn stop_sleep() {
-    // SAFETY: No requirements.
-    unsafe { blog_stop_sleep() };
-}
-
-/// Has [`crate::sys::clock`] told when all log calls that are running now are over. Any context
-/// that may queue work.
-pub(crate) fn settle() {
-    blog_settle();
-}
-
-/// What the TSC is worth, and its rate in kHz, as far as the kernel knows it. Any context.
-pub(super) fn tsc_quality() -> (u32, u32) {
-    let mut khz = 0;
-    // SAFETY: `khz` is valid for a write.
-    let quality = unsafe { blog_tsc_quality(&mut khz) };
-    (quality, khz)
 }
 
 /// Jiffies in a second. (`bindings::HZ` is what user space is told.)
@@ -259,7 +154,7 @@ pub(crate) fn max_kb() -> u32 {
 }
 
 /// The value of the parameter `clock`.
-pub(super) fn param_clock() -> &'static CStr {
+pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock()) }
 }

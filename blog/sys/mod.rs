@@ -5,7 +5,6 @@
 //! | file | what it is |
 //! |---|---|
 //! | `glue.rs`, `glue.h` | what Rust and C call of each other |
-//! | `clock.rs` | the clock of records: `tsc.c` whether that is the TSC, `sleep.c` when it breaks |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
@@ -17,7 +16,6 @@
 //! | `kept.rs` | memory besides that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |
 
-pub(crate) mod clock;
 pub(crate) mod glue;
 pub(crate) mod kept;
 pub(crate) mod queue;

@@ -3,7 +3,6 @@
 //! What stands behind a log call: its slow path, and the tables of tasks.
 
 mod clear;
-mod epochs;
 mod packed;
 pub(crate) mod slow;
 pub(crate) mod tables;

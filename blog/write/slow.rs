@@ -39,6 +39,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     memory::{
         pool::{
             PagesOf,
@@ -50,7 +51,6 @@ use crate::{
         inert,
         state::State, //
     },
-    sys::clock,
     tasks,
     write::tables, //
 };
@@ -152,14 +152,10 @@ impl Call<'_> {
         if !begun && !unsafe { ring.begin() } {
             return Err(Lost::Nested);
         }
-        let (ts, offset) = match ts {
-            0 => {
-                let (now, offset) = clock::read();
-                (ring.not_before_last(now), offset)
-            }
-            tsc => clock::of_tsc(tsc),
+        let ts = match ts {
+            0 => ring.not_before_last(clock::now()),
+            tsc => clock::checked(tsc),
         };
-        ring.follow(offset);
         if ring.has_room(self.bytes, ts) {
             return Ok(Place { ring, ts });
         }

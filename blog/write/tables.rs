@@ -46,6 +46,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     memory::{
         block::{
             free_pages,
@@ -61,7 +62,6 @@ use crate::{
     },
     registry::state::State,
     sys::{
-        clock,
         glue,
         sort::sort_by_key, //
     },
@@ -312,6 +312,8 @@ pub(crate) fn forget(slot: u16) {
 pub(crate) struct Writer {
     /// Id of the ring.
     pub(crate) ring: u32,
+    /// [`Info::first_seq`](kernel::blog::ring::Info::first_seq) of the ring while it is the task's.
+    pub(crate) first_seq: u64,
     /// The task as it is now.
     pub(crate) task: file::Task,
 }
@@ -327,6 +329,8 @@ pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
         };
         let writer = Writer {
             ring: ring.id(),
+            // The lock keeps it from retiring.
+            first_seq: ring.info().map_or(0, |info| info.first_seq),
             // SAFETY: The task of a table with a ring is valid while the lock is held.
             task: unsafe { tasks::facts(task) },
         };

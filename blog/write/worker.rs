@@ -12,11 +12,9 @@ use core::sync::atomic::{
 };
 
 use crate::{
+    clock,
     registry::gone,
-    sys::{
-        clock,
-        glue, //
-    }, //
+    sys::glue, //
 };
 
 /// Looks in all.
@@ -41,7 +39,6 @@ pub(crate) fn stop() {
 #[no_mangle]
 extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
-    clock::check();
-    clock::note();
+    clock::tick();
     gone::tend();
 }

@@ -14,6 +14,7 @@
 #include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/panic_notifier.h>
+#include <linux/sched/clock.h>
 #include <linux/security.h>
 #include <linux/smp.h>
 #include <linux/sprintf.h>
@@ -74,7 +75,8 @@ static void blog_freeze_now(void)
 	static atomic_t noted;
 
 	blog_root_freeze(rdtsc(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
-			 ktime_get_real_fast_ns(), raw_smp_processor_id(), current);
+			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(),
+			 current);
 	if (!atomic_xchg(&noted, 1))
 		blog_note_tasks();
 }

@@ -1,58 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: a clock that begins anew while the machine sleeps, and one that can't be trusted any
-// more.
+// KUnit suite: a clock that breaks, as the machine sleeps or its TSC can't be trusted any more; and
+// the pairs of clocks.
 
 #[kunit_tests(blog_clock)]
 mod suite {
     use super::rig::*;
-    use crate::{
-        sys::{
-            clock::*,
-            glue, //
-        }, //
+    use crate::clock::{
+        suspend::{
+            blog_clock_note,
+            blog_clock_resumes,
+            blog_clock_suspends, //
+        },
+        *, //
     };
     use kernel::{
         blog::{
             root::blog_root,
             wire::{
-                dump::BREAKS,
+                dump::TICKS,
                 file::ClockKind,
-                record::Context, //
+                record::{
+                    Context,
+                    TS_BITS, //
+                }, //
             },
             Config, //
         },
-        prelude::*, //
+        prelude::*,
+        time::{
+            delay::fsleep,
+            Delta, //
+        },
+        types::ScopeGuard, //
     };
 
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
-    /// So many ticks the clock loses in a sleep: more than half a minute, of a clock of less than
-    /// 10 GHz.
-    const BACK: u64 = (5 << 36) + 12345;
+    /// By so much the clock goes on at a break, but for the time that passes.
+    const TURN: u64 = 1 << TS_BITS;
+    /// So many ticks are a jump: more than half a minute, of a clock of less than 10 GHz.
+    const JUMP: i64 = (5 << TS_BITS) + 12345;
 
-    /// Whether log calls read the clock themselves, as far as they ever do.
-    fn settled() -> bool {
-        glue::clock_is_tsc() == (name() == "tsc")
-    }
-
-    /// Is told to sleep, and awakes with a clock that has lost [`BACK`] ticks. What comes next of
-    /// the machine's way back is [`awake`].
-    fn sleep() {
-        blog_sleep_begins();
-        // As if the clock had been so far: that is how far it falls behind.
-        let at = (breaks() % BREAKS as u64) as usize;
-        // SAFETY: Nobody else notes breaks, as the machine doesn't sleep.
-        unsafe { blog_root.update(|root| (*root).breaks[at].pair.clock += BACK) };
-        blog_sleep_leaves();
-        // SAFETY: As above.
-        unsafe { blog_root.update(|root| (*root).breaks[at].pair.clock -= BACK) };
-    }
-
-    /// Ends a [`sleep`].
-    fn awake() -> Result {
-        blog_sleep_ends();
-        glue::settle();
-        until(settled)
+    /// Whether there is a clock that can break. If so, it is as good as new when that goes.
+    fn breakable() -> Option<impl Drop> {
+        let watched = || {
+            tick();
+            name() != "tsc" || is_watched()
+        };
+        let tsc = until(watched).is_ok() && name() == "tsc";
+        tsc.then(|| ScopeGuard::new(|| assert!(init().is_ok())))
     }
 
     /// Times of the only ring of a task of a component, or of its only shared one.
@@ -63,19 +59,34 @@ mod suite {
         Ok(ring.ok_or(ENOENT)?.times)
     }
 
-    /// Checks that of these times `n` are up to `before`, and all others behind the break that came
+    /// Checks that of these times `n` are up to `before`, and all others after the break that came
     /// then.
     fn check_break(times: &[u64], n: usize, before: u64) {
         assert!(times.is_sorted());
         assert_eq!(times.partition_point(|t| *t <= before), n);
-        let late = before + BACK..=now();
+        let late = before + TURN..=now();
         assert!(times.iter().skip(n).all(|t| late.contains(t)));
     }
 
+    /// As if the TSC had been elsewhere when the last pair was noted, by so many ticks.
+    fn shift_last(by: i64) {
+        // SAFETY: The place is there. Somebody else may add a pair just now, which is the last one
+        // then.
+        unsafe {
+            blog_root.update(|root| {
+                let last = ((*root).ticks_len as usize).wrapping_sub(1) % TICKS;
+                let clock = &raw mut (*root).ticks[last].pair.clock;
+                *clock = (*clock).wrapping_add_signed(by);
+            })
+        }
+    }
+
     #[test]
-    fn times_go_on_behind_a_clock_that_begins_anew() -> Result {
-        let rig = Rig::new(c"blog_test_anew", SMALL)?;
-        // Its ring is not told before log calls read the clock themselves again.
+    fn times_go_on_over_a_break() -> Result {
+        let Some(_anew) = breakable() else {
+            return Ok(());
+        };
+        let rig = Rig::new(c"blog_test_break", SMALL)?;
         let quiet = Rig::new(c"blog_test_quiet", SMALL)?;
         let mut n = 0;
         let mut log = |rig: &Rig| {
@@ -86,23 +97,27 @@ mod suite {
         };
         log(&rig);
         log(&quiet);
-        for round in 0..3 {
-            let before = now();
-            sleep();
-            log(&rig);
-            awake()?;
-            log(&rig);
-            log(&quiet);
-            let behind = 5 + 10 * round;
-            check_break(&times(&rig, Context::Task)?, behind, before);
-            check_break(&times(&quiet, Context::Task)?, 5 + 5 * round, before);
-        }
+        let before = now();
+        assert!(distrust(None));
+        assert_eq!((name(), fast()), ("mono", None));
+        log(&rig);
+        log(&rig);
+        log(&quiet);
+        check_break(&times(&rig, Context::Task)?, 5, before);
+        check_break(&times(&quiet, Context::Task)?, 5, before);
+        // For good: the second one changes nothing.
+        let late = now();
+        assert!(distrust(None));
+        assert!(now() - late < TURN);
         Ok(())
     }
 
     #[test]
-    fn shared_rings_follow_a_clock_that_begins_anew() -> Result {
-        let rig = Rig::new(c"blog_test_anew2", SMALL)?;
+    fn shared_rings_have_times_that_go_on_over_a_break() -> Result {
+        let Some(_anew) = breakable() else {
+            return Ok(());
+        };
+        let rig = Rig::new(c"blog_test_break2", SMALL)?;
         assert!(rig.log(0));
         let ring = kernel::blog::ring_of(rig.raw());
         // In the middle of a record, so that others go into a shared ring.
@@ -113,68 +128,120 @@ mod suite {
             logged &= rig.log(n);
         }
         let before = now();
-        sleep();
+        let left = distrust(None);
         for n in 4..7 {
             logged &= rig.log(n);
         }
-        let awake = awake();
-        logged &= rig.log(7);
         // SAFETY: As above; and the ring is busy since.
         unsafe { (*ring).end() };
-        awake?;
-        assert!(logged);
-        let times = times(&rig, Context::Shared)?;
-        assert_eq!(times.len(), 7);
-        check_break(&times, 3, before);
+        assert!(left && logged);
+        check_break(&times(&rig, Context::Shared)?, 3, before);
         Ok(())
     }
 
     #[test]
-    fn a_snapshot_tells_of_breaks() -> Result {
-        let told = pairs()?.len();
-        let before = now();
-        sleep();
-        let all = pairs()?;
-        awake()?;
-        // The oldest ones give way.
-        assert_eq!(all.len(), (told + 2).min(BREAKS));
-        assert!(all.is_sorted_by_key(|pair| pair.clock));
-        let of_epoch = all.iter().rev().take(2);
-        assert!(of_epoch.fold(true, |all, pair| all && pair.clock > before + BACK));
-        Ok(())
-    }
-
-    #[test]
-    fn a_clock_that_is_not_trusted_any_more_is_left() -> Result {
-        if name() != "tsc" {
-            // There is none to leave.
+    fn a_sleep_breaks_the_clock_and_is_between_two_pairs() -> Result {
+        let Some(_anew) = breakable() else {
             return Ok(());
-        }
-        let rig = Rig::new(c"blog_test_leave", SMALL)?;
-        let log = |n: u64| (5 * n..5 * n + 5).for_each(|n| assert!(rig.log(n)));
-        log(0);
+        };
+        let rig = Rig::new(c"blog_test_sleep", SMALL)?;
+        assert!(rig.log(1));
         let before = now();
-        choose(false);
-        log(1);
-        until(|| name() == "mono")?;
-        let (between, mono) = (now(), section(0));
-        // Two clocks agree within less than this.
-        until(|| now() > between + 5_000_000)?;
-        log(2);
-        choose(true);
-        log(3);
-        until(|| name() == "tsc" && settled())?;
-        log(4);
-        assert_eq!(
-            (mono.kind, mono.hz),
-            (ClockKind::Mixed as u32, 1_000_000_000)
-        );
+        // One after the other, in any order and number, as by /dev/snapshot.
+        for _ in 0..3 {
+            blog_clock_note();
+        }
+        assert_eq!(name(), "tsc");
+        blog_clock_suspends();
+        assert_eq!(name(), "mono");
+        blog_clock_resumes();
+        assert!(rig.log(2));
+        blog_clock_note();
+        check_break(&times(&rig, Context::Task)?, 1, before);
+        let pairs = since(before)?;
+        assert!(pairs.len() >= 6);
+        assert!(pairs.is_sorted_by(|a, b| a.clock < b.clock && a.mono <= b.mono));
+        let mut breaks = pairs.windows(2).filter(|w| w[1].clock - w[0].clock >= TURN);
+        assert!(breaks.next().is_some_and(|w| w[0].mono == w[1].mono));
+        assert!(breaks.next().is_none());
         assert_eq!(section(0).kind, ClockKind::Mixed as u32);
-        let times = times(&rig, Context::Task)?;
-        assert_eq!(times.len(), 25);
-        assert!(times.is_sorted());
-        assert!(times.partition_point(|t| *t <= before) == 5);
-        assert!(times.partition_point(|t| *t <= between) == 10);
+        assert_eq!(section(0).hz, 1_000_000_000);
+        Ok(())
+    }
+
+    #[test]
+    fn a_tsc_that_jumps_is_left() -> Result {
+        for by in [JUMP, -JUMP] {
+            let Some(_anew) = breakable() else {
+                return Ok(());
+            };
+            let rig = Rig::new(c"blog_test_jump", SMALL)?;
+            assert!(rig.log(1));
+            let before = now();
+            // A hundredth of a second is no jump.
+            shift_last((section(0).hz / 100) as i64);
+            let tsc = fast().ok_or(EINVAL)?;
+            assert_eq!(checked(tsc), tsc);
+            // Where the TSC is behind, it has jumped back.
+            blog_clock_note();
+            shift_last(by);
+            fsleep(Delta::from_millis(50));
+            let told = checked(fast().ok_or(EINVAL)?);
+            assert_eq!((name(), fast()), ("mono", None));
+            let due = before.wrapping_add_signed(by);
+            assert!(told >= before + TURN && told >= due);
+            assert!(rig.log(2));
+            let times = times(&rig, Context::Task)?;
+            assert!(times.is_sorted() && times.len() == 2);
+            // The pair that was put back is before others.
+            let sorted = since(0)?.is_sorted_by(|a, b| a.clock < b.clock);
+            assert!(sorted || by < 0);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_page_turn_finds_a_jump() -> Result {
+        let Some(_anew) = breakable() else {
+            return Ok(());
+        };
+        let rig = Rig::new(c"blog_test_turn", SMALL)?;
+        assert!(rig.log(0));
+        blog_clock_note();
+        shift_last(JUMP);
+        fsleep(Delta::from_millis(50));
+        let mut n = 0;
+        while name() == "tsc" && n < 1000 {
+            n += 1;
+            assert!(rig.log(n));
+        }
+        // A page has less than 256 of them.
+        assert!(n < 256);
+        assert!(rig.log(n + 1));
+        assert!(times(&rig, Context::Task)?.is_sorted());
+        Ok(())
+    }
+
+    #[test]
+    fn pairs_cover_the_whole_life() -> Result {
+        let first = since(0)?.first().map(|pair| pair.clock);
+        for _ in 0..3 * TICKS {
+            blog_clock_note();
+        }
+        let (all, now) = (since(0)?, now());
+        assert!(all.len() <= TICKS + 1);
+        assert_eq!(all.first().map(|pair| pair.clock), first);
+        assert!(all.is_sorted_by(|a, b| a.clock < b.clock && a.mono <= b.mono));
+        assert!(all
+            .iter()
+            .all(|pair| pair.local != 0 && pair.boot >= pair.mono));
+        assert!(all.last().is_some_and(|pair| pair.clock <= now));
+        // A reader who has them is told of newer ones alone.
+        let told = all.last().map_or(0, |pair| pair.clock);
+        let (before, new) = (version(), since(told)?);
+        assert!(new.iter().all(|pair| pair.clock > told));
+        blog_clock_note();
+        assert!(version() != before);
         Ok(())
     }
 }

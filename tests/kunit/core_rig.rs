@@ -62,6 +62,7 @@ use kernel::{
 };
 
 use crate::{
+    clock,
     life,
     read::{
         sections::Form,
@@ -188,7 +189,7 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             || raw.switch().slot.load(Relaxed),
             16,
             SITE << LEN_BITS,
-            || glue::clock_is_tsc().then(|| glue::raw_clock(true)),
+            clock::fast,
             fill,
             |begun, ts| Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << LEN_BITS, fill),
         )

@@ -77,9 +77,8 @@ pub use self::freeze::*;
 mod freeze {
     use super::{
         super::wire::{
-            dump::EPOCH_TSC,
-            file::ClockPair,
-            record::TS_MASK, //
+            dump::CLOCK_TSC,
+            file::ClockPair, //
         },
         blog_root, //
     };
@@ -106,14 +105,14 @@ mod freeze {
         flag().load(Relaxed) != 0
     }
 
-    /// The epoch of the rings' clock: see [`Root::epoch`](super::super::wire::dump::Root::epoch).
-    /// Any context.
+    /// Which clock that of the rings is: see
+    /// [`Root::clock_base`](super::super::wire::dump::Root::clock_base). Any context.
     #[inline]
-    pub fn epoch() -> u64 {
+    pub fn clock_base() -> u64 {
         // SAFETY: The root is there, and this field of it is only used as an atomic.
-        let epoch = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).epoch) };
-        // ORDERING: Acquire: who sees a new epoch sees what was done before it began.
-        epoch.load(Acquire)
+        let base = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
+        // ORDERING: Acquire: what is read of that clock is read after this.
+        base.load(Acquire)
     }
 
     /// Freezes all rings, and notes when and where that was: what `blog_crash()` in hook.c does.
@@ -130,24 +129,27 @@ mod freeze {
         mono: u64,
         boot: u64,
         real: u64,
+        local: u64,
         cpu: u32,
         task: *const task_struct,
     ) {
         if flag().swap(1, SeqCst) != 0 {
             return;
         }
-        let epoch = epoch();
-        let raw = if epoch & EPOCH_TSC != 0 { tsc } else { mono };
         // SAFETY: By this function's requirement.
         let (pid, tgid, comm) = unsafe {
             let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
             ((*task).pid, (*task).tgid, comm.read_volatile())
         };
         let pair = ClockPair {
-            clock: raw.wrapping_add(epoch & !TS_MASK),
+            clock: match clock_base() {
+                CLOCK_TSC => tsc,
+                base => mono.wrapping_add(base),
+            },
             mono,
             boot,
             real,
+            local,
         };
         // SAFETY: Only the first call gets here, and nobody else stores to these fields. Other CPUs
         // still look at `frozen`, which is left alone.

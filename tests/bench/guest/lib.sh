@@ -41,7 +41,7 @@ facts() {
 		echo "setup $setup"
 		echo "boot $(cat /proc/sys/kernel/random/boot_id)"
 		echo "icount $icount"
-		echo "clock $(sed -n 's/^clock //p' $BLOG/clock)"
+		echo "clock $(get clock $BLOG/stats)"
 		echo "release $(uname -r)"
 		echo "cpus $(nproc)"
 		[ ! -d $TRACING/events ] || echo "tracing yes"

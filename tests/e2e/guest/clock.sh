@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Logs by the clock that the command line names (blog_clock=), before and after the
-# machine has slept, and where it is the TSC that it trusts, after it has lost that
-# trust. Keeps what other clocks say meanwhile.
+# Logs by the clock that the command line names (blog_clock=), before and after what
+# blog_way= names has happened to it, and before and after the machine has slept. Keeps
+# what other clocks say meanwhile.
 # shellcheck disable=SC2154
 . /lib.sh
 
 ALARM=/sys/class/rtc/rtc0/wakealarm
 
-# look: which clock it is; the time since boot, without sleep, and of the day
+# look: which clock it is; the time since boot, without sleep, and of the day. It is said in
+# the kernel's log, too, which has a clock of its own.
 look() {
-	name=$(sed -n 's/^clock //p' $BLOG/clock)
-	mono=$(sed -n 's/^now .* mono \([0-9]*\) .*/\1/p' $BLOG/clock)
+	name=$(get clock $BLOG/stats)
+	mono=$(sed -n 's/^now at \([0-9]*\) nsecs$/\1/p' /proc/timer_list)
 	boot=$(cut -d' ' -f1 /proc/uptime)
+	echo "blog-clock: look" > /dev/kmsg
 	echo "$name $boot $mono $(date -u +%Y-%m-%dT%H:%M:%S)" >> /out/looks
 }
 
@@ -24,10 +26,35 @@ log() {
 	look
 }
 
+# torture PARAMETER...: has blog_torture do that, and nothing else
+torture() {
+	modprobe blog_torture seconds=1 workers=0 storm=0 irq_us=0 ipi_us=0 instances=0 "$@" ||
+		die "modprobe blog_torture"
+	torture_wait
+}
+
+# until_mono: reads, as whoever reads has the clock looked at, until it has changed
+until_mono() {
+	until [ "$(get clock $BLOG/stats)" = mono ]; do
+		cat $BLOG/snapshot > /dev/null
+		sleep 0.1
+	done
+}
+
 modprobe blog clock=sundial 2> /dev/null && die "clock=sundial"
 dmesg | grep 'blog: clock must be auto, tsc or mono' > /out/refused
 modprobe blog clock="$blog_clock" || die "modprobe blog"
 log
+
+case $blog_way in
+distrust) # The kernel doesn't trust the TSC any more.
+	torture unstable_ms=1
+	until_mono
+	log ;;
+xen) # As a guest of Xen that is moved: syscore operations without anything around them.
+	torture syscore_ms=1
+	log ;;
+esac
 
 # It is told to sleep, but something wakes it before it does.
 set_file "$(cat /sys/power/wakeup_count)" /sys/power/wakeup_count
@@ -41,16 +68,6 @@ set_file +10 $ALARM
 set_file mem /sys/power/state
 log
 
-if grep -qx 'tsc good' $BLOG/clock; then
-	modprobe blog_torture seconds=1 unstable_ms=1 workers=0 storm=0 irq_us=0 ipi_us=0 \
-		instances=0 || die "modprobe blog_torture"
-	torture_wait
-	# Whoever reads has it looked at.
-	cat $BLOG/snapshot > /dev/null
-	until grep -qx 'clock mono' $BLOG/clock; do sleep 0.1; done
-	log
-fi
-
-cat $BLOG/clock > /out/clock
 cat $BLOG/snapshot > /out/snapshot
+dmesg > /out/dmesg
 exit 0

@@ -10,6 +10,8 @@ mod piece;
 #[path = "../../../blog/memory/pool/mod.rs"]
 mod pool;
 pub mod rig;
+#[path = "../../../blog/clock/thin.rs"]
+mod thin;
 
 #[cfg(test)]
 mod capture_tests;
@@ -55,5 +57,7 @@ mod bindings {
 }
 #[cfg(test)]
 mod stock_tests;
+#[cfg(test)]
+mod thin_tests;
 #[cfg(test)]
 mod wire_tests;

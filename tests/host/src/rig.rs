@@ -63,8 +63,6 @@ pub struct Rig {
     pub max_pages: u32,
     /// Whether rings that hold too much give up pages.
     pub steal: bool,
-    /// What is added to the times that are logged, as by a clock that has begun a new epoch.
-    pub offset: AtomicU64,
 }
 
 // SAFETY: Pages are handed out to one ring at a time by the pool, which is what is under test.
@@ -157,7 +155,6 @@ impl Rig {
             mode: Mode::Overwrite,
             max_pages: u32::MAX,
             steal: false,
-            offset: AtomicU64::new(0),
         });
         let store = &rig.pool.store;
         for (page, slot) in (0..).zip(&store.slots) {
@@ -198,9 +195,6 @@ impl Rig {
         let max = self.max_pages.saturating_mul(self.sizes().page);
         let cause = if begun {
             let pages = self.pool.pages(cpu(), self.steal);
-            let offset = self.offset.load(Relaxed);
-            let ts = ts.wrapping_add(offset);
-            ring.follow(offset);
             // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
             match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
                 Ok(()) => return Place { ring, ts },

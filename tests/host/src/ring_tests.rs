@@ -272,50 +272,6 @@ fn a_lower_limit_takes_pages_from_a_ring_at_its_next_turn() {
     assert_eq!(read.first + read.records.len() as u64, 18 * per_page);
 }
 
-/// A clock that goes on by so many ticks, or begins anew at as many.
-#[derive(Clone, Copy, Debug)]
-enum Tick {
-    On(u64),
-    Anew(u64),
-}
-
-proptest! {
-    #[test]
-    fn times_go_on_over_epochs_of_the_clock(
-        ticks in prop::collection::vec(
-            prop_oneof![
-                6 => (1u64..1 << 34).prop_map(Tick::On),
-                1 => (0u64..1 << 38).prop_map(Tick::Anew),
-            ],
-            1..200,
-        )
-    ) {
-        let rig = Rig::with_page_size(64, 1, 512);
-        let ring = rig.adopt(1).unwrap();
-        let (mut raw, mut now, mut times) = (5, 5, vec![]);
-        for tick in ticks {
-            match tick {
-                Tick::On(n) => raw += n,
-                Tick::Anew(n) => {
-                    // So many turns that it goes on behind where it was.
-                    raw = n;
-                    let turns = (now - raw.min(now)).div_ceil(1 << 36);
-                    rig.offset.store(turns << 36, Relaxed);
-                    ring.expire(turns << 36);
-                }
-            }
-            let offset = rig.offset.load(Relaxed);
-            prop_assert!(raw + offset >= now);
-            now = raw + offset;
-            prop_assert!(rig.log(ring, raw, 1, &payload(now, 0)));
-            times.push(now);
-        }
-        let read: Vec<_> = rig.read(ring.id()).records.iter().map(|r| r.0).collect();
-        let kept = times.len() - read.len();
-        prop_assert_eq!(&read[..], &times[kept..]);
-    }
-}
-
 /// `sanitize` runs this one with no suppression: what is below the published end of a page that
 /// stays is free of races in the strict sense.
 #[test]

@@ -5,7 +5,7 @@
 use kernel::{
     blog::{
         wire::{
-            dump::{self, state_letter, Root, BREAKS},
+            dump::{self, state_letter, Root, TICKS},
             file::{Kind, SECTION_MAX},
             name::{check, fit, is_reserved, BadName, NAME_MAX},
             pack,
@@ -256,7 +256,6 @@ fn a_component_s_name_is_a_file_s() {
         assert_eq!(check(name), Err(why));
     }
     for name in [
-        "clock",
         "components",
         "control",
         "snapshot",
@@ -334,17 +333,21 @@ fn a_task_s_state_is_the_letter_that_ps_shows() {
 }
 
 #[test]
-fn the_newest_breaks_of_the_clock_are_kept_but_for_the_one_that_may_be_changing() {
+fn ticks_of_a_root_are_those_that_are_counted_and_whole() {
     let mut root = Box::new(Root::new());
-    let seen = |root: &Root| root.breaks().map(|tick| tick.jiffies).collect::<Vec<_>>();
-    let most = BREAKS as u64;
+    let seen = |root: &Root| root.ticks().map(|tick| tick.jiffies).collect::<Vec<_>>();
     assert!(seen(&root).is_empty());
-    for n in 0..3 * most {
-        root.breaks[(n % most) as usize].jiffies = n;
-        root.breaks_taken = n + 1;
-        let first = (n + 1).saturating_sub(most - 2);
-        assert_eq!(seen(&root), (first..=n).collect::<Vec<_>>());
+    for (n, tick) in (1..).zip(&mut root.ticks) {
+        (tick.jiffies, tick.pair.clock) = (n, 1000 + n);
     }
+    for len in [1, 3, TICKS as u32, u32::MAX] {
+        root.ticks_len = len;
+        let all: Vec<_> = (1..=u64::from(len).min(TICKS as u64)).collect();
+        assert_eq!(seen(&root), all);
+    }
+    root.ticks_len = 3;
+    root.ticks[1].pair.clock = 0;
+    assert_eq!(seen(&root), [1, 3]);
 }
 
 /// Fixed bytes and tail of an argument.

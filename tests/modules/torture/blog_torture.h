@@ -52,6 +52,7 @@ extern unsigned int param_seconds, param_workers, param_burst, param_pause_us;
 extern unsigned int param_payload, param_storm, param_storm_max, param_crowd;
 extern unsigned int param_crowd_records, param_instances, param_renew_ms, param_history_us;
 extern unsigned int param_irq_us, param_ipi_us, param_onoff_ms, param_unstable_ms;
+extern unsigned int param_syscore_ms;
 extern unsigned int param_probes, param_places, param_run, param_seed;
 
 /* main.c */

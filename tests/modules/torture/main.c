@@ -20,6 +20,8 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
+#include <linux/stop_machine.h>
+#include <linux/syscore_ops.h>
 
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #include <asm/tsc.h>
@@ -54,6 +56,8 @@ TEST_PARAM(ipi_us, 5000, 0444, "Time between two calls of all CPUs; 0: none (def
 TEST_PARAM(onoff_ms, 0, 0444, "Time between two changes of CPUs; 0: none (default 0)");
 TEST_PARAM(unstable_ms, 0, 0444,
 	   "Time after which the TSC is declared unstable; 0: never (default 0)");
+TEST_PARAM(syscore_ms, 0, 0444,
+	   "Time after which syscore operations are called as if the machine slept; 0: never (default 0)");
 TEST_PARAM(probes, 0, 0444, "Kprobes in the middle of log calls (default 0)");
 TEST_PARAM(places, ~0, 0444, "Kinds of kprobes outside of log calls, one bit each (default all)");
 TEST_PARAM(run, 0, 0444,
@@ -191,17 +195,37 @@ static void torture_distrust_tsc(void)
 #endif
 }
 
+/* As Xen does with a guest that is saved or moved. All other CPUs wait. */
+static int torture_syscore(void *unused)
+{
+#ifdef CONFIG_PM_SLEEP
+	int ret = syscore_suspend();
+
+	if (!ret)
+		syscore_resume();
+	return ret;
+#else
+	return -ENOSYS;
+#endif
+}
+
 static int torture_conduct(void *unused)
 {
 	unsigned long unstable = jiffies + msecs_to_jiffies(param_unstable_ms);
+	unsigned long syscore = jiffies + msecs_to_jiffies(param_syscore_ms);
 	unsigned long end = jiffies + param_seconds * HZ;
-	bool trusted = param_unstable_ms;
+	bool trusted = param_unstable_ms, awake = param_syscore_ms;
 
 	while (!kthread_should_stop() && time_before(jiffies, end)) {
 		test_nap(min(end - jiffies, (unsigned long)HZ / 10));
 		if (trusted && time_after_eq(jiffies, unstable)) {
 			torture_distrust_tsc();
 			trusted = false;
+		}
+		if (awake && time_after_eq(jiffies, syscore)) {
+			if (stop_machine(torture_syscore, NULL, NULL))
+				torture_error("syscore operations failed");
+			awake = false;
 		}
 	}
 	torture_stop_now();

@@ -143,12 +143,12 @@ users() {
 	done
 }
 
-# sleeper: has the machine sleep in RAM; in the end, how often the clock broke
+# sleeper: has the machine sleep in RAM; in the end, which clock it is then
 sleeper() {
 	set_file +10 /sys/class/rtc/rtc0/wakealarm
 	set_file mem /sys/power/state
 	while [ ! -e /tmp/stop ]; do sleep 0.2; done
-	grep -c '^after ' $BLOG/clock > /out/sleeper
+	get clock $BLOG/stats > /out/sleeper
 }
 
 # sysrq: has all CPUs sent NMIs by one of them

@@ -216,6 +216,7 @@ mod tests {
                 mono,
                 boot,
                 real,
+                local: 0,
             })
             .collect();
         let clock = Clock {
@@ -257,6 +258,7 @@ mod tests {
             mono,
             boot,
             real: boot,
+            local: 0,
         };
         // A second of sleep between the pairs.
         let c = Calibration::new(Some(&clock), &[pair(100, 100), pair(200, 1200)]);
@@ -289,6 +291,7 @@ mod tests {
             mono: ns,
             boot: ns,
             real: ns,
+            local: 0,
         };
         let pairs = [
             pair(0, 0),

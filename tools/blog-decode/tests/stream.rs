@@ -52,6 +52,54 @@ fn capture() -> (Vec<u8>, Vec<usize>) {
 }
 
 #[test]
+fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
+    let clocks = |file: Snapshot| -> Vec<_> {
+        let pairs = file.pairs.iter();
+        pairs
+            .map(|p| [p.clock, p.mono, p.boot, p.real, p.local])
+            .collect()
+    };
+    let mut b = Builder::new();
+    b.version(3)
+        .clock(2, &[[10, 1, 2, 3, 4], [20, 5, 6, 7, 8]])
+        .clock(3, &[[30, 9, 9, 9, 9]])
+        .clock(3, &[[20, 5, 6, 7, 8], [25, 6, 7, 8, 9]]);
+    let file = read(&as_stream(b.bytes)).unwrap();
+    assert!(!file.damage.any());
+    assert_eq!(file.clock.map(|clock| clock.kind), Some(3));
+    assert_eq!(
+        clocks(file),
+        [
+            [10, 1, 2, 3, 4],
+            [20, 5, 6, 7, 8],
+            [25, 6, 7, 8, 9],
+            [30, 9, 9, 9, 9]
+        ]
+    );
+    let mut b = Builder::new();
+    b.clock(2, &[[10, 1, 2, 3]])
+        .clock(2, &[[10, 1, 2, 3], [20, 5, 6, 7]]);
+    let file = read(&as_stream(b.bytes)).unwrap();
+    assert_eq!(clocks(file), [[10, 1, 2, 3, 0], [20, 5, 6, 7, 0]]);
+}
+
+#[test]
+fn of_very_many_pairs_those_that_are_kept_cover_all_of_the_time() {
+    let mut b = Builder::new();
+    b.version(3);
+    for n in 0..100u64 {
+        let pairs: Vec<_> = (100 * n..100 * n + 100).map(|t| [t + 1; 5]).collect();
+        b.clock(2, &pairs);
+    }
+    let clocks: Vec<_> = (read(&as_stream(b.bytes)).unwrap().pairs.iter())
+        .map(|pair| pair.clock)
+        .collect();
+    assert!((1000..=4096).contains(&clocks.len()));
+    assert_eq!((clocks.first(), clocks.last()), (Some(&1), Some(&10_000)));
+    assert!(clocks.windows(2).all(|w| w[0] < w[1] && w[1] - w[0] < 20));
+}
+
+#[test]
 fn a_capture_may_stop_anywhere() {
     let (bytes, ends) = capture();
     for len in ends[0]..=bytes.len() {

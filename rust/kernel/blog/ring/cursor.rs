@@ -32,8 +32,7 @@ const NO_ROOM: u64 = 1;
 /// - `limit` is at most the size of that page, or [`NO_ROOM`]: where there is no page yet, while
 ///   the writer is in a [turn](super::Ring::turn), and after one that has found none. 0 means that
 ///   the cursor is closed: there may be something to do before the next record.
-/// - `ts_base` has the upper bits of the times that headers tell from here on, as the fast path
-///   reads them: what the ring's [epoch](super::epoch::Epoch) adds is not in it.
+/// - `ts_base` has the upper bits of the times that headers tell from here on.
 /// - `seq` is the position of the current page, or of the last one that there was.
 /// - `taken` is the number of records taken before the current page, once the ring is retired that
 ///   of all records.
@@ -120,13 +119,6 @@ impl Cursor {
     #[inline]
     pub(super) fn set_base(&self, ts: u64) {
         self.ts_base.store(ts & !TS_MASK, Relaxed);
-    }
-
-    /// Headers tell the same times, though something else is added from here on: so much less.
-    #[inline]
-    pub(super) fn shift_base(&self, less: u64) {
-        let base = self.ts_base.load(Relaxed).wrapping_add(less);
-        self.ts_base.store(base, Relaxed);
     }
 
     /// Whether a record of `bytes` bytes can go behind the last one.

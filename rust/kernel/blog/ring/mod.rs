@@ -57,7 +57,6 @@
 //! | `mod.rs` | the ring, of the roles that follow |
 //! | `busy.rs` | whose turn it is to write |
 //! | `cursor.rs` | where the next record goes: the current page |
-//! | `epoch.rs` | which epoch of the clock it goes by |
 //! | `chain.rs` | the pages of a ring: taking the oldest away |
 //! | `losses.rs` | what was lost, and what of that is told |
 //! | `owner.rs` | who writes into a ring, from its first record to its end |
@@ -70,7 +69,6 @@
 mod busy;
 mod chain;
 mod cursor;
-mod epoch;
 mod losses;
 mod owner;
 mod page;
@@ -83,7 +81,6 @@ use self::{
     busy::Busy,
     chain::Chain,
     cursor::Cursor,
-    epoch::Epoch,
     losses::Losses,
     owner::Ownership, //
 };
@@ -191,7 +188,6 @@ use core::{
 pub struct Ring {
     // The line that each record touches.
     busy: Busy,
-    epoch: Epoch,
     cursor: Cursor,
 
     // What a page turn touches.
@@ -237,7 +233,6 @@ impl Ring {
     pub const unsafe fn new(id: u32, slot: u16, empty: *mut PageHeader) -> Self {
         Self {
             busy: Busy::new(slot as u32),
-            epoch: Epoch::new(),
             // SAFETY: By this function's requirement.
             cursor: unsafe { Cursor::new(empty) },
             chain: Chain::new(),

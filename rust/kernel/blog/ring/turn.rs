@@ -67,7 +67,7 @@ impl Ring {
         bytes: u32,
         ts: u64,
     ) -> Result<(), Lost> {
-        let extend = !self.knows(ts);
+        let extend = !self.cursor.knows(ts);
         // What is lost from here on is told of at the next turn.
         let has_lost = self.cursor.reopen();
         let causes = if has_lost { self.losses.untold() } else { 0 };
@@ -94,7 +94,7 @@ impl Ring {
                 // SAFETY: There is room for this and for what follows.
                 unsafe { self.control(page, ts, &ControlRecord::TimeExtend(ts)) };
             }
-            self.cursor.set_base(self.epoch.raw(ts));
+            self.cursor.set_base(ts);
             page
         };
 
@@ -198,7 +198,7 @@ impl Ring {
         header.reset(self.id(), ts, self.cursor.taken.load(Relaxed));
         self.chain.grow(header.size());
         self.cursor.seq.store(seq, Relaxed);
-        self.cursor.set_base(self.epoch.raw(ts));
+        self.cursor.set_base(ts);
         header.publish(seq);
         // INVARIANT: The page is now the newest of the chain, and the cursor's.
         // SAFETY: By this function's requirements. `turn` ends with opening the cursor.

@@ -62,37 +62,6 @@ impl Ring {
         self.cursor.not_before_last(now)
     }
 
-    /// Has the ring follow a clock that has begun a new epoch, or does nothing where it does: from
-    /// here on, times are what the fast path reads and `offset`, which is a multiple of
-    /// 2^[`TS_BITS`].
-    ///
-    /// Only the ring's writer calls it, between the two stores of `busy`.
-    #[inline(always)]
-    pub fn follow(&self, offset: u64) {
-        let old = self.epoch.offset();
-        if old != offset {
-            // Where the fast path goes on without a time-extend record, that is as right as before:
-            // what it reads stands for the same time that headers tell.
-            self.epoch.set(offset);
-            self.cursor.shift_base(old.wrapping_sub(offset));
-        }
-    }
-
-    /// Has the ring's writer take the slow path, where it will [`Self::follow`] the clock, unless
-    /// it did so already. By anybody; but no log call that was begun under another offset is in the
-    /// middle of a record.
-    pub fn expire(&self, offset: u64) {
-        if self.epoch.offset() != offset {
-            self.cursor.close();
-        }
-    }
-
-    /// Whether the time of a record at `ts` is told by its header, after the records before.
-    #[inline]
-    pub(super) fn knows(&self, ts: u64) -> bool {
-        self.cursor.knows(self.epoch.raw(ts))
-    }
-
     /// Writes one record: the fast path.
     ///
     /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or
@@ -323,6 +292,6 @@ impl Ring {
     /// [`turn`](Self::turn). For the ring's writer.
     #[inline]
     pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
-        self.cursor.has_room(bytes) && self.knows(ts)
+        self.cursor.has_room(bytes) && self.cursor.knows(ts)
     }
 }

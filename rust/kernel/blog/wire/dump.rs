@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 3: how a crash tool finds everything there is, without DWARF.
+//! The post-mortem root, version 4: how a crash tool finds everything there is, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! Where BLog is a module of a kernel without its patches, an [`Anchor`] leads to it.
@@ -9,7 +9,7 @@
 //! host unchanged. `root.rs` has the root of the running kernel.
 //!
 //! ```text
-//! Root -+- system, clock, calibration, crash
+//! Root -+- system, clock, ticks, crash
 //!       +- images -------> file::Image[]
 //!       +- task_notes ---> TaskNote[]
 //!       +- components ---> Component[] -+-> lost[]
@@ -46,7 +46,9 @@ use super::file::{
 use core::mem::size_of;
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
-pub const VERSION: u32 = 3;
+///
+/// In version 3, the root had other ticks, and pairs of clocks without `local`.
+pub const VERSION: u32 = 4;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -63,10 +65,10 @@ pub const MEMORY_MAGIC: u32 = u32::from_le_bytes(*b"BLME");
 pub const ENDIAN: u32 = 0x0102_0304;
 /// The most components that there can be at a time, and rings that a task can have.
 pub const COMPONENTS: usize = 1024;
-/// Instants in [`Root::breaks`].
-pub const BREAKS: usize = 64;
-/// In [`Root::epoch`]: the clock that is read is the TSC, else `ktime_get_mono_fast_ns()`.
-pub const EPOCH_TSC: u64 = 1;
+/// Instants in [`Root::ticks`].
+pub const TICKS: usize = 64;
+/// [`Root::clock_base`] while the clock is the TSC.
+pub const CLOCK_TSC: u64 = 1;
 /// In [`RingLayout::busy`]: a record is being written into the ring.
 pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
@@ -232,10 +234,18 @@ pub struct TaskLayout {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Tick {
-    /// The clocks.
+    /// The clocks. Where `clock` is 0, the rest is just being stored.
     pub pair: ClockPair,
-    /// The low 64 bits at [`Root::jiffies`] at that time.
+    /// The low 64 bits at [`Root::jiffies`] at that time; 0 where they aren't known.
     pub jiffies: u64,
+}
+
+impl Tick {
+    /// None.
+    pub const NONE: Self = Self {
+        pair: NO_PAIR,
+        jiffies: 0,
+    };
 }
 
 /// What was noted when the machine crashed.
@@ -282,11 +292,7 @@ const NO_PAIR: ClockPair = ClockPair {
     mono: 0,
     boot: 0,
     real: 0,
-};
-
-const NO_TICK: Tick = Tick {
-    pair: NO_PAIR,
-    jiffies: 0,
+    local: 0,
 };
 
 /// What a task was doing when the machine crashed, where a dump may lack that part of the task: the
@@ -366,16 +372,17 @@ pub struct Root {
 
     /// The machine, as a snapshot tells of it; its name as it was when BLog started.
     pub system: System,
-    /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `start`, `ticks` and
-    /// [`Crash::pair`], and in `breaks`.
+    /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `ticks` and [`Crash::pair`].
     pub clock: Clock,
-    /// All clocks when BLog started.
-    pub start: ClockPair,
-    /// How many ticks there have been. Number `n`, from 1, is in `ticks[(n - 1) % 2]`; the one that
-    /// is just being stored is not counted yet.
-    pub ticks_taken: u64,
-    /// All clocks, about every second while anything can log.
-    pub ticks: [Tick; 2],
+    /// [`CLOCK_TSC`], or what is added to `ktime_get_mono_fast_ns()`, which is an even number.
+    pub clock_base: u64,
+    /// How many ticks there are.
+    pub ticks_len: u32,
+    /// 0.
+    pub reserved3: u32,
+    /// The pairs of a snapshot: see [`Clock::pairs`]. Some may be there twice, out of order, if
+    /// the machine stopped while one was left out.
+    pub ticks: [Tick; TICKS],
     /// Address of the kernel's `jiffies_64`, to know about how long ago the last tick was.
     pub jiffies: u64,
     /// How many of these a second has.
@@ -410,15 +417,6 @@ pub struct Root {
     pub tables: Table,
     /// Address of `init_task`, where the list of all processes starts.
     pub init_task: u64,
-    /// The clock's epoch: [`EPOCH_TSC`], and in the bits above those of a record header what is
-    /// added to the clock that is read.
-    pub epoch: u64,
-    /// How many breaks of the clock were noted, times two. Instant `n`, from 1, is in
-    /// `breaks[(n - 1) % 64]`; the next two may just be being stored.
-    pub breaks_taken: u64,
-    /// The last instant before a break (a sleep of the machine, another clock), and the first one
-    /// after it.
-    pub breaks: [Tick; BREAKS],
     /// Address of an array of [`TaskNote`]; 0: there is none.
     pub task_notes: u64,
     /// How many it has.
@@ -454,9 +452,10 @@ impl Root {
                 pairs: 0,
                 hz: 0,
             },
-            start: NO_PAIR,
-            ticks_taken: 0,
-            ticks: [NO_TICK; 2],
+            clock_base: 0,
+            ticks_len: 0,
+            reserved3: 0,
+            ticks: [Tick::NONE; TICKS],
             jiffies: 0,
             jiffies_hz: 0,
             reserved: 0,
@@ -473,21 +472,16 @@ impl Root {
             reserved2: 0,
             tables: Table::NONE,
             init_task: 0,
-            epoch: 0,
-            breaks_taken: 0,
-            breaks: [NO_TICK; BREAKS],
             task_notes: 0,
             task_notes_len: 0,
             task_note_size: size_of::<TaskNote>() as u32,
         }
     }
 
-    /// The instants before and after breaks of the clock, as far as they are kept, oldest first.
-    pub fn breaks(&self) -> impl Iterator<Item = &Tick> {
-        let taken = self.breaks_taken;
-        // The oldest two may be those that are just being stored.
-        let first = taken.saturating_sub(BREAKS as u64 - 2);
-        (first..taken).filter_map(|n| self.breaks.get((n % BREAKS as u64) as usize))
+    /// The ticks that are whole.
+    pub fn ticks(&self) -> impl Iterator<Item = &Tick> {
+        let ticks = self.ticks.iter().take(self.ticks_len as usize);
+        ticks.filter(|tick| tick.pair.clock != 0)
     }
 }
 
@@ -656,7 +650,7 @@ impl Memory {
 }
 
 /// The state letter of a task, as ps has it, from the fields of its task_struct: as the kernel's
-/// `task_state_to_char()`.
+/// `task_state_to_char()`, which is that of Linux 7.3.
 pub const fn state_letter(state: u32, exit_state: u32) -> u8 {
     /// `TASK_IDLE`: `TASK_UNINTERRUPTIBLE | TASK_NOLOAD`.
     const IDLE: u32 = 0x402;
@@ -691,11 +685,11 @@ const _: () = {
     assert!(size_of::<SlotLayout>() == 16);
     assert!(size_of::<TlsLayout>() == 16);
     assert!(size_of::<TaskLayout>() == 72);
-    assert!(size_of::<Tick>() == 40);
-    assert!(size_of::<Crash>() == 80);
+    assert!(size_of::<Tick>() == 48);
+    assert!(size_of::<Crash>() == 88);
     assert!(size_of::<Anchor>() == 40);
     assert!(size_of::<Component>() == 104);
     assert!(size_of::<Memory>() == 88);
     assert!(size_of::<TaskNote>() == 32);
-    assert!(size_of::<Root>() == 3328);
+    assert!(size_of::<Root>() == 3728);
 };

@@ -166,8 +166,8 @@ pub enum ClockKind {
     MonoFast = 1,
     /// The raw x86 time stamp counter; [`Clock::pairs`] tell its rate.
     Tsc = 2,
-    /// One of these after the other, as the TSC could not be trusted any more; [`Clock::pairs`]
-    /// tell the rates.
+    /// First the TSC and then the other one, as the machine slept or the TSC could not be trusted
+    /// any more; [`Clock::pairs`] tell the rates.
     Mixed = 3,
 }
 
@@ -177,15 +177,16 @@ pub enum ClockKind {
 pub struct Clock {
     /// [`ClockKind`].
     pub kind: u32,
-    /// Number of [`ClockPair`]s that follow, at least 2, in the order of time: one from when BLog
-    /// started, then two for each break of the clock, from before and after it, and one from when
-    /// this snapshot was taken.
+    /// Number of [`ClockPair`]s that follow, at least 1, in the order of time: from when BLog
+    /// started, from before and after each change of the clock and each sleep of the machine, from
+    /// between them, and from when this section was written. What lies on a line between others
+    /// may be left out. A stream's later sections have those since the section before.
     pub pairs: u32,
-    /// Nominal rate in Hz, since the last break; 0 where it isn't known.
+    /// Nominal rate in Hz of the clock now; 0 where it isn't known.
     pub hz: u64,
 }
 
-/// One instant in all clocks. The rate between two pairs converts ring time.
+/// One instant in all clocks. A straight line between two pairs converts ring time.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ClockPair {
@@ -197,6 +198,9 @@ pub struct ClockPair {
     pub boot: u64,
     /// CLOCK_REALTIME in ns since 1970.
     pub real: u64,
+    /// The kernel's `local_clock()` in ns, by which it times its log and ftrace by default times
+    /// events; 0 where it isn't known.
+    pub local: u64,
 }
 
 /// Entry of [`Kind::Images`]: the sites of one build of vmlinux or of a module.
@@ -357,7 +361,7 @@ const _: () = {
     assert!(size_of::<SectionHeader>() == 32);
     assert!(size_of::<System>() == 224);
     assert!(size_of::<Clock>() == 16);
-    assert!(size_of::<ClockPair>() == 32);
+    assert!(size_of::<ClockPair>() == 40);
     assert!(size_of::<Image>() == 96);
     assert!(size_of::<Task>() == 32);
     assert!(size_of::<Component>() == 160);

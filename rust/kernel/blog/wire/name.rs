@@ -10,8 +10,7 @@
 pub const NAME_MAX: usize = 56;
 
 /// Names of files beside the components' directories, which no component can have.
-const RESERVED: [&str; 7] = [
-    "clock",
+const RESERVED: [&str; 6] = [
     "components",
     "control",
     "snapshot",

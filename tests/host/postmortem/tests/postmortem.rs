@@ -175,6 +175,7 @@ impl Machine {
             mono: 1 << 40,
             boot: 1 << 40,
             real: 1 << 60,
+            local: 1 << 40,
         };
         root.ring = Ring::LAYOUT;
         root.slot = Rig::slot_layout();
@@ -386,12 +387,12 @@ fn a_machine_at_rest_gives_what_its_rings_hold() {
 
 #[test]
 fn a_machine_that_slept_tells_when_things_happened() {
-    /// How long it slept, in ns, and what the clock had when it awoke.
+    /// How long it slept, in ns, and how far the clock went on then.
     const SLEPT: u64 = 3_600_000_000_000;
-    const ANEW: u64 = 5;
+    const TURN: u64 = 1 << TS_BITS;
 
     let mut machine = Machine::new(Rig::with_chunks(24, 16, 2));
-    let (start, offset) = (1_000_000, 1 << TS_BITS);
+    let start = 1_000_000;
     let end = start + 20;
     let pair = |clock, mono, slept| Tick {
         pair: ClockPair {
@@ -399,24 +400,25 @@ fn a_machine_that_slept_tells_when_things_happened() {
             mono,
             boot: mono + slept,
             real: mono + slept,
+            local: mono,
         },
         jiffies: 0,
     };
     let root = &mut machine.root;
-    root.clock.kind = ClockKind::Tsc as u32;
-    root.breaks[0] = pair(end, end, 0);
-    root.breaks[1] = pair(offset + ANEW, end, SLEPT);
-    root.breaks_taken = 2;
-    root.crash.pair = pair(offset + ANEW + 1000, end + 1000, SLEPT).pair;
+    root.clock.kind = ClockKind::Mixed as u32;
+    root.ticks[0] = pair(1, 1, 0);
+    root.ticks[1] = pair(end, end, 0);
+    root.ticks[2] = pair(end + TURN, end, 0);
+    root.ticks[3] = pair(end + TURN + 1, end, SLEPT);
+    root.ticks_len = 4;
+    root.crash.pair = pair(end + TURN + 1001, end + 1000, SLEPT).pair;
 
     let rings = [machine.start(0), machine.start(1)];
     let log = |n: usize| (0..10).for_each(|_| assert!(machine.log(rings[n], n)));
     machine.clock.store(start, Relaxed);
     log(0);
     log(1);
-    machine.rig.offset.store(offset, Relaxed);
-    machine.clock.store(ANEW, Relaxed);
-    rings.iter().for_each(|ring| ring.expire(offset));
+    machine.clock.store(end + TURN + 1, Relaxed);
     log(1);
     log(0);
 
@@ -425,7 +427,8 @@ fn a_machine_that_slept_tells_when_things_happened() {
     assert!(!extracted.problems.any_grave(), "{:?}", extracted.problems);
     let clocks: Vec<_> = snapshot.pairs.iter().map(|p| p.clock).collect();
     let crash = machine.root.crash.pair.clock;
-    assert_eq!(clocks, [0, end, offset + ANEW, crash]);
+    assert_eq!(clocks, [1, end, end + TURN, end + TURN + 1, crash]);
+    assert_eq!(snapshot.pairs[3].local, end);
 
     let times = Calibration::new(snapshot.clock.as_ref(), &snapshot.pairs);
     let mut found: Vec<_> = Vec::new();

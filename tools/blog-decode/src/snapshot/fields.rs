@@ -106,13 +106,19 @@ impl Fields<'_> {
         })
     }
 
-    pub(super) fn clock_pair(&mut self) -> Option<ClockPair> {
-        Some(ClockPair {
-            clock: self.u64()?,
-            mono: self.u64()?,
-            boot: self.u64()?,
-            real: self.u64()?,
-        })
+    /// The `n` pairs of clocks that are left, of whichever version.
+    pub(super) fn clock_pairs(&mut self, n: u32) -> Option<Vec<ClockPair>> {
+        let has_local = self.0.len() >= n as usize * size_of::<ClockPair>();
+        let pair = |_| {
+            Some(ClockPair {
+                clock: self.u64()?,
+                mono: self.u64()?,
+                boot: self.u64()?,
+                real: self.u64()?,
+                local: if has_local { self.u64()? } else { 0 },
+            })
+        };
+        (0..n).map(pair).collect()
     }
 
     pub(super) fn image(&mut self) -> Option<Image> {

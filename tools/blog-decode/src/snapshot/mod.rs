@@ -89,7 +89,7 @@ const SEARCH: u64 = 1 << 20;
 const PIPE_MAX: u64 = 1 << 30;
 /// At a time.
 const PIPE_READ: usize = 256 << 10;
-/// A snapshot with more clock pairs is damaged.
+/// A snapshot with more clock pairs is damaged; of a stream's, no more are kept.
 const MAX_PAIRS: u32 = 4096;
 
 /// What a damaged file has cost.

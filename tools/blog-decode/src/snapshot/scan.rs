@@ -100,8 +100,7 @@ impl Sections {
             }
             Some(Kind::Clock) => {
                 let clock = f.clock().filter(|c| c.pairs <= MAX_PAIRS)?;
-                let pairs: Option<Vec<_>> = (0..clock.pairs).map(|_| f.clock_pair()).collect();
-                add_pairs(&mut file.pairs, pairs?);
+                add_pairs(&mut file.pairs, f.clock_pairs(clock.pairs)?);
                 file.clock = Some(clock);
                 self.clocks += 1;
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Calibration of the rings' clock, out of a dump: when BLog started, its last tick, and the crash.
+//! Calibration of the rings' clock, out of a dump: its ticks, and the crash.
 
 use super::{
     memory::{
@@ -19,17 +19,13 @@ const MAX_AGO: u64 = 366 * 24 * 3600;
 
 /// All pairs, in the order of time. The last one says when the machine stopped.
 pub(super) fn pairs(memory: &impl Memory, root: &Root, problems: &mut Problems) -> Vec<ClockPair> {
-    let tick = match root.ticks_taken {
-        0 => None,
-        n => root.ticks.get(((n - 1) % 2) as usize),
-    };
-    // A machine may stop between awaking from a sleep and the next tick.
-    let latest = root.breaks().chain(tick).max_by_key(|tick| tick.pair.clock);
-    let mut pairs = vec![root.start];
-    pairs.extend(root.breaks().chain(tick).map(|tick| tick.pair));
+    let latest = root.ticks().max_by_key(|tick| tick.pair.clock);
+    let mut pairs: Vec<_> = root.ticks().map(|tick| tick.pair).collect();
     if root.crash.noted == 1 {
         pairs.push(root.crash.pair);
-    } else if let Some(tick) = latest.filter(|_| root.jiffies != 0 && root.jiffies_hz != 0) {
+    } else if let Some(tick) =
+        latest.filter(|tick| tick.jiffies != 0 && root.jiffies != 0 && root.jiffies_hz != 0)
+    {
         // Nobody has noted when it stopped; but its timer has counted on.
         match word(memory, root.jiffies) {
             Ok(now) => pairs.extend(later(root, tick.pair, now.wrapping_sub(tick.jiffies))),
@@ -43,10 +39,6 @@ pub(super) fn pairs(memory: &impl Memory, root: &Root, problems: &mut Problems) 
     }
     pairs.sort_by_key(|p| p.clock);
     pairs.dedup_by_key(|p| p.clock);
-    // A file has two at least.
-    if let [only] = pairs.as_slice() {
-        pairs.push(*only);
-    }
     pairs
 }
 
@@ -64,6 +56,10 @@ fn later(root: &Root, pair: ClockPair, jiffies: u64) -> Option<ClockPair> {
         mono: pair.mono.checked_add(ns)?,
         boot: pair.boot.checked_add(ns)?,
         real: pair.real.checked_add(ns)?,
+        local: match pair.local {
+            0 => 0,
+            local => local.checked_add(ns)?,
+        },
     })
 }
 
@@ -72,7 +68,7 @@ mod tests {
     use super::*;
     use crate::{
         vmcore::memory::Fault,
-        wire::dump::{Tick, BREAKS}, //
+        wire::dump::Tick, //
     };
 
     /// Memory in which there is nothing but the same number.
@@ -91,13 +87,22 @@ mod tests {
             mono: 1_000_000_000 * seconds,
             boot: 1_000_000_000 * seconds,
             real: 1_000_000_000 * (seconds + 1_000_000),
+            local: 500_000_000 * seconds,
         }
     }
 
-    fn root() -> Root {
+    fn tick(seconds: u64, jiffies: u64) -> Tick {
+        Tick {
+            pair: pair(seconds),
+            jiffies,
+        }
+    }
+
+    fn root(ticks: &[Tick]) -> Root {
         let mut root = Root::new();
         root.clock.hz = 3_000_000_000;
-        root.start = pair(1);
+        root.ticks[..ticks.len()].copy_from_slice(ticks);
+        root.ticks_len = ticks.len() as u32;
         root.jiffies = 8;
         root.jiffies_hz = 250;
         root
@@ -110,55 +115,32 @@ mod tests {
 
     #[test]
     fn the_crash_is_the_end() {
-        let mut root = root();
+        let mut root = root(&[tick(1, 250), tick(5, 1250)]);
         root.crash.noted = 1;
         root.crash.pair = pair(9);
-        assert_eq!(seconds(&root, 10_000), [1, 9]);
+        assert_eq!(seconds(&root, 10_000), [1, 5, 9]);
     }
 
     #[test]
-    fn breaks_of_the_clock_are_between_start_and_end() {
-        let mut root = root();
-        let tick = |s| Tick {
-            pair: pair(s),
-            jiffies: 1000,
-        };
-        root.ticks = [tick(2), tick(3)];
-        root.ticks_taken = 2;
-        root.breaks[..4].copy_from_slice(&[4, 5, 7, 8].map(tick));
-        // The second break was just being noted.
-        root.breaks_taken = 2;
-        assert_eq!(seconds(&root, 1000), [1, 3, 4, 5]);
-        root.breaks_taken = 4;
-        assert_eq!(seconds(&root, 1000), [1, 3, 4, 5, 7, 8]);
-        // It has gone on since then, for as long as its timer says.
-        assert_eq!(seconds(&root, 1500), [1, 3, 4, 5, 7, 8, 10]);
-        // The oldest give way to newer ones, and to those that may be just being noted.
-        root.breaks_taken = BREAKS as u64;
-        let n = pairs(&Always(1000), &root, &mut Problems::default()).len();
-        assert!(n <= BREAKS);
-        root.crash.noted = 1;
-        root.crash.pair = pair(9);
-        root.breaks_taken = 4;
-        assert_eq!(seconds(&root, 1500), [1, 3, 4, 5, 7, 8, 9]);
+    fn a_tick_that_was_being_left_out_harms_none() {
+        // Those after the second one were moving, and the third was half stored.
+        let mut root = root(&[1, 3, 4, 4, 5].map(|s| tick(s, 250 * s)));
+        root.ticks[2].pair.clock = 0;
+        assert_eq!(seconds(&root, 5 * 250), [1, 3, 4, 5]);
     }
 
     #[test]
     fn without_a_crash_the_timer_tells_the_end() {
-        let mut root = root();
-        assert_eq!(seconds(&root, 500), [1, 1]);
-        let tick = |s, jiffies| Tick {
-            pair: pair(s),
-            jiffies,
-        };
-        root.ticks = [tick(5, 1000), tick(6, 1250)];
-        root.ticks_taken = 4;
+        // It isn't known what the timer was at the first one.
+        assert_eq!(seconds(&root(&[tick(1, 0)]), 500), [1]);
+        let root = root(&[tick(1, 0), tick(6, 1250)]);
         assert_eq!(seconds(&root, 1250 + 10 * 250), [1, 6, 16]);
         assert_eq!(seconds(&root, 1250), [1, 6]);
-        // The third tick was not whole yet when the machine stopped, the second is.
-        root.ticks_taken = 3;
-        assert_eq!(seconds(&root, 1000 + 250), [1, 5, 6]);
         // Jiffies that went back are damage.
-        assert_eq!(seconds(&root, 0), [1, 5]);
+        assert_eq!(seconds(&root, 0), [1, 6]);
+        let last = *pairs(&Always(1500), &root, &mut Problems::default())
+            .last()
+            .unwrap();
+        assert_eq!((last.mono, last.local), (7_000_000_000, 4_000_000_000));
     }
 }

@@ -35,6 +35,7 @@ use crate::{
             MEMORY_MAGIC,
             NO_FIELD,
             ROOT_MAGIC,
+            TICKS,
             VERSION, //
         },
         file::{
@@ -81,9 +82,9 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
         "there is something else (wrong magic)".into()
     } else if root.endian == ENDIAN.swap_bytes() {
         "it is of a big-endian machine".into()
-    } else if root.version != VERSION {
+    } else if ![3, VERSION].contains(&root.version) {
         format!(
-            "it has version {}, but this program reads {VERSION}",
+            "it has version {}, but this program reads 3 and {VERSION}",
             root.version
         )
     } else if let Err(e) = Version::from_number(root.wire_version) {
@@ -283,26 +284,54 @@ fn table(f: &mut Fields<'_>) -> Table {
     }
 }
 
-fn pair(f: &mut Fields<'_>) -> ClockPair {
+fn pair(f: &mut Fields<'_>, version: u32) -> ClockPair {
     ClockPair {
         clock: f.u64(),
         mono: f.u64(),
         boot: f.u64(),
         real: f.u64(),
+        local: if version > 3 { f.u64() } else { 0 },
     }
 }
 
-fn tick(f: &mut Fields<'_>) -> Tick {
+fn tick(f: &mut Fields<'_>, version: u32) -> Tick {
     Tick {
-        pair: pair(f),
+        pair: pair(f, version),
         jiffies: f.u64(),
     }
 }
 
+/// The ticks of version 3, but for [`breaks`]: when BLog started, and the last one of each second.
+fn seconds(f: &mut Fields<'_>) -> Vec<Tick> {
+    let start = Tick {
+        pair: pair(f, 3),
+        jiffies: 0,
+    };
+    let (taken, [even, odd]) = (f.u64(), [tick(f, 3), tick(f, 3)]);
+    let last = match taken {
+        0 => None,
+        n if n % 2 == 1 => Some(even),
+        _ => Some(odd),
+    };
+    [start].into_iter().chain(last).collect()
+}
+
+/// In version 3, a list of its own: instants before and after sleeps, and before and after the clock
+/// became another one. Number `n` is at `n % 64`; the oldest two may just be being stored.
+fn breaks(f: &mut Fields<'_>) -> impl Iterator<Item = Tick> {
+    const BREAKS: u64 = 64;
+    f.u64();
+    let taken = f.u64();
+    let all: [Tick; BREAKS as usize] = std::array::from_fn(|_| tick(f, 3));
+    (taken.saturating_sub(BREAKS - 2)..taken).map(move |n| all[(n % BREAKS) as usize])
+}
+
 fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
-    Box::new(Root {
-        magic: f.bytes(),
-        version: f.u32(),
+    let (magic, version) = (f.bytes(), f.u32());
+    let mut ticks = Vec::new();
+    let mut root = Box::new(Root {
+        magic,
+        version,
         size: f.u32(),
         endian: f.u32(),
         wire_version: f.u32(),
@@ -323,16 +352,23 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             pairs: f.u32(),
             hz: f.u64(),
         },
-        start: pair(f),
-        ticks_taken: f.u64(),
-        ticks: [tick(f), tick(f)],
+        clock_base: if version > 3 { f.u64() } else { 0 },
+        ticks_len: if version > 3 { f.u32() } else { 0 },
+        reserved3: if version > 3 { f.u32() } else { 0 },
+        ticks: match version {
+            ..=3 => {
+                ticks = seconds(f);
+                [Tick::NONE; TICKS]
+            }
+            _ => std::array::from_fn(|_| tick(f, version)),
+        },
         jiffies: f.u64(),
         jiffies_hz: f.u32(),
         reserved: f.u32(),
         crash: Crash {
             frozen: f.u32(),
             noted: f.u32(),
-            pair: pair(f),
+            pair: pair(f, version),
             task: f.u64(),
             cpu: f.u32(),
             pid: f.i32(),
@@ -401,14 +437,24 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         components_len: f.u32(),
         reserved2: f.u32(),
         tables: table(f),
-        init_task: f.u64(),
-        epoch: f.u64(),
-        breaks_taken: f.u64(),
-        breaks: std::array::from_fn(|_| tick(f)),
+        init_task: {
+            let init_task = f.u64();
+            if version <= 3 {
+                ticks.extend(breaks(f));
+            }
+            init_task
+        },
         task_notes: f.u64(),
         task_notes_len: f.u32(),
         task_note_size: f.u32(),
-    })
+    });
+    if version <= 3 {
+        for (to, tick) in root.ticks.iter_mut().zip(&ticks) {
+            *to = *tick;
+        }
+        root.ticks_len = ticks.len() as u32;
+    }
+    root
 }
 
 /// Takes the note of a task apart.
@@ -422,5 +468,76 @@ pub(super) fn task_note(bytes: &[u8]) -> TaskNote {
         cpu: f.u32(),
         on_cpu: f.u32(),
         reserved: f.u32(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vmcore::memory::Fault;
+
+    struct Bytes(Vec<u8>);
+
+    impl Mem for Bytes {
+        fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
+            let len = buf.len();
+            buf.copy_from_slice(&self.0[addr as usize..][..len]);
+            Ok(())
+        }
+    }
+
+    /// A root of version 3, with so many seconds and breaks taken: of the first, the clock has the
+    /// number, of the others 100 more.
+    fn old(seconds: u64, breaks: u64) -> Box<Root> {
+        let mut raw = vec![0; 3328];
+        let mut put = |at: usize, words: &[u64]| {
+            for (n, word) in words.iter().enumerate() {
+                raw[at + 8 * n..][..8].copy_from_slice(&word.to_le_bytes());
+            }
+        };
+        put(0, &[u64::from_le_bytes(ROOT_MAGIC), 3 | 3328 << 32]);
+        put(16, &[u64::from(ENDIAN) | 2 << 32, 1 | 1 << 32]);
+        put(256, &[2, 3_000_000_000]);
+        put(272, &[1, 10, 20, 30, seconds]);
+        for n in 1..=seconds {
+            let at = 312 + 40 * ((n - 1) % 2) as usize;
+            put(at, &[n, 11, 21, 31, 250 * n]);
+        }
+        put(392, &[0x1234, 250]);
+        put(408, &[1 | 1 << 32, 999, 12, 22, 32, 0xaaaa]);
+        put(728, &[0x5678, 1, breaks]);
+        for n in 0..breaks {
+            let at = 752 + 40 * (n % 64) as usize;
+            put(at, &[100 + n, 13, 23, 33, 7]);
+        }
+        put(3312, &[0x9abc, 9 | 32 << 32]);
+        root(&Bytes(raw), 0).unwrap()
+    }
+
+    #[test]
+    fn roots_of_before_are_read() {
+        let root = old(5, 4);
+        let ticks: Vec<_> = root.ticks().map(|t| (t.pair.clock, t.jiffies)).collect();
+        assert_eq!(
+            ticks,
+            [(1, 0), (5, 1250), (100, 7), (101, 7), (102, 7), (103, 7)]
+        );
+        let pair = root.crash.pair;
+        assert_eq!(
+            (pair.clock, pair.mono, pair.boot, pair.real, pair.local),
+            (999, 12, 22, 32, 0)
+        );
+        assert_eq!((root.crash.task, root.init_task), (0xaaaa, 0x5678));
+        assert_eq!((root.jiffies, root.jiffies_hz), (0x1234, 250));
+        assert_eq!((root.task_notes, root.task_notes_len), (0x9abc, 9));
+        assert_eq!(root.clock.hz, 3_000_000_000);
+    }
+
+    #[test]
+    fn of_more_breaks_than_were_kept_the_newest_are_read() {
+        let root = old(2, 100);
+        let clocks: Vec<_> = root.ticks().map(|t| t.pair.clock).collect();
+        let breaks: Vec<_> = (100 + 38..200).collect();
+        assert_eq!(clocks, [&[1, 2][..], &breaks].concat());
     }
 }

@@ -134,7 +134,8 @@ impl<W: Write> Out<W> {
             .u32(pairs.len() as u32)
             .u64(clock.hz);
         for p in pairs {
-            self.payload.u64s(&[p.clock, p.mono, p.boot, p.real]);
+            self.payload
+                .u64s(&[p.clock, p.mono, p.boot, p.real, p.local]);
         }
         self.section(Kind::Clock)
     }

@@ -239,8 +239,8 @@ impl Builder {
         self.section(1, &p)
     }
 
-    /// Pairs of (clock, mono, boot, real).
-    pub fn clock(&mut self, kind: u32, pairs: &[[u64; 4]]) -> &mut Self {
+    /// Pairs of (clock, mono, boot, real), as version 1 has them; of version 3, also of `local`.
+    pub fn clock<const N: usize>(&mut self, kind: u32, pairs: &[[u64; N]]) -> &mut Self {
         let mut p = Vec::new();
         p.extend(kind.to_le_bytes());
         p.extend((pairs.len() as u32).to_le_bytes());

@@ -243,6 +243,7 @@ pub fn pair(seconds: u64) -> ClockPair {
         mono: 1_000_000_000 * seconds,
         boot: 1_000_000_000 * seconds,
         real: 1_000_000_000 * (seconds + 1_790_000_000),
+        local: 990_000_000 * seconds,
     }
 }
 
@@ -260,18 +261,12 @@ impl Kernel {
         root.system.boot_id = BOOT_ID;
         root.clock.kind = 2;
         root.clock.hz = 1000;
-        root.start = pair(1);
-        root.ticks = [
-            Tick {
-                pair: pair(99),
-                jiffies: 99,
-            },
-            Tick {
-                pair: pair(98),
-                jiffies: 98,
-            },
-        ];
-        root.ticks_taken = 3;
+        let tick = |seconds| Tick {
+            pair: pair(seconds),
+            jiffies: seconds,
+        };
+        root.ticks[..3].copy_from_slice(&[1, 98, 99].map(tick));
+        root.ticks_len = 3;
         (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
         let mut this = Self {
             ram: Ram::default(),

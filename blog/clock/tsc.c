@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The time stamp counter as the clock of records: whether it can be trusted,
- * and its rate.
+ * Clocks that the kernel crate can't read: that of the kernel's log; and the time
+ * stamp counter, whether it can be trusted as the clock of records, and its rate.
  *
  * The kernel knows both on real hardware. User mode Linux is a process with the
  * x86 configuration symbols but no hardware; the counter works in a process,
  * too, so there the processor is asked.
  */
 #include <linux/bits.h>
+#include <linux/sched/clock.h>
 #include <linux/types.h>
 
-#include "glue.h"
+#include "clock.h"
+
+u64 blog_local_clock(void)
+{
+	return local_clock();
+}
 
 #if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 
 #include <linux/cpufeature.h>
 #include <asm/tsc.h>
 
-notrace u64 blog_clock_tsc(void)
+notrace u64 blog_tsc(void)
 {
 	return rdtsc();
 }
@@ -44,6 +50,12 @@ bool blog_tsc_unstable(void)
 	return check_tsc_unstable();
 }
 
+/* Whether it stops when the machine sleeps in RAM, or starts again. */
+bool blog_tsc_sleeps(void)
+{
+	return !boot_cpu_has(X86_FEATURE_NONSTOP_TSC_S3);
+}
+
 #elif defined(CONFIG_X86_64)
 
 #include <linux/time-internal.h>
@@ -52,7 +64,7 @@ bool blog_tsc_unstable(void)
 #define BLOG_CPUID_POWER   0x80000007
 #define BLOG_INVARIANT_TSC BIT(8)
 
-notrace u64 blog_clock_tsc(void)
+notrace u64 blog_tsc(void)
 {
 	u32 low, high;
 
@@ -68,7 +80,7 @@ static u32 blog_cpuid(u32 leaf, u32 *edx)
 	return eax;
 }
 
-/* The rate is for clock.rs to measure. */
+/* The rate is for tsc.rs to measure. */
 u32 blog_tsc_quality(u32 *khz)
 {
 	u32 edx;
@@ -88,9 +100,14 @@ bool blog_tsc_unstable(void)
 	return false;
 }
 
+bool blog_tsc_sleeps(void)
+{
+	return true;
+}
+
 #else
 
-notrace u64 blog_clock_tsc(void)
+notrace u64 blog_tsc(void)
 {
 	return 0;
 }
@@ -104,6 +121,11 @@ u32 blog_tsc_quality(u32 *khz)
 bool blog_tsc_unstable(void)
 {
 	return false;
+}
+
+bool blog_tsc_sleeps(void)
+{
+	return true;
 }
 
 #endif

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The clock of all records: which one it is.
+//!
+//! It is chosen when BLog starts and before anything can log: the raw TSC where that runs at one
+//! rate, never stops and is the same on all CPUs, else `ktime_get_mono_fast_ns()`. The parameter
+//! `blog.clock` overrides the choice. Both are safe to read in any context. The second one may step
+//! back a little, so a ring's writer that reads it clamps it to the ring's last value.
+//!
+//! The kernel never converts times. A snapshot has all clocks at some instants ([`pairs`]), and the
+//! decoder draws lines through them.
+//!
+//! # The break
+//!
+//! The TSC may start again at 0 when the machine sleeps, it may jump when a virtual machine is moved
+//! or put back, and it may turn out that it can't be trusted. Then the clock becomes
+//! `ktime_get_mono_fast_ns()`, for good, plus an offset by which time goes on: one turn of the bits
+//! that a record's header holds after the last that the TSC has told. So a log call that has read
+//! the TSC before has a time before the break, and times of the one clock are in the order in which
+//! things happened. That there was a break shows in the pairs alone.
+//!
+//! Three look for it:
+//!
+//! - `suspend.rs`, before the machine sleeps;
+//! - each log call that has read the TSC itself and turns the page ([`checked`]), and each reader:
+//!   they compare the TSC with `ktime_get_mono_fast_ns()`;
+//! - the worker and each reader ([`tick`]): they ask whether the kernel still trusts the TSC.
+//!
+//! What that leaves: between a jump of the TSC and the next page turn, records have the time that
+//! the TSC told.
+//!
+//! # Folder
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `mod.rs` | which clock it is; reading it |
+//! | `pairs.rs` | all clocks at some instants, over the whole life |
+//! | `thin.rs` | which of them can be left out |
+//! | `suspend.rs`, `suspend.c` | when the machine sleeps |
+//! | `tsc.rs`, `tsc.c` | the TSC: reading it, and what it is worth |
+
+mod pairs;
+pub(crate) mod suspend;
+mod thin;
+mod tsc;
+
+use core::sync::atomic::{
+    AtomicBool,
+    AtomicU64,
+    AtomicU8,
+    Ordering::{
+        Relaxed,
+        Release, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        root::{
+            blog_root,
+            clock_base, //
+        },
+        wire::{
+            dump::CLOCK_TSC,
+            file::{
+                self,
+                ClockKind,
+                ClockPair, //
+            },
+            record::TS_BITS, //
+        }, //
+    },
+    prelude::*, //
+};
+
+pub(crate) use self::pairs::{
+    since,
+    steps,
+    version, //
+};
+use crate::sys::glue;
+
+unsafe extern "C" {
+    // exports.c
+    safe static blog_clock_is_tsc: AtomicU8;
+}
+
+/// So many ticks are some milliseconds.
+const SOON: u64 = 1 << 24;
+
+/// Ticks of the TSC in a nanosecond, times 2^32, by the pairs; 0: not known yet.
+static RATE: AtomicU64 = AtomicU64::new(0);
+/// The clock is the TSC, and whoever vouched for it may still take that back.
+static VOUCHED: AtomicBool = AtomicBool::new(false);
+/// The TSC was left because it can't be trusted, which has not been said yet.
+static DISTRUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Chooses the clock. Called once, before anything can log.
+pub(crate) fn init() -> Result {
+    let (quality, khz) = tsc::quality();
+    let tsc = match glue::param_clock().to_bytes() {
+        b"auto" => quality >= tsc::GOOD,
+        b"mono" => false,
+        b"tsc" if quality >= tsc::USABLE && khz != 0 => {
+            if quality < tsc::GOOD {
+                pr_warn!("clock=tsc: this TSC may stop or differ between CPUs\n");
+            }
+            true
+        }
+        b"tsc" => {
+            pr_err!("clock=tsc: there is no usable TSC\n");
+            return Err(EINVAL);
+        }
+        _ => {
+            pr_err!("clock must be auto, tsc or mono\n");
+            return Err(EINVAL);
+        }
+    };
+    VOUCHED.store(tsc && quality >= tsc::GOOD, Relaxed);
+    let (base, kind, hz) = match tsc {
+        true => (CLOCK_TSC, ClockKind::Tsc, u64::from(khz) * 1000),
+        false => (0, ClockKind::MonoFast, 1_000_000_000),
+    };
+    pairs::change(|pairs| {
+        set_section((kind, hz));
+        set_base(base);
+        pairs.clear();
+        pairs.push(pair(base));
+    });
+    blog_clock_is_tsc.store(u8::from(tsc), Relaxed);
+    Ok(())
+}
+
+fn set_section((kind, hz): (ClockKind, u64)) {
+    let clock = file::Clock {
+        kind: kind as u32,
+        pairs: 0,
+        hz,
+    };
+    // SAFETY: Nobody else does when BLog starts, and later on there is only one break.
+    unsafe { blog_root.update(|root| (*root).clock = clock) };
+}
+
+fn set_base(base: u64) {
+    // SAFETY: The root is there, and this field of it is only used as an atomic.
+    let place = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
+    // ORDERING: Release: see `clock_base`.
+    place.store(base, Release);
+}
+
+/// The clock as a snapshot names it, with this many pairs.
+pub(crate) fn section(pairs: usize) -> file::Clock {
+    // SAFETY: The root is there. While there is a break, one field may be that of before, which
+    // does no harm.
+    let clock = unsafe { (&raw const (*blog_root.get()).clock).read_volatile() };
+    file::Clock {
+        pairs: pairs as u32,
+        ..clock
+    }
+}
+
+/// Whether the clock is the TSC.
+fn is_tsc() -> bool {
+    clock_base() == CLOCK_TSC
+}
+
+/// The clock's name.
+pub(crate) fn name() -> &'static str {
+    match is_tsc() {
+        true => "tsc",
+        false => "mono",
+    }
+}
+
+fn mono() -> u64 {
+    // SAFETY: No requirements. Any context, and it isn't traced.
+    unsafe { bindings::ktime_get_mono_fast_ns() }
+}
+
+/// Reads the clock. Any context.
+pub(crate) fn now() -> u64 {
+    if is_tsc() {
+        let now = tsc::read();
+        // Whoever is preempted between the two, and while the machine sleeps, reads again.
+        if is_tsc() {
+            return now;
+        }
+    }
+    mono().wrapping_add(clock_base())
+}
+
+/// What a log call reads itself.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+pub(crate) fn fast() -> Option<u64> {
+    (blog_clock_is_tsc.load(Relaxed) != 0).then(tsc::read)
+}
+
+/// The time of a record of which the log call has read the TSC itself: what it has read, or the
+/// clock anew if that isn't the TSC any more. Any context.
+pub(crate) fn checked(tsc: u64) -> u64 {
+    /// What was checked last.
+    static LAST: AtomicU64 = AtomicU64::new(0);
+
+    if !is_tsc() {
+        return now();
+    }
+    // If the TSC was where it should be some milliseconds ago, it has gone on from there.
+    if tsc.wrapping_sub(LAST.load(Relaxed)) < SOON {
+        return tsc;
+    }
+    LAST.store(tsc, Relaxed);
+    match agrees(tsc) || !leave_if_jumped() {
+        true => tsc,
+        false => now(),
+    }
+}
+
+/// Where the TSC should be, and how far away from there it may be: 67 ms, as while the kernel boots
+/// other clocks count jiffies, and a sixteenth of the time since the last pair. `None` where nobody
+/// knows, or while a pair is stored.
+fn due() -> Option<(u64, u64)> {
+    let rate = RATE.load(Relaxed);
+    let (clock, then) = pairs::last().filter(|_| rate != 0)?;
+    let ns = mono().saturating_sub(then);
+    let ticks = (u128::from(ns).wrapping_mul(rate.into()) >> 32) as u64;
+    Some((clock.wrapping_add(ticks), ticks / 16 + (rate >> 6)))
+}
+
+/// Learns the rate from two pairs, at least a second apart, between which the TSC was what it should
+/// be.
+fn learn(ticks: u64, ns: u64) {
+    let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(32);
+    if let Some(rate) = ((ticks >> shift) << 32).checked_div(ns >> shift) {
+        RATE.store(rate, Relaxed);
+    }
+}
+
+/// Whether the TSC is where it should be.
+fn agrees(tsc: u64) -> bool {
+    due().is_none_or(|(due, near)| {
+        tsc.wrapping_sub(due).wrapping_add(near) <= near.saturating_mul(2)
+    })
+}
+
+/// Leaves the TSC if it isn't where it should be. Whoever reads the two clocks may be interrupted
+/// in between, even by a hypervisor: so that counts only if it is seen a few times in a row.
+#[cold]
+fn leave_if_jumped() -> bool {
+    let jumped = (0..3).all(|_| !agrees(tsc::read()));
+    jumped && distrust(due().map(|(due, _)| due))
+}
+
+/// [`leave`], of which the next [`tick`] tells.
+pub(crate) fn distrust(due: Option<u64>) -> bool {
+    let left = leave(due);
+    if left {
+        DISTRUSTED.store(true, Relaxed);
+    }
+    left
+}
+
+/// Leaves the TSC, which should be at `due` if it has jumped. Any context. False: a pair is just
+/// being stored, by somebody whom this interrupts perhaps.
+fn leave(due: Option<u64>) -> bool {
+    let left = pairs::change(|pairs| {
+        if !is_tsc() {
+            return;
+        }
+        let mut end = pair(CLOCK_TSC);
+        let told = end.clock.max(pairs.last().map_or(0, |last| last.clock));
+        end.clock = due.unwrap_or(told);
+        let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
+        // Even, as `CLOCK_TSC` isn't.
+        let base = start.wrapping_sub(end.mono).wrapping_add(1) & !1;
+        pairs.push(end);
+        pairs.push(ClockPair {
+            clock: end.mono.wrapping_add(base),
+            ..end
+        });
+        set_section((ClockKind::Mixed, 1_000_000_000));
+        set_base(base);
+        // Who still sees the old value has read the TSC before, or will see another base.
+        blog_clock_is_tsc.store(0, Relaxed);
+    });
+    if left {
+        pairs::step();
+    }
+    left
+}
+
+/// All clocks at this instant; as `clock`, that of this [`clock_base`]. Any context.
+///
+/// The others are read between two reads of that one. Of a few tries the closest one counts, so
+/// that what comes in between, as an interrupt or a hypervisor, does no harm.
+fn pair(base: u64) -> ClockPair {
+    let read = || match base {
+        CLOCK_TSC => tsc::read(),
+        base => mono().wrapping_add(base),
+    };
+    let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
+    for _ in 0..5 {
+        let before = read();
+        // SAFETY: No requirements. Any context.
+        let [boot, real] = unsafe {
+            [
+                bindings::ktime_get_boot_fast_ns(),
+                bindings::ktime_get_real_fast_ns(),
+            ]
+        };
+        let (mono, local) = (mono(), tsc::local());
+        let took = read().wrapping_sub(before);
+        if took < best {
+            best = took;
+            pair = ClockPair {
+                clock: before.wrapping_add(took / 2),
+                mono,
+                boot,
+                real,
+                local,
+            };
+        }
+    }
+    pair
+}
+
+/// Looks whether the TSC can still be trusted, and notes all clocks if that was last done a second
+/// ago. Whoever can, calls it now and then while anything logs or reads. Process context.
+pub(crate) fn tick() {
+    if is_tsc() {
+        match VOUCHED.load(Relaxed) && tsc::is_unstable() {
+            true => distrust(None),
+            false => leave_if_jumped(),
+        };
+    }
+    if DISTRUSTED.swap(false, Relaxed) {
+        pr_warn!("the TSC can't be trusted: from now on, the clock is the monotonic one\n");
+    }
+    if let Some((ticks, ns)) = pairs::note_each_second().filter(|_| is_tsc()) {
+        learn(ticks, ns);
+    }
+}
+
+/// Whether a jump of the TSC would be seen.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+pub(crate) fn is_watched() -> bool {
+    due().is_some()
+}

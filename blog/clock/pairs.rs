@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All clocks at some instants, from when BLog started up to now: what the decoder draws lines
+//! through.
+//!
+//! They are kept in the root, where crash tools find them, too. One comes about every second, from
+//! the worker and from readers, and one before and after each sleep. There are as many as the root
+//! has room for; then those go that are missed least ([`super::thin`]).
+
+use core::sync::atomic::{
+    fence,
+    AtomicU32,
+    Ordering::{
+        Acquire,
+        Relaxed,
+        Release, //
+    }, //
+};
+use kernel::{
+    bindings,
+    blog::{
+        root::{
+            blog_root,
+            clock_base, //
+        },
+        wire::{
+            dump::{
+                Tick,
+                TICKS, //
+            },
+            file::ClockPair, //
+        }, //
+    },
+    interrupt::local_interrupt_disable,
+    prelude::*,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
+};
+
+use super::{
+    mono,
+    pair,
+    thin::least, //
+};
+
+/// Two that aren't at a break or a sleep are that far from each other, in ns.
+const EVERY: u64 = 1_000_000_000;
+
+/// How often they have changed, times two; odd while they change.
+static VERSION: AtomicU32 = AtomicU32::new(0);
+
+/// A number that is another one once there are others.
+pub(crate) fn version() -> u32 {
+    VERSION.load(Relaxed)
+}
+
+/// How often some were noted because of a sleep or of the break.
+static STEPS: AtomicU32 = AtomicU32::new(0);
+
+/// A number that is another one once times before and after are on different lines.
+pub(crate) fn steps() -> u32 {
+    STEPS.load(Relaxed)
+}
+
+/// Counts a step, of which the pairs are there.
+pub(super) fn step() {
+    STEPS.fetch_add(1, Relaxed);
+}
+
+/// How many there are.
+fn len() -> usize {
+    // SAFETY: It is there, and one word.
+    unsafe { (&raw const (*blog_root.get()).ticks_len).read_volatile() as usize }
+}
+
+/// The place of one.
+fn place(n: usize) -> *mut Tick {
+    // SAFETY: The root is there, and this is within the array.
+    unsafe { (&raw mut (*blog_root.get()).ticks[n % TICKS]) }
+}
+
+/// One that may be half stored: see [`read`].
+fn get(n: usize) -> Tick {
+    // SAFETY: It is there.
+    unsafe { place(n).read_volatile() }
+}
+
+/// The pairs, which nobody else changes.
+pub(super) struct Pairs(());
+
+impl Pairs {
+    /// The last one.
+    pub(super) fn last(&self) -> Option<ClockPair> {
+        Some(get(len().checked_sub(1)?).pair)
+    }
+
+    /// Stores something; see `Live::update`.
+    fn update(&mut self, store: impl FnOnce()) {
+        // SAFETY: Only here is anything stored that has to do with pairs, and this has them. Who
+        // reads them meanwhile doesn't use what it has read.
+        unsafe { blog_root.update(|_| store()) };
+    }
+
+    /// Stores one. It is not valid before it is whole, should the machine stop.
+    fn store(&mut self, n: usize, tick: Tick) {
+        let (place, clock) = (place(n), tick.pair.clock);
+        let mut invalid = tick;
+        invalid.pair.clock = 0;
+        // SAFETY: It is there.
+        self.update(|| unsafe { (*place).pair.clock = 0 });
+        // SAFETY: As above.
+        self.update(|| unsafe { place.write(invalid) });
+        // SAFETY: As above.
+        self.update(|| unsafe { (*place).pair.clock = clock });
+    }
+
+    fn set_len(&mut self, len: usize) {
+        // SAFETY: The root is there.
+        self.update(|| unsafe { (*blog_root.get()).ticks_len = len as u32 });
+    }
+
+    /// There are none.
+    pub(super) fn clear(&mut self) {
+        self.set_len(0);
+    }
+
+    /// Adds one, which isn't earlier than the last.
+    pub(super) fn push(&mut self, pair: ClockPair) {
+        let mut len = len();
+        if len >= TICKS {
+            len = TICKS - 1;
+            // Until the number is stored, the last one is there twice.
+            for n in least(TICKS, |n| get(n).pair)..len {
+                self.store(n, get(n + 1));
+            }
+            self.set_len(len);
+        }
+        // SAFETY: It is there, and one word.
+        let jiffies = unsafe { (&raw const bindings::jiffies_64).read_volatile() };
+        self.store(len, Tick { pair, jiffies });
+        self.set_len(len + 1);
+    }
+}
+
+/// Changes the pairs. Any context. False: somebody else is just changing them, whom this interrupts
+/// perhaps.
+pub(super) fn change(change: impl FnOnce(&mut Pairs)) -> bool {
+    let version = VERSION.load(Relaxed);
+    // ORDERING: Acquire: sees what was changed before. Release fence: the odd version comes before
+    // the changes, for `read`.
+    if version & 1 != 0
+        || VERSION
+            .compare_exchange(version, version.wrapping_add(1), Acquire, Relaxed)
+            .is_err()
+    {
+        return false;
+    }
+    fence(Release);
+    change(&mut Pairs(()));
+    // ORDERING: Release: the changes come before the even version.
+    VERSION.store(version.wrapping_add(2), Release);
+    true
+}
+
+/// Reads them; `None` where they change meanwhile. Any context.
+fn read<T>(read: impl FnOnce() -> T) -> Option<T> {
+    // ORDERING: Acquire: what is read is not older than this version.
+    let version = VERSION.load(Acquire);
+    if version & 1 != 0 {
+        return None;
+    }
+    let value = read();
+    // ORDERING: Pairs with the release fence in `change`: whoever has read a change sees another
+    // version.
+    fence(Acquire);
+    (VERSION.load(Relaxed) == version).then_some(value)
+}
+
+/// The clock and CLOCK_MONOTONIC of the last one; `None` while they change. Any context.
+pub(super) fn last() -> Option<(u64, u64)> {
+    read(|| {
+        let last = place(len().wrapping_sub(1));
+        // SAFETY: It is there.
+        unsafe { ((*last).pair.clock, (*last).pair.mono) }
+    })
+}
+
+/// Notes one because of a sleep: see [`add`].
+pub(super) fn note() {
+    add();
+    step();
+}
+
+/// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from a
+/// log call.
+fn add() {
+    // Whoever puts the machine to sleep, with one CPU left and interrupts off, finds nobody in
+    // the middle of this.
+    let _guard = local_interrupt_disable();
+    change(|pairs| pairs.push(pair(clock_base())));
+}
+
+/// The same, if the last one is a second old. Returns by how much that is earlier, by the rings'
+/// clock and by CLOCK_MONOTONIC.
+pub(super) fn note_each_second() -> Option<(u64, u64)> {
+    let (clock, then) = last().filter(|(_, then)| mono().saturating_sub(*then) >= EVERY)?;
+    add();
+    let now = last()?;
+    Some((now.0.wrapping_sub(clock), now.1.saturating_sub(then)))
+}
+
+/// Those of which the rings' clock is later than `then`, oldest first, and one from now. Process
+/// context.
+pub(crate) fn since(then: u64) -> Result<KVec<ClockPair>> {
+    let mut all = KVec::with_capacity(TICKS + 1, GFP_KERNEL)?;
+    loop {
+        let done = read(|| {
+            all.clear();
+            let new = (0..len().min(TICKS)).map(|n| get(n).pair);
+            (new.filter(|pair| pair.clock > then)).try_for_each(|pair| all.push(pair, GFP_KERNEL))
+        });
+        match done {
+            // They change for some microseconds a second; but by a log call, which may be
+            // preempted.
+            None => fsleep(Delta::from_micros(100)),
+            Some(done) => {
+                done?;
+                let now = pair(clock_base());
+                let last = all.last().map_or(then, |pair: &ClockPair| pair.clock);
+                if now.clock > last {
+                    all.push(now, GFP_KERNEL)?;
+                }
+                return Ok(all);
+            }
+        }
+    }
+}

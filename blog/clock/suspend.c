@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When the machine sleeps. suspend.rs says what is done then.
+ *
+ * A machine that is to sleep first freezes tasks and stops devices. Then, with
+ * one CPU left, it calls syscore operations, sleeps, and goes the same way back.
+ * A guest of Xen that is saved or moved only does the latter. They are registered
+ * once, after those of timekeeping: so they are called before these stop the
+ * clocks, and after these have started them again.
+ *
+ * Where a machine is only idle (s2idle), no syscore operation is called, but
+ * clocks stop all the same. So all clocks are noted when PM notifiers are called,
+ * too. There may be any number of these, in any order: opening /dev/snapshot
+ * calls them as well.
+ */
+#include <linux/notifier.h>
+#include <linux/suspend.h>
+#include <linux/syscore_ops.h>
+
+#include "clock.h"
+
+static int blog_syscore_suspend(void *data)
+{
+	blog_clock_suspends();
+	return 0;
+}
+
+static void blog_syscore_resume(void *data)
+{
+	blog_clock_resumes();
+}
+
+static const struct syscore_ops blog_syscore_ops = {
+	.suspend = blog_syscore_suspend,
+	.resume = blog_syscore_resume,
+};
+
+static struct syscore blog_syscore = {
+	.ops = &blog_syscore_ops,
+};
+
+static int blog_pm_event(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	blog_clock_note();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block blog_pm_nb = {
+	.notifier_call = blog_pm_event,
+};
+
+void blog_start_suspend(void)
+{
+	register_syscore(&blog_syscore);
+	/* That fails where it is registered already. */
+	register_pm_notifier(&blog_pm_nb);
+}
+
+void blog_stop_suspend(void)
+{
+	unregister_pm_notifier(&blog_pm_nb);
+	unregister_syscore(&blog_syscore);
+}
