@@ -23,6 +23,14 @@ pub mod prelude {
     };
 }
 
+/// What says of a type that all its bytes are initialised.
+pub mod transmute {
+    /// # Safety
+    ///
+    /// Values have no uninitialised bytes.
+    pub unsafe trait AsBytes {}
+}
+
 /// Allocation that does not fail.
 pub mod alloc {
     use crate::error::Result;
