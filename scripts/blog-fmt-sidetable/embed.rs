@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Puts a side table into a module, as a section that no loader loads and no strip takes for debug
 //! information.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What `elf.rs` unpacks compressed sections with: nothing, as the kernel build makes none.
 //! `blog-decode` has a file of its own in its place.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What all commands over records do alike: open files, settle the filters, go through the records,
 //! and say what is missing.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Which values can be compared. A condition that could never be true is no condition: what is wrong
 //! with fields is an error, and with arguments it is told as soon as the call sites are known.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
 // Conditions on records, in the language of the decoder's --where and with its answers. What a report
 // doesn't have is refused, as is a comparison that the decoder refuses.
