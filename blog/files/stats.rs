@@ -8,7 +8,7 @@
 
 use kernel::{
     blog::{
-        ring::State as RingState,
+        ring::RingState,
         wire::record::Lost, //
     },
     fmt,

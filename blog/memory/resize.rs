@@ -24,7 +24,7 @@ use kernel::{
     blog::ring::{
         Pages,
         Ring,
-        State, //
+        RingState, //
     },
     prelude::*, //
 };
@@ -413,7 +413,7 @@ impl Memory {
         for id in 0..self.pool.store.rings() {
             let ring = self.pool.store.ring(id).filter(|ring| ring.held() > 0);
             let info = ring.and_then(Ring::info);
-            if info.is_some_and(|info| info.state == State::Live) {
+            if info.is_some_and(|info| info.state == RingState::Live) {
                 bytes += u64::from(SIZES.chunk);
             }
         }

@@ -6,7 +6,7 @@ use kernel::{
     blog::{
         ring::{
             Info,
-            State as RingState, //
+            RingState, //
         },
         wire::{
             file as format,

@@ -343,7 +343,7 @@ mod suite {
         until(|| {
             state.with(|inner| {
                 inner.rings().all(|(_, info)| {
-                    info.state == kernel::blog::ring::State::Retired || info.owner.pid < 0
+                    info.state == kernel::blog::ring::RingState::Retired || info.owner.pid < 0
                 })
             })
         })?;

@@ -88,7 +88,7 @@ pub use self::{
     owner::{
         Info,
         Owner,
-        State, //
+        RingState, //
     },
     page::{
         PageHeader,

@@ -26,7 +26,7 @@ use core::sync::atomic::{
 /// State of a [`Ring`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum State {
+pub enum RingState {
     /// Belongs to nobody and holds no page.
     Free = 0,
     /// Has a writer.
@@ -93,7 +93,7 @@ impl Owner {
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// State.
-    pub state: State,
+    pub state: RingState,
     /// Who writes into it.
     pub owner: Owner,
     /// When the task ended, in the ring's clock.
@@ -145,7 +145,7 @@ impl Ownership {
         Self {
             id: AtomicU32::new(id),
             version: AtomicU32::new(0),
-            state: AtomicU8::new(State::Free as u8),
+            state: AtomicU8::new(RingState::Free as u8),
             context: AtomicU8::new(0),
             slot,
             cpu: AtomicU32::new(u32::MAX),
@@ -165,7 +165,7 @@ impl Ownership {
     pub(super) fn has_ended(&self) -> bool {
         // ORDERING: Acquire pairs with the store in `Ring::retire`: `taken` is that of the ring's
         // end.
-        self.state.load(Acquire) == State::Retired as u8
+        self.state.load(Acquire) == RingState::Retired as u8
     }
 
     #[inline]
@@ -196,10 +196,10 @@ impl Ownership {
         })
     }
 
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<RingState> {
         match self.state.load(Relaxed) {
-            1 => Some(State::Live),
-            2 => Some(State::Retired),
+            1 => Some(RingState::Live),
+            2 => Some(RingState::Retired),
             _ => None,
         }
     }
@@ -245,7 +245,7 @@ impl Ring {
             ours.first_seq.store(last + 1, Relaxed);
             self.cursor.taken.store(0, Relaxed);
             self.cursor.reopen();
-            ours.state.store(State::Live as u8, Relaxed);
+            ours.state.store(RingState::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.
         unsafe { self.busy.end() };
@@ -263,7 +263,7 @@ impl Ring {
             ours.set_comm(comm);
             self.cursor.last.store(clock, Relaxed);
             // ORDERING: Release: see `has_ended`.
-            ours.state.store(State::Retired as u8, Release);
+            ours.state.store(RingState::Retired as u8, Release);
         });
     }
 
@@ -285,7 +285,7 @@ impl Ring {
             // SAFETY: By this function's requirements.
             unsafe { self.cursor.leave(empty) };
             self.losses.clear();
-            ours.state.store(State::Free as u8, Relaxed);
+            ours.state.store(RingState::Free as u8, Relaxed);
         });
         (records, lost)
     }
@@ -304,7 +304,7 @@ impl Ring {
                 state,
                 owner: ours.get()?,
                 exit_clock: match state {
-                    State::Retired => self.cursor.last.load(Relaxed),
+                    RingState::Retired => self.cursor.last.load(Relaxed),
                     _ => 0,
                 },
                 first_seq,

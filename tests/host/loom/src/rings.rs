@@ -2,7 +2,7 @@
 
 //! Models of rings and their pages, beside readers and beside each other.
 
-use crate::blog::ring::{Owner, State, NO_PAGE};
+use crate::blog::ring::{Owner, RingState, NO_PAGE};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{
@@ -316,8 +316,8 @@ fn info_is_of_one_state() {
         if let Some(info) = rig.ring(0).unwrap().info() {
             let comm = &info.owner.comm[..4];
             let seen = (info.state, comm, info.exit_clock, info.records);
-            let live = (State::Live, &b"test"[..], 0, 1);
-            let retired = (State::Retired, &b"gone"[..], 9, 1);
+            let live = (RingState::Live, &b"test"[..], 0, 1);
+            let retired = (RingState::Retired, &b"gone"[..], 9, 1);
             assert!(seen == live || seen == retired, "{seen:?}");
         }
         task.join().unwrap();
@@ -340,7 +340,7 @@ fn info_is_of_one_owner() {
             } = info.owner;
             assert_eq!(
                 (info.state, pid, tgid, &comm[..4]),
-                (State::Live, 2, 2, &b"test"[..])
+                (RingState::Live, 2, 2, &b"test"[..])
             );
             assert_eq!((info.exit_clock, info.first_seq, info.records), (0, 2, 0));
         }
