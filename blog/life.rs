@@ -44,14 +44,14 @@ use crate::{
         inert,
         state::State, //
     },
-    sys::glue,
+    sys::modules,
     write::tables, //
 };
 
 /// Starts with what is built in, and with modules from now on.
 pub(crate) fn start() -> Result {
     registry::start()?;
-    let vmlinux = glue::vmlinux();
+    let vmlinux = modules::vmlinux();
     // SAFETY: vmlinux stays.
     unsafe {
         coming(
@@ -62,7 +62,7 @@ pub(crate) fn start() -> Result {
             from_c(vmlinux.components, vmlinux.components_len),
         )
     };
-    glue::start_modules()
+    modules::start_modules()
 }
 
 /// Ends all that: no module logs any more.
@@ -73,7 +73,7 @@ pub(crate) fn stop() {
         state.unhook();
         registry::remove(&state);
     });
-    glue::stop_modules();
+    modules::stop_modules();
     registry::stop();
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_going(module: *const bindings::module) {
     // SAFETY: By this function's requirement.
-    going(|p| unsafe { glue::is_within(module, p) });
+    going(|p| unsafe { modules::is_within(module, p) });
 }
 
 /// Makes a component at run time: see `kernel::blog::abi`.

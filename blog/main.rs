@@ -48,7 +48,7 @@ use crate::{
     clock::suspend,
     crash::describe,
     read::sections,
-    sys::glue,
+    sys::work,
     write::{
         tables,
         worker, //
@@ -127,7 +127,7 @@ fn stop() {
     life::stop();
     files::stop();
     tables::stop();
-    glue::stop_reap();
+    work::stop_reap();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

@@ -78,7 +78,7 @@ pub(crate) use self::pairs::{
     steps,
     version, //
 };
-use crate::sys::glue;
+use crate::sys::params;
 
 unsafe extern "C" {
     // exports.c
@@ -98,7 +98,7 @@ static DISTRUSTED: AtomicBool = AtomicBool::new(false);
 /// Chooses the clock. Called once, before anything can log.
 pub(crate) fn init() -> Result {
     let (quality, khz) = tsc::quality();
-    let tsc = match glue::param_clock().to_bytes() {
+    let tsc = match params::param_clock().to_bytes() {
         b"auto" => quality >= tsc::GOOD,
         b"mono" => false,
         b"tsc" if quality >= tsc::USABLE && khz != 0 => {

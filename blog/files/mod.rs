@@ -48,7 +48,10 @@ use crate::{
         self,
         state::State, //
     },
-    sys::glue,
+    sys::{
+        hook,
+        machine, //
+    },
     write::worker, //
 };
 
@@ -318,7 +321,7 @@ impl FileOperations for GlobalText {
     type Data = Pin<KBox<Self>>;
 
     fn open(of: Option<&GlobalFile>, file: &File) -> Result<Self::Data> {
-        glue::may_open(file)?;
+        hook::may_open(file)?;
         let (file, text) = (*of.ok_or(EINVAL)?, Shown(KVVec::new()));
         KBox::pin_init(
             pin_init!(Self { file, text <- new_mutex!(text) }),
@@ -360,10 +363,10 @@ impl FileOperations for ComponentText {
     type Data = Pin<KBox<Self>>;
 
     fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
-        glue::may_open(file)?;
+        hook::may_open(file)?;
         // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
         let of = unsafe { ArcBorrow::from_raw(of.ok_or(EINVAL)?) }.into();
-        let name = glue::file_name(file);
+        let name = machine::file_name(file);
         let file = COMPONENT.iter().find(|file| file.name == name);
         let (file, text) = (*file.ok_or(EINVAL)?, Shown(KVVec::new()));
         KBox::pin_init(

@@ -37,7 +37,7 @@ use crate::{
         }, //
     },
     sys::{
-        glue,
+        params,
         text::put, //
     },
     write::{
@@ -55,7 +55,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     put!(f, "inert {inert}\n")?;
     put!(f, "inert_lost {lost}\n")?;
     put!(f, "used_kb {}\n", used_kb())?;
-    put!(f, "max_kb {}\n", glue::max_kb())?;
+    put!(f, "max_kb {}\n", params::max_kb())?;
     put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
     put!(f, "sites_without_id {refused}\n")?;
     put!(f, "wakeups {}\n", worker::looks() + read::looks())

@@ -16,7 +16,7 @@ use kernel::{
 };
 
 use super::budget;
-use crate::sys::glue;
+use crate::sys::pages;
 
 /// Pages for so many bytes.
 pub(crate) const fn pages_for(bytes: usize) -> u32 {
@@ -43,7 +43,7 @@ impl Block {
     /// has none.
     pub(crate) fn new(pages: u32) -> Result<Self> {
         budget::take(pages)?;
-        match NonNull::new(glue::alloc_pages(pages)) {
+        match NonNull::new(pages::alloc_pages(pages)) {
             // INVARIANT: They are there, and nobody else's.
             Some(at) => Ok(Self {
                 at: at.cast(),
@@ -95,7 +95,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; they are nobody's any more.
-        unsafe { glue::free_pages(self.at()) };
+        unsafe { pages::free_pages(self.at()) };
         budget::give(self.pages);
     }
 }

@@ -20,7 +20,7 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::sys::glue;
+use crate::sys::params;
 
 /// KiB of a page.
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
@@ -60,7 +60,7 @@ pub(crate) fn limit() -> u32 {
     // ORDERING: A writer of the limit that then looks at what is used sees what was counted before
     // this, or this sees that limit.
     fence(SeqCst);
-    glue::max_kb() / PAGE_KB
+    params::max_kb() / PAGE_KB
 }
 
 /// Pages that the limit leaves.

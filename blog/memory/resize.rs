@@ -8,7 +8,7 @@
 //! it any more. But somebody may have found it before: a log call that looks at the oldest page of
 //! another ring while that is taken away, or a reader that follows a ring's pointer to its current
 //! page. None of these sleeps as long as it may look at the page. So the page stays in its slot,
-//! closed, until [`glue::quiesce`](crate::sys::glue::quiesce) has waited for them
+//! closed, until `quiesce()` has waited for them
 //! ([`Owned::free_dying`]).
 
 use core::{

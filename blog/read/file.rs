@@ -29,9 +29,12 @@ use crate::{
         walk::Walk, //
     },
     registry::state::State,
-    sys::glue::{
-        self,
-        Waiter, //
+    sys::{
+        hook,
+        waiters::{
+            self,
+            Waiter, //
+        }, //
     }, //
 };
 
@@ -51,7 +54,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
     const STREAM: bool = true;
 
     fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
-        let addresses = glue::may_open(file)?;
+        let addresses = hook::may_open(file)?;
         // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
         let only = of.map(|state| Arc::from(unsafe { ArcBorrow::from_raw(state) }));
         let form = match STREAM {
@@ -94,7 +97,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
                 return Err(EAGAIN);
             }
             drop(walk);
-            glue::sleep(ms)?;
+            waiters::sleep(ms)?;
         }
     }
 

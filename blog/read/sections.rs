@@ -36,7 +36,10 @@ use crate::{
             State, //
         }, //
     },
-    sys::glue,
+    sys::{
+        glue,
+        machine, //
+    },
     write::tables, //
 };
 
@@ -80,7 +83,7 @@ pub(crate) fn init() {
 
 /// The machine as files and crash tools see it.
 pub(crate) fn system() -> format::System {
-    let [release, machine, host] = glue::uts();
+    let [release, machine, host] = machine::uts();
     format::System {
         page_size: PAGE_SIZE as u32,
         cpus: nr_cpu_ids(),

@@ -16,7 +16,10 @@ use kernel::{
 };
 
 use super::state::State;
-use crate::sys::glue;
+use crate::sys::{
+    quiesce,
+    work, //
+};
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
@@ -36,13 +39,13 @@ pub(crate) fn leave(state: Arc<State>) {
         let before = last.replace(state.clone());
         state.with(|inner| inner.gone_before = before);
     }
-    glue::queue_reap();
+    work::queue_reap();
 }
 
 /// Looks after all components' memory, about once a second.
 pub(crate) fn tend() {
     if super::components().fold(false, |any, state| state.tend() | any) {
-        glue::queue_reap();
+        work::queue_reap();
     }
 }
 
@@ -52,7 +55,7 @@ extern "C" fn blog_reap() {
     let last = LAST.lock().take();
     let pages = super::components().fold(false, |any, state| state.begin_freeing() | any);
     if last.is_some() || pages {
-        glue::quiesce();
+        quiesce::quiesce();
     }
     if pages {
         // SAFETY: `quiesce` has waited for all log calls.

@@ -9,7 +9,7 @@ use kernel::{
 
 use crate::{
     memory::budget,
-    sys::glue, //
+    sys::work, //
 };
 
 /// How often components are asked for pages: some can't give their part.
@@ -29,7 +29,7 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
                 return Ok(0);
             }
             super::components().for_each(|state| state.shrink(limit, used));
-            glue::queue_reap();
+            work::queue_reap();
         }
         match budget::staying() <= budget::limit() {
             true => Ok(0),

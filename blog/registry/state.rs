@@ -97,8 +97,8 @@ use crate::{
         Stock, //
     },
     sys::{
-        glue,
-        kept::Kept, //
+        kept::Kept,
+        work, //
     }, //
 };
 
@@ -680,8 +680,8 @@ impl State {
                 result => {
                     // Where nothing was taken away, nobody waits.
                     if self.leaving.load(Relaxed) {
-                        glue::queue_reap();
-                        glue::flush_reap();
+                        work::queue_reap();
+                        work::flush_reap();
                     }
                     return result.map(drop);
                 }

@@ -15,7 +15,7 @@ use kernel::{
     prelude::*, //
 };
 
-use super::glue;
+use super::pages;
 
 /// A value that crash tools find, or a list of such. It is never dropped.
 ///
@@ -69,7 +69,7 @@ fn place<T>(n: usize) -> Result<NonNull<T>> {
     const { assert!(size_of::<T>() > 0 && align_of::<T>() <= PAGE_SIZE) };
     let bytes = n.checked_mul(size_of::<T>()).ok_or(ENOMEM)?;
     let pages = u32::try_from(bytes.div_ceil(PAGE_SIZE)).map_err(|_| ENOMEM)?;
-    NonNull::new(glue::alloc_pages(pages).cast()).ok_or(ENOMEM)
+    NonNull::new(pages::alloc_pages(pages).cast()).ok_or(ENOMEM)
 }
 
 impl<T: ?Sized> Deref for Kept<T> {
@@ -85,7 +85,7 @@ impl<T: ?Sized> Drop for Kept<T> {
     fn drop(&mut self) {
         if size_of_val(&**self) != 0 {
             // SAFETY: By the type invariants; nobody uses them any more.
-            unsafe { glue::free_pages(self.0.as_ptr().cast()) };
+            unsafe { pages::free_pages(self.0.as_ptr().cast()) };
         }
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel crate lacks, and the seam to what patches add to the core kernel.
+//! What the kernel crate lacks, and the seam to what patches add to the core kernel. A file in C
+//! that Rust calls has one in Rust beside it.
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `glue.rs`, `glue.h` | what Rust and C call of each other |
+//! | `glue.h`, `glue.rs` | what C and Rust call of each other; what bindings have |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | modules that come and go |
@@ -12,13 +13,23 @@
 //! | `quiesce.c` | waiting for log calls |
 //! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
 //! | `waiters.c` | readers that wait |
-//! | `machine.c` | the machine's names |
+//! | `machine.c` | names: the machine's, a file's |
+//! | `call.c` | what an argument of a C call leads to |
 //! | `kept.rs` | memory besides that crash tools are to find |
 //! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |
 
+pub(crate) mod call;
 pub(crate) mod glue;
+pub(crate) mod hook;
 pub(crate) mod kept;
+pub(crate) mod machine;
+pub(crate) mod modules;
+pub(crate) mod pages;
+pub(crate) mod params;
 pub(crate) mod queue;
+pub(crate) mod quiesce;
 pub(crate) mod room;
 pub(crate) mod sort;
 pub(crate) mod text;
+pub(crate) mod waiters;
+pub(crate) mod work;

@@ -4,7 +4,7 @@
 
 use crate::{
     registry::state::State,
-    sys::glue, //
+    sys::quiesce, //
 };
 
 use super::{
@@ -23,11 +23,11 @@ impl State {
         let Some(old) = self.cut() else {
             return;
         };
-        glue::quiesce();
+        quiesce::quiesce();
         // Whoever was about to log has told his table of his ring by now.
         tables::forget(self.slot());
         // And whoever logs to others has stopped looking at that ring.
-        glue::quiesce();
+        quiesce::quiesce();
         self.free(old);
         worker::start();
     }

@@ -20,21 +20,21 @@ use kernel::blog::{
     RawComponent, //
 };
 
-use crate::sys::glue;
+use crate::sys::call;
 
 /// The kernel's memory.
 struct Kernel;
 
 impl Memory for Kernel {
     fn string(&self, address: u64, max: usize) -> Option<usize> {
-        glue::string_length(address, max)
+        call::string_length(address, max)
     }
 
     fn readable(&self, address: u64, len: usize) -> bool {
         let mut byte = 0;
         let mut has = |at| {
             // SAFETY: This is a byte.
-            unsafe { glue::copy_nofault(at, &raw mut byte, 1) }
+            unsafe { call::copy_nofault(at, &raw mut byte, 1) }
         };
         // At most a record's worth: no page is between the first and the last byte.
         len == 0 || has(address) && address.checked_add(len as u64 - 1).is_some_and(has)
@@ -42,12 +42,12 @@ impl Memory for Kernel {
 
     unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
         // SAFETY: By this function's requirement.
-        unsafe { glue::text(kind, address, dst, len) }
+        unsafe { call::text(kind, address, dst, len) }
     }
 
     unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool {
         // SAFETY: By this function's requirement.
-        unsafe { glue::copy_nofault(address, dst, len) }
+        unsafe { call::copy_nofault(address, dst, len) }
     }
 }
 

@@ -9,9 +9,9 @@
 //! with the task's name and the time, and the table goes back to the stock.
 //!
 //! [`get`] is for log calls: it waits for nothing, in any context. Everything else is not, and uses
-//! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the task
-//! is valid. What a ring's component is, is valid as long as interrupts are off, as they are then:
-//! who takes that away has waited by [`glue::quiesce`] before it is freed.
+//! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the
+//! task is valid. What a ring's component is, is valid as long as interrupts are off, as they are
+//! then: who takes that away has waited by `quiesce()` before it is freed.
 
 use core::{
     ptr,
@@ -62,7 +62,7 @@ use crate::{
     },
     registry::state::State,
     sys::{
-        glue,
+        hook,
         sort::sort_by_key, //
     },
     tasks, //
@@ -268,7 +268,7 @@ pub(crate) fn table_bytes() -> usize {
 ///
 /// # Safety
 ///
-/// `state` stays valid until [`unpublish`] for its slot, and [`glue::quiesce`] after that.
+/// `state` stays valid until [`unpublish`] for its slot, and `quiesce()` after that.
 pub(crate) unsafe fn publish(state: &State) {
     if let Some(slot) = STATES.get(usize::from(state.slot())) {
         // ORDERING: Release: who finds it there finds it made.
@@ -298,7 +298,7 @@ pub(crate) fn unpublish(slot: u16) {
 }
 
 /// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
-/// other components may still be looking at them, until [`glue::quiesce`] has waited once more.
+/// other components may still be looking at them, until `quiesce()` has waited once more.
 pub(crate) fn forget(slot: u16) {
     for table in SLAB.used() {
         let _guard = lock(table);
@@ -425,7 +425,7 @@ pub(crate) fn init() -> Result {
     // SAFETY: This is called once, and components come after it.
     unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
-    unsafe { glue::start_hooks(free_hook) }?;
+    unsafe { hook::start_hooks(free_hook) }?;
     stock_up();
     Ok(())
 }
@@ -462,7 +462,7 @@ pub(crate) fn stop() {
             table.task().store(ptr::null_mut(), Relaxed);
         }
     }
-    glue::stop_hooks();
+    hook::stop_hooks();
     let pages = SLAB.pages.iter();
     let pages = pages.map(|page| page.swap(ptr::null_mut(), Relaxed).cast());
     // SAFETY: They are of `add`, and no task knows any more.

@@ -14,7 +14,7 @@ use core::sync::atomic::{
 use crate::{
     clock,
     registry::gone,
-    sys::glue, //
+    sys::work, //
 };
 
 /// Looks in all.
@@ -27,12 +27,12 @@ pub(crate) fn looks() -> u64 {
 
 /// Has it come from now on. Process context.
 pub(crate) fn start() {
-    glue::start_worker();
+    work::start_worker();
 }
 
 /// Ends it; it does not run any more on return.
 pub(crate) fn stop() {
-    glue::stop_worker();
+    work::stop_worker();
 }
 
 /// From `sys/work.c`.

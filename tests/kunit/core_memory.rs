@@ -28,7 +28,10 @@ mod memory_suite {
             Stock,
             SIZES, //
         },
-        sys::glue, //
+        sys::{
+            quiesce,
+            work, //
+        }, //
     };
     use core::{
         iter,
@@ -76,7 +79,7 @@ mod memory_suite {
         until(|| {
             let used = budget::used();
             fsleep(Delta::from_millis(100));
-            glue::flush_reap();
+            work::flush_reap();
             used == budget::used()
         })
     }
@@ -182,7 +185,7 @@ mod memory_suite {
                 let limit = others + kb * 3 / 4;
                 if round == 3 && set_max_kb(limit) == 0 {
                     // What goes is freed soon.
-                    glue::flush_reap();
+                    work::flush_reap();
                     assert!(used_kb() <= limit);
                 }
                 set_max_kb(0);
@@ -208,7 +211,7 @@ mod memory_suite {
         }
         let limit = used_kb() - taken_kb(&rig)? / 2;
         assert_eq!(set_max_kb(limit), 0);
-        glue::flush_reap();
+        work::flush_reap();
         let (used, taken) = (used_kb(), taken_kb(&rig)?);
         // It goes on with what there is.
         let logged = (100_000..200_000).all(|n| rig.log(n));
@@ -294,7 +297,7 @@ mod memory_suite {
             assert!(memory.resize(pages, &mut stock)?.is_none());
         }
         if memory.begin_freeing() {
-            glue::quiesce();
+            quiesce::quiesce();
             // SAFETY: `quiesce` has waited for all log calls.
             unsafe { memory.free_dying() };
         }

@@ -267,7 +267,7 @@ mod suite {
         state.set_size_kb(256)?;
         assert!(!fits(64) && fits(256));
         // Beyond the limit for all components.
-        if crate::sys::glue::max_kb() < 1 << 20 {
+        if crate::sys::params::max_kb() < 1 << 20 {
             assert_eq!(state.set_size_kb(1 << 20), Err(ENOSPC));
         }
         assert_eq!(state.with(|inner| inner.size_kb), 256);
