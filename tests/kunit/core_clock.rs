@@ -232,10 +232,12 @@ mod suite {
         assert!(all.len() <= TICKS + 1);
         assert_eq!(all.first().map(|pair| pair.clock), first);
         assert!(all.is_sorted_by(|a, b| a.clock < b.clock && a.mono <= b.mono));
+        assert!(all.iter().all(|pair| pair.boot >= pair.mono));
+        // The first pairs are of a time when the kernel's local clock may not have begun to run.
+        assert!(all.is_sorted_by(|a, b| a.local <= b.local));
         assert!(all
-            .iter()
-            .all(|pair| pair.local != 0 && pair.boot >= pair.mono));
-        assert!(all.last().is_some_and(|pair| pair.clock <= now));
+            .last()
+            .is_some_and(|pair| pair.local != 0 && pair.clock <= now));
         // A reader who has them is told of newer ones alone.
         let told = all.last().map_or(0, |pair| pair.clock);
         let (before, new) = (version(), since(told)?);
