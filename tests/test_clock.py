@@ -84,7 +84,9 @@ def clock_section(guest: vm.Result) -> tuple[int, list[Pair]]:
         if section == 2:
             kind, count = struct.unpack_from("<II", data, at + 32)
             first = at + 48
-            return kind, [Pair(*struct.unpack_from("<5Q", data, first + 40 * n)) for n in range(count)]
+            return kind, [
+                Pair(*struct.unpack_from("<5Q", data, first + 40 * n)) for n in range(count)
+            ]
         at += 32 + -(-length // 8) * 8
     pytest.fail("no Clock section")
 
@@ -134,7 +136,11 @@ def test_pairs(guest: vm.Result) -> None:
 def test_local(guest: vm.Result) -> None:
     """Lines of the kernel's log get the time at which they were written, by the pairs."""
     _, pairs = clock_section(guest)
-    lines = [line for line in (guest.out / "dmesg").read_text().splitlines() if "blog-clock: look" in line]
+    lines = [
+        line
+        for line in (guest.out / "dmesg").read_text().splitlines()
+        if "blog-clock: look" in line
+    ]
     assert len(lines) == len(looks(guest))
     for line, look in zip(lines, looks(guest), strict=True):
         local = float(line.strip("[").split("]")[0]) * SECOND

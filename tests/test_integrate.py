@@ -167,7 +167,9 @@ def test_an_older_one_is_brought_up_to_date(with_blog: Tree) -> None:
 def test_a_run_that_was_killed(with_blog: Tree, then: str) -> None:
     """It is completed, or taken back."""
     tree = with_blog
-    shutil.copy(tree.path / ".blog-integration/orig/lib/Kconfig.debug", tree.path / "lib/Kconfig.debug")
+    shutil.copy(
+        tree.path / ".blog-integration/orig/lib/Kconfig.debug", tree.path / "lib/Kconfig.debug"
+    )
     (tree.path / "kernel/blog/sys/hook.c").unlink()
     (tree.path / "include/linux/blog.h").unlink()
     (tree.path / ".blog-integration/incomplete").touch()
@@ -266,7 +268,9 @@ def test_documents_build_no_kernel(tmp_path: Path) -> None:
     assert not changed("patches/cover-letter", lambda text: text + "More.\n")
     assert changed("blog/sys/hook.c", lambda text: text + "\n")
     assert changed("patches/rnull-blog.patch", lambda text: text.replace("+use ", "+use  ", 1))
-    assert changed("patches/series", lambda text: text.replace(":kernel/blog/tests/", ":kernel/blog/test/"))
+    assert changed(
+        "patches/series", lambda text: text.replace(":kernel/blog/tests/", ":kernel/blog/test/")
+    )
 
 
 def test_the_patch_of_task_struct_applies_alone(here: Path, pristine: Path) -> None:

@@ -43,7 +43,9 @@ def test_guest(kernel: vm.Kernel, work: Path, decoder: Path, tap: Tap, sh: Run) 
 
 
 @pytest.mark.parametrize("while_", ["load", "unload", "sleep"])
-def test_snapshot_device(kernel: vm.Kernel, work: Path, decoder: Path, sh: Run, while_: str) -> None:
+def test_snapshot_device(
+    kernel: vm.Kernel, work: Path, decoder: Path, sh: Run, while_: str
+) -> None:
     """The guest is content until it is off, which calls syscore operations."""
     machine = vm.Machine(args=f"blog_while={while_}")
     script, out = TOP / "tests/stock/sleep.sh", work / while_
@@ -68,7 +70,11 @@ def test_thread_that_executes(kernel: vm.Kernel, work: Path, decoder: Path, sh: 
     entries = [entry for entry in map(json.loads, lines) if "by_" in entry["message"]]
     assert len(entries) >= 2, lines
     for entry in entries:
-        assert (entry["pid"], entry["tgid"], entry["comm"]) == (int(said[2]), int(said[2]), "after_exec")
+        assert (entry["pid"], entry["tgid"], entry["comm"]) == (
+            int(said[2]),
+            int(said[2]),
+            "after_exec",
+        )
     tasks = sh(decoder, "tasks", "--all", "--json", result.out / "snapshot")
     assert f'"pid":{said[2]},' in tasks and f'"pid":{said[1]},' not in tasks, tasks
 

@@ -22,8 +22,7 @@ struct blog_waiter {
 
 static void blog_waiter_wake(struct work_struct *work)
 {
-	struct blog_waiter *waiter =
-		container_of(to_delayed_work(work), struct blog_waiter, wake);
+	struct blog_waiter *waiter = container_of(to_delayed_work(work), struct blog_waiter, wake);
 
 	wake_up_interruptible_poll(&waiter->queue, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }

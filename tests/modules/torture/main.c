@@ -57,7 +57,7 @@ TEST_PARAM(onoff_ms, 0, 0444, "Time between two changes of CPUs; 0: none (defaul
 TEST_PARAM(unstable_ms, 0, 0444,
 	   "Time after which the TSC is declared unstable; 0: never (default 0)");
 TEST_PARAM(syscore_ms, 0, 0444,
-	   "Time after which syscore operations are called as if the machine slept; 0: never (default 0)");
+	   "Time after which syscore operations are called; 0: never (default 0)");
 TEST_PARAM(probes, 0, 0444, "Kprobes in the middle of log calls (default 0)");
 TEST_PARAM(places, ~0, 0444, "Kinds of kprobes outside of log calls, one bit each (default all)");
 TEST_PARAM(run, 0, 0444,

@@ -51,7 +51,11 @@ impl Pager {
     pub fn start(show: &mut Show) -> Option<Self> {
         let terminal = env::var_os("TERM").is_some_and(|t| !t.is_empty() && t != "dumb");
         // What comes through a pipe takes its time, and a bar shows how far it is.
-        let is_piped = show.input.snapshots.iter().any(|path| path.as_os_str() == "-");
+        let is_piped = show
+            .input
+            .snapshots
+            .iter()
+            .any(|path| path.as_os_str() == "-");
         let is_wanted = terminal && !is_piped && !show.no_pager && !show.count;
         if !is_wanted || !io::stdout().is_terminal() {
             return None;
