@@ -12,8 +12,8 @@
 //!
 //! # The break
 //!
-//! The TSC may start again at 0 when the machine sleeps, it may jump when a virtual machine is moved
-//! or put back, and it may turn out that it can't be trusted. Then the clock becomes
+//! The TSC may start again at 0 when the machine sleeps, it may jump when a virtual machine is
+//! moved or put back, and it may turn out that it can't be trusted. Then the clock becomes
 //! `ktime_get_mono_fast_ns()`, for good, plus an offset by which time goes on: one turn of the bits
 //! that a record's header holds after the last that the TSC has told. So a log call that has read
 //! the TSC before has a time before the break, and times of the one clock are in the order in which
@@ -226,8 +226,7 @@ fn due() -> Option<(u64, u64)> {
     Some((clock.wrapping_add(ticks), ticks / 16 + (rate >> 6)))
 }
 
-/// Learns the rate from two pairs, at least a second apart, between which the TSC was what it should
-/// be.
+/// Learns the rate from two pairs, at least a second apart, between which the TSC did not jump.
 fn learn(ticks: u64, ns: u64) {
     let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(32);
     if let Some(rate) = ((ticks >> shift) << 32).checked_div(ns >> shift) {

@@ -19,7 +19,7 @@ static void make_device(const char *name)
 		perror(path);
 }
 
-static void *thread(void *program)
+static void *run(void *program)
 {
 	make_device("by_thread");
 	printf("guest: thread %d of %d\n", gettid(), getpid());
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		make_device("by_program");
-	else if (pthread_create(&made, NULL, thread, argv[0]))
+	else if (pthread_create(&made, NULL, run, argv[0]))
 		return 1;
 	for (;;)
 		pause();

@@ -205,7 +205,7 @@ static int torture_syscore(void *unused)
 		syscore_resume();
 	return ret;
 #else
-	return -ENOSYS;
+	return -EOPNOTSUPP;
 #endif
 }
 
