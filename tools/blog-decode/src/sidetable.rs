@@ -317,7 +317,7 @@ impl Tables {
 
     /// Looks for images by their names, in a directory and those in it.
     fn by_name(&mut self, dir: &Path, wanted: &Wanted) {
-        let mut files = Files::new(vec![dir.to_owned()]);
+        let mut files = Files::new(under_releases(dir));
         while !self.has_all(wanted) {
             let Some(path) = files.next() else { break };
             if wanted.names(&path) {
@@ -413,10 +413,8 @@ pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path)
     let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
     let dirs = paths.iter().map(PathBuf::as_path);
     let dirs = dirs.chain([Path::new(DEBUG)]);
-    let mut named = Files::new(vec![
-        modules.to_owned(),
-        Path::new(DEBUG).join("lib/modules"),
-    ]);
+    let debug = Path::new(DEBUG).join("lib/modules");
+    let mut named = Files::new([under_releases(modules), under_releases(&debug)].concat());
     let named = iter::from_fn(|| named.next()).filter(|path| stem(path) == name);
     let asked = KINDS.iter().filter(|_| asks());
     iter::from_fn(|| files.next())
@@ -425,6 +423,21 @@ pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path)
         .chain(asked.filter_map(|kind| ask(kind, build_id).ok().flatten()))
         .filter_map(|path| read_table(&path, |id| id == build_id).ok().flatten())
         .find(|table| table.build_id == build_id)
+}
+
+/// What is installed for each release in a directory like `/lib/modules`: not what links lead to, as
+/// `build` and `source`, which are whole trees of sources.
+fn under_releases(modules: &Path) -> Vec<PathBuf> {
+    let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_link = |e: &fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_symlink());
+    let releases = list(modules).map(|e| e.path());
+    let mut all: Vec<PathBuf> = releases
+        .flat_map(|release| list(&release).filter(|e| !is_link(e)))
+        .map(|e| e.path())
+        .filter(|path| path.is_dir() || may_be_table(path))
+        .collect();
+    all.sort();
+    all
 }
 
 /// Files that have the name of a build ID, in a directory like `/usr/lib/debug`.

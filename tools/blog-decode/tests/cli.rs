@@ -1248,6 +1248,13 @@ fn modules_are_found_where_they_are_installed() {
     assert_eq!(run(), Some(0));
     fs::rename(dir.join("test-mod.ko"), dir.join("test-mod.ko.debug")).unwrap();
     assert_eq!(run(), Some(0));
+    // Not in the sources that a link leads to.
+    let sources = rig.path().join("sources");
+    fs::create_dir(&sources).unwrap();
+    fs::rename(dir.join("test-mod.ko.debug"), sources.join("test-mod.ko")).unwrap();
+    std::os::unix::fs::symlink(&sources, rig.path().join("modules/7.3.4/build")).unwrap();
+    assert_eq!(run(), Some(1));
+    fs::rename(sources.join("test-mod.ko"), dir.join("test-mod.ko.debug")).unwrap();
     // Only files with the image's name are opened.
     fs::rename(dir.join("test-mod.ko.debug"), dir.join("x.ko")).unwrap();
     assert_eq!(run(), Some(1));
