@@ -258,9 +258,9 @@ pub(crate) fn remove(state: &State) {
 }
 
 /// What a text file said when it was last read from its start.
-struct Shown(KVVec<u8>);
+struct Printed(KVVec<u8>);
 
-impl Shown {
+impl Printed {
     /// Reads on; from the start on, `show` says anew what there is to read.
     fn read(
         &mut self,
@@ -277,7 +277,7 @@ impl Shown {
     }
 }
 
-impl fmt::Write for Shown {
+impl fmt::Write for Printed {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let bytes = text.as_bytes();
         self.0
@@ -312,7 +312,7 @@ fn written(from: UserSliceReader, f: impl FnOnce(&str) -> Result) -> Result<usiz
 struct GlobalText {
     file: GlobalFile,
     #[pin]
-    text: Mutex<Shown>,
+    text: Mutex<Printed>,
 }
 
 #[vtable]
@@ -322,7 +322,7 @@ impl FileOperations for GlobalText {
 
     fn open(of: Option<&GlobalFile>, file: &File) -> Result<Self::Data> {
         hook::may_open(file)?;
-        let (file, text) = (*of.ok_or(EINVAL)?, Shown(KVVec::new()));
+        let (file, text) = (*of.ok_or(EINVAL)?, Printed(KVVec::new()));
         KBox::pin_init(
             pin_init!(Self { file, text <- new_mutex!(text) }),
             GFP_KERNEL,
@@ -354,7 +354,7 @@ struct ComponentText {
     of: Arc<State>,
     file: ComponentFile,
     #[pin]
-    text: Mutex<Shown>,
+    text: Mutex<Printed>,
 }
 
 #[vtable]
@@ -368,7 +368,7 @@ impl FileOperations for ComponentText {
         let of = unsafe { ArcBorrow::from_raw(of.ok_or(EINVAL)?) }.into();
         let name = machine::file_name(file);
         let file = COMPONENT.iter().find(|file| file.name == name);
-        let (file, text) = (*file.ok_or(EINVAL)?, Shown(KVVec::new()));
+        let (file, text) = (*file.ok_or(EINVAL)?, Printed(KVVec::new()));
         KBox::pin_init(
             pin_init!(Self { of, file, text <- new_mutex!(text) }),
             GFP_KERNEL,

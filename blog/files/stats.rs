@@ -103,7 +103,7 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// What there is of memory.
 #[derive(Default)]
-struct Held {
+struct MemoryCounts {
     levels: Levels,
     pages: u32,
     rings: u32,
@@ -114,7 +114,7 @@ struct Held {
     fair: u32,
 }
 
-impl Held {
+impl MemoryCounts {
     fn new(memory: &Memory) -> Self {
         Self {
             levels: memory.levels(),
@@ -142,7 +142,9 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             }
         }
         let missing_kb = inner.memory().map_or(0, |memory| inner.missing_kb(memory));
-        let memory = inner.memory().map_or(Held::default(), Held::new);
+        let memory = inner
+            .memory()
+            .map_or(MemoryCounts::default(), MemoryCounts::new);
         (inner.attached(), total, missing_kb, memory)
     });
     // What is printed may have to be allocated: not under the lock.

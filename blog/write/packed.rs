@@ -10,9 +10,9 @@ use core::sync::atomic::{
 };
 use kernel::blog::{
     packed::{
-        Memory,
         Numbers,
         Packed, //
+        Pointees,
     },
     types::MAX_ARGS,
     wire::pack::Codes,
@@ -25,7 +25,7 @@ use crate::sys::call;
 /// The kernel's memory.
 struct Kernel;
 
-impl Memory for Kernel {
+impl Pointees for Kernel {
     fn string(&self, address: u64, max: usize) -> Option<usize> {
         call::string_length(address, max)
     }

@@ -83,24 +83,24 @@ const NEIGHBOURS: u32 = 8;
 ///
 /// - `pages[i]` is null, or points to [`TABLES`] tables that stay until BLog is unloaded.
 /// - A table without a task is in a stock, or somebody holds its index. It has no rings.
-struct Slab {
+struct TaskTables {
     pages: [AtomicPtr<Tls>; PAGES],
     /// How many of these are there, or are just coming.
     count: AtomicU32,
     /// What CPUs have at hand.
-    stocks: [Stock; MOST_SHELVES],
+    stocks: [TablesOfCpu; MOST_SHELVES],
     /// Which of these have tables.
     has: Hint,
 }
 
 /// Tables that a CPU has at hand.
 #[repr(align(64))]
-struct Stock(Claimed<List>);
+struct TablesOfCpu(Claimed<List>);
 
-static SLAB: Slab = Slab {
+static SLAB: TaskTables = TaskTables {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
-    stocks: [const { Stock(Claimed::new(List::new())) }; MOST_SHELVES],
+    stocks: [const { TablesOfCpu(Claimed::new(List::new())) }; MOST_SHELVES],
     has: Hint::new(),
 };
 
@@ -108,7 +108,7 @@ static SLAB: Slab = Slab {
 static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
 
-impl Slab {
+impl TaskTables {
     fn table(&self, index: u32) -> Option<&'static Tls> {
         let index = index as usize;
         // ORDERING: Acquire pairs with the store in `add`: the tables are initialised.

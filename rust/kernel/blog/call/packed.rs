@@ -3,7 +3,7 @@
 //! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
 //!
 //! `blog/` calls it for all C calls. It needs no kernel and compiles on the host unchanged; what
-//! pointers lead to is read through [`Memory`]. It never allocates, and a pointer to nothing does
+//! pointers lead to is read through [`Pointees`]. It never allocates, and a pointer to nothing does
 //! no harm.
 
 use core::ptr;
@@ -52,7 +52,7 @@ const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
 /// Memory that arguments point to.
-pub trait Memory {
+pub trait Pointees {
     /// How long the string at `address` is without its NUL, looking at `max` bytes at most. `None`:
     /// it can't be read.
     fn string(&self, address: u64, max: usize) -> Option<usize>;
@@ -119,7 +119,7 @@ struct Tail {
 }
 
 /// What one code, with those that belong to it, stores.
-enum Step {
+enum CodeStep {
     Word {
         arg: usize,
         size: usize,
@@ -146,13 +146,13 @@ enum Step {
 }
 
 /// Goes through the codes.
-struct Walk<'a> {
+struct CodeWalk<'a> {
     left: u64,
     arg: usize,
     args: &'a [u64; MAX_ARGS],
 }
 
-impl Walk<'_> {
+impl CodeWalk<'_> {
     #[inline(always)]
     fn code(&mut self) -> usize {
         let code = self.left & 15;
@@ -169,42 +169,42 @@ impl Walk<'_> {
     }
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<CodeStep> {
         Some(match self.code() as u8 {
-            code @ W1..=W8 => Step::Word {
+            code @ W1..=W8 => CodeStep::Word {
                 size: 1 << (code - W1),
                 arg: self.take()?,
             },
-            STR => Step::Str {
+            STR => CodeStep::Str {
                 max: MAX_TAIL,
                 arg: self.take()?,
             },
             STR_ARG => {
                 let max = self.take()?;
-                Step::Str {
+                CodeStep::Str {
                     max: (self.args[max] as i32).clamp(0, PRECISION_MAX as i32) as usize,
                     arg: self.take()?,
                 }
             }
-            STR_MAX => Step::Str {
+            STR_MAX => CodeStep::Str {
                 max: self.code() | self.code() << 4 | self.code() << 8,
                 arg: self.take()?,
             },
-            TEXT => Step::Text {
+            TEXT => CodeStep::Text {
                 kind: self.code() as u8,
                 arg: self.take()?,
             },
-            MEM => Step::Mem {
+            MEM => CodeStep::Mem {
                 size: self.code() | self.code() << 4,
                 arg: self.take()?,
                 is_sockaddr: false,
             },
-            SOCKADDR => Step::Mem {
+            SOCKADDR => CodeStep::Mem {
                 size: SOCKADDR_SIZE,
                 arg: self.take()?,
                 is_sockaddr: true,
             },
-            code @ (BYTES | BITS | RAW) => Step::Sized {
+            code @ (BYTES | BITS | RAW) => CodeStep::Sized {
                 width: self.take()?,
                 arg: self.take()?,
                 code,
@@ -298,7 +298,7 @@ pub struct Packed<'a, M> {
     size: usize,
 }
 
-impl<'a, M: Memory> Packed<'a, M> {
+impl<'a, M: Pointees> Packed<'a, M> {
     /// Finds out how long what the call has passed is. `None`: this isn't compiled, or is for
     /// [`Numbers`], or would be larger than a record, which the compiler of formats refuses.
     #[inline(always)]
@@ -313,15 +313,15 @@ impl<'a, M: Memory> Packed<'a, M> {
         let (mut fixed, mut walk) = (0, Self::walk(codes, args));
         while let Some(step) = walk.next() {
             let (arg, tail) = match step {
-                Step::Word { size, .. } => {
+                CodeStep::Word { size, .. } => {
                     fixed += size;
                     continue;
                 }
-                Step::Mem { size, .. } => {
+                CodeStep::Mem { size, .. } => {
                     fixed += 1 + size.max(4);
                     continue;
                 }
-                Step::Str { arg, max } => {
+                CodeStep::Str { arg, max } => {
                     fixed += 1;
                     // No further than to see that not all of it fits: then its length is unknown.
                     let limit = max.min(MAX_PAYLOAD + 1 - sum.min(MAX_PAYLOAD));
@@ -335,7 +335,7 @@ impl<'a, M: Memory> Packed<'a, M> {
                     };
                     (arg, Self::string(args[arg], max, find))
                 }
-                Step::Text { arg, kind } => {
+                CodeStep::Text { arg, kind } => {
                     fixed += 1;
                     // SAFETY: Nothing is stored.
                     let find = |at| unsafe {
@@ -352,7 +352,7 @@ impl<'a, M: Memory> Packed<'a, M> {
                     };
                     (arg, tail)
                 }
-                Step::Sized { width, arg, code } => {
+                CodeStep::Sized { width, arg, code } => {
                     fixed += 9;
                     let width = (args[width] as i32).unsigned_abs().min(WIDTH_MAX);
                     let (len, unseen) = match code {
@@ -382,8 +382,8 @@ impl<'a, M: Memory> Packed<'a, M> {
     }
 
     #[inline(always)]
-    fn walk(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Walk<'a> {
-        Walk {
+    fn walk(codes: Codes, args: &'a [u64; MAX_ARGS]) -> CodeWalk<'a> {
+        CodeWalk {
             left: codes.0 >> 4,
             arg: 0,
             args,
@@ -535,7 +535,7 @@ impl<'a, M: Memory> Packed<'a, M> {
 }
 
 // SAFETY: By the type's invariants.
-unsafe impl<M: Memory> Payload for Packed<'_, M> {
+unsafe impl<M: Pointees> Payload for Packed<'_, M> {
     #[inline(always)]
     fn size(&self) -> usize {
         self.size
@@ -548,7 +548,7 @@ unsafe impl<M: Memory> Payload for Packed<'_, M> {
         unsafe {
             while let Some(step) = walk.next() {
                 match step {
-                    Step::Word { arg, size } => {
+                    CodeStep::Word { arg, size } => {
                         let value = self.args[arg];
                         match size {
                             1 => dst.write(value as u8),
@@ -558,16 +558,18 @@ unsafe impl<M: Memory> Payload for Packed<'_, M> {
                         }
                         dst = dst.add(size);
                     }
-                    Step::Mem {
+                    CodeStep::Mem {
                         arg,
                         size,
                         is_sockaddr,
                     } => dst = self.store_mem(self.args[arg], size, is_sockaddr, dst),
-                    Step::Str { arg, .. } => dst = self.store_tail(arg, None, dst, 1, &mut budget),
-                    Step::Text { arg, kind } => {
+                    CodeStep::Str { arg, .. } => {
+                        dst = self.store_tail(arg, None, dst, 1, &mut budget)
+                    }
+                    CodeStep::Text { arg, kind } => {
                         dst = self.store_tail(arg, Some(kind), dst, 1, &mut budget);
                     }
-                    Step::Sized { width, arg, .. } => {
+                    CodeStep::Sized { width, arg, .. } => {
                         dst.cast::<u32>().write_unaligned(self.args[width] as u32);
                         dst = self.store_result(arg, dst.add(4), &mut budget);
                     }
