@@ -537,7 +537,7 @@ impl State {
             // held.
             if let Some(raw) = unsafe { raw.as_ref() } {
                 // SAFETY: The key starts with the `static_key`, and is valid with `raw`.
-                unsafe { glue::set_key(raw.key.get().cast(), on) };
+                unsafe { crate::sys::glue::set_key(raw.key.get().cast(), on) };
             }
         }
     }
