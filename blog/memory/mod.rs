@@ -566,9 +566,9 @@ impl Memory {
         (self.fixed_pages() + self.pool.store.ring_pages()) as usize * PAGE_SIZE
     }
 
-    /// Looks after it, about once a second: puts where it is found what log calls could put nowhere.
-    /// True: one may have died in the middle of something, so [`Owned::begin_freeing`] is to be
-    /// called. Process context, one at a time.
+    /// Looks after it, about once a second: puts where it is found what log calls could put
+    /// nowhere. True: one may have died in the middle of something, so [`Owned::begin_freeing`] is
+    /// to be called. Process context, one at a time.
     pub(crate) fn tend(&self) -> bool {
         self.pool.collect();
         let rings = self.shared.iter().fold(false, |any, shared| {

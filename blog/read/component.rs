@@ -196,8 +196,8 @@ impl ComponentWalk {
         })
     }
 
-    /// Writes the next section of the ring that the pass is at. False: there is nothing to write for
-    /// it in this pass.
+    /// Writes the next section of the ring that the pass is at. False: there is nothing to write
+    /// for it in this pass.
     fn ring(&mut self, memory: &Memory, out: &mut Sections) -> Result<bool> {
         let id = self.next;
         let Some(ring) = self.rings.get_mut(id as usize) else {

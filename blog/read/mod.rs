@@ -3,10 +3,10 @@
 //! Readers: the files `snapshot` and `stream`, of each component and of all.
 //!
 //! A snapshot has what is in the rings now; a stream has that, and then what comes, as it comes.
-//! Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream, with the tasks
-//! and an end. The format is that of `rust/kernel/blog/wire/file.rs`. Each open file has a walk of
-//! its own, so readers don't know of each other, and take nothing from the rings. They never make a
-//! log call wait.
+//! Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream, with the
+//! tasks and an end. The format is that of `rust/kernel/blog/wire/file.rs`. Each open file has a
+//! walk of its own, so readers don't know of each other, and take nothing from the rings. They
+//! never make a log call wait.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -23,10 +23,10 @@
 //! A walk goes through the rings in passes. For each ring that has more records than were read, it
 //! writes the pages from where it was: pieces of pages, up to the record that was the last one when
 //! it came to the ring, so that a busy ring can't hold it. A ring's section comes before its first
-//! piece, and in a stream again when its counts have changed. A page is found by the link in the one
-//! before, so a pass costs a look at each ring, and a copy of each page that has news. A pass in
-//! which there is nothing to write is *dry*: then the reader of a stream waits. A component's lock is
-//! held for one section, or for [a number of rings](component::RINGS) without news.
+//! piece, and in a stream again when its counts have changed. A page is found by the link in the
+//! one before, so a pass costs a look at each ring, and a copy of each page that has news. A pass
+//! in which there is nothing to write is *dry*: then the reader of a stream waits. A component's
+//! lock is held for one section, or for [a number of rings](component::RINGS) without news.
 //!
 //! # Losses
 //!
@@ -38,8 +38,9 @@
 //!
 //! # Waiting
 //!
-//! A log call wakes nobody. A reader that waits looks again after a while: a blocking `read` sleeps,
-//! and for `poll` a delayed work of the open file wakes whoever is in its wait queue, to look. Only
+//! A log call wakes nobody. A reader that waits looks again after a while: a blocking `read`
+//! sleeps, and for `poll` a delayed work of the open file wakes whoever is in its wait queue, to
+//! look. Only
 //! `poll` and a `read` that has found nothing queue that work, so when nobody waits any more,
 //! nothing runs.
 //!

@@ -75,7 +75,8 @@ pub mod mq {
         }
     }
 
-    // SAFETY: By its invariants, a `Request` is nothing but a `struct request`, and is its driver's.
+    // SAFETY: By its invariants, a `Request` is nothing but a `struct request`, and is its
+    // driver's.
     unsafe impl<T: Operations> LookAtRequest for Request<T> {
         fn raw(&self) -> *const bindings::request {
             core::ptr::from_ref(self).cast()

@@ -69,8 +69,8 @@ impl Hint {
     }
 
     /// Takes an index off another shelf than the own one, and a few more for that, while `came` is
-    /// told of it. `shelf` finds a shelf, `list` its list, and `next` an index's link. A shelf keeps
-    /// the last `kept` indices, and if it gives more than one, the last `reserve`.
+    /// told of it. `shelf` finds a shelf, `list` its list, and `next` an index's link. A shelf
+    /// keeps the last `kept` indices, and if it gives more than one, the last `reserve`.
     pub(crate) fn take<'a, T: 'a>(
         &self,
         own: usize,

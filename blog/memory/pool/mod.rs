@@ -408,8 +408,8 @@ impl<S: Store> Pool<S> {
         self.collect_rings();
     }
 
-    // Holders that have died: see `Watch`. What such a one was about to give or take is lost: a page
-    // or a ring, or a page stays split.
+    // Holders that have died: see `Watch`. What such a one was about to give or take is lost: a
+    // page or a ring, or a page stays split.
 
     /// Whether a shelf has had the same holder since this was asked last.
     pub(crate) fn is_stuck(&self) -> bool {

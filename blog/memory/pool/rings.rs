@@ -203,7 +203,8 @@ impl<S: Store> Pool<S> {
         self.has_retired.set(n);
     }
 
-    /// Takes the oldest page of the ring that retired first, about. A ring that has no more is free.
+    /// Takes the oldest page of the ring that retired first, about. A ring that has no more is
+    /// free.
     pub(super) fn take_retired_page(&self, cpu: u32) -> Option<u32> {
         if self.has_retired.is_clear() {
             return None;

@@ -140,8 +140,8 @@ impl PageHeader {
     /// `to` is too small.
     ///
     /// The copy's header tells of which ring, and which page comes next: where there is one, the
-    /// copy is of all records that the page will ever have. A caller that goes by what it saw in the page before
-    /// must look again there.
+    /// copy is of all records that the page will ever have. A caller that goes by what it saw in
+    /// the page before must look again there.
     ///
     /// # Safety
     ///

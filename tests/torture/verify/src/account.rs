@@ -109,7 +109,7 @@ pub fn forms(files: &[Snapshot], tables: &[std::path::PathBuf], report: &mut Rep
         SiteMap,
         Tables, //
     };
-    let found = Tables::load(files.iter().flat_map(|f| &f.images), tables, None);
+    let found = Tables::load(files.iter().flat_map(|f| &f.images), tables, &[], None);
     for problem in found.problems.iter().filter(|p| p.grave) {
         report.fail("side table", || problem.text.clone());
     }
