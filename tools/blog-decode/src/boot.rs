@@ -2,7 +2,7 @@
 
 //! Which boot of which machine a file is of, and how times of several boots compare.
 //!
-//! Files with the same boot id are of one boot, unless [`identity`](crate::identity) has found that they
+//! Files with the same boot id are of one boot, unless `identity.rs` has found that they
 //! are of two machines; a file without one is of a boot of its own. Each
 //! boot counts its own time, from 0. So as soon as there are several, their order and their distances
 //! are those of real time, by the calibration of each.

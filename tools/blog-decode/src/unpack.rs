@@ -44,7 +44,8 @@ const XZ_MEMORY: u64 = 256 << 20;
 const ZSTD_END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 /// A name or comment in gzip's header is no longer.
 const GZIP_NAME: usize = 64 << 10;
-/// Buffers of zeros that are not written: see [`to_file`].
+/// So many zeros are not written to a file: it has a hole there.
+#[cfg(feature = "vmcore")]
 const HOLE: usize = 4096;
 
 /// How a member is packed.
