@@ -140,28 +140,36 @@ impl Calibration {
 
     /// One whose clock is that of another log, and which agrees with this one on the others.
     pub fn of_log(&self, clock: LogClock) -> Self {
-        let clock_of = |p: &ClockPair| match clock {
-            LogClock::Boot => p.boot,
-            LogClock::Mono | LogClock::Local => p.mono,
+        let clock = match self.measures(clock) {
+            true => clock,
+            // The nearest that there is.
+            false => LogClock::Mono,
         };
-        let pairs = self.pairs.iter().map(|p| ClockPair {
-            clock: clock_of(p),
-            ..*p
-        });
+        let of_pair = |p: &ClockPair| {
+            let clock = match clock {
+                LogClock::Boot => p.boot,
+                LogClock::Mono => p.mono,
+                LogClock::Local if p.local == 0 => return None,
+                LogClock::Local => p.local,
+            };
+            Some(ClockPair { clock, ..*p })
+        };
+        let pairs = self.pairs.iter().filter_map(of_pair).collect();
         match clock {
             LogClock::Boot => {
-                let mut this = Self::by(true, 0, pairs.collect());
+                let mut this = Self::by(true, 0, pairs);
                 // Also before the first pair, and in a sleep.
                 this.boot = vec![Line::with_hz(0, 0, 0)];
                 this
             }
-            LogClock::Mono | LogClock::Local => Self::by(self.is_ns, NS, pairs.collect()),
+            LogClock::Mono => Self::by(self.is_ns, NS, pairs),
+            LogClock::Local => Self::by(false, NS, pairs),
         }
     }
 
     /// Whether it knows a log's clock by measurement, and not by one that is close to it.
     pub fn measures(&self, clock: LogClock) -> bool {
-        clock != LogClock::Local
+        clock != LogClock::Local || self.pairs.iter().any(|p| p.local != 0)
     }
 
     /// Whether the file says how its clock relates to others.
@@ -368,6 +376,42 @@ mod tests {
             assert_eq!(log.boot(boot), boot.into());
         }
         assert!(!c.measures(LogClock::Local) && c.measures(LogClock::Mono));
+    }
+
+    #[test]
+    fn the_clock_of_the_kernel_log_is_measured() {
+        // It is 50 ms behind, runs 100 ppm faster, and stands in a sleep. The first pair doesn't know
+        // it.
+        let (s, ms) = (1_000_000_000, 1_000_000);
+        let pair = |clock, boot, local| ClockPair {
+            clock,
+            mono: clock,
+            boot,
+            real: boot,
+            local,
+        };
+        let sleep = 3600 * s;
+        let pairs = [
+            pair(0, 0, 0),
+            pair(s, s, 950 * ms),
+            pair(11 * s, 11 * s, 10_951 * ms),
+            pair(11 * s + 1, 11 * s + 1 + sleep, 10_951 * ms + 1),
+            pair(21 * s + 1, 21 * s + 1 + sleep, 20_952 * ms + 1),
+        ];
+        let clock = Clock {
+            kind: ClockKind::MonoFast as u32,
+            pairs: 5,
+            hz: 0,
+        };
+        let c = Calibration::new(Some(&clock), &pairs);
+        assert!(c.measures(LogClock::Local));
+        let log = c.of_log(LogClock::Local);
+        assert!((log.boot(5_950 * ms + 500_000) - i128::from(6 * s)).abs() < 10);
+        let after = i128::from(16 * s + sleep);
+        assert!((log.boot(15_951 * ms + 500_000) - after).abs() < 10);
+        // Before and after all of them, at the rate of a clock.
+        assert!((log.boot(450 * ms) - i128::from(500 * ms)).abs() < 100_000);
+        assert!((log.boot(21_952 * ms) - i128::from(22 * s + sleep)).abs() < 200_000);
     }
 
     #[test]
