@@ -215,11 +215,7 @@ impl BootPattern {
             Self::Back(n) => back == n,
             Self::Id(start) => boot.id.as_deref().is_some_and(|id| id.starts_with(start)),
         };
-        let all = || {
-            hosts
-                .values()
-                .flat_map(|of| of.iter().rev().enumerate().map(|(n, b)| (n, b)))
-        };
+        let all = || hosts.values().flat_map(|of| of.iter().rev().enumerate());
         let found: Vec<usize> = all().filter(is_it).map(|(_, boot)| boot.index).collect();
         if found.is_empty() {
             let name = |(back, boot): (usize, &&Boot)| {

@@ -165,11 +165,14 @@ impl Source {
     }
 }
 
+/// A row as the heap orders it: by its key, then by its source; then its sum.
+type Waiting = (Vec<u8>, usize, u64, Option<i128>);
+
 /// Rows in the order of their keys.
 pub struct Rows {
     sources: Vec<Source>,
     /// The next row of each source.
-    next: BinaryHeap<Reverse<(Vec<u8>, usize, u64, Option<i128>)>>,
+    next: BinaryHeap<Reverse<Waiting>>,
 }
 
 impl Rows {

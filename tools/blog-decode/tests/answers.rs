@@ -297,8 +297,11 @@ fn both_answer_for_several_machines() {
     );
 }
 
-/// A snapshot of threads with (pid, name, times in ms and arguments).
-fn of_threads(rig: &Rig, name: &str, threads: &[(i32, &'static str, &[(u64, u32, u64)])]) {
+/// A thread: pid, name, and of each record the time in ms and the arguments.
+type Thread<'a> = (i32, &'static str, &'a [(u64, u32, u64)]);
+
+/// A snapshot of these threads.
+fn of_threads(rig: &Rig, name: &str, threads: &[Thread<'_>]) {
     let ko = image::module(rig.dir.path(), "test-mod.ko", "one");
     let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
     let mut b = Builder::new();
@@ -337,7 +340,7 @@ fn a_thread_that_was_renamed_is_the_same_one() {
 #[test]
 fn keys_with_blanks_are_not_those_of_others() {
     let rig = Rig::new(&[], &[], None);
-    let threads: &[(i32, &str, &[(u64, u32, u64)])] = &[
+    let threads: &[Thread<'_>] = &[
         (7, "a 1", &[(10, 2, 1)]),
         (8, "a", &[(12, 12, 2)]),
         (9, "a", &[(13, 1, 1)]),

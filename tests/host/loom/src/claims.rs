@@ -62,9 +62,7 @@ fn who_claims_a_list_has_it_alone() {
         }
         let turn = |shared: &(Claimed<List>, Things)| {
             let (list, things) = shared;
-            let Some(index) = list.claim().and_then(|list| list.pop(things.link())) else {
-                return None;
-            };
+            let index = list.claim().and_then(|list| list.pop(things.link()))?;
             things.hold(index);
             things.leave(index);
             // Who doesn't get the list keeps it.
