@@ -27,10 +27,10 @@ use blog_decode::{
 };
 use common::kernel::{
     call::packed::{
-        Memory,
         Numbers,
         Packed,
-        Payload, //
+        Payload,
+        Pointees, //
     },
     wire::{
         pack::{
@@ -80,7 +80,7 @@ impl Space {
     }
 }
 
-impl Memory for Space {
+impl Pointees for Space {
     fn string(&self, address: u64, max: usize) -> Option<usize> {
         for n in 0..max {
             self.seen.set(self.seen.get() + 1);
