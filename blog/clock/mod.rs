@@ -227,10 +227,16 @@ fn due() -> Option<(u64, u64)> {
 }
 
 /// Learns the rate from two pairs, at least a second apart, between which the TSC did not jump.
+///
+/// It counts when it is what it was before: while the kernel boots, other clocks may lose time.
 fn learn(ticks: u64, ns: u64) {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+
     let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(32);
     if let Some(rate) = ((ticks >> shift) << 32).checked_div(ns >> shift) {
-        RATE.store(rate, Relaxed);
+        if LAST.swap(rate, Relaxed).abs_diff(rate) <= rate / 64 {
+            RATE.store(rate, Relaxed);
+        }
     }
 }
 
