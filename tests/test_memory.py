@@ -10,7 +10,7 @@ from conftest import TOP, Tap
 from conftest import Run as Sh
 
 KERNELS = "uml stock"
-TESTS = 24
+TESTS = 23
 SECONDS = 240
 
 HERE = TOP / "tests/memory"
