@@ -498,7 +498,8 @@ class Decoder:
                     self.layout("struct file::Image", p, at) for at in range(0, len(p), size)
                 ]
             elif kind == "Component":
-                c = self.layout("struct file::Component", p)
+                # Before version 3, there is no time of a clear at its end.
+                c = self.layout("struct file::Component", p.ljust(160, b"\0"))
                 names[c.id] = text(c["name"])
             elif kind == "Ring":
                 # What its lost records don't tell of came after the last record.
