@@ -499,7 +499,8 @@ class Decoder:
                 ]
             elif kind == "Component":
                 # Before version 3, there is no time of a clear at its end.
-                c = self.layout("struct file::Component", p.ljust(160, b"\0"))
+                size = self.tables["struct file::Component"].size
+                c = self.layout("struct file::Component", p.ljust(size, b"\0"))
                 names[c.id] = text(c["name"])
             elif kind == "Ring":
                 # What its lost records don't tell of came after the last record.
