@@ -211,6 +211,15 @@ impl<'w> Live<'w> {
         self.feeds[i].at != 0
     }
 
+    /// Why stream `i`, which has come to its end, hasn't begun; `None`: it has.
+    pub fn why_nothing(&mut self, i: usize) -> Option<String> {
+        match self.held(i) {
+            _ if self.has_begun(i) => None,
+            0 => Some("nothing came".into()),
+            _ => self.files[i].check_header().err().map(|e| e.to_string()),
+        }
+    }
+
     /// Bytes of stream `i` that are in memory.
     fn held(&self, i: usize) -> usize {
         self.files[i].source.size() as usize

@@ -352,6 +352,30 @@ fn the_end_of_a_stream_is_no_error_and_only_new_records_are_new() {
 }
 
 #[test]
+fn the_last_lines_are_those_from_before_it_was_opened() {
+    let rig = rig();
+    // Opened at 5 s; 6 s and 7 s are new.
+    let mut b = begin(&[&rig.id], 5 * SECOND);
+    let ring = Ring::task(1, 3, 42, "dd");
+    let old = [SECOND, 2 * SECOND, 3 * SECOND];
+    b.ring(&ring).page(&ring, &piece(3, 1, 0, &old));
+    clock(&mut b, 5 * SECOND);
+    b.page(&ring, &piece(3, 1, 3, &[6 * SECOND, 7 * SECOND]));
+    fs::write(rig.path("capture"), as_stream(b.end())).unwrap();
+    for (n, first) in [(0, 6), (1, 3), (2, 2), (9, 1)] {
+        let n = n.to_string();
+        for args in [["-f", "-n", &n, "capture"], ["follow", "-n", &n, "capture"]] {
+            let out = rig.command(&args).output().unwrap();
+            let seen = text(&out.stdout);
+            let times: Vec<_> = seen.lines().map(|l| &l[5..6]).collect();
+            let all = [1, 2, 3, 6, 7].into_iter().filter(|t| *t >= first);
+            let expected: Vec<_> = all.map(|t| t.to_string()).collect();
+            assert_eq!(times, expected, "{args:?}: {out:?}");
+        }
+    }
+}
+
+#[test]
 fn it_ends_when_nobody_reads_it_any_more() {
     let rig = rig();
     let mut f = Following::new(&rig, "fifo", &[]);
@@ -375,8 +399,12 @@ fn it_ends_when_nobody_reads_it_any_more() {
 fn what_is_no_stream_and_what_isnt_there_is_told() {
     let rig = rig();
     fs::write(rig.path("text"), "no stream at all, but long enough").unwrap();
+    fs::write(rig.path("short"), "no stream").unwrap();
+    fs::write(rig.path("cut"), &capture(&rig.id)[..20]).unwrap();
     for (args, what) in [
         (&["text"][..], "text: not a BLog snapshot"),
+        (&["short"], "short: not a BLog snapshot"),
+        (&["cut"], "cut: damaged: nothing in it is whole"),
         (&["missing"], "missing: No such file"),
         (&["--blog", "nowhere"], "nowhere: No such file or directory"),
         (&["/dev/null"], "/dev/null: nothing came"),

@@ -447,3 +447,23 @@ fn a_full_disk_costs_the_oldest_files_first() {
     assert!((30_000..60_000).contains(&decoded), "{shown}");
     assert!(!text(&out.stderr).contains("damaged"), "{out:?}");
 }
+
+#[test]
+fn what_is_no_stream_is_told_by_name_and_leaves_no_file() {
+    let rig = rig();
+    fs::write(rig.path("long"), [b'x'; 100]).unwrap();
+    fs::write(rig.path("short"), "no stream").unwrap();
+    fs::write(rig.path("cut"), &rig.capture(0, &[SECOND])[..20]).unwrap();
+    for every in [&[][..], &["--every", "1"]] {
+        for (file, what) in [
+            ("long", "long: not a BLog snapshot"),
+            ("short", "short: not a BLog snapshot"),
+            ("cut", "cut: damaged: nothing in it is whole"),
+        ] {
+            let out = rig.record(&[&[file], every].concat());
+            assert_eq!(out.status.code(), Some(2), "{out:?}");
+            assert!(text(&out.stderr).contains(what), "{out:?}");
+            assert_eq!(rig.names("out"), ["tables"]);
+        }
+    }
+}

@@ -21,7 +21,6 @@ use super::{
     args::Control,
     complain,
     here::why,
-    input::check_paths,
     print_all,
     Failed,
     PARTIAL, //
@@ -47,7 +46,7 @@ use crate::{
 
 /// Switches.
 pub fn control(args: &Control) -> Result<u8, Failed> {
-    check_paths(&args.tables.sidetable)?;
+    args.tables.check()?;
     let commands = parse(&args.commands.join("\n"))?;
     let mut system = System::open(args)?;
     if commands.is_empty() {

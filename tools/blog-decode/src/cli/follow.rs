@@ -22,10 +22,7 @@ use super::{
         TablePaths, //
     },
     complain,
-    input::{
-        check_paths,
-        tell_undecoded, //
-    },
+    input::tell_undecoded,
     poll::{
         streams,
         wait,
@@ -80,7 +77,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
     }
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);
-    check_paths(&args.tables.sidetable)?;
+    args.tables.check()?;
     let paths = match args.streams.as_slice() {
         [] => streams(&args.blog, &filter.components)?,
         paths => paths.to_vec(),
@@ -121,7 +118,10 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         &filter,
         args.around.numbers(),
         host,
-        Ends::default(),
+        Ends {
+            last: args.last,
+            reverse: false,
+        },
     );
     let mut run = Run {
         sieve: Sieve::new(&filter),
@@ -187,8 +187,8 @@ impl Source<'_> {
                 fed.map_err(|e| format!("{}: {e}", input.name))?;
             }
             Ok(Came::End) => {
-                if !self.live.has_begun(i) {
-                    complain(&format!("{}: nothing came", input.name));
+                if let Some(why) = self.live.why_nothing(i) {
+                    complain(&format!("{}: {why}", input.name));
                     self.status = PARTIAL;
                 }
                 self.live.end(i);
@@ -278,6 +278,9 @@ impl Run<'_> {
             }
             self.sites.update(&source.live.files);
             let last = self.print(&mut source.live, out)?;
+            if (0..source.inputs.len()).all(|i| source.live.is_idle(i)) {
+                out.release()?;
+            }
             out.flush()?;
             if let Some((file, boot)) = last {
                 if source.inputs[file].is_here && boot > opened {
@@ -313,6 +316,9 @@ impl Run<'_> {
             let file = event.stream.file;
             last = Some((file, event.clock));
             let (map, boot) = (&self.sites.maps[event.file], &live.boots[file]);
+            if live.opened(file).is_some_and(|p| p.clock < event.clock) {
+                out.release()?;
+            }
             let mut show = |entry: &Entry<'_>| out.entry(entry);
             self.sieve.event(&event, map, boot, &mut show)?;
         }

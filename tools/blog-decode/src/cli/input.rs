@@ -71,7 +71,7 @@ impl Input {
 
     /// The files, where tables are looked for, and the exit status so far.
     pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, u8), Failed> {
-        check_paths(&args.tables.sidetable)?;
+        args.tables.check()?;
         let (mut files, mut status) = (Vec::new(), OK);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
@@ -266,14 +266,6 @@ impl Input {
             self.status
         }
     }
-}
-
-/// Tells of side tables that are not there, before anything else is done.
-pub fn check_paths(paths: &[PathBuf]) -> Result<(), Failed> {
-    for path in paths {
-        std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    Ok(())
 }
 
 /// Tells which records have no text.

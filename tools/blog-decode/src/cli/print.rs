@@ -181,6 +181,12 @@ impl<'a> Out<'a> {
         if self.ends.reverse {
             self.kept.make_contiguous().reverse();
         }
+        self.release()
+    }
+
+    /// Prints the last entries so far, and all that come from now on.
+    pub fn release(&mut self) -> io::Result<()> {
+        self.ends.last = None;
         while let Some(line) = self.kept.pop_front() {
             self.printer.put(&line, &mut self.buffer);
             if self.buffer.len() >= BUFFER {

@@ -61,7 +61,6 @@ use super::{
     },
     complain,
     here::why,
-    input::check_paths,
     poll::{
         streams,
         wait,
@@ -111,7 +110,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Records until it is interrupted, or the stream ends.
 pub fn record(args: &Record) -> Result<u8, Failed> {
-    check_paths(&args.tables.sidetable)?;
+    args.tables.check()?;
     let signals = Signals::new()?;
     let end = args.duration.map(|d| Instant::now() + d);
     let mut dir = Dir::open(args)?;
@@ -158,7 +157,7 @@ fn snapshots(
     loop {
         let start = Instant::now();
         let mut file = File::open(&path).map_err(|e| why(&path, &e))?;
-        let mut out = Out::new("snapshot", dir)?;
+        let mut out = Out::new(path.display().to_string(), "snapshot", dir)?;
         let result = loop {
             match file.read(&mut buffer) {
                 Ok(0) => break Ok(()),
@@ -198,7 +197,7 @@ fn stream(
         _ => return Err("one stream is recorded at a time".into()),
     };
     let mut inputs = [Input::open(&path)?];
-    let mut out = Out::new("stream", dir)?;
+    let mut out = Out::new(inputs[0].name.clone(), "stream", dir)?;
     let mut buffer = Vec::new();
     let mut result = Ok(());
     while result.is_ok() && !signals.asked() && !left(end).is_some_and(|l| l.is_zero()) {
@@ -247,6 +246,8 @@ fn step<'b>(
 
 /// What is recorded, on its way to the disk.
 struct Out {
+    /// Where it is from.
+    from: String,
     kind: &'static str,
     split: Split,
     part: Part,
@@ -257,8 +258,9 @@ struct Out {
 }
 
 impl Out {
-    fn new(kind: &'static str, dir: &mut Dir<'_>) -> Result<Self, String> {
+    fn new(from: String, kind: &'static str, dir: &mut Dir<'_>) -> Result<Self, String> {
         Ok(Self {
+            from,
             kind,
             split: Split::default(),
             part: dir.create(kind)?,
@@ -269,7 +271,8 @@ impl Out {
 
     /// Takes bytes in, and writes what needs no table any more.
     fn write(&mut self, bytes: &[u8], dir: &mut Dir<'_>) -> Result<(), String> {
-        self.split.feed(bytes, &mut self.held)?;
+        let fed = self.split.feed(bytes, &mut self.held);
+        fed.map_err(|e| format!("{}: {e}", self.from))?;
         dir.ask_for_tables(&self.split);
         dir.take_tables(None);
         if dir.is_searching() && self.held.len() < HELD_MAX || self.held.is_empty() {
@@ -302,13 +305,17 @@ impl Out {
         while dir.is_searching() {
             dir.take_tables(Some(LOOK));
         }
-        self.held.extend(self.split.end());
-        // Only the beginning that each has is no file.
-        let is_more = self.part.size > 0 || self.held.len() as u64 > self.start;
-        let written = match is_more && !self.held.is_empty() {
-            true => self.put(dir),
-            false => Ok(()),
-        };
+        let rest = self.split.end();
+        let rest = rest.map_err(|e| format!("{}: {e}", self.from));
+        let written = rest.and_then(|rest| {
+            self.held.extend(rest);
+            // Only the beginning that each has is no file.
+            let is_more = self.part.size > 0 || self.held.len() as u64 > self.start;
+            match is_more && !self.held.is_empty() {
+                true => self.put(dir),
+                false => Ok(()),
+            }
+        });
         match self.part.size {
             0 => self.part.forget(),
             _ => self.part.finish(dir)?,

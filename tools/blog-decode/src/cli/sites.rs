@@ -11,10 +11,7 @@ use super::{
     args::Sites,
     complain,
     extract,
-    input::{
-        check_paths,
-        Input, //
-    },
+    input::Input,
     print_all,
     stats::{
         describe,
@@ -42,7 +39,7 @@ use crate::{
 
 /// Lists call sites.
 pub fn sites(args: &Sites) -> Result<u8, Failed> {
-    check_paths(&args.tables.sidetable)?;
+    args.tables.check()?;
     let filter = Filter {
         level: args.level,
         sites: args.site.clone(),

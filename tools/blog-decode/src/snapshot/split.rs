@@ -108,9 +108,14 @@ impl Split {
         Ok(())
     }
 
-    /// What has come of a section that is not whole: the end of a file may be anywhere.
-    pub fn end(&mut self) -> Vec<u8> {
-        mem::take(&mut self.rest)
+    /// What has come of a section that is not whole: the end of a file may be anywhere. An error if
+    /// not even a file's header was there.
+    pub fn end(&mut self) -> Result<Vec<u8>, Error> {
+        let rest = mem::take(&mut self.rest);
+        if self.header.is_empty() && !rest.is_empty() {
+            file_header(&rest)?;
+        }
+        Ok(rest)
     }
 
     /// How the next file begins; what is fed from now on goes to that.

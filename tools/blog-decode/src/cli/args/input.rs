@@ -100,6 +100,17 @@ pub struct TablePaths {
     pub modules: PathBuf,
 }
 
+impl TablePaths {
+    /// Whether all that are named are there; the error is the first that isn't. To be asked before
+    /// anything else is done.
+    pub fn check(&self) -> Result<(), String> {
+        for path in &self.sidetable {
+            std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
 fn parse_named(s: &str) -> Result<(String, PathBuf), String> {
     match s.split_once('=') {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {

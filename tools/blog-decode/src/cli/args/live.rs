@@ -34,6 +34,15 @@ pub struct Follow {
     #[arg(long, conflicts_with = "since")]
     pub new: bool,
 
+    /// Of what is there at the beginning, only the last lines, as many
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        conflicts_with_all = ["after", "before", "around", "new"]
+    )]
+    pub last: Option<usize>,
+
     #[command(flatten)]
     #[allow(missing_docs)]
     pub tables: TablePaths,

@@ -55,7 +55,7 @@ pub struct Show {
     #[allow(missing_docs)]
     pub output: Output,
 
-    /// Only the last lines, as many
+    /// Only the last lines, as many; with --follow, of those that are there at the beginning
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["after", "before", "around"])]
     pub last: Option<usize>,
 
@@ -72,7 +72,7 @@ pub struct Show {
         short,
         long,
         conflicts_with_all = [
-            "vmcore", "host", "dmesg", "ftrace", "stats", "last", "reverse", "count"
+            "vmcore", "host", "dmesg", "ftrace", "stats", "reverse", "count"
         ]
     )]
     pub follow: bool,
@@ -97,6 +97,7 @@ impl From<Show> for Follow {
             streams: show.input.snapshots,
             blog: show.input.blog,
             new: false,
+            last: show.last,
             tables: show.input.tables,
             filters: show.filters,
             around: show.around,
