@@ -8,7 +8,8 @@
 //!
 //! - a kernel log is read as a whole. Its lines are put in the order of their times, where they aren't:
 //!   the parts of a panic that pstore has kept, messages of other programs between those of the kernel.
-//!   If it has several boots, the last one is the snapshot's; what the others have logged comes first;
+//!   If it has several boots, the last one is the snapshot's; what the others have logged comes first.
+//!   A boot begins where the kernel says so, or where the time falls below that of all lines before;
 //! - a log of ftrace is read line by line, so its length is of no matter. It stays in its own order.
 
 use std::{
@@ -48,6 +49,9 @@ const KERNEL_LOG_MAX: u64 = 1 << 30;
 const HEADING_MAX: usize = 64 << 10;
 /// CPUs that log at once may disagree by so many ns on what came first.
 const DISAGREE: u64 = 1_000_000;
+/// A line that is earlier than all before, and by more than this many ns, is of another boot: of a
+/// console that doesn't show the first line of a kernel, as with "quiet".
+const OTHER_BOOT: u64 = 1_000_000_000;
 
 /// What wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,8 +442,8 @@ impl Sorted {
         let mut places = Vec::<Place>::new();
         // Lines that belong to the next one that has a time begin there.
         let mut heading = Some(0);
-        // The latest time of this boot.
-        let mut latest = 0;
+        // The latest time of this boot, and the earliest.
+        let (mut latest, mut earliest) = (0, u64::MAX);
         while text.read_line(told) {
             let raw = &text.raw;
             let at = this.bytes.len();
@@ -456,9 +460,10 @@ impl Sorted {
                 Parsed::Line(line) => {
                     told.timed += 1;
                     if line.time < latest {
-                        if is_boot(&line.message) {
+                        let is_below = line.time.saturating_add(OTHER_BOOT) < earliest;
+                        if is_boot(&line.message) || is_below && heading.is_none() {
                             this.boot += 1;
-                            latest = 0;
+                            (latest, earliest) = (0, u64::MAX);
                         } else if latest - line.time >= DISAGREE {
                             told.back += 1;
                             if told.back == 1 {
@@ -467,6 +472,7 @@ impl Sorted {
                         }
                     }
                     latest = latest.max(line.time);
+                    earliest = earliest.min(line.time);
                     let first = heading.take().unwrap_or(places.len());
                     for place in &mut places[first..] {
                         (place.boot, place.time) = (this.boot, line.time);
@@ -477,7 +483,7 @@ impl Sorted {
                 Parsed::More(raw) => {
                     if told.timed > 0 && is_other_boot(raw) {
                         this.boot += 1;
-                        latest = 0;
+                        (latest, earliest) = (0, u64::MAX);
                         heading.get_or_insert(places.len());
                     } else if is_part(raw) {
                         heading.get_or_insert(places.len());
@@ -622,9 +628,7 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
             }
         }
     }
-    let timed = rest.strip_prefix(b"[").and_then(|r| split(r, b']'));
-    let timed = timed.and_then(|(time, text)| Some((seconds(time.trim_ascii())?, text)));
-    let Some((time, text)) = timed else {
+    let Some((time, text)) = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed)) else {
         return Parsed::More(raw);
     };
     Parsed::Line(Line {
@@ -633,6 +637,24 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
         writer: Writer::default(),
         message: text.strip_prefix(b" ").unwrap_or(text).to_vec(),
     })
+}
+
+/// "[   12.345678] text"; in the brackets, `dmesg -d` also has the time since the line before.
+fn bracketed(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (time, text) = split(text.strip_prefix(b"[")?, b']')?;
+    let time = time.trim_ascii_start();
+    let time = split(time, b' ').map_or(time, |(time, _)| time);
+    Some((seconds(time)?, text))
+}
+
+/// What a line of syslog, as kern.log has it, says of the kernel: "DATE HOST kernel: [   12.345678] text".
+fn of_syslog(text: &[u8]) -> Option<&[u8]> {
+    const KERNEL: &[u8] = b" kernel: ";
+    const HEAD: usize = 128;
+    let mut places = text.windows(KERNEL.len()).take(HEAD);
+    places
+        .position(|w| w == KERNEL)
+        .map(|at| &text[at + KERNEL.len()..])
 }
 
 /// A line of `/dev/kmsg`: "6,339,5140900,-;text", time in µs.
@@ -743,10 +765,11 @@ mod tests {
         let mut log = log(
             Kind::Dmesg,
             "heading\n[    1.000002] plain\n<4>[    2.5] raw\nkern  :err   : [    3.000000] decoded\n\
+             Nov 21 10:13:09 host kernel: [    3.500000] kern.log\n[    3.6 <    0.100000>] delta\n\
              6,339,4000005,-;kmsg\n SUBSYSTEM=x\n[2026-11-21] no time\n[    3.9] back\n",
         );
         let note = log.note().unwrap();
-        assert!(note.contains("(1; line 8 is the first)"), "{note}");
+        assert!(note.contains("(1; line 10 is the first)"), "{note}");
         let all = lines(&mut log);
         let seen: Vec<_> = all
             .iter()
@@ -759,6 +782,8 @@ mod tests {
                 (1_000_002_000, None, "plain"),
                 (2_500_000_000, Some(2), "raw"),
                 (3_000_000_000, Some(1), "decoded"),
+                (3_500_000_000, None, "kern.log"),
+                (3_600_000_000, None, "delta"),
                 (3_900_000_000, None, "back"),
                 (4_000_005_000, Some(3), "kmsg"),
                 (4_000_005_000, Some(3), " SUBSYSTEM=x"),
@@ -790,6 +815,8 @@ mod tests {
             "[0.0] Linux version 7\n[900.0] old\n[0.0] Linux version 7\n[5.0] new\n",
             "[0.0] Linux version 7\n[900.0] old\n-- Boot 0123 --\n[0.0] h kernel: Linux version 7\n[5.0] new\n",
             "[0.0] Linux version 7\n[900.0] old\n-- Reboot --\n[950.0] new\n",
+            // A console with "quiet", of which the start is lost.
+            "[3.0] ACPI\n[900.0] old\n[0.5] ACPI\n[5.0] new\n",
         ] {
             let mut log = log(Kind::Dmesg, text);
             let mut seen = Vec::new();

@@ -4,7 +4,8 @@
 //!
 //! A [`Gaps`] is shown all entries in the order of time, and keeps of each thread the last one. Rings
 //! of several components are one thread's; interrupts are nobody's. Where records of a thread
-//! may be missing, nobody knows whether it was silent: there is no gap.
+//! may be missing, nobody knows whether it was silent: there is no gap. A thread that has the id of one
+//! that has ended is another.
 
 use std::{
     cmp::Reverse,
@@ -12,8 +13,7 @@ use std::{
         BinaryHeap,
         HashMap, //
     },
-    mem,
-    sync::Arc, //
+    mem, //
 };
 
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
         Content,
         Entry, //
     },
+    merge::Thread,
     output::text::Line,
     record::Task, //
 };
@@ -47,8 +48,8 @@ pub struct Gap {
 struct Last {
     /// When; `None`: others were lost since.
     time: Option<i128>,
-    /// The ring, by component and id.
-    ring: (Arc<str>, u32),
+    /// The thread, by the ring.
+    thread: Thread,
     /// It, in the form that was asked for.
     line: Line,
 }
@@ -101,17 +102,19 @@ impl Gaps {
         self.seen += 1;
         print(entry, &mut self.spare);
         let now = entry.boot.axis(entry.clock);
-        let ring = (&entry.stream.component, entry.stream.id);
+        let stream = entry.stream;
         let Some(last) = self.threads.get_mut(&(boot, task.pid)) else {
             let last = Last {
                 time: Some(now),
-                ring: (ring.0.clone(), ring.1),
+                thread: Thread::of(stream),
                 line: mem::take(&mut self.spare),
             };
             self.threads.insert((boot, task.pid), last);
             return;
         };
-        let length = last.time.map_or(0, |then| now - then);
+        let since = last.time;
+        let since = since.filter(|_| !last.thread.is_over(stream, entry.clock));
+        let length = since.map_or(0, |then| now - then);
         let is_large = self.largest.len() < self.most
             || self.largest.peek().is_some_and(|g| g.0.length < length);
         if length >= self.least.max(1) && is_large && self.most > 0 {
@@ -128,9 +131,8 @@ impl Gaps {
             }
         }
         last.time = Some(now);
-        if (&last.ring.0, last.ring.1) != ring {
-            last.ring.0.clone_from(ring.0);
-            last.ring.1 = ring.1;
+        if !last.thread.has(stream) {
+            last.thread = Thread::of(stream);
         }
         mem::swap(&mut last.line, &mut self.spare);
     }
@@ -147,7 +149,7 @@ impl Gaps {
             // Whoever writes to a shared ring.
             None => {
                 for ((of, _), last) in &mut self.threads {
-                    if *of == boot && last.ring == (stream.component.clone(), stream.id) {
+                    if *of == boot && last.thread.has(stream) {
                         last.time = None;
                     }
                 }

@@ -8,6 +8,9 @@
 //! was cleared, or a component was made again, and then all that it has is later than what an earlier
 //! file has.
 //!
+//! Machines also contradict each other by what the same value of their clock means. Real time alone may
+//! have been set between two files: that is told.
+//!
 //! [`tell_apart`] looks at the last page that two files have of the same ring: who has gone another way
 //! before, has other records there. So a few pages are read, whatever the length of the files.
 
@@ -37,6 +40,9 @@ use crate::{
 
 /// A ring is looked for in so many of the files before.
 const BACK: usize = 8;
+/// Real time that is off by as many ns, and by as much of the time between, has been set.
+const SET: i128 = 60_000_000_000;
+const SET_PART: i128 = 1000;
 
 /// What two files say of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +132,9 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
         logs[n].files.push(i);
     }
     for log in logs.iter().filter(|log| !log.given) {
+        for pair in log.files.windows(2) {
+            notes.extend(is_set(&files[pair[0]], &files[pair[1]]));
+        }
         let (first, last) = (log.files[0], log.files[log.files.len() - 1]);
         let [old, new] = [first, last].map(|i| &files[i]);
         if old.host != new.host && !old.host.is_empty() && !new.host.is_empty() {
@@ -136,6 +145,35 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
             ));
         }
     }
+}
+
+/// What is to be told of two files of a boot that disagree on real time.
+fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
+    let last = |file: &Snapshot| file.pairs.iter().max_by_key(|p| p.clock).copied();
+    let (a, b) = (last(old)?, last(new)?);
+    let passed = |a, b| i128::from(b) - i128::from(a);
+    let boot = passed(a.boot, b.boot);
+    let off = passed(a.real, b.real) - boot;
+    (off.abs() > SET && off.abs() > boot.abs() / SET_PART).then(|| {
+        format!(
+            "{}: its real time is {} s {} what {} says, of the same boot: the clock was set, or they \
+             are of two machines that were started from one saved state, which --host tells apart",
+            new.name,
+            off.abs() / 1_000_000_000,
+            if off > 0 { "ahead of" } else { "behind" },
+            old.name
+        )
+    })
+}
+
+/// Whether two files say different things of one value of the clock. Their pairs are in its order.
+fn clocks_differ(a: &Snapshot, b: &Snapshot) -> bool {
+    let mut of_b = b.pairs.iter().peekable();
+    a.pairs.iter().any(|p| {
+        while of_b.next_if(|q| q.clock < p.clock).is_some() {}
+        let same = of_b.peek().filter(|q| q.clock == p.clock);
+        same.is_some_and(|q| (p.mono, p.boot, p.real) != (q.mono, q.boot, q.real))
+    })
 }
 
 /// The rings of a file by component and id: (component, id, place in the file).
@@ -177,6 +215,14 @@ fn compare(
 ) -> Result<Vec<(usize, u32)>, String> {
     let table = &tables[&i];
     let mut epochs = Vec::new();
+    let before = log.files.iter().map(|&file| &files[file]);
+    if let Some(a) = before.rev().find(|a| clocks_differ(a, &files[i])) {
+        return Err(format!(
+            "{} and {}: of two machines with one boot id, as of a saved state that both were started \
+             from: their clocks contradict each other",
+            a.name, files[i].name
+        ));
+    }
     let of = |file: usize, entries: &[(u32, u32, u32)]| -> Vec<Arc<RingPages>> {
         let rings = entries.iter().map(|e| &files[file].rings[e.2 as usize]);
         rings

@@ -4,7 +4,7 @@
 //!
 //! [`Spans`] is shown all entries in the order of time. It keeps starts, by the boot and the values
 //! of the fields that both records have in common, until the end comes. A start that comes again
-//! has lost its end. Memory is bounded: so many starts are kept at most, others are counted.
+//! has lost its end, and so has one of a thread that has ended, where the thread is what they have in common. Memory is bounded: so many starts are kept at most, others are counted.
 
 use std::{
     cmp::Reverse,
@@ -25,6 +25,7 @@ use crate::{
     field::Selector,
     filter::matches_glob,
     key,
+    merge::Thread,
     record::Task, //
 };
 
@@ -88,6 +89,8 @@ pub struct Unpaired {
 struct Open<L> {
     start: i128,
     task: Option<Task>,
+    /// The thread, if that is what belongs together.
+    thread: Option<Thread>,
     group: Vec<u8>,
     line: L,
 }
@@ -149,7 +152,7 @@ impl<L> Spans<L> {
         }
         let key = (boot, key);
         let ended = match is_end {
-            true => self.end(&key, now),
+            true => self.end(&key, now, entry),
             false => None,
         };
         if is_start {
@@ -160,6 +163,7 @@ impl<L> Spans<L> {
             let open = Open {
                 start: now,
                 task,
+                thread: self.pair.keys.is_empty().then(|| Thread::of(entry.stream)),
                 group,
                 line: keep(entry),
             };
@@ -168,8 +172,13 @@ impl<L> Spans<L> {
         ended
     }
 
-    fn end(&mut self, key: &(usize, Vec<u8>), now: i128) -> Option<Span<L>> {
-        let Some((key, open)) = self.open.remove_entry(key) else {
+    fn end(&mut self, key: &(usize, Vec<u8>), now: i128, entry: &Entry<'_>) -> Option<Span<L>> {
+        let mut found = self.open.remove_entry(key);
+        let is_over = |thread: &Thread| thread.is_over(entry.stream, entry.clock);
+        if let Some((_, open)) = found.take_if(|(_, o)| o.thread.as_ref().is_some_and(is_over)) {
+            self.unfinished(key.0, open.start);
+        }
+        let Some((key, open)) = found else {
             self.unpaired.ends += 1;
             self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&key.0));
             return None;

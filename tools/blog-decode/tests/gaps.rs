@@ -150,6 +150,72 @@ fn gaps_are_between_records_that_are_chosen() {
     assert!(String::from_utf8_lossy(&none.stderr).contains("no such gap"));
 }
 
+/// A thread that has the id of one that has ended, in another ring or in the same one.
+#[test]
+fn an_id_that_is_used_again_is_another_thread() {
+    let rig = rig();
+    let ko = rig.dir.path().join("test-mod.ko");
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    for (ring, seq, ended) in [(2, 1, true), (1, 5, true), (1, 5, false)] {
+        let file = |taken: u64, rings: &[(Ring, Page)]| {
+            let mut b = Builder::new();
+            b.system(BOOT_ID)
+                .clock(1, &[[0; 4], [taken * MS; 4]])
+                .images(&[(1, 4, &id, "test_mod")])
+                .component(1, "disk");
+            for (ring, page) in rings {
+                b.ring(ring).page(ring, page);
+            }
+            b.end()
+        };
+        let mut first = Ring::task(1, 1, 7, "first");
+        let mut second = Ring::task(1, ring, 7, "second");
+        (first.records, second.records) = (2, 2);
+        let mut later = Page::new(ring, seq, 5_000 * MS, 0);
+        later.record(5_000 * MS, 1, (&2000u32, &0u64));
+        later.record(5_300 * MS, 1, (&5300u32, &0u64));
+        let files = match ended {
+            true => {
+                first.exit_clock = 2_500 * MS;
+                let both = [(first, page(1, &[1_000, 2_000])), (second, later)];
+                vec![file(9_000, &both)]
+            }
+            // Nobody has seen it end.
+            false => vec![
+                file(3_000, &[(first, page(1, &[1_000, 2_000]))]),
+                file(9_000, &[(second, later)]),
+            ],
+        };
+        let names = ["snap", "snap2"];
+        for (name, bytes) in names.iter().zip(&files) {
+            fs::write(rig.dir.path().join(name), bytes).unwrap();
+        }
+        let more = &names[1..files.len()];
+        let gaps = rig.gaps(more);
+        let expected = ["first[7]: 1.000000 s", "second[7]: 0.300000 s"];
+        assert_eq!(gaps, expected, "{ring} {seq} {ended}");
+        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args([
+                "spans",
+                "--json",
+                "--modules",
+                "nowhere",
+                "-s",
+                "test-mod.ko",
+            ])
+            .args(["read * sectors*", "read 2000 *"])
+            .args(&names[..files.len()])
+            .current_dir(rig.dir.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        let spans: Vec<&str> = text.lines().filter(|l| l.contains("\"span\"")).collect();
+        // From 1 s to 2 s; what begins at 2 s has no end.
+        assert_eq!(spans.len(), 1, "{ring} {seq} {ended}: {text}");
+        assert!(spans[0].contains("1000000000"), "{text}");
+    }
+}
+
 #[test]
 fn as_json_both_records_are_there() {
     let text = rig().text(&["--json", "-n", "2"]);

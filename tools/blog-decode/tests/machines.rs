@@ -39,6 +39,9 @@ struct File<'a> {
     pages: Pages<'a>,
     /// What is in each record.
     text: u64,
+    /// Real time at the start of its clock, and by how much it was set ahead since.
+    booted: u64,
+    set: u64,
 }
 
 impl Default for File<'_> {
@@ -49,6 +52,8 @@ impl Default for File<'_> {
             ring: Ring::task(1, 1, 42, "dd"),
             pages: &[],
             text: 0,
+            booted: BOOTED,
+            set: 0,
         }
     }
 }
@@ -59,7 +64,13 @@ impl File<'_> {
         let ms = |n: u64| n * SECOND / 1000;
         let now = ms(self.taken);
         b.system_of(self.host, BOOT_ID)
-            .clock(1, &[[0, 0, 0, BOOTED], [now, now, now, BOOTED + now]])
+            .clock(
+                1,
+                &[
+                    [0, 0, 0, self.booted],
+                    [now, now, now, self.booted + now + self.set],
+                ],
+            )
             .images(&[(1, 4, b"id", "test_mod")])
             .component(1, "disk");
         let mut ring = self.ring.clone();
@@ -187,6 +198,46 @@ fn machines_from_one_saved_state_are_told_apart() {
         // One of them alone is one.
         let (records, said) = rig.records(&["a1", "a2"]);
         assert_eq!((ms(&records).len(), said.as_str()), (8, ""));
+    }
+}
+
+#[test]
+fn machines_whose_clocks_contradict_each_other_are_told_apart() {
+    // They have no page in common.
+    let file = |pages, taken, booted, set| {
+        File {
+            pages,
+            taken,
+            booted,
+            set,
+            ..File::default()
+        }
+        .bytes()
+    };
+    let (old, new) = ([(1, 0, &[10, 20][..])], [(4, 9, &[1500, 1600][..])]);
+    let hour = 3600 * SECOND;
+    let rig = Rig::of(&[
+        ("a", file(&old, 1000, BOOTED, 0)),
+        ("b", file(&new, 2000, BOOTED, 0)),
+        ("other", file(&new, 2000, BOOTED + hour, 0)),
+        ("set", file(&new, 2000, BOOTED, hour)),
+        ("a bit", file(&new, 2000, BOOTED, 50 * SECOND)),
+    ]);
+    for (second, words) in [
+        ("b", ""),
+        ("other", "their clocks contradict each other"),
+        ("set", "set: its real time is 3600 s ahead of what a says"),
+        ("a bit", ""),
+    ] {
+        for order in [["a", second], [second, "a"]] {
+            let (records, said) = rig.records(&order);
+            assert!(
+                said.contains(words) && said.is_empty() == words.is_empty(),
+                "{said}"
+            );
+            let all = records.iter().filter(|r| !r.ends_with("lost")).count();
+            assert_eq!(all, 4, "{records:#?}");
+        }
     }
 }
 

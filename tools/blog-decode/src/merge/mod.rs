@@ -178,6 +178,43 @@ impl Stream {
     }
 }
 
+/// A thread, as far as one of its rings tells it from a later one with the same id.
+pub(crate) struct Thread {
+    component: Arc<str>,
+    ring: u32,
+    epoch: u32,
+    /// When it has ended.
+    exit: Option<u64>,
+}
+
+impl Thread {
+    /// The owner of a ring.
+    pub(crate) fn of(stream: &Stream) -> Self {
+        let ended = stream
+            .ring()
+            .filter(|r| r.retired != 0 && r.exit_clock != 0);
+        Self {
+            component: stream.component.clone(),
+            ring: stream.id,
+            epoch: stream.of.epoch,
+            exit: ended.map(|r| r.exit_clock),
+        }
+    }
+
+    /// Whether this is its ring.
+    pub(crate) fn has(&self, stream: &Stream) -> bool {
+        (&self.component, self.ring, self.epoch) == (&stream.component, stream.id, stream.of.epoch)
+    }
+
+    /// Whether who has its id and logs to `stream` at `clock` is another: it has ended before, or its
+    /// ring counts anew, as it does for another thread.
+    pub(crate) fn is_over(&self, stream: &Stream, clock: u64) -> bool {
+        let is_anew = (&self.component, self.ring) == (&stream.component, stream.id)
+            && self.epoch != stream.of.epoch;
+        is_anew || self.exit.is_some_and(|exit| exit < clock)
+    }
+}
+
 impl Stream {
     /// Goes through its pages.
     pub fn pages<'a>(
