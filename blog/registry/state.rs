@@ -88,7 +88,6 @@ use kernel::{
 };
 
 use crate::{
-    clock,
     memory::{
         budget::PAGE_KB,
         pool::Store,
@@ -738,14 +737,14 @@ impl State {
         stuck
     }
 
-    /// Has readers leave out what was logged so far, or where the component is off or detached,
-    /// takes its memory out: for [`Self::clear`].
-    pub(crate) fn cut(&self) -> Option<Owned> {
+    /// Has readers leave out what was logged before `now`, or where the component is off or
+    /// detached, takes its memory out: for [`Self::clear`].
+    pub(crate) fn cut(&self, now: u64) -> Option<Owned> {
         self.with(|inner| {
             if !inner.enabled || !inner.attached() {
                 return self.take_out(inner);
             }
-            inner.cleared = clock::now();
+            inner.cleared = now;
             if let Some(memory) = inner.memory() {
                 memory.clear();
             }

@@ -2,7 +2,13 @@
 
 //! What `clear` does. It stands here, as the tables of tasks have to do with it.
 
+use kernel::time::{
+    delay::fsleep,
+    Delta, //
+};
+
 use crate::{
+    clock,
     registry::state::State,
     sys::quiesce, //
 };
@@ -12,6 +18,18 @@ use super::{
     worker, //
 };
 
+/// A time that is later than that of each record so far, however coarse the clock is.
+fn later() -> u64 {
+    let before = clock::now();
+    loop {
+        let now = clock::now();
+        if now > before {
+            return now;
+        }
+        fsleep(Delta::from_micros(100));
+    }
+}
+
 impl State {
     /// Forgets all that was logged so far.
     ///
@@ -20,7 +38,7 @@ impl State {
     /// is off or detached, all its memory is freed, and its counts start again. That waits, without
     /// a lock, for log calls that run; nobody else does.
     pub(crate) fn clear(&self) {
-        let Some(old) = self.cut() else {
+        let Some(old) = self.cut(later()) else {
             return;
         };
         quiesce::quiesce();
