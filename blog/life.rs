@@ -10,10 +10,14 @@
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
 //! A driver may drop an `Instance` under locks that others need to free memory. So that only takes
-//! the component out of its place's sight; the rest goes in a queue of ours, by
-//! [`State`]'s work item. Until then, the place is not free.
+//! the component out of its place's sight; a work item does the rest ([`blog_reap`]). First it frees
+//! the places, unless somebody who needs one has done so ([`sweep`]). Then no task has a ring of
+//! these components any more, but a log call to another one may just be looking at such a ring, on
+//! its walk through the rings of its task. So their memory goes after a grace period. Many mounts or
+//! devices may go at once: one wait does for all of them.
 
 use core::{
+    iter,
     slice,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -27,8 +31,10 @@ use kernel::{
     },
     prelude::*,
     str::BStr,
-    sync::Arc,
-    workqueue::WorkItem, //
+    sync::{
+        global_lock,
+        Arc, //
+    }, //
 };
 
 use crate::{
@@ -36,7 +42,6 @@ use crate::{
     files,
     registry::{
         self,
-        gone,
         images::{
             BuildId,
             Sites, //
@@ -44,13 +49,28 @@ use crate::{
         inert,
         state::State, //
     },
-    sys::modules,
+    sys::{
+        modules,
+        quiesce,
+        work, //
+    },
     write::tables, //
 };
 
+global_lock! {
+    // SAFETY: `init` is called before there are components.
+    unsafe(uninit) static GONE: Mutex<Option<Arc<State>>> = None;
+}
+
+/// Makes what the rest, [`stop`] included, needs.
+pub(crate) fn init() {
+    // SAFETY: Called once, first.
+    unsafe { GONE.init() };
+    registry::init();
+}
+
 /// Starts with what is built in, and with modules from now on.
 pub(crate) fn start() -> Result {
-    registry::start()?;
     let vmlinux = modules::vmlinux();
     // SAFETY: vmlinux stays.
     unsafe {
@@ -74,6 +94,7 @@ pub(crate) fn stop() {
         registry::remove(&state);
     });
     modules::stop_modules();
+    work::flush_reap();
     registry::stop();
 }
 
@@ -85,7 +106,7 @@ pub(crate) fn stop() {
 /// `raw` is null or valid until it is detached.
 unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
     // SAFETY: By this function's requirement.
-    let (state, is_new) = unsafe { registry::attach(name, config, raw) }?;
+    let (state, is_new) = unsafe { registry::attach(name, config, raw, sweep) }?;
     if is_new {
         // SAFETY: `unpublish` comes when it goes, and has the state.
         unsafe { tables::publish(&state) };
@@ -117,19 +138,33 @@ unsafe fn attach_all(components: &[*const RawComponent]) {
     }
 }
 
-impl WorkItem for State {
-    type Pointer = Arc<Self>;
-
-    /// Takes away what belongs to a component that is out of sight, and frees its place.
-    ///
-    /// A snapshot or stream that is being read keeps the memory until its file is closed.
-    fn run(state: Arc<Self>) {
+/// Takes away what belongs to components that are out of sight, but for their memory, and frees
+/// their places.
+fn sweep() {
+    let mut gone = GONE.lock();
+    while let Some(state) = registry::going() {
         files::remove(&state);
         tables::unpublish(state.slot());
         describe::unpublish(state.slot());
         registry::free_place(&state);
-        gone::leave(state);
+        let before = gone.replace(state.clone());
+        state.with(|inner| inner.gone_before = before);
     }
+}
+
+/// Takes away all that belongs to components that are out of sight. From `sys/work.c`.
+///
+/// A snapshot or stream that is being read keeps the memory until its file is closed.
+#[no_mangle]
+extern "C" fn blog_reap() {
+    sweep();
+    let last = GONE.lock().take();
+    if last.is_some() {
+        quiesce::quiesce();
+    }
+    // One after the other, so that no drop is inside another one.
+    let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
+    iter::successors(last, before).for_each(drop);
 }
 
 /// A slice out of what C gives.

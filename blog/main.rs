@@ -48,7 +48,6 @@ use crate::{
     clock::suspend,
     crash::describe,
     read::sections,
-    sys::work,
     write::{
         tables,
         worker, //
@@ -88,7 +87,7 @@ fn start() -> Result {
     sections::init();
     tables::init()?;
     describe::init();
-    registry::init();
+    life::init();
     files::prepare();
     if let Err(e) = life::start() {
         stop();
@@ -127,7 +126,6 @@ fn stop() {
     life::stop();
     files::stop();
     tables::stop();
-    work::stop_reap();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

@@ -8,9 +8,17 @@
 use core::{
     mem,
     ops::Deref,
-    ptr::NonNull, //
+    ptr::{
+        self,
+        NonNull, //
+    },
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::Relaxed, //
+    }, //
 };
 use kernel::{
+    blog::wire::page::PAGE_HEADER_SIZE,
     page::PAGE_SIZE,
     prelude::*, //
 };
@@ -56,17 +64,7 @@ impl Block {
         }
     }
 
-    /// Takes back a page that [`Self::into_page`] has let go.
-    ///
-    /// # Safety
-    ///
-    /// It is such a page, and nobody uses it any more.
-    pub(crate) unsafe fn from_page(page: NonNull<u8>) -> Self {
-        // INVARIANT: By this function's requirement.
-        Self { at: page, pages: 1 }
-    }
-
-    /// Lets it go: a single page, which stays counted.
+    /// Lets it go: a single page, which stays counted until it is in a [`Chain`].
     pub(crate) fn into_page(self) -> *mut u8 {
         let at = self.at();
         mem::forget(self);
@@ -171,14 +169,73 @@ impl<T> Deref for Array<T> {
     }
 }
 
-/// Frees the pages at these addresses.
+/// Single pages, which are freed with it. Each leads to the next, by a word after the place of a
+/// page header: log calls and readers that have found a page before it came here may still look at
+/// its header.
 ///
-/// # Safety
+/// # Invariants
 ///
-/// Each that isn't null is one of [`Block::into_page`], and nobody uses it any more.
-pub(crate) unsafe fn free_pages(pages: impl Iterator<Item = *mut u8>) {
-    for page in pages.filter_map(NonNull::new) {
-        // SAFETY: By this function's requirement.
-        drop(unsafe { Block::from_page(page) });
+/// `first`, and what its word leads to, and so on, are `len` pages of [`Block::into_page`], and
+/// nobody else's.
+pub(crate) struct Chain {
+    first: *mut u8,
+    len: u32,
+}
+
+// SAFETY: It owns what it points to.
+unsafe impl Send for Chain {}
+
+impl Chain {
+    /// No page.
+    pub(crate) const fn new() -> Self {
+        // INVARIANT: There is none.
+        Self {
+            first: ptr::null_mut(),
+            len: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Where a page has the address of the next one. Others may be copying it, for nothing.
+    fn link(page: *mut u8) -> *const AtomicPtr<u8> {
+        page.wrapping_add(PAGE_HEADER_SIZE).cast()
+    }
+
+    /// Adds a page, if it isn't null.
+    ///
+    /// # Safety
+    ///
+    /// It is one of [`Block::into_page`]. Nobody may find it any more, and who has found it before
+    /// doesn't need what is in it after its header; by the time that this is dropped, nobody looks
+    /// at it at all.
+    pub(crate) unsafe fn push(&mut self, page: *mut u8) {
+        if page.is_null() {
+            return;
+        }
+        // SAFETY: A page has room for a header and an aligned word after it.
+        unsafe { (*Self::link(page)).store(self.first, Relaxed) };
+        // INVARIANT: By this function's requirement.
+        self.first = page;
+        self.len += 1;
+    }
+
+    /// Takes a page, whose memory is as it was but for the link.
+    pub(crate) fn pop(&mut self) -> Option<Block> {
+        let page = NonNull::new(self.first)?;
+        // SAFETY: By the type invariants.
+        self.first = unsafe { (*Self::link(self.first)).load(Relaxed) };
+        self.len -= 1;
+        // INVARIANT: It is a page of `into_page`, and the caller's.
+        Some(Block { at: page, pages: 1 })
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
     }
 }

@@ -27,8 +27,6 @@ pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
 
 /// Pages of all that there is.
 static USED: AtomicU32 = AtomicU32::new(0);
-/// Of these, those that are as good as gone: they are freed after a grace period.
-static LEAVING: AtomicU32 = AtomicU32::new(0);
 
 /// Pages that all of BLog takes.
 pub(crate) fn used() -> u32 {
@@ -38,21 +36,6 @@ pub(crate) fn used() -> u32 {
 /// The same in KiB.
 pub(crate) fn used_kb() -> u32 {
     used().saturating_mul(PAGE_KB)
-}
-
-/// Pages that it will take when those are free that are on their way out.
-pub(crate) fn staying() -> u32 {
-    used().saturating_sub(LEAVING.load(Relaxed))
-}
-
-/// Counts pages as being on their way out.
-pub(super) fn leave(pages: u32) {
-    LEAVING.fetch_add(pages, Relaxed);
-}
-
-/// Counts pages as gone that [`leave`] has counted.
-pub(super) fn left(pages: u32) {
-    LEAVING.fetch_sub(pages, Relaxed);
 }
 
 /// The limit for all, in pages.

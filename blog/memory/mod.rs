@@ -69,15 +69,14 @@ mod table;
 use self::{
     block::{
         add_array,
-        free_pages,
         pages_for,
         Array,
-        Block, //
+        Block,
+        Chain, //
     },
     pool::{
         Index,
         Levels,
-        List,
         PagesOf,
         Pool,
         Shelf,
@@ -86,7 +85,6 @@ use self::{
         Watch,
         MOST_SHELVES, //
     },
-    resize::More,
     store::{
         Arrays,
         RINGS,
@@ -169,7 +167,8 @@ impl Plan {
 
     /// Pages that they take.
     fn pages(&self) -> u32 {
-        let bytes = add_array::<Memory>(0, 1);
+        let bytes = add_array::<Option<Block>>(0, 1);
+        let bytes = add_array::<Memory>(bytes, 1);
         let bytes = add_array::<Shelf>(bytes, self.shelves as usize);
         let bytes = add_array::<AtomicPtr<Ring>>(bytes, self.percpu as usize);
         let bytes = add_array::<SharedRing>(bytes, self.shared as usize);
@@ -184,16 +183,12 @@ impl Plan {
 ///
 /// # Invariants
 ///
-/// `memory` is in one of `blocks`, and its pages are in its slots; all that is this one's.
+/// - `block` is the last block of tables. At the start of each is the one before it, if there is
+///   one. `memory` is in the first one.
+/// - All these, and the pages in the memory's slots, are this one's.
 pub(crate) struct Owned {
     memory: NonNull<Memory>,
-    _block: Block,
-    /// Tables that came later.
-    more: Option<KBox<More>>,
-    /// Slots of pages that nobody finds any more, and of those that are freed as soon as nobody
-    /// looks at them.
-    leaving: List,
-    dying: List,
+    block: Block,
 }
 
 // SAFETY: It owns what it points to, which any task may use.
@@ -231,6 +226,8 @@ impl Owned {
         let plan = Plan::of(pages, cpus);
         let mut block = Block::new(plan.pages())?;
         let mut rest = block.rest();
+        // SAFETY: There is room for it.
+        unsafe { rest.room::<Option<Block>>(1)?.write(None) };
         let place = rest.room::<Memory>(1)?;
         let none = |_| AtomicPtr::new(no_ring());
         // SAFETY: The block stays as long as the memory, which is in it.
@@ -269,10 +266,7 @@ impl Owned {
         // INVARIANT: It is in the block, and without pages.
         let owned = Self {
             memory: place,
-            _block: block,
-            more: None,
-            leaving: List::new(),
-            dying: List::new(),
+            block,
         };
         owned.fill(pages)?;
         Ok(owned)
@@ -284,7 +278,7 @@ impl Owned {
         let rings = pages_of_rings(shared + 1) + pages / PAGES_PER_RINGS;
         self.pool.store.set_max_ring_pages(rings);
         for (number, _) in self.pool.store.all_slots() {
-            if self.bytes() / PAGE_SIZE >= pages as usize {
+            if self.pages_in_all() >= pages {
                 break;
             }
             // Without memory for more, it starts with what there is.
@@ -323,29 +317,18 @@ impl Owned {
             unsafe { slot.fill(page.into_page().cast(), SIZES) };
         }
     }
-
-    /// Sets what follows from how many pages there are.
-    fn set_limits(&self) {
-        self.pool
-            .store
-            .set_max_ring_pages(max_ring_pages(self.pages_held()));
-        self.pool.set_pages(self.data_pages());
-    }
 }
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        budget::left(self.leaving.len() + self.dying.len());
-        let pages = self
-            .pool
-            .store
-            .all_slots()
-            .map(|(_, slot)| slot.empty().cast());
-        // SAFETY: All pages are from `place`, and nobody knows the memory any more.
-        unsafe { free_pages(pages) };
-        // One after the other, so that no drop is inside another one.
-        while let Some(mut more) = self.more.take() {
-            self.more = more.next.take();
+        let mut pages = Chain::new();
+        for (_, slot) in self.pool.store.all_slots() {
+            // SAFETY: All pages are from `place`, and nobody knows the memory any more.
+            unsafe { pages.push(slot.empty().cast()) };
+        }
+        // SAFETY: By the type invariants. What is read is forgotten with its block.
+        while let Some(before) = unsafe { self.block.at().cast::<Option<Block>>().read() } {
+            self.block = before;
         }
     }
 }
@@ -378,7 +361,7 @@ impl SharedRing {
 pub(crate) struct Memory {
     /// All pages and rings, and which of them are free.
     pub(crate) pool: Pool<Arrays>,
-    /// Pages in slots, without those that are on their way out.
+    /// Pages in slots.
     in_slots: AtomicU32,
     /// Pages of what it has besides.
     fixed: AtomicU32,
@@ -394,6 +377,14 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Sets what follows from how many pages there are.
+    fn set_limits(&self) {
+        self.pool
+            .store
+            .set_max_ring_pages(max_ring_pages(self.pages_held()));
+        self.pool.set_pages(self.data_pages());
+    }
+
     /// Says in [`Self::root`] where all is. The memory has its place.
     fn describe(&self) {
         let shelves = self.pool.store.shelves();
@@ -556,9 +547,14 @@ impl Memory {
         self.fixed.load(Relaxed)
     }
 
-    /// Bytes that it takes, all in.
+    /// Pages that it takes, all in.
+    pub(crate) fn pages_in_all(&self) -> u32 {
+        self.fixed_pages() + self.pages_held()
+    }
+
+    /// The same in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        (self.fixed_pages() + self.pages_held()) as usize * PAGE_SIZE
+        self.pages_in_all() as usize * PAGE_SIZE
     }
 
     /// Of these, what isn't for records: rings, places for pages, and the tables of these.
@@ -567,8 +563,8 @@ impl Memory {
     }
 
     /// Looks after it, about once a second: puts where it is found what log calls could put
-    /// nowhere. True: one may have died in the middle of something, so [`Owned::begin_freeing`] is
-    /// to be called. Process context, one at a time.
+    /// nowhere. True: one may have died in the middle of something, so [`Self::mend`] is to be
+    /// called. Process context, one at a time.
     pub(crate) fn tend(&self) -> bool {
         self.pool.collect();
         let rings = self.shared.iter().fold(false, |any, shared| {
@@ -577,24 +573,16 @@ impl Memory {
         self.pool.is_stuck() | rings
     }
 
-    /// Takes down who is in the middle of something. True: one has been for long.
-    fn begin_mending(&self) -> bool {
-        let rings = self.shared.iter().fold(false, |any, shared| {
-            shared.watch.begin(shared.writer()) | any
-        });
-        self.pool.begin_mending() | rings
-    }
-
-    /// Ends what these who still are have begun.
+    /// Ends what those have begun who were in the middle of something and still are.
     ///
     /// # Safety
     ///
-    /// No log call runs any more that ran at [`Self::begin_mending`].
-    unsafe fn mend(&self) {
+    /// No log call runs any more that ran at the last [`Self::tend`].
+    pub(crate) unsafe fn mend(&self) {
         // SAFETY: By this function's requirement.
         unsafe { self.pool.mend() };
         for shared in self.shared.iter() {
-            let writer = shared.watch.end();
+            let writer = shared.watch.seen();
             if let Some(((ring, _), writer)) = shared.get().zip(writer) {
                 // SAFETY: By this function's requirement.
                 let dead = unsafe { ring.mend(writer as u32) };

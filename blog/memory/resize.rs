@@ -4,19 +4,16 @@
 //! then.
 //!
 //! Nothing here allocates, and nothing is freed, as the component's lock is held. What is to be
-//! added has been taken before ([`Stock`]). What goes is first taken out of the pool: nobody finds
-//! it any more. But somebody may have found it before: a log call that looks at the oldest page of
-//! another ring while that is taken away, or a reader that follows a ring's pointer to its current
-//! page. None of these sleeps as long as it may look at the page. So the page stays in its slot,
-//! closed, until `quiesce()` has waited for them
-//! ([`Owned::free_dying`]).
+//! added has been taken before ([`Stock`]). What goes is taken out of the pool and out of its slot:
+//! nobody finds it any more. But somebody may have found it before: a log call that looks at the
+//! oldest page of another ring while that is taken away, or a reader that follows a ring's pointer
+//! to its current page. None of these sleeps as long as it may look at the page. So it is freed
+//! when `quiesce()` has waited for them.
 
 use core::{
-    iter,
     ptr,
     sync::atomic::{
         AtomicPtr,
-        AtomicU32,
         Ordering::Relaxed, //
     }, //
 };
@@ -32,14 +29,13 @@ use kernel::{
 use super::{
     block::{
         add_array,
-        free_pages,
         pages_for,
-        Block, //
+        Block,
+        Chain, //
     },
     budget,
     max_ring_pages,
     pool::{
-        List,
         Slot,
         Store, //
     },
@@ -52,18 +48,13 @@ use super::{
     LENT_PART, //
 };
 
-/// How often rings are looked through for pages to give back: half as much is left to each every
-/// time, so that a few tries remain for what changes meanwhile.
-const TRIES: u32 = 48;
-
-/// Tables that came when a budget was raised.
-pub(super) struct More {
-    block: Block,
-    pub(super) next: Option<KBox<More>>,
+/// A pointer to nothing.
+fn null<T>(_: u32) -> AtomicPtr<T> {
+    AtomicPtr::new(ptr::null_mut())
 }
 
 /// What is to be added to a memory.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Need {
     /// Pages for tables.
     tables: u32,
@@ -77,27 +68,13 @@ pub(crate) struct Need {
 /// Pages that were taken for a memory.
 pub(crate) struct Stock {
     need: Need,
-    tables: Option<KBox<More>>,
-    pages: KVVec<Block>,
+    tables: Option<Block>,
+    pages: Chain,
 }
 
 impl Stock {
-    /// None.
-    pub(crate) const fn none() -> Self {
-        Self {
-            need: Need {
-                tables: 0,
-                pages: 0,
-                slots: 0,
-                rings: 0,
-            },
-            tables: None,
-            pages: KVVec::new(),
-        }
-    }
-
     /// All that is needed: `ENOSPC` where that is beyond the limit for all, `ENOMEM` where the
-    /// machine can't spare so much. Process context, without locks.
+    /// machine can't spare so much. Process context, without locks that reclaim may wait for.
     pub(crate) fn new(need: Need) -> Result<Self> {
         let all = need.tables.saturating_add(need.pages);
         if all > budget::room() {
@@ -106,19 +83,14 @@ impl Stock {
         if all > budget::spare() {
             return Err(ENOMEM);
         }
-        let mut pages = KVVec::with_capacity(need.pages as usize, GFP_KERNEL)?;
+        let mut pages = Chain::new();
         for _ in 0..need.pages {
-            pages.push(Block::new(1)?, GFP_KERNEL)?;
+            // SAFETY: It is such a page, and nobody knows it.
+            unsafe { pages.push(Block::new(1)?.into_page()) };
         }
         let tables = match need.tables {
             0 => None,
-            pages => Some(KBox::new(
-                More {
-                    block: Block::new(pages)?,
-                    next: None,
-                },
-                GFP_KERNEL,
-            )?),
+            pages => Some(Block::new(pages)?),
         };
         Ok(Self {
             need,
@@ -129,69 +101,35 @@ impl Stock {
 }
 
 impl Owned {
-    /// Sets a budget of `pages` pages. Where it takes more than there is in `stock`, which is to
-    /// have been empty, says what that is, and nothing has changed.
-    ///
-    /// A lower one takes away free pages, pages of tasks that have ended, then the oldest of rings
-    /// that hold the most. `EBUSY`, and all is as before, where what stays is more: tables, rings,
-    /// and the current pages of live rings. `EAGAIN`: a log call is just making rings.
-    pub(crate) fn resize(&mut self, pages: u32, stock: &mut Stock) -> Result<Option<Need>> {
-        let now = self.fixed_pages() + self.pages_held();
-        if pages <= now {
-            self.shrink(self.pages_held().saturating_sub(now - pages))?;
-            return Ok(None);
-        }
-        let need = self.need(pages - now);
-        if need != stock.need {
-            return Ok(Some(need));
-        }
-        if let Some(tables) = stock.tables.take() {
-            if let Err(tables) = self.add_tables(tables, need) {
-                stock.tables = Some(tables);
-                return Err(EAGAIN);
-            }
-        }
-        for (number, slot) in self.pool.store.all_slots() {
-            if !slot.is_empty() {
-                continue;
-            }
-            let Some(page) = stock.pages.pop() else {
-                break;
-            };
-            self.place(number, page);
-            self.pool.give_page(number);
-        }
-        self.lendable.fetch_add(need.pages / LENT_PART, Relaxed);
-        self.set_limits();
-        self.describe();
-        Ok(None)
-    }
-
-    /// What it takes to have `more` pages more.
-    fn need(&self, more: u32) -> Need {
+    /// What it takes to have `pages` pages in all.
+    pub(crate) fn need(&self, pages: u32) -> Need {
+        let more = pages.saturating_sub(self.pages_in_all());
         let free = self
             .pool
             .store
             .all_slots()
             .filter(|(_, slot)| slot.is_empty());
         let free = free.count() as u32;
-        let mut need = Need {
-            pages: more,
-            ..Need::default()
-        };
         // At least twice as long each time, so that there are few of them.
         let longer = |len: u32, least: u32| match least > len {
             true => least.max(len * 2),
             false => 0,
         };
+        let mut need = Need::default();
+        if more == 0 {
+            return need;
+        }
         let rings = max_ring_pages(self.pages_held() + more);
         need.rings = longer(self.pool.store.rings.len(), rings);
         let parts = more.saturating_sub(free).div_ceil(SLOTS as u32);
         if parts > 0 {
             need.slots = longer(self.pool.store.slots.len(), self.slot_parts() + parts);
         }
-        let bytes = add_array::<AtomicPtr<()>>(0, (need.slots + need.rings) as usize);
-        need.tables = pages_for(add_array::<[Slot; SLOTS]>(bytes, parts as usize));
+        if need.rings + parts > 0 {
+            let bytes = add_array::<Option<Block>>(0, 1);
+            let bytes = add_array::<AtomicPtr<()>>(bytes, (need.slots + need.rings) as usize);
+            need.tables = pages_for(add_array::<[Slot; SLOTS]>(bytes, parts as usize));
+        }
         need.pages = more.saturating_sub(need.tables);
         need
     }
@@ -204,27 +142,71 @@ impl Owned {
             .count() as u32
     }
 
-    /// Adds tables: longer arrays of pointers, and slots. Has them back where a log call is just
-    /// making rings.
-    fn add_tables(&mut self, mut tables: KBox<More>, need: Need) -> Result<(), KBox<More>> {
-        if need.rings > 0 && !self.pool.store.close_rings() {
-            return Err(tables);
+    /// Begins to set a budget of `pages` pages: has no rings made until [`Self::end_resize`], or
+    /// takes to `gone` what is too much: free pages, pages of tasks that have ended, then the oldest
+    /// of rings that hold the most. True: log calls that run now are to be waited for.
+    ///
+    /// `EBUSY`, and there are as many as before, where what stays is more: tables, rings, and the
+    /// current pages of live rings.
+    pub(crate) fn begin_resize(&self, pages: u32, gone: &mut Chain) -> Result<bool> {
+        if pages >= self.pages_in_all() {
+            let rings = self.pool.store.set_max_ring_pages(0);
+            return Ok((0..rings).any(|n| self.pool.store.rings.get(n).is_none()));
         }
-        let (store, mut rest) = (&self.pool.store, tables.block.rest());
-        // SAFETY: The block stays as long as the memory. There is room in it, as `need` says.
+        if pages < self.fixed_pages() + self.least_pages() {
+            return Err(EBUSY);
+        }
+        self.shrink_to(pages, gone);
+        if self.pages_in_all() > pages {
+            // Current chunks are spread over too many pages.
+            self.add(gone);
+            self.set_limits();
+            return Err(EBUSY);
+        }
+        Ok(true)
+    }
+
+    /// Adds what was taken for it, of which it leaves nothing.
+    ///
+    /// # Safety
+    ///
+    /// No log call runs any more that [`Self::begin_resize`] wanted waited for, and nothing was
+    /// added since it was said what is needed.
+    pub(crate) unsafe fn end_resize(&mut self, mut stock: Stock) {
+        if let Some(tables) = stock.tables.take() {
+            // SAFETY: By this function's requirement: who makes rings has ended.
+            unsafe { self.add_tables(tables, stock.need) };
+        }
+        self.add(&mut stock.pages);
+        self.lendable
+            .fetch_add(stock.need.pages / LENT_PART, Relaxed);
+        self.set_limits();
+        self.describe();
+    }
+
+    /// Adds tables: longer arrays of pointers, and slots.
+    ///
+    /// # Safety
+    ///
+    /// There is room in the block, as `need` says, and nobody makes rings.
+    unsafe fn add_tables(&mut self, mut tables: Block, need: Need) {
+        let mut rest = tables.rest();
+        self.fixed.fetch_add(tables.pages(), Relaxed);
+        let Ok(place) = rest.room::<Option<Block>>(1) else {
+            return;
+        };
+        let before = core::mem::replace(&mut self.block, tables);
+        // INVARIANT: The block leads to the one before it.
+        // SAFETY: There is room for it.
+        unsafe { place.write(Some(before)) };
+        let store = &self.pool.store;
+        // SAFETY: The block stays as long as the memory. Nobody puts parts in meanwhile.
         unsafe {
-            if need.rings > 0 {
-                let none = |_| AtomicPtr::new(ptr::null_mut());
-                if let Ok(longer) = rest.array(need.rings as usize, none) {
-                    store.rings.widen(longer);
-                }
-                store.open_rings();
+            if let (1.., Ok(longer)) = (need.rings, rest.array(need.rings as usize, null)) {
+                store.rings.widen(longer);
             }
-            if need.slots > 0 {
-                let none = |_| AtomicPtr::new(ptr::null_mut());
-                if let Ok(longer) = rest.array(need.slots as usize, none) {
-                    store.slots.widen(longer);
-                }
+            if let (1.., Ok(longer)) = (need.slots, rest.array(need.slots as usize, null)) {
+                store.slots.widen(longer);
             }
             for n in self.slot_parts()..store.slots.len() {
                 let part = rest.array(1, |_| [const { Slot::new() }; SLOTS]);
@@ -234,134 +216,79 @@ impl Owned {
                 store.slots.set(n, part.as_ptr());
             }
         }
-        self.fixed.fetch_add(tables.block.pages(), Relaxed);
-        tables.next = self.more.take();
-        self.more = Some(tables);
-        Ok(())
     }
 
-    /// Takes pages away until there are `pages`; `EBUSY`, and none is taken, where that can't be.
-    fn shrink(&mut self, pages: u32) -> Result {
-        let rings = self.pool.store.ring_pages();
-        if rings + self.least_pages() > pages {
-            return Err(EBUSY);
-        }
-        let doomed = List::new();
-        // Rings that ask for pages meanwhile get shares of what will be left, and only the first
-        // ones; else they might be faster.
-        self.pool.set_pages(pages - rings);
-        self.pool.reserve_all();
-        let mut level = pages.saturating_mul(SIZES.page);
-        let mut tries = TRIES;
-        while self.pages_held() > pages && tries > 0 {
-            if let Some(number) = self.pool.take_back() {
-                self.doom(number, &doomed);
-            } else {
-                // Those that hold the most give first.
-                level /= 2;
-                tries -= 1;
-                self.cut_rings(level, self.pages_held() - pages);
+    /// Puts pages into free slots, and into the pool.
+    fn add(&self, pages: &mut Chain) {
+        for (number, slot) in self.pool.store.all_slots() {
+            if !slot.is_empty() {
+                continue;
             }
-        }
-        let enough = self.pages_held() <= pages;
-        while let Some(number) = doomed.pop(|n| self.link(n)) {
-            match enough {
-                true => self.leaving.push(|n| self.link(n), number),
-                // Current chunks are spread over too many pages.
-                false => self.undo(number),
-            }
-        }
-        self.set_limits();
-        match enough {
-            true => Ok(()),
-            false => Err(EBUSY),
-        }
-    }
-
-    /// Takes away what can be had, until there are `pages` in all.
-    pub(crate) fn shrink_to(&mut self, pages: u32) {
-        let least = self.pool.store.ring_pages() + self.least_pages();
-        let pages = pages.saturating_sub(self.fixed_pages()).max(least);
-        if pages < self.pages_held() {
-            // What can't be had now stays.
-            let _ = self.shrink(pages);
-        }
-    }
-
-    fn link(&self, number: u32) -> Option<&AtomicU32> {
-        Some(self.pool.store.slot(number)?.link())
-    }
-
-    /// Takes a page out of sight, which the caller has taken from the pool.
-    fn doom(&self, number: u32, doomed: &List) {
-        if let Some(slot) = self.pool.store.slot(number) {
-            slot.close();
-            self.in_slots.fetch_sub(1, Relaxed);
-            budget::leave(1);
-            doomed.push(|n| self.link(n), number);
-        }
-    }
-
-    /// Undoes [`Self::doom`].
-    fn undo(&self, number: u32) {
-        if let Some(slot) = self.pool.store.slot(number) {
-            slot.open();
-            self.in_slots.fetch_add(1, Relaxed);
-            budget::left(1);
+            let Some(page) = pages.pop() else {
+                break;
+            };
+            self.place(number, page);
             self.pool.give_page(number);
         }
-    }
-
-    /// Begins to free what was taken away, and to mend what [`Memory::tend`] has found: true:
-    /// [`Self::free_dying`] is to be called when nobody looks at it any more. One at a time.
-    pub(crate) fn begin_freeing(&mut self) -> bool {
-        while let Some(number) = self.leaving.pop(|n| self.link(n)) {
-            self.dying.push(|n| self.link(n), number);
-        }
-        self.begin_mending() | (self.dying.len() > 0)
-    }
-
-    /// Whether it has given up pages that aren't freed yet.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.leaving.len() + self.dying.len() > 0
-    }
-
-    /// Frees it, and mends what was held by who has died.
-    ///
-    /// # Safety
-    ///
-    /// No log call runs any more that ran at [`Self::begin_freeing`].
-    pub(crate) unsafe fn free_dying(&mut self) {
-        // SAFETY: By this function's requirement.
-        unsafe { self.mend() };
-        budget::left(self.dying.len());
-        let next = || self.dying.pop(|n| self.link(n));
-        let pages =
-            iter::from_fn(next).filter_map(|n| Some(self.pool.store.slot(n)?.empty().cast()));
-        // SAFETY: The pages are from `place`, and nobody has looked at them since they were taken
-        // out of sight.
-        unsafe { free_pages(pages) };
     }
 }
 
 impl Memory {
+    /// Takes pages away, as far as they can be had, until there are `pages` in all.
+    pub(crate) fn shrink_to(&self, pages: u32, gone: &mut Chain) {
+        let pages = pages.saturating_sub(self.fixed_pages());
+        let pages = pages.max(self.least_pages());
+        // Rings that ask for pages meanwhile get shares of what will be left, and only the first
+        // ones; else they might be faster.
+        self.pool.set_pages(pages - self.pool.store.ring_pages());
+        self.pool.reserve_all();
+        // Those that hold the most give first.
+        let mut level = pages.saturating_mul(SIZES.page);
+        while self.pages_held() > pages {
+            if let Some(number) = self.pool.take_back() {
+                self.take_out(number, gone);
+                continue;
+            }
+            if level == 0 {
+                break;
+            }
+            level /= 2;
+            let most = u64::from(self.pages_held() - pages) * u64::from(SIZES.page);
+            self.cut(|_| level, most);
+        }
+        self.set_limits();
+    }
+
+    /// Takes a page out of its slot, which the pool has given away.
+    fn take_out(&self, number: u32, gone: &mut Chain) {
+        if let Some(slot) = self.pool.store.slot(number) {
+            slot.close();
+            self.in_slots.fetch_sub(1, Relaxed);
+            // SAFETY: It is from `place`, and nobody's. The slot is closed: who still looks at the
+            // page finds out that it has changed.
+            unsafe { gone.push(slot.empty().cast()) };
+        }
+    }
+
     /// Has rings that hold more than `most` bytes give up their oldest pages; but shared ones may
     /// hold what [`Self::max_shared`] says.
     pub(crate) fn cut_to(&self, most: u32) {
-        self.cut_each(|id| match id < self.fixed_rings() {
+        let of = |id| match id < self.fixed_rings() {
             true => self.max_shared(most),
             false => most,
-        });
+        };
+        self.cut(of, u64::MAX);
     }
 
     /// Takes all away that was logged, but for the pages that live rings write to.
     pub(crate) fn clear(&self) {
         self.pool.drain_retired();
-        self.cut_each(|_| 0);
+        self.cut(|_| 0, u64::MAX);
     }
 
-    /// Has rings that hold more than `most` says of their ids give up their oldest pages.
-    fn cut_each(&self, most: impl Fn(u32) -> u32) {
+    /// Has rings that hold more than `most` says of their ids give up their oldest pages, until
+    /// these are about `left` bytes.
+    fn cut(&self, most: impl Fn(u32) -> u32, mut left: u64) {
         let pool = self.pages(u32::MAX, false);
         for id in 0..self.pool.store.rings() {
             let Some(ring) = self.pool.store.ring(id) else {
@@ -370,32 +297,10 @@ impl Memory {
             let most = most(id);
             // A writer may be as fast: what it takes meanwhile is new.
             for _ in 0..ring.pages() {
-                if ring.held() <= most {
+                let held = ring.held();
+                if held <= most || left == 0 {
                     break;
                 }
-                // SAFETY: The pool is the one of all of the ring's pages, and what the ring has
-                // given up is ours.
-                unsafe {
-                    match ring.steal(&pool) {
-                        Some(index) => pool.put(index),
-                        None => break,
-                    }
-                }
-            }
-        }
-    }
-
-    /// Has rings that hold more than `level` bytes give up their oldest pages, about `pages` in
-    /// all.
-    fn cut_rings(&self, level: u32, pages: u32) {
-        let pool = self.pages(u32::MAX, false);
-        let mut left = u64::from(pages) * u64::from(SIZES.page);
-        for id in 0..self.pool.store.rings() {
-            let Some(ring) = self.pool.store.ring(id) else {
-                continue;
-            };
-            while left > 0 && ring.held() > level {
-                let held = ring.held();
                 // SAFETY: The pool is the one of all of the ring's pages.
                 let Some(index) = (unsafe { ring.steal(&pool) }) else {
                     break;
@@ -407,7 +312,7 @@ impl Memory {
         }
     }
 
-    /// Pages that live rings need for what they write to now, at least.
+    /// Pages in slots that are needed at least: for rings, and for what live ones write to now.
     fn least_pages(&self) -> u32 {
         let mut bytes = 0u64;
         for id in 0..self.pool.store.rings() {
@@ -417,6 +322,6 @@ impl Memory {
                 bytes += u64::from(SIZES.chunk);
             }
         }
-        bytes.div_ceil(u64::from(SIZES.page)) as u32
+        self.pool.store.ring_pages() + bytes.div_ceil(SIZES.page.into()) as u32
     }
 }

@@ -7,6 +7,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicU32,
+        AtomicU64,
         Ordering::{
             Acquire,
             Relaxed,
@@ -55,19 +56,15 @@ pub(super) struct RingPage {
 
 const _: () = assert!(size_of::<RingPage>() <= PAGE_SIZE);
 
-/// See [`Arrays::close_rings`].
-const CLOSED: u32 = 1 << 31;
-
 /// What [`Store`] offers to the pool.
 pub(crate) struct Arrays {
     /// Of the component whose rings these are.
     slot: u16,
     pub(super) slots: Table<[Slot; SLOTS]>,
     pub(super) rings: Table<RingPage>,
-    /// Pages that were made rings, or just are; [`CLOSED`] while there can't be more. And how many
-    /// there may be.
-    ring_pages: AtomicU32,
-    max_ring_pages: AtomicU32,
+    /// In the lower half, pages that were made rings, or just are; in the upper one, how many there
+    /// may be.
+    ring_pages: AtomicU64,
     shelves: Array<Shelf>,
     empty: PageHeader,
 }
@@ -84,8 +81,7 @@ impl Arrays {
             slot,
             slots,
             rings,
-            ring_pages: AtomicU32::new(0),
-            max_ring_pages: AtomicU32::new(0),
+            ring_pages: AtomicU64::new(0),
             shelves,
             empty: PageHeader::empty(),
         }
@@ -93,31 +89,15 @@ impl Arrays {
 
     /// Pages that are rings.
     pub(super) fn ring_pages(&self) -> u32 {
-        self.ring_pages.load(Relaxed) & !CLOSED
+        self.ring_pages.load(Relaxed) as u32
     }
 
-    /// Sets how many pages may be rings. Those that are stay.
-    pub(super) fn set_max_ring_pages(&self, pages: u32) {
-        self.max_ring_pages.store(pages, Relaxed);
-    }
-
-    /// Has no rings made until [`Self::open_rings`]. False: some are just being made, and it has
-    /// not happened.
-    pub(super) fn close_rings(&self) -> bool {
-        // A call that makes rings has counted them in this word before, or finds it closed.
-        let pages = self.ring_pages.fetch_or(CLOSED, Relaxed) & !CLOSED;
-        let closed = (0..pages).all(|n| self.rings.get(n).is_some());
-        if !closed {
-            self.open_rings();
-        }
-        closed
-    }
-
-    /// Undoes [`Self::close_rings`].
-    pub(super) fn open_rings(&self) {
-        // ORDERING: Release pairs with the acquire in `make_rings`: a call that makes rings from
-        // now on finds the table as it is now.
-        self.ring_pages.fetch_and(!CLOSED, Release);
+    /// Sets how many pages may be rings, and says how many are, or just become that: these stay.
+    pub(super) fn set_max_ring_pages(&self, pages: u32) -> u32 {
+        let set = |word| Some(u64::from(pages) << 32 | u64::from(word as u32));
+        // ORDERING: Release pairs with the acquire in `make_rings`: there is a table for so many.
+        let word = self.ring_pages.fetch_update(Release, Relaxed, set);
+        word.unwrap_or_default() as u32
     }
 
     fn part(&self, id: u32) -> Option<(&RingPage, usize)> {
@@ -160,15 +140,15 @@ impl Store for Arrays {
     }
 
     fn may_make_rings(&self) -> bool {
-        self.ring_pages.load(Relaxed) < self.max_ring_pages.load(Relaxed)
+        let word = self.ring_pages.load(Relaxed);
+        u64::from(word as u32) < word >> 32
     }
 
     fn make_rings(&self, page: u32) -> Option<Range<u32>> {
         let slot = self.slot(page)?;
-        let most = self.max_ring_pages.load(Relaxed);
-        let more = |pages| (pages < most).then_some(pages + 1);
-        // ORDERING: Acquire: see `open_rings`.
-        let n = self.ring_pages.fetch_update(Acquire, Relaxed, more).ok()?;
+        let more = |word| (u64::from(word as u32) < word >> 32).then_some(word + 1);
+        // ORDERING: Acquire: see `set_max_ring_pages`.
+        let n = self.ring_pages.fetch_update(Acquire, Relaxed, more).ok()? as u32;
         let memory = slot.close().cast::<RingPage>();
         let ids = n * RINGS as u32..(n + 1) * RINGS as u32;
         for (i, id) in ids.clone().enumerate() {

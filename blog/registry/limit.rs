@@ -8,30 +8,37 @@ use kernel::{
 };
 
 use crate::{
-    memory::budget,
-    sys::work, //
+    memory::{
+        block::Chain,
+        budget, //
+    },
+    sys::quiesce, //
 };
 
 /// How often components are asked for pages: some can't give their part.
 const TRIES: u32 = 8;
 
 /// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
-/// has. That is freed soon, nobody waits for it. From `sys/params.c`, one at a time, perhaps before
-/// BLog has started: then nothing is used.
+/// has. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
+/// started: then nothing is used.
 ///
 /// `EBUSY` if they can't give up so much.
 #[no_mangle]
 pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     from_result(|| {
+        let mut gone = Chain::new();
         for _ in 0..TRIES {
-            let (used, limit) = (budget::staying(), budget::limit());
-            if used <= limit {
-                return Ok(0);
+            let (stays, limit) = (budget::used() - gone.len(), budget::limit());
+            if stays <= limit {
+                break;
             }
-            super::components().for_each(|state| state.shrink(limit, used));
-            work::queue_reap();
+            super::components().for_each(|state| state.shrink(limit, stays, &mut gone));
         }
-        match budget::staying() <= budget::limit() {
+        if gone.len() > 0 {
+            quiesce::quiesce();
+            drop(gone);
+        }
+        match budget::used() <= budget::limit() {
             true => Ok(0),
             false => Err(EBUSY),
         }

@@ -22,7 +22,6 @@ use kernel::{
         Config,
         RawComponent, //
     },
-    impl_has_work,
     prelude::*,
     sync::{
         global_lock,
@@ -40,9 +39,8 @@ use self::{
     names::name_bytes,
     state::State, //
 };
-use crate::sys::queue::Drained;
+use crate::sys::work;
 
-pub(crate) mod gone;
 pub(crate) mod images;
 pub(crate) mod inert;
 mod limit;
@@ -69,9 +67,6 @@ global_lock! {
     // SAFETY: As above.
     unsafe(uninit) static IMAGES: Mutex<Images> = Images::new();
 }
-
-/// What takes components away.
-static QUEUE: Drained = Drained::new();
 
 /// Most components that are made at run time. The other places are for modules to come: whoever may
 /// mount file systems can't take these.
@@ -190,20 +185,23 @@ impl Places {
         Ok((state, true))
     }
 
-    /// Takes a component out of sight. The caller has it taken away.
-    fn hide(&mut self, state: *const State) -> Option<Arc<State>> {
-        let state = self.find(state)?.clone();
-        *self.0.get_mut(usize::from(state.slot()))? = Seat::Going(state.clone());
-        Some(state)
+    /// Takes a component out of sight, if it is there. The caller has it taken away.
+    fn hide(&mut self, state: *const State) -> bool {
+        let is_there =
+            |seat: &&mut Seat| matches!(seat, Seat::There(there) if ptr::eq(&**there, state));
+        let Some(seat) = self.0.iter_mut().find(is_there) else {
+            return false;
+        };
+        if let Seat::There(state) = mem::replace(seat, Seat::Free) {
+            *seat = Seat::Going(state);
+        }
+        true
     }
 }
 
-impl_has_work! {
-    impl HasWork<Self> for State { self.work }
-}
-
 /// Finds a place for a component: a new one, or that which one of its name has left behind. A
-/// dynamic one has its own `RawComponent`, and `raw` is null. True: it is new, and nobody knows it.
+/// dynamic one has its own `RawComponent`, and `raw` is null. `sweep` frees the places of those that
+/// are going. True: it is new, and nobody knows it.
 ///
 /// # Safety
 ///
@@ -212,6 +210,7 @@ pub(crate) unsafe fn attach(
     name: &CStr,
     config: &Config,
     raw: *const RawComponent,
+    sweep: impl Fn(),
 ) -> Result<(Arc<State>, bool)> {
     let new = State::new(name, raw.is_null(), config.start());
     let mut new = Some(UniqueArc::pin_init(new, GFP_KERNEL)?);
@@ -220,18 +219,31 @@ pub(crate) unsafe fn attach(
         let result = unsafe { PLACES.lock().put(&mut new, name, raw) };
         // The lock isn't held any more.
         match result {
-            Err(e) if e == EAGAIN => QUEUE.flush(),
+            Err(e) if e == EAGAIN => sweep(),
             result => return result,
         }
     }
 }
 
-/// Removes a component and all that belongs to it. Nobody can log to it.
+/// Removes a component. Nobody can log to it. What belongs to it is taken away soon.
 pub(crate) fn remove(state: &State) {
-    let hidden = PLACES.lock().hide(state);
-    if let Some(state) = hidden {
-        QUEUE.enqueue(state);
+    if PLACES.lock().hide(state) {
+        work::queue_reap();
     }
+}
+
+/// Removes a component if its module is gone, which has left it behind.
+pub(crate) fn remove_left(state: &State) {
+    let mut places = PLACES.lock();
+    // Under this lock it would be connected again.
+    if !state.attached() && places.hide(state) {
+        work::queue_reap();
+    }
+}
+
+/// A component that was removed and still has its place.
+pub(crate) fn going() -> Option<Arc<State>> {
+    PLACES.lock().going().next().cloned()
 }
 
 /// Frees the place of a component that was removed.
@@ -239,26 +251,6 @@ pub(crate) fn free_place(state: &State) {
     if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
         // The memory isn't freed here: the caller has the state.
         *place = Seat::Free;
-    }
-}
-
-/// Whether a component that was removed still has its place.
-pub(crate) fn removing() -> bool {
-    PLACES.lock().going().next().is_some()
-}
-
-/// Removes a component if its module is gone, which has left it behind.
-pub(crate) fn remove_left(state: &State) {
-    let hidden = {
-        let mut places = PLACES.lock();
-        // Under this lock it would be connected again.
-        match state.attached() {
-            true => None,
-            false => places.hide(state),
-        }
-    };
-    if let Some(state) = hidden {
-        QUEUE.enqueue(state);
     }
 }
 
@@ -293,7 +285,6 @@ pub(crate) fn remove_image(is_within: impl Fn(*const c_void) -> bool) -> bool {
 
 /// Makes what the rest, [`stop`] included, needs.
 pub(crate) fn init() {
-    gone::init();
     // SAFETY: Called once, first.
     unsafe {
         PLACES.init();
@@ -303,15 +294,8 @@ pub(crate) fn init() {
     inert::init();
 }
 
-/// Makes the queue. Before there are components.
-pub(crate) fn start() -> Result {
-    QUEUE.start(c"blog")?;
-    Ok(())
-}
-
-/// Ends all that, when all components are gone or going.
+/// Forgets all images, when all components are gone.
 pub(crate) fn stop() {
-    QUEUE.stop();
     // A module's statics are not dropped.
     let images = mem::replace(&mut *IMAGES.lock(), Images::new());
     drop(images);

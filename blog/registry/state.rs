@@ -26,14 +26,13 @@
 //!
 //! A component's lock is held for short: nobody waits or allocates under it, as those may wait for
 //! it who free memory. So memory is taken before and freed after, by whoever switches the component
-//! on, sizes or clears it. [`KEYS`] is for those who switch static keys, which takes long; neither
-//! readers nor dropping an `Instance` take it.
+//! on, sizes or clears it; [`State::sizing`] is theirs, one at a time. [`KEYS`] is for those who
+//! switch static keys, which takes long. Neither readers nor dropping an `Instance` take these two.
 
 use core::{
     mem,
     ptr,
     sync::atomic::{
-        AtomicBool,
         AtomicPtr,
         AtomicU32,
         AtomicU64,
@@ -70,25 +69,17 @@ use kernel::{
         RawComponent, //
     },
     new_mutex,
-    page::PAGE_SIZE,
     prelude::*,
     sync::{
         global_lock,
         Arc,
         Mutex, //
-    },
-    time::{
-        delay::fsleep,
-        Delta, //
-    },
-    workqueue::{
-        new_work,
-        Work, //
     }, //
 };
 
 use crate::{
     memory::{
+        block::Chain,
         budget::PAGE_KB,
         pool::Store,
         Memory,
@@ -97,7 +88,7 @@ use crate::{
     },
     sys::{
         kept::Kept,
-        work, //
+        quiesce, //
     }, //
 };
 
@@ -108,9 +99,6 @@ pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
-
-/// How long to wait for a log call that is just making rings, in milliseconds.
-const PATIENCE: u32 = 100;
 
 /// Counts that belong to no ring.
 #[derive(Clone, Copy, Default)]
@@ -151,8 +139,8 @@ pub(crate) struct Inner {
     clearing: bool,
     /// Whether it was said that it has less memory than it may have.
     told: bool,
-    /// Of one that is gone: the one that went before it, see `gone.rs`.
-    pub(super) gone_before: Option<Arc<State>>,
+    /// Of one that is gone: the one that went before it, see `life.rs`.
+    pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Who shows records leaves out older ones.
@@ -233,9 +221,6 @@ pub(crate) struct State {
     place: u32,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
-    /// What takes it away.
-    #[pin]
-    pub(super) work: Work<Self>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
     memory: AtomicPtr<Memory>,
     /// 0: overwrite.
@@ -246,8 +231,10 @@ pub(crate) struct State {
     /// The directory, as `files/` has it.
     dir: AtomicPtr<bindings::dentry>,
     found: Kept<Described>,
-    /// Whether its memory has given up something that isn't freed yet.
-    leaving: AtomicBool,
+    /// Held by those who give it memory, add to that or take it away: they may allocate, and who
+    /// sizes it waits for log calls.
+    #[pin]
+    sizing: Mutex<()>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -276,7 +263,6 @@ impl State {
             slot: NOBODYS_SLOT,
             place: place_of(NOBODYS_SLOT.into()),
             own,
-            work <- new_work!("blog::State::work"),
             memory: AtomicPtr::new(ptr::null_mut()),
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
@@ -286,7 +272,7 @@ impl State {
                 root: Live::new(dump::Component::NONE),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
-            leaving: AtomicBool::new(false),
+            sizing <- new_mutex!(()),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
@@ -545,32 +531,20 @@ impl State {
     ///
     /// A detached one remembers it. One that is just being cleared is on when that is done.
     fn enable(&self, on: bool) -> Result {
-        // Memory that was made for that many KiB.
-        let mut spare: Option<(u32, Owned)> = None;
-        let mut less = None;
-        loop {
-            let wanted = self.with(|inner| {
-                if !on && !inner.enabled {
-                    return None;
-                }
-                if inner.memory.is_none() && !inner.clearing && inner.attached() {
-                    let kb = inner.size_kb;
-                    let Some((_, made)) = spare.take_if(|(made, _)| *made == kb) else {
-                        return Some(kb);
-                    };
-                    less = self.put_in(inner, made);
-                }
-                inner.enabled = true;
-                self.apply(inner);
-                None
-            });
-            let Some(kb) = wanted else {
-                break;
-            };
-            // What was made for another budget goes first.
-            drop(spare.take());
-            spare = Some((kb, Owned::new(self.slot, kb / PAGE_KB)?));
-        }
+        let sizing = self.sizing.lock();
+        let kb = self.look(|inner| {
+            let lacks = inner.memory.is_none() && !inner.clearing && inner.attached();
+            (lacks && (on || inner.enabled)).then_some(inner.size_kb)
+        });
+        let made = kb.map(|kb| Owned::new(self.slot, kb / PAGE_KB));
+        let made = made.transpose()?;
+        let less = self.with(|inner| {
+            let less = made.and_then(|made| self.put_in(inner, made));
+            inner.enabled |= on;
+            self.apply(inner);
+            less
+        });
+        drop(sizing);
         self.apply_key();
         if let Some((has, kb)) = less {
             pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
@@ -649,97 +623,62 @@ impl State {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);
         }
-        let mut stock = Stock::none();
-        let mut patience = PATIENCE;
-        loop {
-            let need = self.with(|inner| {
-                let need = match &mut inner.memory {
-                    Some(memory) => {
-                        let need = memory.resize(kb / PAGE_KB, &mut stock)?;
-                        self.leaving.store(memory.is_leaving(), Relaxed);
-                        need
-                    }
-                    None => None,
-                };
-                if need.is_none() {
-                    inner.size_kb = kb;
-                }
-                Ok(need)
-            });
-            match need {
-                // What was taken for something else goes first.
-                Ok(Some(need)) => {
-                    drop(mem::replace(&mut stock, Stock::none()));
-                    stock = Stock::new(need)?;
-                }
-                Err(EAGAIN) if patience > 0 => {
-                    patience -= 1;
-                    fsleep(Delta::from_millis(1));
-                }
-                result => {
-                    // Where nothing was taken away, nobody waits.
-                    if self.leaving.load(Relaxed) {
-                        work::queue_reap();
-                        work::flush_reap();
-                    }
-                    return result.map(drop);
-                }
-            }
+        let _sizing = self.sizing.lock();
+        let pages = kb / PAGE_KB;
+        let need = self.look(|inner| Some(inner.memory.as_ref()?.need(pages)));
+        let mut stock = need.map(Stock::new).transpose()?;
+        let mut gone = Chain::new();
+        if self.look(|inner| match &inner.memory {
+            Some(memory) => memory.begin_resize(pages, &mut gone),
+            None => Ok(false),
+        })? {
+            quiesce::quiesce();
         }
+        self.with(|inner| {
+            if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
+                // SAFETY: They have been waited for, and the lock of sizing is held.
+                unsafe { memory.end_resize(stock) };
+            }
+            inner.size_kb = kb;
+        });
+        Ok(())
     }
 
     /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
-    /// all components is lowered. Takes as much as can be had.
-    pub(crate) fn shrink(&self, part: u32, whole: u32) {
-        self.with(|inner| {
-            if let Some(memory) = &mut inner.memory {
-                let pages = (memory.bytes() / PAGE_SIZE) as u64 * u64::from(part);
-                memory.shrink_to((pages / u64::from(whole.max(1))) as u32);
-                self.leaving.store(memory.is_leaving(), Relaxed);
+    /// all components is lowered. Takes to `gone` as much as can be had.
+    pub(super) fn shrink(&self, part: u32, whole: u32, gone: &mut Chain) {
+        let _sizing = self.sizing.lock();
+        self.look(|inner| {
+            if let Some(memory) = inner.memory() {
+                let pages = u64::from(memory.pages_in_all()) * u64::from(part);
+                memory.shrink_to((pages / u64::from(whole.max(1))) as u32, gone);
             }
         });
     }
 
-    /// Begins to free what its memory has given up, if it has: see [`Owned::begin_freeing`].
-    ///
-    /// Where there is nothing, it doesn't wait for the component's lock.
-    pub(super) fn begin_freeing(&self) -> bool {
-        self.leaving.load(Relaxed)
-            && self.with(|inner| {
-                let memory = inner.memory.as_mut();
-                memory.is_some_and(Owned::begin_freeing)
-            })
+    /// Looks after its memory: see [`Memory::tend`].
+    pub(crate) fn tend(&self) -> bool {
+        self.look(|inner| inner.memory().is_some_and(Memory::tend))
     }
 
-    /// Frees it: see [`Owned::free_dying`].
+    /// See [`Memory::mend`].
     ///
     /// # Safety
     ///
-    /// No log call runs any more that ran at [`Self::begin_freeing`].
-    pub(super) unsafe fn free_dying(&self) {
-        if self.leaving.load(Relaxed) {
-            self.with(|inner| {
-                if let Some(memory) = &mut inner.memory {
-                    // SAFETY: By this function's requirement.
-                    unsafe { memory.free_dying() };
-                    self.leaving.store(memory.is_leaving(), Relaxed);
-                }
-            });
-        }
-    }
-
-    /// Looks after its memory: see [`Memory::tend`].
-    pub(super) fn tend(&self) -> bool {
-        let stuck = self.look(|inner| inner.memory().is_some_and(Memory::tend));
-        if stuck {
-            self.leaving.store(true, Relaxed);
-        }
-        stuck
+    /// No log call runs any more that ran at the last [`Self::tend`].
+    pub(crate) unsafe fn mend(&self) {
+        self.look(|inner| {
+            if let Some(memory) = inner.memory() {
+                // SAFETY: By this function's requirement.
+                unsafe { memory.mend() };
+            }
+        });
     }
 
     /// Has readers leave out what was logged before `now`, or where the component is off or
     /// detached, takes its memory out: for [`Self::clear`].
     pub(crate) fn cut(&self, now: u64) -> Option<Owned> {
+        let _sizing = self.sizing.lock();
         self.with(|inner| {
             if !inner.enabled || !inner.attached() {
                 return self.take_out(inner);
@@ -762,7 +701,6 @@ impl State {
             switch.percpu.store(ptr::null_mut(), Relaxed);
         }
         self.memory.store(ptr::null_mut(), Relaxed);
-        self.leaving.store(false, Relaxed);
         inner.cleared = 0;
         for n in &self.found.lost {
             n.store(0, Relaxed);

@@ -90,7 +90,6 @@ void blog_start_worker(void);
 void blog_stop_worker(void);
 void blog_queue_reap(void);
 void blog_flush_reap(void);
-void blog_stop_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
 struct blog_waiter *blog_waiter_new(void);

@@ -11,7 +11,7 @@
 //! | `modules.c` | modules that come and go |
 //! | `pages.c` | pages of the kernel's memory |
 //! | `quiesce.c` | waiting for log calls |
-//! | `work.c`, `queue.rs` | work items that are there from the start, and a queue for others |
+//! | `work.c` | work items, which are there from the start |
 //! | `waiters.c` | readers that wait |
 //! | `machine.c` | names: the machine's, a file's |
 //! | `call.c` | what an argument of a C call leads to |
@@ -26,7 +26,6 @@ pub(crate) mod machine;
 pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
-pub(crate) mod queue;
 pub(crate) mod quiesce;
 pub(crate) mod room;
 pub(crate) mod sort;

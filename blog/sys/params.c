@@ -15,7 +15,6 @@ MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)"
 
 static unsigned int blog_max_kb;
 
-/* Waits for no grace period: built in, all parameters of the machine have one lock. */
 int blog_set_max_kb(u32 kb)
 {
 	unsigned int old = blog_max_kb;

@@ -5,8 +5,6 @@
  */
 
 #include <linux/jiffies.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
@@ -32,7 +30,7 @@ void blog_stop_worker(void)
 	cancel_delayed_work_sync(&blog_delayed_work);
 }
 
-/* Frees what components have given up, or had, after a grace period: see registry/gone.rs. */
+/* Takes away components that are gone: see life.rs. */
 
 static void blog_reap_fn(struct work_struct *work)
 {
@@ -48,13 +46,5 @@ void blog_queue_reap(void)
 
 void blog_flush_reap(void)
 {
-	flush_work(&blog_reap_work);
-}
-
-void blog_stop_reap(void)
-{
-	/* A write of max_kb may be about to queue it. A later one finds nothing to free. */
-	kernel_param_lock(THIS_MODULE);
-	kernel_param_unlock(THIS_MODULE);
 	flush_work(&blog_reap_work);
 }

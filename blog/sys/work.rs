@@ -18,9 +18,4 @@ unsafe extern "C" {
     /// Waits until it was called, if that is due. Process context.
     #[link_name = "blog_flush_reap"]
     pub(crate) safe fn flush_reap();
-
-    /// Ends that: no call runs any more on return, when nothing is left that it could free. Process
-    /// context.
-    #[link_name = "blog_stop_reap"]
-    pub(crate) safe fn stop_reap();
 }

@@ -13,10 +13,7 @@ use crate::{
     sys::quiesce, //
 };
 
-use super::{
-    tables,
-    worker, //
-};
+use super::tables;
 
 /// A time that is later than that of each record so far, however coarse the clock is.
 fn later() -> u64 {
@@ -47,6 +44,5 @@ impl State {
         // And whoever logs to others has stopped looking at that ring.
         quiesce::quiesce();
         self.free(old);
-        worker::start();
     }
 }

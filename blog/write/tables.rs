@@ -49,8 +49,8 @@ use crate::{
     clock,
     memory::{
         block::{
-            free_pages,
-            Block, //
+            Block,
+            Chain, //
         },
         pool::{
             Claimed,
@@ -463,8 +463,9 @@ pub(crate) fn stop() {
         }
     }
     hook::stop_hooks();
-    let pages = SLAB.pages.iter();
-    let pages = pages.map(|page| page.swap(ptr::null_mut(), Relaxed).cast());
-    // SAFETY: They are of `add`, and no task knows any more.
-    unsafe { free_pages(pages) };
+    let mut pages = Chain::new();
+    for page in &SLAB.pages {
+        // SAFETY: It is of `add`, and no task knows it any more.
+        unsafe { pages.push(page.swap(ptr::null_mut(), Relaxed).cast()) };
+    }
 }

@@ -13,8 +13,11 @@ use core::sync::atomic::{
 
 use crate::{
     clock,
-    registry::gone,
-    sys::work, //
+    registry,
+    sys::{
+        quiesce,
+        work, //
+    }, //
 };
 
 /// Looks in all.
@@ -40,5 +43,9 @@ pub(crate) fn stop() {
 extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
-    gone::tend();
+    if registry::components().fold(false, |any, state| state.tend() | any) {
+        quiesce::quiesce();
+        // SAFETY: `quiesce` has waited for all log calls.
+        registry::components().for_each(|state| unsafe { state.mend() });
+    }
 }

@@ -8,7 +8,7 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        registry::*,
+        registry,
         write::worker, //
     };
     use core::{
@@ -169,7 +169,7 @@ mod suite {
         blog_pretend_reclaim(true);
         drop(instance);
         blog_pretend_reclaim(false);
-        until(|| !removing())?;
+        until(|| registry::going().is_none())?;
         assert_eq!(state_of(c"blog_test_reclaim").err(), Some(ENOENT));
         Ok(())
     }

@@ -16,8 +16,8 @@ mod memory_suite {
     use crate::{
         memory::{
             block::{
-                free_pages,
-                Block, //
+                Block,
+                Chain, //
             },
             budget::{
                 self,
@@ -184,8 +184,6 @@ mod memory_suite {
                 }
                 let limit = others + kb * 3 / 4;
                 if round == 3 && set_max_kb(limit) == 0 {
-                    // What goes is freed soon.
-                    work::flush_reap();
                     assert!(used_kb() <= limit);
                 }
                 set_max_kb(0);
@@ -211,7 +209,6 @@ mod memory_suite {
         }
         let limit = used_kb() - taken_kb(&rig)? / 2;
         assert_eq!(set_max_kb(limit), 0);
-        work::flush_reap();
         let (used, taken) = (used_kb(), taken_kb(&rig)?);
         // It goes on with what there is.
         let logged = (100_000..200_000).all(|n| rig.log(n));
@@ -291,16 +288,11 @@ mod memory_suite {
 
     /// Sets the budget of a memory, and has what goes freed.
     fn resize(memory: &mut Owned, pages: u32) -> Result {
-        let mut stock = Stock::none();
-        if let Some(need) = memory.resize(pages, &mut stock)? {
-            stock = Stock::new(need)?;
-            assert!(memory.resize(pages, &mut stock)?.is_none());
-        }
-        if memory.begin_freeing() {
-            quiesce::quiesce();
-            // SAFETY: `quiesce` has waited for all log calls.
-            unsafe { memory.free_dying() };
-        }
+        let (stock, mut gone) = (Stock::new(memory.need(pages))?, Chain::new());
+        memory.begin_resize(pages, &mut gone)?;
+        quiesce::quiesce();
+        // SAFETY: `quiesce` has waited for all log calls.
+        unsafe { memory.end_resize(stock) };
         Ok(())
     }
 
@@ -320,7 +312,6 @@ mod memory_suite {
                 resize(&mut memory, pages.max(600))?;
                 assert_eq!(taken(&memory), pages.max(600));
             }
-            assert_eq!(budget::staying(), budget::used());
             drop(memory);
             assert_eq!(budget::used(), before);
         }
@@ -437,8 +428,12 @@ mod memory_suite {
         assert_eq!(memory.data_pages(), before - lent.len() as u32);
         assert_eq!(memory.bytes() / PAGE_SIZE, pages as usize - lent.len());
         drop(memory);
-        // SAFETY: They were given away, and are still there.
-        unsafe { free_pages(lent.into_iter()) };
+        let mut pages = Chain::new();
+        for page in lent {
+            // SAFETY: It was given away, and is still there.
+            unsafe { pages.push(page) };
+        }
+        drop(pages);
         // The smallest one gives none.
         let memory = Owned::new(0, 4)?;
         let mut given = false;

@@ -11,7 +11,10 @@ mod suite {
             blog_module_coming,
             going, //
         },
-        registry::*, //
+        registry::{
+            self,
+            *, //
+        }, //
     };
     use core::{
         ptr,
@@ -170,7 +173,7 @@ mod suite {
             assert!(log(instance.raw(), 1));
             assert!(state_of(name)?.dynamic());
         }
-        until(|| !removing())
+        until(|| registry::going().is_none())
     }
 
     #[test]
@@ -208,7 +211,7 @@ mod suite {
         }
         // It waits no longer than it takes to remove the former one's files.
         assert!(start.elapsed() < Delta::from_secs(2));
-        until(|| !removing())
+        until(|| registry::going().is_none())
     }
 
     #[test]
@@ -229,7 +232,7 @@ mod suite {
     fn take_away(name: &CStr) -> Result {
         let state = state_of(name)?;
         remove(&state);
-        until(|| !removing())
+        until(|| registry::going().is_none())
     }
 
     /// Fills all places that are free.
@@ -359,7 +362,7 @@ mod suite {
         remove_left(&state);
         assert!(!has(&state));
         assert!(state.with(|inner| inner.memory().is_none()));
-        until(|| !removing())?;
+        until(|| registry::going().is_none())?;
         let other = Rig::new(c"blog_test_other", SMALL)?;
         assert_eq!(other.state()?.slot(), slot);
 

@@ -122,7 +122,7 @@ impl Rig {
     /// Drops many, and waits once.
     pub(super) fn drop_all(mut rigs: KVec<Self>) -> Result {
         rigs.iter_mut().for_each(Self::unregister);
-        until(|| !registry::removing())
+        until(|| registry::going().is_none())
     }
 
     fn unregister(&mut self) {
@@ -148,7 +148,7 @@ impl Drop for Rig {
     fn drop(&mut self) {
         self.unregister();
         // What comes next is to find its place and its memory free.
-        let _ = until(|| !registry::removing());
+        let _ = until(|| registry::going().is_none());
     }
 }
 

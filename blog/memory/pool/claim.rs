@@ -108,37 +108,24 @@ impl<T> Drop for Held<'_, T> {
 /// Finds the holders that have died. Process context, one at a time.
 ///
 /// A holder that has been the same for a second is suspicious: [`Self::is_stuck`]. If it still is
-/// the same after all calls have ended that ran by then, it is dead: [`Self::begin`] before that
-/// wait, [`Self::end`] after it.
-pub(crate) struct Watch {
-    seen: AtomicU64,
-    begun: AtomicU64,
-}
+/// the same after all calls have ended that ran by then, it is dead.
+pub(crate) struct Watch(AtomicU64);
 
 impl Watch {
     /// Nobody has been seen.
     pub(crate) const fn new() -> Self {
-        Self {
-            seen: AtomicU64::new(0),
-            begun: AtomicU64::new(0),
-        }
+        Self(AtomicU64::new(0))
     }
 
-    /// Whether the holder is the same as when this was asked last.
+    /// Takes down who holds it. True: it is the same as when this was asked last.
     pub(crate) fn is_stuck(&self, holder: Option<u64>) -> bool {
-        let before = self.seen.swap(holder.unwrap_or(0), Relaxed);
+        let before = self.0.swap(holder.unwrap_or(0), Relaxed);
         holder.is_some_and(|holder| holder == before)
     }
 
-    /// Takes down who holds it now. True: it was stuck when that was asked last.
-    pub(crate) fn begin(&self, holder: Option<u64>) -> bool {
-        self.begun.store(holder.unwrap_or(0), Relaxed);
-        holder.is_some_and(|holder| self.seen.load(Relaxed) == holder)
-    }
-
-    /// Who held it at the beginning.
-    pub(crate) fn end(&self) -> Option<u64> {
-        match self.begun.swap(0, Relaxed) {
+    /// Who held it when that was asked.
+    pub(crate) fn seen(&self) -> Option<u64> {
+        match self.0.load(Relaxed) {
             0 => None,
             holder => Some(holder),
         }

@@ -411,31 +411,24 @@ impl<S: Store> Pool<S> {
     // Holders that have died: see `Watch`. What such a one was about to give or take is lost: a
     // page or a ring, or a page stays split.
 
-    /// Whether a shelf has had the same holder since this was asked last.
+    /// Takes down who holds shelves. True: one has been the same since this was asked last.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.watch(|shelf| shelf.watch.is_stuck(shelf.lists.holder()))
-    }
-
-    /// Takes down who holds shelves now. True: one was stuck.
-    pub(crate) fn begin_mending(&self) -> bool {
-        self.watch(|shelf| shelf.watch.begin(shelf.lists.holder()))
-    }
-
-    fn watch(&self, f: impl Fn(&Shelf) -> bool) -> bool {
         let shelves = self.store.shelves().iter();
-        shelves.fold(false, |any, shelf| f(shelf) | any)
+        shelves.fold(false, |any, shelf| {
+            shelf.watch.is_stuck(shelf.lists.holder()) | any
+        })
     }
 
     /// Lets those shelves go that still have the same holder.
     ///
     /// # Safety
     ///
-    /// No call runs any more that ran at [`Self::begin_mending`].
+    /// No call runs any more that ran at the last [`Self::is_stuck`].
     pub(crate) unsafe fn mend(&self) {
         for shelf in self.store.shelves() {
             // SAFETY: By this function's requirement.
             let dead = |holder| unsafe { shelf.lists.mend(holder) };
-            if shelf.watch.end().is_some_and(dead) {
+            if shelf.watch.seen().is_some_and(dead) {
                 count(&self.mended);
             }
         }

@@ -175,11 +175,6 @@ impl Slot {
         self.page.load(Relaxed).is_null()
     }
 
-    /// What links pages that are in no ring.
-    pub(crate) fn link(&self) -> &AtomicU32 {
-        &self.link
-    }
-
     /// The header of a part, where there is a page.
     pub(crate) fn header(&self, index: Index, sizes: Sizes) -> Option<*mut PageHeader> {
         // ORDERING: Acquire pairs with `fill`: the memory has been initialised.
