@@ -101,6 +101,16 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
+/// Where rings got their memory: [`Levels::hits`].
+const FROM: [&str; 6] = [
+    "chunks",
+    "own_cpu",
+    "other_cpus",
+    "retired",
+    "live",
+    "nowhere",
+];
+
 /// What there is of memory.
 #[derive(Default)]
 struct MemoryCounts {
@@ -117,7 +127,7 @@ struct MemoryCounts {
 impl MemoryCounts {
     fn new(memory: &Memory) -> Self {
         Self {
-            levels: memory.levels(),
+            levels: memory.pool.levels(),
             pages: memory.data_pages(),
             rings: memory.pool.store.rings(),
             rings_free: memory.pool.rings_free(),
@@ -178,12 +188,9 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     put!(f, "rings_retired {}\n", memory.retired)?;
     put!(f, "rings_free {}\n", memory.rings_free)?;
     put!(f, "fair_share {}\n", memory.fair)?;
-    put!(f, "from_chunks {}\n", levels.chunk_hits)?;
-    put!(f, "from_own_cpu {}\n", levels.page_hits)?;
-    put!(f, "from_other_cpus {}\n", levels.other_hits)?;
-    put!(f, "from_retired {}\n", levels.retired_hits)?;
-    put!(f, "from_live {}\n", levels.stolen)?;
-    put!(f, "from_nowhere {}\n", levels.dry)?;
+    for (key, n) in FROM.iter().zip(levels.hits) {
+        put!(f, "from_{key} {n}\n")?;
+    }
     put!(f, "mended {}\n", levels.mended)
 }
 

@@ -76,7 +76,6 @@ use self::{
     },
     pool::{
         Index,
-        Levels,
         PagesOf,
         Pool,
         Shelf,
@@ -256,7 +255,6 @@ impl Owned {
                 lendable: AtomicU32::new(0),
                 percpu,
                 shared,
-                mended: AtomicU64::new(0),
                 root: Live::new(dump::Memory::NONE),
             }
         };
@@ -299,7 +297,7 @@ impl Owned {
         }
         self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
         self.set_limits();
-        self.pool.shares().set_others(shared);
+        self.pool.set_others(shared);
         for number in 0..shared {
             self.adopt_shared(number)?;
         }
@@ -370,8 +368,6 @@ pub(crate) struct Memory {
     /// By CPU and context; empty where interrupts have no rings of their own.
     percpu: Array<AtomicPtr<Ring>>,
     shared: Array<SharedRing>,
-    /// How many of these were mended.
-    mended: AtomicU64,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
 }
@@ -434,7 +430,7 @@ impl Memory {
     /// How many bytes a shared ring may hold, where others may hold `max`: it stands in for many,
     /// so all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
-        max.max(self.pool.shares().bytes() / 4 / (self.shared.len() as u32).max(1))
+        max.max(self.pool.bytes() / 4 / (self.shared.len() as u32).max(1))
     }
 
     /// The pool, as rings that are used on `cpu` see it; `steal`: whether other rings may be made
@@ -526,11 +522,6 @@ impl Memory {
         self.lendable.fetch_add(1, Relaxed);
     }
 
-    /// Has its rings known that hold the most, when this one has got another page. Any context.
-    pub(crate) fn note(&self, ring: &Ring) {
-        self.pool.point_at(ring);
-    }
-
     /// Pages for records and rings.
     fn pages_held(&self) -> u32 {
         self.in_slots.load(Relaxed)
@@ -585,17 +576,11 @@ impl Memory {
             let writer = shared.watch.seen();
             if let Some(((ring, _), writer)) = shared.get().zip(writer) {
                 // SAFETY: By this function's requirement.
-                let dead = unsafe { ring.mend(writer as u32) };
-                self.mended.fetch_add(dead.into(), Relaxed);
+                if unsafe { ring.mend(writer as u32) } {
+                    self.pool.count_mended();
+                }
             }
         }
-    }
-
-    /// How often each level of the pool has served a ring, and what it has.
-    pub(crate) fn levels(&self) -> Levels {
-        let mut levels = self.pool.levels();
-        levels.mended += self.mended.load(Relaxed);
-        levels
     }
 
     /// Makes a new ring the shared one of this number. It gets memory at once, if there is any,
@@ -605,7 +590,7 @@ impl Memory {
         // SAFETY: The ring is new, and nobody else knows it.
         unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
         // Where there is enough, a page, by asking for room for the longest record.
-        let bytes = match self.pool.shares().bytes() / SIZES.page {
+        let bytes = match self.pool.bytes() / SIZES.page {
             ..PAGES_PER_SHARED => 8,
             _ => RECORD_MAX as u32,
         };

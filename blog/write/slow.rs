@@ -171,10 +171,7 @@ impl Call<'_> {
                 ts,
             )
         } {
-            Ok(()) => {
-                self.memory.note(ring);
-                Ok(Place { ring, ts })
-            }
+            Ok(()) => Ok(Place { ring, ts }),
             Err(cause) => {
                 // SAFETY: It was begun, above or by the caller.
                 unsafe { ring.end() };

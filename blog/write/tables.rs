@@ -54,7 +54,6 @@ use crate::{
         },
         pool::{
             Claimed,
-            Hint,
             List,
             MOST_SHELVES, //
         },
@@ -89,8 +88,6 @@ struct TaskTables {
     count: AtomicU32,
     /// What CPUs have at hand.
     stocks: [TablesOfCpu; MOST_SHELVES],
-    /// Which of these have tables.
-    has: Hint,
 }
 
 /// Tables that a CPU has at hand.
@@ -101,7 +98,6 @@ static SLAB: TaskTables = TaskTables {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
     stocks: [const { TablesOfCpu(Claimed::new(List::new())) }; MOST_SHELVES],
-    has: Hint::new(),
 };
 
 /// Components by slot, for the task hook.
@@ -146,31 +142,26 @@ impl TaskTables {
         self.tables().filter(|table| !table.is_empty())
     }
 
-    fn take(&self, cpu: u32) -> Option<&'static Tls> {
+    /// The stocks, a CPU's own one first.
+    fn stocks(&self, cpu: u32) -> impl Iterator<Item = &Claimed<List>> {
         let own = cpu as usize % MOST_SHELVES;
-        let (stock, link) = (
-            |n: usize| &self.stocks[n].0,
-            |n| Some(self.table(n)?.link()),
-        );
-        let mine = (stock(own).look().len() != 0).then(|| stock(own).claim()?.pop(link));
-        let index = mine.flatten().or_else(|| {
-            let came = |_: &List| self.has.set(own);
-            self.has.take(own, stock, |list| list, link, came, (0, 0))
-        })?;
-        self.table(index)
+        (own..own + MOST_SHELVES).map(|n| &self.stocks[n % MOST_SHELVES].0)
+    }
+
+    fn link(&self, index: u32) -> Option<&AtomicU32> {
+        Some(self.table(index)?.link())
+    }
+
+    fn take(&self, cpu: u32) -> Option<&'static Tls> {
+        let mut stocks = self.stocks(cpu).filter(|stock| stock.look().len() != 0);
+        self.table(stocks.find_map(|stock| stock.claim()?.pop(|n| self.link(n)))?)
     }
 
     /// Puts a table into a CPU's stock, or into another one's, where somebody is just using that.
     /// Should all be in use at that instant, the table is lost.
     fn put(&self, cpu: u32, table: &Tls) {
-        let own = cpu as usize % MOST_SHELVES;
-        let claim = |n: usize| {
-            let n = (own + n) % MOST_SHELVES;
-            Some((n, self.stocks[n].0.claim()?))
-        };
-        if let Some((n, list)) = (0..MOST_SHELVES).find_map(claim) {
-            list.push(|n| Some(self.table(n)?.link()), table.index());
-            self.has.set(n);
+        if let Some(list) = self.stocks(cpu).find_map(Claimed::claim) {
+            list.push(|n| self.link(n), table.index());
         }
     }
 

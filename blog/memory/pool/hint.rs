@@ -7,22 +7,14 @@
 //! so while they hold the shelf.
 
 use core::sync::atomic::{
-    AtomicU32,
     AtomicU64,
     Ordering::Relaxed, //
 };
 
-use super::{
-    claim::Claimed,
-    list::List,
-    LOOKS, //
-};
+use super::LOOKS;
 
 /// Most shelves: bits of a [`Hint`].
 pub(crate) const MOST: usize = 64;
-
-/// How many indices more are taken from another shelf than are needed.
-const BURST: u32 = 7;
 
 /// A bit for each shelf, set where there may be something.
 ///
@@ -66,38 +58,5 @@ impl Hint {
             (next < MOST).then_some((first + next) % MOST)
         });
         others.take(LOOKS)
-    }
-
-    /// Takes an index off another shelf than the own one, and a few more for that, while `came` is
-    /// told of it. `shelf` finds a shelf, `list` its list, and `next` an index's link. A shelf
-    /// keeps the last `kept` indices, and if it gives more than one, the last `reserve`.
-    pub(crate) fn take<'a, T: 'a>(
-        &self,
-        own: usize,
-        shelf: impl Fn(usize) -> &'a Claimed<T>,
-        list: impl Fn(&T) -> &List,
-        next: impl Fn(u32) -> Option<&'a AtomicU32> + Copy,
-        came: impl Fn(&T),
-        (kept, reserve): (u32, u32),
-    ) -> Option<u32> {
-        self.others(own).find_map(|n| {
-            let held = shelf(n).claim()?;
-            let other = list(&held);
-            let len = other.len();
-            let index = (len > kept).then(|| other.pop(next)).flatten();
-            let Some(index) = index else {
-                self.clear(n);
-                return None;
-            };
-            let more = (len.saturating_sub(reserve) / 2).min(BURST);
-            let mine = (more != 0).then(|| shelf(own).claim()).flatten();
-            if let Some(mine) = mine {
-                for index in (0..more).map_while(|_| other.pop(next)) {
-                    list(&mine).push(next, index);
-                }
-                came(&mine);
-            }
-            Some(index)
-        })
     }
 }

@@ -53,11 +53,11 @@ mod slot;
 
 use self::{
     claim::Held,
-    share::{
-        Looks,
-        Shares, //
+    hint::Hint,
+    shelf::{
+        Lists,
+        HITS, //
     },
-    shelf::Lists,
     slot::WHOLE_BIT, //
 };
 pub(crate) use self::{
@@ -65,12 +65,12 @@ pub(crate) use self::{
         Claimed,
         Watch, //
     },
-    hint::{
-        Hint,
-        MOST as MOST_SHELVES, //
-    },
+    hint::MOST as MOST_SHELVES,
     list::List,
-    shelf::Shelf,
+    shelf::{
+        Hit,
+        Shelf, //
+    },
     slot::{
         Index,
         Sizes,
@@ -92,14 +92,11 @@ const LOOKS: usize = 8;
 /// are chunks in a page, which they may make.
 const PIECES: u32 = 16;
 
-/// Of so many calls for each shelf, one looks at all shelves.
-const SELDOM: u32 = 4;
-
 /// One of how many pages is kept for rings that have none.
 const PART: u32 = 8;
 
-/// So many pages above the reserve may just be passing: of these, others hear when the worker
-/// comes. Else a shelf that gets and gives pages by turns would call all CPUs each time.
+/// So many pages above the reserve may just be passing, and are not told of. Else a shelf that gets
+/// and gives pages by turns would call all CPUs each time.
 const PASSING: u32 = 2;
 
 /// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
@@ -129,30 +126,16 @@ pub(crate) trait Store {
 /// How often each level has served a ring, and what it has now; a moment old.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Levels {
-    /// Chunks taken out of the slab.
-    pub(crate) chunk_hits: u64,
-    /// Free pages taken off the CPU's own shelf.
-    pub(crate) page_hits: u64,
-    /// Free pages taken off another shelf.
-    pub(crate) other_hits: u64,
-    /// Pages or chunks of tasks that have ended.
-    pub(crate) retired_hits: u64,
-    /// Pages or chunks of live rings.
-    pub(crate) stolen: u64,
-    /// Requests that no level could serve.
-    pub(crate) dry: u64,
-    /// Free chunks.
-    pub(crate) chunks_free: u32,
+    /// How often, by [`Hit`].
+    pub(crate) hits: [u64; HITS],
     /// Shelves, and shared rings, that were let go for holders that had died.
     pub(crate) mended: u64,
+    /// Free chunks.
+    pub(crate) chunks_free: u32,
     /// Pages that are split into chunks.
     pub(crate) pages_split: u32,
     /// Free pages.
     pub(crate) pages_free: u32,
-}
-
-fn count(n: &AtomicU64) {
-    n.fetch_add(1, Relaxed);
 }
 
 /// What a ring asks for.
@@ -188,15 +171,17 @@ impl Request {
 pub(crate) struct Pool<S> {
     /// What it works on.
     pub(crate) store: S,
-    /// Which shelves have free pages: any, and more than the reserve.
-    has_pages: Hint,
+    /// Which shelves have more free pages than the reserve, and which have the rest.
     has_spare: Hint,
     has_chunks: Hint,
     has_rings: Hint,
     has_retired: Hint,
-    shares: Shares,
+    /// All pages that rings can hold, in bytes.
+    bytes: AtomicU32,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
+    /// Rings that hold pages and are not counted as live ones of tasks.
+    others: AtomicU32,
     /// Whether something was left for [`Self::collect`].
     left: AtomicU8,
     mended: AtomicU64,
@@ -207,13 +192,13 @@ impl<S: Store> Pool<S> {
     pub(crate) const fn new(store: S) -> Self {
         Self {
             store,
-            has_pages: Hint::new(),
             has_spare: Hint::new(),
             has_chunks: Hint::new(),
             has_rings: Hint::new(),
             has_retired: Hint::new(),
-            shares: Shares::new(),
+            bytes: AtomicU32::new(0),
             reserve: AtomicU32::new(0),
+            others: AtomicU32::new(0),
             left: AtomicU8::new(0),
             mended: AtomicU64::new(0),
         }
@@ -256,39 +241,24 @@ impl<S: Store> Pool<S> {
     /// Says that there are `pages` pages in all: what follows from that is set.
     pub(crate) fn set_pages(&self, pages: u32) {
         let bytes = pages.saturating_mul(self.store.sizes().page);
-        self.shares.set_bytes(bytes);
+        self.bytes.store(bytes, Relaxed);
         self.set_reserve(pages / PART);
     }
 
     /// Keeps the last `pages` free pages for rings that have none.
     pub(crate) fn set_reserve(&self, pages: u32) {
-        let shelves = self.shelf_count();
-        let each = pages / shelves;
+        let each = pages / self.shelf_count();
         self.reserve.store(each, Relaxed);
-        let bytes = (each * shelves).saturating_mul(self.store.sizes().page);
-        self.shares.set_reserve(bytes);
-        self.refresh();
-    }
-
-    /// Keeps all free pages for rings that have none, until [`Self::set_pages`] is called.
-    pub(crate) fn reserve_all(&self) {
-        self.reserve.store(u32::MAX, Relaxed);
-    }
-
-    /// Looks after what all shelves together have.
-    fn refresh(&self) {
-        self.refresh_fair();
-        let reserve = self.reserve.load(Relaxed);
         for (n, shelf) in self.store.shelves().iter().enumerate() {
-            if shelf.lists.look().pages.len() > reserve {
+            if shelf.lists.look().pages.len() > each {
                 self.has_spare.set(n);
             }
         }
     }
 
-    /// What fair shares are made of.
-    pub(crate) fn shares(&self) -> &Shares {
-        &self.shares
+    /// Keeps all free pages for rings that have none, until [`Self::set_pages`] is called.
+    pub(crate) fn reserve_all(&self) {
+        self.reserve.store(u32::MAX, Relaxed);
     }
 
     /// Free pages; a moment old.
@@ -304,12 +274,9 @@ impl<S: Store> Pool<S> {
             ..Levels::default()
         };
         for shelf in self.store.shelves() {
-            levels.chunk_hits += shelf.hits.chunk.load(Relaxed);
-            levels.page_hits += shelf.hits.page.load(Relaxed);
-            levels.other_hits += shelf.hits.other.load(Relaxed);
-            levels.retired_hits += shelf.hits.retired.load(Relaxed);
-            levels.stolen += shelf.hits.stolen.load(Relaxed);
-            levels.dry += shelf.hits.dry.load(Relaxed);
+            for (sum, n) in levels.hits.iter_mut().zip(&shelf.hits) {
+                *sum += n.load(Relaxed);
+            }
         }
         for chunks in self.slots().filter_map(|(_, slot)| slot.free_chunks()) {
             levels.pages_split += 1;
@@ -331,18 +298,12 @@ impl<S: Store> Pool<S> {
         match self.claim_near(own) {
             Some((n, lists)) => {
                 lists.pages.push(self.page_link(), page);
-                self.has_pages(n, &lists);
+                let least = self.reserve.load(Relaxed).saturating_add(PASSING);
+                if lists.pages.len() > least {
+                    self.has_spare.set(n);
+                }
             }
             None => self.leave(page, WHOLE_BIT),
-        }
-    }
-
-    /// Says that shelf `n`, which the caller holds, has free pages.
-    fn has_pages(&self, n: usize, lists: &Lists) {
-        self.has_pages.set(n);
-        let least = self.reserve.load(Relaxed).saturating_add(PASSING);
-        if lists.pages.len() > least {
-            self.has_spare.set(n);
         }
     }
 
@@ -429,21 +390,26 @@ impl<S: Store> Pool<S> {
             // SAFETY: By this function's requirement.
             let dead = |holder| unsafe { shelf.lists.mend(holder) };
             if shelf.watch.seen().is_some_and(dead) {
-                count(&self.mended);
+                self.count_mended();
             }
         }
+    }
+
+    /// Counts what was let go for somebody who had died.
+    pub(crate) fn count_mended(&self) {
+        self.mended.fetch_add(1, Relaxed);
     }
 
     // Taking.
 
     /// Takes a page or chunk, as `Pages::take` says.
-    fn take(&self, request: Request) -> Option<u32> {
+    fn take(&self, request: Request) -> Option<Index> {
         let own = self.number(request.cpu);
         let index = self.find(own, request);
         if index.is_none() {
-            count(&self.store.shelves()[own].hits.dry);
+            self.store.shelves()[own].count(Hit::Dry);
         }
-        Some(index?.0)
+        index
     }
 
     fn find(&self, own: usize, request: Request) -> Option<Index> {
@@ -467,7 +433,7 @@ impl<S: Store> Pool<S> {
         let lists = shelf.lists.claim()?;
         if request.small() {
             if let Some(chunk) = lists.slab.take(&self.store) {
-                count(&shelf.hits.chunk);
+                shelf.count(Hit::Chunk);
                 return Some(chunk);
             }
         }
@@ -476,64 +442,53 @@ impl<S: Store> Pool<S> {
         }
         let page = lists.pages.pop(self.page_link())?;
         drop(lists);
-        count(&shelf.hits.page);
+        shelf.count(Hit::Page);
         self.cut(own, request, page)
     }
 
     /// What the CPU doesn't have at hand. Not inlined, so that who has it doesn't pay for this.
     #[inline(never)]
     fn find_elsewhere(&self, own: usize, request: Request) -> Option<Index> {
-        let (shelf, small) = (&self.store.shelves()[own], request.small());
-        // So that it costs the same, however many shelves there are.
-        let looks = shelf.looks.load(Relaxed);
-        shelf.looks.store(looks.wrapping_add(1), Relaxed);
-        if looks % SELDOM == 0 && looks / SELDOM % self.shelf_count() == 0 {
-            self.refresh();
-        }
+        let (shelves, small) = (self.store.shelves(), request.small());
         // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
         // chunks of others: those who have tasks that have ended use these up first.
-        let full = self.has_spare.is_clear();
-        let elsewhere = || {
+        if !self.has_spare.is_clear() {
             let chunk = if small { self.other_chunk(own) } else { None };
-            chunk.or_else(|| self.other_page(own, request))
-        };
-        if let Some(index) = if full { None } else { elsewhere() } {
-            return Some(index);
+            let reserve = self.reserve.load(Relaxed);
+            let spare = self.has_spare.others(own);
+            let index = chunk.or_else(|| self.other_page(own, request, reserve, spare));
+            if index.is_some() {
+                return index;
+            }
         }
         for _ in 0..PIECES {
             let Some(index) = self.take_retired_page(request.cpu) else {
                 break;
             };
-            count(&shelf.hits.retired);
+            shelves[own].count(Hit::Retired);
             if let Some(index) = self.suit(own, request, Index(index)) {
-                return Some(index);
-            }
-        }
-        if full {
-            if let Some(index) = elsewhere() {
                 return Some(index);
             }
         }
         // Rather a chunk than nothing.
-        if request.chunk && !small {
-            let chunk = self.own_chunk(own).or_else(|| self.other_chunk(own));
-            if chunk.is_some() {
-                return chunk;
-            }
-        }
-        if !request.steal {
-            return None;
-        }
-        let pages = self.pages(request.cpu, false);
-        let mut looks = Looks::new();
-        for _ in 0..PIECES {
-            let index = self.steal(&pages, &shelf.cursor, request.held, !small, &mut looks)?;
-            count(&shelf.hits.stolen);
-            if let Some(index) = self.suit(own, request, Index(index)) {
-                return Some(index);
-            }
-        }
-        None
+        let chunk = match request.chunk {
+            true if small => self.other_chunk(own),
+            true => self.own_chunk(own).or_else(|| self.other_chunk(own)),
+            false => None,
+        };
+        let reserve = || {
+            let has = |n: &usize| shelves[*n].lists.look().pages.len() != 0;
+            let others = (own + 1..shelves.len()).chain(0..own).filter(has);
+            self.other_page(own, request, 0, others.take(LOOKS))
+        };
+        let index = match request.held {
+            0 => chunk.or_else(reserve),
+            _ => chunk,
+        };
+        index.or_else(|| match request.steal {
+            true => self.steal(own, request),
+            false => None,
+        })
     }
 
     /// Takes a chunk from the own shelf.
@@ -543,7 +498,7 @@ impl<S: Store> Pool<S> {
             return None;
         }
         let chunk = shelf.lists.claim()?.slab.take(&self.store)?;
-        count(&shelf.hits.chunk);
+        shelf.count(Hit::Chunk);
         Some(chunk)
     }
 
@@ -558,8 +513,29 @@ impl<S: Store> Pool<S> {
             }
             chunk
         })?;
-        count(&shelves[own].hits.chunk);
+        shelves[own].count(Hit::Chunk);
         Some(chunk)
+    }
+
+    /// Takes a free page off one of these shelves that has more than `kept`.
+    fn other_page(
+        &self,
+        own: usize,
+        request: Request,
+        kept: u32,
+        mut others: impl Iterator<Item = usize>,
+    ) -> Option<Index> {
+        let shelves = self.store.shelves();
+        let page = others.find_map(|n| {
+            let lists = shelves[n].lists.claim()?;
+            if lists.pages.len() <= kept {
+                self.has_spare.clear(n);
+                return None;
+            }
+            lists.pages.pop(self.page_link())
+        })?;
+        shelves[own].count(Hit::Other);
+        self.cut(own, request, page)
     }
 
     /// Makes a free page what is asked for.
@@ -599,25 +575,6 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// Takes a free page off another shelf, and where there are many, a few more for the own one.
-    fn other_page(&self, own: usize, request: Request) -> Option<Index> {
-        let (shelves, kept) = (self.store.shelves(), self.kept(request));
-        let hint = match kept {
-            0 => &self.has_pages,
-            _ => &self.has_spare,
-        };
-        let page = hint.take(
-            own,
-            |n| &shelves[n].lists,
-            |lists| &lists.pages,
-            self.page_link(),
-            |lists| self.has_pages(own, lists),
-            (kept, self.reserve.load(Relaxed)),
-        )?;
-        count(&shelves[own].hits.other);
-        self.cut(own, request, page)
-    }
-
     /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.
     fn suit(&self, own: usize, request: Request, index: Index) -> Option<Index> {
         match (index.part(), request.small()) {
@@ -646,7 +603,7 @@ impl<S: Store> Pool<S> {
 
     /// Says that a page, which the caller has, is not for records any more.
     pub(crate) fn give_up_page(&self) {
-        self.shares.sub_bytes(self.store.sizes().page);
+        self.bytes.fetch_sub(self.store.sizes().page, Relaxed);
     }
 
     // For who gives pages back to the kernel. Process context.
@@ -708,13 +665,14 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
             return None;
         }
         let fits = |size: u32| size != 0 && room <= size && size <= most;
-        self.pool.take(Request {
+        let index = self.pool.take(Request {
             held,
             cpu: self.cpu,
             steal: self.steal,
             page: fits(sizes.page),
             chunk: fits(sizes.chunk),
-        })
+        })?;
+        Some(index.0)
     }
 
     unsafe fn put(&self, index: u32) {

@@ -26,9 +26,12 @@ use super::{
     Store,
     LEFT,
     LOOKS,
-    PIECES,
-    SELDOM, //
+    PIECES, //
 };
+
+/// Where there are many shelves, so many times as there are shelves a call uses what was found out
+/// by a look at all of them.
+const SELDOM: u32 = 4;
 
 /// From so many shelves on, it costs too much to look at all of them often.
 const MANY: usize = 8;
@@ -158,23 +161,19 @@ impl<S: Store> Pool<S> {
 
     fn take_free_ring(&self, own: usize) -> Option<u32> {
         let shelves = self.store.shelves();
-        let mine = &shelves[own].lists;
-        if mine.look().rings.len() != 0 {
-            let id = mine
-                .claim()
-                .and_then(|mine| mine.rings.pop(self.ring_link()));
-            if id.is_some() {
-                return id;
+        let take = |n: usize| {
+            let lists = shelves[n].lists.claim()?;
+            let id = lists.rings.pop(self.ring_link());
+            if id.is_none() {
+                self.has_rings.clear(n);
             }
-        }
-        self.has_rings.take(
-            own,
-            |n| &shelves[n].lists,
-            |lists| &lists.rings,
-            self.ring_link(),
-            |_| self.has_rings.set(own),
-            (0, 0),
-        )
+            id
+        };
+        let mine = match shelves[own].lists.look().rings.len() {
+            0 => None,
+            _ => take(own),
+        };
+        mine.or_else(|| self.has_rings.others(own).find_map(take))
     }
 
     /// Takes over a ring whose task has ended, after [`Ring::retire`].

@@ -49,21 +49,25 @@ impl Gone {
     }
 }
 
-/// How often rings got something here.
-pub(super) struct Hits {
+/// What rings got here.
+#[derive(Clone, Copy)]
+pub(crate) enum Hit {
     /// A chunk of a page that was split.
-    pub(super) chunk: AtomicU64,
+    Chunk,
     /// A free page.
-    pub(super) page: AtomicU64,
+    Page,
     /// A free page of another shelf.
-    pub(super) other: AtomicU64,
+    Other,
     /// A page or chunk of a task that has ended.
-    pub(super) retired: AtomicU64,
+    Retired,
     /// A page or chunk of a live ring.
-    pub(super) stolen: AtomicU64,
+    Stolen,
     /// Nothing.
-    pub(super) dry: AtomicU64,
+    Dry,
 }
+
+/// How many kinds of [`Hit`] there are.
+pub(crate) const HITS: usize = Hit::Dry as usize + 1;
 
 /// What is on a shelf. With the claim, it is a cache line, and all that other CPUs look at.
 pub(crate) struct Lists {
@@ -94,9 +98,8 @@ pub(crate) struct Shelf {
     pub(super) times: AtomicU32,
     /// The ring to look at first, for one that holds more than its share.
     pub(super) cursor: AtomicU32,
-    /// How often somebody looked elsewhere for what isn't here.
-    pub(super) looks: AtomicU32,
-    pub(super) hits: Hits,
+    /// How often, by [`Hit`].
+    pub(super) hits: [AtomicU64; HITS],
     pub(crate) gone: Gone,
 }
 
@@ -117,19 +120,16 @@ impl Shelf {
             times: AtomicU32::new(0),
             // Not all begin to look at the same place.
             cursor: AtomicU32::new(n * 8),
-            looks: AtomicU32::new(0),
-            hits: Hits {
-                chunk: AtomicU64::new(0),
-                page: AtomicU64::new(0),
-                other: AtomicU64::new(0),
-                retired: AtomicU64::new(0),
-                stolen: AtomicU64::new(0),
-                dry: AtomicU64::new(0),
-            },
+            hits: [const { AtomicU64::new(0) }; HITS],
             gone: Gone {
                 records: AtomicU64::new(0),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             },
         }
+    }
+
+    /// Counts what a ring got.
+    pub(super) fn count(&self, hit: Hit) {
+        self.hits[hit as usize].fetch_add(1, Relaxed);
     }
 }

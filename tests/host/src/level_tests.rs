@@ -2,7 +2,7 @@
 
 //! Who gets what of the pool, and when: shares, reserves, and what others have left.
 
-use crate::pool::{Hint, MOST_SHELVES};
+use crate::pool::Hit;
 use crate::rig::{Rig, PAGE};
 use kernel::blog::ring::Pages;
 
@@ -13,11 +13,11 @@ const CHUNK: u32 = SIZE / 16;
 fn a_ring_s_share_is_of_what_is_not_in_reserve() {
     // Two pages for each of four shelves are in reserve.
     let rig = Rig::with_chunks(64, 8, 4);
-    assert_eq!(rig.pool.shares().bytes(), 64 * SIZE);
+    assert_eq!(rig.pool.bytes(), 64 * SIZE);
     assert_eq!(rig.pool.fair(), 56 * SIZE);
     let rings = [rig.adopt(1).unwrap(), rig.adopt(2).unwrap()];
     assert_eq!(rig.pool.fair(), 28 * SIZE);
-    rig.pool.shares().set_others(5);
+    rig.pool.set_others(5);
     assert_eq!(rig.pool.fair(), 8 * SIZE);
     rig.retire(rings[0], 1);
     assert_eq!(rig.pool.fair(), 56 * SIZE / 6);
@@ -53,13 +53,22 @@ fn what_ended_tasks_have_goes_before_the_reserve_of_other_cpus() {
     assert_eq!(rig.pool.free(), 1);
     assert!(take(1, 0).is_some());
     let after = rig.pool.levels();
-    assert_eq!(after.retired_hits, before.retired_hits + 1);
+    assert_eq!(
+        after.hits[Hit::Retired as usize],
+        before.hits[Hit::Retired as usize] + 1
+    );
     assert_eq!((rig.pool.free(), rig.pool.retired()), (1, 0));
     // With nothing else, that is taken too.
     assert!(take(1, 0).is_some());
-    assert_eq!(rig.pool.levels().other_hits, before.other_hits + 1);
+    assert_eq!(
+        rig.pool.levels().hits[Hit::Other as usize],
+        before.hits[Hit::Other as usize] + 1
+    );
     assert_eq!((take(1, 0), take(0, 0)), (None, None));
-    assert_eq!(rig.pool.levels().dry, after.dry + 2);
+    assert_eq!(
+        rig.pool.levels().hits[Hit::Dry as usize],
+        after.hits[Hit::Dry as usize] + 2
+    );
 }
 
 #[test]
@@ -94,28 +103,6 @@ fn there_is_no_page_where_the_pool_is_closed() {
 }
 
 #[test]
-fn a_hint_names_the_other_shelves_that_have_something_from_the_own_one_on() {
-    let hint = Hint::new();
-    assert!(hint.is_clear());
-    let set = [0, 5, 6, MOST_SHELVES - 1];
-    for n in set {
-        hint.set(n);
-    }
-    for own in 0..MOST_SHELVES {
-        let from = |n: &usize| (*n + MOST_SHELVES - own) % MOST_SHELVES;
-        let mut want: Vec<_> = set.into_iter().filter(|n| *n != own).collect();
-        want.sort_by_key(from);
-        assert_eq!(hint.others(own).collect::<Vec<_>>(), want, "from {own} on");
-    }
-    hint.clear(6);
-    assert_eq!(hint.others(1).collect::<Vec<_>>(), [5, MOST_SHELVES - 1, 0]);
-    for n in set {
-        hint.clear(n);
-    }
-    assert!(hint.is_clear());
-}
-
-#[test]
 fn rings_are_made_of_pages_before_those_of_ended_tasks_are_taken() {
     let rig = Rig::with_rings_of_pages(16, 9, 2);
     let rings: Vec<_> = (0..9).map(|pid| rig.adopt(pid).unwrap()).collect();
@@ -123,10 +110,7 @@ fn rings_are_made_of_pages_before_those_of_ended_tasks_are_taken() {
     ids.sort_unstable();
     assert_eq!(ids, (0..9).collect::<Vec<_>>());
     // Two pages, of which no record is any more.
-    assert_eq!(
-        (rig.pool.free(), rig.pool.shares().bytes()),
-        (14, 14 * SIZE)
-    );
+    assert_eq!((rig.pool.free(), rig.pool.bytes()), (14, 14 * SIZE));
     assert!(rig.adopt(9).is_none());
     assert!(rig.log(rings[3], 0, 1, &[0; 8]));
     rig.retire(rings[3], 1);
@@ -181,11 +165,19 @@ fn chunks_that_another_cpu_has_left_are_found() {
     assert_eq!((take(0, 0, CHUNK), take(1, CHUNK, SIZE)), (None, None));
     let levels = rig.pool.levels();
     assert_eq!(
-        (levels.chunks_free, levels.pages_split, levels.dry),
+        (
+            levels.chunks_free,
+            levels.pages_split,
+            levels.hits[Hit::Dry as usize]
+        ),
         (0, 1, 2)
     );
     assert_eq!(
-        (levels.chunk_hits, levels.page_hits, levels.other_hits),
+        (
+            levels.hits[Hit::Chunk as usize],
+            levels.hits[Hit::Page as usize],
+            levels.hits[Hit::Other as usize]
+        ),
         (15, 1, 0)
     );
 }

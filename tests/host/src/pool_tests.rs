@@ -2,7 +2,7 @@
 
 //! Properties of the pool: nothing is lost, nothing is handed out twice, the oldest goes first.
 
-use crate::pool::List;
+use crate::pool::{Hit, List};
 use crate::rig::{page_info, set_cpu, Read, Rig, PAGE};
 use kernel::blog::ring::{Pages, Ring};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -123,7 +123,13 @@ fn first_pages_are_chunks_and_sixteen_rings_share_a_page() {
     }
     let levels = rig.pool.levels();
     assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
-    assert_eq!((levels.page_hits, levels.chunk_hits), (1, 15));
+    assert_eq!(
+        (
+            levels.hits[Hit::Page as usize],
+            levels.hits[Hit::Chunk as usize]
+        ),
+        (1, 15)
+    );
     assert_eq!(rig.pool.free(), 7);
     // The next page of a ring is a whole one.
     for n in 0..40u64 {
@@ -157,7 +163,7 @@ fn a_page_that_is_split_whole_and_split_again_is_listed_once() {
 }
 
 #[test]
-fn who_has_no_page_at_hand_gets_a_few_of_who_has_most_to_spare() {
+fn who_has_no_page_at_hand_gets_what_others_can_spare() {
     // 64 pages on 4 shelves: 16 each, of which 2 are for rings that hold nothing.
     let rig = Rig::with_chunks(64, 4, 4);
     let pages = rig.pool.pages(2, false);
@@ -169,13 +175,16 @@ fn who_has_no_page_at_hand_gets_a_few_of_who_has_most_to_spare() {
     };
     let levels = || {
         let levels = rig.pool.levels();
-        (levels.page_hits, levels.other_hits, levels.pages_free)
+        (
+            levels.hits[Hit::Page as usize],
+            levels.hits[Hit::Other as usize],
+            levels.pages_free,
+        )
     };
     let mut held = take(14);
     assert_eq!(levels(), (14, 0, 50));
-    // Half of the 14 that the next one can spare, beside the page itself.
     held.extend(take(8));
-    assert_eq!(levels(), (21, 1, 42));
+    assert_eq!(levels(), (14, 8, 42));
     // Each keeps its reserve.
     held.extend(take(64));
     assert_eq!(rig.pool.free(), 8);
@@ -260,7 +269,7 @@ fn a_newcomer_is_served_although_others_hold_all() {
     }
     assert_eq!(new.held(), CHUNK);
     assert!(hog.held() < before && hog.held() + 2 * PAGE as u32 >= before);
-    assert!(rig.pool.levels().stolen > 0);
+    assert!(rig.pool.levels().hits[Hit::Stolen as usize] > 0);
     // It gets as much as the other one has, but not more.
     for n in 10..20_000u64 {
         assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
@@ -268,12 +277,12 @@ fn a_newcomer_is_served_although_others_hold_all() {
     let (a, b) = (hog.held(), new.held());
     assert!(a.abs_diff(b) <= 2 * PAGE as u32, "{a} and {b}");
     // Neither takes the other's from then on.
-    let stolen = rig.pool.levels().stolen;
+    let stolen = rig.pool.levels().hits[Hit::Stolen as usize];
     for n in 20_000..40_000u64 {
         assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
         assert!(rig.log(hog, n + 100_000, 1, &n.to_ne_bytes()));
     }
-    assert_eq!(rig.pool.levels().stolen, stolen);
+    assert_eq!(rig.pool.levels().hits[Hit::Stolen as usize], stolen);
     assert!(new.held().abs_diff(hog.held()) <= 2 * PAGE as u32);
 
     // Where nothing may be stolen, a newcomer gets nothing.
