@@ -48,10 +48,8 @@ use crate::{
     clock::suspend,
     crash::describe,
     read::sections,
-    write::{
-        tables,
-        worker, //
-    }, //
+    sys::work,
+    write::tables, //
 };
 
 module! {
@@ -93,7 +91,7 @@ fn start() -> Result {
         stop();
         return Err(e);
     }
-    worker::start();
+    work::start_worker();
     RUNS.store(true, Relaxed);
     Ok(())
 }
@@ -122,7 +120,7 @@ impl Drop for Blog {
 /// tasks end all the time.
 fn stop() {
     describe::stop();
-    worker::stop();
+    work::stop_worker();
     life::stop();
     files::stop();
     tables::stop();

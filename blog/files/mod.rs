@@ -51,8 +51,7 @@ use crate::{
     sys::{
         hook,
         machine, //
-    },
-    write::worker, //
+    }, //
 };
 
 /// A file beside the components' directories.
@@ -91,14 +90,7 @@ static COMPONENT: [ComponentFile; 7] = [
             let on = state.look(|inner| inner.enabled);
             writeln!(f, "{}", u8::from(on))
         }),
-        write: Some(|state, text| {
-            let on = control::parse_switch(text)?;
-            state.set_enabled(on)?;
-            if on {
-                worker::start();
-            }
-            Ok(())
-        }),
+        write: Some(|state, text| state.set_enabled(control::parse_switch(text)?)),
     },
     ComponentFile {
         name: c"level",

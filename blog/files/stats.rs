@@ -115,6 +115,7 @@ const FROM: [&str; 6] = [
 #[derive(Default)]
 struct MemoryCounts {
     levels: Levels,
+    mended: u64,
     pages: u32,
     rings: u32,
     rings_free: u32,
@@ -128,6 +129,7 @@ impl MemoryCounts {
     fn new(memory: &Memory) -> Self {
         Self {
             levels: memory.pool.levels(),
+            mended: memory.mended(),
             pages: memory.data_pages(),
             rings: memory.pool.store.rings(),
             rings_free: memory.pool.rings_free(),
@@ -191,7 +193,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     for (key, n) in FROM.iter().zip(levels.hits) {
         put!(f, "from_{key} {n}\n")?;
     }
-    put!(f, "mended {}\n", levels.mended)
+    put!(f, "mended {}\n", memory.mended)
 }
 
 /// A name as part of a key: with underscores.

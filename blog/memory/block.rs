@@ -3,11 +3,10 @@
 //! Whole pages of the kernel's memory: all that BLog keeps is in such, and is counted in them.
 //!
 //! A [`Block`] is some pages whose addresses follow each other. Arrays are put into it one after
-//! the other ([`Rest`]); they don't own it, and go with it without a word. Process context.
+//! the other ([`Rest`]), and go with it without a word. Process context.
 
 use core::{
     mem,
-    ops::Deref,
     ptr::{
         self,
         NonNull, //
@@ -129,43 +128,19 @@ impl Rest {
     /// # Safety
     ///
     /// The block stays as long as anybody uses the array.
-    pub(crate) unsafe fn array<T>(&mut self, n: usize, f: impl Fn(u32) -> T) -> Result<Array<T>> {
+    pub(crate) unsafe fn array<T>(
+        &mut self,
+        n: usize,
+        f: impl Fn(u32) -> T,
+    ) -> Result<&'static [T]> {
         const { assert!(!mem::needs_drop::<T>()) };
         let first = self.room::<T>(n)?;
         for i in 0..n {
             // SAFETY: There is room for `n` values.
             unsafe { first.add(i).write(f(i as u32)) };
         }
-        // INVARIANT: There are `n` values, as long as by this function's requirement.
-        Ok(Array(NonNull::slice_from_raw_parts(first, n)))
-    }
-}
-
-/// An array in a block.
-///
-/// # Invariants
-///
-/// It leads to values that are there as long as this is used, and which nobody has alone.
-pub(crate) struct Array<T>(NonNull<[T]>);
-
-// SAFETY: It only gives shared references.
-unsafe impl<T: Sync> Send for Array<T> {}
-// SAFETY: As above.
-unsafe impl<T: Sync> Sync for Array<T> {}
-
-impl<T> Array<T> {
-    /// The first value. Only what is atomic in there may be changed through it.
-    pub(crate) fn as_ptr(&self) -> *mut T {
-        self.0.as_ptr().cast()
-    }
-}
-
-impl<T> Deref for Array<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: By the type invariants.
-        unsafe { self.0.as_ref() }
+        // SAFETY: There are `n` values, as long as by this function's requirement.
+        Ok(unsafe { NonNull::slice_from_raw_parts(first, n).as_ref() })
     }
 }
 

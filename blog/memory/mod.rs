@@ -28,11 +28,7 @@ use core::{
         AtomicPtr,
         AtomicU32,
         AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::Relaxed, //
     }, //
 };
 use kernel::{
@@ -70,20 +66,18 @@ use self::{
     block::{
         add_array,
         pages_for,
-        Array,
         Block,
         Chain, //
     },
     pool::{
         Index,
-        PagesOf,
         Pool,
         Shelf,
         Slot,
         Store,
-        Watch,
         MOST_SHELVES, //
     },
+    resize::null,
     store::{
         Arrays,
         RINGS,
@@ -127,54 +121,6 @@ fn max_ring_pages(pages: u32) -> u32 {
     let (chunks, rings) = (SIZES.chunks(), RINGS as u32);
     let half = u64::from(pages) * u64::from(chunks) / u64::from(chunks + rings);
     (half as u32).clamp(1, MAX_RINGS / rings)
-}
-
-/// Pages of so many rings.
-fn pages_of_rings(rings: u32) -> u32 {
-    rings.div_ceil(RINGS as u32)
-}
-
-/// How long the arrays of a memory of some size are, which it has from the start.
-struct Plan {
-    shelves: u32,
-    percpu: u32,
-    shared: u32,
-    slots: u32,
-    rings: u32,
-}
-
-impl Plan {
-    /// For so many pages in all.
-    fn of(pages: u32, cpus: u32) -> Self {
-        let mut percpu = cpus.saturating_mul(PER_CPU);
-        let most = pages as usize * PAGE_SIZE / PER_CPU_PART;
-        if percpu as usize * size_of::<AtomicPtr<Ring>>() > most {
-            percpu = 0;
-        }
-        let shelves = (pages / PAGES_PER_SHELF)
-            .min(cpus)
-            .clamp(LEAST_SHELVES, MOST_SHELVES as u32);
-        let rings = max_ring_pages(pages);
-        Self {
-            shelves,
-            percpu,
-            shared: (pages / PAGES_PER_SHARED).clamp(1, cpus),
-            slots: pages.div_ceil(SLOTS as u32),
-            rings,
-        }
-    }
-
-    /// Pages that they take.
-    fn pages(&self) -> u32 {
-        let bytes = add_array::<Option<Block>>(0, 1);
-        let bytes = add_array::<Memory>(bytes, 1);
-        let bytes = add_array::<Shelf>(bytes, self.shelves as usize);
-        let bytes = add_array::<AtomicPtr<Ring>>(bytes, self.percpu as usize);
-        let bytes = add_array::<SharedRing>(bytes, self.shared as usize);
-        let bytes = add_array::<[Slot; SLOTS]>(bytes, self.slots as usize);
-        let bytes = add_array::<AtomicPtr<()>>(bytes, (self.slots + self.rings) as usize);
-        pages_for(bytes)
-    }
 }
 
 /// The memory of a component, as its manager has it, under the component's lock. Dropping it frees
@@ -222,27 +168,40 @@ impl Owned {
     }
 
     fn of_pages(slot: u16, pages: u32, cpus: u32) -> Result<Self> {
-        let plan = Plan::of(pages, cpus);
-        let mut block = Block::new(plan.pages())?;
+        let shelves = (pages / PAGES_PER_SHELF).min(cpus);
+        let shelves = shelves.clamp(LEAST_SHELVES, MOST_SHELVES as u32) as usize;
+        let most = pages as usize * PAGE_SIZE / PER_CPU_PART / size_of::<AtomicPtr<Ring>>();
+        let percpu = cpus.saturating_mul(PER_CPU) as usize;
+        let percpu = if percpu > most { 0 } else { percpu };
+        let shared = (pages / PAGES_PER_SHARED).clamp(1, cpus) as usize;
+        let slots = pages.div_ceil(SLOTS as u32) as usize;
+        let rings = max_ring_pages(pages) as usize;
+
+        let bytes = add_array::<Option<Block>>(0, 1);
+        let bytes = add_array::<Memory>(bytes, 1);
+        let bytes = add_array::<Shelf>(bytes, shelves);
+        let bytes = add_array::<AtomicPtr<Ring>>(bytes, percpu);
+        let bytes = add_array::<Shared>(bytes, shared);
+        let bytes = add_array::<[Slot; SLOTS]>(bytes, slots);
+        let bytes = add_array::<AtomicPtr<()>>(bytes, slots + rings);
+        let mut block = Block::new(pages_for(bytes))?;
         let mut rest = block.rest();
         // SAFETY: There is room for it.
         unsafe { rest.room::<Option<Block>>(1)?.write(None) };
         let place = rest.room::<Memory>(1)?;
-        let none = |_| AtomicPtr::new(no_ring());
         // SAFETY: The block stays as long as the memory, which is in it.
         let memory = unsafe {
-            let shelves = rest.array(plan.shelves as usize, Shelf::new)?;
-            let percpu = rest.array(plan.percpu as usize, none)?;
-            let shared = rest.array(plan.shared as usize, |_| SharedRing {
-                ring: AtomicPtr::new(ptr::null_mut()),
+            let shelves = rest.array(shelves, Shelf::new)?;
+            let percpu = rest.array(percpu, |_| AtomicPtr::new(no_ring()))?;
+            let shared = rest.array(shared, |_| Shared {
                 last: AtomicU64::new(0),
-                watch: Watch::new(),
+                seen: AtomicU32::new(0),
             })?;
-            let parts = rest.array(plan.slots as usize, |_| [const { Slot::new() }; SLOTS])?;
-            let slots = rest.array(plan.slots as usize, |n| {
-                AtomicPtr::new(parts.as_ptr().wrapping_add(n as usize))
+            let parts = rest.array(slots, |_| [const { Slot::new() }; SLOTS])?;
+            let slots = rest.array(slots, |n| {
+                AtomicPtr::new(parts.as_ptr().wrapping_add(n as usize).cast_mut())
             })?;
-            let rings = rest.array(plan.rings as usize, |_| AtomicPtr::new(ptr::null_mut()))?;
+            let rings = rest.array(rings, null)?;
             Memory {
                 pool: Pool::new(Arrays::new(
                     slot,
@@ -255,6 +214,7 @@ impl Owned {
                 lendable: AtomicU32::new(0),
                 percpu,
                 shared,
+                mended: AtomicU64::new(0),
                 root: Live::new(dump::Memory::NONE),
             }
         };
@@ -272,10 +232,10 @@ impl Owned {
 
     /// Gives it its first pages, to be `pages` in all.
     fn fill(&self, pages: u32) -> Result {
-        let shared = self.fixed_rings();
-        let rings = pages_of_rings(shared + 1) + pages / PAGES_PER_RINGS;
+        let shared = self.shared_rings();
+        let rings = (shared + 1).div_ceil(RINGS as u32) + pages / PAGES_PER_RINGS;
         self.pool.store.set_max_ring_pages(rings);
-        for (number, _) in self.pool.store.all_slots() {
+        for (number, _) in self.pool.slots() {
             if self.pages_in_all() >= pages {
                 break;
             }
@@ -297,7 +257,7 @@ impl Owned {
         }
         self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
         self.set_limits();
-        self.pool.set_others(shared);
+        self.pool.add_live(shared);
         for number in 0..shared {
             self.adopt_shared(number)?;
         }
@@ -320,7 +280,7 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         let mut pages = Chain::new();
-        for (_, slot) in self.pool.store.all_slots() {
+        for (_, slot) in self.pool.slots() {
             // SAFETY: All pages are from `place`, and nobody knows the memory any more.
             unsafe { pages.push(slot.empty().cast()) };
         }
@@ -331,28 +291,12 @@ impl Drop for Owned {
     }
 }
 
-/// A ring that many write into.
-pub(crate) struct SharedRing {
-    /// Null until it is there.
-    ring: AtomicPtr<Ring>,
+/// What there is besides of a ring that many write into: these are the rings with the lowest ids.
+struct Shared {
     /// Who wrote last, for [`Ring::begin_shared`].
     last: AtomicU64,
-    watch: Watch,
-}
-
-impl SharedRing {
-    /// Any context.
-    pub(crate) fn get(&self) -> Option<(&Ring, &AtomicU64)> {
-        // ORDERING: Acquire pairs with the store in `adopt_shared`.
-        // SAFETY: Rings that are put in stay as long as this.
-        let ring = unsafe { self.ring.load(Acquire).as_ref() }?;
-        Some((ring, &self.last))
-    }
-
-    fn writer(&self) -> Option<u64> {
-        let (ring, _) = self.get()?;
-        ring.claimant().map(u64::from)
-    }
+    /// Who wrote when somebody looked last; 0: nobody.
+    seen: AtomicU32,
 }
 
 /// The memory of a component. It stays in one place: rings and tasks point into it.
@@ -366,8 +310,9 @@ pub(crate) struct Memory {
     /// Pages that may still go to tables of tasks.
     lendable: AtomicU32,
     /// By CPU and context; empty where interrupts have no rings of their own.
-    percpu: Array<AtomicPtr<Ring>>,
-    shared: Array<SharedRing>,
+    percpu: &'static [AtomicPtr<Ring>],
+    shared: &'static [Shared],
+    mended: AtomicU64,
     /// What crash tools find of it.
     root: Live<dump::Memory>,
 }
@@ -419,24 +364,25 @@ impl Memory {
         if self.percpu.is_empty() {
             return ptr::null_mut();
         }
-        self.percpu.as_ptr()
+        self.percpu.as_ptr().cast_mut()
     }
 
-    /// The rings for contexts that get none of their own. Any context.
-    pub(crate) fn shared_rings(&self) -> &[SharedRing] {
-        &self.shared
+    /// A ring for contexts that get none of their own, and who wrote last, for
+    /// [`Ring::begin_shared`]. There are [`Self::shared_rings`] of them. Any context.
+    pub(crate) fn shared(&self, n: u32) -> Option<(&Ring, &AtomicU64)> {
+        let shared = self.shared.get(n as usize)?;
+        Some((self.pool.store.ring(n)?, &shared.last))
+    }
+
+    /// How many rings tasks and interrupts don't get.
+    pub(crate) fn shared_rings(&self) -> u32 {
+        self.shared.len() as u32
     }
 
     /// How many bytes a shared ring may hold, where others may hold `max`: it stands in for many,
     /// so all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
-        max.max(self.pool.bytes() / 4 / (self.shared.len() as u32).max(1))
-    }
-
-    /// The pool, as rings that are used on `cpu` see it; `steal`: whether other rings may be made
-    /// to give up pages for them. Any context.
-    pub(crate) fn pages(&self, cpu: u32, steal: bool) -> PagesOf<'_, Arrays> {
-        self.pool.pages(cpu, steal)
+        max.max(self.pool.bytes() / 4 / self.shared_rings().max(1))
     }
 
     /// Where the ring of an interrupt context on a CPU is kept; `None` where these have none.
@@ -445,7 +391,7 @@ impl Memory {
     }
 
     /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another
-    /// one, which `keep` has found there. The caller is on `cpu`; `steal`: as for [`Self::pages`].
+    /// one, which `keep` has found there. The caller is on `cpu`; `steal`: as for [`Pool::pages`].
     /// Any context.
     ///
     /// # Safety
@@ -485,7 +431,7 @@ impl Memory {
         let index = self.pool.store.ring(id)?.oldest_page()?;
         // SAFETY: Where there is no page any more, this is an empty one. A header is atomics only,
         // and stays until who has found it sleeps.
-        let header = unsafe { &*self.pages(u32::MAX, false).page(index) };
+        let header = unsafe { &*self.pool.pages(u32::MAX, false).page(index) };
         Some((index, header.seq()))
     }
 
@@ -500,7 +446,7 @@ impl Memory {
     }
 
     /// Gives a page away, to `take`, which may decline it. So that the component keeps most of what
-    /// it has, there is an end to that. The caller is on `cpu`; `steal`: as for [`Self::pages`].
+    /// it has, there is an end to that. The caller is on `cpu`; `steal`: as for [`Pool::pages`].
     /// Any context.
     pub(crate) fn lend(&self, cpu: u32, steal: bool, take: impl FnOnce(*mut u8) -> bool) {
         let less = |pages: u32| pages.checked_sub(1);
@@ -554,48 +500,51 @@ impl Memory {
     }
 
     /// Looks after it, about once a second: puts where it is found what log calls could put
-    /// nowhere. True: one may have died in the middle of something, so [`Self::mend`] is to be
+    /// nowhere. True: one may have died while it wrote to a shared ring, so [`Self::mend`] is to be
     /// called. Process context, one at a time.
     pub(crate) fn tend(&self) -> bool {
         self.pool.collect();
-        let rings = self.shared.iter().fold(false, |any, shared| {
-            shared.watch.is_stuck(shared.writer()) | any
-        });
-        self.pool.is_stuck() | rings
+        (0..).zip(self.shared).fold(false, |any, (id, shared)| {
+            let writer = self.pool.store.ring(id).and_then(Ring::claimant);
+            let before = shared.seen.swap(writer.unwrap_or(0), Relaxed);
+            any | (writer == Some(before))
+        })
     }
 
-    /// Ends what those have begun who were in the middle of something and still are.
+    /// Lets those shared rings go that still have the same writer.
     ///
     /// # Safety
     ///
     /// No log call runs any more that ran at the last [`Self::tend`].
     pub(crate) unsafe fn mend(&self) {
-        // SAFETY: By this function's requirement.
-        unsafe { self.pool.mend() };
-        for shared in self.shared.iter() {
-            let writer = shared.watch.seen();
-            if let Some(((ring, _), writer)) = shared.get().zip(writer) {
-                // SAFETY: By this function's requirement.
-                if unsafe { ring.mend(writer as u32) } {
-                    self.pool.count_mended();
-                }
+        for (id, shared) in (0..).zip(self.shared) {
+            let seen = shared.seen.load(Relaxed);
+            // SAFETY: By this function's requirement.
+            let mend = |ring: &Ring| unsafe { ring.mend(seen) };
+            if seen != 0 && self.pool.store.ring(id).is_some_and(mend) {
+                self.mended.fetch_add(1, Relaxed);
             }
         }
     }
 
-    /// Makes a new ring the shared one of this number. It gets memory at once, if there is any,
-    /// which nobody can take away: a call that finds nothing elsewhere finds this.
-    fn adopt_shared(&self, number: u32) -> Result {
-        let ring = self.pool.store.ring(number).ok_or(EINVAL)?;
+    /// How many have died while they wrote to a shared ring.
+    pub(crate) fn mended(&self) -> u64 {
+        self.mended.load(Relaxed)
+    }
+
+    /// Makes a new ring a shared one. It gets memory at once, if there is any, which nobody can
+    /// take away: a call that finds nothing elsewhere finds this.
+    fn adopt_shared(&self, id: u32) -> Result {
+        let ring = self.pool.store.ring(id).ok_or(EINVAL)?;
         // SAFETY: The ring is new, and nobody else knows it.
-        unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
+        unsafe { ring.adopt(&Owner::new(Context::Shared, id)) };
         // Where there is enough, a page, by asking for room for the longest record.
         let bytes = match self.pool.bytes() / SIZES.page {
             ..PAGES_PER_SHARED => 8,
             _ => RECORD_MAX as u32,
         };
         if ring.claim() {
-            let pages = self.pages(number, false);
+            let pages = self.pool.pages(id, false);
             // Without a page, it gets one when it is first used.
             // SAFETY: The ring is claimed, and the pool that of all its pages.
             unsafe {
@@ -603,13 +552,6 @@ impl Memory {
                 ring.end();
             }
         }
-        let slot = self.shared.get(number as usize).ok_or(EINVAL)?;
-        slot.ring.store(ptr::from_ref(ring).cast_mut(), Release);
         Ok(())
-    }
-
-    /// Rings that tasks and interrupts don't get: those with the lowest ids.
-    fn fixed_rings(&self) -> u32 {
-        self.shared.len() as u32
     }
 }

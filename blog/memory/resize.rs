@@ -49,7 +49,7 @@ use super::{
 };
 
 /// A pointer to nothing.
-fn null<T>(_: u32) -> AtomicPtr<T> {
+pub(super) fn null<T>(_: u32) -> AtomicPtr<T> {
     AtomicPtr::new(ptr::null_mut())
 }
 
@@ -104,11 +104,7 @@ impl Owned {
     /// What it takes to have `pages` pages in all.
     pub(crate) fn need(&self, pages: u32) -> Need {
         let more = pages.saturating_sub(self.pages_in_all());
-        let free = self
-            .pool
-            .store
-            .all_slots()
-            .filter(|(_, slot)| slot.is_empty());
+        let free = self.pool.slots().filter(|(_, slot)| slot.is_empty());
         let free = free.count() as u32;
         // At least twice as long each time, so that there are few of them.
         let longer = |len: u32, least: u32| match least > len {
@@ -213,14 +209,14 @@ impl Owned {
                 let Ok(part) = part else {
                     break;
                 };
-                store.slots.set(n, part.as_ptr());
+                store.slots.set(n, part.as_ptr().cast_mut());
             }
         }
     }
 
     /// Puts pages into free slots, and into the pool.
     fn add(&self, pages: &mut Chain) {
-        for (number, slot) in self.pool.store.all_slots() {
+        for (number, slot) in self.pool.slots() {
             if !slot.is_empty() {
                 continue;
             }
@@ -273,7 +269,7 @@ impl Memory {
     /// Has rings that hold more than `most` bytes give up their oldest pages; but shared ones may
     /// hold what [`Self::max_shared`] says.
     pub(crate) fn cut_to(&self, most: u32) {
-        let of = |id| match id < self.fixed_rings() {
+        let of = |id| match id < self.shared_rings() {
             true => self.max_shared(most),
             false => most,
         };
@@ -289,7 +285,7 @@ impl Memory {
     /// Has rings that hold more than `most` says of their ids give up their oldest pages, until
     /// these are about `left` bytes.
     fn cut(&self, most: impl Fn(u32) -> u32, mut left: u64) {
-        let pool = self.pages(u32::MAX, false);
+        let pool = self.pool.pages(u32::MAX, false);
         for id in 0..self.pool.store.rings() {
             let Some(ring) = self.pool.store.ring(id) else {
                 continue;

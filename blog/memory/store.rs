@@ -24,7 +24,6 @@ use kernel::{
 };
 
 use super::{
-    block::Array,
     pool::{
         Shelf,
         Sizes,
@@ -65,7 +64,7 @@ pub(crate) struct Arrays {
     /// In the lower half, pages that were made rings, or just are; in the upper one, how many there
     /// may be.
     ring_pages: AtomicU64,
-    shelves: Array<Shelf>,
+    shelves: &'static [Shelf],
     empty: PageHeader,
 }
 
@@ -75,7 +74,7 @@ impl Arrays {
         slot: u16,
         slots: Table<[Slot; SLOTS]>,
         rings: Table<RingPage>,
-        shelves: Array<Shelf>,
+        shelves: &'static [Shelf],
     ) -> Self {
         Self {
             slot,
@@ -104,11 +103,6 @@ impl Arrays {
         let page = self.rings.get(id / RINGS as u32)?;
         Some((page, id as usize % RINGS))
     }
-
-    /// All slots.
-    pub(super) fn all_slots(&self) -> impl Iterator<Item = (u32, &Slot)> {
-        (0..).map_while(|number| Some((number, self.slot(number)?)))
-    }
 }
 
 impl Store for Arrays {
@@ -122,7 +116,7 @@ impl Store for Arrays {
     }
 
     fn shelves(&self) -> &[Shelf] {
-        &self.shelves
+        self.shelves
     }
 
     fn ring_link(&self, id: u32) -> Option<&AtomicU32> {

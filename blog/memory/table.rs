@@ -17,8 +17,6 @@ use core::sync::atomic::{
 };
 use kernel::blog::wire::dump;
 
-use super::block::Array;
-
 /// A table of parts.
 ///
 /// # Invariants
@@ -31,15 +29,10 @@ pub(crate) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Makes a table that has no parts, and for so many of them.
-    ///
-    /// # Safety
-    ///
-    /// The array stays as long as the table.
-    pub(super) unsafe fn new(parts: Array<AtomicPtr<T>>) -> Self {
-        // INVARIANT: By this function's requirement.
+    /// Makes a table of parts that these pointers lead to.
+    pub(super) fn new(parts: &'static [AtomicPtr<T>]) -> Self {
         Self {
-            parts: AtomicPtr::new(parts.as_ptr()),
+            parts: AtomicPtr::new(parts.as_ptr().cast_mut()),
             len: AtomicU32::new(parts.len() as u32),
         }
     }
@@ -93,19 +86,15 @@ impl<T> Table<T> {
     }
 
     /// Goes on with a longer array of pointers, of nulls. One at a time.
-    ///
-    /// # Safety
-    ///
-    /// The array stays as long as the table.
-    pub(super) unsafe fn widen(&self, longer: Array<AtomicPtr<T>>) {
-        for (n, to) in (0..self.len()).zip(&*longer) {
+    pub(super) fn widen(&self, longer: &'static [AtomicPtr<T>]) {
+        for (n, to) in (0..self.len()).zip(longer) {
             let part = self.pointer(n).map(|pointer| pointer.load(Relaxed));
             to.store(part.unwrap_or(core::ptr::null_mut()), Relaxed);
         }
         // INVARIANT: It has what the old one had.
         // ORDERING: Release publishes its pointers; and it comes before its length, so that nobody,
         // nor a dump, finds an array that is shorter than that.
-        self.parts.store(longer.as_ptr(), Release);
+        self.parts.store(longer.as_ptr().cast_mut(), Release);
         self.len.store(longer.len() as u32, Release);
     }
 }

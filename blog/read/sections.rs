@@ -305,10 +305,10 @@ impl Sections {
         self.begin()?;
         let mut any = false;
         for _ in 0..TASKS {
-            let Some(task) = tables::next(from, slot) else {
+            let Some(writer) = tables::next(from, slot) else {
                 break;
             };
-            self.push(task.as_bytes())?;
+            self.push(writer.task.as_bytes())?;
             any = true;
         }
         if any {

@@ -76,6 +76,7 @@ bool blog_copy_nofault(void *dst, const void *src, size_t size);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 struct task_struct *blog_current(void);
+u32 blog_cpu_of(const struct task_struct *task);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);

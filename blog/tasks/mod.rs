@@ -16,6 +16,7 @@ use kernel::{
 unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
+    fn blog_cpu_of(task: *const c_void) -> u32;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
     safe fn blog_tls_sync();
@@ -97,29 +98,8 @@ pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
         flags: kernel | running,
         reserved: 0,
         // SAFETY: As above.
-        cpu: unsafe { cpu_of(task) },
+        cpu: unsafe { blog_cpu_of(task.cast()) },
     }
-}
-
-/// The CPU that a task runs on, or ran on last.
-///
-/// # Safety
-///
-/// `task` must be valid.
-#[cfg(any(CONFIG_SMP, CONFIG_UML))]
-unsafe fn cpu_of(task: *const bindings::task_struct) -> u32 {
-    // SAFETY: By this function's requirement.
-    unsafe { (&raw const (*task).thread_info.cpu).read_volatile() }
-}
-
-/// The CPU that a task runs on: there is only one.
-///
-/// # Safety
-///
-/// As the other one's.
-#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
-unsafe fn cpu_of(_: *const bindings::task_struct) -> u32 {
-    0
 }
 
 /// A task's name. It may be torn while the task changes it.

@@ -33,6 +33,12 @@ notrace struct task_struct *blog_current(void)
 	return current;
 }
 
+/* The CPU that a task runs on, or ran on last. */
+u32 blog_cpu_of(const struct task_struct *task)
+{
+	return task_cpu(task);
+}
+
 /* Without SMP they have no size, so that it says nothing of their number. */
 #define BLOG_TLS_LOCKS 64
 

@@ -57,7 +57,7 @@ use crate::{
 
 /// How many shared rings a log call tries before it gives up. They are only taken while somebody
 /// is writing into them, so this is for those who were preempted in there.
-const SHARED_TRIES: usize = 4;
+const SHARED_TRIES: u32 = 4;
 
 /// Finds a place for a record: see `kernel::blog::abi`.
 ///
@@ -184,9 +184,8 @@ impl Call<'_> {
     fn shared_place(&self) -> Option<Place> {
         let rings = self.memory.shared_rings();
         let who = self.caller();
-        let first = who.cpu as usize;
-        (0..rings.len().min(SHARED_TRIES)).find_map(|i| {
-            let (ring, last) = rings.get((first + i) % rings.len())?.get()?;
+        (0..rings.min(SHARED_TRIES)).find_map(|i| {
+            let (ring, last) = self.memory.shared(who.cpu.wrapping_add(i) % rings)?;
             let mode = self.mode();
             let max = self.memory.max_shared(self.state.max_bytes());
             let who = (&who, last);
@@ -210,7 +209,8 @@ impl Call<'_> {
     /// The pool, of a component of which full rings do this.
     fn pages(&self, mode: Mode) -> PagesOf<'_, impl Store> {
         let (_, cpu) = self.here();
-        self.memory.pages(cpu, steals(mode)).closed(self.frozen)
+        let pages = self.memory.pool.pages(cpu, steals(mode));
+        pages.closed(self.frozen)
     }
 
     /// Finds or makes the ring for the calling context.

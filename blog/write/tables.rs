@@ -87,17 +87,13 @@ struct TaskTables {
     /// How many of these are there, or are just coming.
     count: AtomicU32,
     /// What CPUs have at hand.
-    stocks: [TablesOfCpu; MOST_SHELVES],
+    stocks: [Claimed<List>; MOST_SHELVES],
 }
-
-/// Tables that a CPU has at hand.
-#[repr(align(64))]
-struct TablesOfCpu(Claimed<List>);
 
 static SLAB: TaskTables = TaskTables {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
-    stocks: [const { TablesOfCpu(Claimed::new(List::new())) }; MOST_SHELVES],
+    stocks: [const { Claimed::new(List::new()) }; MOST_SHELVES],
 };
 
 /// Components by slot, for the task hook.
@@ -116,17 +112,6 @@ impl TaskTables {
         Some(unsafe { &*page.add(index % TABLES) })
     }
 
-    /// The tables as crash tools find them.
-    fn root(&self) -> dump::Table {
-        dump::Table {
-            chunks: ptr::from_ref(&self.pages) as u64,
-            capacity: PAGES as u32,
-            per_chunk: TABLES as u32,
-            stride: size_of::<Tls>() as u32,
-            reserved: 0,
-        }
-    }
-
     /// How many tables there are, or are just coming.
     fn len(&self) -> u32 {
         self.count.load(Relaxed) * TABLES as u32
@@ -137,15 +122,10 @@ impl TaskTables {
         (0..self.len()).filter_map(|index| self.table(index))
     }
 
-    /// Those that have rings, or had a moment ago.
-    fn used(&self) -> impl Iterator<Item = &'static Tls> + '_ {
-        self.tables().filter(|table| !table.is_empty())
-    }
-
     /// The stocks, a CPU's own one first.
     fn stocks(&self, cpu: u32) -> impl Iterator<Item = &Claimed<List>> {
         let own = cpu as usize % MOST_SHELVES;
-        (own..own + MOST_SHELVES).map(|n| &self.stocks[n % MOST_SHELVES].0)
+        (own..own + MOST_SHELVES).map(|n| &self.stocks[n % MOST_SHELVES])
     }
 
     fn link(&self, index: u32) -> Option<&AtomicU32> {
@@ -165,41 +145,37 @@ impl TaskTables {
         }
     }
 
-    /// Makes a page one of tables, all of which are the caller's; returns the index of the first.
-    /// `None`: there are as many as may be, and the page is as it was. Any context.
+    /// Makes a page one of tables, and puts them into the stocks of the CPUs that `cpu` says of
+    /// their indices. False: there are as many as may be, and the page is as it was. Any context.
     ///
     /// # Safety
     ///
     /// It is a page of [`Block::into_page`], which stays until [`stop`], and nobody's.
-    unsafe fn add(&self, page: *mut u8) -> Option<u32> {
+    unsafe fn add(&self, page: *mut u8, cpu: impl Fn(u32) -> u32) -> bool {
         let more = |pages: u32| (pages < PAGES as u32).then_some(pages + 1);
-        let n = self.count.fetch_update(Relaxed, Relaxed, more).ok()?;
-        let (first, tables) = (n * TABLES as u32, page.cast::<Tls>());
-        for (i, index) in (first..).take(TABLES).enumerate() {
+        let Ok(n) = self.count.fetch_update(Relaxed, Relaxed, more) else {
+            return false;
+        };
+        let (indices, tables) = ((n * TABLES as u32..).take(TABLES), page.cast::<Tls>());
+        for (i, index) in indices.clone().enumerate() {
             // SAFETY: There is room for them in a page.
             unsafe { tables.add(i).write(Tls::new(index, no_ring())) };
         }
         // ORDERING: Release publishes the tables.
         // INVARIANT: There are `TABLES` tables, and only `stop` frees them.
-        self.pages.get(n as usize)?.store(tables, Release);
-        Some(first)
-    }
-
-    /// Makes tables of a page of a component that is being logged to, and takes one.
-    fn grow(&self, memory: &Memory, cpu: u32, steal: bool) -> Option<&'static Tls> {
-        let mut first = None;
-        memory.lend(cpu, steal, |page| {
-            // SAFETY: It is such a page, and the component's no more if this takes it.
-            first = unsafe { self.add(page) };
-            first.is_some()
-        });
-        let first = first?;
-        for index in first + 1..first + TABLES as u32 {
+        self.pages[n as usize].store(tables, Release);
+        for index in indices {
             if let Some(table) = self.table(index) {
-                self.put(cpu, table);
+                self.put(cpu(index), table);
             }
         }
-        self.table(first)
+        true
+    }
+
+    /// Makes tables of a page of a component that is being logged to.
+    fn grow(&self, memory: &Memory, cpu: u32, steal: bool) {
+        // SAFETY: It is such a page, and the component's no more if this takes it.
+        memory.lend(cpu, steal, |page| unsafe { self.add(page, |_| cpu) });
     }
 }
 
@@ -230,7 +206,10 @@ pub(crate) unsafe fn get(
     if !task::has_room(task) {
         return None;
     }
-    let table = (SLAB.take(cpu)).or_else(|| SLAB.grow(memory, cpu, steal))?;
+    let table = SLAB.take(cpu).or_else(|| {
+        SLAB.grow(memory, cpu, steal);
+        SLAB.take(cpu)
+    })?;
     // ORDERING: Release: who finds the task finds a table without rings.
     table.task().store(task.cast(), Release);
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
@@ -247,7 +226,13 @@ pub(crate) unsafe fn get(
 
 /// The tables as crash tools find them.
 pub(crate) fn root() -> dump::Table {
-    SLAB.root()
+    dump::Table {
+        chunks: ptr::from_ref(&SLAB.pages) as u64,
+        capacity: PAGES as u32,
+        per_chunk: TABLES as u32,
+        stride: size_of::<Tls>() as u32,
+        reserved: 0,
+    }
 }
 
 /// Bytes of all tables.
@@ -291,7 +276,7 @@ pub(crate) fn unpublish(slot: u16) {
 /// Takes the rings of a component from all tasks. Nobody logs to it any more; but log calls to
 /// other components may still be looking at them, until `quiesce()` has waited once more.
 pub(crate) fn forget(slot: u16) {
-    for table in SLAB.used() {
+    for table in SLAB.tables().filter(|table| !table.is_empty()) {
         let _guard = lock(table);
         // SAFETY: The lock is held, and nobody logs to it.
         unsafe { table.remove(slot.into(), no_ring()) };
@@ -309,62 +294,42 @@ pub(crate) struct Writer {
     pub(crate) task: file::Task,
 }
 
-/// Calls `f` for each task that has a ring of the component in `slot`.
-pub(crate) fn for_each_writer(slot: u16, mut f: impl FnMut(Writer)) {
-    for table in SLAB.used() {
-        let guard = lock(table);
-        let task = table.task().load(Acquire).cast::<bindings::task_struct>();
-        // SAFETY: The lock is held.
-        let Some(ring) = (unsafe { table.find(slot.into()) }) else {
-            continue;
-        };
-        let writer = Writer {
-            ring: ring.id(),
-            // The lock keeps it from retiring.
-            first_seq: ring.info().map_or(0, |info| info.first_seq),
-            // SAFETY: The task of a table with a ring is valid while the lock is held.
-            task: unsafe { tasks::facts(task) },
-        };
-        drop(guard);
-        f(writer);
-    }
-}
-
-/// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
-pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
-    let mut writers = KVVec::new();
-    let mut result = Ok(());
-    for_each_writer(slot, |writer| {
-        if result.is_ok() {
-            result = writers.push(writer, GFP_KERNEL);
-        }
-    });
-    result?;
-    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
-    Ok(writers)
-}
-
 /// The next task that has a ring of the component in `slot`, or of any where that is `None`.
 ///
 /// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
 /// may be left out.
-pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<file::Task> {
+pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
     while *from < SLAB.len() {
-        let table = SLAB.table(*from);
+        let table = SLAB.table(*from).filter(|table| !table.is_empty());
         *from += 1;
         let Some(table) = table else {
             continue;
         };
         let _guard = lock(table);
-        let task = table.task().load(Acquire).cast::<bindings::task_struct>();
         // SAFETY: The lock is held.
         let mut rings = unsafe { table.rings() };
-        if rings.any(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
-            // SAFETY: The task of a table with a ring is valid while the lock is held.
-            return Some(unsafe { tasks::facts(task) });
+        if let Some(ring) = rings.find(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
+            let task = table.task().load(Acquire).cast::<bindings::task_struct>();
+            return Some(Writer {
+                ring: ring.id(),
+                // The lock keeps it from retiring.
+                first_seq: ring.info().map_or(0, |info| info.first_seq),
+                // SAFETY: The task of a table with a ring is valid while the lock is held.
+                task: unsafe { tasks::facts(task) },
+            });
         }
     }
     None
+}
+
+/// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
+pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
+    let (mut writers, mut from) = (KVVec::new(), 0);
+    while let Some(writer) = next(&mut from, Some(slot)) {
+        writers.push(writer, GFP_KERNEL)?;
+    }
+    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
+    Ok(writers)
 }
 
 /// Called when `task` is freed, or is as good as that: its rings retire.
@@ -427,16 +392,9 @@ fn stock_up() {
         let Ok(page) = Block::new(1) else {
             break;
         };
-        // SAFETY: It is such a page.
-        let Some(first) = (unsafe { SLAB.add(page.at()) }) else {
-            break;
-        };
-        let _ = page.into_page();
-        for index in (first..).take(TABLES) {
-            if let Some(table) = SLAB.table(index) {
-                SLAB.put(index / NEIGHBOURS % nr_cpu_ids().max(1), table);
-            }
-        }
+        let cpu = |index| index / NEIGHBOURS % nr_cpu_ids().max(1);
+        // SAFETY: It is such a page. There is room for so few.
+        unsafe { SLAB.add(page.into_page(), cpu) };
     }
 }
 

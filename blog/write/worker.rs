@@ -14,10 +14,7 @@ use core::sync::atomic::{
 use crate::{
     clock,
     registry,
-    sys::{
-        quiesce,
-        work, //
-    }, //
+    sys::quiesce, //
 };
 
 /// Looks in all.
@@ -26,16 +23,6 @@ static LOOKS: AtomicU64 = AtomicU64::new(0);
 /// How often it has come.
 pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
-}
-
-/// Has it come from now on. Process context.
-pub(crate) fn start() {
-    work::start_worker();
-}
-
-/// Ends it; it does not run any more on return.
-pub(crate) fn stop() {
-    work::stop_worker();
 }
 
 /// From `sys/work.c`.

@@ -4,19 +4,13 @@
 
 use core::sync::atomic::{
     AtomicU32,
-    Ordering::{
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::Relaxed, //
 };
 
 use super::NONE;
 
 /// A list of indices, each of which has a link. Only who has claimed what it is in calls what
 /// changes it; `next` finds the link of an index.
-///
-/// Should that one die halfway, what it was adding or taking is lost, but nothing is in the list
-/// twice: what a list begins with is stored when the rest of it is right.
 ///
 /// # Invariants
 ///
@@ -55,10 +49,6 @@ impl List {
         self.first().map(|_| self.last.load(Relaxed))
     }
 
-    fn count(&self, len: u32) {
-        self.len.store(len, Relaxed);
-    }
-
     /// Adds an index as the first one. An index that has no link is dropped.
     pub(crate) fn push<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>, index: u32) {
         let Some(link) = next(index) else {
@@ -69,9 +59,8 @@ impl List {
             self.last.store(index, Relaxed);
         }
         link.store(first, Relaxed);
-        // ORDERING: Release: see the type. Other holders see all of it anyway.
-        self.first.store(index, Release);
-        self.count(self.len().wrapping_add(1));
+        self.first.store(index, Relaxed);
+        self.len.store(self.len().wrapping_add(1), Relaxed);
     }
 
     /// Adds an index as the last one. An index that has no link is dropped.
@@ -81,17 +70,16 @@ impl List {
         };
         link.store(NONE, Relaxed);
         let before = self.last().and_then(next).unwrap_or(&self.first);
-        // ORDERING: As in `push`.
-        before.store(index, Release);
+        before.store(index, Relaxed);
         self.last.store(index, Relaxed);
-        self.count(self.len().wrapping_add(1));
+        self.len.store(self.len().wrapping_add(1), Relaxed);
     }
 
     /// Takes the first index.
     pub(crate) fn pop<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
         let first = self.first()?;
         self.first.store(next(first)?.load(Relaxed), Relaxed);
-        self.count(self.len().saturating_sub(1));
+        self.len.store(self.len().wrapping_sub(1), Relaxed);
         Some(first)
     }
 }

@@ -15,9 +15,8 @@
 //! | `mod.rs` | free pages, those that the CPU has at hand first |
 //! | `rings.rs` | rings of tasks that have ended, the oldest page first; and free rings |
 //! | `share.rs` | live rings that hold more than their share |
-//! | `shelf.rs` | what a CPU has at hand of all that |
+//! | `shelf.rs` | what a CPU has at hand of all that, and who else has some |
 //! | `slot.rs` | what all of that is about: the place of a page, whole or split |
-//! | `hint.rs` | where there is more of it |
 //! | `claim.rs`, `list.rs` | what it is built of |
 //!
 //! Pages come from the kernel, and go back to it, in process context. Some become rings here, and
@@ -27,7 +26,6 @@ use core::{
     ops::Range,
     sync::atomic::{
         AtomicU32,
-        AtomicU64,
         AtomicU8,
         Ordering::{
             Acquire,
@@ -43,7 +41,6 @@ use kernel::blog::ring::{
 };
 
 mod claim;
-mod hint;
 mod list;
 mod rings;
 mod share;
@@ -51,31 +48,28 @@ mod shelf;
 mod slab;
 mod slot;
 
-use self::{
-    claim::Held,
-    hint::Hint,
-    shelf::{
-        Lists,
-        HITS, //
-    },
-    slot::WHOLE_BIT, //
-};
 pub(crate) use self::{
-    claim::{
-        Claimed,
-        Watch, //
-    },
-    hint::MOST as MOST_SHELVES,
+    claim::Claimed,
     list::List,
     shelf::{
         Hit,
-        Shelf, //
+        Shelf,
+        MOST_SHELVES, //
     },
     slot::{
         Index,
         Sizes,
         Slot, //
     }, //
+};
+use self::{
+    claim::Held,
+    shelf::{
+        Hint,
+        Lists,
+        HITS, //
+    },
+    slot::WHOLE_BIT, //
 };
 
 /// No index: the end of a list.
@@ -128,8 +122,6 @@ pub(crate) trait Store {
 pub(crate) struct Levels {
     /// How often, by [`Hit`].
     pub(crate) hits: [u64; HITS],
-    /// Shelves, and shared rings, that were let go for holders that had died.
-    pub(crate) mended: u64,
     /// Free chunks.
     pub(crate) chunks_free: u32,
     /// Pages that are split into chunks.
@@ -171,7 +163,7 @@ impl Request {
 pub(crate) struct Pool<S> {
     /// What it works on.
     pub(crate) store: S,
-    /// Which shelves have more free pages than the reserve, and which have the rest.
+    /// Which shelves have more free pages than the reserve, and which have something of the others.
     has_spare: Hint,
     has_chunks: Hint,
     has_rings: Hint,
@@ -180,11 +172,8 @@ pub(crate) struct Pool<S> {
     bytes: AtomicU32,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
-    /// Rings that hold pages and are not counted as live ones of tasks.
-    others: AtomicU32,
     /// Whether something was left for [`Self::collect`].
     left: AtomicU8,
-    mended: AtomicU64,
 }
 
 impl<S: Store> Pool<S> {
@@ -198,9 +187,7 @@ impl<S: Store> Pool<S> {
             has_retired: Hint::new(),
             bytes: AtomicU32::new(0),
             reserve: AtomicU32::new(0),
-            others: AtomicU32::new(0),
             left: AtomicU8::new(0),
-            mended: AtomicU64::new(0),
         }
     }
 
@@ -234,7 +221,7 @@ impl<S: Store> Pool<S> {
     }
 
     /// All slots.
-    fn slots(&self) -> impl Iterator<Item = (u32, &'_ Slot)> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (u32, &'_ Slot)> {
         (0..).map_while(|page| Some((page, self.store.slot(page)?)))
     }
 
@@ -270,7 +257,6 @@ impl<S: Store> Pool<S> {
     pub(crate) fn levels(&self) -> Levels {
         let mut levels = Levels {
             pages_free: self.free(),
-            mended: self.mended.load(Relaxed),
             ..Levels::default()
         };
         for shelf in self.store.shelves() {
@@ -369,57 +355,17 @@ impl<S: Store> Pool<S> {
         self.collect_rings();
     }
 
-    // Holders that have died: see `Watch`. What such a one was about to give or take is lost: a
-    // page or a ring, or a page stays split.
-
-    /// Takes down who holds shelves. True: one has been the same since this was asked last.
-    pub(crate) fn is_stuck(&self) -> bool {
-        let shelves = self.store.shelves().iter();
-        shelves.fold(false, |any, shelf| {
-            shelf.watch.is_stuck(shelf.lists.holder()) | any
-        })
-    }
-
-    /// Lets those shelves go that still have the same holder.
-    ///
-    /// # Safety
-    ///
-    /// No call runs any more that ran at the last [`Self::is_stuck`].
-    pub(crate) unsafe fn mend(&self) {
-        for shelf in self.store.shelves() {
-            // SAFETY: By this function's requirement.
-            let dead = |holder| unsafe { shelf.lists.mend(holder) };
-            if shelf.watch.seen().is_some_and(dead) {
-                self.count_mended();
-            }
-        }
-    }
-
-    /// Counts what was let go for somebody who had died.
-    pub(crate) fn count_mended(&self) {
-        self.mended.fetch_add(1, Relaxed);
-    }
-
     // Taking.
 
     /// Takes a page or chunk, as `Pages::take` says.
     fn take(&self, request: Request) -> Option<Index> {
         let own = self.number(request.cpu);
-        let index = self.find(own, request);
+        let index = self.at_hand(own, request);
+        let index = index.or_else(|| self.find_elsewhere(own, request));
         if index.is_none() {
             self.store.shelves()[own].count(Hit::Dry);
         }
         index
-    }
-
-    fn find(&self, own: usize, request: Request) -> Option<Index> {
-        if !request.page && !request.chunk {
-            return None;
-        }
-        match self.at_hand(own, request) {
-            Some(index) => Some(index),
-            None => self.find_elsewhere(own, request),
-        }
     }
 
     /// Takes what the CPU has at hand.
@@ -453,7 +399,7 @@ impl<S: Store> Pool<S> {
         // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
         // chunks of others: those who have tasks that have ended use these up first.
         if !self.has_spare.is_clear() {
-            let chunk = if small { self.other_chunk(own) } else { None };
+            let chunk = if small { self.chunk(own) } else { None };
             let reserve = self.reserve.load(Relaxed);
             let spare = self.has_spare.others(own);
             let index = chunk.or_else(|| self.other_page(own, request, reserve, spare));
@@ -471,11 +417,7 @@ impl<S: Store> Pool<S> {
             }
         }
         // Rather a chunk than nothing.
-        let chunk = match request.chunk {
-            true if small => self.other_chunk(own),
-            true => self.own_chunk(own).or_else(|| self.other_chunk(own)),
-            false => None,
-        };
+        let chunk = if request.chunk { self.chunk(own) } else { None };
         let reserve = || {
             let has = |n: &usize| shelves[*n].lists.look().pages.len() != 0;
             let others = (own + 1..shelves.len()).chain(0..own).filter(has);
@@ -491,21 +433,12 @@ impl<S: Store> Pool<S> {
         })
     }
 
-    /// Takes a chunk from the own shelf.
-    fn own_chunk(&self, own: usize) -> Option<Index> {
-        let shelf = &self.store.shelves()[own];
-        if !shelf.lists.look().slab.has() {
-            return None;
-        }
-        let chunk = shelf.lists.claim()?.slab.take(&self.store)?;
-        shelf.count(Hit::Chunk);
-        Some(chunk)
-    }
-
-    /// Takes a chunk from another shelf.
-    fn other_chunk(&self, own: usize) -> Option<Index> {
+    /// Takes a chunk from the own shelf, or from another one.
+    fn chunk(&self, own: usize) -> Option<Index> {
         let shelves = self.store.shelves();
-        let chunk = self.has_chunks.others(own).find_map(|n| {
+        let mine = shelves[own].lists.look().slab.has().then_some(own);
+        let mut all = mine.into_iter().chain(self.has_chunks.others(own));
+        let chunk = all.find_map(|n| {
             let lists = shelves[n].lists.claim()?;
             let chunk = lists.slab.take(&self.store);
             if chunk.is_none() {
@@ -598,7 +531,7 @@ impl<S: Store> Pool<S> {
             page: true,
             chunk: false,
         };
-        Some(self.find(self.number(cpu), request)?.slot())
+        Some(self.take(request)?.slot())
     }
 
     /// Says that a page, which the caller has, is not for records any more.
@@ -661,16 +594,17 @@ impl<S: Store> PagesOf<'_, S> {
 unsafe impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
         let sizes = self.pool.store.sizes();
-        if self.closed {
+        let fits = |size: u32| size != 0 && room <= size && size <= most;
+        let (page, chunk) = (fits(sizes.page), fits(sizes.chunk));
+        if self.closed || !(page || chunk) {
             return None;
         }
-        let fits = |size: u32| size != 0 && room <= size && size <= most;
         let index = self.pool.take(Request {
             held,
             cpu: self.cpu,
             steal: self.steal,
-            page: fits(sizes.page),
-            chunk: fits(sizes.chunk),
+            page,
+            chunk,
         })?;
         Some(index.0)
     }

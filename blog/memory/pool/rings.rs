@@ -276,9 +276,8 @@ impl<S: Store> Pool<S> {
         };
         let first = (0..shelves.len()).filter_map(oldest).min().unwrap_or(0);
         let last = shelf.lists.look().retired.last();
-        let last = last
-            .and_then(|id| self.store.ring(id))
-            .map_or(0, Ring::ended);
+        let last = last.and_then(|id| self.store.ring(id));
+        let last = last.map_or(0, Ring::ended);
         let until = first.saturating_add(last.saturating_sub(first) / 8);
         let is_old = |n: &usize| oldest(*n).is_some_and(|first| first <= until);
         let n = (own..shelves.len()).chain(0..own).find(is_old);

@@ -29,9 +29,10 @@ impl<S: Store> Pool<S> {
         self.bytes.load(Relaxed)
     }
 
-    /// Sets how many rings take part that are not in the pool.
-    pub(crate) fn set_others(&self, rings: u32) {
-        self.others.store(rings, Relaxed);
+    /// Says that rings take part that nobody takes or gives back.
+    pub(crate) fn add_live(&self, rings: u32) {
+        let live = &self.store.shelves()[0].lists.look().live;
+        live.fetch_add(rings, Relaxed);
     }
 
     /// A ring's fair share in bytes, now.
@@ -48,7 +49,7 @@ impl<S: Store> Pool<S> {
         let bytes = self
             .bytes()
             .saturating_sub(reserve.saturating_mul(self.store.sizes().page));
-        bytes / rings.saturating_add(self.others.load(Relaxed)).max(1)
+        bytes / rings.max(1)
     }
 
     /// Takes what is asked for from rings that hold more than their share: their oldest pages.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A shelf: what a CPU has at hand, and what it counts.
+//! A shelf: what a CPU has at hand, and what it counts; and which shelves have something.
 //!
 //! Nothing depends on where a caller runs: any CPU may use any shelf, a task may be moved in the
 //! middle, and an NMI may come. But as long as each finds on its own shelf what it needs, no cache
@@ -14,12 +14,10 @@ use core::sync::atomic::{
 use kernel::blog::wire::record::LOST_CAUSES;
 
 use super::{
-    claim::{
-        Claimed,
-        Watch, //
-    },
+    claim::Claimed,
     list::List,
-    slab::Slab, //
+    slab::Slab,
+    LOOKS, //
 };
 
 /// What went with rings that were given to another task.
@@ -79,7 +77,7 @@ pub(crate) struct Lists {
     pub(super) rings: List,
     /// Rings whose task has ended, those that ended first in front.
     pub(super) retired: List,
-    /// When the first of these ended.
+    /// When the first of these ended: without it, who compares shelves takes a line of each ring.
     pub(super) oldest: AtomicU64,
     /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,
     /// modulo 2^32. Stored to by anybody.
@@ -92,7 +90,6 @@ const _: () = assert!(size_of::<Claimed<Lists>>() == 64);
 #[repr(C, align(64))]
 pub(crate) struct Shelf {
     pub(crate) lists: Claimed<Lists>,
-    pub(super) watch: Watch,
     /// The shelf whose retired rings are used up for this CPU, and for how many times more.
     pub(super) source: AtomicU32,
     pub(super) times: AtomicU32,
@@ -115,7 +112,6 @@ impl Shelf {
                 oldest: AtomicU64::new(0),
                 live: AtomicU32::new(0),
             }),
-            watch: Watch::new(),
             source: AtomicU32::new(n),
             times: AtomicU32::new(0),
             // Not all begin to look at the same place.
@@ -131,5 +127,57 @@ impl Shelf {
     /// Counts what a ring got.
     pub(super) fn count(&self, hit: Hit) {
         self.hits[hit as usize].fetch_add(1, Relaxed);
+    }
+}
+
+/// Most shelves: bits of a [`Hint`].
+pub(crate) const MOST_SHELVES: usize = 64;
+
+/// A bit for each shelf, set where there may be something.
+///
+/// All CPUs look at it when their own shelf is empty, so it changes only when it is wrong: a bit is
+/// set with the first thing that comes, and cleared by a call that came in vain. Both do so while
+/// they hold the shelf.
+///
+/// # Invariants
+///
+/// A shelf whose bit is clear has nothing, or is held by a call that brings something.
+pub(super) struct Hint(AtomicU64);
+
+impl Hint {
+    /// No shelf has anything.
+    pub(super) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Says that shelf `n` has something. The caller holds it.
+    pub(super) fn set(&self, n: usize) {
+        let bit = 1 << n;
+        if self.0.load(Relaxed) & bit == 0 {
+            self.0.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// Says that shelf `n` has nothing. The caller holds it.
+    pub(super) fn clear(&self, n: usize) {
+        self.0.fetch_and(!(1 << n), Relaxed);
+    }
+
+    /// Whether no shelf has anything.
+    pub(super) fn is_clear(&self) -> bool {
+        self.0.load(Relaxed) == 0
+    }
+
+    /// A few shelves that may have something, from the one after `own` on, and without that.
+    pub(super) fn others(&self, own: usize) -> impl Iterator<Item = usize> {
+        let first = (own + 1) % MOST_SHELVES;
+        let mut bits = (self.0.load(Relaxed) & !(1 << own)).rotate_right(first as u32);
+        let others = core::iter::from_fn(move || {
+            let next = bits.trailing_zeros() as usize;
+            // The lowest bit is no more.
+            bits &= bits.wrapping_sub(1);
+            (next < MOST_SHELVES).then_some((first + next) % MOST_SHELVES)
+        });
+        others.take(LOOKS)
     }
 }

@@ -8,10 +8,7 @@
 
 use core::sync::atomic::{
     AtomicU32,
-    Ordering::{
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::Relaxed, //
 };
 
 use super::{
@@ -25,15 +22,11 @@ use super::{
 
 /// Pages of a shelf that have free chunks. Only who has claimed the shelf calls this.
 ///
-/// Should that one die halfway, then as with a [`List`](super::list::List) something is lost, but
-/// nothing is there twice: a page that [`Self::remove`] can't find in the list is never whole.
-///
 /// # Invariants
 ///
 /// - `first`, its [`Slot::link`], and so on up to [`NONE`] are in the list: pages of the shelf that
 ///   have bits in [`Slot::chunks`].
-/// - [`Slot::back`] of each is the one before it, [`NONE`] for the first and for those that are in
-///   no such list.
+/// - [`Slot::back`] of each is the one before it, [`NONE`] for the first.
 pub(super) struct Slab {
     first: AtomicU32,
 }
@@ -55,32 +48,20 @@ impl Slab {
         let first = self.first.load(Relaxed);
         slot.link.store(first, Relaxed);
         slot.back.store(NONE, Relaxed);
-        // ORDERING: Release, here and below: one after the other, should the holder die halfway.
-        self.first.store(page, Release);
+        self.first.store(page, Relaxed);
         if let Some(first) = store.slot(first) {
-            first.back.store(page, Release);
+            first.back.store(page, Relaxed);
         }
     }
 
-    /// Takes a page out of the list. False: it isn't there.
-    fn remove(&self, store: &impl Store, page: u32, slot: &Slot) -> bool {
-        let next = slot.link.load(Relaxed);
-        let before = slot.back.load(Relaxed);
-        let (before, link) = match store.slot(before) {
-            _ if self.first.load(Relaxed) == page => (NONE, &self.first),
-            Some(slot) => (before, &slot.link),
-            None => return false,
-        };
-        if link.load(Relaxed) != page {
-            return false;
-        }
+    /// Takes a page out of the list.
+    fn remove(&self, store: &impl Store, slot: &Slot) {
+        let (next, before) = (slot.link.load(Relaxed), slot.back.load(Relaxed));
+        let link = store.slot(before).map_or(&self.first, |slot| &slot.link);
+        link.store(next, Relaxed);
         if let Some(next) = store.slot(next) {
             next.back.store(before, Relaxed);
         }
-        // ORDERING: See `add`.
-        link.store(next, Release);
-        slot.back.store(NONE, Release);
-        true
     }
 
     /// Takes a free chunk.
@@ -91,9 +72,9 @@ impl Slab {
         let left = chunks & chunks.wrapping_sub(1);
         slot.chunks.store(left, Relaxed);
         if left == 0 {
-            self.remove(store, page, slot);
+            self.remove(store, slot);
         }
-        (chunks != 0).then(|| Index::chunk(page, chunks.trailing_zeros()))
+        Some(Index::chunk(page, chunks.trailing_zeros()))
     }
 
     /// Adds free chunks of a page, which are the caller's. True: the page is whole, and the
@@ -101,15 +82,14 @@ impl Slab {
     pub(super) fn put(&self, store: &impl Store, page: u32, slot: &Slot, chunks: u32) -> bool {
         let before = slot.chunks.load(Relaxed);
         let now = before | chunks;
-        let all = (1 << store.sizes().chunks()) - 1;
-        if now == all && (before == 0 || self.remove(store, page, slot)) {
-            slot.chunks.store(0, Relaxed);
-            return true;
+        let is_whole = now == (1 << store.sizes().chunks()) - 1;
+        slot.chunks.store(if is_whole { 0 } else { now }, Relaxed);
+        match before {
+            0 if is_whole => (),
+            0 => self.add(store, page, slot),
+            _ if is_whole => self.remove(store, slot),
+            _ => (),
         }
-        slot.chunks.store(now, Relaxed);
-        if before == 0 {
-            self.add(store, page, slot);
-        }
-        false
+        is_whole
     }
 }

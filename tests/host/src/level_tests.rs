@@ -17,7 +17,7 @@ fn a_ring_s_share_is_of_what_is_not_in_reserve() {
     assert_eq!(rig.pool.fair(), 56 * SIZE);
     let rings = [rig.adopt(1).unwrap(), rig.adopt(2).unwrap()];
     assert_eq!(rig.pool.fair(), 28 * SIZE);
-    rig.pool.set_others(5);
+    rig.pool.add_live(5);
     assert_eq!(rig.pool.fair(), 8 * SIZE);
     rig.retire(rings[0], 1);
     assert_eq!(rig.pool.fair(), 56 * SIZE / 6);
@@ -235,33 +235,4 @@ fn what_finds_no_shelf_is_left_until_somebody_looks() {
     rig.pool.drain_retired();
     assert_eq!((rig.count_pages(), rig.pool.rings_free()), (4, 4));
     assert_eq!(rig.pool.free(), 4);
-}
-
-#[test]
-fn a_shelf_is_let_go_for_a_holder_that_has_died_and_for_no_other() {
-    let rig = Rig::with_chunks(16, 4, 2);
-    let lists = |n| &rig.shelf(n).lists;
-    let pool = &rig.pool;
-    let mend = || {
-        // SAFETY: The test plays all calls.
-        unsafe { pool.mend() };
-        pool.levels().mended
-    };
-    // One that is only slow, and another one after it.
-    let slow = lists(0).claim().unwrap();
-    assert!(!pool.is_stuck(), "it has just come");
-    assert!(pool.is_stuck());
-    drop(slow);
-    let next = lists(0).claim().unwrap();
-    assert_eq!(mend(), 0);
-    assert!(!pool.is_stuck());
-    drop(next);
-    // One that dies.
-    std::mem::forget(lists(0).claim().unwrap());
-    assert!(!pool.is_stuck() && pool.is_stuck());
-    assert!(lists(0).claim().is_none());
-    assert_eq!(mend(), 1);
-    assert!(lists(0).claim().is_some());
-    assert!(!pool.is_stuck());
-    assert_eq!((mend(), rig.count_pages()), (1, 16));
 }
