@@ -20,7 +20,6 @@ use core::{
 use kernel::{
     blog::ring::{
         Pages,
-        Ring,
         RingState, //
     },
     prelude::*, //
@@ -308,15 +307,21 @@ impl Memory {
         }
     }
 
+    /// Pages that it can give up, about.
+    pub(crate) fn spare(&self) -> u32 {
+        self.pages_held().saturating_sub(self.least_pages())
+    }
+
     /// Pages in slots that are needed at least: for rings, and for what live ones write to now.
     fn least_pages(&self) -> u32 {
         let mut bytes = 0u64;
-        for id in 0..self.pool.store.rings() {
-            let ring = self.pool.store.ring(id).filter(|ring| ring.held() > 0);
-            let info = ring.and_then(Ring::info);
-            if info.is_some_and(|info| info.state == RingState::Live) {
-                bytes += u64::from(SIZES.chunk);
-            }
+        for info in (0..self.pool.store.rings()).filter_map(|id| self.info(id)) {
+            // A ring begins with a chunk, or a page, and goes on with pages.
+            bytes += match (info.state, info.held) {
+                (RingState::Live, 1..) if info.held <= SIZES.chunk => SIZES.chunk.into(),
+                (RingState::Live, 1..) => SIZES.page.into(),
+                _ => 0u64,
+            };
         }
         self.pool.store.ring_pages() + bytes.div_ceil(SIZES.page.into()) as u32
     }

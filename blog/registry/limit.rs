@@ -22,23 +22,28 @@ const TRIES: u32 = 8;
 /// has. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
 /// started: then nothing is used.
 ///
-/// `EBUSY` if they can't give up so much.
+/// `EBUSY` if they can't give up so much: then they keep what they have.
 #[no_mangle]
 pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     from_result(|| {
-        let mut gone = Chain::new();
+        let (limit, mut gone) = (budget::limit(), Chain::new());
+        if budget::used() <= limit {
+            return Ok(0);
+        }
+        let spare = super::components().fold(0, |sum, state| state.spare().saturating_add(sum));
+        if budget::used().saturating_sub(spare) > limit {
+            return Err(EBUSY);
+        }
         for _ in 0..TRIES {
-            let (stays, limit) = (budget::used() - gone.len(), budget::limit());
+            let stays = budget::used() - gone.len();
             if stays <= limit {
                 break;
             }
             super::components().for_each(|state| state.shrink(limit, stays, &mut gone));
         }
-        if gone.len() > 0 {
-            quiesce::quiesce();
-            drop(gone);
-        }
-        match budget::used() <= budget::limit() {
+        quiesce::quiesce();
+        drop(gone);
+        match budget::used() <= limit {
             true => Ok(0),
             false => Err(EBUSY),
         }

@@ -644,6 +644,11 @@ impl State {
         Ok(())
     }
 
+    /// Pages that its memory can give up.
+    pub(super) fn spare(&self) -> u32 {
+        self.look(|inner| inner.memory().map_or(0, Memory::spare))
+    }
+
     /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
     /// all components is lowered. Takes to `gone` as much as can be had.
     pub(super) fn shrink(&self, part: u32, whole: u32, gone: &mut Chain) {
