@@ -61,7 +61,7 @@ def test_thread_that_executes(kernel: vm.Kernel, work: Path, decoder: Path, sh: 
     sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", program,
        TOP / "tests/stock/exec.c")  # fmt: skip
     result = vm.run(work / "exec-guest", kernel, TOP / "tests/stock/exec.sh", files=kernel.files(),
-                    programs={"bin/exec": program}, warn=True)  # fmt: skip
+                    programs={"bin/exec": program, "bin/after_exec": program}, warn=True)  # fmt: skip
     assert not result.problem, result.told()
     said = re.fullmatch(r"guest: thread (\d+) of (\d+)\n", (result.out / "said").read_text())
     assert said and said[1] != said[2]

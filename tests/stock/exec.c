@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread that isn't its process's first one logs, and executes this program, which
- * logs and waits. So it has the process's id from then on, and its own is nobody's.
+ * exec PROGRAM: a thread that isn't its process's first one logs, and executes PROGRAM.
+ * That is this program by another name, and without an argument: it logs and waits. So
+ * the thread has the process's id from then on, and its own is nobody's.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -24,7 +25,7 @@ static void *run(void *program)
 	make_device("by_thread");
 	printf("guest: thread %d of %d\n", gettid(), getpid());
 	fflush(stdout);
-	execl(program, "after_exec", "again", NULL);
+	execl(program, program, NULL);
 	return NULL;
 }
 
@@ -32,9 +33,9 @@ int main(int argc, char **argv)
 {
 	pthread_t made;
 
-	if (argc > 1)
+	if (argc == 1)
 		make_device("by_program");
-	else if (pthread_create(&made, NULL, run, argv[0]))
+	else if (pthread_create(&made, NULL, run, argv[1]))
 		return 1;
 	for (;;)
 		pause();

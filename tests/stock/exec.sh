@@ -5,7 +5,7 @@
 . /lib.sh
 
 modprobe blog && blog_on
-/bin/exec > /out/said &
+/bin/exec /bin/after_exec > /out/said &
 until [ -d $CONFIG/by_program ]; do sleep 0.1; done
 sleep 1
 cat $BLOG/snapshot > /out/snapshot || die "reading snapshot"
