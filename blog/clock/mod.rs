@@ -88,12 +88,12 @@ unsafe extern "C" {
 /// So many ticks are some milliseconds.
 const SOON: u64 = 1 << 24;
 
-/// Ticks of the TSC in a nanosecond, times 2^32, by the pairs; 0: not known yet.
+/// Ticks of the TSC in a nanosecond, times 2^32.
 static RATE: AtomicU64 = AtomicU64::new(0);
 /// The clock is the TSC, and whoever vouched for it may still take that back.
 static VOUCHED: AtomicBool = AtomicBool::new(false);
-/// The TSC was left because it can't be trusted, which has not been said yet.
-static DISTRUSTED: AtomicBool = AtomicBool::new(false);
+/// The TSC was left, which has not been said yet.
+static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Chooses the clock. Called once, before anything can log.
 pub(crate) fn init() -> Result {
@@ -116,6 +116,7 @@ pub(crate) fn init() -> Result {
             return Err(EINVAL);
         }
     };
+    RATE.store((u64::from(khz) << 32) / 1_000_000, Relaxed);
     VOUCHED.store(tsc && quality >= tsc::GOOD, Relaxed);
     let (base, kind, hz) = match tsc {
         true => (CLOCK_TSC, ClockKind::Tsc, u64::from(khz) * 1000),
@@ -159,12 +160,10 @@ pub(crate) fn section(pairs: usize) -> file::Clock {
     }
 }
 
-/// Whether the clock is the TSC.
 fn is_tsc() -> bool {
     clock_base() == CLOCK_TSC
 }
 
-/// The clock's name.
 pub(crate) fn name() -> &'static str {
     match is_tsc() {
         true => "tsc",
@@ -189,16 +188,14 @@ pub(crate) fn now() -> u64 {
     mono().wrapping_add(clock_base())
 }
 
-/// What a log call reads itself.
 #[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn fast() -> Option<u64> {
-    (blog_clock_is_tsc.load(Relaxed) != 0).then(tsc::read)
+    (blog_clock_is_tsc.load(Relaxed) != 0).then(|| tsc::read())
 }
 
 /// The time of a record of which the log call has read the TSC itself: what it has read, or the
 /// clock anew if that isn't the TSC any more. Any context.
 pub(crate) fn checked(tsc: u64) -> u64 {
-    /// What was checked last.
     static LAST: AtomicU64 = AtomicU64::new(0);
 
     if !is_tsc() {
@@ -215,32 +212,17 @@ pub(crate) fn checked(tsc: u64) -> u64 {
     }
 }
 
-/// Where the TSC should be, and how far away from there it may be: 67 ms, as while the kernel boots
-/// other clocks count jiffies, and a sixteenth of the time since the last pair. `None` where nobody
-/// knows, or while a pair is stored.
+/// Where the TSC should be, and how far away from there it may be: 268 ms and a quarter of the time
+/// since the last pair, as other clocks may lose some while the kernel boots. `None` while a pair is
+/// stored.
 fn due() -> Option<(u64, u64)> {
     let rate = RATE.load(Relaxed);
-    let (clock, then) = pairs::last().filter(|_| rate != 0)?;
+    let (clock, then) = pairs::last()?;
     let ns = mono().saturating_sub(then);
     let ticks = (u128::from(ns).wrapping_mul(rate.into()) >> 32) as u64;
-    Some((clock.wrapping_add(ticks), ticks / 16 + (rate >> 6)))
+    Some((clock.wrapping_add(ticks), ticks / 4 + (rate >> 4)))
 }
 
-/// Learns the rate from two pairs, at least a second apart, between which the TSC did not jump.
-///
-/// It counts when it is what it was before: while the kernel boots, other clocks may lose time.
-fn learn(ticks: u64, ns: u64) {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-
-    let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(32);
-    if let Some(rate) = ((ticks >> shift) << 32).checked_div(ns >> shift) {
-        if LAST.swap(rate, Relaxed).abs_diff(rate) <= rate / 64 {
-            RATE.store(rate, Relaxed);
-        }
-    }
-}
-
-/// Whether the TSC is where it should be.
 fn agrees(tsc: u64) -> bool {
     due().is_none_or(|(due, near)| {
         tsc.wrapping_sub(due).wrapping_add(near) <= near.saturating_mul(2)
@@ -252,21 +234,12 @@ fn agrees(tsc: u64) -> bool {
 #[cold]
 fn leave_if_jumped() -> bool {
     let jumped = (0..3).all(|_| !agrees(tsc::read()));
-    jumped && distrust(due().map(|(due, _)| due))
+    jumped && leave(due().map(|(due, _)| due))
 }
 
-/// [`leave`], of which the next [`tick`] tells.
-pub(crate) fn distrust(due: Option<u64>) -> bool {
-    let left = leave(due);
-    if left {
-        DISTRUSTED.store(true, Relaxed);
-    }
-    left
-}
-
-/// Leaves the TSC, which should be at `due` if it has jumped. Any context. False: a pair is just
-/// being stored, by somebody whom this interrupts perhaps.
-fn leave(due: Option<u64>) -> bool {
+/// Leaves the TSC, which should be at `due` if it has jumped. Any context; the next [`tick`] tells.
+/// False: a pair is just being stored, by somebody whom this interrupts perhaps.
+pub(crate) fn leave(due: Option<u64>) -> bool {
     let left = pairs::change(|pairs| {
         if !is_tsc() {
             return;
@@ -286,6 +259,7 @@ fn leave(due: Option<u64>) -> bool {
         set_base(base);
         // Who still sees the old value has read the TSC before, or will see another base.
         blog_clock_is_tsc.store(0, Relaxed);
+        LEFT.store(true, Relaxed);
     });
     if left {
         pairs::step();
@@ -305,6 +279,7 @@ fn pair(base: u64) -> ClockPair {
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
     for _ in 0..5 {
         let before = read();
+        let (mono, local) = (mono(), tsc::local());
         // SAFETY: No requirements. Any context.
         let [boot, real] = unsafe {
             [
@@ -312,7 +287,6 @@ fn pair(base: u64) -> ClockPair {
                 bindings::ktime_get_real_fast_ns(),
             ]
         };
-        let (mono, local) = (mono(), tsc::local());
         let took = read().wrapping_sub(before);
         if took < best {
             best = took;
@@ -333,20 +307,14 @@ fn pair(base: u64) -> ClockPair {
 pub(crate) fn tick() {
     if is_tsc() {
         match VOUCHED.load(Relaxed) && tsc::is_unstable() {
-            true => distrust(None),
+            true => leave(None),
             false => leave_if_jumped(),
         };
     }
-    if DISTRUSTED.swap(false, Relaxed) {
-        pr_warn!("the TSC can't be trusted: from now on, the clock is the monotonic one\n");
+    if LEFT.swap(false, Relaxed) {
+        pr_warn!(
+            "the TSC stops or can't be trusted: from now on, the clock is the monotonic one\n"
+        );
     }
-    if let Some((ticks, ns)) = pairs::note_each_second().filter(|_| is_tsc()) {
-        learn(ticks, ns);
-    }
-}
-
-/// Whether a jump of the TSC would be seen.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-pub(crate) fn is_watched() -> bool {
-    due().is_some()
+    pairs::note_each_second();
 }

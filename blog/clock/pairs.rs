@@ -64,18 +64,15 @@ pub(crate) fn steps() -> u32 {
     STEPS.load(Relaxed)
 }
 
-/// Counts a step, of which the pairs are there.
 pub(super) fn step() {
     STEPS.fetch_add(1, Relaxed);
 }
 
-/// How many there are.
 fn len() -> usize {
     // SAFETY: It is there, and one word.
     unsafe { (&raw const (*blog_root.get()).ticks_len).read_volatile() as usize }
 }
 
-/// The place of one.
 fn place(n: usize) -> *mut Tick {
     // SAFETY: The root is there, and this is within the array.
     unsafe { (&raw mut (*blog_root.get()).ticks[n % TICKS]) }
@@ -91,7 +88,6 @@ fn get(n: usize) -> Tick {
 pub(super) struct Pairs(());
 
 impl Pairs {
-    /// The last one.
     pub(super) fn last(&self) -> Option<ClockPair> {
         Some(get(len().checked_sub(1)?).pair)
     }
@@ -121,7 +117,6 @@ impl Pairs {
         self.update(|| unsafe { (*blog_root.get()).ticks_len = len as u32 });
     }
 
-    /// There are none.
     pub(super) fn clear(&mut self) {
         self.set_len(0);
     }
@@ -202,13 +197,11 @@ fn add() {
     change(|pairs| pairs.push(pair(clock_base())));
 }
 
-/// The same, if the last one is a second old. Returns by how much that is earlier, by the rings'
-/// clock and by CLOCK_MONOTONIC.
-pub(super) fn note_each_second() -> Option<(u64, u64)> {
-    let (clock, then) = last().filter(|(_, then)| mono().saturating_sub(*then) >= EVERY)?;
-    add();
-    let now = last()?;
-    Some((now.0.wrapping_sub(clock), now.1.saturating_sub(then)))
+/// The same, if the last one is a second old.
+pub(super) fn note_each_second() {
+    if last().is_some_and(|(_, then)| mono().saturating_sub(then) >= EVERY) {
+        add();
+    }
 }
 
 /// Those of which the rings' clock is later than `then`, oldest first, and one from now. Process

@@ -17,17 +17,17 @@
 #include <linux/suspend.h>
 #include <linux/syscore_ops.h>
 
-#include "clock.h"
+#include "../sys/glue.h"
 
 static int blog_syscore_suspend(void *data)
 {
-	blog_clock_suspends();
+	blog_clock_sleeps(false);
 	return 0;
 }
 
 static void blog_syscore_resume(void *data)
 {
-	blog_clock_resumes();
+	blog_clock_sleeps(true);
 }
 
 static const struct syscore_ops blog_syscore_ops = {

@@ -13,18 +13,14 @@ use super::{
 };
 
 unsafe extern "C" {
-    safe fn blog_start_suspend();
-    safe fn blog_stop_suspend();
-}
+    /// Starts noting when the machine sleeps. Once, in process context, when timekeeping has
+    /// started.
+    #[link_name = "blog_start_suspend"]
+    pub(crate) safe fn start();
 
-/// Starts noting when the machine sleeps. Once, in process context, when timekeeping has started.
-pub(crate) fn start() {
-    blog_start_suspend();
-}
-
-/// Undoes [`start`]. Once, in process context.
-pub(crate) fn stop() {
-    blog_stop_suspend();
+    /// Undoes [`start`]. Once, in process context.
+    #[link_name = "blog_stop_suspend"]
+    pub(crate) safe fn stop();
 }
 
 /// The machine is about to sleep, or has just awoken: some clock may stop, or has stopped.
@@ -33,20 +29,15 @@ pub(crate) extern "C" fn blog_clock_note() {
     pairs::note();
 }
 
-/// It sleeps next: one CPU runs, and interrupts are off.
+/// It sleeps next, or was just `awoken`: one CPU runs, and interrupts are off.
 #[no_mangle]
-pub(crate) extern "C" fn blog_clock_suspends() {
-    if !(is_tsc() && tsc::sleeps() && leave(None)) {
-        pairs::note();
-    }
-}
-
-/// It has awoken: as above.
-#[no_mangle]
-pub(crate) extern "C" fn blog_clock_resumes() {
-    // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
-    let begun_anew = pairs::last().is_some_and(|(clock, _)| tsc::read() < clock);
-    if !(is_tsc() && begun_anew && leave(None)) {
+pub(crate) extern "C" fn blog_clock_sleeps(awoken: bool) {
+    let stops = match awoken {
+        false => tsc::sleeps(),
+        // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
+        true => pairs::last().is_some_and(|(clock, _)| tsc::read() < clock),
+    };
+    if !(is_tsc() && stops && leave(None)) {
         pairs::note();
     }
 }

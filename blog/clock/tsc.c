@@ -11,7 +11,7 @@
 #include <linux/sched/clock.h>
 #include <linux/types.h>
 
-#include "clock.h"
+#include "../sys/glue.h"
 
 u64 blog_local_clock(void)
 {
@@ -56,11 +56,34 @@ bool blog_tsc_sleeps(void)
 	return !boot_cpu_has(X86_FEATURE_NONSTOP_TSC_S3);
 }
 
-#elif defined(CONFIG_X86_64)
+#else
 
+bool blog_tsc_unstable(void)
+{
+	return false;
+}
+
+bool blog_tsc_sleeps(void)
+{
+	return true;
+}
+
+#ifdef CONFIG_X86_64
+
+#include <linux/math64.h>
 #include <linux/time-internal.h>
+#include <linux/timekeeping.h>
+#include <asm/processor.h>
 
-#define BLOG_CPUID_MAX	   0x80000000
+/* While the kernel boots, its own clocks may lose time. The host's is for what is built in. */
+#ifdef MODULE
+#define blog_host_ns() ktime_get_mono_fast_ns()
+#else
+#include <os.h>
+#define blog_host_ns() os_nsecs()
+#endif
+
+#define BLOG_MEASURED_NS   20000000
 #define BLOG_CPUID_POWER   0x80000007
 #define BLOG_INVARIANT_TSC BIT(8)
 
@@ -72,37 +95,31 @@ notrace u64 blog_tsc(void)
 	return (u64)high << 32 | low;
 }
 
-static u32 blog_cpuid(u32 leaf, u32 *edx)
+/* Each processor with 64 bits has that leaf. */
+static u32 blog_cpuid_edx(u32 leaf)
 {
-	u32 eax = leaf, ebx, ecx = 0;
+	u32 ebx, ecx = 0, edx;
 
-	asm volatile("cpuid" : "+a" (eax), "=b" (ebx), "+c" (ecx), "=d" (*edx));
-	return eax;
+	asm volatile("cpuid" : "+a" (leaf), "=b" (ebx), "+c" (ecx), "=d" (edx));
+	return edx;
 }
 
-/* The rate is for tsc.rs to measure. */
 u32 blog_tsc_quality(u32 *khz)
 {
-	u32 edx;
+	u64 tsc, from, ns;
 
 	*khz = 0;
 	/* The guest's time is not that of the processor. */
 	if (time_travel_mode != TT_MODE_OFF)
 		return 0;
-	if (blog_cpuid(BLOG_CPUID_MAX, &edx) < BLOG_CPUID_POWER)
-		return 1;
-	blog_cpuid(BLOG_CPUID_POWER, &edx);
-	return edx & BLOG_INVARIANT_TSC ? 2 : 1;
-}
-
-bool blog_tsc_unstable(void)
-{
-	return false;
-}
-
-bool blog_tsc_sleeps(void)
-{
-	return true;
+	from = blog_host_ns();
+	tsc = blog_tsc();
+	do {
+		cpu_relax();
+		ns = blog_host_ns() - from;
+	} while (ns < BLOG_MEASURED_NS);
+	*khz = div64_u64((blog_tsc() - tsc) * 1000000, ns);
+	return blog_cpuid_edx(BLOG_CPUID_POWER) & BLOG_INVARIANT_TSC ? 2 : 1;
 }
 
 #else
@@ -118,14 +135,5 @@ u32 blog_tsc_quality(u32 *khz)
 	return 0;
 }
 
-bool blog_tsc_unstable(void)
-{
-	return false;
-}
-
-bool blog_tsc_sleeps(void)
-{
-	return true;
-}
-
+#endif
 #endif

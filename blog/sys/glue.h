@@ -11,7 +11,6 @@
 #include <linux/types.h>
 
 struct blog_config;
-struct blog_waiter;
 struct file;
 struct module;
 struct poll_table_struct;
@@ -32,6 +31,10 @@ struct blog_place blog_reserve(const struct blog_component *comp, const void *ri
 extern u8 blog_clock_is_tsc;
 extern const u8 blog_present;
 
+/* From the linker script, where BLog is built in. */
+extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
+extern struct blog_component *__start_blog_components[], *__stop_blog_components[];
+
 /* In Rust, called from C. */
 int blog_start(void);
 void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *sites,
@@ -40,6 +43,10 @@ void blog_module_going(const struct module *mod);
 void blog_work(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
+
+/* In Rust, called by clock/suspend.c. */
+void blog_clock_note(void);
+void blog_clock_sleeps(bool awoken);
 
 void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
 		       const u64 *args);
@@ -75,6 +82,13 @@ void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
+void blog_start_suspend(void);
+void blog_stop_suspend(void);
+u32 blog_tsc_quality(u32 *khz);
+u64 blog_tsc(void);
+bool blog_tsc_unstable(void);
+bool blog_tsc_sleeps(void);
+u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 u32 blog_cpu_of(const struct task_struct *task);
 unsigned long blog_tls_lock(u32 group);
@@ -85,6 +99,7 @@ void blog_uts(char *release, char *machine, char *host, size_t size);
 const char *blog_file_name(const struct file *file);
 u32 blog_param_max_kb(void);
 const char *blog_param_clock(void);
+bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);
 void blog_stop_modules(void);
 void blog_start_worker(void);
@@ -93,11 +108,9 @@ void blog_queue_reap(void);
 void blog_flush_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
-struct blog_waiter *blog_waiter_new(void);
-void blog_waiter_free(struct blog_waiter *waiter);
-bool blog_waiter_poll(struct blog_waiter *waiter, struct file *file,
-		      struct poll_table_struct *table);
-void blog_waiter_wake_in(struct blog_waiter *waiter, u32 ms);
+bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
+void blog_wake_in(u32 ms);
+void blog_stop_waking(void);
 bool blog_sleep(u32 ms);
 
 /* For KUnit suites; some are in tests/. */
