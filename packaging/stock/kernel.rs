@@ -15,6 +15,40 @@ extern crate self as kernel;
 pub use ::stock;
 pub use stock::*;
 
+// Names that are here, and not the kernel's.
+pub use self::print::{
+    dev_alert,
+    dev_crit,
+    dev_emerg,
+    dev_err,
+    dev_info,
+    dev_notice,
+    dev_warn,
+    module_auxiliary_driver,
+    module_driver,
+    module_i2c_driver,
+    module_pci_driver,
+    module_phy_driver,
+    module_platform_driver,
+    module_pwm_platform_driver,
+    module_serdev_device_driver,
+    module_usb_driver,
+    pr_alert,
+    pr_alert_once,
+    pr_crit,
+    pr_crit_once,
+    pr_emerg,
+    pr_emerg_once,
+    pr_err,
+    pr_err_once,
+    pr_info,
+    pr_info_once,
+    pr_notice,
+    pr_notice_once,
+    pr_warn,
+    pr_warn_once, //
+};
+
 pub mod blog;
 mod notes;
 pub mod print;
@@ -39,20 +73,9 @@ pub mod block;
     unreachable_pub
 )]
 pub mod bindings {
-    use pin_init::MaybeZeroable;
-    use stock::ffi;
-
     pub use stock::bindings::*;
 
-    type __kernel_size_t = usize;
-    type __kernel_ssize_t = isize;
-
     include!("../../bindings_generated.rs");
-
-    unsafe extern "C" {
-        #[link_name = "rust_helper_blog_within_module"]
-        pub fn blog_within_module(addr: ffi::c_ulong, module: *const module) -> bool;
-    }
 }
 
 /// The kernel's, what lets drivers see their requests, and what records their messages.

@@ -50,53 +50,40 @@ macro_rules! dev_printk {
     }};
 }
 
-#[macro_export]
-macro_rules! pr_emerg {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::EMERG, false, $($arg)*)
-    };
+/// Makes what prints at a level. A macro that a macro makes can't hide one of the kernel's by its
+/// name: so it has another one, and is exported by that.
+macro_rules! printers {
+    ($d:tt $($level:ident: $pr:ident = $new_pr:ident, $once:ident = $new_once:ident,
+        $dev:ident = $new_dev:ident;)*) => {$(
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $new_pr {
+            ($d($d arg:tt)*) => {
+                $crate::print_macro!($crate::print::format_strings::$level, false, $d($d arg)*)
+            };
+        }
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $new_once {
+            ($d($d arg:tt)*) => { $crate::do_once_lite! { $crate::$pr!($d($d arg)*) } };
+        }
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $new_dev {
+            ($d($d arg:tt)*) => { $crate::dev_printk!($pr, $d($d arg)*) };
+        }
+        pub use {$new_pr as $pr, $new_once as $once, $new_dev as $dev};
+    )*};
 }
 
-#[macro_export]
-macro_rules! pr_alert {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::ALERT, false, $($arg)*)
-    };
-}
-
-#[macro_export]
-macro_rules! pr_crit {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::CRIT, false, $($arg)*)
-    };
-}
-
-#[macro_export]
-macro_rules! pr_err {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::ERR, false, $($arg)*)
-    };
-}
-
-#[macro_export]
-macro_rules! pr_warn {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::WARNING, false, $($arg)*)
-    };
-}
-
-#[macro_export]
-macro_rules! pr_notice {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::NOTICE, false, $($arg)*)
-    };
-}
-
-#[macro_export]
-macro_rules! pr_info {
-    ($($arg:tt)*) => {
-        $crate::print_macro!($crate::print::format_strings::INFO, false, $($arg)*)
-    };
+printers! { $
+    EMERG: pr_emerg = __pr_emerg, pr_emerg_once = __pr_emerg_once, dev_emerg = __dev_emerg;
+    ALERT: pr_alert = __pr_alert, pr_alert_once = __pr_alert_once, dev_alert = __dev_alert;
+    CRIT: pr_crit = __pr_crit, pr_crit_once = __pr_crit_once, dev_crit = __dev_crit;
+    ERR: pr_err = __pr_err, pr_err_once = __pr_err_once, dev_err = __dev_err;
+    WARNING: pr_warn = __pr_warn, pr_warn_once = __pr_warn_once, dev_warn = __dev_warn;
+    NOTICE: pr_notice = __pr_notice, pr_notice_once = __pr_notice_once, dev_notice = __dev_notice;
+    INFO: pr_info = __pr_info, pr_info_once = __pr_info_once, dev_info = __dev_info;
 }
 
 #[macro_export]
@@ -121,76 +108,6 @@ macro_rules! pr_cont {
 }
 
 #[macro_export]
-macro_rules! pr_emerg_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_emerg!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_alert_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_alert!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_crit_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_crit!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_err_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_err!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_warn_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_warn!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_notice_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_notice!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! pr_info_once {
-    ($($arg:tt)*) => { $crate::do_once_lite! { $crate::pr_info!($($arg)*) } };
-}
-
-#[macro_export]
-macro_rules! dev_emerg {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_emerg, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_alert {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_alert, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_crit {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_crit, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_err {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_err, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_warn {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_warn, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_notice {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_notice, $($f)*) };
-}
-
-#[macro_export]
-macro_rules! dev_info {
-    ($($f:tt)*) => { $crate::dev_printk!(pr_info, $($f)*) };
-}
-
-#[macro_export]
 macro_rules! dev_dbg {
     ($($f:tt)*) => { $crate::dev_printk!(pr_dbg, $($f)*) };
 }
@@ -210,47 +127,26 @@ macro_rules! blog_module {
     ($($f:tt)*) => { $crate::blog_module! { @prelude::module, $($f)* } };
 }
 
-#[macro_export]
-macro_rules! module_auxiliary_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_auxiliary_driver, $($f)* } };
+/// As [`printers`]: what makes modules that are drivers.
+macro_rules! drivers {
+    ($d:tt $($name:ident = $new:ident)*) => {$(
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $new {
+            ($d($d f:tt)*) => { $crate::blog_module! { @$name, $d($d f)* } };
+        }
+        pub use $new as $name;
+    )*};
 }
 
-#[macro_export]
-macro_rules! module_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_i2c_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_i2c_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_pci_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_pci_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_phy_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_phy_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_platform_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_platform_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_pwm_platform_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_pwm_platform_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_serdev_device_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_serdev_device_driver, $($f)* } };
-}
-
-#[macro_export]
-macro_rules! module_usb_driver {
-    ($($f:tt)*) => { $crate::blog_module! { @module_usb_driver, $($f)* } };
+drivers! { $
+    module_auxiliary_driver = __module_auxiliary_driver
+    module_driver = __module_driver
+    module_i2c_driver = __module_i2c_driver
+    module_pci_driver = __module_pci_driver
+    module_phy_driver = __module_phy_driver
+    module_platform_driver = __module_platform_driver
+    module_pwm_platform_driver = __module_pwm_platform_driver
+    module_serdev_device_driver = __module_serdev_device_driver
+    module_usb_driver = __module_usb_driver
 }

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-/* For blog/sys/glue.rs. What a log call may reach is not traced: a tracer may log. */
-
-__rust_helper bool rust_helper_blog_within_module(unsigned long addr, const struct module *mod)
-{
-	return within_module(addr, mod);
-}
-
 /*
  * For rust/kernel/blog/call/context.rs, which needs no helpers on x86: they read
- * the context of the caller.
+ * the context of the caller. What a log call may reach is not traced: a tracer may
+ * log.
  */
 #ifdef CONFIG_UML
 
