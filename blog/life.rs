@@ -22,7 +22,6 @@ use core::{
     sync::atomic::Ordering::Relaxed, //
 };
 use kernel::{
-    bindings,
     blog::{
         wire::file::BUILD_ID_MAX,
         Config,
@@ -42,10 +41,6 @@ use crate::{
     files,
     registry::{
         self,
-        images::{
-            BuildId,
-            Sites, //
-        },
         inert,
         state::State, //
     },
@@ -71,17 +66,6 @@ pub(crate) fn init() {
 
 /// Starts with what is built in, and with modules from now on.
 pub(crate) fn start() -> Result {
-    let vmlinux = modules::vmlinux();
-    // SAFETY: vmlinux stays.
-    unsafe {
-        coming(
-            b"vmlinux",
-            vmlinux.build_id,
-            vmlinux.sites,
-            vmlinux.sites_len,
-            from_c(vmlinux.components, vmlinux.components_len),
-        )
-    };
     modules::start_modules()
 }
 
@@ -180,40 +164,12 @@ unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count as usize) }
 }
 
-/// Takes up the sites and components of an image.
+/// Takes up the sites and components of an image: vmlinux's, or those of a module that has not run
+/// yet.
 ///
 /// # Safety
 ///
-/// All is valid until the image goes.
-unsafe fn coming(
-    name: &[u8],
-    build_id: [u8; BUILD_ID_MAX],
-    sites: *const Site,
-    num_sites: u32,
-    components: &[*const RawComponent],
-) {
-    // SAFETY: By this function's requirement.
-    let sites = unsafe { Sites::new(sites, num_sites) };
-    if let Err(e) = registry::add_image(name, BuildId::new(build_id), sites) {
-        registry::with_images(|images| images.refuse(sites));
-        let name = BStr::from_bytes(name);
-        match e {
-            ENOSPC => {
-                kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
-            }
-            e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
-        }
-    }
-    describe::list();
-    // SAFETY: By this function's requirement.
-    unsafe { attach_all(components) };
-}
-
-/// A module is loaded, and has not run yet.
-///
-/// # Safety
-///
-/// Called by `sys/modules.c`, with what `struct module` says.
+/// Called by `sys/modules.c`, with what the linker, or `struct module`, says.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_coming(
     name: *const c_char,
@@ -223,16 +179,28 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
     components: *const *const RawComponent,
     num_components: u32,
 ) {
-    // SAFETY: By this function's requirement; they stay until the module is going.
-    unsafe {
-        coming(
+    // SAFETY: By this function's requirement; all stays until the image is going, and then `going`
+    // comes first.
+    let (name, build_id, sites, components) = unsafe {
+        (
             CStr::from_char_ptr(name).to_bytes(),
             build_id.cast::<[u8; BUILD_ID_MAX]>().read(),
-            sites,
-            num_sites,
+            from_c(sites, num_sites),
             from_c(components, num_components),
         )
     };
+    if let Err(e) = registry::with_images(|images| images.add(name, build_id, sites)) {
+        let name = BStr::from_bytes(name);
+        match e {
+            ENOSPC => {
+                kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
+            }
+            e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
+        }
+    }
+    describe::list();
+    // SAFETY: As above.
+    unsafe { attach_all(components) };
 }
 
 /// Lets go of what is in memory that goes: of an image's sites, and of components.
@@ -242,7 +210,7 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
             state.detach();
         }
     }
-    if registry::remove_image(is_within) {
+    if registry::with_images(|images| images.remove(is_within)) {
         describe::list();
     }
 }
@@ -254,7 +222,7 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
 ///
 /// Called by `sys/modules.c`, with a module whose memory is there.
 #[no_mangle]
-pub(crate) unsafe extern "C" fn blog_module_going(module: *const bindings::module) {
+pub(crate) unsafe extern "C" fn blog_module_going(module: *const c_void) {
     // SAFETY: By this function's requirement.
     going(|p| unsafe { modules::is_within(module, p) });
 }

@@ -48,7 +48,10 @@ use crate::{
     clock::suspend,
     crash::describe,
     read::sections,
-    sys::work,
+    sys::{
+        waiters,
+        work, //
+    },
     write::tables, //
 };
 
@@ -59,7 +62,6 @@ module! {
     license: "GPL",
 }
 
-/// BLog, running.
 struct Blog;
 
 impl kernel::Module for Blog {
@@ -124,6 +126,7 @@ fn stop() {
     life::stop();
     files::stop();
     tables::stop();
+    waiters::stop_waking();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

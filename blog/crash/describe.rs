@@ -8,10 +8,7 @@
 //! taken out before that goes.
 
 use core::{
-    mem::{
-        self,
-        offset_of, //
-    },
+    mem::offset_of,
     ptr, //
 };
 use kernel::{
@@ -49,12 +46,12 @@ use crate::{
     read::sections,
     registry::{
         self,
+        images::Build,
         state::State, //
     },
     sys::{
         glue,
-        kept::Kept,
-        room::fill, //
+        kept::Kept, //
     },
     write::tables, //
 };
@@ -95,7 +92,7 @@ const LAST_SWITCH: u32 = dump::NO_FIELD;
 macro_rules! set {
     ($($field:ident = $value:expr),* $(,)?) => {
         // SAFETY: The root is there. A field is stored to by one at a time: `init` and `stop` run
-        // when nothing else does, and the list of images is changed under the lock of `LISTED`. The
+        // when nothing else does, and the list of images is changed under their lock. The
         // clocks and the notes of a crash are not stored here.
         unsafe { blog_root.update(|root| { $((*root).$field = $value;)* }) }
     };
@@ -124,9 +121,14 @@ pub(crate) fn init() {
 /// Takes everything out again. Nobody logs any more.
 pub(crate) fn stop() {
     set!(state = STATE_OFF);
-    set!(components_len = 0, tables = dump::Table::NONE);
+    set!(
+        components_len = 0,
+        tables = dump::Table::NONE,
+        images_len = 0
+    );
+    set!(images = 0);
     // A module's statics are not dropped.
-    *LISTED.lock() = ImageList::new();
+    *LISTED.lock() = Kept::none();
 }
 
 /// Addresses of components' descriptions, by slot.
@@ -157,50 +159,20 @@ pub(crate) fn unpublish(slot: u16) {
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static LISTED: Mutex<ImageList> = ImageList::new();
+    unsafe(uninit) static LISTED: Mutex<Kept<[file::Image]>> = Kept::none();
 }
 
 /// Tells crash tools about the images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
-    let mut list = KVVec::new();
-    let listed = fill(&mut list, |room| {
-        registry::with_images(|images| images.list().iter().for_each(|i| room.push(i.entry())))
-    });
-    match listed.and_then(|()| Kept::copy(&list)) {
-        Ok(kept) => {
-            let old = LISTED.lock().set(kept);
-            drop(old);
-        }
-        Err(e) => pr_warn!("crash tools don't know the latest module: {e:?}\n"),
-    }
-}
-
-/// The images as crash tools find them.
-struct ImageList(Kept<[file::Image]>);
-
-impl ImageList {
-    /// None.
-    const fn new() -> Self {
-        Self(Kept::none())
-    }
-
-    /// Lists them anew; returns the old list.
-    fn set(&mut self, list: Kept<[file::Image]>) -> Kept<[file::Image]> {
-        let (address, len) = (list.as_ptr() as u64, list.len() as u32);
-        if len < self.0.len() as u32 {
-            // Somebody knew more, and was faster.
-            return list;
-        }
-        // There are never fewer than before, so the old number is right for the new list too.
-        set!(images = address);
-        set!(images_len = len);
-        mem::replace(&mut self.0, list)
-    }
-}
-
-impl Drop for ImageList {
-    fn drop(&mut self) {
-        set!(images_len = 0);
-        set!(images = 0);
-    }
+    registry::with_images(
+        |images| match Kept::copy(images.list().iter().map(Build::entry)) {
+            Ok(kept) => {
+                // There are never fewer than before, so the old number is right for the new list too.
+                set!(images = kept.as_ptr() as u64);
+                set!(images_len = kept.len() as u32);
+                *LISTED.lock() = kept;
+            }
+            Err(e) => pr_warn!("crash tools don't know the latest module: {e:?}\n"),
+        },
+    );
 }

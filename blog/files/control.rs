@@ -39,7 +39,6 @@ fn decimal(word: &str) -> Result<u32> {
     word.parse().map_err(|_| EINVAL)
 }
 
-/// `0` or `1`.
 pub(crate) fn parse_switch(text: &str) -> Result<bool> {
     match word(text)? {
         "0" => Ok(false),
@@ -48,15 +47,6 @@ pub(crate) fn parse_switch(text: &str) -> Result<bool> {
     }
 }
 
-/// `1`.
-pub(crate) fn parse_trigger(text: &str) -> Result {
-    match word(text)? {
-        "1" => Ok(()),
-        _ => Err(EINVAL),
-    }
-}
-
-/// A decimal number.
 pub(crate) fn parse_number(text: &str) -> Result<u32> {
     decimal(word(text)?)
 }
@@ -82,7 +72,6 @@ pub(crate) fn level_name(level: Option<Level>) -> &'static str {
     level.map_or("off", Level::name)
 }
 
-/// `overwrite` or `discard`.
 pub(crate) fn parse_mode(text: &str) -> Result<Mode> {
     match word(text)? {
         "overwrite" => Ok(Mode::Overwrite),
@@ -91,7 +80,6 @@ pub(crate) fn parse_mode(text: &str) -> Result<Mode> {
     }
 }
 
-/// A mode's name.
 pub(crate) fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Overwrite => "overwrite",
@@ -99,7 +87,6 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// One command.
 fn query(text: &str) -> Result<Query<'_>> {
     let mut query = Query {
         module: None,
@@ -137,7 +124,6 @@ fn query(text: &str) -> Result<Query<'_>> {
     }
 }
 
-/// `ID` or `FIRST-LAST`.
 fn ids(word: &str) -> Result<(u32, u32)> {
     let (first, last) = word.split_once('-').unwrap_or((word, word));
     let (first, last) = (decimal(first)?, decimal(last)?);

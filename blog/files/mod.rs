@@ -9,9 +9,9 @@
 
 use core::{
     mem,
+    ops::Deref,
     ptr,
-    str,
-    sync::atomic::Ordering::Relaxed, //
+    str, //
 };
 use kernel::{
     bindings,
@@ -54,37 +54,35 @@ use crate::{
     }, //
 };
 
-/// A file beside the components' directories.
-#[derive(Clone, Copy)]
-struct GlobalFile {
+/// A text file of a `T`.
+struct TextFile<T> {
     name: &'static CStr,
-    show: Option<fn(&mut fmt::Formatter<'_>) -> fmt::Result>,
-    write: Option<fn(&str) -> Result>,
+    show: Option<fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result>,
+    write: Option<fn(&T, &str) -> Result>,
 }
 
-static GLOBAL: [GlobalFile; 2] = [
-    GlobalFile {
+impl<T> TextFile<T> {
+    fn mode(&self) -> u16 {
+        u16::from(self.show.is_some()) << 8 | u16::from(self.write.is_some()) << 7
+    }
+}
+
+/// Files beside the components' directories, which are of nothing.
+static GLOBAL: [TextFile<()>; 2] = [
+    TextFile {
         name: c"stats",
-        show: Some(stats::show_global),
+        show: Some(|(), f| stats::show_global(f)),
         write: None,
     },
-    GlobalFile {
+    TextFile {
         name: c"control",
-        show: Some(stats::show_images),
-        write: Some(write_control),
+        show: Some(|(), f| stats::show_images(f)),
+        write: Some(|(), text| write_control(text)),
     },
 ];
 
-/// A file in a component's directory.
-#[derive(Clone, Copy)]
-struct ComponentFile {
-    name: &'static CStr,
-    show: Option<fn(&State, &mut fmt::Formatter<'_>) -> fmt::Result>,
-    write: Option<fn(&State, &str) -> Result>,
-}
-
-static COMPONENT: [ComponentFile; 7] = [
-    ComponentFile {
+static COMPONENT: [TextFile<State>; 7] = [
+    TextFile {
         name: c"enable",
         show: Some(|state, f| {
             let on = state.look(|inner| inner.enabled);
@@ -92,7 +90,7 @@ static COMPONENT: [ComponentFile; 7] = [
         }),
         write: Some(|state, text| state.set_enabled(control::parse_switch(text)?)),
     },
-    ComponentFile {
+    TextFile {
         name: c"level",
         show: Some(|state, f| {
             let level = state.look(|inner| inner.level);
@@ -103,7 +101,7 @@ static COMPONENT: [ComponentFile; 7] = [
             Ok(())
         }),
     },
-    ComponentFile {
+    TextFile {
         name: c"mode",
         show: Some(|state, f| writeln!(f, "{}", control::mode_name(state.mode()))),
         write: Some(|state, text| {
@@ -111,45 +109,42 @@ static COMPONENT: [ComponentFile; 7] = [
             Ok(())
         }),
     },
-    ComponentFile {
+    TextFile {
         name: c"size_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.size_kb))),
         write: Some(|state, text| state.set_size_kb(control::parse_number(text)?)),
     },
-    ComponentFile {
+    TextFile {
         name: c"ring_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
         write: Some(|state, text| state.set_ring_kb(control::parse_number(text)?)),
     },
-    ComponentFile {
+    TextFile {
         name: c"clear",
         show: None,
         write: Some(|state, text| {
-            control::parse_trigger(text)?;
+            if !control::parse_switch(text)? {
+                return Err(EINVAL);
+            }
             state.clear();
             // With what it has logged, what its module has left behind goes.
             registry::remove_left(state);
             Ok(())
         }),
     },
-    ComponentFile {
+    TextFile {
         name: c"stats",
         show: Some(stats::show_component),
         write: None,
     },
 ];
 
-/// Names of the binary files, in both places.
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
 
-/// Longest text that a file takes in one write.
 const WRITE_MAX: usize = 4096;
 
-/// Our directory; null where there is none yet.
-///
-/// The lock is also that of [`State::dir`]: a component's directory is made, and taken out, by one
-/// at a time.
+/// Our directory; null where there is none yet. The lock is held while a component's is made.
 struct Tree(*mut bindings::dentry);
 
 // SAFETY: It belongs to no thread.
@@ -162,7 +157,7 @@ global_lock! {
 
 // No component can have the name of one of our files.
 const _: () = {
-    let mut files: &[GlobalFile] = &GLOBAL;
+    let mut files: &[TextFile<()>] = &GLOBAL;
     while let [file, rest @ ..] = files {
         assert!(is_reserved(file.name.to_bytes()));
         files = rest;
@@ -170,20 +165,24 @@ const _: () = {
     assert!(is_reserved(SNAPSHOT.to_bytes()) && is_reserved(STREAM.to_bytes()));
 };
 
-fn mode(read: bool, write: bool) -> u16 {
-    u16::from(read) << 8 | u16::from(write) << 7
-}
-
-/// Makes the binary files of a directory.
+/// Makes the files of a directory; where `of` is null, those of nothing.
 ///
 /// # Safety
 ///
-/// As for [`debugfs_create_file`].
-unsafe fn create_binaries(dir: *mut bindings::dentry, of: *const State) {
-    // SAFETY: By this function's requirement.
+/// `dir` is what debugfs gave. `of` is null, or stays until the files are removed.
+unsafe fn create_files<T: Subject>(
+    dir: *mut bindings::dentry,
+    files: &'static [TextFile<T>],
+    of: *const State,
+) {
+    for file in files {
+        // SAFETY: By this function's requirement.
+        unsafe { debugfs_create_file::<Text<T>>(file.name, file.mode(), dir, of) };
+    }
+    // SAFETY: As above.
     unsafe {
-        debugfs_create_file::<Reader<false>>(SNAPSHOT, mode(true, false), dir, of);
-        debugfs_create_file::<Reader<true>>(STREAM, mode(true, false), dir, of);
+        debugfs_create_file::<Reader<false>>(SNAPSHOT, 0o400, dir, of);
+        debugfs_create_file::<Reader<true>>(STREAM, 0o400, dir, of);
     }
 }
 
@@ -197,13 +196,8 @@ pub(crate) fn prepare() {
 pub(crate) fn init() {
     // SAFETY: The name is a C string; a null parent is debugfs' root.
     let root = unsafe { bindings::debugfs_create_dir(c"blog".as_char_ptr(), ptr::null_mut()) };
-    for file in &GLOBAL {
-        let mode = mode(file.show.is_some(), file.write.is_some());
-        // SAFETY: `root` is what debugfs gave, and the file is of a static.
-        unsafe { debugfs_create_file::<GlobalText>(file.name, mode, root, file) };
-    }
-    // SAFETY: As above; and the files are of nothing.
-    unsafe { create_binaries(root, ptr::null()) };
+    // SAFETY: `root` is what debugfs gave.
+    unsafe { create_files(root, &GLOBAL, ptr::null()) };
     // A component whose place is taken from here on finds our directory. The others are found here.
     TREE.lock().0 = root;
     registry::components().for_each(|state| create(&state));
@@ -216,60 +210,76 @@ pub(crate) fn stop() {
     unsafe { bindings::debugfs_remove(root) };
 }
 
-/// Makes the directory of a component, unless it has one, or is gone. Where that fails, the
-/// component goes without. Before [`init`], which makes it then, there is no place for it.
+/// Makes the directory of a component, unless that is gone. Where it fails, or there is one, nothing
+/// happens. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &Arc<State>) {
     let tree = TREE.lock();
     // One that goes from here on is found by `remove`.
-    if tree.0.is_null() || !state.dir().load(Relaxed).is_null() || !registry::has(state) {
+    if tree.0.is_null() || !registry::has(state) {
         return;
     }
     // SAFETY: Both are valid; debugfs takes the error pointer of a failure as parent.
     let dir = unsafe { bindings::debugfs_create_dir(state.name().as_char_ptr(), tree.0) };
-    let of = ptr::from_ref(&**state);
-    for file in &COMPONENT {
-        let mode = mode(file.show.is_some(), file.write.is_some());
-        // SAFETY: `dir` is what debugfs gave. Who takes the component away has it until the files
-        // are removed.
-        unsafe { debugfs_create_file::<ComponentText>(file.name, mode, dir, of) };
-    }
-    // SAFETY: As above.
-    unsafe { create_binaries(dir, of) };
-    state.dir().store(dir, Relaxed);
+    // SAFETY: `dir` is what debugfs gave. Who takes the component away has it until the files are
+    // removed.
+    unsafe { create_files(dir, &COMPONENT, ptr::from_ref(&**state)) };
 }
 
 /// Removes the directory of a component that is out of the registry's sight. Files that are open
 /// keep what they need, so it waits for nobody but who is just opening one.
 pub(crate) fn remove(state: &State) {
-    let dir = {
-        let _tree = TREE.lock();
-        state.dir().swap(ptr::null_mut(), Relaxed)
-    };
-    // SAFETY: It is what debugfs gave, or null.
-    unsafe { bindings::debugfs_remove(dir) };
-}
-
-/// What a text file said when it was last read from its start.
-struct Printed(KVVec<u8>);
-
-impl Printed {
-    /// Reads on; from the start on, `show` says anew what there is to read.
-    fn read(
-        &mut self,
-        to: &mut UserSliceWriter,
-        at: &mut Offset,
-        show: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result,
-    ) -> Result<usize> {
-        if *at == 0 {
-            self.0.clear();
-            // Nothing else can fail.
-            fmt::Write::write_fmt(self, fmt!("{}", Show(show))).map_err(|_| ENOMEM)?;
-        }
-        to.write_slice_file(&self.0, at)
+    // Who was about to make it has done that.
+    let root = TREE.lock().0;
+    if !root.is_null() {
+        // SAFETY: The name is a C string; the directory is what debugfs gave.
+        unsafe { bindings::debugfs_lookup_and_remove(state.name().as_char_ptr(), root) };
     }
 }
 
-impl fmt::Write for Printed {
+/// What text files are of.
+trait Subject: Sync + Sized + 'static {
+    /// Keeps one while its file is open.
+    type Kept: Deref<Target = Self> + Send + Sync + 'static;
+
+    const FILES: &'static [TextFile<Self>];
+
+    /// Keeps what a file is of that is being opened.
+    fn keep(of: Option<&State>) -> Option<Self::Kept>;
+}
+
+impl Subject for () {
+    type Kept = &'static ();
+
+    const FILES: &'static [TextFile<()>] = &GLOBAL;
+
+    fn keep(_of: Option<&State>) -> Option<&'static ()> {
+        Some(&())
+    }
+}
+
+impl Subject for State {
+    type Kept = Arc<State>;
+
+    const FILES: &'static [TextFile<State>] = &COMPONENT;
+
+    fn keep(of: Option<&State>) -> Option<Arc<State>> {
+        // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
+        of.map(|state| unsafe { ArcBorrow::from_raw(state) }.into())
+    }
+}
+
+#[pin_data]
+struct Text<T: Subject> {
+    of: T::Kept,
+    file: &'static TextFile<T>,
+    /// What it said when it was last read from its start.
+    #[pin]
+    said: Mutex<Said>,
+}
+
+struct Said(KVVec<u8>);
+
+impl fmt::Write for Said {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let bytes = text.as_bytes();
         self.0
@@ -278,103 +288,42 @@ impl fmt::Write for Printed {
     }
 }
 
-/// Lets a function that formats be printed.
-struct Show<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result>(F);
-
-impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Show<F> {
+impl<T: Subject> fmt::Display for Text<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.0)(f)
+        self.file.show.map_or(Ok(()), |show| show(&self.of, f))
     }
-}
-
-/// Calls `f` with what is written.
-fn written(from: UserSliceReader, f: impl FnOnce(&str) -> Result) -> Result<usize> {
-    let len = from.len();
-    if len == 0 || len > WRITE_MAX {
-        return Err(EINVAL);
-    }
-    let mut bytes = KVec::new();
-    from.read_all(&mut bytes, GFP_KERNEL)?;
-    f(str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
-    Ok(len)
-}
-
-/// One of [`GLOBAL`].
-#[pin_data]
-struct GlobalText {
-    file: GlobalFile,
-    #[pin]
-    text: Mutex<Printed>,
 }
 
 #[vtable]
-impl FileOperations for GlobalText {
-    type Inode = GlobalFile;
-    type Data = Pin<KBox<Self>>;
-
-    fn open(of: Option<&GlobalFile>, file: &File) -> Result<Self::Data> {
-        hook::may_open(file)?;
-        let (file, text) = (*of.ok_or(EINVAL)?, Printed(KVVec::new()));
-        KBox::pin_init(
-            pin_init!(Self { file, text <- new_mutex!(text) }),
-            GFP_KERNEL,
-        )
-    }
-
-    fn read(
-        this: Pin<&Self>,
-        _file: &File,
-        to: &mut UserSliceWriter,
-        at: &mut Offset,
-    ) -> Result<usize> {
-        this.text.lock().read(to, at, this.file.show.ok_or(EINVAL)?)
-    }
-
-    fn write(
-        this: Pin<&Self>,
-        _file: &File,
-        from: UserSliceReader,
-        _at: &mut Offset,
-    ) -> Result<usize> {
-        written(from, this.file.write.ok_or(EINVAL)?)
-    }
-}
-
-/// One of [`COMPONENT`].
-#[pin_data]
-struct ComponentText {
-    of: Arc<State>,
-    file: ComponentFile,
-    #[pin]
-    text: Mutex<Printed>,
-}
-
-#[vtable]
-impl FileOperations for ComponentText {
+impl<T: Subject> FileOperations for Text<T> {
     type Inode = State;
     type Data = Pin<KBox<Self>>;
 
     fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
         hook::may_open(file)?;
-        // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
-        let of = unsafe { ArcBorrow::from_raw(of.ok_or(EINVAL)?) }.into();
-        let name = machine::file_name(file);
-        let file = COMPONENT.iter().find(|file| file.name == name);
-        let (file, text) = (*file.ok_or(EINVAL)?, Printed(KVVec::new()));
+        let (of, name) = (T::keep(of).ok_or(EINVAL)?, machine::file_name(file));
+        let file = T::FILES.iter().find(|file| file.name == name);
+        let file = file.ok_or(EINVAL)?;
         KBox::pin_init(
-            pin_init!(Self { of, file, text <- new_mutex!(text) }),
+            pin_init!(Self { of, file, said <- new_mutex!(Said(KVVec::new())) }),
             GFP_KERNEL,
         )
     }
 
+    /// Reads on; from the start on, what there is to read is said anew.
     fn read(
         this: Pin<&Self>,
         _file: &File,
         to: &mut UserSliceWriter,
         at: &mut Offset,
     ) -> Result<usize> {
-        let show = this.file.show.ok_or(EINVAL)?;
-        this.text.lock().read(to, at, |f| show(&this.of, f))
+        let mut said = this.said.lock();
+        if *at == 0 {
+            said.0.clear();
+            // Nothing else can fail.
+            fmt::Write::write_fmt(&mut *said, fmt!("{}", &*this)).map_err(|_| ENOMEM)?;
+        }
+        to.write_slice_file(&said.0, at)
     }
 
     fn write(
@@ -383,8 +332,15 @@ impl FileOperations for ComponentText {
         from: UserSliceReader,
         _at: &mut Offset,
     ) -> Result<usize> {
+        let len = from.len();
+        if len == 0 || len > WRITE_MAX {
+            return Err(EINVAL);
+        }
+        let mut bytes = KVec::new();
+        from.read_all(&mut bytes, GFP_KERNEL)?;
         let write = this.file.write.ok_or(EINVAL)?;
-        written(from, |text| write(&this.of, text))
+        write(&this.of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
+        Ok(len)
     }
 }
 
@@ -394,15 +350,13 @@ impl FileOperations for ComponentText {
 /// All commands are looked at before the first one is done.
 fn write_control(text: &str) -> Result {
     registry::with_images(|images| {
-        let mut commands = 0;
+        if control::queries(text).next().is_none() {
+            return Err(EINVAL);
+        }
         for query in control::queries(text) {
             if images.count(&query?) == 0 {
                 return Err(ENOENT);
             }
-            commands += 1;
-        }
-        if commands == 0 {
-            return Err(EINVAL);
         }
         for query in control::queries(text) {
             images.switch(&query?);

@@ -494,11 +494,6 @@ impl Memory {
         self.pages_in_all() as usize * PAGE_SIZE
     }
 
-    /// Of these, what isn't for records: rings, places for pages, and the tables of these.
-    pub(crate) fn table_bytes(&self) -> usize {
-        (self.fixed_pages() + self.pool.store.ring_pages()) as usize * PAGE_SIZE
-    }
-
     /// Looks after it, about once a second: puts where it is found what log calls could put
     /// nowhere. True: one may have died while it wrote to a shared ring, so [`Self::mend`] is to be
     /// called. Process context, one at a time.

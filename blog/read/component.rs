@@ -4,14 +4,10 @@
 
 use kernel::{
     blog::{
-        ring::{
-            Info,
-            RingState, //
-        },
+        ring::RingState,
         wire::{
             file as format,
             record::{
-                Context,
                 Lost,
                 LOST_CAUSES, //
             }, //
@@ -58,13 +54,10 @@ enum RingStep {
     Section,
     /// Pages, up to the record with this number. So often that may still be moved on.
     Pages(u64, u32),
-    /// Its section again.
     Again,
-    /// The next ring.
     Next,
 }
 
-/// A component that is being read.
 pub(super) struct ComponentWalk {
     form: Form,
     pub(super) state: Arc<State>,
@@ -88,10 +81,9 @@ pub(super) struct ComponentWalk {
     /// rings that have another owner now. And what was read of those that have none now.
     told: Loose,
     free: Loose,
-    /// By ring id.
     rings: KVVec<RingWalk>,
-    /// For a snapshot: what tasks were doing, in the order of their rings' ids.
-    writers: KVVec<Writer>,
+    /// For a snapshot: what their tasks were doing.
+    tasks: KVVec<Option<Writer>>,
     /// The ring that the pass is at, and what comes next of it.
     next: u32,
     step: RingStep,
@@ -115,7 +107,7 @@ impl ComponentWalk {
             told: Loose::default(),
             free: Loose::default(),
             rings: KVVec::new(),
-            writers: KVVec::new(),
+            tasks: KVVec::new(),
             next: 0,
             step: RingStep::Section,
             settles: false,
@@ -126,11 +118,17 @@ impl ComponentWalk {
     /// that all it has is new.
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
-        let rings = state.look(|inner| rings_of(inner));
+        let rings = state.look(rings_of);
         let more = rings.saturating_sub(self.rings.len());
         self.rings.reserve(more, GFP_KERNEL)?;
         if self.form == Form::Snapshot {
-            self.writers = tables::writers(state.slot())?;
+            self.tasks.resize(rings, None, GFP_KERNEL)?;
+            let mut from = 0;
+            while let Some(writer) = tables::next(&mut from, Some(state.slot())) {
+                if let Some(place) = self.tasks.get_mut(writer.ring as usize) {
+                    *place = Some(writer);
+                }
+            }
         }
         state.look(|inner| {
             self.begin(inner);
@@ -190,7 +188,7 @@ impl ComponentWalk {
             self.write(inner, out)?;
             if self.form == Form::Snapshot {
                 self.rings = KVVec::new();
-                self.writers = KVVec::new();
+                self.tasks = KVVec::new();
             }
             Ok(false)
         })
@@ -222,7 +220,12 @@ impl ComponentWalk {
                 RingStep::Section => {
                     self.step = RingStep::Pages(info.records, RESCANS);
                     if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
-                        if let Some(task) = task(&self.writers, id, &info) {
+                        let task = self.tasks.get(id as usize).copied().flatten();
+                        // The ring may have another owner by now.
+                        let live = info.state == RingState::Live;
+                        if let Some(Writer { task, .. }) =
+                            task.filter(|t| live && t.first_seq == info.first_seq)
+                        {
                             section.task_state = task.state;
                             // A thread that has executed a program has its process's id, and
                             // another name.
@@ -291,16 +294,6 @@ impl ComponentWalk {
     }
 }
 
-/// What the task is doing that has a ring, of which `info` tells.
-fn task(writers: &[Writer], ring: u32, info: &Info) -> Option<format::Task> {
-    let at = writers.binary_search_by_key(&ring, |writer| writer.ring);
-    let writer = writers.get(at.ok()?)?;
-    // The ring may have another owner by now.
-    let live = info.state == RingState::Live && info.owner.context == Context::Task;
-    (live && writer.first_seq == info.first_seq).then_some(writer.task)
-}
-
-/// Rings that a component has.
 fn rings_of(inner: &Inner) -> usize {
     inner.memory().map_or(0, |memory| memory.pool.store.rings()) as usize
 }

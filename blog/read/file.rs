@@ -31,17 +31,13 @@ use crate::{
     registry::state::State,
     sys::{
         hook,
-        waiters::{
-            self,
-            Waiter, //
-        }, //
+        waiters, //
     }, //
 };
 
 /// An open file `stream` or `snapshot`; of a component, or of all where it was made without one.
 #[pin_data]
 pub(crate) struct Reader<const STREAM: bool> {
-    waiter: Waiter,
     #[pin]
     walk: Mutex<Walk>,
 }
@@ -63,7 +59,6 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
         };
         KBox::pin_init(
             try_pin_init!(Self {
-                waiter: Waiter::new()?,
                 walk <- new_mutex!(Walk::new(form, only, addresses)?),
             }),
             GFP_KERNEL,
@@ -93,7 +88,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
             }
             let ms = walk.rests().unwrap_or(0);
             if now {
-                reader.waiter.wake_in(ms);
+                waiters::wake_in(ms);
                 return Err(EAGAIN);
             }
             drop(walk);
@@ -103,7 +98,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
 
     /// Looks at the rings, unless that was done just now and somebody waits.
     fn poll(reader: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
-        let waits = reader.waiter.poll(file, table);
+        let waits = waiters::poll(file, table);
         let mut walk = reader.walk.lock();
         if (!waits || walk.rests().is_none()) && walk.peek().is_err() {
             return bindings::POLLERR;
@@ -113,7 +108,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
             (true, _) => data | bindings::POLLHUP,
             (false, true) => data,
             (false, false) => {
-                reader.waiter.wake_in(walk.rests().unwrap_or(0));
+                waiters::wake_in(walk.rests().unwrap_or(0));
                 0
             }
         }

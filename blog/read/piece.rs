@@ -31,15 +31,12 @@ pub(crate) struct From {
     pub(crate) next: Option<u64>,
 }
 
-/// What came out.
 pub(crate) struct Piece {
-    /// Its length in bytes.
     pub(crate) len: usize,
     /// Published end of the page that it is from.
     pub(crate) end: u32,
     /// Number of its first record in the ring.
     pub(crate) first: u64,
-    /// Its records.
     pub(crate) records: u64,
     /// Records that are missing before it.
     pub(crate) lag: u64,
@@ -69,7 +66,6 @@ impl Records {
         Some((at, header))
     }
 
-    /// Where the next one would be.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -77,23 +73,6 @@ impl Records {
 
 /// Room for a lost and a task record.
 const FRONT: usize = (CONTROL_SIZE + TASK_SIZE) as usize;
-
-/// Records that stand before the rest of a piece.
-struct Front {
-    bytes: [u8; FRONT],
-    len: usize,
-}
-
-impl Front {
-    fn push(&mut self, clock: u64, record: ControlRecord) {
-        let (bytes, size) = (record.bytes(clock), record.size());
-        let to = self.bytes.get_mut(self.len..self.len + size);
-        if let (Some(to), Some(from)) = (to, bytes.get(..size)) {
-            to.copy_from_slice(from);
-            self.len += size;
-        }
-    }
-}
 
 /// Leaves of a copied page what lies behind a position; `None`: nothing does.
 ///
@@ -135,26 +114,25 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
 
     let first = info.first.wrapping_add(before);
     let lag = from.next.map_or(0, |next| first.saturating_sub(next));
-    let mut front = Front {
-        bytes: [0; FRONT],
-        len: 0,
-    };
-    if lag != 0 {
-        let cause = Lost::ReaderLag as u8;
-        front.push(info.base, ControlRecord::Lost { cause, count: lag });
+    let cause = Lost::ReaderLag as u8;
+    let lost = (lag != 0).then_some(ControlRecord::Lost { cause, count: lag });
+    let (mut front, mut start) = ([0; FRONT], 0);
+    // The task's own time may be long ago.
+    for record in lost.into_iter().chain(task) {
+        let size = record.size();
+        let to = front.get_mut(start..start + size)?;
+        to.copy_from_slice(record.bytes(info.base).get(..size)?);
+        start += size;
     }
-    if let Some(task) = task {
-        // Its own time may be long ago.
-        front.push(info.base, task);
-    }
-    let start = PAGE_HEADER_SIZE + front.len;
+    let front = front.get(..start)?;
+    let start = PAGE_HEADER_SIZE + start;
     let len = start + (end - read);
     if len > page.len() {
         return None;
     }
     page.copy_within(read..end, start);
     page.get_mut(PAGE_HEADER_SIZE..start)?
-        .copy_from_slice(front.bytes.get(..front.len)?);
+        .copy_from_slice(front);
     let records = u64::from(info.records()).saturating_sub(before);
     info.first = first;
     info.commit = records << 32 | len as u64;

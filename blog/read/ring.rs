@@ -36,7 +36,6 @@ use crate::{
 /// How often a page is looked for that its writer keeps taking away.
 const TRIES: u32 = 8;
 
-/// A ring, as far as it was read.
 pub(super) struct RingWalk {
     /// [`Info::first_seq`] of its owner, and his thread id, as an owner who wrote nothing leaves
     /// the position to the next one; 0: nobody's.
@@ -62,14 +61,12 @@ pub(super) struct RingWalk {
 // There is one for each ring, in each open file.
 const _: () = assert!(size_of::<RingWalk>() <= 160);
 
-/// What a ring's section said.
 #[derive(Clone, Copy)]
 struct Shown {
     retired: bool,
     lag: u64,
     records: u64,
     lost: [u64; LOST_CAUSES],
-    /// Sum of [`Info::told`].
     told: u64,
 }
 
@@ -82,7 +79,6 @@ pub(super) struct Found {
 }
 
 impl RingWalk {
-    /// Nobody's.
     pub(super) const NONE: Self = Self {
         first_seq: 0,
         pid: 0,
@@ -115,12 +111,10 @@ impl RingWalk {
         (self.first_seq, self.pid) == (info.first_seq, info.owner.pid)
     }
 
-    /// Whether it is nobody's.
     pub(super) fn is_empty(&self) -> bool {
         self.first_seq == 0
     }
 
-    /// Records up to where it was read.
     pub(super) fn records(&self) -> u64 {
         self.ordinal
     }

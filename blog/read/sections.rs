@@ -29,7 +29,7 @@ use crate::{
     read::withheld::Withheld,
     registry::{
         self,
-        names::name_field,
+        name_field,
         state::{
             Inner,
             Loose,
@@ -43,7 +43,6 @@ use crate::{
     write::tables, //
 };
 
-/// What a file has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// What there is now.
@@ -52,9 +51,7 @@ pub(crate) enum Form {
     Stream,
 }
 
-/// Images in one section.
 const IMAGES: usize = 64;
-/// Tasks in one section.
 const TASKS: usize = 128;
 /// What stands before the payload of a section.
 const HEADER: usize = size_of::<format::SectionHeader>();
@@ -136,7 +133,6 @@ pub(super) struct Sections {
     sections: u32,
     rings: u32,
     pages: u32,
-    /// Images so far.
     images: usize,
     /// [`clock::version`] and [`clock::steps`] of the pairs so far, and the clock of the last one.
     version: u32,
@@ -188,7 +184,6 @@ impl Sections {
         self.push(&[0; HEADER])
     }
 
-    /// Ends the section.
     fn end(&mut self, kind: Kind) -> Result {
         let (place, payload) = self.out.split_first_chunk_mut::<HEADER>().ok_or(EINVAL)?;
         let mut header = format::SectionHeader {
@@ -277,26 +272,23 @@ impl Sections {
     /// Writes the images that were not written yet, as far as they fit; false: there are none. Of
     /// sites that come later, who may not see addresses sees no arguments.
     pub(super) fn images(&mut self) -> Result<bool> {
-        let (from, total) = (self.images, registry::with_images(|i| i.list().len()));
-        if from >= total {
-            return Ok(false);
-        }
-        self.begin()?;
-        for at in from..total.min(from + IMAGES) {
-            let image = registry::with_images(|i| {
-                let image = i.list().get(at)?;
-                Some((image.entry(), image.last(), image.addresses().clone()))
-            });
-            if let Some((entry, last, addresses)) = image {
+        registry::with_images(|images| {
+            let new = images.list().get(self.images..).unwrap_or_default();
+            if new.is_empty() {
+                return Ok(false);
+            }
+            self.begin()?;
+            for image in new.iter().take(IMAGES) {
+                let entry = image.entry();
                 if let Some(withheld) = &mut self.withheld {
-                    withheld.add(entry.first, last, &addresses)?;
+                    withheld.add(entry.first, image.last(), image.addresses())?;
                 }
                 self.push(entry.as_bytes())?;
+                self.images += 1;
             }
-            self.images = at + 1;
-        }
-        self.end(Kind::Images)?;
-        Ok(true)
+            self.end(Kind::Images)?;
+            Ok(true)
+        })
     }
 
     /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from`
@@ -358,7 +350,6 @@ impl Sections {
         Ok(Some(result))
     }
 
-    /// Writes the last section.
     pub(super) fn end_of_file(&mut self) -> Result {
         let end = format::End {
             sections: self.sections,

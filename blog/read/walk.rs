@@ -45,16 +45,13 @@ const PART: i64 = 8;
 /// How often readers of streams have gone through the rings again.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
 
-/// How often readers of streams have looked for news.
 pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
 }
 
-/// What comes next.
 #[derive(Clone, Copy)]
 enum Step {
     Head,
-    /// A pass begins.
     Images,
     Tasks,
     /// The component with this place in the list, and its rings.
@@ -63,13 +60,11 @@ enum Step {
     /// Modules that were loaded meanwhile, and the clocks.
     LateImages,
     LateClock,
-    /// Between two passes.
     Idle,
     End,
     Done,
 }
 
-/// Where a reader is.
 pub(crate) struct Walk {
     form: Form,
     /// The only component, or all of them.
@@ -79,11 +74,10 @@ pub(crate) struct Walk {
     /// Where to look for the next task.
     task: u32,
     components: KVVec<ComponentWalk>,
-    /// The id that the next component gets in a stream.
+    /// The id that the next component gets.
     next_id: u32,
     /// Whether the first pass is not over yet.
     first: bool,
-    /// Bytes in this pass.
     written: usize,
     /// When this pass began, and when the last one ended.
     began: Instant<Monotonic>,
@@ -143,19 +137,10 @@ impl Walk {
         self.only.is_some() && self.components.iter().all(|watched| watched.removed)
     }
 
-    /// A component's id in this file: in a stream, a new one is greater than those before.
-    fn take_id(&mut self, state: &State) -> u32 {
-        if self.form == Form::Snapshot {
-            return state.slot().into();
-        }
+    /// A component, of which nothing was read. Its id in this file is greater than those before.
+    fn watch(&mut self, state: Arc<State>, history: bool) -> ComponentWalk {
         self.next_id += 1;
-        self.next_id - 1
-    }
-
-    fn watch(&mut self, state: Arc<State>) -> Result {
-        let id = self.take_id(&state);
-        let new = ComponentWalk::new(self.form, state, id, self.first);
-        Ok(self.components.push(new, GFP_KERNEL)?)
+        ComponentWalk::new(self.form, state, self.next_id - 1, history)
     }
 
     /// Starts a pass: which components there are.
@@ -167,13 +152,15 @@ impl Walk {
         }
         if let Some(only) = self.only.clone() {
             if self.components.is_empty() {
-                self.watch(only)?;
+                let new = self.watch(only, self.first);
+                self.components.push(new, GFP_KERNEL)?;
             }
         } else {
             for state in registry::components() {
                 let mut known = self.components.iter();
                 if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
-                    self.watch(state)?;
+                    let new = self.watch(state, self.first);
+                    self.components.push(new, GFP_KERNEL)?;
                 }
             }
         }
@@ -268,9 +255,9 @@ impl Walk {
             return Ok(Step::Rings(at));
         }
         let state = watched.state.clone();
-        let id = self.take_id(&state);
+        let new = self.watch(state, false);
         if let Some(watched) = self.components.get_mut(at) {
-            *watched = ComponentWalk::new(self.form, state, id, false);
+            *watched = new;
         }
         Ok(Step::Component(at))
     }
@@ -288,7 +275,6 @@ impl Walk {
         Ok(self.out.pending())
     }
 
-    /// Goes on by `n` bytes.
     pub(crate) fn consume(&mut self, n: usize) {
         self.out.consume(n);
     }

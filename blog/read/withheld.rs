@@ -19,16 +19,13 @@ use kernel::{
     prelude::*, //
 };
 
-/// The sites whose arguments are withheld.
 pub(crate) struct Withheld {
-    /// In ascending order.
     ids: KVVec<u32>,
     /// The last id of the images that are known. What comes later is withheld, too.
     known: u32,
 }
 
 impl Withheld {
-    /// No site is known.
     pub(crate) const fn new() -> Self {
         Self {
             ids: KVVec::new(),
@@ -46,7 +43,6 @@ impl Withheld {
         Ok(())
     }
 
-    /// Whether the arguments of this site are withheld.
     pub(crate) fn has(&self, id: u32) -> bool {
         id > self.known || self.ids.binary_search(&id).is_ok()
     }

@@ -25,7 +25,6 @@ use super::state::{
     NOBODYS_SLOT, //
 };
 
-/// By threshold.
 static INERT: [RawComponent; THRESHOLDS] = [const { RawComponent::new(Config::new()) }; THRESHOLDS];
 const THRESHOLDS: usize = Level::ALL.len() + 2;
 
@@ -54,7 +53,6 @@ pub(crate) fn take(config: &Config) -> *const RawComponent {
     ptr::from_ref(raw)
 }
 
-/// Undoes [`take`].
 pub(crate) fn put() {
     INSTANCES.fetch_sub(1, Relaxed);
 }
@@ -64,7 +62,6 @@ pub(crate) fn count_lost() {
     LOST.fetch_add(1, Relaxed);
 }
 
-/// Instances that have one now, and how many calls of such were lost.
 pub(crate) fn counts() -> (u32, u64) {
     (INSTANCES.load(Relaxed), LOST.load(Relaxed))
 }

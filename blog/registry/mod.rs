@@ -8,8 +8,8 @@
 //!
 //! All of this runs in process context. One lock protects the places, another one the images. Under
 //! the places' lock a component's own lock is taken, never the other way round. Nobody waits or
-//! allocates under any of these three: what is to be put in is made before, what was taken out is
-//! freed after.
+//! allocates under these two, as somebody may wait for them who frees memory: what is to be put in
+//! is made before, what was taken out is freed after. Nobody does that for the images' lock.
 
 use core::{
     mem,
@@ -18,7 +18,10 @@ use core::{
 use kernel::{
     blog::{
         ring::MAX_COMPONENTS,
-        wire::name,
+        wire::name::{
+            self,
+            NAME_MAX, //
+        },
         Config,
         RawComponent, //
     },
@@ -31,23 +34,24 @@ use kernel::{
 };
 
 use self::{
-    images::{
-        BuildId,
-        Images,
-        Sites, //
-    },
-    names::name_bytes,
+    images::Images,
     state::State, //
 };
-use crate::sys::work;
+use crate::{
+    memory::{
+        block::Chain,
+        budget, //
+    },
+    sys::{
+        quiesce,
+        work, //
+    }, //
+};
 
 pub(crate) mod images;
 pub(crate) mod inert;
-mod limit;
-pub(crate) mod names;
 pub(crate) mod state;
 
-/// A place for a component.
 enum Seat {
     Free,
     There(Arc<State>),
@@ -55,7 +59,22 @@ enum Seat {
     Going(Arc<State>),
 }
 
-/// All places, by slot.
+impl Seat {
+    fn there(&self) -> Option<&Arc<State>> {
+        match self {
+            Self::There(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    fn going(&self) -> Option<&Arc<State>> {
+        match self {
+            Self::Going(state) => Some(state),
+            _ => None,
+        }
+    }
+}
+
 struct Places([Seat; MAX_COMPONENTS]);
 
 global_lock! {
@@ -72,12 +91,10 @@ global_lock! {
 /// mount file systems can't take these.
 const MOST_INSTANCES: usize = MAX_COMPONENTS - 128;
 
-/// Calls `f` with the images locked. It must not allocate, nor wait.
 pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
     f(&mut IMAGES.lock())
 }
 
-/// All components, in the order of their places, each as it is when it is asked for.
 pub(crate) struct Components {
     slot: usize,
 }
@@ -93,36 +110,25 @@ impl Iterator for Components {
     fn next(&mut self) -> Option<Arc<State>> {
         let places = PLACES.lock();
         let mut places = places.0.iter().skip(self.slot);
-        let state = places.find_map(|place| match place {
-            Seat::There(state) => Some(state),
-            _ => None,
-        })?;
+        let state = places.find_map(Seat::there)?;
         self.slot = usize::from(state.slot()) + 1;
         Some(state.clone())
     }
 }
 
-/// Whether a component is still there.
 pub(crate) fn has(state: &State) -> bool {
     PLACES.lock().find(state).is_some()
 }
 
 impl Places {
     fn there(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().filter_map(|place| match place {
-            Seat::There(state) => Some(state),
-            _ => None,
-        })
+        self.0.iter().filter_map(Seat::there)
     }
 
     fn going(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().filter_map(|place| match place {
-            Seat::Going(state) => Some(state),
-            _ => None,
-        })
+        self.0.iter().filter_map(Seat::going)
     }
 
-    /// The state at this address, if it is there.
     fn find(&self, state: *const State) -> Option<&Arc<State>> {
         self.there().find(|there| ptr::eq(&***there, state))
     }
@@ -254,33 +260,51 @@ pub(crate) fn free_place(state: &State) {
     }
 }
 
-/// Adds an image, with room that is made before the lock is taken.
-pub(crate) fn add_image(name: &[u8], build_id: BuildId, sites: Sites) -> Result {
-    let addresses = sites.addresses()?;
-    let mut room = KVVec::new();
-    loop {
-        let len = {
-            let mut images = IMAGES.lock();
-            if images.has_room(&mut room) {
-                return images.add(name, build_id, sites, &addresses);
-            }
-            images.list().len()
-        };
-        room = KVVec::with_capacity(len + len / 2 + 16, GFP_KERNEL)?;
+/// A name in a fixed array, NUL padded, cut at [`NAME_MAX`] `- 1` bytes.
+pub(crate) fn name_field(name: &[u8]) -> [u8; NAME_MAX] {
+    let mut field = [0; NAME_MAX];
+    for (to, from) in field.iter_mut().take(NAME_MAX - 1).zip(name) {
+        *to = *from;
     }
+    field
 }
 
-/// Forgets where an image's sites are that is in memory which goes. False: there is none.
-pub(crate) fn remove_image(is_within: impl Fn(*const c_void) -> bool) -> bool {
-    let found = IMAGES.lock().loaded(|first| is_within(first.cast()));
-    let Some((first, count)) = found else {
-        return false;
-    };
-    // Without memory, it is forgotten which sites were switched.
-    let gates = KVVec::with_capacity(count as usize, GFP_KERNEL).unwrap_or_default();
-    let rest = IMAGES.lock().remove(first, gates);
-    drop(rest);
-    true
+/// The bytes of a NUL padded name.
+pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {
+    field.split(|b| *b == 0).next().unwrap_or(field)
+}
+
+/// How often components are asked for pages: some can't give their part.
+const TRIES: u32 = 8;
+
+/// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
+/// has. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
+/// started: then nothing is used.
+///
+/// `EBUSY` if they can't give up so much: then they keep what they have.
+#[no_mangle]
+pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
+    let (limit, mut gone) = (budget::limit(), Chain::new());
+    if budget::used() <= limit {
+        return 0;
+    }
+    let spare = components().fold(0, |sum, state| state.spare().saturating_add(sum));
+    if budget::used().saturating_sub(spare) > limit {
+        return EBUSY.to_errno();
+    }
+    for _ in 0..TRIES {
+        let stays = budget::used() - gone.len();
+        if stays <= limit {
+            break;
+        }
+        components().for_each(|state| state.shrink(limit, stays, &mut gone));
+    }
+    quiesce::quiesce();
+    drop(gone);
+    match budget::used() <= limit {
+        true => 0,
+        false => EBUSY.to_errno(),
+    }
 }
 
 /// Makes what the rest, [`stop`] included, needs.
@@ -289,7 +313,6 @@ pub(crate) fn init() {
     unsafe {
         PLACES.init();
         IMAGES.init();
-        state::KEYS.init();
     }
     inert::init();
 }

@@ -26,8 +26,9 @@
 //!
 //! A component's lock is held for short: nobody waits or allocates under it, as those may wait for
 //! it who free memory. So memory is taken before and freed after, by whoever switches the component
-//! on, sizes or clears it; [`State::sizing`] is theirs, one at a time. [`KEYS`] is for those who
-//! switch static keys, which takes long. Neither readers nor dropping an `Instance` take these two.
+//! on, sizes or clears it: one at a time, by [`State::control`]. That also keeps the driver's side
+//! while its static key is switched, which takes long. Neither readers nor dropping an `Instance`
+//! take it.
 
 use core::{
     mem,
@@ -45,9 +46,11 @@ use core::{
     }, //
 };
 use kernel::{
-    bindings,
     blog::{
-        component::Start,
+        component::{
+            Start,
+            Switch, //
+        },
         ring::{
             place_of,
             Info,
@@ -71,7 +74,10 @@ use kernel::{
     new_mutex,
     prelude::*,
     sync::{
-        global_lock,
+        lock::{
+            mutex::MutexBackend,
+            Guard, //
+        },
         Arc,
         Mutex, //
     }, //
@@ -95,7 +101,6 @@ use crate::{
 /// A slot that no component gets: no ring is of it.
 pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 
-/// Limits of `size_kb`.
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
@@ -135,8 +140,6 @@ pub(crate) struct Inner {
     raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
-    /// Whether former memory is about to be freed: there is no new one before.
-    clearing: bool,
     /// Whether it was said that it has less memory than it may have.
     told: bool,
     /// Of one that is gone: the one that went before it, see `life.rs`.
@@ -149,9 +152,7 @@ pub(crate) struct Inner {
     pub(crate) enabled: bool,
     /// The least important level that is logged; `None`: only sites that are switched on.
     pub(crate) level: Option<Level>,
-    /// Budget of all rings.
     pub(crate) size_kb: u32,
-    /// Budget of one ring.
     pub(crate) ring_kb: u32,
 }
 
@@ -159,15 +160,19 @@ pub(crate) struct Inner {
 unsafe impl Send for Inner {}
 
 impl Inner {
-    /// Whether the component's driver is there.
     pub(crate) fn attached(&self) -> bool {
         !self.raw.is_null()
     }
 
-    /// Whether anybody may log to it, with memory or without. While it is being cleared, tasks
-    /// still have rings of the former memory in their tables.
-    fn on(&self) -> bool {
-        self.enabled && !self.clearing
+    /// The driver's side, as log calls see it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`RawComponent::switch`].
+    unsafe fn switch(&self) -> Option<&Switch> {
+        // SAFETY: One that isn't null is valid, by the requirement of `connect`; and by this
+        // function's.
+        unsafe { Some(self.raw.as_ref()?.switch()) }
     }
 
     /// The memory, if the component has been switched on.
@@ -189,11 +194,6 @@ impl Inner {
     }
 }
 
-global_lock! {
-    // SAFETY: The registry initialises it before there are components.
-    pub(super) unsafe(uninit) static KEYS: Mutex<()> = ();
-}
-
 /// What a site's gate must not exceed; 0: off.
 pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
     match (on, level) {
@@ -205,20 +205,19 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
 
 /// What crash tools find of a component.
 struct Described {
-    /// See [`State::show`].
     root: Live<dump::Component>,
     /// Records that never got a ring.
     lost: [AtomicU64; LOST_CAUSES],
 }
 
-/// A component.
+/// See [`State::control`].
+pub(crate) type Control<'a> = Guard<'a, (), MutexBackend>;
+
 #[pin_data]
 pub(crate) struct State {
     /// NUL padded.
     name: [u8; NAME_MAX],
     slot: u16,
-    /// Of its rings in tasks' tables: what [`place_of`] says of the slot.
-    place: u32,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
@@ -226,15 +225,10 @@ pub(crate) struct State {
     /// 0: overwrite.
     discard: AtomicU8,
     max_bytes: AtomicU32,
-    /// Records that went into a shared ring.
-    shared: AtomicU64,
-    /// The directory, as `files/` has it.
-    dir: AtomicPtr<bindings::dentry>,
     found: Kept<Described>,
-    /// Held by those who give it memory, add to that or take it away: they may allocate, and who
-    /// sizes it waits for log calls.
+    /// Held by whoever changes what is logged, or where to: for as long as that takes.
     #[pin]
-    sizing: Mutex<()>,
+    control: Mutex<()>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -261,22 +255,18 @@ impl State {
         try_pin_init!(Self {
             name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
-            place: place_of(NOBODYS_SLOT.into()),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
-            shared: AtomicU64::new(0),
-            dir: AtomicPtr::new(ptr::null_mut()),
             found: Kept::new(Described {
                 root: Live::new(dump::Component::NONE),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
-            sizing <- new_mutex!(()),
+            control <- new_mutex!(()),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
-                clearing: false,
                 told: false,
                 gone_before: None,
                 generation: 0,
@@ -289,7 +279,6 @@ impl State {
         })
     }
 
-    /// The component's name.
     pub(crate) fn name(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.name).unwrap_or_default()
     }
@@ -299,17 +288,11 @@ impl State {
         self.slot
     }
 
-    /// Its place in tasks' tables.
-    pub(crate) fn place(&self) -> u32 {
-        self.place
-    }
-
     /// Gives it its place and its name, before anybody knows it.
     pub(super) fn set_place(self: Pin<&mut Self>, slot: u16, name: [u8; NAME_MAX]) {
         let this = self.project();
         *this.name = name;
         *this.slot = slot;
-        *this.place = place_of(slot.into());
     }
 
     /// Whether it was made at run time.
@@ -320,11 +303,6 @@ impl State {
     /// What is logged to, if it was made at run time; else null.
     pub(crate) fn own(&self) -> *const RawComponent {
         self.own.as_ref().map_or(ptr::null(), ptr::from_ref)
-    }
-
-    /// Its directory.
-    pub(crate) fn dir(&self) -> &AtomicPtr<bindings::dentry> {
-        &self.dir
     }
 
     /// What full rings do. Any context.
@@ -360,14 +338,9 @@ impl State {
         }
     }
 
-    /// Counts a record that goes into a shared ring. Any context.
-    pub(crate) fn count_shared(&self) {
-        self.shared.fetch_add(1, Relaxed);
-    }
-
-    /// Records that went into a shared ring, in all.
-    pub(crate) fn shared(&self) -> u64 {
-        self.shared.load(Relaxed)
+    /// Keeps others from changing what is logged, or where to.
+    pub(crate) fn control(&self) -> Control<'_> {
+        self.control.lock()
     }
 
     /// Calls `f` with the component locked, to look at it.
@@ -383,7 +356,6 @@ impl State {
         result
     }
 
-    /// What crash tools find of it.
     pub(crate) fn root(&self) -> &Live<dump::Component> {
         &self.found.root
     }
@@ -420,12 +392,10 @@ impl State {
         loose
     }
 
-    /// Whether a driver is behind the component.
     pub(crate) fn attached(&self) -> bool {
         self.look(|inner| inner.attached())
     }
 
-    /// The driver's side; null where it is detached.
     pub(crate) fn attached_to(&self) -> *const RawComponent {
         self.look(|inner| inner.raw)
     }
@@ -436,24 +406,21 @@ impl State {
     ///
     /// `raw` is null or stays valid until [`Self::detach`].
     pub(super) unsafe fn connect(&self, raw: *const RawComponent) {
-        let raw = match raw.is_null() {
-            true => self.own(),
-            false => raw,
-        };
         self.with(|inner| {
-            inner.raw = raw;
-            // SAFETY: As this function requires.
-            let Some(raw) = (unsafe { raw.as_ref() }) else {
-                return;
+            inner.raw = match raw.is_null() {
+                true => self.own(),
+                false => raw,
             };
             // SAFETY: This is its state, and its place. Nobody reads these fields while its
             // threshold is 0.
-            let switch = unsafe { raw.switch() };
+            let Some(switch) = (unsafe { inner.switch() }) else {
+                return;
+            };
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
             switch.slot.store(self.slot.into(), Relaxed);
             // INVARIANT: It is a place.
-            switch.place.store(self.place, Relaxed);
+            switch.place.store(place_of(self.slot.into()), Relaxed);
             if let Some(memory) = inner.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);
@@ -461,14 +428,22 @@ impl State {
         });
     }
 
-    /// Switches it on where that is wanted, when it was connected or cleared.
+    /// Switches it on where that is wanted, when it was connected.
+    pub(crate) fn start(&self) {
+        self.restart(&self.control());
+    }
+
+    /// The same, when it was cleared, too.
     ///
     /// Without memory, it counts what it loses until somebody switches it on again.
-    pub(crate) fn start(&self) {
-        if let Err(e) = self.enable(false) {
+    fn restart(&self, control: &Control<'_>) {
+        if !self.look(|inner| inner.enabled) {
+            return;
+        }
+        if let Err(e) = self.switch_on(control) {
             pr_warn!("{}: has no memory: {e:?}\n", self.name());
             self.look(|inner| self.apply(inner));
-            self.apply_key();
+            self.apply_key(control);
         }
     }
 
@@ -478,21 +453,18 @@ impl State {
     pub(crate) fn detach(&self) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
-        let _keys = KEYS.lock();
+        let _control = self.control();
         self.with(|inner| inner.raw = ptr::null());
     }
 
     /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without
     /// anything of ours. Only when nobody can log to it any more; its module may stay.
     pub(crate) fn unhook(&self) {
-        // Off is never an error.
-        let _ = self.set_enabled(false);
-        let _keys = KEYS.lock();
+        let control = self.control();
+        self.switch_off(&control);
         self.with(|inner| {
-            // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
-            if let Some(raw) = unsafe { inner.raw.as_ref() } {
-                // SAFETY: It is off, and this is what `connect` and `put_in` have stored.
-                let switch = unsafe { raw.switch() };
+            // SAFETY: It is off, and this is what `connect` and `put_in` have stored.
+            if let Some(switch) = unsafe { inner.switch() } {
                 switch.percpu.store(ptr::null_mut(), Relaxed);
                 switch.state.store(ptr::null_mut(), Relaxed);
             }
@@ -502,24 +474,21 @@ impl State {
 
     /// Makes the driver's side do what the settings say, but for its static key.
     fn apply(&self, inner: &Inner) {
-        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
-        if let Some(raw) = unsafe { inner.raw.as_ref() } {
-            // SAFETY: The threshold belongs to the settings; slot and state are there.
-            let switch = unsafe { raw.switch() };
-            let threshold = threshold(inner.on(), inner.level);
+        // SAFETY: The threshold belongs to the settings; slot and state are there.
+        if let Some(switch) = unsafe { inner.switch() } {
+            let threshold = threshold(inner.enabled, inner.level);
             // ORDERING: Release: who sees that it is on also sees slot, state and per-CPU rings.
             switch.threshold.store(threshold, Release);
         }
     }
 
     /// Makes the static key of the driver's side do what the settings say.
-    fn apply_key(&self) {
+    fn apply_key(&self, _control: &Control<'_>) {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
-            let _keys = KEYS.lock();
-            let (raw, on) = self.look(|inner| (inner.raw, inner.on()));
-            // SAFETY: A `raw` that isn't null is valid until `detach`, which takes the lock that is
-            // held.
+            let (raw, on) = self.look(|inner| (inner.raw, inner.enabled));
+            // SAFETY: A `raw` that isn't null is valid until `detach`, which waits for the control
+            // that the caller has.
             if let Some(raw) = unsafe { raw.as_ref() } {
                 // SAFETY: The key starts with the `static_key`, and is valid with `raw`.
                 unsafe { crate::sys::glue::set_key(raw.key.get().cast(), on) };
@@ -527,25 +496,22 @@ impl State {
         }
     }
 
-    /// Switches the component on, if `on` or where the settings say so, with new memory if need be.
-    ///
-    /// A detached one remembers it. One that is just being cleared is on when that is done.
-    fn enable(&self, on: bool) -> Result {
-        let sizing = self.sizing.lock();
+    /// Switches the component on, with new memory if need be. A detached one remembers it.
+    fn switch_on(&self, control: &Control<'_>) -> Result {
         let kb = self.look(|inner| {
-            let lacks = inner.memory.is_none() && !inner.clearing && inner.attached();
-            (lacks && (on || inner.enabled)).then_some(inner.size_kb)
+            let needs = inner.memory.is_none() && inner.attached();
+            needs.then_some(inner.size_kb)
         });
-        let made = kb.map(|kb| Owned::new(self.slot, kb / PAGE_KB));
-        let made = made.transpose()?;
+        let made = kb
+            .map(|kb| Owned::new(self.slot, kb / PAGE_KB))
+            .transpose()?;
         let less = self.with(|inner| {
             let less = made.and_then(|made| self.put_in(inner, made));
-            inner.enabled |= on;
+            inner.enabled = true;
             self.apply(inner);
             less
         });
-        drop(sizing);
-        self.apply_key();
+        self.apply_key(control);
         if let Some((has, kb)) = less {
             pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
         }
@@ -559,13 +525,10 @@ impl State {
         let pointer = ptr::from_ref(memory).cast_mut();
         // ORDERING: Release: see `live_memory`.
         self.memory.store(pointer, Release);
-        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
-        if let Some(raw) = unsafe { inner.raw.as_ref() } {
-            // SAFETY: The table lives as long as the memory: until `take_out`, and somewhat longer.
+        // SAFETY: The table lives as long as the memory: until `take_out`, and somewhat longer.
+        if let Some(switch) = unsafe { inner.switch() } {
             // ORDERING: Release: as in `connect`.
-            unsafe { raw.switch() }
-                .percpu
-                .store(memory.percpu(), Release);
+            switch.percpu.store(memory.percpu(), Release);
         }
         let missing = inner.missing_kb(memory);
         inner.memory = Some(made);
@@ -575,26 +538,30 @@ impl State {
 
     /// Switches the component on or off. A detached one remembers it.
     pub(crate) fn set_enabled(&self, on: bool) -> Result {
-        if on {
-            return self.enable(true);
+        let control = self.control();
+        match on {
+            true => self.switch_on(&control)?,
+            false => self.switch_off(&control),
         }
+        Ok(())
+    }
+
+    fn switch_off(&self, control: &Control<'_>) {
         self.with(|inner| {
             inner.enabled = false;
             self.apply(inner);
         });
-        self.apply_key();
-        Ok(())
+        self.apply_key(control);
     }
 
-    /// Sets the level.
     pub(crate) fn set_level(&self, level: Option<Level>) {
+        let _control = self.control();
         self.with(|inner| {
             inner.level = level;
             self.apply(inner);
         });
     }
 
-    /// Sets what full rings do.
     pub(crate) fn set_mode(&self, mode: Mode) {
         self.with(|_| self.discard.store(u8::from(mode == Mode::Discard), Relaxed));
     }
@@ -623,7 +590,7 @@ impl State {
         if !SIZE_KB.contains(&kb) {
             return Err(EINVAL);
         }
-        let _sizing = self.sizing.lock();
+        let _control = self.control();
         let pages = kb / PAGE_KB;
         let need = self.look(|inner| Some(inner.memory.as_ref()?.need(pages)));
         let mut stock = need.map(Stock::new).transpose()?;
@@ -636,7 +603,7 @@ impl State {
         }
         self.with(|inner| {
             if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
-                // SAFETY: They have been waited for, and the lock of sizing is held.
+                // SAFETY: They have been waited for, and nobody else has the control.
                 unsafe { memory.end_resize(stock) };
             }
             inner.size_kb = kb;
@@ -652,7 +619,7 @@ impl State {
     /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
     /// all components is lowered. Takes to `gone` as much as can be had.
     pub(super) fn shrink(&self, part: u32, whole: u32, gone: &mut Chain) {
-        let _sizing = self.sizing.lock();
+        let _control = self.control();
         self.look(|inner| {
             if let Some(memory) = inner.memory() {
                 let pages = u64::from(memory.pages_in_all()) * u64::from(part);
@@ -682,8 +649,7 @@ impl State {
 
     /// Has readers leave out what was logged before `now`, or where the component is off or
     /// detached, takes its memory out: for [`Self::clear`].
-    pub(crate) fn cut(&self, now: u64) -> Option<Owned> {
-        let _sizing = self.sizing.lock();
+    pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
         self.with(|inner| {
             if !inner.enabled || !inner.attached() {
                 return self.take_out(inner);
@@ -699,10 +665,8 @@ impl State {
     /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
     /// it. The component is off, or nobody can log to it.
     fn take_out(&self, inner: &mut Inner) -> Option<Owned> {
-        // SAFETY: A `raw` that isn't null is valid, by the requirement of `connect`.
-        if let Some(raw) = unsafe { inner.raw.as_ref() } {
-            // SAFETY: It is switched off.
-            let switch = unsafe { raw.switch() };
+        // SAFETY: It is switched off.
+        if let Some(switch) = unsafe { inner.switch() } {
             switch.percpu.store(ptr::null_mut(), Relaxed);
         }
         self.memory.store(ptr::null_mut(), Relaxed);
@@ -711,16 +675,14 @@ impl State {
             n.store(0, Relaxed);
         }
         let old = inner.memory.take()?;
-        inner.clearing = true;
         inner.generation = inner.generation.wrapping_add(1);
         Some(old)
     }
 
     /// Frees memory that was taken out, which nobody uses any more, and switches the component on
-    /// where that was wanted meanwhile.
-    pub(crate) fn free(&self, old: Owned) {
+    /// where that is wanted.
+    pub(crate) fn free(&self, old: Owned, control: &Control<'_>) {
         drop(old);
-        self.with(|inner| inner.clearing = false);
-        self.start();
+        self.restart(control);
     }
 }

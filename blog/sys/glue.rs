@@ -43,7 +43,6 @@ pub(crate) fn crc32(crc: u32, bytes: &[u8]) -> u32 {
     !unsafe { crc32_le(!crc, bytes.as_ptr().cast(), bytes.len()) }
 }
 
-/// 16 random bytes.
 pub(crate) fn random() -> [u8; 16] {
     let mut buf = [0; 16];
     // SAFETY: `buf` is valid for its length.

@@ -10,14 +10,12 @@
  */
 
 #include <linux/blog.h>
-#include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
-#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/panic_notifier.h>
@@ -39,10 +37,8 @@
 #define blog_tsc() 0
 #endif
 
+/* Only set by the logger when it starts, and stops. */
 static void (__rcu *blog_task_hook)(struct task_struct *tsk);
-
-/* Serialises registration; readers of blog_task_hook use RCU. */
-static DEFINE_MUTEX(blog_task_hook_lock);
 
 /**
  * __blog_task_free - hand a dying task's rings to the logger
@@ -68,19 +64,12 @@ void __blog_task_free(struct task_struct *tsk)
  * blog_start_hooks - ask to be called for each dying task with rings
  * @fn: called under rcu_read_lock(), must not sleep
  *
- * Return: 0, or -EBUSY if a hook is registered already.
+ * Return: 0; where there are no patches (hookless.c), perhaps an error.
  */
 int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 {
-	int ret = 0;
-
-	mutex_lock(&blog_task_hook_lock);
-	if (rcu_access_pointer(blog_task_hook))
-		ret = -EBUSY;
-	else
-		rcu_assign_pointer(blog_task_hook, fn);
-	mutex_unlock(&blog_task_hook_lock);
-	return ret;
+	rcu_assign_pointer(blog_task_hook, fn);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(blog_start_hooks);
 
@@ -94,9 +83,7 @@ EXPORT_SYMBOL_GPL(blog_start_hooks);
  */
 void blog_stop_hooks(void)
 {
-	mutex_lock(&blog_task_hook_lock);
 	RCU_INIT_POINTER(blog_task_hook, NULL);
-	mutex_unlock(&blog_task_hook_lock);
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(blog_stop_hooks);

@@ -41,25 +41,24 @@ impl<T> Kept<T> {
 }
 
 impl<T> Kept<[T]> {
-    /// No values.
     pub(crate) const fn none() -> Self {
         // INVARIANT: These are of no size.
         Self(NonNull::slice_from_raw_parts(NonNull::dangling(), 0))
     }
 
     /// A copy. As [`Kept::new`].
-    pub(crate) fn copy(list: &[T]) -> Result<Self>
-    where
-        T: Copy,
-    {
-        if size_of_val(list) == 0 {
+    pub(crate) fn copy(list: impl ExactSizeIterator<Item = T>) -> Result<Self> {
+        let len = list.len();
+        if len == 0 {
             return Ok(Self::none());
         }
-        let first = place(list.len())?;
-        // SAFETY: There is room for them, and nobody else has it.
-        unsafe { first.copy_from_nonoverlapping(NonNull::from(list).cast(), list.len()) };
+        let first = place(len)?;
+        for (n, value) in list.take(len).enumerate() {
+            // SAFETY: There is room for them, and nobody else has it.
+            unsafe { first.add(n).write(value) };
+        }
         // INVARIANT: They are there.
-        Ok(Self(NonNull::slice_from_raw_parts(first, list.len())))
+        Ok(Self(NonNull::slice_from_raw_parts(first, len)))
     }
 }
 

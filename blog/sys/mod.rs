@@ -8,7 +8,7 @@
 //! | `glue.h`, `glue.rs` | what C and Rust call of each other; what bindings have |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
-//! | `modules.c` | modules that come and go |
+//! | `modules.c` | what is built in, and modules that come and go |
 //! | `pages.c` | pages of the kernel's memory |
 //! | `quiesce.c` | waiting for log calls |
 //! | `work.c` | work items, which are there from the start |
@@ -16,7 +16,6 @@
 //! | `machine.c` | names: the machine's, a file's |
 //! | `call.c` | what an argument of a C call leads to |
 //! | `kept.rs` | memory besides that crash tools are to find |
-//! | `room.rs`, `sort.rs`, `text.rs` | lists filled under a lock, sorting, printing |
 
 pub(crate) mod call;
 pub(crate) mod glue;
@@ -27,8 +26,5 @@ pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod quiesce;
-pub(crate) mod room;
-pub(crate) mod sort;
-pub(crate) mod text;
 pub(crate) mod waiters;
 pub(crate) mod work;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Modules that come and go, with their sites and components.
+ * Images that come and go, with their sites and components: vmlinux, and modules.
  */
 
+#include <linux/buildid.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -88,22 +89,34 @@ static struct notifier_block blog_module_nb = {
 	.notifier_call = blog_module_event,
 };
 
-int blog_start_modules(void)
-{
-	return register_module_notifier(&blog_module_nb);
-}
-
-void blog_stop_modules(void)
-{
-	unregister_module_notifier(&blog_module_nb);
-}
-#else
-int blog_start_modules(void)
-{
-	return 0;
-}
-
-void blog_stop_modules(void)
-{
-}
 #endif
+
+bool blog_within_module(const struct module *mod, const void *p)
+{
+	return within_module((unsigned long)p, mod);
+}
+
+/*
+ * Says what is built in, and then which modules come and go. As a module, BLog can't
+ * be called by what is built in.
+ */
+int blog_start_modules(void)
+{
+#ifndef MODULE
+	blog_module_coming("vmlinux", vmlinux_build_id, __start_blog_sites,
+			   __stop_blog_sites - __start_blog_sites, __start_blog_components,
+			   __stop_blog_components - __start_blog_components);
+#endif
+#ifdef CONFIG_MODULES
+	return register_module_notifier(&blog_module_nb);
+#else
+	return 0;
+#endif
+}
+
+void blog_stop_modules(void)
+{
+#ifdef CONFIG_MODULES
+	unregister_module_notifier(&blog_module_nb);
+#endif
+}

@@ -19,7 +19,10 @@ unsafe extern "C" {
     fn blog_cpu_of(task: *const c_void) -> u32;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
-    safe fn blog_tls_sync();
+
+    /// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
+    #[link_name = "blog_tls_sync"]
+    pub(crate) safe fn sync_tls();
 }
 
 /// Where the caller runs, and on which CPU (which in a task may be another one already). Any
@@ -57,11 +60,6 @@ impl Drop for TlsGuard {
         // SAFETY: The guard is there, so that group's lock is held, with these flags.
         unsafe { blog_tls_unlock(self.group, self.flags) };
     }
-}
-
-/// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
-pub(crate) fn sync_tls() {
-    blog_tls_sync();
 }
 
 /// What a task is doing. It may do something else by now.

@@ -32,10 +32,11 @@ impl State {
     ///
     /// While the component logs, its writers go on undisturbed: they keep the pages that they write
     /// to, of which readers leave out what is older than the clear, and all counts go on. While it
-    /// is off or detached, all its memory is freed, and its counts start again. That waits, without
-    /// a lock, for log calls that run; nobody else does.
+    /// is off or detached, all its memory is freed, and its counts start again. That waits for log
+    /// calls that run, and so does whoever would switch it on meanwhile.
     pub(crate) fn clear(&self) {
-        let Some(old) = self.cut(later()) else {
+        let control = self.control();
+        let Some(old) = self.cut(later(), &control) else {
             return;
         };
         quiesce::quiesce();
@@ -43,6 +44,6 @@ impl State {
         tables::forget(self.slot());
         // And whoever logs to others has stopped looking at that ring.
         quiesce::quiesce();
-        self.free(old);
+        self.free(old, &control);
     }
 }

@@ -23,6 +23,7 @@ use kernel::{
     blog::{
         no_ring,
         ring::{
+            place_of,
             Mode,
             Owner,
             Place,
@@ -193,7 +194,6 @@ impl Call<'_> {
             let ts = unsafe {
                 ring.begin_shared(&self.pages(mode), mode, max, self.bytes, clock::now, who)
             }?;
-            self.state.count_shared();
             Some(Place { ring, ts })
         })
     }
@@ -274,7 +274,7 @@ impl Call<'_> {
             }
         };
         // SAFETY: As above; and it is in the list.
-        unsafe { table.show(self.state.place(), ring) };
+        unsafe { table.show(place_of(self.state.slot().into()), ring) };
         Some(ring)
     }
 

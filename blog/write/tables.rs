@@ -60,10 +60,7 @@ use crate::{
         Memory, //
     },
     registry::state::State,
-    sys::{
-        hook,
-        sort::sort_by_key, //
-    },
+    sys::hook,
     tasks, //
 };
 
@@ -320,16 +317,6 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
         }
     }
     None
-}
-
-/// The tasks that have a ring of the component in `slot`, in the order of the rings' ids.
-pub(crate) fn writers(slot: u16) -> Result<KVVec<Writer>> {
-    let (mut writers, mut from) = (KVVec::new(), 0);
-    while let Some(writer) = next(&mut from, Some(slot)) {
-        writers.push(writer, GFP_KERNEL)?;
-    }
-    sort_by_key(&mut writers, |writer: &Writer| writer.ring);
-    Ok(writers)
 }
 
 /// Called when `task` is freed, or is as good as that: its rings retire.

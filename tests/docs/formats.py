@@ -280,9 +280,9 @@ def compare_keys(b, facts, errors):
     body = find(rf"fn {b.arg}\(.*?\n\}}", source, re.S)[0]
     lost = facts["names.record::Lost"].replace("-", "_").split(",")
     keys = []
-    for key in re.findall(r'!\(\s*f,\s*"(\w+) ?\{', body):
-        keys += [key + name for name in lost] if key == "lost_" else [key]
-    need(errors, str(b), [row[0] for row in b.rows], keys)
+    for key in re.findall(r'\((?:f, )?"(\w+)(?:",| ?\{)', body):
+        keys += ["lost_" + name for name in lost] if key == "_" else [key]
+    need(errors, str(b), sorted(row[0] for row in b.rows), sorted(keys))
 
 
 # Those with JSON of their own.

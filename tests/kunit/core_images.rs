@@ -34,19 +34,13 @@ mod suite {
     }
 
     fn add(images: &mut Images, name: &str, id: [u8; 20], sites: &[Site]) -> Result {
-        // SAFETY: All tables here outlive the images.
-        let sites = unsafe { Sites::new(sites.as_ptr(), sites.len() as u32) };
-        images.add(
-            name.as_bytes(),
-            BuildId::new(id),
-            sites,
-            &sites.addresses()?,
-        )
+        // SAFETY: All tables here stay as long as the images are used.
+        let sites = unsafe { core::slice::from_raw_parts(sites.as_ptr(), sites.len()) };
+        images.add(name.as_bytes(), id, sites)
     }
 
-    /// Where [`Images::remove`] keeps what sites are switched to.
-    fn room() -> Result<KVVec<u8>> {
-        Ok(KVVec::with_capacity(16, GFP_KERNEL)?)
+    fn remove(images: &mut Images, sites: &[Site]) -> bool {
+        images.remove(|first| core::ptr::eq(first, sites.as_ptr().cast()))
     }
 
     fn ids(sites: &[Site]) -> Option<(u32, u32)> {
@@ -80,7 +74,7 @@ mod suite {
         b.push(Site::new(Level::Err).with_address(), GFP_KERNEL)?;
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
-        images.remove(a.as_ptr(), room()?);
+        assert!(remove(&mut images, &a));
         let mut withheld = Withheld::new();
         assert!(withheld.has(1));
         let known = |withheld: &Withheld| (1..20).filter(|id| withheld.has(*id)).count();
@@ -112,8 +106,11 @@ mod suite {
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert_eq!(ids(&b), Some((11, 13)));
-        images.remove(a.as_ptr(), room()?);
-        assert!(images.list().first().is_some_and(|image| !image.loaded()));
+        assert!(remove(&mut images, &a));
+        assert!(images
+            .list()
+            .first()
+            .is_some_and(|image| image.entry().loaded == 0));
         add(&mut images, "a", A, &again)?;
         assert_eq!(ids(&again), Some((1, 10)));
         assert_eq!(images.list().len(), 2);
@@ -130,7 +127,7 @@ mod suite {
             add(&mut images, "driver", [n + 1; 20], &sites)?;
             assert_eq!(ids(&sites), Some((next, next + 4)));
             next += 5;
-            images.remove(sites.as_ptr(), room()?);
+            assert!(remove(&mut images, &sites));
         }
         Ok(())
     }
@@ -141,7 +138,7 @@ mod suite {
         // Another name, another number of sites.
         let (three, four, five) = (table(4)?, table(4)?, table(5)?);
         add(&mut images, "a", A, &three)?;
-        images.remove(three.as_ptr(), room()?);
+        assert!(remove(&mut images, &three));
         add(&mut images, "b", A, &four)?;
         assert_eq!(ids(&four), Some((5, 8)));
         add(&mut images, "a", A, &five)?;
@@ -173,7 +170,7 @@ mod suite {
         let (sites, mut images) = (table(4)?, Images::new());
         for _ in 0..100 {
             assert_eq!(add(&mut images, "a", [0; 20], &sites), Err(ENODATA));
-            images.remove(sites.as_ptr(), room()?);
+            assert!(!remove(&mut images, &sites));
         }
         assert_eq!((ids(&sites), images.list().len()), (Some((0, 0)), 0));
         assert!(gates(&sites).all(|gate| gate == 255));
@@ -193,7 +190,7 @@ mod suite {
         let len = |n: usize| {
             let mut id = [0; 20];
             id.iter_mut().take(n).for_each(|b| *b = 1);
-            BuildId::new(id).as_bytes().len()
+            build_id_len(&id)
         };
         assert_eq!(len(0), 0);
         assert_eq!(len(8), 8);
@@ -231,7 +228,7 @@ mod suite {
         let mut images = Images::new();
         add(&mut images, "a", A, &a)?;
         assert_eq!(control(&images, "site 2 +p; site 4 -p"), Ok(2));
-        images.remove(a.as_ptr(), room()?);
+        assert!(remove(&mut images, &a));
         let switched = images.list().first().map(|i| i.switched());
         assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
         // Sites that are not loaded can't be switched.

@@ -127,15 +127,17 @@ mod suite {
         // The worker, too.
         let before = worker::looks();
         until(|| worker::looks() > before + 1)?;
-        // Nor who wants this component: it is on when it is cleared.
-        state.set_enabled(true)?;
+        // Nor who reads this one. Who switches it on waits.
+        let wanted = state.clone();
+        let on = Meanwhile::run(move |_| {
+            let _ = wanted.set_enabled(true);
+        })?;
         assert!(!rig.log(2));
-        state.clear();
         assert!(Read::new(Some(state.clone()), 4096)?.rings.is_empty());
-        assert!(!clear.done());
+        assert!(!clear.done() && !on.done());
 
         busy.end()?;
-        until(|| clear.done())?;
+        until(|| clear.done() && on.done())?;
         assert!(rig.log(3));
         let read = Read::new(Some(state), 4096)?;
         assert_eq!(&*read.only_ring()?.numbers, &[3]);

@@ -126,7 +126,8 @@ mod memory_suite {
         }
         assert_eq!(of_tasks().count() as u64, TASKS);
         assert_eq!(held(&rig)?, before + TASKS as u32 * SIZES.chunk);
-        assert_eq!(state.shared(), 0);
+        // None has logged to a shared ring.
+        assert!((read.rings.iter()).all(|ring| ring.pid != -1 || ring.records == 0));
         Ok(())
     }
 
@@ -322,11 +323,9 @@ mod memory_suite {
     fn the_smallest_instance_has_all_in_its_budget_with_4096_cpus_too() -> Result {
         for cpus in [1, 8, 85, 256, 4096] {
             let memory = Owned::with_cpus(0, 4, cpus)?;
-            let tables = memory.table_bytes();
-            pr_info!("16 KiB, {cpus} CPUs: {tables} bytes of tables\n");
             assert_eq!(memory.bytes(), 16 << 10);
             assert_eq!(memory.data_pages(), 2);
-            assert!(memory.pool.rings_free() >= 4);
+            assert!(memory.pool.sum(|lists| lists.rings.len()) >= 4);
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod suite {
         sync::atomic::Ordering::Relaxed, //
     };
     use kernel::{
+        bindings,
         blog::{
             ring::MAX_COMPONENTS,
             wire::record::SITE_MAX,
@@ -206,8 +207,15 @@ mod suite {
             let instance = Instance::new::<true>(c"blog_test_again", SMALL);
             let state = state_of(c"blog_test_again")?;
             assert!(log(instance.raw(), 1));
-            let folder = state.dir().load(Relaxed);
-            assert!(kernel::error::from_err_ptr(folder).is_ok_and(|folder| !folder.is_null()));
+            // SAFETY: The names are C strings, and debugfs takes its own root by null. What was
+            // found is let go of.
+            unsafe {
+                let all = bindings::debugfs_lookup(c"blog".as_char_ptr(), ptr::null_mut());
+                let folder = bindings::debugfs_lookup(state.name().as_char_ptr(), all);
+                assert!(!all.is_null() && !folder.is_null());
+                bindings::dput(folder);
+                bindings::dput(all);
+            }
         }
         // It waits no longer than it takes to remove the former one's files.
         assert!(start.elapsed() < Delta::from_secs(2));

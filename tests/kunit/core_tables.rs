@@ -14,6 +14,7 @@ mod suite {
                 PLACES, //
             },
             ring_of,
+            wire::record::Context,
             Config, //
         },
         prelude::*,
@@ -34,9 +35,9 @@ mod suite {
 
     /// What this task has logged to a component, all of which is in one ring of its own.
     fn is_in_its_ring(rig: &Rig, numbers: &[u64]) -> Result<bool> {
-        let state = rig.state()?;
-        let read = Read::new(Some(state.clone()), 4096)?;
-        Ok(state.shared() == 0 && &*read.only_ring()?.numbers == numbers)
+        let read = Read::new(Some(rig.state()?), 4096)?;
+        let ring = read.only_ring()?;
+        Ok(ring.context == Context::Task as u8 && &*ring.numbers == numbers)
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl<S: Store> Pool<S> {
     }
 
     /// The sum of what all shelves have.
-    fn sum(&self, of: impl Fn(&Lists) -> u32) -> u32 {
+    pub(crate) fn sum(&self, of: impl Fn(&Lists) -> u32) -> u32 {
         let shelves = self.store.shelves().iter();
         shelves.map(|shelf| of(shelf.lists.look())).sum()
     }

@@ -40,11 +40,6 @@ const MANY: usize = 8;
 const NEIGHBOURS: u32 = 8;
 
 impl<S: Store> Pool<S> {
-    /// Free rings; a moment old.
-    pub(crate) fn rings_free(&self) -> u32 {
-        self.sum(|lists| lists.rings.len())
-    }
-
     /// Retired rings; a moment old.
     pub(crate) fn retired(&self) -> u32 {
         self.sum(|lists| lists.retired.len())

@@ -74,7 +74,7 @@ pub(crate) struct Lists {
     /// Free chunks.
     pub(super) slab: Slab,
     /// Free rings.
-    pub(super) rings: List,
+    pub(crate) rings: List,
     /// Rings whose task has ended, those that ended first in front.
     pub(super) retired: List,
     /// When the first of these ended: without it, who compares shelves takes a line of each ring.

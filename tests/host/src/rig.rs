@@ -54,6 +54,13 @@ pub struct Plain {
     sizes: Sizes,
 }
 
+impl<S: Store> Pool<S> {
+    /// Free rings.
+    pub fn rings_free(&self) -> u32 {
+        self.sum(|lists| lists.rings.len())
+    }
+}
+
 /// A component in plain memory.
 pub struct Rig {
     pub(crate) pool: Pool<Plain>,
