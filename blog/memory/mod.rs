@@ -414,7 +414,7 @@ impl Memory {
         };
         // A log call that interrupted this one was faster; nobody has seen this ring.
         // SAFETY: The ring has no writer.
-        unsafe { ring.retire(owner.comm, 0) };
+        unsafe { ring.retire(0) };
         pool.retire(cpu, id);
         Some(faster)
     }

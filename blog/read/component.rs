@@ -227,10 +227,8 @@ impl ComponentWalk {
                             task.filter(|t| live && t.first_seq == info.first_seq)
                         {
                             section.task_state = task.state;
-                            // A thread that has executed a program has its process's id, and
-                            // another name.
+                            // A thread that has executed a program has its process's id.
                             (section.pid, section.tgid) = (task.pid, task.tgid);
-                            section.comm = task.comm;
                         }
                         out.ring(&section)?;
                         return Ok(true);

@@ -71,7 +71,8 @@ void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk);
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
-int blog_start_hooks(void (*fn)(struct task_struct *tsk));
+int blog_start_hooks(void (*freed)(struct task_struct *tsk),
+		     void (*renamed)(struct task_struct *tsk));
 void blog_stop_hooks(void);
 int blog_may_open(const struct file *file);
 

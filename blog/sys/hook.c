@@ -26,6 +26,7 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <trace/events/printk.h>
+#include <trace/events/task.h>
 
 #include "glue.h"
 
@@ -60,29 +61,43 @@ void __blog_task_free(struct task_struct *tsk)
 	blog_task_init(tsk);
 }
 
+static void (*blog_rename_hook)(struct task_struct *tsk);
+
+/* Whoever gives @tsk another name is about to store it. */
+static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
+{
+	blog_rename_hook(tsk);
+}
+
 /**
- * blog_start_hooks - ask to be called for each dying task with rings
- * @fn: called under rcu_read_lock(), must not sleep
+ * blog_start_hooks - ask to be called for tasks that end, or get another name
+ * @freed: for each dying task with rings; called under rcu_read_lock(), must not sleep
+ * @renamed: for each task with another name; without tracepoints, it isn't called
  *
  * Return: 0; where there are no patches (hookless.c), perhaps an error.
  */
-int blog_start_hooks(void (*fn)(struct task_struct *tsk))
+int blog_start_hooks(void (*freed)(struct task_struct *tsk),
+		     void (*renamed)(struct task_struct *tsk))
 {
-	rcu_assign_pointer(blog_task_hook, fn);
+	rcu_assign_pointer(blog_task_hook, freed);
+	blog_rename_hook = renamed;
+	register_trace_task_rename(blog_renamed, NULL);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(blog_start_hooks);
 
 /**
- * blog_stop_hooks - take the hook back
+ * blog_stop_hooks - take the hooks back
  *
- * When this returns, the hook isn't running on any CPU and won't be called
+ * When this returns, they aren't running on any CPU and won't be called
  * again. Tasks may still carry a blog_tls: the caller clears them all before
  * its memory goes, also those that have left the task list but that somebody
  * still holds a reference to.
  */
 void blog_stop_hooks(void)
 {
+	unregister_trace_task_rename(blog_renamed, NULL);
+	tracepoint_synchronize_unregister();
 	RCU_INIT_POINTER(blog_task_hook, NULL);
 	synchronize_rcu();
 }

@@ -33,7 +33,8 @@ use kernel::{
         task,
         wire::record::{
             Context,
-            Lost, //
+            Lost,
+            TASK_SIZE, //
         },
         RawComponent, //
     }, //
@@ -160,19 +161,21 @@ impl Call<'_> {
         if ring.has_room(self.bytes, ts) {
             return Ok(Place { ring, ts });
         }
-        let mode = self.mode();
+        let (mode, max) = (self.mode(), self.state.max_bytes());
+        let is_task = self.here().0 == Context::Task;
+        let renamed = is_task.then(|| self.caller());
+        let renamed = renamed.filter(|who| ring.is_renamed(who));
+        let bytes = self.bytes + renamed.map_or(0, |_| TASK_SIZE);
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
         // marked as busy; the pool is the one of all of the ring's pages.
-        match unsafe {
-            ring.turn(
-                &self.pages(mode),
-                mode,
-                self.state.max_bytes(),
-                self.bytes,
-                ts,
-            )
-        } {
-            Ok(()) => Ok(Place { ring, ts }),
+        match unsafe { ring.turn(&self.pages(mode), mode, max, bytes, ts) } {
+            Ok(()) => {
+                if let Some(who) = renamed {
+                    // SAFETY: As above; and that has made room.
+                    unsafe { ring.tell(&who, ts) };
+                }
+                Ok(Place { ring, ts })
+            }
             Err(cause) => {
                 // SAFETY: It was begun, above or by the caller.
                 unsafe { ring.end() };

@@ -6,7 +6,7 @@
 //! A task gets its table with its first record, out of its CPU's stock; where there is none left, a
 //! page of the component that it logs to becomes tables: a log call can't allocate. When the task
 //! is freed, the hook in `free_task()` hands its rings to their components' pools as retired ones,
-//! with the task's name and the time, and the table goes back to the stock.
+//! with the time, and the table goes back to the stock.
 //!
 //! [`get`] is for log calls: it waits for nothing, in any context. Everything else is not, and uses
 //! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the
@@ -335,14 +335,27 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
             // `stop` has been faster.
             return;
         }
-        // SAFETY: As above.
-        let comm = unsafe { tasks::comm(task) };
         let (now, (_, cpu)) = (clock::now(), tasks::here());
         // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
-        unsafe { table.take(no_ring(), |ring| retire(ring, cpu, comm, now)) };
+        unsafe { table.take(no_ring(), |ring| retire(ring, cpu, now)) };
         table.task().store(ptr::null_mut(), Relaxed);
         drop(guard);
         SLAB.put(cpu, table);
+    }
+}
+
+/// Called when a task is just getting another name, by itself or by another task; perhaps as it
+/// executes a program, and has another id already. Its next records tell.
+///
+/// # Safety
+///
+/// `task` is valid.
+pub(crate) unsafe extern "C" fn rename_hook(task: *mut bindings::task_struct) {
+    // SAFETY: By this function's requirement.
+    if let Some(table) = unsafe { task::table(task) } {
+        let _guard = lock(table);
+        // SAFETY: The lock is held.
+        unsafe { table.rings() }.for_each(Ring::close);
     }
 }
 
@@ -351,7 +364,7 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
 /// # Safety
 ///
 /// `ring` has no writer any more, and is in no table. Interrupts are off, on `cpu`.
-unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
+unsafe fn retire(ring: &Ring, cpu: u32, now: u64) {
     // SAFETY: By this function's requirement.
     let state = unsafe { state_in(ring.slot()) };
     // SAFETY: Likewise.
@@ -359,7 +372,7 @@ unsafe fn retire(ring: &Ring, cpu: u32, comm: [u8; 16], now: u64) {
         return;
     };
     // SAFETY: By this function's requirement.
-    unsafe { ring.retire(comm, now) };
+    unsafe { ring.retire(now) };
     memory.pool.retire(cpu, ring.id());
 }
 
@@ -368,7 +381,7 @@ pub(crate) fn init() -> Result {
     // SAFETY: This is called once, and components come after it.
     unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
-    unsafe { hook::start_hooks(free_hook) }?;
+    unsafe { hook::start_hooks(free_hook, rename_hook) }?;
     stock_up();
     Ok(())
 }

@@ -59,7 +59,8 @@ static void blog_unprobe(struct tracepoint *tp, void *probe)
 }
 
 static void (*blog_task_hook)(struct task_struct *tsk);
-static struct tracepoint *blog_free_probe, *blog_panic_probe;
+static void (*blog_rename_hook)(struct task_struct *tsk);
+static struct tracepoint *blog_free_probe, *blog_rename_probe, *blog_panic_probe;
 
 /*
  * A task has left its CPU for good and is known to nobody, a grace period ago.
@@ -68,6 +69,11 @@ static struct tracepoint *blog_free_probe, *blog_panic_probe;
 static void blog_task_freed(void *unused, struct task_struct *tsk)
 {
 	blog_task_hook(tsk);
+}
+
+static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
+{
+	blog_rename_hook(tsk);
 }
 
 static void blog_freeze_now(void)
@@ -125,11 +131,13 @@ static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
 
 static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
-int blog_start_hooks(void (*fn)(struct task_struct *tsk))
+int blog_start_hooks(void (*freed)(struct task_struct *tsk),
+		     void (*renamed)(struct task_struct *tsk))
 {
 	int ret;
 
-	blog_task_hook = fn;
+	blog_task_hook = freed;
+	blog_rename_hook = renamed;
 	blog_free_probe = blog_probe("sched_process_free", blog_task_freed);
 	if (!blog_free_probe)
 		return -ENODEV;
@@ -139,6 +147,7 @@ int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 		blog_stop_hooks();
 		return ret;
 	}
+	blog_rename_probe = blog_probe("task_rename", blog_renamed);
 	blog_panic_probe = blog_probe("console", blog_printed);
 	return 0;
 }
@@ -147,6 +156,7 @@ int blog_start_hooks(void (*fn)(struct task_struct *tsk))
 void blog_stop_hooks(void)
 {
 	blog_unprobe(blog_panic_probe, blog_printed);
+	blog_unprobe(blog_rename_probe, blog_renamed);
 	unregister_die_notifier(&blog_die_nb);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_anchor.nb);
 	blog_unprobe(blog_free_probe, blog_task_freed);

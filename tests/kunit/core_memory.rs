@@ -31,7 +31,8 @@ mod memory_suite {
         sys::{
             quiesce,
             work, //
-        }, //
+        },
+        tasks, //
     };
     use core::{
         iter,
@@ -347,7 +348,14 @@ mod memory_suite {
                 let memory = inner.memory()?;
                 let id = memory.pool.take_ring(0, true)?;
                 let ring = memory.pool.store.ring(id)?;
-                let owner = Owner::new(Context::Task, u32::MAX);
+                // SAFETY: It is the current task.
+                let me = unsafe { tasks::facts(tasks::current()) };
+                let owner = Owner {
+                    pid: me.pid,
+                    tgid: me.tgid,
+                    comm: me.comm,
+                    ..Owner::new(Context::Task, u32::MAX)
+                };
                 // SAFETY: It was just taken out of the free ones.
                 unsafe { ring.adopt(&owner) };
                 Some(ptr::from_ref(ring))

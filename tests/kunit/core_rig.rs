@@ -358,6 +358,8 @@ pub(super) struct ReadRing {
     pub(super) numbers: KVVec<u64>,
     /// Their times.
     pub(super) times: KVVec<u64>,
+    /// Task records: how many numbers were before, and the name.
+    pub(super) names: KVVec<(usize, [u8; 16])>,
     /// Losses that records tell of.
     pub(super) in_band: [u64; LOST_CAUSES],
     /// Pages, and sections that tell of it.
@@ -568,6 +570,7 @@ impl Read {
                 next: 0,
                 numbers: KVVec::new(),
                 times: KVVec::new(),
+                names: KVVec::new(),
                 in_band: [0; LOST_CAUSES],
                 pages: 0,
                 sections: 0,
@@ -627,7 +630,11 @@ impl Read {
                     Some(Control::Lost) => {
                         ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
                     }
-                    Some(Control::Task) => (),
+                    Some(Control::Task) => {
+                        let comm = page.get(at + 20..at + 36).ok_or(EINVAL)?;
+                        let name = comm.try_into().map_err(|_| EINVAL)?;
+                        ring.names.push((ring.numbers.len(), name), GFP_KERNEL)?;
+                    }
                     _ => check(false, "unknown control record")?,
                 }
             }

@@ -13,7 +13,9 @@ mod suite {
             sections::Form,
             walk::Walk, //
         },
-        registry::state::State, //
+        registry::state::State,
+        tasks,
+        write::tables::rename_hook, //
     };
     use core::{
         ptr,
@@ -40,6 +42,50 @@ mod suite {
 
     /// Records of `Rig::log` in one chunk.
     const PER_CHUNK: u64 = ((SIZES.chunk as usize - PAGE_HEADER_SIZE) / 16) as u64;
+
+    /// Gives this task another name, as prctl() does; returns the one that it had.
+    fn rename(name: [u8; 16]) -> [u8; 16] {
+        let task = tasks::current();
+        // SAFETY: It is this task, whose name nobody else changes.
+        unsafe {
+            rename_hook(task);
+            (&raw mut (*task).comm).cast::<[u8; 16]>().replace(name)
+        }
+    }
+
+    #[test]
+    fn who_is_called_otherwise_says_so() -> Result {
+        let rig = Rig::new(c"blog_test_named", config(64, 64, Mode::Overwrite))?;
+        assert!(rig.log(0) && rig.log(1));
+        let new = *b"blog_test_other\0";
+        let old = rename(new);
+        // Up to the second page after that.
+        let mut n = 1;
+        while Read::new(Some(rig.state()?), 4096)?.only_ring()?.pages < 4 {
+            n += 1;
+            assert!(rig.log(n));
+        }
+        rename(old);
+        assert!(rig.log(n + 1) && rig.log(n + 2));
+        for form in [Form::Snapshot, Form::Stream] {
+            let (mut file, mut read) = (KVVec::new(), Read::empty(form == Form::Stream));
+            copy(
+                &mut Walk::new(form, Some(rig.state()?), true)?,
+                4096,
+                &mut file,
+            )?;
+            read.go_on(&file)?;
+            let ring = read.only_ring()?;
+            assert_eq!((ring.comm, ring.numbers.len() as u64), (old, n + 3));
+            // At once, at the start of each page, and when it has its old name again.
+            let all = ring.names.iter();
+            assert!(all.map(|(_, name)| *name).eq([new, new, new, new, old]));
+            let (first, last) = (ring.names.first(), ring.names.last());
+            assert!(first.is_some_and(|(at, _)| *at == 2));
+            assert!(last.is_some_and(|(at, _)| *at as u64 == n + 1));
+        }
+        Ok(())
+    }
 
     #[test]
     fn what_was_logged_is_in_the_snapshot() -> Result {

@@ -72,6 +72,6 @@ pub fn steal(ring: &Ring, pages: &impl Pages) {
 pub fn own(ring: &Ring, who: &Owner, last: &AtomicU64) {
     ring.adopt(who);
 //~ ^ call to unsafe function `ring::owner::<impl kernel::blog::ring::Ring>::adopt` is unsafe and requires unsafe function or block: call to unsafe function
-    ring.retire([0; 16], 1);
+    ring.retire(1);
 //~ ^ call to unsafe function `ring::owner::<impl kernel::blog::ring::Ring>::retire` is unsafe and requires unsafe function or block: call to unsafe function
 }

@@ -47,7 +47,8 @@ pub struct Owner {
     pub pid: i32,
     /// Process id, or -1.
     pub tgid: i32,
-    /// Name of the task, NUL padded.
+    /// Name of the task, NUL padded. Of a ring's owner, this and the ids are as they were when it
+    /// got the ring.
     pub comm: [u8; 16],
     /// When the task started, in nanoseconds, and how many programs it has executed since: what
     /// else tells the writers of a shared ring apart. [`Ring::info`] doesn't know.
@@ -174,14 +175,16 @@ impl Ownership {
         self.cpu.store(owner.cpu, Relaxed);
         self.pid.store(owner.pid, Relaxed);
         self.tgid.store(owner.tgid, Relaxed);
-        self.set_comm(owner.comm);
-    }
-
-    #[inline]
-    fn set_comm(&self, comm: [u8; 16]) {
-        let n = u128::from_ne_bytes(comm);
+        let n = u128::from_ne_bytes(owner.comm);
         self.comm[0].store(n as u64, Relaxed);
         self.comm[1].store((n >> 64) as u64, Relaxed);
+    }
+
+    /// Whether a task is called as it was when it got the ring.
+    pub(super) fn is(&self, task: &Owner) -> bool {
+        self.get().is_some_and(|owner| {
+            (owner.pid, owner.tgid, owner.comm) == (task.pid, task.tgid, task.comm)
+        })
     }
 
     fn get(&self) -> Option<Owner> {
@@ -256,11 +259,10 @@ impl Ring {
     /// # Safety
     ///
     /// The ring is live and its writer will not write again.
-    pub unsafe fn retire(&self, comm: [u8; 16], clock: u64) {
+    pub unsafe fn retire(&self, clock: u64) {
         let taken = self.records();
         self.owner.change(|ours| {
             self.cursor.taken.store(taken, Relaxed);
-            ours.set_comm(comm);
             self.cursor.last.store(clock, Relaxed);
             // ORDERING: Release: see `has_ended`.
             ours.state.store(RingState::Retired as u8, Release);

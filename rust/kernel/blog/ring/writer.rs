@@ -261,17 +261,39 @@ impl Ring {
         }
         if turns || last.load(Relaxed) != who.key() {
             last.store(who.key(), Relaxed);
-            let task = ControlRecord::Task {
-                context: who.context as u8,
-                cpu: who.cpu as u16,
-                pid: who.pid,
-                tgid: who.tgid,
-                comm: who.comm,
-            };
             // SAFETY: The ring is claimed, and there is room for this and for the record.
-            unsafe { self.control(self.cursor.page.load(Relaxed), ts, &task) };
+            unsafe { self.tell(who, ts) };
         }
         Some(ts)
+    }
+
+    /// Writes a task record: `who` writes from here on.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's writer and has marked it as busy. There is room for it.
+    pub unsafe fn tell(&self, who: &Owner, ts: u64) {
+        let task = ControlRecord::Task {
+            context: who.context as u8,
+            cpu: who.cpu as u16,
+            pid: who.pid,
+            tgid: who.tgid,
+            comm: who.comm,
+        };
+        // SAFETY: By this function's requirement.
+        unsafe { self.control(self.cursor.page.load(Relaxed), ts, &task) };
+    }
+
+    /// Whether its task, which is `who` by now, is to [tell](Self::tell) so before its next record:
+    /// because the task has another name or another id than when it got the ring, or may have had
+    /// until now, as the ring was [closed](Self::close).
+    pub fn is_renamed(&self, who: &Owner) -> bool {
+        self.cursor.limit.load(Relaxed) == 0 || !self.owner.is(who)
+    }
+
+    /// Has the next record take the slow path. Anybody may, at any time.
+    pub fn close(&self) {
+        self.cursor.close();
     }
 
     /// Counts lost records; the next record that gets through tells of them.

@@ -310,7 +310,8 @@ pub struct Ring {
     pub pid: i32,
     /// Process id of a task's ring, else -1.
     pub tgid: i32,
-    /// Name of the task, NUL padded.
+    /// Name of the task when it got the ring, NUL padded.
+    /// [`Control::Task`](super::record::Control::Task) tells of later ones.
     pub comm: [u8; COMM_LEN],
     /// When the task ended, in the ring's clock; 0 while it lives.
     pub exit_clock: u64,

@@ -149,8 +149,8 @@ pub enum Control {
     /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
     Lost = 2,
     /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes
-    /// from here on in this page of a [`Context::Shared`] ring. Pid and tgid are -1 and comm is
-    /// empty where an interrupt does.
+    /// from here on in this page, of a [`Context::Shared`] ring or of a task that isn't called as
+    /// its ring any more. Pid and tgid are -1 and comm is empty where an interrupt does.
     Task = 3,
 }
 

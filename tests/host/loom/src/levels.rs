@@ -243,7 +243,7 @@ fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
         };
         turn(&rig, old, LARGE, 5);
         // SAFETY: The ring has no writer any more.
-        unsafe { rig.ring(old).unwrap().retire([0; 16], 9) };
+        unsafe { rig.ring(old).unwrap().retire(9) };
         let thief = rig.clone();
         let thief = thread::spawn(move || {
             let pages = thief.pool.pages(0, false);

@@ -23,7 +23,7 @@ fn a_thief_finds_the_chain_that_the_writer_made() {
         shelf.lay(&[1, 2]);
         shelf.fill(1, 2, 2, false);
         // SAFETY: Nobody writes into it any more.
-        unsafe { shelf.rings[1].retire([0; 16], 9) };
+        unsafe { shelf.rings[1].retire(9) };
         assert_eq!(shelf.drain(1), [1, 2]);
         // Ring 0 has page 0, without room, and will take page 1.
         shelf.lay(&[0]);
@@ -80,7 +80,7 @@ fn a_late_thief_takes_nothing_of_the_next_owner() {
         let thief = shelf.clone();
         let thief = thread::spawn(move || unsafe { thief.rings[0].steal(&*thief) });
         // SAFETY: Nobody writes into it any more.
-        unsafe { shelf.rings[0].retire([0; 16], 9) };
+        unsafe { shelf.rings[0].retire(9) };
         let mut pages = shelf.drain(0);
         pages.reverse();
         if pages.contains(&0) {
@@ -172,7 +172,7 @@ fn counts_are_right_while_the_ring_is_plundered() {
         let other = thread::spawn(move || {
             // SAFETY: Nobody writes into it any more, and it is nobody else's.
             let page = unsafe {
-                other.rings[0].retire([0; 16], 9);
+                other.rings[0].retire(9);
                 other.rings[0].steal_last(&*other).unwrap()
             };
             other.lay(&[page]);

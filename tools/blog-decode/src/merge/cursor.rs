@@ -239,7 +239,11 @@ impl Cursor {
                         loss(clock, Cause::Told(cause), count)
                     }
                     Some(Item::Writer(writer)) => {
-                        self.writer = writer;
+                        match stream.shared() {
+                            Some(_) => self.writer = writer,
+                            // The ring's own task has another name.
+                            None => self.writer.task = writer.task,
+                        }
                         None
                     }
                     None => {
