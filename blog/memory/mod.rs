@@ -113,6 +113,8 @@ const PER_CPU: u32 = Context::INTERRUPTS as u32;
 const PER_CPU_PART: usize = 8;
 /// The most rings that a component can have.
 const MAX_RINGS: u32 = 65536;
+/// Of so many pages for records, one is kept for rings that have none.
+const RESERVE_PART: u32 = 8;
 /// At most this part of a component's pages goes to tables of tasks.
 const LENT_PART: u32 = 4;
 
@@ -209,7 +211,6 @@ impl Owned {
                     Table::new(rings),
                     shelves,
                 )),
-                in_slots: AtomicU32::new(0),
                 fixed: AtomicU32::new(block.pages()),
                 lendable: AtomicU32::new(0),
                 percpu,
@@ -269,7 +270,7 @@ impl Owned {
     /// pool.
     fn place(&self, number: u32, page: Block) {
         if let Some(slot) = self.pool.store.slot(number) {
-            self.in_slots.fetch_add(1, Relaxed);
+            self.pool.store.pages.fetch_add(1, Relaxed);
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), SIZES) };
@@ -303,8 +304,6 @@ struct Shared {
 pub(crate) struct Memory {
     /// All pages and rings, and which of them are free.
     pub(crate) pool: Pool<Arrays>,
-    /// Pages in slots.
-    in_slots: AtomicU32,
     /// Pages of what it has besides.
     fixed: AtomicU32,
     /// Pages that may still go to tables of tasks.
@@ -323,7 +322,8 @@ impl Memory {
         self.pool
             .store
             .set_max_ring_pages(max_ring_pages(self.pages_held()));
-        self.pool.set_pages(self.data_pages());
+        let reserve = self.pool.store.data_pages() / RESERVE_PART;
+        self.pool.set_reserve(reserve);
     }
 
     /// Says in [`Self::root`] where all is. The memory has its place.
@@ -457,8 +457,7 @@ impl Memory {
         let page = pool.take_page(cpu, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.close().cast()) {
-                self.in_slots.fetch_sub(1, Relaxed);
-                pool.give_up_page();
+                self.pool.store.pages.fetch_sub(1, Relaxed);
                 slot.empty();
                 return;
             }
@@ -470,13 +469,7 @@ impl Memory {
 
     /// Pages for records and rings.
     fn pages_held(&self) -> u32 {
-        self.in_slots.load(Relaxed)
-    }
-
-    /// Of these, those for records.
-    pub(crate) fn data_pages(&self) -> u32 {
-        self.pages_held()
-            .saturating_sub(self.pool.store.ring_pages())
+        self.pool.store.pages.load(Relaxed)
     }
 
     /// Pages of what it has besides.
@@ -502,7 +495,7 @@ impl Memory {
         (0..).zip(self.shared).fold(false, |any, (id, shared)| {
             let writer = self.pool.store.ring(id).and_then(Ring::claimant);
             let before = shared.seen.swap(writer.unwrap_or(0), Relaxed);
-            any | (writer == Some(before))
+            any || writer == Some(before)
         })
     }
 
@@ -534,7 +527,7 @@ impl Memory {
         // SAFETY: The ring is new, and nobody else knows it.
         unsafe { ring.adopt(&Owner::new(Context::Shared, id)) };
         // Where there is enough, a page, by asking for room for the longest record.
-        let bytes = match self.pool.bytes() / SIZES.page {
+        let bytes = match self.pool.store.data_pages() {
             ..PAGES_PER_SHARED => 8,
             _ => RECORD_MAX as u32,
         };

@@ -233,9 +233,7 @@ impl Memory {
     pub(crate) fn shrink_to(&self, pages: u32, gone: &mut Chain) {
         let pages = pages.saturating_sub(self.fixed_pages());
         let pages = pages.max(self.least_pages());
-        // Rings that ask for pages meanwhile get shares of what will be left, and only the first
-        // ones; else they might be faster.
-        self.pool.set_pages(pages - self.pool.store.ring_pages());
+        // Only rings without any get pages meanwhile; else the others might be faster.
         self.pool.reserve_all();
         // Those that hold the most give first.
         let mut level = pages.saturating_mul(SIZES.page);
@@ -258,7 +256,7 @@ impl Memory {
     fn take_out(&self, number: u32, gone: &mut Chain) {
         if let Some(slot) = self.pool.store.slot(number) {
             slot.close();
-            self.in_slots.fetch_sub(1, Relaxed);
+            self.pool.store.pages.fetch_sub(1, Relaxed);
             // SAFETY: It is from `place`, and nobody's. The slot is closed: who still looks at the
             // page finds out that it has changed.
             unsafe { gone.push(slot.empty().cast()) };

@@ -64,6 +64,8 @@ pub(crate) struct Arrays {
     /// In the lower half, pages that were made rings, or just are; in the upper one, how many there
     /// may be.
     ring_pages: AtomicU64,
+    /// Pages in slots.
+    pub(super) pages: AtomicU32,
     shelves: &'static [Shelf],
     empty: PageHeader,
 }
@@ -81,6 +83,7 @@ impl Arrays {
             slots,
             rings,
             ring_pages: AtomicU64::new(0),
+            pages: AtomicU32::new(0),
             shelves,
             empty: PageHeader::empty(),
         }
@@ -157,6 +160,10 @@ impl Store for Arrays {
         // SAFETY: A page that is closed stays as long as the component's memory.
         unsafe { self.rings.set(n, memory) };
         Some(ids)
+    }
+
+    fn data_pages(&self) -> u32 {
+        self.pages.load(Relaxed).saturating_sub(self.ring_pages())
     }
 
     fn empty(&self) -> *mut PageHeader {

@@ -325,7 +325,7 @@ mod memory_suite {
         for cpus in [1, 8, 85, 256, 4096] {
             let memory = Owned::with_cpus(0, 4, cpus)?;
             assert_eq!(memory.bytes(), 16 << 10);
-            assert_eq!(memory.data_pages(), 2);
+            assert_eq!(memory.pool.store.data_pages(), 2);
             assert!(memory.pool.sum(|lists| lists.rings.len()) >= 4);
         }
         Ok(())
@@ -415,10 +415,10 @@ mod memory_suite {
     fn a_component_gives_a_quarter_of_its_pages_for_tables_of_tasks_and_no_more() -> Result {
         let memory = Owned::new(0, 256)?;
         let pages = (memory.bytes() / PAGE_SIZE) as u32;
-        let before = memory.data_pages();
+        let before = memory.pool.store.data_pages();
         // A page that is declined comes back.
         memory.lend(0, true, |_| false);
-        assert_eq!(memory.data_pages(), before);
+        assert_eq!(memory.pool.store.data_pages(), before);
         let lend = || {
             let mut page = ptr::null_mut();
             memory.lend(0, true, |lent| {
@@ -432,7 +432,7 @@ mod memory_suite {
             lent.push(page, GFP_KERNEL)?;
         }
         assert!(lent.len() <= 64 && lent.len() >= 60);
-        assert_eq!(memory.data_pages(), before - lent.len() as u32);
+        assert_eq!(memory.pool.store.data_pages(), before - lent.len() as u32);
         assert_eq!(memory.bytes() / PAGE_SIZE, pages as usize - lent.len());
         drop(memory);
         let mut pages = Chain::new();

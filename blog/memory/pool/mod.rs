@@ -86,9 +86,6 @@ const LOOKS: usize = 8;
 /// are chunks in a page, which they may make.
 const PIECES: u32 = 16;
 
-/// One of how many pages is kept for rings that have none.
-const PART: u32 = 8;
-
 /// So many pages above the reserve may just be passing, and are not told of. Else a shelf that gets
 /// and gives pages by turns would call all CPUs each time.
 const PASSING: u32 = 2;
@@ -113,6 +110,8 @@ pub(crate) trait Store {
     /// Makes a page, which is whole and the caller's, one of rings; returns their ids, all of which
     /// are the caller's. `None`: there are as many as may be, and the page is as it was.
     fn make_rings(&self, page: u32) -> Option<Range<u32>>;
+    /// Pages that rings can hold.
+    fn data_pages(&self) -> u32;
     /// A header for rings without pages, and where there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
 }
@@ -168,8 +167,6 @@ pub(crate) struct Pool<S> {
     has_chunks: Hint,
     has_rings: Hint,
     has_retired: Hint,
-    /// All pages that rings can hold, in bytes.
-    bytes: AtomicU32,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
     /// Whether something was left for [`Self::collect`].
@@ -185,7 +182,6 @@ impl<S: Store> Pool<S> {
             has_chunks: Hint::new(),
             has_rings: Hint::new(),
             has_retired: Hint::new(),
-            bytes: AtomicU32::new(0),
             reserve: AtomicU32::new(0),
             left: AtomicU8::new(0),
         }
@@ -225,13 +221,6 @@ impl<S: Store> Pool<S> {
         (0..).map_while(|page| Some((page, self.store.slot(page)?)))
     }
 
-    /// Says that there are `pages` pages in all: what follows from that is set.
-    pub(crate) fn set_pages(&self, pages: u32) {
-        let bytes = pages.saturating_mul(self.store.sizes().page);
-        self.bytes.store(bytes, Relaxed);
-        self.set_reserve(pages / PART);
-    }
-
     /// Keeps the last `pages` free pages for rings that have none.
     pub(crate) fn set_reserve(&self, pages: u32) {
         let each = pages / self.shelf_count();
@@ -243,7 +232,7 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// Keeps all free pages for rings that have none, until [`Self::set_pages`] is called.
+    /// Keeps all free pages for rings that have none, until [`Self::set_reserve`] is called.
     pub(crate) fn reserve_all(&self) {
         self.reserve.store(u32::MAX, Relaxed);
     }
@@ -532,11 +521,6 @@ impl<S: Store> Pool<S> {
             chunk: false,
         };
         Some(self.take(request)?.slot())
-    }
-
-    /// Says that a page, which the caller has, is not for records any more.
-    pub(crate) fn give_up_page(&self) {
-        self.bytes.fetch_sub(self.store.sizes().page, Relaxed);
     }
 
     // For who gives pages back to the kernel. Process context.

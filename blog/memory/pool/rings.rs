@@ -147,7 +147,6 @@ impl<S: Store> Pool<S> {
             self.shelve(own, page);
             return None;
         };
-        self.give_up_page();
         let first = ids.next();
         // The lowest ids are taken first.
         ids.rev().for_each(|id| self.shelve_ring(own, id));

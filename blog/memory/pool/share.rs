@@ -26,7 +26,8 @@ const SCAN: u32 = 256;
 impl<S: Store> Pool<S> {
     /// What is shared, in bytes.
     pub(crate) fn bytes(&self) -> u32 {
-        self.bytes.load(Relaxed)
+        let page = self.store.sizes().page;
+        self.store.data_pages().saturating_mul(page)
     }
 
     /// Says that rings take part that nobody takes or gives back.

@@ -33,7 +33,7 @@ fn all_free_pages_are_kept_for_who_has_none() {
     let pages = rig.pool.pages(0, false);
     assert_eq!(pages.take(SIZE, SIZE, SIZE), None);
     assert!(pages.take(0, SIZE, SIZE).is_some());
-    rig.pool.set_pages(8);
+    rig.pool.set_reserve(1);
     assert!(pages.take(SIZE, SIZE, SIZE).is_some());
 }
 

@@ -51,6 +51,8 @@ pub struct Plain {
     rings: Vec<Ring>,
     /// Rings that there are; the others can be made of pages.
     made: AtomicU32,
+    /// Pages that are none of rings.
+    data: AtomicU32,
     sizes: Sizes,
 }
 
@@ -116,7 +118,7 @@ impl Rig {
             chunk: PAGE as u32 / 16,
         };
         let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
-        rig.pool.set_pages(pages as u32);
+        rig.pool.set_reserve(pages as u32 / 8);
         rig.steal = true;
         rig
     }
@@ -128,7 +130,7 @@ impl Rig {
             chunk: PAGE as u32 / 16,
         };
         let mut rig = Self::build(pages, rings, 1, sizes, cpus);
-        rig.pool.set_pages(pages as u32);
+        rig.pool.set_reserve(pages as u32 / 8);
         rig.steal = true;
         rig
     }
@@ -153,6 +155,7 @@ impl Rig {
                 .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
                 .collect(),
             made: AtomicU32::new(made),
+            data: AtomicU32::new(pages as u32),
             empty,
             sizes,
         };
@@ -555,10 +558,14 @@ impl Store for Plain {
         let most = self.rings.len() as u32;
         let more = |made: u32| (made < most).then_some((made + RINGS).min(most));
         let made = self.made.fetch_update(Relaxed, Relaxed, more).ok()?;
+        self.data.fetch_sub(1, Relaxed);
         let memory = self.slots[page as usize].close();
         // SAFETY: The page is the caller's, and no page any more: readers find that out.
         unsafe { ptr::write_bytes(memory.cast::<u8>(), 0xff, PAGE) };
         Some(made..(made + RINGS).min(most))
+    }
+    fn data_pages(&self) -> u32 {
+        self.data.load(Relaxed)
     }
     fn empty(&self) -> *mut PageHeader {
         self.empty.get()
