@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# A module that only has a component keeps BLog, and what logs to it finds its rings.
+# Prints TAP for the runner.
+. /lib.sh
+
+modprobe blog || die "modprobe blog"
+modprobe blog_owner || die "modprobe blog_owner"
+[ -d "$BLOG/owner" ]
+same "the component is there" $? 0
+rmmod blog 2> /tmp/error
+same "BLog stays while it is" $? 1
+say "rmmod: $(cat /tmp/error)"
+modprobe blog_borrower || die "modprobe blog_borrower"
+same "its records are counted" "$(get records "$BLOG/owner/stats")" 1000
+rmmod blog_borrower || die "rmmod blog_borrower"
+rmmod blog_owner || die "rmmod blog_owner"
+rmmod blog
+same "BLog goes after the last" $? 0
+modprobe blog && modprobe blog_owner && modprobe blog_borrower || die "a second time"
+same "a new BLog has new rings" "$(get records "$BLOG/owner/stats")" 1000
+tap_end

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Modules that share a component: BLog can't be unloaded under the one that defines it, also
+where that one has no log call of its own."""
+
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Tap
+
+KERNELS = "x86 stock"
+TESTS = 12
+SECONDS = 25
+
+
+@pytest.mark.parametrize("flavour", KERNELS.split())
+def test_owner(flavour: str, work: Path, tap: Tap) -> None:
+    kernel, script = vm.kernel(flavour), TOP / "tests/e2e/guest/owner.sh"
+    result = vm.run(work / flavour, kernel, script, files=kernel.files())
+    tap(result.lines())
+    assert not result.problem, result.told()
