@@ -57,7 +57,7 @@ def guest(request: pytest.FixtureRequest, work: Path) -> vm.Result:
     trust = " setcpuid=constant_tsc,nonstop_tsc" if clock == "auto" else ""
     script, machine = (
         TOP / "tests/e2e/guest/clock.sh",
-        vm.Machine(2, args=f"blog_clock={clock} blog_way={way}{trust}"),
+        vm.Machine(2, args=f"printk.time=1 blog_clock={clock} blog_way={way}{trust}"),
     )
     result = vm.run(
         work / request.param, kernel, script, files=kernel.files(), machine=machine, seconds=180

@@ -46,9 +46,10 @@ Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
 sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
 prints it). blog-decode finds it by the image's build ID. A module has its table
 in itself, too, so that it is where the module is, also when that is stripped of
-debug information. An image without call sites gets no table; that is no error. The formats of C calls are compiled, and
-what a call passes is stored into the image; a format that can't be is an error,
-or, of a message that is captured, told.
+debug information. An image without call sites gets no table; that is no error.
+The formats of C calls are compiled, and what a call passes is stored into the
+image. A format that can't be compiled is an error; of a captured message it is a
+warning, as nothing else needs that message.
 
 Options:
   -o DIR         Write tables into DIR; it must exist (default: beside each ELF)
@@ -209,7 +210,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Says which `calls` of an image's calls are not recorded: captured messages that BLog can't store.
+/// Says which `calls` of an image are not recorded: captured messages that BLog can't store.
 fn tell(image: &Path, table: &format::Table, calls: &[String]) {
     if !calls.is_empty() {
         eprintln!(

@@ -48,8 +48,8 @@ use crate::wire::types::{
 /// information by the start of its name; linkers and assemblers compress sections whose names start
 /// with `.debug_`, so it is none of these.
 pub const FMT_SECTION: &str = ".debug.blog";
-/// The section of a .ko with its side table: not loaded. It is no debug information, so that the table
-/// stays with the module when DKMS, `INSTALL_MOD_STRIP` or a package's build strip it.
+/// The section of a .ko with its side table: not loaded. It is no debug information, so that the
+/// table stays with the module when DKMS, `INSTALL_MOD_STRIP` or a package's build strip it.
 pub const TABLE_SECTION: &str = ".blog.table";
 /// The loaded section with the site entries, in a .ko.
 pub const SITES_SECTION: &str = ".blog_sites";

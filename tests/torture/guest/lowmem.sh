@@ -17,11 +17,10 @@ complaints() { dmesg | grep -i -e 'out of memory' -e oom -e 'allocation failure'
 total=$(kb MemTotal)
 max_kb=$((total * 4))
 before=$(kb MemAvailable)
-prepare torture/size_kb=$((total / 16)) torture/ring_kb="$total" torture_storm/size_kb=$((total / 16))
-# What it asks for is not there; what there is, it gets when it is switched on.
-set_file 0 $BLOG/torture_fast/enable
-set_file 1 $BLOG/torture_fast/clear
-settings torture_fast/size_kb="$total" torture_fast/ring_kb="$total" torture_fast/enable=1
+# What torture_fast asks for is not there; what there is, it gets when it is switched on.
+prepare torture/size_kb=$((total / 16)) torture/ring_kb="$total" torture_storm/size_kb=$((total / 16)) \
+	torture_fast/enable=0 torture_fast/clear=1 torture_fast/size_kb="$total" \
+	torture_fast/ring_kb="$total" torture_fast/enable=1
 modprobe blog_torture seconds="$seconds" workers=2 instances=8 payload=200 ||
 	die "modprobe blog_torture"
 used=$(get used_kb $BLOG/stats) left=$(kb MemAvailable) missing=$(get missing_kb $BLOG/torture_fast/stats)
