@@ -90,11 +90,11 @@ const LAST_SWITCH: u32 = dump::NO_FIELD;
 
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {
-    ($($field:ident = $value:expr),* $(,)?) => {
+    ($($($field:ident).+ = $value:expr),* $(,)?) => {
         // SAFETY: The root is there. A field is stored to by one at a time: `init` and `stop` run
         // when nothing else does, and the list of images is changed under their lock. The
         // clocks and the notes of a crash are not stored here.
-        unsafe { blog_root.update(|root| { $((*root).$field = $value;)* }) }
+        unsafe { blog_root.update(|root| { $((*root).$($field).+ = $value;)* }) }
     };
 }
 
@@ -121,11 +121,7 @@ pub(crate) fn init() {
 /// Takes everything out again. Nobody logs any more.
 pub(crate) fn stop() {
     set!(state = STATE_OFF);
-    set!(
-        components_len = 0,
-        tables = dump::Table::NONE,
-        images_len = 0
-    );
+    set!(components_len = 0, tables.capacity = 0, images_len = 0);
     set!(images = 0);
     // A module's statics are not dropped.
     *LISTED.lock() = Kept::none();

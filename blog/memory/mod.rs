@@ -216,7 +216,7 @@ impl Owned {
                 percpu,
                 shared,
                 mended: AtomicU64::new(0),
-                root: Live::new(dump::Memory::NONE),
+                root: Live::zeroed(),
             }
         };
         const { assert!(!core::mem::needs_drop::<Memory>()) };
@@ -330,17 +330,19 @@ impl Memory {
     fn describe(&self) {
         let shelves = self.pool.store.shelves();
         let new = dump::Memory {
+            magic: dump::MEMORY_MAGIC,
+            size: size_of::<dump::Memory>() as u32,
             rings: self.pool.store.rings.root(RINGS, size_of::<Ring>()),
             slots: self.pool.store.slots.root(SLOTS, size_of::<Slot>()),
             page_size: SIZES.page,
             chunk_size: SIZES.chunk,
             chunks: SIZES.chunks(),
+            reserved: 0,
             gone: shelves
                 .first()
                 .map_or(0, |shelf| ptr::from_ref(&shelf.gone) as u64),
             gone_count: shelves.len() as u32,
             gone_stride: size_of::<Shelf>() as u32,
-            ..dump::Memory::NONE
         };
         // SAFETY: The memory is new, or the component's lock held.
         unsafe {

@@ -260,7 +260,7 @@ impl State {
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
             found: Kept::new(Described {
-                root: Live::new(dump::Component::NONE),
+                root: Live::zeroed(),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
             control <- new_mutex!(()),
@@ -364,6 +364,8 @@ impl State {
     fn show(&self, inner: &Inner) {
         let memory = inner.memory().map(Memory::root);
         let new = dump::Component {
+            magic: dump::COMPONENT_MAGIC,
+            size: size_of::<dump::Component>() as u32,
             slot: self.slot.into(),
             enabled: inner.enabled.into(),
             level: inner.level.map_or(0, |level| level as u8),
@@ -375,7 +377,6 @@ impl State {
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: self.name,
             cleared: inner.cleared,
-            ..dump::Component::NONE
         };
         // SAFETY: The lock is held, under which alone it is changed.
         unsafe { self.found.root.update(|root| *root = new) };

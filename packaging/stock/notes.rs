@@ -38,7 +38,7 @@ use crate::{
 /// How many tasks.
 const MAX: usize = 1024;
 
-static NOTES: Live<[TaskNote; MAX]> = Live::new([TaskNote::NONE; MAX]);
+static NOTES: Live<[TaskNote; MAX]> = Live::zeroed();
 
 unsafe extern "C" {
     fn blog_copy_nofault(dst: *mut c_void, src: *const c_void, size: usize) -> bool;

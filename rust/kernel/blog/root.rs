@@ -7,8 +7,24 @@
 //! empty, at any time. `blog/crash/describe.rs` fills it in. [`Live`] compiles on the host
 //! unchanged.
 
+use super::wire::{
+    dump::{
+        Component,
+        Memory,
+        Root,
+        Table,
+        TaskNote,
+        ENDIAN,
+        ROOT_MAGIC,
+        VERSION, //
+    },
+    file,
+    record::WIRE_VERSION, //
+};
+use crate::transmute::FromBytes;
 use core::{
     cell::UnsafeCell,
+    mem,
     sync::atomic::{
         fence,
         Ordering::SeqCst, //
@@ -24,7 +40,7 @@ use core::{
 ///
 /// ```
 /// # use kernel::blog::{root::Live, wire::dump::Table};
-/// static TABLE: Live<Table> = Live::new(Table::NONE);
+/// static TABLE: Live<Table> = Live::zeroed();
 ///
 /// // SAFETY: Nobody else changes it.
 /// unsafe { TABLE.update(|table| (*table).per_chunk = 64) };
@@ -63,11 +79,43 @@ impl<T: Copy> Live<T> {
     }
 }
 
+impl<T: FromBytes> Live<T> {
+    /// Makes one that is all zeros.
+    pub const fn zeroed() -> Self {
+        // SAFETY: Any bytes are a `T`.
+        unsafe { mem::zeroed() }
+    }
+}
+
+macro_rules! from_bytes {
+    ($($ty:ty)*) => {$(
+        // SAFETY: All fields are integers, and arrays and structures of these.
+        unsafe impl FromBytes for $ty {}
+    )*};
+}
+
+from_bytes!(Component Memory Root Table TaskNote);
+
+/// The root of a kernel that doesn't log yet.
+pub const fn empty() -> Root {
+    Root {
+        magic: ROOT_MAGIC,
+        version: VERSION,
+        size: size_of::<Root>() as u32,
+        endian: ENDIAN,
+        wire_version: WIRE_VERSION,
+        snapshot_version: file::VERSION,
+        image_size: size_of::<file::Image>() as u32,
+        task_note_size: size_of::<TaskNote>() as u32,
+        ..Live::zeroed().0.into_inner()
+    }
+}
+
 /// The root.
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[no_mangle]
 #[allow(non_upper_case_globals)]
-pub static blog_root: Live<super::wire::dump::Root> = Live::new(super::wire::dump::Root::new());
+pub static blog_root: Live<Root> = Live::new(empty());
 
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub use self::freeze::*;

@@ -334,7 +334,7 @@ fn a_task_s_state_is_the_letter_that_ps_shows() {
 
 #[test]
 fn ticks_of_a_root_are_those_that_are_counted_and_whole() {
-    let mut root = Box::new(Root::new());
+    let mut root = Box::new(kernel::blog::root::empty());
     let seen = |root: &Root| root.ticks().map(|tick| tick.jiffies).collect::<Vec<_>>();
     assert!(seen(&root).is_empty());
     for (n, tick) in (1..).zip(&mut root.ticks) {

@@ -678,7 +678,7 @@ fn dumps_of_kernels_that_dont_know_blog_are_read() {
 #[test]
 fn who_crashed_is_found_without_a_note() {
     let mut kernel = sample();
-    kernel.root.crash = Crash::NONE;
+    kernel.root.crash = Crash::default();
     let (pid, at, _) = kernel.tasks[1];
     // What has no rings; the idle task, say.
     let idle = kernel.pointers(&[0; 50]);
@@ -724,7 +724,7 @@ fn of_a_task_only_what_is_read_is_needed() {
 #[test]
 fn the_state_of_a_task_may_have_been_noted() {
     let mut kernel = sample();
-    kernel.root.crash = Crash::NONE;
+    kernel.root.crash = Crash::default();
     let (pid, _, table) = kernel.tasks[1];
     let moved = kernel.pointers(&[0; 2 * PAGE / 8]) + PAGE as u64 - 100;
     let notes = kernel.pointers(&[moved, 2, 7 << 32, 0]);

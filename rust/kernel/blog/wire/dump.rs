@@ -95,17 +95,6 @@ pub struct Table {
     pub reserved: u32,
 }
 
-impl Table {
-    /// No table.
-    pub const NONE: Self = Self {
-        chunks: 0,
-        capacity: 0,
-        per_chunk: 0,
-        stride: 0,
-        reserved: 0,
-    };
-}
-
 /// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
 /// [`file::Ring`](super::file::Ring) tells, where they have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +220,7 @@ pub struct TaskLayout {
 }
 
 /// All clocks at one instant, for calibration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Tick {
     /// The clocks. Where `clock` is 0, the rest is just being stored.
@@ -240,16 +229,8 @@ pub struct Tick {
     pub jiffies: u64,
 }
 
-impl Tick {
-    /// None.
-    pub const NONE: Self = Self {
-        pair: NO_PAIR,
-        jiffies: 0,
-    };
-}
-
 /// What was noted when the machine crashed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Crash {
     /// 1: rings are frozen: no page is overwritten or taken any more.
@@ -272,29 +253,6 @@ pub struct Crash {
     pub comm: [u8; COMM_LEN],
 }
 
-impl Crash {
-    /// Nothing happened yet.
-    pub const NONE: Self = Self {
-        frozen: 0,
-        noted: 0,
-        pair: NO_PAIR,
-        task: 0,
-        cpu: 0,
-        pid: 0,
-        tgid: 0,
-        reserved: 0,
-        comm: [0; COMM_LEN],
-    };
-}
-
-const NO_PAIR: ClockPair = ClockPair {
-    clock: 0,
-    mono: 0,
-    boot: 0,
-    real: 0,
-    local: 0,
-};
-
 /// What a task was doing when the machine crashed, where a dump may lack that part of the task: the
 /// fields of [`TaskLayout`] that have these names. Of very many tasks, those that just waited for
 /// something to do may have none.
@@ -315,19 +273,6 @@ pub struct TaskNote {
     pub on_cpu: u32,
     /// 0.
     pub reserved: u32,
-}
-
-impl TaskNote {
-    /// Of no task.
-    pub const NONE: Self = Self {
-        task: 0,
-        state: 0,
-        exit_state: 0,
-        flags: 0,
-        cpu: 0,
-        on_cpu: 0,
-        reserved: 0,
-    };
 }
 
 /// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
@@ -426,128 +371,12 @@ pub struct Root {
 }
 
 impl Root {
-    /// The root of a kernel that doesn't log yet.
-    pub const fn new() -> Self {
-        const NO_SYSTEM: System = System {
-            page_size: 0,
-            cpus: 0,
-            pointer_size: 0,
-            reserved: 0,
-            release: [0; 64],
-            machine: [0; 64],
-            host: [0; 64],
-            boot_id: [0; 16],
-        };
-        Self {
-            magic: ROOT_MAGIC,
-            version: VERSION,
-            size: size_of::<Self>() as u32,
-            endian: ENDIAN,
-            wire_version: super::record::WIRE_VERSION,
-            snapshot_version: super::file::VERSION,
-            state: STATE_OFF,
-            system: NO_SYSTEM,
-            clock: Clock {
-                kind: 0,
-                pairs: 0,
-                hz: 0,
-            },
-            clock_base: 0,
-            ticks_len: 0,
-            reserved3: 0,
-            ticks: [Tick::NONE; TICKS],
-            jiffies: 0,
-            jiffies_hz: 0,
-            reserved: 0,
-            crash: Crash::NONE,
-            ring: NO_RING,
-            slot: NO_SLOT,
-            tls: NO_TLS,
-            task: NO_TASK,
-            images: 0,
-            images_len: 0,
-            image_size: size_of::<super::file::Image>() as u32,
-            components: 0,
-            components_len: 0,
-            reserved2: 0,
-            tables: Table::NONE,
-            init_task: 0,
-            task_notes: 0,
-            task_notes_len: 0,
-            task_note_size: size_of::<TaskNote>() as u32,
-        }
-    }
-
     /// The ticks that are whole.
     pub fn ticks(&self) -> impl Iterator<Item = &Tick> {
         let ticks = self.ticks.iter().take(self.ticks_len as usize);
         ticks.filter(|tick| tick.pair.clock != 0)
     }
 }
-
-impl Default for Root {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-const NO_RING: RingLayout = RingLayout {
-    size: 0,
-    busy: 0,
-    page: 0,
-    seq: 0,
-    pages: 0,
-    held: 0,
-    lost: 0,
-    told: 0,
-    id: 0,
-    version: 0,
-    state: 0,
-    context: 0,
-    cpu: 0,
-    pid: 0,
-    tgid: 0,
-    comm: 0,
-    exit_clock: 0,
-    first_seq: 0,
-    taken: 0,
-    next: 0,
-};
-
-const NO_SLOT: SlotLayout = SlotLayout {
-    size: 0,
-    page: 0,
-    shape: 0,
-    reserved: 0,
-};
-
-const NO_TLS: TlsLayout = TlsLayout {
-    size: 0,
-    first: 0,
-    task: 0,
-    reserved: 0,
-};
-
-const NO_TASK: TaskLayout = TaskLayout {
-    size: 0,
-    pid: NO_FIELD,
-    tgid: NO_FIELD,
-    comm: NO_FIELD,
-    state: NO_FIELD,
-    exit_state: NO_FIELD,
-    flags: NO_FIELD,
-    on_cpu: NO_FIELD,
-    cpu: NO_FIELD,
-    blog_tls: NO_FIELD,
-    tasks: NO_FIELD,
-    thread_node: NO_FIELD,
-    signal: NO_FIELD,
-    thread_head: NO_FIELD,
-    group_leader: NO_FIELD,
-    stack: NO_FIELD,
-    last_switch_time: NO_FIELD,
-    reserved: 0,
-};
 
 /// A component.
 ///
@@ -583,25 +412,6 @@ pub struct Component {
     pub cleared: u64,
 }
 
-impl Component {
-    /// One of which nothing is known yet.
-    pub const NONE: Self = Self {
-        magic: COMPONENT_MAGIC,
-        size: size_of::<Self>() as u32,
-        slot: 0,
-        enabled: 0,
-        level: 0,
-        mode: 0,
-        attached: 0,
-        size_kb: 0,
-        ring_kb: 0,
-        memory: 0,
-        lost: 0,
-        name: [0; NAME_MAX],
-        cleared: 0,
-    };
-}
-
 /// The memory of a component: its rings and pages.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -630,23 +440,6 @@ pub struct Memory {
     pub gone_count: u32,
     /// Bytes from one to the next.
     pub gone_stride: u32,
-}
-
-impl Memory {
-    /// One of which nothing is known yet.
-    pub const NONE: Self = Self {
-        magic: MEMORY_MAGIC,
-        size: size_of::<Self>() as u32,
-        rings: Table::NONE,
-        slots: Table::NONE,
-        page_size: 0,
-        chunk_size: 0,
-        chunks: 0,
-        reserved: 0,
-        gone: 0,
-        gone_count: 0,
-        gone_stride: 0,
-    };
 }
 
 /// The state letter of a task, as ps has it, from the fields of its task_struct: as the kernel's

@@ -29,6 +29,14 @@ pub mod transmute {
     ///
     /// Values have no uninitialised bytes.
     pub unsafe trait AsBytes {}
+
+    /// # Safety
+    ///
+    /// Any bytes are a value.
+    pub unsafe trait FromBytes {}
+
+    // SAFETY: As for the element.
+    unsafe impl<T: FromBytes, const N: usize> FromBytes for [T; N] {}
 }
 
 /// Allocation that does not fail.

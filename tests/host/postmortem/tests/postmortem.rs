@@ -157,7 +157,7 @@ impl Machine {
             })
             .collect();
         let chunk = Box::new(tables.as_ptr() as u64);
-        let mut root = Box::new(Root::new());
+        let mut root = Box::new(kernel::blog::root::empty());
         root.state = STATE_ON;
         root.system.cpus = CPUS;
         root.system.page_size = 4096;

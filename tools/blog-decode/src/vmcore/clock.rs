@@ -67,7 +67,10 @@ fn later(root: &Root, pair: ClockPair, jiffies: u64) -> Option<ClockPair> {
 mod tests {
     use super::*;
     use crate::{
-        vmcore::memory::Fault,
+        vmcore::{
+            layout,
+            memory::Fault, //
+        },
         wire::dump::Tick, //
     };
 
@@ -98,8 +101,8 @@ mod tests {
         }
     }
 
-    fn root(ticks: &[Tick]) -> Root {
-        let mut root = Root::new();
+    fn root(ticks: &[Tick]) -> Box<Root> {
+        let mut root = layout::nothing();
         root.clock.hz = 3_000_000_000;
         root.ticks[..ticks.len()].copy_from_slice(ticks);
         root.ticks_len = ticks.len() as u32;

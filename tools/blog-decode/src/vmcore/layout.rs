@@ -358,7 +358,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         ticks: match version {
             ..=3 => {
                 ticks = seconds(f);
-                [Tick::NONE; TICKS]
+                [Tick::default(); TICKS]
             }
             _ => std::array::from_fn(|_| tick(f, version)),
         },
@@ -469,6 +469,12 @@ pub(super) fn task_note(bytes: &[u8]) -> TaskNote {
         on_cpu: f.u32(),
         reserved: f.u32(),
     }
+}
+
+/// A root without anything.
+#[cfg(test)]
+pub(super) fn nothing() -> Box<Root> {
+    parse_root(&mut Fields::new(&[0; size_of::<Root>()]))
 }
 
 #[cfg(test)]

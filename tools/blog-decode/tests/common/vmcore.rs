@@ -23,20 +23,26 @@ use blog_decode::{
             SlotLayout,
             Table,
             TaskLayout,
+            TaskNote,
             Tick,
             TlsLayout,
             ANCHORED,
             ANCHOR_MAGIC,
             COMPONENT_MAGIC,
+            ENDIAN,
             MEMORY_MAGIC,
             NO_FIELD,
-            STATE_ON, //
+            ROOT_MAGIC,
+            STATE_ON,
+            VERSION, //
         },
         file::{
+            self,
             ClockPair,
             Image, //
         },
-        page, //
+        page,
+        record::WIRE_VERSION, //
     }, //
 };
 
@@ -250,7 +256,16 @@ pub fn pair(seconds: u64) -> ClockPair {
 impl Kernel {
     /// A kernel with these tasks, and no component.
     pub fn new(tasks: &[Task]) -> Self {
-        let mut root = Root::new();
+        // SAFETY: All of it are integers.
+        let mut root: Root = unsafe { std::mem::zeroed() };
+        root.magic = ROOT_MAGIC;
+        root.version = VERSION;
+        root.size = size_of::<Root>() as u32;
+        root.endian = ENDIAN;
+        root.wire_version = WIRE_VERSION;
+        root.snapshot_version = file::VERSION;
+        root.image_size = size_of::<Image>() as u32;
+        root.task_note_size = size_of::<TaskNote>() as u32;
         root.state = STATE_ON;
         root.system.page_size = PAGE as u32;
         root.system.cpus = 4;
