@@ -10,7 +10,7 @@
 
 #include "glue.h"
 
-/* The body is in registry/mod.rs, write/slow.rs or write/packed.rs. */
+/* The body is in registry/mod.rs, write/slow.rs or write/ccall.rs. */
 #define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);

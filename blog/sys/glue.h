@@ -56,11 +56,8 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 #define BLOG_TEXT_DENTRY 0
 #define BLOG_TEXT_FILE	 4
 #define BLOG_TEXT_BDEV	 8
-#define BLOG_TEXT_PAGE	 9
-#define BLOG_TEXT_VMA	 10
 #define BLOG_TEXT_GFP	 11
 #define BLOG_TEXT_SYMBOL 12
-#define BLOG_TEXT_NAME	 13
 #define BLOG_TEXT_CALL	 14
 
 /* Arguments of a call; kernel::blog::types::MAX_ARGS. */

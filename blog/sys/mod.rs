@@ -14,10 +14,8 @@
 //! | `work.c` | work items, which are there from the start |
 //! | `waiters.c` | readers that wait |
 //! | `machine.c` | names: the machine's, a file's |
-//! | `call.c` | what an argument of a C call leads to |
 //! | `kept.rs` | memory besides that crash tools are to find |
 
-pub(crate) mod call;
 pub(crate) mod glue;
 pub(crate) mod hook;
 pub(crate) mod kept;

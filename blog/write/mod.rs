@@ -2,8 +2,9 @@
 
 //! What stands behind a log call: its slow path, and the tables of tasks.
 
+mod ccall;
 mod clear;
-mod packed;
+mod pack;
 pub(crate) mod slow;
 pub(crate) mod tables;
 pub(crate) mod worker;

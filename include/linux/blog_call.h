@@ -146,7 +146,7 @@ struct blog_component {
 #define __blog_is_on(component)	(READ_ONCE((component).threshold) != 0)
 #endif
 
-/* Writes a record by the codes of its arguments: blog/sys/call.c, blog/write/packed.rs */
+/* Writes a record by the codes of its arguments: blog/write/ccall.c, ccall.rs */
 void blog_write(const struct blog_component *component, const struct blog_site *site,
 		const u64 *codes, ...);
 void blog_write1(const struct blog_component *component, const struct blog_site *site,

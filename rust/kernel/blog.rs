@@ -102,7 +102,6 @@ use self::call::{
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::{
-    packed,
     task,
     write::{
         cold,

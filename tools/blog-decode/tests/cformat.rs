@@ -8,13 +8,25 @@
 
 mod common;
 
+extern crate self as kernel;
+
+/// The kernel's crate, as far as its writer of C calls wants it.
+pub mod blog {
+    pub use crate::common::kernel::wire;
+}
+
+#[path = "../../../blog/write/pack.rs"]
+#[allow(clippy::all)]
+mod pack;
+
 use std::{
     cell::Cell,
     ffi::{
         c_char,
         c_int,
         CString, //
-    }, //
+    },
+    ptr, //
 };
 
 use blog_decode::{
@@ -25,24 +37,20 @@ use blog_decode::{
     },
     record::Version, //
 };
-use common::kernel::{
-    call::packed::{
-        Numbers,
-        Packed,
-        Payload,
-        Pointees, //
+use common::kernel::wire::{
+    pack::{
+        Codes,
+        SYMBOL,
+        UNCOMPILED, //
     },
-    wire::{
-        pack::{
-            Codes,
-            SYMBOL,
-            UNCOMPILED, //
-        },
-        types::{
-            MAX_ARGS,
-            MAX_PAYLOAD, //
-        }, //
+    types::{
+        MAX_ARGS,
+        MAX_PAYLOAD, //
     }, //
+};
+use pack::{
+    Numbers,
+    Packed, //
 };
 use proptest::prelude::*;
 
@@ -57,8 +65,9 @@ const WILD: u64 = 0xffff_dead_0000_0000;
 #[derive(Default)]
 struct Space {
     bytes: Vec<u8>,
-    /// Whether it is gone when it is to be copied.
+    /// Whether it is gone once it was measured.
     vanishes: Cell<bool>,
+    gone: Cell<bool>,
     /// How many bytes of strings were looked at.
     seen: Cell<usize>,
 }
@@ -80,42 +89,53 @@ impl Space {
     }
 }
 
-impl Pointees for Space {
-    fn string(&self, address: u64, max: usize) -> Option<usize> {
-        for n in 0..max {
-            self.seen.set(self.seen.get() + 1);
-            if self.get(address + n as u64, 1)?[0] == 0 {
-                return Some(n);
-            }
-        }
-        Some(max)
-    }
+thread_local! {
+    /// What is there while a call is packed.
+    static SPACE: Cell<*const Space> = const { Cell::new(ptr::null()) };
+}
 
-    unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
-        let text = match kind < SYMBOL {
-            true => format!("{kind}@{}", address.checked_sub(BASE)?),
-            false => format!("{kind}@{address:x}"),
-        };
-        let n = text.len().min(len);
+fn space<'a>() -> &'a Space {
+    // SAFETY: `pack` has set it, and still has it.
+    unsafe { &*SPACE.get() }
+}
+
+/// In place of the kernel's function, as the other two.
+#[no_mangle]
+extern "C" fn blog_string_length(address: u64, max: usize) -> isize {
+    let space = space();
+    for n in 0..max {
+        space.seen.set(space.seen.get() + 1);
+        match space.get(address + n as u64, 1) {
+            Some([0]) => return n as isize,
+            Some(_) => {}
+            None => return -14,
+        }
+    }
+    max as isize
+}
+
+#[no_mangle]
+unsafe extern "C" fn blog_text(kind: u32, address: u64, dst: *mut u8, len: usize) -> isize {
+    let text = match (kind < SYMBOL.into(), address.checked_sub(BASE)) {
+        (true, Some(at)) => format!("{kind}@{at}"),
+        (true, None) => return -14,
+        (false, _) => format!("{kind}@{address:x}"),
+    };
+    let n = text.len().min(len);
+    // SAFETY: By this function's requirement.
+    unsafe { dst.copy_from_nonoverlapping(text.as_ptr(), n) };
+    text.len() as isize
+}
+
+#[no_mangle]
+unsafe extern "C" fn blog_copy_nofault(dst: *mut u8, address: u64, len: usize) -> bool {
+    let space = space();
+    let bytes = space.get(address, len).filter(|_| !space.gone.get());
+    if let Some(bytes) = bytes {
         // SAFETY: By this function's requirement.
-        unsafe { dst.copy_from_nonoverlapping(text.as_ptr(), n) };
-        Some(text.len())
+        unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), len) };
     }
-
-    fn readable(&self, address: u64, len: usize) -> bool {
-        self.get(address, len).is_some()
-    }
-
-    unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool {
-        match self.get(address, len).filter(|_| !self.vanishes.get()) {
-            Some(bytes) => {
-                // SAFETY: By this function's requirement.
-                unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), len) };
-                true
-            }
-            None => false,
-        }
-    }
+    bytes.is_some()
 }
 
 /// What a call stores.
@@ -123,17 +143,20 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     // An int is passed in a register whose upper half is anything.
     let mut slots = [0xbad0_bad0_bad0_bad0; MAX_ARGS];
     slots[..args.len()].copy_from_slice(args);
-    let packed = Packed::new(Codes(word), &slots, space);
+    SPACE.set(space);
+    let packed = Packed::new(Codes(word), &slots);
+    space.gone.set(space.vanishes.get());
     if let Some(packed) = &packed {
-        return Some(stored(packed));
+        // SAFETY: As `stored` says.
+        return Some(stored(packed.size, |dst| unsafe { packed.store(dst) }));
     }
     // Numbers alone are stored in the same way, however many there can be.
     let few: &[u64; 3] = slots.first_chunk().unwrap();
     let some: &[u64; 6] = slots.first_chunk().unwrap();
     let numbers = [
-        Numbers::new(Codes(word), few).map(|numbers| stored(&numbers)),
-        Numbers::new(Codes(word), some).map(|numbers| stored(&numbers)),
-        Numbers::new(Codes(word), &slots).map(|numbers| stored(&numbers)),
+        numbers(word, few),
+        numbers(word, some),
+        numbers(word, &slots),
     ];
     let count = (word & 15 == 13).then_some((word >> 4 & 15) as usize);
     for (stored, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
@@ -151,12 +174,18 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     all.pop()
 }
 
-/// The payload; nothing is stored beyond it, and before it no more than a header is long.
-fn stored(packed: &impl Payload) -> Vec<u8> {
-    let (size, around) = (packed.size(), 16);
+fn numbers<const N: usize>(word: u64, args: &[u64; N]) -> Option<Vec<u8>> {
+    let numbers = Numbers::new(Codes(word), args)?;
+    // SAFETY: As `stored` says.
+    Some(stored(numbers.size(), |dst| unsafe { numbers.store(dst) }))
+}
+
+/// The payload; nothing is stored beyond it, and before it no more than a header is long. There is
+/// room for both.
+fn stored(size: usize, store: impl FnOnce(*mut u8)) -> Vec<u8> {
+    let around = 16;
     let mut bytes = vec![0xee; size + 2 * around];
-    // SAFETY: There is room for more than that.
-    unsafe { packed.store(bytes.as_mut_ptr().add(around)) };
+    store(bytes.as_mut_ptr().wrapping_add(around));
     assert_eq!(bytes[..around - 8], [0xee; 8]);
     assert_eq!(bytes[around + size..], [0xee; 16]);
     assert!(size <= MAX_PAYLOAD);

@@ -12,14 +12,13 @@
 //! | `arg.rs`, `arg_kernel.rs`, `args.rs` | how arguments are stored |
 //! | `fmt.rs`, `wrap.rs` | which type prints how |
 //! | `capture.rs` | messages of a driver that is captured |
-//! | `packed.rs` | the arguments of a C call, as they are stored |
 //! | `write.rs` | how a record is written |
 //! | `context.rs` | whose ring is the caller's |
 //! | `none.rs` | what stands for a ring where there is none |
 //! | `task.rs` | where a task's rings are found: the seam to `task_struct` |
 //! | `clock.rs` | the clock of records |
 //!
-//! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs`, `packed.rs` and `wrap.rs` need no kernel, and
+//! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs` and `wrap.rs` need no kernel, and
 //! compile on the host unchanged.
 
 pub(super) mod arg;
@@ -36,8 +35,6 @@ pub mod fmt;
 pub(super) mod instance;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod none;
-#[cfg(CONFIG_BLOG_HOOKS)]
-pub mod packed;
 pub(super) mod site;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub mod task;

@@ -11,8 +11,7 @@ use super::{
     },
     clock,
     component::RawComponent,
-    context,
-    packed::Payload, //
+    context, //
 };
 
 /// Tells the compiler that a call is off the way that is taken most.
@@ -76,15 +75,19 @@ pub(super) unsafe fn write_slow(
 ///
 /// # Safety
 ///
-/// The site with this id is on for `component`.
+/// As for [`write()`].
 #[doc(hidden)]
 #[inline(always)]
-pub unsafe fn write_packed(component: &RawComponent, site_shl10: u32, args: &impl Payload) {
-    // SAFETY: By this function's requirement; `args` stores the bytes that it said.
+pub unsafe fn write_packed(
+    component: &RawComponent,
+    site_shl10: u32,
+    size: usize,
+    store: impl Copy + FnOnce(*mut u8),
+) {
+    // SAFETY: By this function's requirement.
     unsafe {
-        let store = |dst| args.store(dst);
-        if let Err(left) = write(component, site_shl10, args.size(), store) {
-            write_slow(component, site_shl10, args.size(), store, left);
+        if let Err(left) = write(component, site_shl10, size, store) {
+            write_slow(component, site_shl10, size, store, left);
         }
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! A C call passes its arguments as C does, and says nothing of them. `blog-fmt-sidetable` compiles
 //! its format into a word of [`Codes`] at build time, which is in the image. The one writer for all
-//! C calls (`call/packed.rs`) packs what was passed by that word, with no format at hand. The codes
+//! C calls (`blog/write/pack.rs`) packs what was passed by that word, with no format at hand. The codes
 //! are in no record, and the decoder has no use for them: it knows the same arguments by their
 //! [type codes](super::types). This file needs no kernel and compiles on the host unchanged.
 //!

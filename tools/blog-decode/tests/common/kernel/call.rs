@@ -6,7 +6,5 @@
 pub mod arg;
 #[path = "../../../../../rust/kernel/blog/call/args.rs"]
 pub mod args;
-#[path = "../../../../../rust/kernel/blog/call/packed.rs"]
-pub mod packed;
 #[path = "../../../../../rust/kernel/blog/call/wrap.rs"]
 pub mod wrap;

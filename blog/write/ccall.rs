@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records of drivers in C, whose arguments `sys/call.c` has collected.
+//! Records of drivers in C: the Rust side of `ccall.c`.
 //!
 //! Runs wherever drivers log, as `slow.rs`.
 
@@ -9,47 +9,16 @@ use core::sync::atomic::{
     Ordering::Relaxed, //
 };
 use kernel::blog::{
-    packed::{
-        Numbers,
-        Packed, //
-        Pointees,
-    },
     types::MAX_ARGS,
     wire::pack::Codes,
     write_packed,
     RawComponent, //
 };
 
-use crate::sys::call;
-
-/// The kernel's memory.
-struct Kernel;
-
-impl Pointees for Kernel {
-    fn string(&self, address: u64, max: usize) -> Option<usize> {
-        call::string_length(address, max)
-    }
-
-    fn readable(&self, address: u64, len: usize) -> bool {
-        let mut byte = 0;
-        let mut has = |at| {
-            // SAFETY: This is a byte.
-            unsafe { call::copy_nofault(at, &raw mut byte, 1) }
-        };
-        // At most a record's worth: no page is between the first and the last byte.
-        len == 0 || has(address) && address.checked_add(len as u64 - 1).is_some_and(has)
-    }
-
-    unsafe fn text(&self, kind: u8, address: u64, dst: *mut u8, len: usize) -> Option<usize> {
-        // SAFETY: By this function's requirement.
-        unsafe { call::text(kind, address, dst, len) }
-    }
-
-    unsafe fn copy(&self, address: u64, dst: *mut u8, len: usize) -> bool {
-        // SAFETY: By this function's requirement.
-        unsafe { call::copy_nofault(address, dst, len) }
-    }
-}
+use super::pack::{
+    Numbers,
+    Packed, //
+};
 
 /// Writers for calls with as many arguments, which are in registers.
 macro_rules! writers {
@@ -91,14 +60,31 @@ unsafe fn write_few<const N: usize>(
 ) {
     // SAFETY: By this function's requirements.
     unsafe {
-        match Numbers::new(Codes(codes), &args) {
-            Some(numbers) => write_packed(&*component, id, &numbers),
-            None => {
-                let arg = |i| args.get(i).copied().unwrap_or(0);
-                write_others(component, id, codes, arg(0), arg(1), arg(2));
-            }
+        if !write_numbers(component, id, codes, &args) {
+            let arg = |i| args.get(i).copied().unwrap_or(0);
+            write_others(component, id, codes, arg(0), arg(1), arg(2));
         }
     }
+}
+
+/// Writes the record where all arguments are numbers, and among these; else returns false.
+///
+/// # Safety
+///
+/// As for [`blog_write_packed`].
+#[inline(always)]
+unsafe fn write_numbers<const N: usize>(
+    component: *const RawComponent,
+    id: u32,
+    codes: u64,
+    args: &[u64; N],
+) -> bool {
+    let Some(numbers) = Numbers::new(Codes(codes), args) else {
+        return false;
+    };
+    // SAFETY: By this function's requirements; what is stored has this size.
+    unsafe { write_packed(&*component, id, numbers.size(), |dst| numbers.store(dst)) };
+    true
 }
 
 /// By itself, with the arguments in registers still.
@@ -135,15 +121,18 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
     codes: u64,
     args: &[u64; MAX_ARGS],
 ) {
-    // SAFETY: By this function's requirements.
+    // SAFETY: By this function's requirements; what is stored has this size.
     unsafe {
         let few = args.first_chunk::<6>();
-        if let Some(numbers) = few.and_then(|few| Numbers::new(Codes(codes), few)) {
-            write_packed(&*component, site_shl10, &numbers);
-        } else if let Some(numbers) = Numbers::new(Codes(codes), args) {
-            write_packed(&*component, site_shl10, &numbers);
-        } else if let Some(packed) = Packed::new(Codes(codes), args, &Kernel) {
-            write_packed(&*component, site_shl10, &packed);
+        if few.is_some_and(|few| write_numbers(component, site_shl10, codes, few))
+            || write_numbers(component, site_shl10, codes, args)
+        {
+            return;
+        }
+        if let Some(packed) = Packed::new(Codes(codes), args) {
+            write_packed(&*component, site_shl10, packed.size, |dst| {
+                packed.store(dst)
+            });
         }
     }
 }

@@ -10,7 +10,6 @@
 #include <linux/blog.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
-#include <linux/ctype.h>
 #include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -32,7 +31,7 @@
 #include <linux/time64.h>
 #include <linux/uaccess.h>
 
-#include "glue.h"
+#include "../sys/glue.h"
 
 /* As in rust/kernel/blog/call/component.rs */
 static_assert(offsetof(struct blog_component, threshold) == 0);
@@ -185,43 +184,32 @@ static notrace int text_file(struct text *text, const struct file *file, unsigne
 	return text_dentry(text, dentry, depth);
 }
 
-static notrace int text_bdev(struct text *text, const struct block_device *bdev)
-{
-	char name[DISK_NAME_LEN + sizeof("p255")];
-	struct gendisk *disk;
-	unsigned int flags, len;
-
-	if (!IS_ENABLED(CONFIG_BLOCK) || get_kernel_nofault(disk, &bdev->bd_disk) ||
-	    get_kernel_nofault(flags, (const unsigned int *)&bdev->__bd_flags) ||
-	    !blog_copy_nofault(name, disk->disk_name, DISK_NAME_LEN))
-		return -EFAULT;
-	len = strnlen(name, DISK_NAME_LEN - 1);
-	if (flags & BD_PARTNO)
-		scnprintf(name + len, sizeof(name) - len, "%s%u",
-			  len && isdigit(name[len - 1]) ? "p" : "", flags & BD_PARTNO);
-	else
-		name[len] = '\0';
-	return text_add(text, name);
-}
-
 /*
- * Flags by the names that this kernel has for them, or the symbol that an address is in, as
- * printk() has it.
+ * What printk() makes of an object: the name of a disk or a partition, flags by the names that this
+ * kernel has for them, the symbol that an address is in.
  */
 static notrace int text_format(struct text *text, u32 kind, const void *object)
 {
-	static const char *const formats[] = { "%pGp", "%pGv", "%pGg", "%pS", "%ps", "%pB" };
+	static const char *const formats[] = { "%pg", "%pGp", "%pGv", "%pGg", "%pS", "%ps", "%pB" };
 	unsigned long flags = 0;
 	char name[256];
 
-	if (kind < BLOG_TEXT_SYMBOL) {
+	if (kind == BLOG_TEXT_BDEV) {
+		const struct block_device *bdev = object;
+		struct gendisk *disk;
+
+		if (!IS_ENABLED(CONFIG_BLOCK) || get_kernel_nofault(disk, &bdev->bd_disk) ||
+		    !blog_copy_nofault(name, disk->disk_name, DISK_NAME_LEN) ||
+		    strnlen(name, DISK_NAME_LEN) == DISK_NAME_LEN)
+			return -EFAULT;
+	} else if (kind < BLOG_TEXT_SYMBOL) {
 		size_t size = kind == BLOG_TEXT_GFP ? sizeof(gfp_t) : sizeof(flags);
 
 		if (!blog_copy_nofault(&flags, object, size))
 			return -EFAULT;
 		object = &flags;
 	}
-	scnprintf(name, sizeof(name), formats[kind - BLOG_TEXT_PAGE], object);
+	scnprintf(name, sizeof(name), formats[kind - BLOG_TEXT_BDEV], object);
 	return text_add(text, name);
 }
 
@@ -243,10 +231,7 @@ notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
 	case BLOG_TEXT_FILE ... BLOG_TEXT_FILE + 3:
 		ret = text_file(&text, object, kind - BLOG_TEXT_FILE + 1);
 		break;
-	case BLOG_TEXT_BDEV:
-		ret = text_bdev(&text, object);
-		break;
-	case BLOG_TEXT_PAGE ... BLOG_TEXT_CALL:
+	case BLOG_TEXT_BDEV ... BLOG_TEXT_CALL:
 		ret = text_format(&text, kind, object);
 		break;
 	}
