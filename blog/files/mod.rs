@@ -19,10 +19,6 @@ use kernel::{
     fmt,
     fs::{
         file::Offset,
-        operations::{
-            debugfs_create_file,
-            FileOperations, //
-        },
         File, //
     },
     new_mutex,
@@ -49,6 +45,10 @@ use crate::{
         state::State, //
     },
     sys::{
+        debugfs::{
+            create_file,
+            OpenFile, //
+        },
         hook,
         machine, //
     }, //
@@ -177,12 +177,12 @@ unsafe fn create_files<T: Subject>(
 ) {
     for file in files {
         // SAFETY: By this function's requirement.
-        unsafe { debugfs_create_file::<Text<T>>(file.name, file.mode(), dir, of) };
+        unsafe { create_file::<Text<T>>(file.name, file.mode(), dir, of) };
     }
     // SAFETY: As above.
     unsafe {
-        debugfs_create_file::<Reader<false>>(SNAPSHOT, 0o400, dir, of);
-        debugfs_create_file::<Reader<true>>(STREAM, 0o400, dir, of);
+        create_file::<Reader<false>>(SNAPSHOT, 0o400, dir, of);
+        create_file::<Reader<true>>(STREAM, 0o400, dir, of);
     }
 }
 
@@ -294,12 +294,10 @@ impl<T: Subject> fmt::Display for Text<T> {
     }
 }
 
-#[vtable]
-impl<T: Subject> FileOperations for Text<T> {
-    type Inode = State;
-    type Data = Pin<KBox<Self>>;
+impl<T: Subject> OpenFile for Text<T> {
+    type Of = State;
 
-    fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
+    fn open(of: Option<&State>, file: &File) -> Result<Pin<KBox<Self>>> {
         hook::may_open(file)?;
         let (of, name) = (T::keep(of).ok_or(EINVAL)?, machine::file_name(file));
         let file = T::FILES.iter().find(|file| file.name == name);
@@ -312,34 +310,29 @@ impl<T: Subject> FileOperations for Text<T> {
 
     /// Reads on; from the start on, what there is to read is said anew.
     fn read(
-        this: Pin<&Self>,
+        self: Pin<&Self>,
         _file: &File,
         to: &mut UserSliceWriter,
         at: &mut Offset,
     ) -> Result<usize> {
-        let mut said = this.said.lock();
+        let mut said = self.said.lock();
         if *at == 0 {
             said.0.clear();
             // Nothing else can fail.
-            fmt::Write::write_fmt(&mut *said, fmt!("{}", &*this)).map_err(|_| ENOMEM)?;
+            fmt::Write::write_fmt(&mut *said, fmt!("{}", &*self)).map_err(|_| ENOMEM)?;
         }
         to.write_slice_file(&said.0, at)
     }
 
-    fn write(
-        this: Pin<&Self>,
-        _file: &File,
-        from: UserSliceReader,
-        _at: &mut Offset,
-    ) -> Result<usize> {
+    fn write(self: Pin<&Self>, from: UserSliceReader) -> Result<usize> {
         let len = from.len();
         if len == 0 || len > WRITE_MAX {
             return Err(EINVAL);
         }
         let mut bytes = KVec::new();
         from.read_all(&mut bytes, GFP_KERNEL)?;
-        let write = this.file.write.ok_or(EINVAL)?;
-        write(&this.of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
+        let write = self.file.write.ok_or(EINVAL)?;
+        write(&self.of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
         Ok(len)
     }
 }

@@ -9,7 +9,6 @@ use kernel::{
             flags::O_NONBLOCK,
             Offset, //
         },
-        operations::FileOperations,
         File, //
     },
     new_mutex,
@@ -30,6 +29,7 @@ use crate::{
     },
     registry::state::State,
     sys::{
+        debugfs::OpenFile,
         hook,
         waiters, //
     }, //
@@ -42,14 +42,12 @@ pub(crate) struct Reader<const STREAM: bool> {
     walk: Mutex<Walk>,
 }
 
-#[vtable]
-impl<const STREAM: bool> FileOperations for Reader<STREAM> {
-    type Inode = State;
-    type Data = Pin<KBox<Self>>;
+impl<const STREAM: bool> OpenFile for Reader<STREAM> {
+    type Of = State;
 
     const STREAM: bool = true;
 
-    fn open(of: Option<&State>, file: &File) -> Result<Self::Data> {
+    fn open(of: Option<&State>, file: &File) -> Result<Pin<KBox<Self>>> {
         let addresses = hook::may_open(file)?;
         // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
         let only = of.map(|state| Arc::from(unsafe { ArcBorrow::from_raw(state) }));
@@ -68,7 +66,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
     /// Reads on; 0 at the end. Where there is nothing to read now, it waits, or with `O_NONBLOCK`
     /// returns `EAGAIN`, after a look at all rings, so that what was logged before was read.
     fn read(
-        reader: Pin<&Self>,
+        self: Pin<&Self>,
         file: &File,
         to: &mut UserSliceWriter,
         _at: &mut Offset,
@@ -78,7 +76,7 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
         }
         let now = file.flags() & O_NONBLOCK != 0;
         loop {
-            let mut walk = reader.walk.lock();
+            let mut walk = self.walk.lock();
             if now || walk.rests().is_none() {
                 let stop = || current!().signal_pending();
                 match walk.read(to, stop)? {
@@ -97,9 +95,9 @@ impl<const STREAM: bool> FileOperations for Reader<STREAM> {
     }
 
     /// Looks at the rings, unless that was done just now and somebody waits.
-    fn poll(reader: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
+    fn poll(self: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
         let waits = waiters::poll(file, table);
-        let mut walk = reader.walk.lock();
+        let mut walk = self.walk.lock();
         if (!waits || walk.rests().is_none()) && walk.peek().is_err() {
             return bindings::POLLERR;
         }

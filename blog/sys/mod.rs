@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `glue.h`, `glue.rs` | what C and Rust call of each other; what bindings have |
 //! | `hook.c` | what the core kernel calls, built in: tasks that end, crashes |
+//! | `debugfs.rs` | files that are more than a text |
 //! | `exports.c`, `params.c` | symbols for drivers, module parameters |
 //! | `modules.c` | what is built in, and modules that come and go |
 //! | `pages.c` | pages of the kernel's memory |
@@ -16,6 +17,7 @@
 //! | `machine.c` | names: the machine's, a file's |
 //! | `kept.rs` | memory besides that crash tools are to find |
 
+pub(crate) mod debugfs;
 pub(crate) mod glue;
 pub(crate) mod hook;
 pub(crate) mod kept;

@@ -53,13 +53,6 @@ pub mod blog;
 mod notes;
 pub mod print;
 
-/// The kernel's, and files of pseudo file systems.
-pub mod fs {
-    pub use stock::fs::*;
-
-    pub mod operations;
-}
-
 pub mod block;
 
 /// The kernel's, and what it takes those of the modules above.
