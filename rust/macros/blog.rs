@@ -11,32 +11,24 @@ mod asm;
 mod capture;
 mod component;
 mod derive;
+#[allow(dead_code, unreachable_pub)]
 mod format;
 mod log;
-/// The kernel's own file, so that there is one rule.
-#[path = "../kernel/blog/wire/name.rs"]
+/// The kernel's own files, so that there is one rule.
+#[path = "../kernel/blog/wire/mod.rs"]
 #[allow(dead_code, unreachable_pub)]
-mod name;
+mod wire;
 
 pub(crate) use self::{
     capture::capture,
     component::component,
     derive::derive,
-    log::log, //
+    log::log,
+    wire::record::Level, //
 };
 
 use proc_macro2::TokenStream;
 use quote::quote;
-
-/// The level of a call, by its number in `kernel::blog::Level`.
-#[derive(Clone, Copy)]
-pub(crate) enum Level {
-    Err = 1,
-    Warn = 2,
-    Info = 3,
-    Debug = 4,
-    Trace = 5,
-}
 
 /// The condition, for `cfg`, that the crate which is being compiled can reach the logger: the
 /// rule of `IS_REACHABLE(CONFIG_BLOG)`.

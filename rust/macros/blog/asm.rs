@@ -14,17 +14,16 @@ pub(super) const SITE_MAGIC: u32 = 0x4446_4c42;
 pub(super) const TYPE_MAGIC: u32 = 0x5446_4c42;
 /// Version of the call site's descriptor.
 pub(super) const SITE_VERSION: u8 = 1;
-/// Leaves an entry of `.blog_sites` off until it is registered (`record::GATE_OFF`).
-pub(super) const GATE_OFF: u8 = 255;
 
-/// The lines of a template, each a string literal or a macro that makes one.
+/// The strings of a template, each a literal or a macro that makes one. A string may have several
+/// lines.
 #[derive(Default)]
 pub(super) struct Template(Vec<TokenStream>);
 
 impl Template {
-    /// Adds a line. `{…}` stands for an operand.
-    pub(super) fn line(&mut self, line: impl AsRef<str>) {
-        self.0.push(line.as_ref().to_token_stream());
+    /// Adds lines. `{…}` stands for an operand.
+    pub(super) fn lines(&mut self, lines: impl AsRef<str>) {
+        self.0.push(lines.as_ref().to_token_stream());
     }
 
     /// Puts two symbols around what a crate has in a section that is a table of 8-byte entries:
@@ -32,34 +31,39 @@ impl Template {
     /// script marks). An assembler puts subsections in the order of their numbers: entries are in
     /// 1, or in 0 if they come later.
     pub(super) fn bounds(&mut self, section: &str, name: &str) {
-        self.line(format!(".ifndef {name}"));
-        self.line(format!(".pushsection {section},\"aw\",@progbits"));
-        self.line(".balign 8");
-        self.line(format!(".set {name}, ."));
-        self.line(".subsection 2");
-        self.line(format!(".set {name}_end, ."));
-        self.line(".popsection");
-        self.line(".endif");
+        self.lines(format!(
+            "
+            .ifndef {name}
+            .pushsection {section},\"aw\",@progbits
+            .balign 8
+            .set {name}, .
+            .subsection 2
+            .set {name}_end, .
+            .popsection
+            .endif"
+        ));
     }
 
     /// Refers to a symbol of `blog/`, which stays while the module that has a component does.
     pub(super) fn needs_blog(&mut self) {
-        self.line(".pushsection .rodata.blog,\"a\",@progbits");
-        self.line(".balign 8");
-        self.line(".quad blog_present");
-        self.line(".popsection");
+        self.lines(
+            "
+            .pushsection .rodata.blog,\"a\",@progbits
+            .balign 8
+            .quad blog_present
+            .popsection",
+        );
     }
 
     /// Opens the section of the descriptors, which is not loaded.
     pub(super) fn open_fmt(&mut self) {
-        self.line(".pushsection .debug.blog,\"\",@progbits");
-        self.line(".balign 8");
+        self.lines(".pushsection .debug.blog,\"\",@progbits\n.balign 8");
     }
 
     /// Adds the bytes of a text, without a NUL. Any text is fine.
     pub(super) fn text(&mut self, text: &str) {
         if !text.is_empty() {
-            self.line(format!(".ascii \"{}\"", escape(text)));
+            self.lines(format!(".ascii \"{}\"", escape(text)));
         }
     }
 
@@ -72,8 +76,8 @@ impl Template {
 
 impl ToTokens for Template {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        let lines = &self.0;
-        tokens.extend(quote!(#(#lines,)*));
+        let strings = &self.0;
+        tokens.extend(quote!(#(#strings,)*));
     }
 }
 

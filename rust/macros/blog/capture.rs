@@ -22,7 +22,6 @@
 //! ```
 
 use proc_macro2::{
-    Span,
     TokenStream,
     TokenTree, //
 };
@@ -33,20 +32,16 @@ use syn::{
         ParseStream, //
     },
     Expr,
-    Ident,
     Result,
     Token, //
 };
 
 use super::{
-    format::{
-        Count,
-        Kind,
-        Piece,
-        Placeholder,
-        Position, //
+    log::{
+        hidden,
+        on,
+        site_fn, //
     },
-    log::site_fn,
     reachable,
     Level, //
 };
@@ -105,64 +100,40 @@ fn level(name: &str) -> Level {
     }
 }
 
-/// A placeholder with nothing but a place.
-fn placeholder(place: usize) -> Piece {
-    Piece::Placeholder(Placeholder {
-        value: Position::Index(place),
-        flags: String::new(),
-        width: Count::Implied,
-        precision: Count::Implied,
-        kind: Kind::Display,
-    })
-}
-
 /// Expands a message.
 pub(crate) fn capture(input: CaptureInput) -> TokenStream {
     let CaptureInput {
-        component: to,
+        component: value,
         device,
         message,
         level,
     } = input;
-    let mut pieces = vec![placeholder(0)];
-    let mut names = vec!["message"];
+    let [component, raw, site, args] = hidden(["component", "raw", "site", "args"]);
     let mut types = vec![quote!(::kernel::blog::capture::Text)];
-    if device.is_some() {
-        pieces.splice(0..0, [placeholder(1), Piece::Text(": ".into())]);
-        names.push("dev");
-        types.push(quote!(::kernel::prelude::CStr));
-    }
-    // Nothing is wrong with these.
-    let site_fn = site_fn(level, &pieces, &names).unwrap_or_default();
-
-    let hidden = |name| Ident::new(name, Span::mixed_site());
-    let [component, raw, site, args] = ["component", "raw", "site", "args"].map(hidden);
-    let log = match &device {
-        None => quote!(log::<()>(#args, #raw, #site)),
-        Some(device) => quote! {
-            log_of::<()>(::kernel::device::Device::name(#device), #args, #raw, #site)
-        },
+    let (format, names, log): (_, &[_], _) = match device {
+        None => ("{}", &["message"], quote!(log::<()>(#args, #raw, #site))),
+        Some(device) => {
+            types.push(quote!(::kernel::prelude::CStr));
+            let name = quote!(::kernel::device::Device::name(#device));
+            let log = quote!(log_of::<()>(#name, #args, #raw, #site));
+            ("{1}: {0}", &["message", "dev"], log)
+        }
     };
+    // Nothing is wrong with these.
+    let site_fn = site_fn(level, format, names).unwrap_or_default();
+    let find = quote! {
+        #site_fn
+        let #site = __blog_site(#(&::kernel::blog::fmt::Probe::<#types>::new()),*);
+    };
+    let log = quote!(match #message {
+        // SAFETY: The component is on, and the site for it.
+        #args => unsafe { ::kernel::blog::capture::#log },
+    });
+    let on = on(level, &value, &component, find, log);
     let reachable = reachable();
-    let cold = matches!(level, Level::Err | Level::Warn).then(|| quote!(::kernel::blog::cold();));
     quote! {{
         #[cfg(#reachable)]
-        {
-            #site_fn
-            match &(#to) {
-                #component => if ::kernel::blog::Component::is_on(#component) {
-                    let #raw = ::kernel::blog::Component::raw(#component);
-                    let #site = __blog_site(#(&::kernel::blog::fmt::Probe::<#types>::new()),*);
-                    if #site.is_on(#raw) {
-                        #cold
-                        match #message {
-                            // SAFETY: The component is on, and the site for it.
-                            #args => unsafe { ::kernel::blog::capture::#log },
-                        }
-                    }
-                }
-            }
-        };
+        #on
         // The same types, and no code.
         #[cfg(not(#reachable))]
         if false {

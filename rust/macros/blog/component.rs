@@ -30,12 +30,12 @@ use syn::{
 
 use super::{
     asm::Template,
-    name::{
+    reachable,
+    wire::name::{
         self,
         BadName,
         NAME_MAX, //
-    },
-    reachable, //
+    }, //
 };
 
 /// What a user may write between the braces.

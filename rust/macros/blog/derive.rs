@@ -57,36 +57,34 @@ impl Shape<'_> {
         }
     }
 
-    /// The sum of the sizes of the first `n` fields.
-    fn offset(&self, n: usize) -> TokenStream {
-        let sizes = self
-            .types()
-            .take(n)
-            .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>::FIXED));
-        quote!(0 #(+ #sizes)*)
-    }
-
+    /// The sum of the sizes of the fields.
     fn size(&self) -> TokenStream {
-        self.offset(self.fields.len())
+        let types = self.types().map(arg);
+        quote!(0 #(+ #types::FIXED)*)
     }
 
-    /// The match arm that stores the fields, from `start` on.
-    fn store_arm(&self, start: usize) -> TokenStream {
+    /// The match arm that stores the fields, from `__at` on.
+    fn store_arm(&self) -> TokenStream {
         let path = &self.path;
         let members = self.fields.members();
         let bindings: Vec<_> = (0..self.fields.len())
             .map(|i| format_ident!("__f{i}"))
             .collect();
-        let offsets = (0..self.fields.len()).map(|i| self.offset(i));
-        let types = self
-            .types()
-            .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>));
+        let types: Vec<_> = self.types().map(arg).collect();
         quote! {
             #path { #(#members: #bindings,)* } => {
-                #(#types::store(#bindings, __dst.add(#start + #offsets));)*
+                #(
+                    #types::store(#bindings, __at);
+                    __at = __at.add(#types::FIXED);
+                )*
             }
         }
     }
+}
+
+/// A field's type as one that can be stored.
+fn arg(ty: &Type) -> TokenStream {
+    quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>)
 }
 
 /// Expands the derive.
@@ -174,9 +172,8 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         let paths = shapes.iter().map(|shape| &shape.path);
         quote!(__dst.write(match self { #(#paths { .. } => #numbers,)* });)
     });
-    let arms = shapes
-        .iter()
-        .map(|shape| shape.store_arm(usize::from(is_enum)));
+    let start = usize::from(is_enum);
+    let arms = shapes.iter().map(Shape::store_arm);
     // A variant that is shorter than the longest leaves zeros.
     let clear = is_enum.then(|| quote!(::core::ptr::write_bytes(__dst, 0, Self::FIXED);));
     let (passed, pass) = match integer(is_enum, &shapes) {
@@ -192,10 +189,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         None => (quote!(&'a Self), quote!(self)),
     };
     let checks = shapes.iter().flat_map(Shape::types).map(check_field);
-    let addresses = shapes
-        .iter()
-        .flat_map(Shape::types)
-        .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>::ADDRESS));
+    let types = shapes.iter().flat_map(Shape::types).map(arg);
     let describe = describe(&name, is_enum, &shapes);
 
     Ok(quote! {
@@ -218,7 +212,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                         ),
                     );
                 const FIXED: usize = #fixed;
-                const ADDRESS: bool = false #(|| #addresses)*;
+                const ADDRESS: bool = false #(|| #types::ADDRESS)*;
 
                 #[inline(always)]
                 fn pass(&self) -> Self::Passed<'_> {
@@ -226,11 +220,13 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                 }
 
                 #[inline(always)]
+                #[allow(unused_assignments, unused_mut, unused_variables)]
                 unsafe fn store(&self, __dst: *mut u8) {
-                    // SAFETY: The caller gives us `FIXED` bytes, and the offsets are within.
+                    // SAFETY: The caller gives us `FIXED` bytes, which is what is stored.
                     unsafe {
                         #clear
                         #tag
+                        let mut __at = __dst.add(#start);
                         match self {
                             #(#arms)*
                         }
@@ -282,50 +278,43 @@ fn check_field(ty: &Type) -> TokenStream {
 
 /// The method that emits the descriptor.
 fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>]) -> TokenStream {
-    let types: Vec<_> = shapes
-        .iter()
-        .flat_map(Shape::types)
-        .map(|ty| quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>))
-        .collect();
+    let types: Vec<_> = shapes.iter().flat_map(Shape::types).map(arg).collect();
     let codes: Vec<Ident> = (0..types.len()).map(|i| format_ident!("f{i}")).collect();
     let mut codes_left = codes.iter();
 
     let mut t = Template::default();
-    t.line(".ifndef .Lblog_type_{code}");
-    t.line(".set .Lblog_type_{code}, 1");
+    t.lines(".ifndef .Lblog_type_{code}\n.set .Lblog_type_{code}, 1");
     t.open_fmt();
-    t.line("772:");
-    t.line(format!(".long {TYPE_MAGIC:#x}, 779f - 772b"));
-    t.line(".quad {code}");
-    t.line(format!(
-        ".long {}, {}",
+    t.lines(format!(
+        "
+        772: .long {TYPE_MAGIC:#x}, 779f - 772b
+        .quad {{code}}
+        .long {}, {}
+        .short {}, 0, 0, 0",
         if is_enum { 2 } else { 1 },
-        shapes.len()
+        shapes.len(),
+        name.len()
     ));
-    t.line(format!(".short {}, 0, 0, 0", name.len()));
     t.text(name);
-    t.line(".balign 8");
     for shape in shapes {
-        t.line(format!(
-            ".short {}, {}",
+        t.lines(format!(
+            ".balign 8\n.short {}, {}\n.byte {}, 0, 0, 0",
             shape.name.len(),
-            shape.fields.len()
+            shape.fields.len(),
+            shape.number()
         ));
-        t.line(format!(".byte {}, 0, 0, 0", shape.number()));
         t.text(&shape.name);
-        t.line(".balign 8");
         for (field, code) in shape.fields.iter().zip(&mut codes_left) {
             let name = field.ident.as_ref().map(|n| n.unraw().to_string());
             let name = name.unwrap_or_default();
-            t.line(format!(".quad {{{code}}}"));
-            t.line(format!(".short {}, 0, 0, 0", name.len()));
+            t.lines(format!(
+                ".balign 8\n.quad {{{code}}}\n.short {}, 0, 0, 0",
+                name.len()
+            ));
             t.text(&name);
-            t.line(".balign 8");
         }
     }
-    t.line("779:");
-    t.line(".popsection");
-    t.line(".endif");
+    t.lines(".balign 8\n779:\n.popsection\n.endif");
 
     quote! {
         #[inline(always)]

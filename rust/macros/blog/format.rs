@@ -1,272 +1,305 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Parser of Rust's format strings, as `std::fmt` describes them.
+//! The format language of `std::fmt`, from text to [`Piece`]s.
 //!
-//! It gets the unescaped string and finds out which arguments it asks for, and by which trait.
-//! [`super::log`] resolves them. It knows no tokens and no types, and never prints a value: that
-//! is the decoder's part. It follows `rustc_parse_format` step by step, and needs only `std`.
+//! By it, the macros know which arguments a call wants, and by which trait; `blog-decode` includes
+//! this very file to print them. It accepts what `rustc_parse_format` accepts, knows neither tokens
+//! nor types nor values, and never panics. It needs only `std`.
 
-use std::fmt::{
-    self,
-    Write, //
-};
-
-/// A part of a format string.
+/// Part of a format string.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
-    /// Text, unescaped: a single `{` stands for `{{`.
-    Text(String),
-    /// A placeholder.
+pub enum Piece {
+    /// Text, with `{{` and `}}` made single.
+    Literal(String),
+    /// A placeholder, `{…}`.
     Placeholder(Placeholder),
 }
 
-/// A placeholder: `{…}`.
+/// Which argument a placeholder means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placeholder {
-    pub(crate) value: Position,
-    pub(crate) flags: String,
-    pub(crate) width: Count,
-    pub(crate) precision: Count,
-    pub(crate) kind: Kind,
-}
-
-/// Which argument is meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// `{}`: the next one, resolved to its index.
+pub enum Position {
+    /// The next one, which is this.
     Next(usize),
-    /// `{0}`.
+    /// By position.
     Index(usize),
-    /// `{name}`.
+    /// By name.
     Name(String),
 }
 
-/// A width or precision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Count {
-    /// None.
-    Implied,
-    /// `5`.
-    Is(u16),
-    /// `.*`: the next argument, resolved to its index.
-    Star(usize),
-    /// `1$` or `w$`.
-    Arg(Position),
+/// Width or precision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// A number.
+    Literal(u16),
+    /// The value of an argument; of the next one by `.*`.
+    Argument(Position),
 }
 
-/// The format trait: what stands at the end of a placeholder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+/// What follows the flags: the trait that prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trait {
+    /// `{}`
     Display,
+    /// `{:?}`, `{:x?}` and `{:X?}`
     Debug,
-    DebugLowerHex,
-    DebugUpperHex,
+    /// `{:x}`
     LowerHex,
+    /// `{:X}`
     UpperHex,
+    /// `{:o}`
     Octal,
+    /// `{:b}`
     Binary,
+    /// `{:e}`
     LowerExp,
+    /// `{:E}`
     UpperExp,
+    /// `{:p}`
     Pointer,
 }
 
-impl Kind {
-    /// As it is written in a placeholder.
-    fn spec(self) -> &'static str {
-        match self {
-            Kind::Display => "",
-            Kind::Debug => "?",
-            Kind::DebugLowerHex => "x?",
-            Kind::DebugUpperHex => "X?",
-            Kind::LowerHex => "x",
-            Kind::UpperHex => "X",
-            Kind::Octal => "o",
-            Kind::Binary => "b",
-            Kind::LowerExp => "e",
-            Kind::UpperExp => "E",
-            Kind::Pointer => "p",
-        }
-    }
+/// Where padding goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// `<`
+    Left,
+    /// `^`
+    Center,
+    /// `>`
+    Right,
+}
 
-    fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "" => Kind::Display,
-            "o" => Kind::Octal,
-            "b" => Kind::Binary,
-            "e" => Kind::LowerExp,
-            "E" => Kind::UpperExp,
-            "p" => Kind::Pointer,
-            _ => return None,
+/// How integers in `{:?}` print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DebugHex {
+    /// `{:?}`
+    Off,
+    /// `{:x?}`
+    Lower,
+    /// `{:X?}`
+    Upper,
+}
+
+/// The flags of a placeholder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flags {
+    /// Character of the padding.
+    pub fill: char,
+    /// Alignment, if given.
+    pub align: Option<Align>,
+    /// `+`
+    pub plus: bool,
+    /// `#`
+    pub alternate: bool,
+    /// `0`
+    pub zero: bool,
+    /// `x?` and `X?`
+    pub debug_hex: DebugHex,
+}
+
+impl Flags {
+    /// No flags.
+    pub const NONE: Self = Self {
+        fill: ' ',
+        align: None,
+        plus: false,
+        alternate: false,
+        zero: false,
+        debug_hex: DebugHex::Off,
+    };
+}
+
+/// A placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholder {
+    /// The argument.
+    pub argument: Position,
+    /// Flags.
+    pub flags: Flags,
+    /// Width, if given.
+    pub width: Option<Count>,
+    /// Precision, if given.
+    pub precision: Option<Count>,
+    /// Trait.
+    pub print: Trait,
+}
+
+impl Placeholder {
+    /// The arguments that are its width and precision.
+    pub fn counts(&self) -> impl Iterator<Item = &Position> {
+        let counts = [&self.width, &self.precision].into_iter().flatten();
+        counts.filter_map(|count| match count {
+            Count::Literal(_) => None,
+            Count::Argument(position) => Some(position),
         })
-    }
-
-    /// The function of `kernel::blog::fmt` which checks a type for it.
-    pub(crate) fn check(self) -> &'static str {
-        match self {
-            Kind::Display => "display",
-            Kind::Debug | Kind::DebugLowerHex | Kind::DebugUpperHex => "debug",
-            Kind::LowerHex => "lower_hex",
-            Kind::UpperHex => "upper_hex",
-            Kind::Octal => "octal",
-            Kind::Binary => "binary",
-            Kind::LowerExp => "lower_exp",
-            Kind::UpperExp => "upper_exp",
-            Kind::Pointer => "pointer",
-        }
     }
 }
 
 /// What is wrong with a format string, in a user's words.
-pub(crate) type Result<T> = std::result::Result<T, String>;
-
-struct Parser {
-    chars: Vec<char>,
-    at: usize,
-    next_arg: usize,
-}
+type Result<T> = std::result::Result<T, String>;
 
 /// Parses a whole format string.
-pub(crate) fn parse(format: &str) -> Result<Vec<Piece>> {
+pub fn parse(format: &str) -> Result<Vec<Piece>> {
     let mut parser = Parser {
-        chars: format.chars().collect(),
-        at: 0,
-        next_arg: 0,
+        rest: format,
+        next: 0,
     };
     let mut pieces = Vec::new();
-    let mut text = String::new();
-    while let Some(c) = parser.peek() {
-        parser.at += 1;
+    let mut literal = String::new();
+    while let Some(c) = parser.bump() {
         match c {
-            '{' | '}' if parser.consume(c) => text.push(c),
+            '{' | '}' if parser.eat(c) => literal.push(c),
+            '}' => return Err("unmatched `}` in format string; write `}}` for a `}`".into()),
             '{' => {
-                if !text.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut text)));
+                if !literal.is_empty() {
+                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                 }
                 pieces.push(Piece::Placeholder(parser.placeholder()?));
             }
-            '}' => {
-                return Err("unmatched `}` in format string; write `}}` for a `}`".into());
-            }
-            c => text.push(c),
+            c => literal.push(c),
         }
     }
-    if !text.is_empty() {
-        pieces.push(Piece::Text(text));
+    if !literal.is_empty() {
+        pieces.push(Piece::Literal(literal));
     }
     Ok(pieces)
 }
 
-impl Parser {
+struct Parser<'a> {
+    rest: &'a str,
+    /// What the next `{}` or `.*` takes.
+    next: usize,
+}
+
+impl<'a> Parser<'a> {
     fn peek(&self) -> Option<char> {
-        self.chars.get(self.at).copied()
+        self.rest.chars().next()
     }
 
-    fn consume(&mut self, c: char) -> bool {
+    fn bump(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.skip(c.len_utf8());
+        Some(c)
+    }
+
+    /// Takes what is up to `end`.
+    fn skip(&mut self, end: usize) -> &'a str {
+        let (text, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        text
+    }
+
+    /// Takes what is made of such characters.
+    fn take_while(&mut self, is: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !is(c)).unwrap_or(self.rest.len());
+        self.skip(end)
+    }
+
+    fn eat(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
-        self.at += usize::from(found);
+        if found {
+            self.bump();
+        }
         found
     }
 
-    fn space(&mut self) {
-        while self.peek().is_some_and(char::is_whitespace) {
-            self.at += 1;
-        }
+    fn take_next(&mut self) -> Position {
+        self.next += 1;
+        Position::Next(self.next - 1)
     }
 
-    fn next_arg(&mut self) -> usize {
-        self.next_arg += 1;
-        self.next_arg - 1
-    }
-
-    /// Parses a placeholder, behind its `{`.
+    /// Parses what is between `{`, which is gone already, and `}`.
     fn placeholder(&mut self) -> Result<Placeholder> {
-        let start = self.at;
-        let value = self.position()?;
-        self.space();
-
+        let start = self.rest;
+        let argument = self.position()?;
+        self.take_while(char::is_whitespace);
         let mut p = Placeholder {
-            value: Position::Next(0),
-            flags: String::new(),
-            width: Count::Implied,
-            precision: Count::Implied,
-            kind: Kind::Display,
+            argument: Position::Next(0),
+            flags: Flags::NONE,
+            width: None,
+            precision: None,
+            print: Trait::Display,
         };
-        if self.consume(':') {
+        if self.eat(':') {
             self.spec(&mut p)?;
         }
-        // Only now: a `.*` takes its argument before.
-        p.value = value.unwrap_or_else(|| Position::Next(self.next_arg()));
-
-        self.space();
-        if !self.consume('}') {
-            let text: String = self.chars[start..self.at].iter().collect();
-            return Err(match self.peek() {
-                Some(c) => format!("expected `}}` in format string behind `{{{text}`, found `{c}`"),
-                None => format!("expected `}}` in format string behind `{{{text}`, but it ends"),
-            });
+        // After the spec: in `{:.*}` the precision takes its argument first.
+        p.argument = argument.unwrap_or_else(|| self.take_next());
+        self.take_while(char::is_whitespace);
+        if self.eat('}') {
+            return Ok(p);
         }
-        Ok(p)
+        let found = match self.peek() {
+            Some(c) => format!("found `{c}`"),
+            None => "but it ends".into(),
+        };
+        let (text, _) = start.split_at(start.len() - self.rest.len());
+        Err(format!(
+            "expected `}}` in format string behind `{{{text}`, {found}"
+        ))
     }
 
-    /// Parses what is behind the `:` of a placeholder.
+    /// Parses what is behind the `:`.
     fn spec(&mut self, p: &mut Placeholder) -> Result<()> {
-        if let (Some(fill), Some('<' | '>' | '^')) = (self.peek(), self.chars.get(self.at + 1)) {
-            p.flags.push(fill);
-            self.at += 1;
+        let mut ahead = self.rest.chars();
+        if let (Some(fill), Some('<' | '^' | '>')) = (ahead.next(), ahead.next()) {
+            p.flags.fill = fill;
+            self.bump();
         }
-        for choice in ["<>^", "+-", "#"] {
-            if let Some(c) = self.peek().filter(|c| choice.contains(*c)) {
-                p.flags.push(c);
-                self.at += 1;
-            }
+        p.flags.align = match self.peek() {
+            Some('<') => Some(Align::Left),
+            Some('^') => Some(Align::Center),
+            Some('>') => Some(Align::Right),
+            _ => None,
+        };
+        if p.flags.align.is_some() {
+            self.bump();
         }
-
-        // `0$` is a width, not a flag.
-        if self.peek() == Some('0') && self.chars.get(self.at + 1) != Some(&'$') {
-            p.flags.push('0');
-            self.at += 1;
+        p.flags.plus = self.eat('+');
+        if !p.flags.plus {
+            // Allowed, and without a meaning.
+            self.eat('-');
         }
+        p.flags.alternate = self.eat('#');
+        // `0$` is the width of argument 0, not a flag.
+        p.flags.zero = !self.rest.starts_with("0$") && self.eat('0');
         p.width = self.count()?;
-        if self.consume('.') {
-            p.precision = if self.consume('*') {
-                Count::Star(self.next_arg())
-            } else {
-                self.count()?
+        if self.eat('.') {
+            p.precision = match self.eat('*') {
+                true => Some(Count::Argument(self.take_next())),
+                false => self.count()?,
             };
         }
-        p.kind = self.kind()?;
+        let hex = [("x?", DebugHex::Lower), ("X?", DebugHex::Upper)];
+        for (text, hex) in hex.into_iter().chain([("?", DebugHex::Off)]) {
+            if self.rest.starts_with(text) {
+                self.skip(text.len());
+                (p.print, p.flags.debug_hex) = (Trait::Debug, hex);
+                return Ok(());
+            }
+        }
+        p.print = match self.word()? {
+            "" => Trait::Display,
+            "x" => Trait::LowerHex,
+            "X" => Trait::UpperHex,
+            "o" => Trait::Octal,
+            "b" => Trait::Binary,
+            "e" => Trait::LowerExp,
+            "E" => Trait::UpperExp,
+            "p" => Trait::Pointer,
+            word => {
+                return Err(format!(
+                    "unknown format trait `{word}`; known are ``, `?`, `x?`, `X?`, `x`, `X`, `o`, \
+                     `b`, `e`, `E` and `p`"
+                ));
+            }
+        };
         Ok(())
     }
 
-    fn kind(&mut self) -> Result<Kind> {
-        let debug = |p: &mut Self, yes, no| if p.consume('?') { yes } else { no };
-        if self.consume('x') {
-            let kind = debug(self, Kind::DebugLowerHex, Kind::LowerHex);
-            return self.end_of_kind(kind);
-        }
-        if self.consume('X') {
-            let kind = debug(self, Kind::DebugUpperHex, Kind::UpperHex);
-            return self.end_of_kind(kind);
-        }
-        if self.consume('?') {
-            return Ok(Kind::Debug);
-        }
-        let word = self.word()?;
-        Kind::from_word(&word).ok_or_else(|| unknown_trait(&word))
-    }
-
-    /// Makes `{:xyz}` say that there is no trait `xyz`.
-    fn end_of_kind(&mut self, kind: Kind) -> Result<Kind> {
-        let rest = self.word()?;
-        if rest.is_empty() {
-            return Ok(kind);
-        }
-        Err(unknown_trait(&format!("{}{rest}", kind.spec())))
-    }
-
     fn position(&mut self) -> Result<Option<Position>> {
-        if let Some(i) = self.integer()? {
-            return Ok(Some(Position::Index(i.into())));
+        if let Some(n) = self.integer()? {
+            return Ok(Some(Position::Index(n.into())));
         }
         let word = self.word()?;
         if word == "r" && self.peek() == Some('#') {
@@ -274,113 +307,44 @@ impl Parser {
                 "raw identifiers are not supported in format strings; omit the `r#`".into(),
             );
         }
-        Ok((!word.is_empty()).then_some(Position::Name(word)))
+        Ok((!word.is_empty()).then(|| Position::Name(word.into())))
     }
 
-    fn count(&mut self) -> Result<Count> {
-        if let Some(i) = self.integer()? {
-            return Ok(if self.consume('$') {
-                Count::Arg(Position::Index(i.into()))
-            } else {
-                Count::Is(i)
-            });
+    fn count(&mut self) -> Result<Option<Count>> {
+        if let Some(n) = self.integer()? {
+            return Ok(Some(match self.eat('$') {
+                true => Count::Argument(Position::Index(n.into())),
+                false => Count::Literal(n),
+            }));
         }
-        let start = self.at;
+        let before = self.rest;
         let word = self.word()?;
-        if !word.is_empty() && self.consume('$') {
-            return Ok(Count::Arg(Position::Name(word)));
+        if !word.is_empty() && self.eat('$') {
+            return Ok(Some(Count::Argument(Position::Name(word.into()))));
         }
-        // It was the format trait.
-        self.at = start;
-        Ok(Count::Implied)
+        // It was the trait.
+        self.rest = before;
+        Ok(None)
     }
 
-    fn word(&mut self) -> Result<String> {
-        let mut word = String::new();
-        while let Some(c) = self.peek() {
-            let first = word.is_empty();
-            if !(c == '_' || c.is_alphabetic() || (!first && c.is_alphanumeric())) {
-                break;
-            }
-            word.push(c);
-            self.at += 1;
+    fn word(&mut self) -> Result<&'a str> {
+        let starts = |c: char| c == '_' || c.is_alphabetic();
+        if !self.peek().is_some_and(starts) {
+            return Ok("");
         }
-        if word == "_" {
-            return Err("invalid argument name `_` in format string".into());
+        match self.take_while(|c| c == '_' || c.is_alphanumeric()) {
+            "_" => Err("invalid argument name `_` in format string".into()),
+            word => Ok(word),
         }
-        Ok(word)
     }
 
     fn integer(&mut self) -> Result<Option<u16>> {
-        let start = self.at;
-        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
-            self.at += 1;
-        }
-        if start == self.at {
-            return Ok(None);
-        }
-        let digits: String = self.chars[start..self.at].iter().collect();
-        match digits.parse() {
-            Ok(n) => Ok(Some(n)),
-            Err(_) => Err(format!("`{digits}` in format string is greater than 65535")),
-        }
-    }
-}
-
-fn unknown_trait(word: &str) -> String {
-    format!(
-        "unknown format trait `{word}`; known are ``, `?`, `x?`, `X?`, `x`, `X`, `o`, `b`, `e`, \
-         `E` and `p`"
-    )
-}
-
-/// Prints pieces as the format string that the decoder gets: the same language, without the
-/// freedoms of white space.
-pub(crate) fn normalised(pieces: &[Piece]) -> String {
-    let mut out = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => out.push_str(&text.replace('{', "{{").replace('}', "}}")),
-            // Writing into a `String` does not fail.
-            Piece::Placeholder(p) => write!(out, "{p}").unwrap_or_default(),
-        }
-    }
-    out
-}
-
-impl fmt::Display for Placeholder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{{}", self.value)?;
-        let mut spec = self.flags.clone();
-        write!(spec, "{}", self.width)?;
-        if self.precision != Count::Implied {
-            write!(spec, ".{}", self.precision)?;
-        }
-        spec.push_str(self.kind.spec());
-        if !spec.is_empty() {
-            write!(f, ":{spec}")?;
-        }
-        f.write_str("}")
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Position::Next(_) => Ok(()),
-            Position::Index(i) => write!(f, "{i}"),
-            Position::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Count::Implied => Ok(()),
-            Count::Is(n) => write!(f, "{n}"),
-            Count::Star(_) => f.write_str("*"),
-            Count::Arg(position) => write!(f, "{position}$"),
+        match self.take_while(|c| c.is_ascii_digit()) {
+            "" => Ok(None),
+            digits => match digits.parse() {
+                Ok(n) => Ok(Some(n)),
+                Err(_) => Err(format!("`{digits}` in format string is greater than 65535")),
+            },
         }
     }
 }

@@ -62,23 +62,25 @@ use syn::{
 use super::{
     asm::{
         Template,
-        GATE_OFF,
         SITE_MAGIC,
         SITE_VERSION, //
     },
     format::{
         self,
-        Count,
-        Kind,
         Piece,
-        Position, //
+        Placeholder,
+        Position,
+        Trait, //
     },
     reachable,
-    Level, //
+    wire::{
+        record::{
+            Level,
+            GATE_OFF, //
+        },
+        types::MAX_ARGS, //
+    }, //
 };
-
-/// As `kernel::blog::types::MAX_ARGS`.
-const MAX_ARGS: usize = 12;
 
 /// What a user may write between the parentheses.
 pub(crate) struct LogInput {
@@ -174,22 +176,23 @@ impl Parse for Arg {
 
 /// An argument as it is stored: with what the format string wants of it.
 struct Stored {
-    /// What the side table calls it.
+    /// What the side table calls it: its name, if it has one, or its source.
     name: String,
+    is_named: bool,
     value: TokenStream,
     span: Span,
-    kinds: BTreeSet<Kind>,
+    traits: BTreeSet<Trait>,
     is_count: bool,
 }
 
 impl Stored {
     fn is_used(&self) -> bool {
-        self.is_count || !self.kinds.is_empty()
+        self.is_count || !self.traits.is_empty()
     }
 
     /// Whether it is the address of the argument that is stored.
     fn is_pointer(&self) -> bool {
-        self.kinds.contains(&Kind::Pointer)
+        self.traits.contains(&Trait::Pointer)
     }
 }
 
@@ -197,31 +200,28 @@ impl Stored {
 struct Args {
     stored: Vec<Stored>,
     explicit: usize,
-    names: Vec<Option<String>>,
     format_span: Span,
 }
 
 impl Args {
     fn new(args: Vec<Arg>, format_span: Span) -> Self {
-        let names: Vec<_> = args
-            .iter()
-            .map(|arg| arg.name.as_ref().map(|n| n.unraw().to_string()))
-            .collect();
         let stored: Vec<_> = args
             .into_iter()
-            .zip(&names)
-            .map(|(arg, name)| Stored {
-                name: name.clone().unwrap_or_else(|| source_text(&arg.value)),
+            .map(|arg| Stored {
+                is_named: arg.name.is_some(),
+                name: match arg.name {
+                    Some(name) => name.unraw().to_string(),
+                    None => source_text(&arg.value),
+                },
                 span: arg.value.span(),
                 value: arg.value.into_token_stream(),
-                kinds: BTreeSet::new(),
+                traits: BTreeSet::new(),
                 is_count: false,
             })
             .collect();
         Self {
             explicit: stored.len(),
             stored,
-            names,
             format_span,
         }
     }
@@ -234,7 +234,6 @@ impl Args {
     fn resolve(&mut self, position: &Position) -> Result<&mut Stored> {
         let index = match position {
             Position::Next(i) | Position::Index(i) if *i < self.explicit => *i,
-            // `check_number` has counted all placeholders before, and reported those of `Next`.
             Position::Next(i) | Position::Index(i) => {
                 return self.error(format!(
                     "invalid reference to positional argument {i} ({})",
@@ -242,8 +241,8 @@ impl Args {
                 ));
             }
             Position::Name(name) => {
-                let known = self.names.iter().position(|n| n.as_ref() == Some(name));
-                match known {
+                let mut known = self.stored.iter();
+                match known.position(|arg| arg.is_named && arg.name == *name) {
                     Some(i) => i,
                     None => self.capture(name)?,
                 }
@@ -266,57 +265,39 @@ impl Args {
         let Ok(ident) = ident else {
             return self.error(format!("invalid argument name `{name}` in format string"));
         };
-        self.names.push(Some(name.into()));
         self.stored.push(Stored {
             name: name.into(),
+            is_named: true,
             value: ident.into_token_stream(),
             span: self.format_span,
-            kinds: BTreeSet::new(),
+            traits: BTreeSet::new(),
             is_count: false,
         });
         Ok(self.stored.len() - 1)
     }
 
-    /// Finds out what `pieces` want of each argument.
+    /// Finds out what `pieces` want of each argument. A number of arguments which doesn't fit is
+    /// reported in one sentence.
     fn use_in(&mut self, pieces: &[Piece]) -> Result<()> {
-        for piece in pieces {
-            let Piece::Placeholder(p) = piece else {
-                continue;
-            };
-            for count in [&p.width, &p.precision] {
-                match count {
-                    Count::Implied | Count::Is(_) => (),
-                    Count::Star(i) => self.resolve(&Position::Next(*i))?.is_count = true,
-                    Count::Arg(position) => self.resolve(position)?.is_count = true,
-                }
-            }
-            self.resolve(&p.value)?.kinds.insert(p.kind);
-        }
-        Ok(())
-    }
-
-    /// Reports a number of arguments which doesn't fit, in one sentence.
-    fn check_number(&self, pieces: &[Piece]) -> Result<()> {
-        let mut wanted = 0;
-        for piece in pieces {
-            let Piece::Placeholder(p) = piece else {
-                continue;
-            };
-            if let Position::Next(i) = p.value {
-                wanted = wanted.max(i + 1);
-            }
-            for count in [&p.width, &p.precision] {
-                if let Count::Star(i) = count {
-                    wanted = wanted.max(i + 1);
-                }
-            }
-        }
+        let placeholders = || pieces.iter().filter_map(placeholder);
+        let positions = placeholders().flat_map(|p| p.counts().chain([&p.argument]));
+        let wanted = positions.map(|position| match position {
+            Position::Next(i) => i + 1,
+            _ => 0,
+        });
+        let wanted = wanted.max().unwrap_or(0);
         if wanted > self.explicit {
             return self.error(format!(
                 "{wanted} positional argument{} in format string, but {}",
                 if wanted == 1 { "" } else { "s" },
                 there_are(self.explicit)
             ));
+        }
+        for p in placeholders() {
+            for position in p.counts() {
+                self.resolve(position)?.is_count = true;
+            }
+            self.resolve(&p.argument)?.traits.insert(p.print);
         }
         Ok(())
     }
@@ -339,13 +320,10 @@ impl Args {
                 );
             }
             if !arg.is_used() {
-                let named = self.names.get(i).is_some_and(Option::is_some);
-                report(
-                    arg.span,
-                    format!("{}argument never used", if named { "named " } else { "" }),
-                );
+                let named = if arg.is_named { "named " } else { "" };
+                report(arg.span, format!("{named}argument never used"));
             }
-            if arg.is_pointer() && (arg.kinds.len() > 1 || arg.is_count) {
+            if arg.is_pointer() && (arg.traits.len() > 1 || arg.is_count) {
                 report(
                     arg.span,
                     "an argument of `{:p}` cannot be printed in another way, too: pass it twice"
@@ -354,6 +332,13 @@ impl Args {
             }
         }
         errors.map_or(Ok(()), Err)
+    }
+}
+
+fn placeholder(piece: &Piece) -> Option<&Placeholder> {
+    match piece {
+        Piece::Literal(_) => None,
+        Piece::Placeholder(p) => Some(p),
     }
 }
 
@@ -408,58 +393,42 @@ fn write_tokens(tokens: TokenStream, out: &mut String) {
 /// Expands a call.
 pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let Message { format, args } = input.message;
-    let span = format.span();
-    let pieces = format::parse(&format.value()).map_err(|e| Error::new(span, e))?;
+    let (format, span) = (format.value(), format.span());
+    let pieces = format::parse(&format).map_err(|e| Error::new(span, e))?;
     let mut args = Args::new(args, span);
-    args.check_number(&pieces)?;
     args.use_in(&pieces)?;
     args.check_each()?;
     let args = args.stored;
 
     let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
-    let site_fn = site_fn(level, &pieces, &names).map_err(|e| Error::new(span, e))?;
+    let site_fn = site_fn(level, &format, &names).map_err(|e| Error::new(span, e))?;
     let value = &input.component;
     // Invisible to the user's expressions; at the component, so that it is reported there, and
     // once, if it is none.
     let component = Ident::new("component", at(value.span()));
-    let is_on = quote_spanned!(component.span()=> ::kernel::blog::Component::is_on(#component));
     let as_raw = quote_spanned!(component.span()=> ::kernel::blog::Component::raw(#component));
-    let [raw, site, values] = ["raw", "site", "values"].map(|s| Ident::new(s, Span::mixed_site()));
     let evaluate = evaluate(&args);
-    let probes = Probes::new(&args, &values);
+    let [raw, site, values] = hidden(["raw", "site", "values"]);
     let Probes {
         declare,
         refs,
         binds,
         checked,
-    } = &probes;
+    } = Probes::new(&args, &values);
+    let find = quote!(#site_fn #declare let #site = __blog_site(#(#refs),*););
+    let log = quote!(match #evaluate {
+        #values => {
+            #binds
+            // SAFETY: The component is on, and the site for it.
+            unsafe { ::kernel::blog::BlogArgs::log((#(#checked,)*), #raw, #site) };
+        }
+    });
+    let on = on(level, value, &component, find, log);
     let reachable = reachable();
-    let cold = matches!(level, Level::Err | Level::Warn).then(|| quote!(::kernel::blog::cold();));
 
     Ok(quote! {{
         #[cfg(#reachable)]
-        {
-            #site_fn
-            match &(#value) {
-                #component => if #is_on {
-                    #declare
-                    let #site = __blog_site(#(#refs),*);
-                    let #raw = #as_raw;
-                    if #site.is_on(#raw) {
-                        #cold
-                        match #evaluate {
-                            #values => {
-                                #binds
-                                // SAFETY: The component is on, and the site for it.
-                                unsafe {
-                                    ::kernel::blog::BlogArgs::log((#(#checked,)*), #raw, #site)
-                                };
-                            }
-                        }
-                    }
-                }
-            }
-        };
+        #on
         // The same types, and no code.
         #[cfg(not(#reachable))]
         if false {
@@ -477,6 +446,38 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
             }
         };
     }})
+}
+
+/// Names that are invisible to the user's expressions.
+pub(super) fn hidden<const N: usize>(names: [&str; N]) -> [Ident; N] {
+    names.map(|name| Ident::new(name, Span::mixed_site()))
+}
+
+/// Expands a call that can reach the logger: `find` makes `site`, and `log` writes the record for
+/// that and for the component as `raw`.
+pub(super) fn on(
+    level: Level,
+    value: &Expr,
+    component: &Ident,
+    find: TokenStream,
+    log: TokenStream,
+) -> TokenStream {
+    let [raw, site] = hidden(["raw", "site"]);
+    let is_on = quote_spanned!(component.span()=> ::kernel::blog::Component::is_on(#component));
+    let as_raw = quote_spanned!(component.span()=> ::kernel::blog::Component::raw(#component));
+    let cold = matches!(level, Level::Err | Level::Warn).then(|| quote!(::kernel::blog::cold();));
+    quote! {
+        match &(#value) {
+            #component => if #is_on {
+                #find
+                let #raw = #as_raw;
+                if #site.is_on(#raw) {
+                    #cold
+                    #log
+                }
+            }
+        };
+    }
 }
 
 /// A span in the user's code, for names of our own.
@@ -513,9 +514,8 @@ impl Probes {
                 let #probe = ::kernel::blog::fmt::Probe::new();
                 let #known = ::kernel::blog::fmt::known(&#probe);
             });
-            let checks: BTreeSet<_> = arg.kinds.iter().map(|k| k.check()).collect();
-            for check in checks {
-                let check = Ident::new(check, span);
+            for check in &arg.traits {
+                let check = Ident::new(check_of(*check), span);
                 this.declare
                     .extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#known);));
             }
@@ -548,15 +548,29 @@ fn evaluate(args: &[Stored]) -> TokenStream {
     quote!((#(#args,)*))
 }
 
+/// The function of `kernel::blog::fmt` that checks a type for a placeholder.
+fn check_of(print: Trait) -> &'static str {
+    match print {
+        Trait::Display => "display",
+        Trait::Debug => "debug",
+        Trait::LowerHex => "lower_hex",
+        Trait::UpperHex => "upper_hex",
+        Trait::Octal => "octal",
+        Trait::Binary => "binary",
+        Trait::LowerExp => "lower_exp",
+        Trait::UpperExp => "upper_exp",
+        Trait::Pointer => "pointer",
+    }
+}
+
 /// The function that emits the entry and the descriptor, and loads the entry. Or what is wrong with
 /// the format string.
 pub(super) fn site_fn(
     level: Level,
-    pieces: &[Piece],
+    format: &str,
     names: &[&str],
 ) -> std::result::Result<TokenStream, &'static str> {
-    let (level, argc) = (level as u8, names.len());
-    let (format, names) = (format::normalised(pieces), names.join("\x1f"));
+    let (level, argc, names) = (level as u8, names.len(), names.join("\x1f"));
     if format.contains('\0') {
         // It would end the string in the descriptor.
         return Err("a format string cannot have a NUL (`\\0`)");
@@ -569,40 +583,45 @@ pub(super) fn site_fn(
 
     let mut t = Template::default();
     t.bounds(".blog_sites", "__blog_sites");
-    t.line(".pushsection .blog_sites,\"aw\",@progbits");
-    t.line(".subsection 1");
-    t.line(".balign 8");
-    t.line("771:");
-    t.line(".long 0");
-    t.line(format!(".byte {level}, {GATE_OFF}"));
-    t.line(".short {flags}");
-    t.line(".popsection");
-
+    t.lines(format!(
+        "
+        .pushsection .blog_sites,\"aw\",@progbits
+        .subsection 1
+        .balign 8
+        771: .long 0
+        .byte {level}, {GATE_OFF}
+        .short {{flags}}
+        .popsection"
+    ));
     t.open_fmt();
-    t.line("772:");
-    t.line(format!(".long {SITE_MAGIC:#x}, 779f - 772b"));
-    t.line(".quad 771b");
-    t.line(".long {line}");
-    t.line(format!(".byte {level}, {argc}, {SITE_VERSION}, 0"));
-    t.line(".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f");
+    t.lines(format!(
+        "
+        772: .long {SITE_MAGIC:#x}, 779f - 772b
+        .quad 771b
+        .long {{line}}
+        .byte {level}, {argc}, {SITE_VERSION}, 0
+        .short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f"
+    ));
     for code in &codes {
-        t.line(format!(".quad {{{code}}}"));
+        t.lines(format!(".quad {{{code}}}"));
     }
-    t.line("773:");
-    t.text(&format);
-    t.line("774:");
+    t.lines("773:");
+    t.text(format);
+    t.lines("774:");
     t.macro_text(quote!(::core::file!()));
-    t.line("775:");
+    t.lines("775:");
     t.macro_text(quote!(::core::module_path!()));
-    t.line("776:");
+    t.lines("776:");
     t.text(&names);
-    t.line("777:");
-    t.line(".balign 8");
-    t.line("779:");
-    t.line(".popsection");
-    // In this order, which x86 keeps: a site gets its id before its gate opens.
-    t.line("movb 771b+5(%rip), {gate}");
-    t.line("movl 771b(%rip), {id:e}");
+    // Entries are loaded in this order, which x86 keeps: a site gets its id before its gate opens.
+    t.lines(
+        "
+        777: .balign 8
+        779:
+        .popsection
+        movb 771b+5(%rip), {gate}
+        movl 771b(%rip), {id:e}",
+    );
 
     Ok(quote! {
         #[cfg(not(target_arch = "x86_64"))]

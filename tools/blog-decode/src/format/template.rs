@@ -211,8 +211,8 @@ impl Template {
     pub fn new(format: &str, names: Vec<String>, types: Vec<Type>) -> Result<Self, Error> {
         let count = types.len().min(names.len());
         let find = |position: &Position| match position {
-            Position::Index(i) if *i < count => Ok(*i),
-            Position::Index(i) => Err(Error::Site(format!(
+            Position::Next(i) | Position::Index(i) if *i < count => Ok(*i),
+            Position::Next(i) | Position::Index(i) => Err(Error::Site(format!(
                 "the format string asks for argument {i}"
             ))),
             // Named arguments come after positional ones, which are known by their source text.
@@ -234,7 +234,7 @@ impl Template {
             }
         };
         let mut steps = Vec::new();
-        for piece in parse::parse(format)? {
+        for piece in parse::parse(format).map_err(Error::Site)? {
             steps.push(match piece {
                 Piece::Literal(s) => Step::Literal(s),
                 Piece::Placeholder(p) => {
