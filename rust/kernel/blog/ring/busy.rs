@@ -4,7 +4,8 @@
 
 use super::{
     super::wire::dump::RING_BUSY,
-    peek::Peek, //
+    peek::Peek,
+    Ring, //
 };
 use core::sync::atomic::{
     compiler_fence,
@@ -25,8 +26,8 @@ const CLAIM: u32 = 1 << 16;
 ///
 /// # Invariants
 ///
-/// [`RING_BUSY`] is set from a [`Self::begin`] or [`Self::claim`] that succeeded until the
-/// [`Self::end`] that belongs to it, and then there is one such writer. The low half is the
+/// [`RING_BUSY`] is set from a [`Ring::begin`] or [`Ring::claim`] that succeeded until the
+/// [`Ring::end`] that belongs to it, and then there is one such writer. The low half is the
 /// component's slot. Of a shared ring, the bits between count the claims, so that these can be told
 /// apart. Of a ring without a writer, [`RING_BUSY`] may be set for good.
 #[repr(transparent)]
@@ -38,9 +39,11 @@ impl Busy {
     pub(super) const fn new(slot: u32) -> Self {
         Self(AtomicU32::new(slot))
     }
+}
 
-    /// Begins a record; false where one has begun already, or the ring is of another component than
-    /// the one whose slot `slot` says.
+impl Ring {
+    /// Marks the ring as busy; false where it is already, as a record is being written into it, or
+    /// where it is of another component than the one whose slot `slot` says.
     ///
     /// The slot stays, so that nobody has to keep it for [`Self::end`], in a register. It need not
     /// be one atomic step: who comes between a load and a store has gone again when the store
@@ -48,50 +51,65 @@ impl Busy {
     ///
     /// # Safety
     ///
-    /// The ring has writers in one context only, and the caller runs there.
+    /// The ring isn't shared, and the caller runs in its context; or it is busy for good.
     #[inline(always)]
-    pub(super) unsafe fn begin(&self, slot: impl FnOnce() -> u32) -> bool {
+    pub(super) unsafe fn begin_for(&self, slot: impl FnOnce() -> u32) -> bool {
+        let busy = &self.busy.0;
         // SAFETY: By this function's requirement.
-        let word = unsafe { self.0.peek() };
+        let word = unsafe { busy.peek() };
         // In this order, the other one is an operand of the comparison.
         if word != slot() {
             return false;
         }
         // INVARIANT: No record has begun, and who might begin one meanwhile interrupts this code,
         // and has ended it when this goes on.
-        self.0.store(self.0.load(Relaxed) | RING_BUSY, Relaxed);
+        busy.store(busy.load(Relaxed) | RING_BUSY, Relaxed);
         // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
         // is enough that the compiler keeps what follows behind the store.
         compiler_fence(SeqCst);
         true
     }
 
-    /// As [`Self::begin`], for rings that have writers in several contexts.
-    pub(super) fn claim(&self) -> bool {
-        let word = self.0.load(Relaxed);
+    /// Marks the ring as busy; false where it is already.
+    ///
+    /// # Safety
+    ///
+    /// The ring isn't shared, and the caller runs in its context.
+    #[inline(always)]
+    pub unsafe fn begin(&self) -> bool {
+        // SAFETY: By this function's requirement.
+        unsafe { self.begin_for(|| self.slot()) }
+    }
+
+    /// Marks a shared ring as busy for the caller; false where it is already.
+    pub fn claim(&self) -> bool {
+        let word = self.busy.0.load(Relaxed);
         if word & RING_BUSY != 0 {
             return false;
         }
         let busy = word.wrapping_add(CLAIM) | RING_BUSY;
         // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
-        (self.0.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
+        (self.busy.0.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
     }
 
-    /// A number that a writer of a shared ring has, and not the next ones; `None`: there is none.
-    pub(super) fn claimant(&self) -> Option<u32> {
-        let word = self.0.load(Relaxed);
+    /// A number that the writer of a shared ring has, and not the next ones; `None`: there is none.
+    pub fn claimant(&self) -> Option<u32> {
+        let word = self.busy.0.load(Relaxed);
         (word & RING_BUSY != 0).then_some(word)
     }
 
-    /// Ends the claim of this writer, which has died. False: it has ended it itself.
+    /// Ends the claim of this writer of a shared ring, which has died: others may write again. Its
+    /// record isn't published; if it was just turning the page, the new page may be lost. False: it
+    /// has ended it itself.
     ///
     /// # Safety
     ///
     /// No log call runs any more that ran when [`Self::claimant`] said this.
-    pub(super) unsafe fn mend(&self, claimant: u32) -> bool {
+    pub unsafe fn mend(&self, claimant: u32) -> bool {
         // ORDERING: Release: the caller has waited until the dead one's stores were visible to it;
         // so they are to the next writer.
-        self.0
+        self.busy
+            .0
             .compare_exchange(claimant, claimant & !RING_BUSY, Release, Relaxed)
             .is_ok()
     }
@@ -100,12 +118,14 @@ impl Busy {
     ///
     /// # Safety
     ///
-    /// It succeeded, for the caller; or the ring has no writer, and is the caller's.
+    /// It returned true, for the caller, who does not write into the ring any more; or the ring has
+    /// no writer, and is the caller's.
     #[inline(always)]
-    pub(super) unsafe fn end(&self) {
+    pub unsafe fn end(&self) {
+        let busy = &self.busy.0;
         // ORDERING: Release keeps the stores of the record before this one, for nested writers on
         // this CPU, and for the next writer of a shared ring: it pairs with `claim`. Relaxed:
         // nobody else stores to it meanwhile. Together they are one instruction.
-        self.0.store(self.0.load(Relaxed) & !RING_BUSY, Release);
+        busy.store(busy.load(Relaxed) & !RING_BUSY, Release);
     }
 }

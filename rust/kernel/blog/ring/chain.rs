@@ -2,10 +2,13 @@
 
 //! The chain of a ring's pages, from the oldest to the current one.
 
-use super::page::{
-    PageHeader,
-    Pages,
-    NO_PAGE, //
+use super::{
+    page::{
+        PageHeader,
+        Pages,
+        NO_PAGE, //
+    },
+    Ring, //
 };
 use core::sync::atomic::{
     AtomicU32,
@@ -18,7 +21,7 @@ use core::sync::atomic::{
     }, //
 };
 
-/// How often [`Chain::steal`] tries again before it gives up, and how many of its pages a ring
+/// How often [`Ring::steal`] tries again before it gives up, and how many of its pages a ring
 /// gives up in one turn after its limit was lowered: time in an NMI is bounded.
 const TRIES: u32 = 16;
 
@@ -47,25 +50,6 @@ impl Chain {
             pages: AtomicU32::new(0),
             held: AtomicU32::new(0),
         }
-    }
-
-    /// How many there are; a moment old.
-    #[inline]
-    pub(super) fn pages(&self) -> u32 {
-        self.pages.load(Relaxed)
-    }
-
-    /// Their size in bytes; a moment old, and never less than it is.
-    #[inline]
-    pub(super) fn held(&self) -> u32 {
-        self.held.load(Relaxed)
-    }
-
-    /// Index of the oldest one, for who reads it; it may be gone by now.
-    pub(super) fn oldest(&self) -> Option<u32> {
-        // ORDERING: Acquire: the header of the page that this names has been reset for this ring.
-        let index = self.oldest.load(Acquire) as u32;
-        (index != NO_PAGE).then_some(index)
     }
 
     /// Counts a page of `size` bytes, before [`Self::push`]: so nobody can take it before, and
@@ -125,14 +109,14 @@ impl Chain {
             let Some(index) = (unsafe { self.cut(pages, seen, last) }) else {
                 continue;
             };
-            let left = max.saturating_sub(self.held());
+            let left = max.saturating_sub(self.held.load(Relaxed));
             if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
                 return Some(index);
             }
             // Rather a whole page instead of a small one; but it is asked for once.
             if size < pages.largest() && left >= pages.largest() && !asked {
                 asked = true;
-                if let Some(larger) = pages.take(self.held(), room, left) {
+                if let Some(larger) = pages.take(self.held.load(Relaxed), room, left) {
                     // SAFETY: The page has been cut out: it is in no ring, and ours.
                     unsafe { pages.put(index) };
                     return Some(larger);
@@ -185,24 +169,49 @@ impl Chain {
         self.pages.fetch_sub(1, Relaxed);
         Some(index)
     }
+}
 
-    /// [`Ring::steal`](super::Ring::steal).
+impl Ring {
+    /// Pages that the ring holds; a moment old.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        self.chain.pages.load(Relaxed)
+    }
+
+    /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
+    #[inline]
+    pub fn held(&self) -> u32 {
+        self.chain.held.load(Relaxed)
+    }
+
+    /// Index of the oldest page that the ring holds, for who reads it; it may be gone by now.
+    pub fn oldest_page(&self) -> Option<u32> {
+        // ORDERING: Acquire: the header of the page that this names has been reset for this ring.
+        let index = self.chain.oldest.load(Acquire) as u32;
+        (index != NO_PAGE).then_some(index)
+    }
+
+    /// Takes the oldest page out of the ring, unless it is the current one: of any ring, by
+    /// anybody, in any context. The ring's writer notices nothing.
+    ///
+    /// What it costs is that page's records; who decides on it sees to it that the ring can spare
+    /// them. The page is the caller's then.
     ///
     /// # Safety
     ///
     /// `pages` is the pool of all pages of this ring.
-    pub(super) unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
+    pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
         let mut before = None;
         for _ in 0..TRIES {
             // ORDERING: Acquire: the header of the page that this names has been reset for this
             // ring. It pairs with the stores in `cut` and `push`.
-            let seen = self.oldest.load(Acquire);
+            let seen = self.chain.oldest.load(Acquire);
             if before == Some(seen) {
                 // It is the last page, or there is none.
                 break;
             }
             // SAFETY: By this function's requirement.
-            let index = unsafe { self.cut(pages, seen, false) };
+            let index = unsafe { self.chain.cut(pages, seen, false) };
             if index.is_some() {
                 return index;
             }
@@ -211,21 +220,22 @@ impl Chain {
         None
     }
 
-    /// [`Ring::steal_last`](super::Ring::steal_last).
+    /// Takes the oldest page of a retired ring, be it the last one.
     ///
     /// # Safety
     ///
-    /// The ring has no writer, and is the caller's. `pages` is the pool of all pages of this ring.
-    pub(super) unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
+    /// As for [`Self::steal`], and the caller has taken the ring out of the queue of retired
+    /// rings, so it is nobody else's.
+    pub unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
         // Nobody adds to the chain, and where `cut` fails, another thief has made it shorter.
         loop {
             // ORDERING: As in `steal`.
-            let seen = self.oldest.load(Acquire);
+            let seen = self.chain.oldest.load(Acquire);
             if seen as u32 == NO_PAGE {
                 return None;
             }
             // SAFETY: By this function's requirements.
-            if let Some(index) = unsafe { self.cut(pages, seen, true) } {
+            if let Some(index) = unsafe { self.chain.cut(pages, seen, true) } {
                 return Some(index);
             }
         }

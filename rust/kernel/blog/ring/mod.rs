@@ -122,61 +122,6 @@ use core::{
 
 /// A ring.
 ///
-/// # Examples
-///
-/// ```
-/// use kernel::blog::{
-///     ring::{Mode, Owner, PageHeader, Pages, Place, Ring},
-///     wire::record::{Context, LEN_BITS},
-/// };
-///
-/// /// A pool of one page.
-/// #[repr(align(8))]
-/// struct Pool(core::cell::UnsafeCell<[u8; 512]>);
-///
-/// // SAFETY: A ring that holds nothing gets the page, and no other one does.
-/// unsafe impl Pages for Pool {
-///     fn take(&self, held: u32, _: u32, _: u32) -> Option<u32> {
-///         (held == 0).then_some(0)
-///     }
-///     unsafe fn put(&self, _: u32) {}
-///     fn page(&self, _: u32) -> *mut PageHeader {
-///         self.0.get().cast()
-///     }
-///     fn largest(&self) -> u32 {
-///         512
-///     }
-/// }
-///
-/// let pool = Pool([0; 512].into());
-/// let mut empty = PageHeader::empty();
-/// let owner = Owner {
-///     context: Context::Task,
-///     cpu: u32::MAX,
-///     pid: 7,
-///     tgid: 7,
-///     comm: *b"example\0\0\0\0\0\0\0\0\0",
-///     life: (0, 0),
-/// };
-/// // SAFETY: There is one ring, one writer and one pool, and `fill` stores the 4 bytes that
-/// // it said.
-/// let ring = unsafe {
-///     PageHeader::format(pool.page(0), 512);
-///     let ring = Ring::new(0, 2, &mut empty);
-///     ring.adopt(&owner);
-///     let (bytes, site) = (8 + 4, 3 << LEN_BITS);
-///     let fill = |at: *mut u8| at.cast::<u32>().write_unaligned(42);
-///     Ring::write(&ring, || 2, bytes, site, || Some(1000), fill, |_, ts| {
-///         let turned = ring.turn(&pool, Mode::Overwrite, 512, bytes, ts);
-///         let place = turned.map_or(Place::LOST, |()| Place { ring: &ring, ts });
-///         Ring::put(place, bytes, site, fill)
-///     });
-///     ring
-/// };
-/// assert_eq!(ring.position(), Some((1, 48 + 12, 1)));
-/// assert_eq!(ring.info().map(|info| info.owner.pid), Some(7));
-/// ```
-///
 /// # Invariants
 ///
 /// Each role has its own. Together:
@@ -268,53 +213,11 @@ impl Ring {
         u32::from(self.owner.slot)
     }
 
-    /// Pages that the ring holds; a moment old.
-    #[inline]
-    pub fn pages(&self) -> u32 {
-        self.chain.pages()
-    }
-
-    /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
-    #[inline]
-    pub fn held(&self) -> u32 {
-        self.chain.held()
-    }
-
     /// Position of the oldest page that the ring holds; 1 more than that of the current page where
     /// it holds none. A moment old.
     pub fn oldest_seq(&self) -> u64 {
         // Saturating: others may see the two while they change.
         (self.cursor.seq.load(Relaxed) + 1).saturating_sub(u64::from(self.pages()))
-    }
-
-    /// Index of the oldest page that the ring holds, for who reads it; it may be gone by now.
-    pub fn oldest_page(&self) -> Option<u32> {
-        self.chain.oldest()
-    }
-
-    /// Takes the oldest page out of the ring, unless it is the current one: of any ring, by
-    /// anybody, in any context. The ring's writer notices nothing.
-    ///
-    /// What it costs is that page's records; who decides on it sees to it that the ring can spare
-    /// them. The page is the caller's then.
-    ///
-    /// # Safety
-    ///
-    /// `pages` is the pool of all pages of this ring.
-    pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
-        // SAFETY: By this function's requirement.
-        unsafe { self.chain.steal(pages) }
-    }
-
-    /// Takes the oldest page of a retired ring, be it the last one.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Self::steal`], and the caller has taken the ring out of the queue of retired
-    /// rings, so it is nobody else's.
-    pub unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
-        // SAFETY: By this function's requirement.
-        unsafe { self.chain.steal_last(pages) }
     }
 
     /// Where the ring is: position of its current page, published end in that page, and number of

@@ -35,7 +35,7 @@ pub enum RingState {
     Retired = 2,
 }
 
-/// Who writes into a ring: see [`Ring`] for an example.
+/// Who writes into a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The kind of context.
@@ -251,7 +251,7 @@ impl Ring {
             ours.state.store(RingState::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.
-        unsafe { self.busy.end() };
+        unsafe { self.end() };
     }
 
     /// Takes down that the ring's task has ended: there is no writer any more.

@@ -253,8 +253,7 @@ impl PageHeader {
     }
 }
 
-/// Where a ring gets pages: see [`Ring`](super::Ring) for an example. Implemented by the
-/// component's pool, and by tests.
+/// Where a ring gets pages. Implemented by the component's pool, and by tests.
 ///
 /// Pages may differ in size. All sizes are in bytes.
 ///

@@ -33,7 +33,7 @@ use core::{
     }, //
 };
 
-/// Where a record goes: what `write`'s slow path has found. See [`Ring`] for an example.
+/// Where a record goes: what `write`'s slow path has found.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -95,7 +95,7 @@ impl Ring {
         // One call of `slow`, so that what it does is in the driver's code once.
         let (begun, ts) = 'slow: {
             // SAFETY: This is the ring's context, or the ring is busy for good.
-            if !unsafe { own.busy.begin(slot) } {
+            if !unsafe { own.begin_for(slot) } {
                 break 'slow (ptr::null(), 0);
             }
             let Some(ts) = clock() else {
@@ -178,52 +178,8 @@ impl Ring {
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
-            self.busy.end();
+            self.end();
         }
-    }
-
-    /// Marks the ring as busy; false where it is already: a record is being written into it.
-    ///
-    /// # Safety
-    ///
-    /// The ring isn't shared, and the caller runs in its context.
-    #[inline(always)]
-    pub unsafe fn begin(&self) -> bool {
-        // SAFETY: By this function's requirement.
-        unsafe { self.busy.begin(|| self.slot()) }
-    }
-
-    /// Ends what [`Self::begin`] or [`Self::claim`] began.
-    ///
-    /// # Safety
-    ///
-    /// It returned true, for the caller, who does not write into the ring any more.
-    #[inline(always)]
-    pub unsafe fn end(&self) {
-        // SAFETY: By this function's requirement.
-        unsafe { self.busy.end() };
-    }
-
-    /// Marks a shared ring as busy for the caller; false where it is already.
-    pub fn claim(&self) -> bool {
-        self.busy.claim()
-    }
-
-    /// A number that the writer of a shared ring has, and not the next ones; `None`: there is none.
-    pub fn claimant(&self) -> Option<u32> {
-        self.busy.claimant()
-    }
-
-    /// Ends the claim of this writer of a shared ring, which has died: others may write again. Its
-    /// record isn't published; if it was just turning the page, the new page may be lost. False: it
-    /// has ended it itself.
-    ///
-    /// # Safety
-    ///
-    /// No log call runs any more that ran when [`Self::claimant`] said this.
-    pub unsafe fn mend(&self, claimant: u32) -> bool {
-        // SAFETY: By this function's requirement.
-        unsafe { self.busy.mend(claimant) }
     }
 
     /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.
@@ -256,7 +212,7 @@ impl Ring {
         // SAFETY: The ring is claimed; `pages` by this function's requirement.
         if turns && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
             // SAFETY: It was claimed above.
-            unsafe { self.busy.end() };
+            unsafe { self.end() };
             return None;
         }
         if turns || last.load(Relaxed) != who.key() {
