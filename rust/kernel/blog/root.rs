@@ -35,16 +35,6 @@ use core::{
 ///
 /// Nobody in the running kernel reads it but who changes it, so the only order that matters is that
 /// in which stores reach memory before a machine stops: see [`Self::update`].
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::{root::Live, wire::dump::Table};
-/// static TABLE: Live<Table> = Live::zeroed();
-///
-/// // SAFETY: Nobody else changes it.
-/// unsafe { TABLE.update(|table| (*table).per_chunk = 64) };
-/// ```
 #[repr(transparent)]
 pub struct Live<T>(UnsafeCell<T>);
 

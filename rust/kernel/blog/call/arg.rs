@@ -3,9 +3,8 @@
 //! What can be logged: [`BlogArg`], and its implementations for types of `core`.
 //!
 //! The macros' expansions call this to store an argument into a record, and to put its type code
-//! into the call site's descriptor. [`types`] defines the bytes. It needs no kernel
-//! and compiles on the host unchanged, so that tests encode with the real code; types of the
-//! kernel are in `arg_kernel.rs`. It never allocates, and never writes more than it said.
+//! into the call site's descriptor. [`types`] defines the bytes. Types of the kernel are in
+//! `arg_kernel.rs`.
 
 use core::{
     ffi::CStr,

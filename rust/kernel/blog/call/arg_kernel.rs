@@ -2,7 +2,7 @@
 
 //! [`BlogArg`] for types of the kernel crate.
 //!
-//! As `arg.rs` and `fmt.rs`, for what does not compile on the host. It never allocates.
+//! As `arg.rs` and `fmt.rs`, for what does not compile on the host.
 
 use super::super::wire::types::{
     self,

@@ -4,8 +4,7 @@
 //!
 //! The macros' expansions build a tuple of references and call `log()` of it, which passes them to
 //! a function that they share with others. That asks this for the size, and has the bytes stored.
-//! It needs no kernel and compiles on the host unchanged, but for `log()`. A list of scalars has a
-//! constant size and turns into plain stores.
+//! A list of scalars has a constant size and turns into plain stores.
 
 #[cfg(CONFIG_BLOG_HOOKS)]
 use core::marker::PhantomData;

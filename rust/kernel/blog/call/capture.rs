@@ -4,8 +4,7 @@
 //! beside what prints them.
 //!
 //! They were not written for BLog, so any type can be an argument. The message is formatted at the
-//! call, if it logs, into a bounded [`Text`]. This compiles on the host unchanged, and never
-//! allocates.
+//! call, if it logs, into a bounded [`Text`].
 
 #[cfg(CONFIG_BLOG_HOOKS)]
 use core::ffi::CStr;

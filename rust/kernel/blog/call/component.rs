@@ -111,36 +111,6 @@ impl Config {
         }
     }
 
-    /// Sets the limit of all rings together, in KiB.
-    pub const fn size_kb(mut self, size_kb: u32) -> Self {
-        self.start.size_kb = size_kb;
-        self
-    }
-
-    /// Sets the limit of one ring, in KiB.
-    pub const fn ring_kb(mut self, ring_kb: u32) -> Self {
-        self.start.ring_kb = ring_kb;
-        self
-    }
-
-    /// Sets the least important level that is logged.
-    pub const fn level(mut self, level: Level) -> Self {
-        self.start.level = level;
-        self
-    }
-
-    /// Sets what full rings do.
-    pub const fn mode(mut self, mode: Mode) -> Self {
-        self.start.mode = mode;
-        self
-    }
-
-    /// Sets whether the component logs from the start.
-    pub const fn enabled(mut self, enabled: bool) -> Self {
-        self.start.enabled = enabled;
-        self
-    }
-
     /// Sets the name.
     #[doc(hidden)]
     pub const fn name(mut self, name: &'static CStr) -> Self {
@@ -153,6 +123,31 @@ impl Config {
     pub const fn start(&self) -> &Start {
         &self.start
     }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty;)*) => {
+        impl Config {$(
+            $(#[$doc])*
+            pub const fn $name(mut self, $name: $ty) -> Self {
+                self.start.$name = $name;
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Sets the limit of all rings together, in KiB.
+    size_kb: u32;
+    /// Sets the limit of one ring, in KiB.
+    ring_kb: u32;
+    /// Sets the least important level that is logged.
+    level: Level;
+    /// Sets what full rings do.
+    mode: Mode;
+    /// Sets whether the component logs from the start.
+    enabled: bool;
 }
 
 impl Default for Config {

@@ -5,7 +5,7 @@
 //! The macros' expansions call these empty functions for each argument and each trait that its
 //! placeholders name, so that a wrong one is a compile error at the argument, in BLog's words.
 //! They leave no code. What is accepted here is what the decoder prints as `fmt!` does, so the
-//! list is closed. It needs no kernel and compiles on the host unchanged.
+//! list is closed.
 
 use core::{
     ffi::CStr,

@@ -19,7 +19,7 @@
 //! | `clock.rs` | the clock of records |
 //!
 //! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs` and `wrap.rs` need no kernel, and
-//! compile on the host unchanged.
+//! compile on the host unchanged, so that tests encode with the real code. Nothing here allocates.
 
 pub(super) mod arg;
 mod arg_kernel;

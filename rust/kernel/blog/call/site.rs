@@ -23,17 +23,6 @@ use super::component::RawComponent;
 
 /// A call site. The C side calls it `struct blog_site`.
 ///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::{wire::record::GATE_OFF, Level, Site};
-/// let site = Site::new(Level::Warn);
-///
-/// assert_eq!(site.level(), Some(Level::Warn));
-/// // Until its image is registered.
-/// assert_eq!((site.id(), site.gate()), (0, GATE_OFF));
-/// ```
-///
 /// # Invariants
 ///
 /// - `id_shl10` is 0 or the site's id shifted left by [`LEN_BITS`].

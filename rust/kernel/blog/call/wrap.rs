@@ -2,8 +2,6 @@
 
 //! Wrappers which say how bytes shall be printed: [`Hex`] and [`Mac`]; and [`Ptr`], which the
 //! macros put around the arguments of `{:p}`.
-//!
-//! They need no kernel and compile on the host unchanged. They never allocate.
 
 use core::{
     fmt,

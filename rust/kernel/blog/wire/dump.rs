@@ -5,8 +5,7 @@
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! Where BLog is a module of a kernel without its patches, an [`Anchor`] leads to it.
 //! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
-//! this very file to find its way through a dump. It needs nothing but `core` and compiles on the
-//! host unchanged. `root.rs` has the root of the running kernel.
+//! this very file to find its way through a dump. `root.rs` has the root of the running kernel.
 //!
 //! ```text
 //! Root -+- system, clock, ticks, crash

@@ -3,8 +3,8 @@
 //! The snapshot file, version 3: a stream of sections that each stand alone.
 //!
 //! `blog/` writes it through debugfs, crash tools build it out of a dump, and `blog-decode`
-//! includes this very file to read it. It needs nothing but `core` and compiles on the host
-//! unchanged. It has no I/O: only the layout and the order of things.
+//! includes this very file to read it. It has no I/O: only the layout
+//! and the order of things.
 //!
 //! ```text
 //! FileHeader                     32 bytes

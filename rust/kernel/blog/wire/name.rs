@@ -4,7 +4,7 @@
 //!
 //! A name becomes a directory beside BLog's own files, a word of the control files' language, and a
 //! part of what tools print. The kernel goes by this, `blog-decode` does, and `blog_component!` at
-//! build time: the macros' crate includes this very file. It needs nothing but `core`.
+//! build time: the macros' crate includes this very file.
 
 /// Room for a name (component, image) in bytes, NUL padded.
 pub const NAME_MAX: usize = 56;
@@ -31,16 +31,6 @@ pub enum BadName {
 }
 
 /// Whether a component can have this name.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::name::{check, BadName};
-/// assert_eq!(check(b"nvme0-0000:01:00.0"), Ok(()));
-/// assert_eq!(check(b""), Err(BadName::Length));
-/// assert_eq!(check(b"a/b"), Err(BadName::Characters));
-/// assert_eq!(check(b"stream"), Err(BadName::Reserved));
-/// ```
 pub const fn check(name: &[u8]) -> Result<(), BadName> {
     if name.is_empty() || name.len() >= NAME_MAX {
         return Err(BadName::Length);
@@ -68,14 +58,6 @@ const fn is_allowed(byte: u8) -> bool {
 
 /// The `n`th name, from 1, for a component that wants to be called like this: what a name can't
 /// have is replaced by `_`, what is too long is cut, and all but the first have their number.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::name::fit;
-/// assert!(fit(b"cciss/c0d0", 1).starts_with(b"cciss_c0d0\0"));
-/// assert!(fit(b"sda", 2).starts_with(b"sda#2\0"));
-/// ```
 pub fn fit(wanted: &[u8], n: u32) -> [u8; NAME_MAX] {
     let wanted = if wanted.is_empty() { b"_" } else { wanted };
     let text = wanted.iter().enumerate().map(|(at, &byte)| match byte {

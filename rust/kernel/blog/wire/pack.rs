@@ -6,7 +6,7 @@
 //! its format into a word of [`Codes`] at build time, which is in the image. The one writer for all
 //! C calls (`blog/write/pack.rs`) packs what was passed by that word, with no format at hand. The codes
 //! are in no record, and the decoder has no use for them: it knows the same arguments by their
-//! [type codes](super::types). This file needs no kernel and compiles on the host unchanged.
+//! [type codes](super::types).
 //!
 //! Most calls pass nothing but numbers. Their word starts with [`NUMBERS`] in place of the number
 //! of arguments, which is next; then come the sizes of these in bytes, in four bits each. So the
@@ -103,31 +103,6 @@ pub const PRECISION_MAX: u32 = (1 << 15) - 1;
 pub const UNCOMPILED: u64 = u64::MAX;
 
 /// The codes of a call.
-///
-/// # Examples
-///
-/// ```
-/// use kernel::blog::wire::pack::{
-///     Codes,
-///     STR,
-///     UNCOMPILED,
-///     W4,
-///     W8, //
-/// };
-///
-/// // "%d %s"
-/// let codes = Codes::new(2, &[W4, STR]);
-///
-/// assert_eq!(codes, Some(Codes(0x532)));
-/// assert_eq!(codes.and_then(Codes::count), Some(2));
-///
-/// // "%d %ld"
-/// let numbers = Codes::new(2, &[W4, W8]);
-///
-/// assert_eq!(numbers, Some(Codes(0x842d)));
-/// assert_eq!(numbers.and_then(Codes::count), Some(2));
-/// assert_eq!(Codes(UNCOMPILED).count(), None);
-/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Codes(pub u64);
 

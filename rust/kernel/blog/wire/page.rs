@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! A page: the header in front of the records that a part of a ring holds.
-//!
-//! It needs nothing but `core`, and compiles on the host unchanged.
 
 /// First word of every page.
 pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
@@ -52,24 +50,6 @@ const _: () = assert!(core::mem::size_of::<PageInfo>() == PAGE_HEADER_SIZE);
 
 impl PageInfo {
     /// The header that a page at rest starts with; `None` where that is too short.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use kernel::blog::wire::page::{PageInfo, PAGE_MAGIC};
-    /// let info = PageInfo {
-    ///     magic: PAGE_MAGIC,
-    ///     size: 4096,
-    ///     ring: 3,
-    ///     next: u32::MAX,
-    ///     seq: 1,
-    ///     base: 1 << 40,
-    ///     first: 0,
-    ///     commit: 48,
-    /// };
-    /// assert_eq!(PageInfo::read(&info.bytes()), Some(info));
-    /// assert_eq!(PageInfo::read(b"BLPG"), None);
-    /// ```
     pub fn read(page: &[u8]) -> Option<Self> {
         let word = |n: usize| Some(u64::from_le_bytes(*page.get(n * 8..)?.first_chunk()?));
         let (head, place) = (word(0)?, word(1)?);

@@ -3,9 +3,8 @@
 //! The wire format, version 2: what a record, a control record and a page look like in memory.
 //!
 //! This is the one definition of the format. The fast path writes it, the snapshot reader copies
-//! it, and `blog-decode` includes this very file to read it. It needs nothing but `core`, and
-//! compiles on the host unchanged. It never allocates and never looks at more bytes than it is
-//! given.
+//! it, and `blog-decode` includes this very file to read it. It never looks at more bytes than
+//! it is given.
 //!
 //! A record is an 8-byte [`Header`] and a payload of 0 to 1023 bytes:
 //!
@@ -43,16 +42,6 @@ pub const PAYLOAD_MAX: usize = (1 << LEN_BITS) - 1;
 pub const RECORD_MAX: usize = HEADER_SIZE + PAYLOAD_MAX;
 
 /// The header of a record.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::record::Header;
-/// let h = Header::new(0x1234_5678_9abc, 7, 3);
-/// assert_eq!(h.ts(), 0x4_5678_9abc);
-/// assert_eq!(h.site(), 7);
-/// assert_eq!(h.size(), 8 + 3);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Header(pub u64);
@@ -87,16 +76,6 @@ impl Header {
     /// All that follows times goes by this. It is exact: there is a time-extend record before the
     /// first record whose upper bits differ, also where they have become less. So a record whose
     /// low bits are less than those of the one before is earlier, and no turn of them is missing.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use kernel::blog::wire::record::Header;
-    /// let base = 0x1234_5678_9abc;
-    /// for clock in [base, base + 5, base - 5] {
-    ///     assert_eq!(Header::new(clock, 7, 3).clock(base), clock);
-    /// }
-    /// ```
     #[inline(always)]
     pub const fn clock(self, base: u64) -> u64 {
         base & !TS_MASK | self.ts()
@@ -132,14 +111,6 @@ impl Header {
 /// The second byte of that word is the [`Lost`] cause for [`Control::Lost`] and the [`Context`] for
 /// [`Control::Task`], else 0. The upper half is the CPU for [`Control::Task`], else 0. A decoder
 /// skips a kind that it doesn't know by the record's length.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::record::Control;
-/// assert_eq!(Control::from_word(0x0502), Some(Control::Lost));
-/// assert_eq!(Control::from_word(0xff), None);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Control {
@@ -167,16 +138,6 @@ impl Control {
 }
 
 /// A control record.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::record::{ControlRecord, Header, HEADER_SIZE};
-/// let lost = ControlRecord::Lost { cause: 5, count: 70 };
-/// let bytes = lost.bytes(0x1234);
-/// assert_eq!(ControlRecord::from_payload(&bytes[HEADER_SIZE..]), Some(lost));
-/// # assert_eq!(Header(u64::from_le_bytes(*bytes.first_chunk().unwrap())).size(), lost.size());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlRecord {
     /// [`Control::TimeExtend`]: the full clock.
@@ -280,118 +241,77 @@ pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
 /// Size in bytes of a whole task record.
 pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;
 
-/// Why records were lost. The discriminant is the second byte of a lost record's first payload
-/// word, and the index of a ring's counter.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::record::Lost;
-/// assert_eq!(Lost::ALL[Lost::Full as usize].name(), "full");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Lost {
-    /// The pool had no page to give, and the ring had none of its own to reuse.
-    NoPage = 0,
-    /// A writer interrupted another one in the same ring, in the middle of a record.
-    Nested = 1,
-    /// The record would not have fitted into an empty page.
-    TooLong = 2,
-    /// The component was switched off between the start and the end of the record.
-    Disabled = 3,
-    /// A consuming reader was too slow.
-    ReaderLag = 4,
-    /// The ring is full and keeps its oldest records (discard mode).
-    Full = 5,
-    /// There was no ring to be had: no ring or task table was free.
-    NoRing = 6,
-    /// The machine had crashed, and nothing was to be overwritten any more.
-    Frozen = 7,
+/// Defines an enum by the numbers and the names of its variants.
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $n:literal $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name {
+            $($(#[$doc])* $variant = $n,)*
+        }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: [Self; [$($n),*].len()] = [$(Self::$variant),*];
+
+            /// The one with this number.
+            pub const fn from_u8(n: u8) -> Option<Self> {
+                match n {
+                    $($n => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name, as files and tools read and print it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// Why records were lost. The number is the second byte of a lost record's first payload word,
+    /// and the index of a ring's counter.
+    Lost {
+        /// The pool had no page to give, and the ring had none of its own to reuse.
+        NoPage = 0 "no-page",
+        /// A writer interrupted another one in the same ring, in the middle of a record.
+        Nested = 1 "nested",
+        /// The record would not have fitted into an empty page.
+        TooLong = 2 "too-long",
+        /// The component was switched off between the start and the end of the record.
+        Disabled = 3 "disabled",
+        /// A consuming reader was too slow.
+        ReaderLag = 4 "reader-lag",
+        /// The ring is full and keeps its oldest records (discard mode).
+        Full = 5 "full",
+        /// There was no ring to be had: no ring or task table was free.
+        NoRing = 6 "no-ring",
+        /// The machine had crashed, and nothing was to be overwritten any more.
+        Frozen = 7 "frozen",
+    }
 }
 
 /// Number of [`Lost`] causes, and of counters that a ring has.
-pub const LOST_CAUSES: usize = 8;
+pub const LOST_CAUSES: usize = Lost::ALL.len();
 
-impl Lost {
-    /// All causes, by index.
-    pub const ALL: [Self; LOST_CAUSES] = [
-        Self::NoPage,
-        Self::Nested,
-        Self::TooLong,
-        Self::Disabled,
-        Self::ReaderLag,
-        Self::Full,
-        Self::NoRing,
-        Self::Frozen,
-    ];
-
-    /// The cause's name, as files and tools print it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoPage => "no-page",
-            Self::Nested => "nested",
-            Self::TooLong => "too-long",
-            Self::Disabled => "disabled",
-            Self::ReaderLag => "reader-lag",
-            Self::Full => "full",
-            Self::NoRing => "no-ring",
-            Self::Frozen => "frozen",
-        }
-    }
-}
-
-/// The level of a site, and the threshold of a component.
-///
-/// # Examples
-///
-/// ```
-/// use kernel::blog::Level;
-///
-/// // The most important come first.
-/// assert!(Level::Err < Level::Debug);
-/// assert_eq!(Level::from_u8(2), Some(Level::Warn));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Level {
-    /// Something failed.
-    Err = 1,
-    /// Something is odd, and was coped with.
-    Warn = 2,
-    /// What happens in normal work; the level of `blog_log!`.
-    Info = 3,
-    /// Details for the developer of the component.
-    Debug = 4,
-    /// Everything.
-    Trace = 5,
-}
-
-impl Level {
-    /// All levels, the most important first.
-    pub const ALL: [Self; 5] = [Self::Err, Self::Warn, Self::Info, Self::Debug, Self::Trace];
-
-    /// The level with this number.
-    pub const fn from_u8(n: u8) -> Option<Self> {
-        match n {
-            1 => Some(Self::Err),
-            2 => Some(Self::Warn),
-            3 => Some(Self::Info),
-            4 => Some(Self::Debug),
-            5 => Some(Self::Trace),
-            _ => None,
-        }
-    }
-
-    /// The level's name, as files and tools read and print it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Err => "err",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
+named! {
+    /// The level of a site, and the threshold of a component: the most important come first.
+    Level {
+        /// Something failed.
+        Err = 1 "err",
+        /// Something is odd, and was coped with.
+        Warn = 2 "warn",
+        /// What happens in normal work; the level of `blog_log!`.
+        Info = 3 "info",
+        /// Details for the developer of the component.
+        Debug = 4 "debug",
+        /// Everything.
+        Trace = 5 "trace",
     }
 }
 
@@ -400,27 +320,20 @@ pub const GATE_OFF: u8 = 255;
 /// The `gate` of a site that logs at any level of its component.
 pub const GATE_ON: u8 = 1;
 
-/// Where a ring's writers run.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::wire::record::Context;
-/// assert_eq!(Context::from_u8(3).map(Context::name), Some("nmi"));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Context {
-    /// A task: one ring for each task.
-    Task = 0,
-    /// A softirq: one ring for each CPU.
-    Softirq = 1,
-    /// A hard interrupt: one ring for each CPU.
-    Hardirq = 2,
-    /// A non-maskable interrupt: one ring for each CPU.
-    Nmi = 3,
-    /// Whoever got no ring of its own: [`Control::Task`] records say who writes.
-    Shared = 4,
+named! {
+    /// Where a ring's writers run.
+    Context {
+        /// A task: one ring for each task.
+        Task = 0 "task",
+        /// A softirq: one ring for each CPU.
+        Softirq = 1 "softirq",
+        /// A hard interrupt: one ring for each CPU.
+        Hardirq = 2 "hardirq",
+        /// A non-maskable interrupt: one ring for each CPU.
+        Nmi = 3 "nmi",
+        /// Whoever got no ring of its own: [`Control::Task`] records say who writes.
+        Shared = 4 "shared",
+    }
 }
 
 impl Context {
@@ -436,29 +349,6 @@ impl Context {
                 Some(cpu * Self::INTERRUPTS + (self as usize - Self::Softirq as usize))
             }
             Self::Task | Self::Shared => None,
-        }
-    }
-
-    /// The context with this number.
-    pub const fn from_u8(n: u8) -> Option<Self> {
-        match n {
-            0 => Some(Self::Task),
-            1 => Some(Self::Softirq),
-            2 => Some(Self::Hardirq),
-            3 => Some(Self::Nmi),
-            4 => Some(Self::Shared),
-            _ => None,
-        }
-    }
-
-    /// The context's name, as tools print it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::Softirq => "softirq",
-            Self::Hardirq => "hardirq",
-            Self::Nmi => "nmi",
-            Self::Shared => "shared",
         }
     }
 }

@@ -3,8 +3,7 @@
 //! Type codes: what a stored argument is, in one `u64`.
 //!
 //! The kernel side puts these codes into the `.debug.blog` descriptors (never into a record); the
-//! decoder includes this very file by `#[path]` and reads the bytes of a record by them. It needs
-//! no kernel, compiles on the host unchanged, and never touches memory.
+//! decoder includes this very file by `#[path]` and reads the bytes of a record by them.
 //!
 //! # Layout of a stored argument
 //!
@@ -117,15 +116,6 @@ pub const MAC: u8 = 0x45;
 pub const DERIVED: u8 = 0x50;
 
 /// A type code: the low byte is the kind, the rest its parameters.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::blog::{types::TypeCode, BlogArg};
-/// assert_eq!(<u64 as BlogArg>::CODE.fixed_size(), Some(8));
-/// assert!(<str as BlogArg>::CODE.has_tail());
-/// assert!(!TypeCode(0xff).is_valid());
-/// ```
 ///
 /// # Invariants
 ///
