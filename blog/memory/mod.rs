@@ -313,7 +313,7 @@ pub(crate) struct Memory {
     shared: &'static [Shared],
     mended: AtomicU64,
     /// What crash tools find of it.
-    root: Live<dump::Memory>,
+    root: Live<dump::MemoryRoot>,
 }
 
 impl Memory {
@@ -329,9 +329,9 @@ impl Memory {
     /// Says in [`Self::root`] where all is. The memory has its place.
     fn describe(&self) {
         let shelves = self.pool.store.shelves();
-        let new = dump::Memory {
+        let new = dump::MemoryRoot {
             magic: dump::MEMORY_MAGIC,
-            size: size_of::<dump::Memory>() as u32,
+            size: size_of::<dump::MemoryRoot>() as u32,
             rings: self.pool.store.rings.root(RINGS, size_of::<Ring>()),
             slots: self.pool.store.slots.root(SLOTS, size_of::<Slot>()),
             page_size: SIZES.page,
@@ -357,7 +357,7 @@ impl Memory {
     }
 
     /// What crash tools find of it.
-    pub(crate) fn root(&self) -> &Live<dump::Memory> {
+    pub(crate) fn root(&self) -> &Live<dump::MemoryRoot> {
         &self.root
     }
 

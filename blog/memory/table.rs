@@ -38,8 +38,8 @@ impl<T> Table<T> {
     }
 
     /// The table as crash tools find it: its parts are arrays of `each` values of `stride` bytes.
-    pub(super) fn root(&self, each: usize, stride: usize) -> dump::Table {
-        dump::Table {
+    pub(super) fn root(&self, each: usize, stride: usize) -> dump::TableRoot {
+        dump::TableRoot {
             chunks: self.parts.load(Relaxed) as u64,
             capacity: self.len(),
             per_chunk: each as u32,

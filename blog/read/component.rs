@@ -70,7 +70,7 @@ pub(super) struct ComponentWalk {
     /// It isn't in the registry any more.
     pub(super) removed: bool,
     /// Its section as it was written.
-    section: Option<format::Component>,
+    section: Option<format::ComponentSection>,
     /// When the component was cleared last before the file began.
     cleared: u64,
     /// Counts that belonged to no ring when the file began, as they were shown.

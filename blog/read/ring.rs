@@ -139,7 +139,7 @@ impl RingWalk {
         ids: (u32, u32),
         info: &Info,
         form: Form,
-    ) -> Option<format::Ring> {
+    ) -> Option<format::RingSection> {
         let retired = info.state == RingState::Retired;
         let told = info.told.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
         let same = |shown: Shown| {
@@ -161,7 +161,7 @@ impl RingWalk {
             told,
         };
         self.shown = Some(shown);
-        let mut section = format::Ring {
+        let mut section = format::RingSection {
             component: ids.0,
             ring: ids.1,
             context: info.owner.context as u8,

@@ -105,8 +105,8 @@ pub(super) fn component_section(
     state: &State,
     inner: &Inner,
     loose: &Loose,
-) -> format::Component {
-    format::Component {
+) -> format::ComponentSection {
+    format::ComponentSection {
         id,
         enabled: u8::from(inner.enabled),
         level: inner.level.map_or(0, |level| level as u8),
@@ -311,11 +311,11 @@ impl Sections {
         Ok(any)
     }
 
-    pub(super) fn component(&mut self, section: &format::Component) -> Result {
+    pub(super) fn component(&mut self, section: &format::ComponentSection) -> Result {
         self.section(Kind::Component, section)
     }
 
-    pub(super) fn ring(&mut self, section: &format::Ring) -> Result {
+    pub(super) fn ring(&mut self, section: &format::RingSection) -> Result {
         self.rings = self.rings.wrapping_add(1);
         self.section(Kind::Ring, section)
     }

@@ -205,7 +205,7 @@ pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
 
 /// What crash tools find of a component.
 struct Described {
-    root: Live<dump::Component>,
+    root: Live<dump::ComponentRoot>,
     /// Records that never got a ring.
     lost: [AtomicU64; LOST_CAUSES],
 }
@@ -356,16 +356,16 @@ impl State {
         result
     }
 
-    pub(crate) fn root(&self) -> &Live<dump::Component> {
+    pub(crate) fn root(&self) -> &Live<dump::ComponentRoot> {
         &self.found.root
     }
 
     /// Shows crash tools what may have changed. The state has its place.
     fn show(&self, inner: &Inner) {
         let memory = inner.memory().map(Memory::root);
-        let new = dump::Component {
+        let new = dump::ComponentRoot {
             magic: dump::COMPONENT_MAGIC,
-            size: size_of::<dump::Component>() as u32,
+            size: size_of::<dump::ComponentRoot>() as u32,
             slot: self.slot.into(),
             enabled: inner.enabled.into(),
             level: inner.level.map_or(0, |level| level as u8),

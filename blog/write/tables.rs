@@ -222,8 +222,8 @@ pub(crate) unsafe fn get(
 }
 
 /// The tables as crash tools find them.
-pub(crate) fn root() -> dump::Table {
-    dump::Table {
+pub(crate) fn root() -> dump::TableRoot {
+    dump::TableRoot {
         chunks: ptr::from_ref(&SLAB.pages) as u64,
         capacity: PAGES as u32,
         per_chunk: TABLES as u32,

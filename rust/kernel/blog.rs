@@ -162,7 +162,10 @@ macro_rules! as_bytes {
     )*};
 }
 
-as_bytes!(FileHeader SectionHeader System Clock ClockPair Image Task Component Ring Page End);
+as_bytes! {
+    FileHeader SectionHeader System Clock ClockPair Image Task
+    ComponentSection RingSection Page End
+}
 
 /// What stands for a ring where there is none, in the tables of tasks.
 #[cfg(CONFIG_BLOG_HOOKS)]

@@ -45,10 +45,10 @@ bits record::Header, const record, enum record::Control, enum record::Lost, name
 enum record::Level, enum record::Context, codes types, const types, const pack, example,
 const page, struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
-struct file::ClockPair, struct file::Image, struct file::Task, struct file::Component,
-struct file::Ring, struct file::Page, struct file::End, cstruct blog_site, site, type, variant,
-field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json, options,
-messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
+struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
+struct file::RingSection, struct file::Page, struct file::End, cstruct blog_site, site, type,
+variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
+options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
 
 
 class Block:
@@ -203,8 +203,11 @@ def compare_enum(b, facts, errors):
     for name, value, *_ in b.rows:
         need(errors, f"{b}: {name}", number(value), int(facts[f"{b.arg}::{name}"]))
     file, enum = b.arg.split("::")
-    body = find(rf"pub enum {enum} \{{(.*?)\n\}}", (WIRE / f"{file}.rs").read_text(), re.S)[1]
-    need(errors, str(b), [row[0] for row in b.rows], re.findall(r"^    (\w+) = ", body, re.M))
+    text = (WIRE / f"{file}.rs").read_text()
+    # By itself, or in the macro that defines it.
+    start = rf"(?:pub enum|named! \{{\n(?:    ///[^\n]*\n)*   ) {enum} \{{"
+    body = find(start + r"(.*?)\n *\}", text, re.S)[1]
+    need(errors, str(b), [row[0] for row in b.rows], re.findall(r"^ +(\w+) = ", body, re.M))
 
 
 def compare_consts(blocks, facts, errors):
@@ -499,12 +502,12 @@ class Decoder:
                 ]
             elif kind == "Component":
                 # Before version 3, there is no time of a clear at its end.
-                size = self.tables["struct file::Component"].size
-                c = self.layout("struct file::Component", p.ljust(size, b"\0"))
+                size = self.tables["struct file::ComponentSection"].size
+                c = self.layout("struct file::ComponentSection", p.ljust(size, b"\0"))
                 names[c.id] = text(c["name"])
             elif kind == "Ring":
                 # What its lost records don't tell of came after the last record.
-                r = self.layout("struct file::Ring", p)
+                r = self.layout("struct file::RingSection", p)
                 for n, cause in self.causes.items():
                     more = u(r["lost"], 8 * n, 8) - u(r["told"], 8 * n, 8)
                     lost[names[r.component], r.ring, cause] += more

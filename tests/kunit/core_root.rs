@@ -20,7 +20,7 @@ mod suite {
             wire::{
                 dump::{
                     state_letter,
-                    Component,
+                    ComponentRoot,
                     Root,
                     COMPONENT_MAGIC,
                     NO_FIELD,
@@ -57,7 +57,7 @@ mod suite {
     }
 
     /// The component of this name, as the root has it, and its address.
-    fn component(name: &CStr) -> Option<(u64, Component)> {
+    fn component(name: &CStr) -> Option<(u64, ComponentRoot)> {
         let root = root();
         // SAFETY: There are so many addresses.
         let found = (0..root.components_len.into())
@@ -65,7 +65,7 @@ mod suite {
             .filter(|address| *address != 0);
         let mut found = found.map(|address| {
             // SAFETY: A component is there.
-            (address, unsafe { at::<Component>(address) })
+            (address, unsafe { at::<ComponentRoot>(address) })
         });
         found.find(|(_, c)| c.name.starts_with(name.to_bytes_with_nul()))
     }
@@ -116,7 +116,7 @@ mod suite {
         let c = now().ok_or(ENOENT)?;
         assert_eq!(
             (c.magic, c.size as usize),
-            (COMPONENT_MAGIC, size_of::<Component>())
+            (COMPONENT_MAGIC, size_of::<ComponentRoot>())
         );
         assert_eq!((c.slot, c.enabled, c.attached), (state.slot().into(), 1, 1));
         assert_eq!((c.size_kb, c.ring_kb, c.level, c.mode), (64, 32, 0, 1));

@@ -9,10 +9,10 @@
 
 use super::wire::{
     dump::{
-        Component,
-        Memory,
+        ComponentRoot,
+        MemoryRoot,
         Root,
-        Table,
+        TableRoot,
         TaskNote,
         ENDIAN,
         ROOT_MAGIC,
@@ -84,7 +84,7 @@ macro_rules! from_bytes {
     )*};
 }
 
-from_bytes!(Component Memory Root Table TaskNote);
+from_bytes!(ComponentRoot MemoryRoot Root TableRoot TaskNote);
 
 /// The root of a kernel that doesn't log yet.
 pub const fn empty() -> Root {

@@ -401,7 +401,7 @@ impl Rig {
 
 /// What crash tools find of a [`Rig`], and what holds it.
 pub struct Shown {
-    pub memory: dump::Memory,
+    pub memory: dump::MemoryRoot,
     _chunks: [Box<u64>; 2],
 }
 
@@ -412,7 +412,7 @@ impl Rig {
             Box::new(self.pool.store.rings.as_ptr() as u64),
             Box::new(self.slots().as_ptr() as u64),
         ];
-        let table = |chunk: &u64, len: usize, stride: u32| dump::Table {
+        let table = |chunk: &u64, len: usize, stride: u32| dump::TableRoot {
             chunks: ptr::from_ref(chunk) as u64,
             capacity: 1,
             per_chunk: len as u32,
@@ -420,9 +420,9 @@ impl Rig {
             reserved: 0,
         };
         Shown {
-            memory: dump::Memory {
+            memory: dump::MemoryRoot {
                 magic: dump::MEMORY_MAGIC,
-                size: size_of::<dump::Memory>() as u32,
+                size: size_of::<dump::MemoryRoot>() as u32,
                 rings: table(&chunks[0], self.pool.store.rings.len(), Ring::LAYOUT.size),
                 slots: table(&chunks[1], self.slots().len(), Slot::LAYOUT.size),
                 page_size: self.sizes().page,

@@ -154,9 +154,9 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     let few: &[u64; 3] = slots.first_chunk().unwrap();
     let some: &[u64; 6] = slots.first_chunk().unwrap();
     let numbers = [
-        numbers(word, few),
-        numbers(word, some),
-        numbers(word, &slots),
+        stored_numbers(word, few),
+        stored_numbers(word, some),
+        stored_numbers(word, &slots),
     ];
     let count = (word & 15 == 13).then_some((word >> 4 & 15) as usize);
     for (stored, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
@@ -174,7 +174,7 @@ fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
     all.pop()
 }
 
-fn numbers<const N: usize>(word: u64, args: &[u64; N]) -> Option<Vec<u8>> {
+fn stored_numbers<const N: usize>(word: u64, args: &[u64; N]) -> Option<Vec<u8>> {
     let numbers = Numbers::new(Codes(word), args)?;
     // SAFETY: As `stored` says.
     Some(stored(numbers.size(), |dst| unsafe { numbers.store(dst) }))

@@ -56,9 +56,9 @@ pub const ROOT_MAGIC: [u8; 8] = *b"BLOGROOT";
 pub const ANCHORED: &str = "panic_notifier_list";
 /// [`Anchor::magic`].
 pub const ANCHOR_MAGIC: u64 = u64::from_le_bytes(*b"blogroot");
-/// [`Component::magic`].
+/// [`ComponentRoot::magic`].
 pub const COMPONENT_MAGIC: u32 = u32::from_le_bytes(*b"BLCO");
-/// [`Memory::magic`].
+/// [`MemoryRoot::magic`].
 pub const MEMORY_MAGIC: u32 = u32::from_le_bytes(*b"BLME");
 /// Value of [`Root::endian`] as the machine that crashed sees it.
 pub const ENDIAN: u32 = 0x0102_0304;
@@ -81,7 +81,7 @@ pub const STATE_ON: u32 = 1;
 /// to `per_chunk` values, or is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Table {
+pub struct TableRoot {
     /// Address of the array of pointers.
     pub chunks: u64,
     /// Pointers in it.
@@ -95,7 +95,7 @@ pub struct Table {
 }
 
 /// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
-/// [`file::Ring`](super::file::Ring) tells, where they have the same name.
+/// [`file::RingSection`](super::file::RingSection) tells, where they have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct RingLayout {
@@ -152,7 +152,7 @@ pub struct SlotLayout {
     /// `u64`: address of the page, 0: there is none.
     pub page: u32,
     /// `u32`: bit 0: the page is just being split, or made whole again, and in no ring; else bit 1:
-    /// it is split into chunks ([`Memory::chunk_size`]), each with a page header of its own.
+    /// it is split into chunks ([`MemoryRoot::chunk_size`]), each with a page header of its own.
     pub shape: u32,
     /// 0.
     pub reserved: u32,
@@ -351,14 +351,14 @@ pub struct Root {
     pub images_len: u32,
     /// Size of each.
     pub image_size: u32,
-    /// Address of an array of addresses of [`Component`]s, attached or not; 0: there is none.
+    /// Address of an array of addresses of [`ComponentRoot`]s, attached or not; 0: there is none.
     pub components: u64,
     /// How many it has.
     pub components_len: u32,
     /// 0.
     pub reserved2: u32,
     /// All tables of rings that tasks have, or had.
-    pub tables: Table,
+    pub tables: TableRoot,
     /// Address of `init_task`, where the list of all processes starts.
     pub init_task: u64,
     /// Address of an array of [`TaskNote`]; 0: there is none.
@@ -379,10 +379,10 @@ impl Root {
 
 /// A component.
 ///
-/// Losses that belong to no ring are the sum of `lost` here and of what is at [`Memory::gone`].
+/// Losses that belong to no ring are the sum of `lost` here and of what is at [`MemoryRoot::gone`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Component {
+pub struct ComponentRoot {
     /// [`COMPONENT_MAGIC`].
     pub magic: u32,
     /// Size of this structure in bytes.
@@ -401,29 +401,29 @@ pub struct Component {
     pub size_kb: u32,
     /// Budget of one ring in KiB.
     pub ring_kb: u32,
-    /// Address of a [`Memory`]; 0: it has none.
+    /// Address of a [`MemoryRoot`]; 0: it has none.
     pub memory: u64,
     /// Address of `[u64; 8]`, by `record::Lost`.
     pub lost: u64,
     /// Name, NUL padded.
     pub name: [u8; NAME_MAX],
-    /// When it was cleared: `file::Component::cleared`.
+    /// When it was cleared: `file::ComponentSection::cleared`.
     pub cleared: u64,
 }
 
 /// The memory of a component: its rings and pages.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Memory {
+pub struct MemoryRoot {
     /// [`MEMORY_MAGIC`].
     pub magic: u32,
     /// Size of this structure in bytes.
     pub size: u32,
     /// All rings: live and retired ones of tasks, per-CPU ones, shared ones, free ones. A ring's
     /// place in the table is its id.
-    pub rings: Table,
+    pub rings: TableRoot,
     /// The places of all pages.
-    pub slots: Table,
+    pub slots: TableRoot,
     /// Size of a page in bytes.
     pub page_size: u32,
     /// Size of each chunk of a split page.
@@ -472,7 +472,7 @@ pub const fn state_letter(state: u32, exit_state: u32) -> u8 {
 
 // The layouts are an interface: a change of size that isn't growth needs a new `VERSION`.
 const _: () = {
-    assert!(size_of::<Table>() == 24);
+    assert!(size_of::<TableRoot>() == 24);
     assert!(size_of::<RingLayout>() == 80);
     assert!(size_of::<SlotLayout>() == 16);
     assert!(size_of::<TlsLayout>() == 16);
@@ -480,8 +480,8 @@ const _: () = {
     assert!(size_of::<Tick>() == 48);
     assert!(size_of::<Crash>() == 88);
     assert!(size_of::<Anchor>() == 40);
-    assert!(size_of::<Component>() == 104);
-    assert!(size_of::<Memory>() == 88);
+    assert!(size_of::<ComponentRoot>() == 104);
+    assert!(size_of::<MemoryRoot>() == 88);
     assert!(size_of::<TaskNote>() == 32);
     assert!(size_of::<Root>() == 3728);
 };

@@ -83,9 +83,9 @@ pub enum Kind {
     Clock = 2,
     /// Payload: any number of [`Image`].
     Images = 3,
-    /// Payload [`Component`].
+    /// Payload [`ComponentSection`].
     Component = 4,
-    /// Payload [`Ring`].
+    /// Payload [`RingSection`].
     Ring = 5,
     /// Payload [`Page`], then the page's bytes from its start up to its published end
     /// (`record::PageInfo` and the records).
@@ -256,7 +256,7 @@ pub struct Task {
 /// Payload of [`Kind::Component`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Component {
+pub struct ComponentSection {
     /// Id of the component in this file.
     pub id: u32,
     /// 1: enabled.
@@ -291,8 +291,8 @@ pub struct Component {
 /// Payload of [`Kind::Ring`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Ring {
-    /// [`Component::id`].
+pub struct RingSection {
+    /// [`ComponentSection::id`].
     pub component: u32,
     /// Id of the ring within its component.
     pub ring: u32,
@@ -335,9 +335,9 @@ pub struct Ring {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Page {
-    /// [`Component::id`].
+    /// [`ComponentSection::id`].
     pub component: u32,
-    /// [`Ring::ring`].
+    /// [`RingSection::ring`].
     pub ring: u32,
 }
 
@@ -365,8 +365,8 @@ const _: () = {
     assert!(size_of::<ClockPair>() == 40);
     assert!(size_of::<Image>() == 96);
     assert!(size_of::<Task>() == 32);
-    assert!(size_of::<Component>() == 160);
-    assert!(size_of::<Ring>() == 192);
+    assert!(size_of::<ComponentSection>() == 160);
+    assert!(size_of::<RingSection>() == 192);
     assert!(size_of::<Page>() == 8);
     assert!(size_of::<End>() == 16);
 };

@@ -35,10 +35,10 @@ use kernel::blog::{
     },
     wire::{
         dump::{
-            Component,
+            ComponentRoot,
             RingLayout,
             Root,
-            Table,
+            TableRoot,
             TaskLayout,
             Tick,
             COMPONENT_MAGIC,
@@ -102,7 +102,7 @@ struct Machine {
     rig: Box<Rig>,
     /// Keeps what `root` leads to.
     _shown: Box<Shown>,
-    _component: Box<Component>,
+    _component: Box<ComponentRoot>,
     _components: Box<[u64; 4]>,
     _lost: Box<[u64; 8]>,
     _chunk: Box<u64>,
@@ -122,9 +122,9 @@ impl Machine {
         let lost = Box::new([0u64; 8]);
         let mut name = [0; NAME_MAX];
         name[..4].copy_from_slice(b"test");
-        let component = Box::new(Component {
+        let component = Box::new(ComponentRoot {
             magic: COMPONENT_MAGIC,
-            size: size_of::<Component>() as u32,
+            size: size_of::<ComponentRoot>() as u32,
             slot: 3,
             enabled: 1,
             level: 3,
@@ -185,7 +185,7 @@ impl Machine {
         components[3] = ptr::from_ref(&*component) as u64;
         root.components = ptr::from_ref(&*components) as u64;
         root.components_len = 4;
-        root.tables = Table {
+        root.tables = TableRoot {
             chunks: ptr::from_ref(&*chunk) as u64,
             capacity: 1,
             per_chunk: tables.len() as u32,

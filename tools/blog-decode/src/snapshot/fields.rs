@@ -6,11 +6,11 @@ use crate::wire::{
     file::{
         Clock,
         ClockPair,
-        Component,
+        ComponentSection,
         End,
         FileHeader,
         Image,
-        Ring,
+        RingSection,
         SectionHeader,
         System,
         Task, //
@@ -145,8 +145,8 @@ impl Fields<'_> {
         })
     }
 
-    pub(super) fn component(&mut self) -> Option<Component> {
-        Some(Component {
+    pub(super) fn component(&mut self) -> Option<ComponentSection> {
+        Some(ComponentSection {
             id: self.u32()?,
             enabled: self.u8()?,
             level: self.u8()?,
@@ -164,8 +164,8 @@ impl Fields<'_> {
         })
     }
 
-    pub(super) fn ring(&mut self) -> Option<Ring> {
-        Some(Ring {
+    pub(super) fn ring(&mut self) -> Option<RingSection> {
+        Some(RingSection {
             component: self.u32()?,
             ring: self.u32()?,
             context: self.u8()?,
@@ -203,6 +203,6 @@ impl Fields<'_> {
 const _: () = {
     assert!(size_of::<FileHeader>() == 32);
     assert!(size_of::<SectionHeader>() == 32);
-    assert!(size_of::<Ring>() == 192);
-    assert!(size_of::<Component>() == 160);
+    assert!(size_of::<RingSection>() == 192);
+    assert!(size_of::<ComponentSection>() == 160);
 };

@@ -51,7 +51,7 @@ use crate::{
         file::{
             Clock,
             ClockPair,
-            Component,
+            ComponentSection,
             FileHeader,
             Image,
             SectionHeader,
@@ -193,7 +193,7 @@ pub struct Snapshot {
     /// What tasks that have rings were doing.
     pub tasks: Vec<Task>,
     /// Components by id.
-    pub components: HashMap<u32, Component>,
+    pub components: HashMap<u32, ComponentSection>,
     /// Rings.
     pub rings: Vec<Arc<RingPages>>,
     /// What is not there.

@@ -5,7 +5,7 @@
 
 use super::run::Run;
 use crate::wire::{
-    file::Ring,
+    file::RingSection,
     record::LOST_CAUSES, //
 };
 
@@ -58,8 +58,8 @@ fn boxed(lost: Losses, told: Losses) -> Option<Box<[Losses; 2]>> {
     any.then(|| Box::new([lost, told]))
 }
 
-impl From<&Ring> for RingInfo {
-    fn from(r: &Ring) -> Self {
+impl From<&RingSection> for RingInfo {
+    fn from(r: &RingSection) -> Self {
         Self {
             component: r.component,
             ring: r.ring,

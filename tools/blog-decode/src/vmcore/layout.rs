@@ -19,13 +19,13 @@ use crate::{
     snapshot::VERSIONS,
     wire::{
         dump::{
-            Component,
+            ComponentRoot,
             Crash,
-            Memory,
+            MemoryRoot,
             RingLayout,
             Root,
             SlotLayout,
-            Table,
+            TableRoot,
             TaskLayout,
             TaskNote,
             Tick,
@@ -173,7 +173,7 @@ pub(super) fn task_fields(l: &TaskLayout) -> [(u32, u32); 9] {
 }
 
 /// Whether values of `size` bytes can be in this table.
-pub(super) fn table_fits(table: &Table, size: u32) -> bool {
+pub(super) fn table_fits(table: &TableRoot, size: u32) -> bool {
     let values = u64::from(table.capacity) * u64::from(table.per_chunk);
     table.stride >= size
         && table.stride <= MAX_STRUCT
@@ -183,10 +183,10 @@ pub(super) fn table_fits(table: &Table, size: u32) -> bool {
 }
 
 /// Reads a component; `None`: there is something else.
-pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<Component>, Fault> {
-    let bytes = read_struct::<{ size_of::<Component>() }>(memory, addr, 4)?;
+pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<ComponentRoot>, Fault> {
+    let bytes = read_struct::<{ size_of::<ComponentRoot>() }>(memory, addr, 4)?;
     let mut f = Fields::new(&bytes);
-    let c = Component {
+    let c = ComponentRoot {
         magic: f.u32(),
         size: f.u32(),
         slot: f.u32(),
@@ -205,10 +205,10 @@ pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<Component
 }
 
 /// Reads what a component has in memory; `None`: there is something else.
-pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<Memory>, Fault> {
-    let bytes = read_struct::<{ size_of::<Memory>() }>(memory, addr, 4)?;
+pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<MemoryRoot>, Fault> {
+    let bytes = read_struct::<{ size_of::<MemoryRoot>() }>(memory, addr, 4)?;
     let mut f = Fields::new(&bytes);
-    let m = Memory {
+    let m = MemoryRoot {
         magic: f.u32(),
         size: f.u32(),
         rings: table(&mut f),
@@ -237,7 +237,7 @@ pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<Memory>, Fau
 pub(super) fn loose(
     mem: &impl Mem,
     lost: u64,
-    memory: Option<&Memory>,
+    memory: Option<&MemoryRoot>,
 ) -> Result<(u64, [u64; 8]), Fault> {
     let (mut records, mut all) = (0u64, [0u64; 8]);
     let mut add = |addr| -> Result<(), Fault> {
@@ -274,8 +274,8 @@ pub(super) fn image(bytes: &[u8]) -> Option<Image> {
     (image.build_id_len as usize <= file::BUILD_ID_MAX && image.first != 0).then_some(image)
 }
 
-fn table(f: &mut Fields<'_>) -> Table {
-    Table {
+fn table(f: &mut Fields<'_>) -> TableRoot {
+    TableRoot {
         chunks: f.u64(),
         capacity: f.u32(),
         per_chunk: f.u32(),

@@ -84,7 +84,7 @@ use crate::{
             Root, //
         },
         file::{
-            Component,
+            ComponentSection,
             NAME_MAX, //
         },
         page::PageInfo, //
@@ -237,7 +237,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                 return Ok(());
             }
         };
-        let mut section = Component {
+        let mut section = ComponentSection {
             id: slot,
             enabled: c.enabled,
             level: c.level,
@@ -298,7 +298,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
     /// Writes a page.
     fn page(
         &mut self,
-        ring: &crate::wire::file::Ring,
+        ring: &crate::wire::file::RingSection,
         page: &rings::FoundPage,
         place: &str,
     ) -> Result<(), Error> {

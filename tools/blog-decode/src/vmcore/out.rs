@@ -13,12 +13,12 @@ use crate::{
     wire::file::{
         Clock,
         ClockPair,
-        Component,
+        ComponentSection,
         End,
         FileHeader,
         Image,
         Kind,
-        Ring,
+        RingSection,
         SectionHeader,
         System,
         Task,
@@ -167,7 +167,7 @@ impl<W: Write> Out<W> {
         self.section(Kind::Tasks)
     }
 
-    pub(super) fn component(&mut self, c: &Component) -> io::Result<()> {
+    pub(super) fn component(&mut self, c: &ComponentSection) -> io::Result<()> {
         self.payload
             .u32(c.id)
             .raw(&[c.enabled, c.level, c.mode, c.attached])
@@ -182,7 +182,7 @@ impl<W: Write> Out<W> {
         self.section(Kind::Component)
     }
 
-    pub(super) fn ring(&mut self, r: &Ring) -> io::Result<()> {
+    pub(super) fn ring(&mut self, r: &RingSection) -> io::Result<()> {
         self.payload
             .u32(r.component)
             .u32(r.ring)

@@ -32,11 +32,11 @@ use crate::{
     },
     wire::{
         dump::{
-            Memory as Layout,
+            MemoryRoot as Layout,
             Root,
             RING_BUSY, //
         },
-        file::Ring,
+        file::RingSection,
         page::{
             PageInfo,
             PAGE_HEADER_SIZE,
@@ -65,7 +65,7 @@ pub(super) struct FoundPage {
 /// A ring that has something to tell.
 pub(super) struct FoundRing {
     /// As the snapshot tells of it.
-    pub(super) ring: Ring,
+    pub(super) ring: RingSection,
     /// Its pages, the oldest first.
     pub(super) pages: Vec<FoundPage>,
 }
@@ -184,7 +184,7 @@ fn candidate(
     }
     Some(Candidate {
         found: FoundRing {
-            ring: Ring {
+            ring: RingSection {
                 component,
                 ring: id,
                 context,

@@ -16,7 +16,7 @@ use super::{
     },
     problems::Problems, //
 };
-use crate::wire::dump::Table;
+use crate::wire::dump::TableRoot;
 
 /// Things in all tables and lists together, at most: about what 64 GiB of log have.
 const MAX_THINGS: u64 = 1 << 24;
@@ -55,7 +55,7 @@ impl Walks {
     pub(super) fn each(
         &self,
         memory: &impl Memory,
-        table: &Table,
+        table: &TableRoot,
         size: u32,
         place: &str,
         problems: &mut Problems,
@@ -111,7 +111,7 @@ pub(super) fn at_addr(addr: u64, fault: &Fault) -> String {
 /// The values of the chunk whose first one is `first` with its address.
 fn chunk_values(
     memory: &impl Memory,
-    table: &Table,
+    table: &TableRoot,
     size: u32,
     (first, chunk): (u32, u64),
     place: &str,

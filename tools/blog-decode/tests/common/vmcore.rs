@@ -15,13 +15,13 @@ use blog_decode::{
     wire::{
         dump::{
             Anchor,
-            Component,
+            ComponentRoot,
             Crash,
-            Memory,
+            MemoryRoot,
             RingLayout,
             Root,
             SlotLayout,
-            Table,
+            TableRoot,
             TaskLayout,
             TaskNote,
             Tick,
@@ -326,7 +326,7 @@ impl Kernel {
             this.tasks.push((task.pid, at, table));
         }
         let chunks = this.pointers(&[0, tables, 0]);
-        this.root.tables = Table {
+        this.root.tables = TableRoot {
             chunks,
             capacity: 3,
             per_chunk: 64,
@@ -461,16 +461,16 @@ impl Kernel {
         let slot_chunks = self.pointers(&all);
         let ring_chunks = self.pointers(&[chunks[0], chunks[1], 0, 0]);
         let counters = self.take(256);
-        let table = |chunks, capacity, per_chunk, stride| Table {
+        let table = |chunks, capacity, per_chunk, stride| TableRoot {
             chunks,
             capacity,
             per_chunk,
             stride,
             reserved: 0,
         };
-        let memory = self.write(&Memory {
+        let memory = self.write(&MemoryRoot {
             magic: MEMORY_MAGIC,
-            size: size_of::<Memory>() as u32,
+            size: size_of::<MemoryRoot>() as u32,
             rings: table(ring_chunks, 4, 4, RING.size),
             slots: table(slot_chunks, capacity as u32, 2, SLOT.size),
             page_size: PAGE as u32,
@@ -481,9 +481,9 @@ impl Kernel {
             gone_count: 2,
             gone_stride: 128,
         });
-        let component = self.write(&Component {
+        let component = self.write(&ComponentRoot {
             magic: COMPONENT_MAGIC,
-            size: size_of::<Component>() as u32,
+            size: size_of::<ComponentRoot>() as u32,
             slot: slot as u32,
             enabled: 1,
             level: 3,
