@@ -47,13 +47,13 @@ pub fn position() -> Option<(u64, u32, u64)> {
 // Writing into a ring of another context, and taking pages out of a ring for another pool.
 pub fn write(ring: &Ring, pages: &impl Pages, who: &Owner, last: &AtomicU64) {
     ring.begin();
-//~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::begin` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `ring::busy::<impl kernel::blog::ring::Ring>::begin` is unsafe and requires unsafe function or block: call to unsafe function
     ring.end();
-//~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::end` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `ring::busy::<impl kernel::blog::ring::Ring>::end` is unsafe and requires unsafe function or block: call to unsafe function
     ring.count_lost(Lost::Nested, 1);
 //~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::count_lost` is unsafe and requires unsafe function or block: call to unsafe function
     ring.mend(1);
-//~ ^ call to unsafe function `ring::writer::<impl kernel::blog::ring::Ring>::mend` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `ring::busy::<impl kernel::blog::ring::Ring>::mend` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = ring.turn(pages, Mode::Overwrite, 4096, 8, 1);
     //~     ^ call to unsafe function `ring::turn::<impl kernel::blog::ring::Ring>::turn` is unsafe and requires unsafe function or block: call to unsafe function
     let _ = ring.begin_shared(pages, Mode::Overwrite, 4096, 8, || 1, (who, last));
@@ -62,9 +62,9 @@ pub fn write(ring: &Ring, pages: &impl Pages, who: &Owner, last: &AtomicU64) {
 
 pub fn steal(ring: &Ring, pages: &impl Pages) {
     ring.steal(pages);
-//~ ^ call to unsafe function `kernel::blog::ring::Ring::steal` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `ring::chain::<impl kernel::blog::ring::Ring>::steal` is unsafe and requires unsafe function or block: call to unsafe function
     ring.steal_last(pages);
-//~ ^ call to unsafe function `kernel::blog::ring::Ring::steal_last` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `ring::chain::<impl kernel::blog::ring::Ring>::steal_last` is unsafe and requires unsafe function or block: call to unsafe function
     pages.put(0);
 //~ ^ call to unsafe function `kernel::blog::ring::Pages::put` is unsafe and requires unsafe function or block: call to unsafe function
 }

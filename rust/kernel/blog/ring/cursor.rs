@@ -7,7 +7,8 @@ use super::{
         TS_BITS,
         TS_MASK, //
     },
-    page::PageHeader, //
+    page::PageHeader,
+    Ring, //
 };
 use core::sync::atomic::{
     compiler_fence,
@@ -101,14 +102,6 @@ impl Cursor {
         (self.page.load(Acquire) == page).then_some(seen)
     }
 
-    /// Returns `now`, or the latest time seen where that is later.
-    #[inline(always)]
-    pub(super) fn not_before_last(&self, now: u64) -> u64 {
-        let now = now.max(self.last.load(Relaxed));
-        self.last.store(now, Relaxed);
-        now
-    }
-
     /// Whether the time of a record at `ts` is told by its header, after the records before.
     #[inline]
     pub(super) fn knows(&self, ts: u64) -> bool {
@@ -181,5 +174,18 @@ impl Cursor {
         self.close();
         // INVARIANT: The empty header is valid, and there is no limit that it could be less than.
         self.page.store(empty, Release);
+    }
+}
+
+impl Ring {
+    /// Returns `now`, or the latest time that this ring has seen where that is later.
+    ///
+    /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
+    /// the ring's writer calls it, between the two stores of `busy`.
+    #[inline(always)]
+    pub fn not_before_last(&self, now: u64) -> u64 {
+        let now = now.max(self.cursor.last.load(Relaxed));
+        self.cursor.last.store(now, Relaxed);
+        now
     }
 }

@@ -204,20 +204,13 @@ impl Ring {
     /// Id of the ring within its component.
     #[inline]
     pub fn id(&self) -> u32 {
-        self.owner.id()
+        self.owner.id.load(Relaxed)
     }
 
     /// Slot of the component that the ring is of.
     #[inline]
     pub fn slot(&self) -> u32 {
         u32::from(self.owner.slot)
-    }
-
-    /// Position of the oldest page that the ring holds; 1 more than that of the current page where
-    /// it holds none. A moment old.
-    pub fn oldest_seq(&self) -> u64 {
-        // Saturating: others may see the two while they change.
-        (self.cursor.seq.load(Relaxed) + 1).saturating_sub(u64::from(self.pages()))
     }
 
     /// Where the ring is: position of its current page, published end in that page, and number of

@@ -157,11 +157,6 @@ impl Ownership {
         }
     }
 
-    #[inline]
-    pub(super) fn id(&self) -> u32 {
-        self.id.load(Relaxed)
-    }
-
     /// Whether the ring is retired. If so, what was stored before that is visible.
     pub(super) fn has_ended(&self) -> bool {
         // ORDERING: Acquire pairs with the store in `Ring::retire`: `taken` is that of the ring's

@@ -53,15 +53,6 @@ impl Place {
 }
 
 impl Ring {
-    /// Returns `now`, or the latest time that this ring has seen where that is later.
-    ///
-    /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
-    /// the ring's writer calls it, between the two stores of `busy`.
-    #[inline(always)]
-    pub fn not_before_last(&self, now: u64) -> u64 {
-        self.cursor.not_before_last(now)
-    }
-
     /// Writes one record: the fast path.
     ///
     /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or
