@@ -4,8 +4,9 @@
 //!
 //! A file may have several members, one behind the other. What is damaged or cut off in one costs what
 //! comes after that in this member, and no more: a [`Reader`] gives all that could be unpacked, then
-//! says once what is [`Lost`], and goes on with the next member. Who reads sets the limit: a few bytes
-//! can be unpacked to any number.
+//! says once what is [`Lost`], and goes on with the next member. That may begin before the place where
+//! the damage shows, as a decoder takes what comes for its own at first. What is packed may be packed
+//! again. Who reads sets the limit: a few bytes can be unpacked to any number.
 
 use std::{
     error, fmt,
@@ -36,8 +37,15 @@ use ruzstd::decoding::{
 pub const EXTENSIONS: [&str; 3] = ["gz", "zst", "xz"];
 /// A form is known by as many bytes.
 const MAGIC: usize = 6;
-/// As much of a packed file is in memory.
+/// As much of a packed file is read at once.
 const WINDOW: usize = 64 << 10;
+/// As much of what was read is kept, to look for a member that was taken for a part of one before it:
+/// what a decoder goes through before it notices is less, as a rule.
+const KEPT: usize = 256 << 10;
+/// So often is that done in one file.
+const REWINDS: u32 = 64;
+/// What is packed more often stays so.
+const LAYERS: u32 = 4;
 /// More memory isn't taken to unpack what xz has packed; `xz -9` needs a quarter of it.
 const XZ_MEMORY: u64 = 256 << 20;
 /// Ends a zstd frame that ends too early: an empty last block, and a checksum.
@@ -109,21 +117,14 @@ pub fn is_packed(path: &Path) -> io::Result<bool> {
 
 /// Unpacks `input` as it is read, if it is packed.
 pub fn reader<'a>(input: impl Read + 'a) -> io::Result<Reader<'a>> {
-    let mut input = Input {
-        from: Box::new(input),
-        bytes: Vec::new(),
-        at: 0,
-    };
-    let state = match Form::of(input.peek(MAGIC)?) {
-        Some(_) => State::Between,
-        None => State::Plain,
-    };
-    Ok(Reader {
-        input,
-        state,
-        given: 0,
-        failed: None,
-    })
+    let mut reader = Reader::new(Box::new(input))?;
+    for _ in 1..LAYERS {
+        if matches!(reader.state, State::Plain) {
+            break;
+        }
+        reader = Reader::new(Box::new(reader))?;
+    }
+    Ok(reader)
 }
 
 /// Reads a whole file, unpacked, of at most `max` bytes. What is damaged is an error.
@@ -186,19 +187,29 @@ struct Input<'a> {
     from: Box<dyn Read + 'a>,
     bytes: Vec<u8>,
     at: usize,
+    /// What of the file is not in memory any more.
+    before: u64,
+    /// What is lost of it, if it is packed in another.
+    lost: Option<io::Error>,
 }
 
 impl Input<'_> {
     /// What comes next: at least `n` bytes, if there are so many.
     fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
         while self.bytes.len() - self.at < n {
-            self.bytes.drain(..self.at);
-            self.at = 0;
+            let old = self.at.saturating_sub(KEPT);
+            self.bytes.drain(..old);
+            self.at -= old;
+            self.before += old as u64;
             let end = self.bytes.len();
             self.bytes.resize(end + WINDOW.max(n), 0);
             let result = loop {
                 match self.from.read(&mut self.bytes[end..]) {
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    // What comes after it comes next.
+                    Err(e) if Lost::of(&e).is_some() => {
+                        self.lost.get_or_insert(e);
+                    }
                     result => break result,
                 }
             };
@@ -214,6 +225,16 @@ impl Input<'_> {
     /// Goes on by at most as many bytes as there are in memory.
     fn skip(&mut self, n: usize) {
         self.at = (self.at + n).min(self.bytes.len());
+    }
+
+    /// How many bytes of the file it has gone through.
+    fn place(&self) -> u64 {
+        self.before + self.at as u64
+    }
+
+    /// Goes back to a place, as near as it is in memory.
+    fn rewind(&mut self, place: u64) {
+        self.at = self.at.min(place.saturating_sub(self.before) as usize);
     }
 
     fn is_at_end(&mut self) -> io::Result<bool> {
@@ -237,6 +258,9 @@ pub struct Reader<'a> {
     given: u64,
     /// Why the member can't be unpacked any further, once its bytes are given.
     failed: Option<&'static str>,
+    /// Where the member begins.
+    member: u64,
+    rewinds: u32,
 }
 
 enum State {
@@ -269,15 +293,21 @@ impl Read for Reader<'_> {
             return Ok(0);
         }
         loop {
+            if let Some(e) = self.input.lost.take() {
+                return Err(e);
+            }
             if let Some(why) = self.failed.take() {
                 return Err(self.lost(why));
             }
             let input = &mut self.input;
             let step = match &mut self.state {
-                State::Plain => return input.read(buf),
+                State::Plain => match input.read(buf)? {
+                    0 if input.lost.is_some() => continue,
+                    n => return Ok(n),
+                },
                 State::Between => match self.begin()? {
-                    true => continue,
-                    false => return Ok(0),
+                    false if self.input.lost.is_none() => return Ok(0),
+                    _ => continue,
                 },
                 State::Astray => {
                     self.find()?;
@@ -306,7 +336,29 @@ impl Read for Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(from: Box<dyn Read + 'a>) -> io::Result<Self> {
+        let mut input = Input {
+            from,
+            bytes: Vec::new(),
+            at: 0,
+            before: 0,
+            lost: None,
+        };
+        let state = match Form::of(input.peek(MAGIC)?) {
+            Some(_) => State::Between,
+            None => State::Plain,
+        };
+        Ok(Self {
+            input,
+            state,
+            given: 0,
+            failed: None,
+            member: 0,
+            rewinds: 0,
+        })
+    }
+
     /// Begins the next member; `false`: there is none.
     fn begin(&mut self) -> io::Result<bool> {
         // Tapes, and xz, pad with zeros.
@@ -322,7 +374,9 @@ impl Reader<'_> {
         if start.is_empty() {
             return Ok(false);
         }
-        let Some(form) = Form::of(start) else {
+        let form = Form::of(start);
+        self.member = self.input.place();
+        let Some(form) = form else {
             self.state = State::Astray;
             let at = self.given;
             return Err(told(format!(
@@ -355,8 +409,6 @@ impl Reader<'_> {
             }
             None => {
                 let why = self.why()?;
-                // It is no other member.
-                self.input.skip(1);
                 Err(self.lost_of(form.name(), why))
             }
         }
@@ -400,6 +452,10 @@ impl Reader<'_> {
 
     fn lost_of(&mut self, name: &str, why: &str) -> io::Error {
         self.state = State::Astray;
+        if self.rewinds < REWINDS {
+            self.rewinds += 1;
+            self.input.rewind(self.member + 1);
+        }
         let at = self.given;
         told(format!(
             "packed by {name}, and {why} after {at} unpacked bytes"

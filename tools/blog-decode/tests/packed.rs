@@ -7,6 +7,7 @@
 mod common;
 
 use std::{
+    collections::HashSet,
     fs,
     io::Write,
     process::{
@@ -169,6 +170,58 @@ fn a_flipped_bit_costs_what_is_behind_it() {
             let (records, said) = rig.records("both", &both);
             assert!(records.len() >= all.len(), "{form}, {other}: {said}");
             assert!(said.contains("and damaged after "), "{said}");
+        }
+    }
+}
+
+/// A decoder takes the start of the next member for a part of its own that is cut off.
+#[test]
+fn a_member_behind_one_that_is_cut_off_is_whole() {
+    let rig = Rig::new();
+    let plain = snapshot();
+    let (all, _) = rig.records("whole", &plain);
+    for form in FORMS {
+        let whole = packed(&plain, form);
+        for part in [3, 70] {
+            let cut = &whole[..whole.len() * part / 100];
+            for other in FORMS {
+                let both = [cut, &packed(&plain, other)].concat();
+                let (records, said) = rig.records("both", &both);
+                let records: HashSet<_> = records.into_iter().collect();
+                let is_there = all.iter().all(|r| records.contains(r));
+                assert!(is_there, "{form} {part}, {other}: {said}");
+                assert!(said.contains("packed by"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_packed_may_be_packed_again() {
+    let rig = Rig::new();
+    let plain = snapshot();
+    let (all, _) = rig.records("whole", &plain);
+    let known: HashSet<_> = all.iter().collect();
+    for inner in FORMS {
+        for outer in FORMS {
+            let whole = packed(&packed(&plain, inner), outer);
+            let name = format!("twice.{inner}.{outer}");
+            let (records, said) = rig.records(&name, &whole);
+            assert!(
+                records == all && !said.contains("packed by"),
+                "{name}: {said}"
+            );
+            // The inner one was cut off when it was packed again; or both are.
+            let half = packed(&plain, inner);
+            let half = packed(&half[..half.len() * 7 / 10], outer);
+            for bytes in [&half[..], &whole[..whole.len() * 7 / 10]] {
+                let (records, said) = rig.records(&name, bytes);
+                assert!(said.contains("packed by"), "{name}: {said}");
+                // A block of zstd is a large part of it.
+                let is_most = records.len() * 10 > all.len() * 4;
+                assert!(is_most || name.contains("zst"), "{name}: {}", records.len());
+                assert!(records.iter().all(|r| known.contains(r)), "{name}");
+            }
         }
     }
 }
