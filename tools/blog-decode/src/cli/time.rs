@@ -13,7 +13,10 @@ use jiff::{
         Time, //
     },
     fmt::temporal::Pieces,
-    tz::TimeZone,
+    tz::{
+        AmbiguousOffset,
+        TimeZone, //
+    },
     Span,
     SpanRelativeTo,
     Timestamp,
@@ -34,8 +37,9 @@ pub enum When {
 }
 
 impl When {
-    /// Which time that is for a snapshot that was taken at this one, in ns since 1970.
-    pub fn resolve(self, taken: i128) -> Result<Instant, String> {
+    /// Which time that is for a snapshot that was taken at this one, in ns since 1970. `is_end`: of two
+    /// that it may be, it is the later one.
+    pub fn resolve(self, taken: i128, is_end: bool) -> Result<Instant, String> {
         let zone = TimeZone::system();
         let date = match self {
             Self::At(instant) => return Ok(instant),
@@ -45,9 +49,28 @@ impl When {
                 .and_then(|date| date.checked_sub(days.days()))
                 .map(|date| date.to_datetime(time)),
         };
-        let at = date.and_then(|date| zone.to_timestamp(date));
+        let at = date.and_then(|date| instant(&zone, date, is_end));
         at.map(|t| Instant::Real(t.as_nanosecond()))
             .map_err(|e| e.to_string())
+    }
+}
+
+/// When clocks of a zone show a time. When they are put back, they show it twice: what begins then, begins
+/// with the first, and what ends, ends with the second (`is_end`). When they are put forward, it is the
+/// moment at which that is done.
+fn instant(zone: &TimeZone, date: DateTime, is_end: bool) -> Result<Timestamp, jiff::Error> {
+    let ambiguous = zone.to_ambiguous_timestamp(date);
+    match ambiguous.offset() {
+        AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(date),
+        AmbiguousOffset::Fold { before, after } => {
+            let offset = if is_end { after } else { before };
+            offset.to_timestamp(date)
+        }
+        AmbiguousOffset::Gap { after, .. } => {
+            let early = after.to_timestamp(date)?;
+            let put_forward = zone.following(early).next();
+            Ok(put_forward.map_or(early, |transition| transition.timestamp()))
+        }
     }
 }
 
@@ -142,7 +165,7 @@ mod tests {
     #[test]
     fn times_are_read_in_all_forms() {
         let s = 1_000_000_000;
-        let at = |s| parse_time(s).map(|t| t.resolve(0).unwrap());
+        let at = |s| parse_time(s).map(|t| t.resolve(0, false).unwrap());
         assert_eq!(at("12.5"), Ok(Instant::Boot(12 * s + s / 2)));
         assert_eq!(at("-30"), Ok(Instant::BeforeEnd(30 * s)));
         assert_eq!(at("-5m"), Ok(Instant::BeforeEnd(300 * s)));
@@ -188,10 +211,31 @@ mod tests {
         }
     }
 
+    /// In 2026, clocks in Berlin are put forward on 29 March at 1:00 UTC, and back on 25 October.
+    #[test]
+    fn no_hour_is_lost_when_clocks_are_changed() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        for (local, since, until) in [
+            ("2026-03-29T01:59", "2026-03-29T00:59Z", "2026-03-29T00:59Z"),
+            ("2026-03-29T02:30", "2026-03-29T01:00Z", "2026-03-29T01:00Z"),
+            ("2026-03-29T03:01", "2026-03-29T01:01Z", "2026-03-29T01:01Z"),
+            ("2026-10-25T01:59", "2026-10-24T23:59Z", "2026-10-24T23:59Z"),
+            ("2026-10-25T02:30", "2026-10-25T00:30Z", "2026-10-25T01:30Z"),
+            ("2026-10-25T03:00", "2026-10-25T02:00Z", "2026-10-25T02:00Z"),
+        ] {
+            let date = local.parse().unwrap();
+            for (expected, is_end) in [(since, false), (until, true)] {
+                let at = instant(&zone, date, is_end).unwrap();
+                let expected = parse_time(expected).unwrap().resolve(0, is_end);
+                assert_eq!(Ok(Instant::Real(at.as_nanosecond())), expected, "{local}");
+            }
+        }
+    }
+
     #[test]
     fn hostile_clocks_make_no_panic() {
         for taken in [i128::MIN, i128::MAX, -1, 0] {
-            let _ = When::Day(1, Time::midnight()).resolve(taken);
+            let _ = When::Day(1, Time::midnight()).resolve(taken, false);
         }
     }
 }

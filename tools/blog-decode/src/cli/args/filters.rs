@@ -134,9 +134,9 @@ impl Filters {
 
     /// Sets the times of a filter, for what was taken at this time, in ns since 1970.
     pub fn set_times(&self, filter: &mut Filter, taken: i128) -> Result<(), String> {
-        let at = |when: Option<When>| when.map(|w| w.resolve(taken)).transpose();
-        filter.since = at(self.since).map_err(|e| format!("--since: {e}"))?;
-        filter.until = at(self.until).map_err(|e| format!("--until: {e}"))?;
+        let at = |when: Option<When>, is_end| when.map(|w| w.resolve(taken, is_end)).transpose();
+        filter.since = at(self.since, false).map_err(|e| format!("--since: {e}"))?;
+        filter.until = at(self.until, true).map_err(|e| format!("--until: {e}"))?;
         let real = |at: Instant| match at {
             Instant::Boot(ns) => (true, ns),
             Instant::Real(ns) => (false, ns),
