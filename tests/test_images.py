@@ -97,10 +97,11 @@ def test_images(flavour: str, sh: Run, subtests: pytest.Subtests) -> None:
             with subtests.test(msg=f"{path.name}: {name}"):
                 assert not found, "\n".join(found[:10])
         with subtests.test(msg=f"{path.name}: its side table is installed, and of its build"):
-            table = [t for t in tables if t.stem.replace("-", "_") == path.stem]
-            assert table, "it is not installed"
             build_id = re.search(r"Build ID: (\w+)", sh("llvm-readelf", "-n", path))
-            assert build_id and bytes.fromhex(build_id[1]) in table[0].read_bytes()
+            assert build_id
+            table = [t for t in tables if t.stem == f"{path.stem}-{build_id[1]}"]
+            assert table, "it is not installed"
+            assert bytes.fromhex(build_id[1]) in table[0].read_bytes()
 
 
 def test_no_string_is_in_memory_more_often_than_without_blog() -> None:

@@ -40,7 +40,7 @@ use source::Source;
 const HELP: &str = "\
 Write the BLog side tables of kernel images.
 
-Usage: blog-fmt-sidetable [OPTIONS] ELF...
+Usage: blog-fmt-sidetable [OPTIONS] FILE...
 
 Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
 sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
@@ -49,10 +49,12 @@ in itself, too, so that it is where the module is, also when that is stripped of
 debug information. An image without call sites gets no table; that is no error.
 The formats of C calls are compiled, and what a call passes is stored into the
 image. A format that can't be compiled is an error; of a captured message it is a
-warning, as nothing else needs that message.
+warning, as nothing else needs that message. With -o, tables
+can be given as well.
 
 Options:
-  -o DIR         Write tables into DIR; it must exist (default: beside each ELF)
+  -o DIR         Write tables into DIR, which must exist, as NAME-BUILDID.blogfmt,
+                 so that those of other builds stay (default: beside each ELF)
       --output FILE
                  Write the table of a single ELF to FILE; for an image without
                  call sites FILE is removed
@@ -162,6 +164,11 @@ fn stem(path: &Path) -> String {
 }
 
 fn process(input: &Path, options: &Options) -> Result<(), String> {
+    if let Some(dir) = &options.dir {
+        if let Some(table) = read_table(&open(input)?)? {
+            return write_by_id(dir, &table).map(|_| ());
+        }
+    }
     let compiled = image::compile(open(input)?, &stem(input))?;
     let say = |text: String| {
         if options.verbose {
@@ -179,19 +186,16 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             let bytes = table.encode()?;
             embed::embed(input, &bytes)?;
             let file = match (&options.output, &options.dir) {
-                (Some(file), _) => file.clone(),
-                (None, dir) => {
-                    if !image::is_plain_name(&table.name) {
-                        return Err(format!("its name {:?} is no file name", table.name));
-                    }
-                    let dir = match dir {
-                        Some(dir) => dir,
-                        None => input.parent().unwrap_or(Path::new("")),
+                (None, Some(dir)) => write_by_id(dir, table)?,
+                (output, _) => {
+                    let file = match output {
+                        Some(file) => file.clone(),
+                        None => input.with_file_name(file_name(table, "")?),
                     };
-                    dir.join(format!("{}.{}", table.name, format::EXTENSION))
+                    write_whole(&file, &bytes)?;
+                    file
                 }
             };
-            write_whole(&file, &bytes)?;
             say(format!(
                 "{}: {} sites, build ID {}",
                 file.display(),
@@ -208,6 +212,36 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What a table's file is called.
+fn file_name(table: &format::Table, id: &str) -> Result<String, String> {
+    if !image::is_plain_name(&table.name) {
+        return Err(format!("its name {:?} is no file name", table.name));
+    }
+    Ok(format!("{}{id}.{}", table.name, format::EXTENSION))
+}
+
+/// Writes a table where those of all builds are.
+fn write_by_id(dir: &Path, table: &format::Table) -> Result<PathBuf, String> {
+    let id = format!("-{}", table.build_id_hex());
+    let file = dir.join(file_name(table, &id)?);
+    write_whole(&file, &table.encode()?)?;
+    Ok(file)
+}
+
+/// The table, if the file is one.
+fn read_table(source: &Source) -> Result<Option<format::Table>, String> {
+    let mut magic = [0; 8];
+    source.read_some(0, &mut magic).map_err(|e| e.to_string())?;
+    if !format::is_table(&magic) {
+        return Ok(None);
+    }
+    let bytes = source
+        .read(0, source.size(), format::FILE_MAX)
+        .map_err(|e| e.to_string())?
+        .ok_or("larger than any side table")?;
+    format::Table::decode(&bytes).map(Some)
 }
 
 /// Says which `calls` of an image are not recorded: captured messages that BLog can't store.
@@ -264,22 +298,13 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
 
 fn show(input: &Path) -> Result<(), String> {
     let source = open(input)?;
-    let mut magic = [0; 8];
-    source.read_some(0, &mut magic).map_err(|e| e.to_string())?;
-    let table = if format::is_table(&magic) {
-        let bytes = source
-            .read(0, source.size(), format::FILE_MAX)
-            .map_err(|e| e.to_string())?
-            .ok_or("larger than any side table")?;
-        format::Table::decode(&bytes)?
-    } else {
-        match image::read(source, &stem(input))? {
-            Some(table) => table,
-            None => {
-                print_or_exit(&format!("{}: no call sites\n", input.display()));
-                return Ok(());
-            }
-        }
+    let table = match read_table(&source)? {
+        Some(table) => Some(table),
+        None => image::read(source, &stem(input))?,
+    };
+    let Some(table) = table else {
+        print_or_exit(&format!("{}: no call sites\n", input.display()));
+        return Ok(());
     };
     let mut text = format!(
         "image {}\nbuild-id {}\nrelease {}\narch {}\ntypes {}\nsites {}\n",

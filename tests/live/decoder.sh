@@ -90,7 +90,7 @@ is "a dry run says which sites" sh -c "blog-decode control --dry-run 'format que
 logs 0 0 "and switches none"
 is "sites are switched by format" sh -c "blog-decode control 'format queue level debug +p' | grep 'rnull_mod: 0 -> '"
 logs 8 0 "these log, and no others"
-line=$(blog-decode sites --json /lib/modules/*/blog/rnull_mod.blogfmt |
+line=$(blog-decode sites --json /lib/modules/*/blog/rnull_mod*.blogfmt |
 	sed -n 's/.*"line":\([0-9]*\),.*"format":"complete.*/\1/p' | head -n 1)
 is "sites are switched by file and line" blog-decode control "file rnull.rs:$line +p"
 logs 8 8 "these log, too"

@@ -425,16 +425,19 @@ pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path)
         .find(|table| table.build_id == build_id)
 }
 
-/// What is installed for each release in a directory like `/lib/modules`: not what links lead to, as
-/// `build` and `source`, which are whole trees of sources.
+/// What is installed for each release in a directory like `/lib/modules`: not the directories that links
+/// lead to, as `build` and `source`, which are whole trees of sources.
 fn under_releases(modules: &Path) -> Vec<PathBuf> {
     let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
     let is_link = |e: &fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_symlink());
     let releases = list(modules).map(|e| e.path());
     let mut all: Vec<PathBuf> = releases
-        .flat_map(|release| list(&release).filter(|e| !is_link(e)))
-        .map(|e| e.path())
-        .filter(|path| path.is_dir() || may_be_table(path))
+        .flat_map(|release| list(&release).map(|e| (is_link(&e), e.path())))
+        .filter(|(is_link, path)| match path.is_dir() {
+            true => !is_link,
+            false => may_be_table(path),
+        })
+        .map(|(_, path)| path)
         .collect();
     all.sort();
     all
@@ -589,12 +592,12 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
             Source::Memory(bytes) => Source::Memory(bytes.clone()),
             Source::File(..) => Source::open(path)?,
         };
-        match Elf::open(again)
+        let id = Elf::open(again)
             .and_then(|elf| elf.build_id())
-            .map_err(Error::File)?
-        {
-            Some(id) if !want(&id) => return Ok(None),
-            _ => {}
+            .map_err(Error::File)?;
+        // Without a build ID it is no image's, as the vmlinux.o of a kernel's build.
+        if !want(id.as_deref().unwrap_or_default()) {
+            return Ok(None);
         }
         return image::read(source, &stem(path)).map_err(Error::File);
     }

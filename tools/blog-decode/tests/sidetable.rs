@@ -96,9 +96,10 @@ fn program_and_decoder_read_the_same_from_vmlinux() {
     fs::create_dir(dir.path().join("out")).unwrap();
     let output = sidetable(&["vmlinux", "-o", "out"], dir.path());
     assert!(output.status.success(), "{output:?}");
-    let by_program = read_table(&dir.path().join("out/vmlinux.blogfmt"), |_| true);
-    let by_program = by_program.unwrap().unwrap();
     let by_decoder = read_table(&vmlinux, |_| true).unwrap().unwrap();
+    let file = format!("out/vmlinux-{}.blogfmt", by_decoder.build_id_hex());
+    let by_program = read_table(&dir.path().join(file), |_| true);
+    let by_program = by_program.unwrap().unwrap();
     assert_eq!(by_program, by_decoder);
     check(&by_decoder);
     assert_eq!(by_decoder.name, "vmlinux");
@@ -208,6 +209,36 @@ fn formats_that_cannot_be_logged_are_errors_with_their_place() {
     assert!(!dir.path().join("test_mod.blogfmt").exists());
 }
 
+/// As modules_install puts them into /lib/modules/RELEASE/blog.
+#[test]
+fn tables_of_several_builds_are_installed_beside_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("out")).unwrap();
+    let mut expected = Vec::new();
+    for salt in ["one", "two", "one"] {
+        let ko = image::module(dir.path(), "a.ko", salt);
+        assert!(sidetable(&["a.ko"], dir.path()).status.success());
+        let table = read_table(&ko, |_| true).unwrap().unwrap();
+        expected.push(format!("test_mod-{}.blogfmt", table.build_id_hex()));
+        let output = sidetable(&["test_mod.blogfmt", "-o", "out"], dir.path());
+        assert!(output.status.success(), "{output:?}");
+        let installed = dir.path().join("out").join(&expected[expected.len() - 1]);
+        assert_eq!(read_table(&installed, |_| true).unwrap(), Some(table));
+    }
+    expected.sort();
+    expected.dedup();
+    let names = fs::read_dir(dir.path().join("out")).unwrap();
+    let mut names: Vec<_> = names
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, expected);
+    assert_eq!(names.len(), 2);
+    // Without -o, a table is no image.
+    let output = sidetable(&["test_mod.blogfmt"], dir.path());
+    assert_eq!(output.status.code(), Some(1));
+}
+
 #[test]
 fn a_table_survives_its_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -235,6 +266,35 @@ fn strip_takes_the_descriptors_and_leaves_the_table() {
     assert!(sidetable(&["a.ko"], dir.path()).status.success());
     let table = read_table(&ko, |_| true).unwrap();
     assert!(table.is_some());
+    let is_there = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
+    let dh_strip = "strip --remove-section=.comment --remove-section=.note --strip-debug";
+    for command in [
+        // INSTALL_MOD_STRIP, DKMS, dh_strip, rpm's find-debuginfo; the same with LLVM=1.
+        "strip --strip-debug",
+        "strip -g",
+        dh_strip,
+        "eu-strip --reloc-debug-sections -g -f stripped.debug",
+        "llvm-strip --strip-debug",
+        "strip --strip-unneeded",
+        "llvm-strip --strip-unneeded",
+        // This takes all that isn't loaded, and puts it into the other file.
+        "eu-strip -f all.debug",
+    ] {
+        let mut words: Vec<_> = command.split(' ').collect();
+        if !is_there(words[0]) {
+            eprintln!("skipped: there is no {}", words[0]);
+            continue;
+        }
+        fs::copy(&ko, dir.path().join("stripped.ko")).unwrap();
+        words.push("stripped.ko");
+        tool(dir.path(), &words);
+        let file = match command.contains("all.debug") {
+            true => "all.debug",
+            false => "stripped.ko",
+        };
+        let found = read_table(&dir.path().join(file), |_| true);
+        assert_eq!(found.unwrap(), table, "{command}");
+    }
     tool(dir.path(), &["strip", "-g", "a.ko"]);
     assert_eq!(read_table(&ko, |_| true).unwrap(), table);
     tool(dir.path(), &["objcopy", "a.ko", "b.ko"]);
