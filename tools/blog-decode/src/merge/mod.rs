@@ -5,7 +5,7 @@
 //! Snapshots of one boot overlap. So first the pages of each ring are united over the files
 //! (`unite.rs`). Then
 //! [`Merge`] goes through all rings at once, always taking the earliest event. It holds one page
-//! of each ring in memory.
+//! in memory of each ring that it is in the middle of.
 //!
 //! Losses are events with a place of their own: what the writer tells of in-band, and what the
 //! ordinals of pages show: records that were overwritten before the first page, and gaps between
@@ -55,6 +55,8 @@ pub use unite::{
 
 /// Bits of a ring's index behind the time of its next event.
 const RING_BITS: u32 = u32::BITS;
+/// Of more rings than this, one whose first event isn't due is closed again, and read a second time.
+const OPEN_MAX: usize = 1 << 14;
 /// Stands for a ring that is at its end: later than any other.
 const AT_END: u128 = u128::MAX;
 const LAG: u8 = Lost::ReaderLag as u8;
@@ -337,6 +339,8 @@ pub struct Merge<'a> {
     files: &'a [Snapshot],
     streams: &'a [Stream],
     cursors: Vec<Turn>,
+    /// How many are open.
+    open: usize,
     /// A tree of losers: who lost against whom on the way up from the rings, which are its leaves.
     losers: Vec<u128>,
     /// Who won: the ring with the earliest event; before the first one, whoever.
@@ -352,29 +356,36 @@ impl<'a> Merge<'a> {
             files,
             streams,
             cursors: streams.iter().map(|_| Turn::Waits).collect(),
+            open: 0,
             losers: Vec::new(),
             winner: None,
             by_real_time: Some(boots).filter(|b| b.iter().any(|b| b.is_one_of_several)),
         }
     }
 
-    /// Lets a ring go on; the answer is when its next event is, and which ring it is.
-    fn advance(&mut self, i: usize) -> u128 {
+    /// Lets a ring go on that is `due`; the answer is when its next event is, and which ring it is.
+    fn advance(&mut self, i: usize, due: u128) -> u128 {
         let (turn, stream) = (&mut self.cursors[i], &self.streams[i]);
-        if let Turn::Waits = turn {
+        let is_new = matches!(turn, Turn::Waits);
+        if is_new {
             *turn = Turn::Open(Box::new(Cursor::new(stream)));
+            self.open += 1;
         }
         let Turn::Open(cursor) = turn else {
             return AT_END;
         };
         cursor.advance(stream, self.files, true);
-        match cursor.order() {
-            Some(order) => self.key(i, order),
-            None => {
-                *turn = Turn::Ended(cursor.counts);
-                AT_END
-            }
+        let Some(order) = cursor.order() else {
+            *turn = Turn::Ended(cursor.counts);
+            self.open -= 1;
+            return AT_END;
+        };
+        let key = self.key(i, order);
+        if is_new && key > due && self.open > OPEN_MAX {
+            self.cursors[i] = Turn::Waits;
+            self.open -= 1;
         }
+        key
     }
 
     /// What is compared: a time of a ring, then which ring it is.
@@ -411,7 +422,7 @@ impl<'a> Merge<'a> {
     fn enter(&mut self, ring: usize) -> u128 {
         match self.streams[ring].run(0) {
             Some((_, run)) => self.key(ring, run.first.base),
-            None => self.advance(ring),
+            None => self.advance(ring, AT_END),
         }
     }
 
@@ -442,7 +453,7 @@ impl<'a> Merge<'a> {
         let mut winner = match self.winner {
             None => self.start(),
             Some(AT_END) => return None,
-            Some(last) => self.replay(last as u32 as usize),
+            Some(last) => self.replay(last),
         };
         while winner != AT_END {
             let ring = winner as u32 as usize;
@@ -450,15 +461,16 @@ impl<'a> Merge<'a> {
                 break;
             }
             // Its first page is due, and says when its first event is.
-            winner = self.replay(ring);
+            winner = self.replay(winner);
         }
         self.winner = Some(winner);
         (winner != AT_END).then_some(winner as u32 as usize)
     }
 
-    /// Lets a ring go on and play again; the answer is who wins.
-    fn replay(&mut self, ring: usize) -> u128 {
-        let mut winner = self.advance(ring);
+    /// Lets the ring that was the winner go on and play again; the answer is who wins.
+    fn replay(&mut self, last: u128) -> u128 {
+        let ring = last as u32 as usize;
+        let mut winner = self.advance(ring, last);
         let mut node = (self.cursors.len() + ring) / 2;
         while node > 0 {
             let loser = &mut self.losers[node];
