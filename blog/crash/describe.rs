@@ -28,7 +28,6 @@ use kernel::{
         },
         wire::{
             dump::{
-                self,
                 TaskLayout,
                 COMPONENTS,
                 STATE_OFF,
