@@ -162,9 +162,7 @@ impl Call<'_> {
             return Ok(Place { ring, ts });
         }
         let (mode, max) = (self.mode(), self.state.max_bytes());
-        let is_task = self.here().0 == Context::Task;
-        let renamed = is_task.then(|| self.caller());
-        let renamed = renamed.filter(|who| ring.is_renamed(who));
+        let renamed = ring.is_renamed().then(|| self.caller());
         let bytes = self.bytes + renamed.map_or(0, |_| TASK_SIZE);
         // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
         // marked as busy; the pool is the one of all of the ring's pages.

@@ -355,7 +355,7 @@ pub(crate) unsafe extern "C" fn rename_hook(task: *mut bindings::task_struct) {
     if let Some(table) = unsafe { task::table(task) } {
         let _guard = lock(table);
         // SAFETY: The lock is held.
-        unsafe { table.rings() }.for_each(Ring::close);
+        unsafe { table.rings() }.for_each(Ring::rename);
     }
 }
 

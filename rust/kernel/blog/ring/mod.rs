@@ -115,6 +115,7 @@ use core::{
     },
     ptr,
     sync::atomic::{
+        AtomicBool,
         AtomicPtr,
         Ordering::Relaxed, //
     }, //
@@ -143,6 +144,8 @@ pub struct Ring {
     owner: Ownership,
     /// The next ring of the same task, see [`Tls`].
     next: AtomicPtr<Ring>,
+    /// Its task may be called otherwise than `owner` says.
+    renamed: AtomicBool,
 }
 
 impl Ring {
@@ -184,6 +187,7 @@ impl Ring {
             losses: Losses::new(),
             owner: Ownership::new(id, slot),
             next: AtomicPtr::new(ptr::null_mut()),
+            renamed: AtomicBool::new(false),
         }
     }
 

@@ -175,13 +175,6 @@ impl Ownership {
         self.comm[1].store((n >> 64) as u64, Relaxed);
     }
 
-    /// Whether a task is called as it was when it got the ring.
-    pub(super) fn is(&self, task: &Owner) -> bool {
-        self.get().is_some_and(|owner| {
-            (owner.pid, owner.tgid, owner.comm) == (task.pid, task.tgid, task.comm)
-        })
-    }
-
     fn get(&self) -> Option<Owner> {
         let comm = self.comm[0].load(Relaxed) as u128 | (self.comm[1].load(Relaxed) as u128) << 64;
         Some(Owner {
@@ -243,6 +236,7 @@ impl Ring {
             ours.first_seq.store(last + 1, Relaxed);
             self.cursor.taken.store(0, Relaxed);
             self.cursor.reopen();
+            self.renamed.store(false, Relaxed);
             ours.state.store(RingState::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.

@@ -231,16 +231,19 @@ impl Ring {
         unsafe { self.control(self.cursor.page.load(Relaxed), ts, &task) };
     }
 
-    /// Whether its task, which is `who` by now, is to [tell](Self::tell) so before its next record:
-    /// because the task has another name or another id than when it got the ring, or may have had
-    /// until now, as the ring was [closed](Self::close).
-    pub fn is_renamed(&self, who: &Owner) -> bool {
-        self.cursor.limit.load(Relaxed) == 0 || !self.owner.is(who)
+    /// Its task is getting another name: the next record takes the slow path, and
+    /// [tells](Self::tell). Anybody may, at any time.
+    pub fn rename(&self) {
+        // ORDERING: Relaxed: who finds the cursor closed, but not this yet, finds it when it turns
+        // to its next page.
+        self.renamed.store(true, Relaxed);
+        self.cursor.close();
     }
 
-    /// Has the next record take the slow path. Anybody may, at any time.
-    pub fn close(&self) {
-        self.cursor.close();
+    /// Whether its task has, or may have, another name or another id than when it got the ring.
+    #[inline]
+    pub fn is_renamed(&self) -> bool {
+        self.renamed.load(Relaxed)
     }
 
     /// Counts lost records; the next record that gets through tells of them.
