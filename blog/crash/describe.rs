@@ -80,12 +80,12 @@ const TASK: TaskLayout = TaskLayout {
 #[cfg(any(CONFIG_SMP, CONFIG_UML))]
 const CPU: u32 = offset_of!(task_struct, thread_info.cpu) as u32;
 #[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
-const CPU: u32 = dump::NO_FIELD;
+const CPU: u32 = kernel::blog::wire::dump::NO_FIELD;
 
 #[cfg(CONFIG_DETECT_HUNG_TASK)]
 const LAST_SWITCH: u32 = offset_of!(task_struct, last_switch_time) as u32;
 #[cfg(not(CONFIG_DETECT_HUNG_TASK))]
-const LAST_SWITCH: u32 = dump::NO_FIELD;
+const LAST_SWITCH: u32 = kernel::blog::wire::dump::NO_FIELD;
 
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {

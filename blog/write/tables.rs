@@ -14,6 +14,7 @@
 //! then: who takes that away has waited by `quiesce()` before it is freed.
 
 use core::{
+    cell::Cell,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -130,8 +131,27 @@ impl TaskTables {
     }
 
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
-        let mut stocks = self.stocks(cpu).filter(|stock| stock.look().len() != 0);
-        self.table(stocks.find_map(|stock| stock.claim()?.pop(|n| self.link(n)))?)
+        let own = &self.stocks[cpu as usize % MOST_SHELVES];
+        self.take_from(own).or_else(|| self.take_other(cpu))
+    }
+
+    /// Takes one of another CPU's. Not inlined, so that who finds one doesn't pay for this.
+    #[inline(never)]
+    fn take_other(&self, cpu: u32) -> Option<&'static Tls> {
+        self.stocks(cpu).find_map(|stock| self.take_from(stock))
+    }
+
+    #[inline]
+    fn take_from(&self, stock: &Claimed<List>) -> Option<&'static Tls> {
+        if stock.look().len() == 0 {
+            return None;
+        }
+        let found = Cell::new(None);
+        stock.claim()?.pop(|n| {
+            found.set(self.table(n));
+            Some(found.get()?.link())
+        })?;
+        found.get()
     }
 
     /// Puts a table into a CPU's stock, or into another one's, where somebody is just using that.

@@ -134,6 +134,8 @@ use core::{
 pub struct Ring {
     // The line that each record touches.
     busy: Busy,
+    /// Its task may be called otherwise than `owner` says.
+    renamed: AtomicBool,
     cursor: Cursor,
 
     // What a page turn touches.
@@ -144,8 +146,6 @@ pub struct Ring {
     owner: Ownership,
     /// The next ring of the same task, see [`Tls`].
     next: AtomicPtr<Ring>,
-    /// Its task may be called otherwise than `owner` says.
-    renamed: AtomicBool,
 }
 
 impl Ring {
