@@ -115,8 +115,8 @@ use core::{
     },
     ptr,
     sync::atomic::{
-        AtomicBool,
         AtomicPtr,
+        AtomicU8,
         Ordering::Relaxed, //
     }, //
 };
@@ -134,8 +134,8 @@ use core::{
 pub struct Ring {
     // The line that each record touches.
     busy: Busy,
-    /// Its task may be called otherwise than `owner` says.
-    renamed: AtomicBool,
+    /// Not 0: its task may be called otherwise than `owner` says.
+    renamed: AtomicU8,
     cursor: Cursor,
 
     // What a page turn touches.
@@ -187,7 +187,7 @@ impl Ring {
             losses: Losses::new(),
             owner: Ownership::new(id, slot),
             next: AtomicPtr::new(ptr::null_mut()),
-            renamed: AtomicBool::new(false),
+            renamed: AtomicU8::new(0),
         }
     }
 

@@ -236,7 +236,7 @@ impl Ring {
             ours.first_seq.store(last + 1, Relaxed);
             self.cursor.taken.store(0, Relaxed);
             self.cursor.reopen();
-            self.renamed.store(false, Relaxed);
+            self.renamed.store(0, Relaxed);
             ours.state.store(RingState::Live as u8, Relaxed);
         });
         // SAFETY: The ring had no writer.

@@ -236,14 +236,14 @@ impl Ring {
     pub fn rename(&self) {
         // ORDERING: Relaxed: who finds the cursor closed, but not this yet, finds it when it turns
         // to its next page.
-        self.renamed.store(true, Relaxed);
+        self.renamed.store(1, Relaxed);
         self.cursor.close();
     }
 
     /// Whether its task has, or may have, another name or another id than when it got the ring.
     #[inline]
     pub fn is_renamed(&self) -> bool {
-        self.renamed.load(Relaxed)
+        self.renamed.load(Relaxed) != 0
     }
 
     /// Counts lost records; the next record that gets through tells of them.
