@@ -317,7 +317,7 @@ fn info_is_of_one_state() {
             let comm = &info.owner.comm[..4];
             let seen = (info.state, comm, info.exit_clock, info.records);
             let live = (RingState::Live, &b"test"[..], 0, 1);
-            let retired = (RingState::Retired, &b"gone"[..], 9, 1);
+            let retired = (RingState::Retired, &b"test"[..], 9, 1);
             assert!(seen == live || seen == retired, "{seen:?}");
         }
         task.join().unwrap();
