@@ -747,7 +747,18 @@ fn all_files_in_one_file_are_read() {
     let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
     other
         .system(BOOT_ID)
-        .clock(1, &[[0; 4], [100 * second; 4]])
+        .clock(
+            1,
+            &[
+                [0, 0, 0, 1_700_000_000 * second],
+                [
+                    100 * second,
+                    100 * second,
+                    100 * second,
+                    1_700_000_100 * second,
+                ],
+            ],
+        )
         .images(&[(1, 4, &table.build_id, "test_mod")])
         .component(9, "third");
     let ring = Ring::task(9, 1, 9, "dd");
