@@ -14,8 +14,8 @@ TESTS = 23
 SECONDS = 240
 
 HERE = TOP / "tests/memory"
-# Two nodes of 512 MiB.
-NODES = [
+# Two nodes of 512 MiB, each with a CPU that shares no cache with the other one's.
+NODES = ["-smp", "2,sockets=2"] + [
     word
     for node in range(2)
     for word in (

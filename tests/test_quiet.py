@@ -10,7 +10,7 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86"
-TESTS = 8
+TESTS = 7
 SECONDS = 120
 
 

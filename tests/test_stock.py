@@ -73,7 +73,7 @@ def test_thread_that_executes(kernel: vm.Kernel, work: Path, decoder: Path, sh: 
     for entry in entries:
         assert (entry["pid"], entry["tgid"]) == (int(said[2]), int(said[2]))
         assert entry["comm"] == ("exec" if "by_thread" in entry["message"] else "after_exec")
-    tasks = sh(decoder, "tasks", "--all", "--json", result.out / "snapshot")
+    tasks = sh(decoder, "tasks", "--all", "--json", *options[:2], result.out / "snapshot")
     assert f'"pid":{said[2]},' in tasks and f'"pid":{said[1]},' not in tasks, tasks
 
 

