@@ -51,11 +51,13 @@ pub(super) fn room() -> u32 {
     limit().saturating_sub(used())
 }
 
-/// Pages that the machine can spare: as many stay available to others.
+/// Pages that the machine can spare: as many as all of BLog takes then stay available to others,
+/// however many components come one after the other.
 pub(super) fn spare() -> u32 {
     // SAFETY: No requirements.
-    let available = unsafe { bindings::si_mem_available() };
-    u32::try_from(available.max(0) / 2).unwrap_or(u32::MAX)
+    let available = unsafe { bindings::si_mem_available() } as i64;
+    let more = available.saturating_sub(used().into()).max(0) / 2;
+    u32::try_from(more).unwrap_or(u32::MAX)
 }
 
 /// Counts pages: `ENOSPC` beyond the limit.
