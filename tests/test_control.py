@@ -8,7 +8,7 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86 uml"
-TESTS = 153
+TESTS = 147
 SECONDS = 13
 
 # A value of each parameter that isn't its default
