@@ -130,8 +130,9 @@ def test_pairs(guest: vm.Result) -> None:
     assert (kind, len(breaks)) == ((1, 0) if way_of(guest) == "mono" else (3, 1)), pairs
     slept = [(b.boot - a.boot) - (b.mono - a.mono) for a, b in steps]
     assert len([ns for ns in slept if ns >= 3 * SECOND]) == 1, pairs
-    # The kernel measures what isn't sleep by a clock of whole seconds, if by any.
-    assert all(ns < SECOND or ns >= 3 * SECOND for ns in slept), pairs
+    # Without a sleep, syscore operations measure one by a clock of whole seconds.
+    most = SECOND if way_of(guest) == "xen" else SECOND // 10
+    assert all(ns < most or ns >= 3 * SECOND for ns in slept), pairs
 
 
 def test_local(guest: vm.Result) -> None:

@@ -42,22 +42,22 @@ struct Rig {
     build_id: String,
 }
 
+/// The pairs of the machine's clock.
+const CLOCK: [[u64; 4]; 2] = [
+    [0, 0, 0, 1_700_000_000_000_000_000],
+    [
+        100_000_000_000,
+        100_000_000_000,
+        100_000_000_000,
+        1_700_000_100_000_000_000,
+    ],
+];
+
 fn snapshot(build_id: &[u8]) -> Vec<u8> {
     let second = 1_000_000_000;
     let mut b = Builder::new();
     b.system(BOOT_ID)
-        .clock(
-            1,
-            &[
-                [0, 0, 0, 1_700_000_000 * second],
-                [
-                    100 * second,
-                    100 * second,
-                    100 * second,
-                    1_700_000_100 * second,
-                ],
-            ],
-        )
+        .clock(1, &CLOCK)
         .images(&[(1, 4, build_id, "test_mod")])
         .component_with_losses(1, "disk", 17, [0; 8]);
     let mut fio = Ring::task(1, 1, 42, "fio");
@@ -747,18 +747,7 @@ fn all_files_in_one_file_are_read() {
     let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
     other
         .system(BOOT_ID)
-        .clock(
-            1,
-            &[
-                [0, 0, 0, 1_700_000_000 * second],
-                [
-                    100 * second,
-                    100 * second,
-                    100 * second,
-                    1_700_000_100 * second,
-                ],
-            ],
-        )
+        .clock(1, &CLOCK)
         .images(&[(1, 4, &table.build_id, "test_mod")])
         .component(9, "third");
     let ring = Ring::task(9, 1, 9, "dd");

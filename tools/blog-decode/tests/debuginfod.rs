@@ -85,14 +85,6 @@ impl Server {
     }
 }
 
-fn tool(dir: &Path, command: &[&str]) {
-    let status = Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(dir)
-        .status();
-    assert!(status.unwrap().success(), "{command:?}");
-}
-
 #[test]
 fn a_debuginfod_has_the_tables() {
     let dir = tempfile::tempdir().unwrap();
@@ -125,7 +117,7 @@ fn a_debuginfod_has_the_tables() {
             "eu-strip" => words.extend([&debug, file]),
             _ => words.extend([file, &debug]),
         }
-        tool(at, &words);
+        image::tool(at, &words);
         fs::remove_file(&image).unwrap();
     }
     let mut b = Builder::new();
@@ -151,7 +143,7 @@ fn a_debuginfod_has_the_tables() {
     while !ids.iter().all(|id| server.has(&hex(id))) {
         assert!(waited < 300, "debuginfod doesn't find its files");
         if waited % 10 == 9 {
-            tool(
+            image::tool(
                 at,
                 &["sh", "-c", &format!("kill -USR1 {}", server.child.id())],
             );

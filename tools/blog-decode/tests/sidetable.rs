@@ -247,14 +247,6 @@ fn a_table_survives_its_file() {
     assert_eq!(Table::decode(&table.encode().unwrap()), Ok(table));
 }
 
-fn tool(dir: &Path, command: &[&str]) {
-    let status = Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(dir)
-        .status();
-    assert!(status.unwrap().success(), "{command:?}");
-}
-
 /// What DKMS, INSTALL_MOD_STRIP and packages do to modules: the descriptors are debug information to
 /// `strip`, the table that the kernel build has put into the module is not.
 #[test]
@@ -287,7 +279,7 @@ fn strip_takes_the_descriptors_and_leaves_the_table() {
         }
         fs::copy(&ko, dir.path().join("stripped.ko")).unwrap();
         words.push("stripped.ko");
-        tool(dir.path(), &words);
+        image::tool(dir.path(), &words);
         let file = match command.contains("all.debug") {
             true => "all.debug",
             false => "stripped.ko",
@@ -295,15 +287,15 @@ fn strip_takes_the_descriptors_and_leaves_the_table() {
         let found = read_table(&dir.path().join(file), |_| true);
         assert_eq!(found.unwrap(), table, "{command}");
     }
-    tool(dir.path(), &["strip", "-g", "a.ko"]);
+    image::tool(dir.path(), &["strip", "-g", "a.ko"]);
     assert_eq!(read_table(&ko, |_| true).unwrap(), table);
-    tool(dir.path(), &["objcopy", "a.ko", "b.ko"]);
+    image::tool(dir.path(), &["objcopy", "a.ko", "b.ko"]);
     assert_eq!(
         read_table(&dir.path().join("b.ko"), |_| true).unwrap(),
         table
     );
     // One that was made without it says what is missing.
-    tool(dir.path(), &["strip", "-g", "bare.ko"]);
+    image::tool(dir.path(), &["strip", "-g", "bare.ko"]);
     let e = read_table(&dir.path().join("bare.ko"), |_| true).unwrap_err();
     assert!(e.to_string().contains("it was stripped off"), "{e}");
     // Another build of that name is not taken for this one.
@@ -347,7 +339,7 @@ fn a_debug_file_has_the_table() {
             &["--compress-debug-sections=zstd"],
         ] {
             let command = [&["objcopy", "--only-keep-debug"], how, &[name, debug]].concat();
-            tool(dir.path(), &command);
+            image::tool(dir.path(), &command);
             let found = read_table(&dir.path().join(debug), |_| true);
             let found = found.unwrap().unwrap();
             assert_eq!(

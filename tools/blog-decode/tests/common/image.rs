@@ -281,3 +281,12 @@ SECTIONS {
         .args(objects(dir, "vmlinux", salt, CALLS, c_calls)));
     path
 }
+
+/// Runs a program in `dir`, which must succeed.
+pub fn tool(dir: &Path, command: &[&str]) {
+    let status = Command::new(command[0])
+        .args(&command[1..])
+        .current_dir(dir)
+        .status();
+    assert!(status.unwrap().success(), "{command:?}");
+}
