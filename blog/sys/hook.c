@@ -72,7 +72,7 @@ static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm
 /**
  * blog_start_hooks - ask to be called for tasks that end, or get another name
  * @freed: for each dying task with rings; called under rcu_read_lock(), must not sleep
- * @renamed: for each task with another name; without tracepoints, it isn't called
+ * @renamed: for each task with another name
  *
  * Return: 0; where there are no patches (hookless.c), perhaps an error.
  */

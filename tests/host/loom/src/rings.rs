@@ -385,11 +385,9 @@ fn two_thieves_get_two_pages() {
 fn a_new_task_gets_the_ring_of_one_that_ends_as_new() {
     model(|| {
         let rig = rig(1, 1);
+        assert!(log(&rig, 1, 0));
         let other = rig.clone();
-        let other = thread::spawn(move || {
-            assert!(log(&other, 1, 0));
-            other.retire(other.ring(0).unwrap(), 9);
-        });
+        let other = thread::spawn(move || other.retire(other.ring(0).unwrap(), 9));
         if let Some(ring) = rig.adopt(2) {
             assert_eq!((ring.pages(), ring.records()), (0, 0));
             assert!(rig.log(ring, 0, 2, &[2, 0, 0, 0, 0, 0, 0, 0]));
