@@ -128,13 +128,16 @@ impl<S: Store> Pool<S> {
     /// A ring where there is no free one. Not inlined, so that who finds one doesn't pay for this.
     #[inline(never)]
     fn other_ring(&self, own: usize, cpu: u32, steal: bool) -> Option<u32> {
-        self.new_ring(own, cpu, steal).or_else(|| {
-            (0..PIECES).find_map(|_| {
-                let page = self.take_retired_page(cpu)?;
-                self.put(cpu, page);
-                self.take_free_ring(own)
-            })
-        })
+        let mut id = self.new_ring(own, cpu, steal);
+        for _ in 0..PIECES {
+            if id.is_some() {
+                break;
+            }
+            let page = self.take_retired_page(cpu)?;
+            self.put(cpu, page);
+            id = self.take_free_ring(own);
+        }
+        id
     }
 
     /// Makes rings of a page, and takes one.
