@@ -90,7 +90,7 @@ operations() {
 	"$1" "reading a snapshot" "exec cat $BLOG/snapshot" ""
 	[ "$deep" = 1 ] || [ "$1" = each ] || return 0
 	"$1" "reading a component's snapshot" "exec cat $RNULL/snapshot" ""
-	for file in stats tasks rnull/stats; do
+	for file in stats rnull/stats; do
 		"$1" "reading $file" "exec cat $BLOG/$file" ""
 	done
 	"$1" "switching sites" "echo 'module rnull_mod +p; module rnull_mod =_' > $BLOG/control" ""

@@ -21,6 +21,7 @@ pub mod prelude {
         error::{code::*, Error, Result},
         str::{CStr, CString},
     };
+    pub use core::format_args as fmt;
 }
 
 /// What says of a type that all its bytes are initialised.

@@ -375,7 +375,7 @@ fn a_machine_at_rest_gives_what_its_rings_hold() {
         (retired.retired, retired.exit_clock, retired.records),
         (1, 1 << 39, 1)
     );
-    assert_eq!(&retired.comm[..5], b"gone\0");
+    assert_eq!(&retired.comm[..5], b"test\0");
 
     let states: Vec<_> = snapshot
         .tasks
