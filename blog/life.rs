@@ -10,11 +10,11 @@
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
 //! A driver may drop an `Instance` under locks that others need to free memory. So that only takes
-//! the component out of its place's sight; a work item does the rest ([`blog_reap`]). First it frees
-//! the places, unless somebody who needs one has done so ([`sweep`]). Then no task has a ring of
-//! these components any more, but a log call to another one may just be looking at such a ring, on
-//! its walk through the rings of its task. So their memory goes after a grace period. Many mounts or
-//! devices may go at once: one wait does for all of them.
+//! the component out of its place's sight; a work item does the rest ([`blog_reap`]). First it
+//! frees the places, unless somebody who needs one has done so ([`sweep`]). Then no task has a ring
+//! of these components any more, but a log call to another one may just be looking at such a ring,
+//! on its walk through the rings of its task. So their memory goes after a grace period. Many
+//! mounts or devices may go at once: one wait does for all of them.
 
 use core::{
     iter,

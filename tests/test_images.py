@@ -17,7 +17,7 @@ from images import strings
 from images.blogelf import Image
 
 KERNELS = "x86 x86-y uml uml-n"
-TESTS = 103
+TESTS = 124
 SECONDS = 10
 
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}

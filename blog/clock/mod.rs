@@ -213,8 +213,8 @@ pub(crate) fn checked(tsc: u64) -> u64 {
 }
 
 /// Where the TSC should be, and how far away from there it may be: 268 ms and a quarter of the time
-/// since the last pair, as other clocks may lose some while the kernel boots. `None` while a pair is
-/// stored.
+/// since the last pair, as other clocks may lose some while the kernel boots. `None` while a pair
+/// is stored.
 fn due() -> Option<(u64, u64)> {
     let rate = RATE.load(Relaxed);
     let (clock, then) = pairs::last()?;

@@ -71,9 +71,9 @@ bool blog_tsc_sleeps(void)
 #ifdef CONFIG_X86_64
 
 #include <linux/math64.h>
+#include <linux/processor.h>
 #include <linux/time-internal.h>
 #include <linux/timekeeping.h>
-#include <asm/processor.h>
 
 /* While the kernel boots, its own clocks may lose time. The host's is for what is built in. */
 #ifdef MODULE

@@ -162,7 +162,8 @@ pub(crate) fn list() {
     registry::with_images(
         |images| match Kept::copy(images.list().iter().map(Build::entry)) {
             Ok(kept) => {
-                // There are never fewer than before, so the old number is right for the new list too.
+                // There are never fewer than before, so the old number is right for the new list
+                // too.
                 set!(images = kept.as_ptr() as u64);
                 set!(images_len = kept.len() as u32);
                 *LISTED.lock() = kept;

@@ -210,8 +210,8 @@ pub(crate) fn stop() {
     unsafe { bindings::debugfs_remove(root) };
 }
 
-/// Makes the directory of a component, unless that is gone. Where it fails, or there is one, nothing
-/// happens. Before [`init`], which makes it then, there is no place for it.
+/// Makes the directory of a component, unless that is gone. Where it fails, or there is one,
+/// nothing happens. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &Arc<State>) {
     let tree = TREE.lock();
     // One that goes from here on is found by `remove`.

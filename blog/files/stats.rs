@@ -103,12 +103,10 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         let levels = memory.map_or(Levels::default(), |memory| memory.pool.levels());
         let [chunks, own_cpu, other_cpus, retired, stolen, nowhere] = levels.hits;
         let of = |count: fn(&Memory) -> usize| memory.map_or(0, count) as u64;
+        let pages = of(|memory| memory.pool.store.data_pages() as usize);
         let missing_kb = memory.map_or(0, |memory| inner.missing_kb(memory));
         let counts = [
-            (
-                "pages",
-                of(|memory| memory.pool.store.data_pages() as usize),
-            ),
+            ("pages", pages),
             ("pages_free", levels.pages_free.into()),
             ("pages_split", levels.pages_split.into()),
             ("chunks_free", levels.chunks_free.into()),

@@ -138,8 +138,8 @@ impl Owned {
     }
 
     /// Begins to set a budget of `pages` pages: has no rings made until [`Self::end_resize`], or
-    /// takes to `gone` what is too much: free pages, pages of tasks that have ended, then the oldest
-    /// of rings that hold the most. True: log calls that run now are to be waited for.
+    /// takes to `gone` what is too much: free pages, pages of tasks that have ended, then the
+    /// oldest of rings that hold the most. True: log calls that run now are to be waited for.
     ///
     /// `EBUSY`, and there are as many as before, where what stays is more: tables, rings, and the
     /// current pages of live rings.

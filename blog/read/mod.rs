@@ -39,8 +39,8 @@
 //! # Waiting
 //!
 //! A log call wakes nobody. A reader that waits looks again after a while: a blocking `read`
-//! sleeps, and for `poll` a delayed work wakes all that wait, to look. Only `poll` and a `read` that
-//! has found nothing queue that work, so when nobody waits any more, nothing runs.
+//! sleeps, and for `poll` a delayed work wakes all that wait, to look. Only `poll` and a `read`
+//! that has found nothing queue that work, so when nobody waits any more, nothing runs.
 //!
 //! [`Walk`]: walk::Walk
 //! [`Lost::ReaderLag`]: kernel::blog::wire::record::Lost::ReaderLag

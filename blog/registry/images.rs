@@ -87,7 +87,8 @@ pub(crate) fn build_id_len(id: &[u8; BUILD_ID_MAX]) -> u32 {
 /// One build of vmlinux or of a module.
 pub(crate) struct Build {
     entry: file::Image,
-    /// Where they are in memory; empty while it isn't loaded. A module's go after [`Images::remove`].
+    /// Where they are in memory; empty while it isn't loaded. A module's go after
+    /// [`Images::remove`].
     sites: &'static [Site],
     /// Indices of sites that have an address among their arguments.
     addresses: KVVec<u32>,
@@ -176,7 +177,8 @@ impl Images {
     /// restores what they were switched to when this build was loaded before.
     ///
     /// Where it fails, the sites never log: with `ENOSPC` when there are no ids left, with
-    /// `ENODATA` where the image has no build ID, so that nobody could tell whose records these are.
+    /// `ENODATA` where the image has no build ID, so that nobody could tell whose records these
+    /// are.
     pub(crate) fn add(
         &mut self,
         name: &[u8],

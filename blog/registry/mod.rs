@@ -206,8 +206,8 @@ impl Places {
 }
 
 /// Finds a place for a component: a new one, or that which one of its name has left behind. A
-/// dynamic one has its own `RawComponent`, and `raw` is null. `sweep` frees the places of those that
-/// are going. True: it is new, and nobody knows it.
+/// dynamic one has its own `RawComponent`, and `raw` is null. `sweep` frees the places of those
+/// that are going. True: it is new, and nobody knows it.
 ///
 /// # Safety
 ///

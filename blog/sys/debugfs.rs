@@ -168,9 +168,9 @@ fn result(done: Result<usize>) -> isize {
     done.map_or_else(|e| e.to_errno() as isize, |n| n as isize)
 }
 
-/// Makes a file in a directory. It is gone with the directory: `debugfs_remove()` waits for calls of
-/// [`OpenFile::open`] that are under way, and not for files that are open, which keep what they need
-/// by themselves.
+/// Makes a file in a directory. It is gone with the directory: `debugfs_remove()` waits for calls
+/// of [`OpenFile::open`] that are under way, and not for files that are open, which keep what they
+/// need by themselves.
 ///
 /// # Safety
 ///

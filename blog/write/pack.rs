@@ -269,7 +269,8 @@ impl CodeStep {
     /// `dst` is valid for writes of [`Self::fixed`] bytes.
     unsafe fn store_mem(&self, dst: *mut u8) {
         let mut len = self.says;
-        // SAFETY: There are two bytes, and by this function's requirement `len` and 4 more in `dst`.
+        // SAFETY: There are two bytes, and by this function's requirement `len` and 4 more in
+        // `dst`.
         unsafe {
             if self.code == SOCKADDR {
                 // Of another family, or of none that can be read, nothing more is stored.

@@ -118,7 +118,7 @@ do {										\
 		__blog_stores = may;						\
 	if (__blog_stores || __blog_prints) {					\
 		let								\
-		CONCATENATE(__blog_let_, n)(__VA_ARGS__)			\
+		CONCATENATE(__blog_let_, n)(__VA_ARGS__);			\
 										\
 		if (__blog_stores)						\
 			__blog_store(__blog_captured, id, __blog_list named	\
@@ -139,21 +139,21 @@ do {										\
 	__blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n,	\
 		   n, n, n, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define __blog_let(i, value)							\
-	__auto_type __blog_arg_##i = ((void)0, (value));
+	__auto_type __blog_arg_##i = ((void)0, (value))
 #define __blog_let_0()
 #define __blog_let_1(arg)		__blog_let(1, arg)
-#define __blog_let_2(arg, ...)		__blog_let(2, arg) __blog_let_1(__VA_ARGS__)
-#define __blog_let_3(arg, ...)		__blog_let(3, arg) __blog_let_2(__VA_ARGS__)
-#define __blog_let_4(arg, ...)		__blog_let(4, arg) __blog_let_3(__VA_ARGS__)
-#define __blog_let_5(arg, ...)		__blog_let(5, arg) __blog_let_4(__VA_ARGS__)
-#define __blog_let_6(arg, ...)		__blog_let(6, arg) __blog_let_5(__VA_ARGS__)
-#define __blog_let_7(arg, ...)		__blog_let(7, arg) __blog_let_6(__VA_ARGS__)
-#define __blog_let_8(arg, ...)		__blog_let(8, arg) __blog_let_7(__VA_ARGS__)
-#define __blog_let_9(arg, ...)		__blog_let(9, arg) __blog_let_8(__VA_ARGS__)
-#define __blog_let_10(arg, ...)		__blog_let(10, arg) __blog_let_9(__VA_ARGS__)
-#define __blog_let_11(arg, ...)		__blog_let(11, arg) __blog_let_10(__VA_ARGS__)
-#define __blog_let_12(arg, ...)		__blog_let(12, arg) __blog_let_11(__VA_ARGS__)
-#define __blog_let_n(...)		__blog_stores = false;
+#define __blog_let_2(arg, ...)		__blog_let(2, arg); __blog_let_1(__VA_ARGS__)
+#define __blog_let_3(arg, ...)		__blog_let(3, arg); __blog_let_2(__VA_ARGS__)
+#define __blog_let_4(arg, ...)		__blog_let(4, arg); __blog_let_3(__VA_ARGS__)
+#define __blog_let_5(arg, ...)		__blog_let(5, arg); __blog_let_4(__VA_ARGS__)
+#define __blog_let_6(arg, ...)		__blog_let(6, arg); __blog_let_5(__VA_ARGS__)
+#define __blog_let_7(arg, ...)		__blog_let(7, arg); __blog_let_6(__VA_ARGS__)
+#define __blog_let_8(arg, ...)		__blog_let(8, arg); __blog_let_7(__VA_ARGS__)
+#define __blog_let_9(arg, ...)		__blog_let(9, arg); __blog_let_8(__VA_ARGS__)
+#define __blog_let_10(arg, ...)		__blog_let(10, arg); __blog_let_9(__VA_ARGS__)
+#define __blog_let_11(arg, ...)		__blog_let(11, arg); __blog_let_10(__VA_ARGS__)
+#define __blog_let_12(arg, ...)		__blog_let(12, arg); __blog_let_11(__VA_ARGS__)
+#define __blog_let_n(...)		__blog_stores = false
 #define __blog_got_0(...)
 #define __blog_got_1(...)		, __blog_arg_1
 #define __blog_got_2(...)		, __blog_arg_2 __blog_got_1()

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What suites of the logger's insides compare it with: core_locks.rs and
- * core_root.rs.
+ * What suites of the logger's insides compare it with, or need of the kernel:
+ * core_locks.rs, core_root.rs and core_worker.rs.
  */
 
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/workqueue.h>
 
 #include "../sys/glue.h"
 
@@ -22,4 +26,26 @@ void blog_pretend_reclaim(bool begin)
 char blog_state_letter(u32 state, u32 exit_state)
 {
 	return task_index_to_char(__task_state_index(state, exit_state));
+}
+
+static void blog_stay_awake(struct work_struct *work)
+{
+	mdelay(jiffies_to_msecs(2));
+}
+
+/*
+ * Keeps each CPU from idling for two ticks, one after another: a deferrable timer that is due on
+ * any of them fires.
+ */
+void blog_wake_cpus(void)
+{
+	struct work_struct work;
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		INIT_WORK_ONSTACK(&work, blog_stay_awake);
+		queue_work_on(cpu, system_percpu_wq, &work);
+		flush_work(&work);
+		destroy_work_on_stack(&work);
+	}
 }

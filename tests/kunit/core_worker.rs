@@ -19,6 +19,11 @@ mod suite {
         }, //
     };
 
+    unsafe extern "C" {
+        /// Has timers fire that would wait on an idle CPU. Process context.
+        safe fn blog_wake_cpus();
+    }
+
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
 
     #[test]
@@ -29,6 +34,7 @@ mod suite {
             for n in 0..1000 {
                 rig.log(n);
             }
+            blog_wake_cpus();
             worker::looks() > before + 1
         })?;
         let looks = worker::looks() - before;

@@ -27,7 +27,8 @@ mount -t tracefs trace $TRACE || die "mount tracefs"
 set_file 0 $TRACE/tracing_on
 set_file 4096 $TRACE/buffer_size_kb
 set_file 1 $TRACE/options/stacktrace
-for event in timer/timer_start timer/hrtimer_start; do
+for event in timer/timer_start timer/hrtimer_start \
+	workqueue/workqueue_execute_start workqueue/workqueue_execute_end; do
 	set_file 1 $TRACE/events/$event/enable
 done
 modprobe blog || die "modprobe blog"

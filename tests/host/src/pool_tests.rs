@@ -364,7 +364,8 @@ fn all_levels_under_storms_lose_nothing_and_readers_see_whole_records() {
                 let (rig, copies) = (&rig, &copies);
                 scope.spawn(move || {
                     set_cpu(t);
-                    // On a busy machine the reader may come late: they go on until it has been there.
+                    // On a busy machine the reader may come late: they go on until it has been
+                    // there.
                     for i in 0..1_000_000u64 {
                         if i >= 3000 && copies.load(Relaxed) > 100 {
                             break;

@@ -308,8 +308,8 @@ impl Rig {
         copies.flatten().collect()
     }
 
-    /// Index and header of all pages, and of all chunks of those that are split. By the time that it
-    /// is looked at, a header may be none any more: it is memory, and means nothing.
+    /// Index and header of all pages, and of all chunks of those that are split. By the time that
+    /// it is looked at, a header may be none any more: it is memory, and means nothing.
     pub fn parts(&self) -> impl Iterator<Item = (u32, &PageHeader)> {
         let sizes = self.sizes();
         (0..).zip(self.slots()).flat_map(move |(page, slot)| {

@@ -4,9 +4,9 @@
 //!
 //! A C call passes its arguments as C does, and says nothing of them. `blog-fmt-sidetable` compiles
 //! its format into a word of [`Codes`] at build time, which is in the image. The one writer for all
-//! C calls (`blog/write/pack.rs`) packs what was passed by that word, with no format at hand. The codes
-//! are in no record, and the decoder has no use for them: it knows the same arguments by their
-//! [type codes](super::types).
+//! C calls (`blog/write/pack.rs`) packs what was passed by that word, with no format at hand. The
+//! codes are in no record, and the decoder has no use for them: it knows the same arguments by
+//! their [type codes](super::types).
 //!
 //! Most calls pass nothing but numbers. Their word starts with [`NUMBERS`] in place of the number
 //! of arguments, which is next; then come the sizes of these in bytes, in four bits each. So the

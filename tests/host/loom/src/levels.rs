@@ -173,8 +173,8 @@ fn a_chunk_is_taken_while_the_page_becomes_whole() {
     });
 }
 
-/// One comes back with a chunk while somebody else has the only shelf, and leaves it; that one looks
-/// after what was left.
+/// One comes back with a chunk while somebody else has the only shelf, and leaves it; that one
+/// looks after what was left.
 #[test]
 fn what_finds_no_shelf_is_found_when_somebody_looks() {
     model(|| {

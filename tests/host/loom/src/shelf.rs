@@ -198,7 +198,8 @@ impl Shelf {
         std::mem::take(&mut *self.lying.lock().unwrap())
     }
 
-    /// Fails unless each page is there once: in a ring, on the shelf, or among `held`. Only at rest.
+    /// Fails unless each page is there once: in a ring, on the shelf, or among `held`. Only at
+    /// rest.
     pub fn check(&self, held: impl IntoIterator<Item = u32>) {
         let mut all: Vec<_> = held.into_iter().collect();
         for ring in 0..self.rings.len() {

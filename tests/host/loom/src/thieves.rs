@@ -96,8 +96,8 @@ fn a_late_thief_takes_nothing_of_the_next_owner() {
     });
 }
 
-/// A thief sets out; when it arrives, the page that it has seen as the oldest one is that again, but
-/// another one comes after it.
+/// A thief sets out; when it arrives, the page that it has seen as the oldest one is that again,
+/// but another one comes after it.
 #[test]
 fn a_slow_thief_notices_that_it_is_slow() {
     model(|| {

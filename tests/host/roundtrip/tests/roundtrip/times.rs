@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Times that step back, and forth by more than a record's header tells: what the kernel writes, the
-//! decoder reads.
+//! Times that step back, and forth by more than a record's header tells: what the kernel writes,
+//! the decoder reads.
 
 use blog_decode::{
     record::{Item, Version, Walk},
@@ -10,8 +10,8 @@ use blog_decode::{
 use blog_host_tests::rig::{page_info, Rig};
 use proptest::prelude::*;
 
-/// Times of a clock that mostly goes on, but steps back a little at some times, and goes anywhere at
-/// others.
+/// Times of a clock that mostly goes on, but steps back a little at some times, and goes anywhere
+/// at others.
 fn times() -> impl Strategy<Value = Vec<u64>> {
     let step = prop_oneof![
         8 => (0u64..1 << 20).prop_map(|n| n as i64),
