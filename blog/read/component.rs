@@ -221,11 +221,10 @@ impl ComponentWalk {
                     self.step = RingStep::Pages(info.records, RESCANS);
                     if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
                         let task = self.tasks.get(id as usize).copied().flatten();
-                        // The ring may have another owner by now.
+                        // The ring may have another owner by now: see `RingWalk::of`.
+                        let same = |t: &Writer| t.owner == (info.first_seq, info.owner.pid);
                         let live = info.state == RingState::Live;
-                        if let Some(Writer { task, .. }) =
-                            task.filter(|t| live && t.first_seq == info.first_seq)
-                        {
+                        if let Some(Writer { task, .. }) = task.filter(|t| live && same(t)) {
                             section.task_state = task.state;
                             // A thread that has executed a program has its process's id.
                             (section.pid, section.tgid) = (task.pid, task.tgid);

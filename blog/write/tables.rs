@@ -305,8 +305,9 @@ pub(crate) fn forget(slot: u16) {
 pub(crate) struct Writer {
     /// Id of the ring.
     pub(crate) ring: u32,
-    /// [`Info::first_seq`](kernel::blog::ring::Info::first_seq) of the ring while it is the task's.
-    pub(crate) first_seq: u64,
+    /// [`Info::first_seq`](kernel::blog::ring::Info::first_seq) of the ring while it is the task's,
+    /// and the thread id that its owner has had from the start.
+    pub(crate) owner: (u64, i32),
     /// The task as it is now.
     pub(crate) task: file::Task,
 }
@@ -330,7 +331,7 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
             return Some(Writer {
                 ring: ring.id(),
                 // The lock keeps it from retiring.
-                first_seq: ring.info().map_or(0, |info| info.first_seq),
+                owner: (ring.info()).map_or((0, 0), |info| (info.first_seq, info.owner.pid)),
                 // SAFETY: The task of a table with a ring is valid while the lock is held.
                 task: unsafe { tasks::facts(task) },
             });
