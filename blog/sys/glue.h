@@ -68,8 +68,7 @@ void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk);
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
-int blog_start_hooks(void (*freed)(struct task_struct *tsk),
-		     void (*renamed)(struct task_struct *tsk));
+int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
 void blog_stop_hooks(void);
 int blog_may_open(const struct file *file);
 
@@ -115,5 +114,6 @@ bool blog_sleep(u32 ms);
 int blog_set_max_kb(u32 kb);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
+void blog_wake_cpus(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The built-in part of BLog: the hook that free_task() calls for a task that
- * owns rings, and that for a crash. The logger itself may be a module, so it
+ * The built-in part of BLog: the hook for a task with rings that ends or gets
+ * another name, and that for a crash. The logger itself may be a module, so it
  * registers its function here when it is ready and takes it back before it
  * goes. At a crash there is nothing to call: what is done then is built in.
  *
@@ -26,7 +26,6 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <trace/events/printk.h>
-#include <trace/events/task.h>
 
 #include "glue.h"
 
@@ -39,65 +38,54 @@
 #endif
 
 /* Only set by the logger when it starts, and stops. */
-static void (__rcu *blog_task_hook)(struct task_struct *tsk);
+static void (__rcu *blog_task_hook)(struct task_struct *tsk, bool freed);
 
 /**
- * __blog_task_free - hand a dying task's rings to the logger
- * @tsk: task whose last reference is gone, with rings
+ * __blog_task_changed - tell the logger of a task that has rings
+ * @tsk: the task, which has another name, or whose last reference is gone
+ * @freed: whether it is freed
  *
- * Called by free_task() in any context that frees a task, softirq included.
- * Without a registered hook there is nobody left who owns the rings, and the
- * pointer is only forgotten.
+ * Called by __set_task_comm(), and by free_task() in any context that frees a
+ * task, softirq included. Without a registered hook there is nobody left who
+ * owns the rings, and the pointer is only forgotten.
  */
-void __blog_task_free(struct task_struct *tsk)
+void __blog_task_changed(struct task_struct *tsk, bool freed)
 {
-	void (*hook)(struct task_struct *tsk);
+	void (*hook)(struct task_struct *tsk, bool freed);
 
 	rcu_read_lock();
 	hook = rcu_dereference(blog_task_hook);
 	if (hook)
-		hook(tsk);
+		hook(tsk, freed);
 	rcu_read_unlock();
-	blog_task_init(tsk);
-}
-
-static void (*blog_rename_hook)(struct task_struct *tsk);
-
-/* Whoever gives @tsk another name is about to store it. */
-static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
-{
-	blog_rename_hook(tsk);
+	if (freed)
+		blog_task_init(tsk);
 }
 
 /**
  * blog_start_hooks - ask to be called for tasks that end, or get another name
- * @freed: for each dying task with rings; called under rcu_read_lock(), must not sleep
- * @renamed: for each task with another name
+ * @hook: for each task with rings: freed, or with another name, which it has
+ *	  already; called under rcu_read_lock(), must not sleep
  *
  * Return: 0; where there are no patches (hookless.c), perhaps an error.
  */
-int blog_start_hooks(void (*freed)(struct task_struct *tsk),
-		     void (*renamed)(struct task_struct *tsk))
+int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 {
-	rcu_assign_pointer(blog_task_hook, freed);
-	blog_rename_hook = renamed;
-	register_trace_task_rename(blog_renamed, NULL);
+	rcu_assign_pointer(blog_task_hook, hook);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(blog_start_hooks);
 
 /**
- * blog_stop_hooks - take the hooks back
+ * blog_stop_hooks - take the hook back
  *
- * When this returns, they aren't running on any CPU and won't be called
+ * When this returns, it isn't running on any CPU and won't be called
  * again. Tasks may still carry a blog_tls: the caller clears them all before
  * its memory goes, also those that have left the task list but that somebody
  * still holds a reference to.
  */
 void blog_stop_hooks(void)
 {
-	unregister_trace_task_rename(blog_renamed, NULL);
-	tracepoint_synchronize_unregister();
 	RCU_INIT_POINTER(blog_task_hook, NULL);
 	synchronize_rcu();
 }

@@ -11,7 +11,7 @@ use kernel::{
 
 unsafe extern "C" {
     fn blog_may_open(file: *const c_void) -> c_int;
-    fn blog_start_hooks(freed: TaskHook, renamed: TaskHook) -> c_int;
+    fn blog_start_hooks(hook: TaskHook) -> c_int;
 
     /// Ends that; no call runs any more on return.
     #[link_name = "blog_stop_hooks"]
@@ -27,15 +27,15 @@ pub(crate) fn may_open(file: &File) -> Result<bool> {
     Ok(may != 0)
 }
 
-type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct);
+type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct, freed: bool);
 
-/// Starts what the core kernel calls: `freed` for each task that is freed and has a table,
-/// `renamed` for each that is called otherwise, and the freeze at a crash.
+/// Starts what the core kernel calls: `hook` for each task that has a table and is freed, or has
+/// got another name, and the freeze at a crash.
 ///
 /// # Safety
 ///
-/// Both must be callable until [`stop_hooks`] returns.
-pub(crate) unsafe fn start_hooks(freed: TaskHook, renamed: TaskHook) -> Result {
+/// It must be callable until [`stop_hooks`] returns.
+pub(crate) unsafe fn start_hooks(hook: TaskHook) -> Result {
     // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_start_hooks(freed, renamed) })
+    to_result(unsafe { blog_start_hooks(hook) })
 }

@@ -340,14 +340,30 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
     None
 }
 
-/// Called when `task` is freed, or is as good as that: its rings retire.
+/// Called when `task` is freed, or is as good as that; or has another name, or is just getting it,
+/// from itself or another task.
 ///
 /// In any context that frees a task, softirq included.
 ///
 /// # Safety
 ///
+/// `task` is valid, and will not run again if it is `freed`.
+pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, freed: bool) {
+    // SAFETY: By this function's requirement.
+    unsafe {
+        match freed {
+            true => free(task),
+            false => rename(task),
+        }
+    }
+}
+
+/// A task that is gone: its rings retire.
+///
+/// # Safety
+///
 /// `task` is valid, and will not run again.
-unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
+unsafe fn free(task: *mut bindings::task_struct) {
     // SAFETY: By this function's requirement.
     while let Some(table) = unsafe { task::table(task) } {
         let guard = lock(table);
@@ -365,13 +381,13 @@ unsafe extern "C" fn free_hook(task: *mut bindings::task_struct) {
     }
 }
 
-/// Called when a task is just getting another name, by itself or by another task; perhaps as it
-/// executes a program, and has another id already. Its next records tell.
+/// A task with another name: its next records tell. Perhaps it executes a program, and has another
+/// id already.
 ///
 /// # Safety
 ///
 /// `task` is valid.
-pub(crate) unsafe extern "C" fn rename_hook(task: *mut bindings::task_struct) {
+unsafe fn rename(task: *mut bindings::task_struct) {
     // SAFETY: By this function's requirement.
     if let Some(table) = unsafe { task::table(task) } {
         let _guard = lock(table);
@@ -402,7 +418,7 @@ pub(crate) fn init() -> Result {
     // SAFETY: This is called once, and components come after it.
     unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
-    unsafe { hook::start_hooks(free_hook, rename_hook) }?;
+    unsafe { hook::start_hooks(task_hook) }?;
     stock_up();
     Ok(())
 }

@@ -58,8 +58,7 @@ static void blog_unprobe(struct tracepoint *tp, void *probe)
 		tracepoint_probe_unregister(tp, probe, NULL);
 }
 
-static void (*blog_task_hook)(struct task_struct *tsk);
-static void (*blog_rename_hook)(struct task_struct *tsk);
+static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
 static struct tracepoint *blog_free_probe, *blog_rename_probe, *blog_panic_probe;
 
 /*
@@ -68,12 +67,13 @@ static struct tracepoint *blog_free_probe, *blog_rename_probe, *blog_panic_probe
  */
 static void blog_task_freed(void *unused, struct task_struct *tsk)
 {
-	blog_task_hook(tsk);
+	blog_task_hook(tsk, true);
 }
 
+/* Whoever gives @tsk another name is about to store it. */
 static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
 {
-	blog_rename_hook(tsk);
+	blog_task_hook(tsk, false);
 }
 
 static void blog_freeze_now(void)
@@ -131,13 +131,11 @@ static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
 
 static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
-int blog_start_hooks(void (*freed)(struct task_struct *tsk),
-		     void (*renamed)(struct task_struct *tsk))
+int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 {
 	int ret;
 
-	blog_task_hook = freed;
-	blog_rename_hook = renamed;
+	blog_task_hook = hook;
 	blog_free_probe = blog_probe("sched_process_free", blog_task_freed);
 	if (!blog_free_probe)
 		return -ENODEV;

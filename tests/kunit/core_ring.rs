@@ -15,7 +15,7 @@ mod suite {
         },
         registry::state::State,
         tasks,
-        write::tables::rename_hook, //
+        write::tables::task_hook, //
     };
     use core::{
         ptr,
@@ -48,7 +48,7 @@ mod suite {
         let task = tasks::current();
         // SAFETY: It is this task, whose name nobody else changes.
         unsafe {
-            rename_hook(task);
+            task_hook(task, false);
             (&raw mut (*task).comm).cast::<[u8; 16]>().replace(name)
         }
     }
