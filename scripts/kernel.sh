@@ -41,7 +41,7 @@ kernel_fragments() {
 # if none of it has or needs anything of BLog, neither does vmlinux.
 kernel_targets() {
 	case $1 in
-	*-n) echo init/init_task.o kernel/fork.o drivers/block/rnull/rnull_mod.o ;;
+	*-n) echo init/init_task.o kernel/fork.o fs/exec.o drivers/block/rnull/rnull_mod.o ;;
 	*) echo all ;;
 	esac
 }

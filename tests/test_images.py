@@ -17,13 +17,12 @@ from images import strings
 from images.blogelf import Image
 
 KERNELS = "x86 x86-y uml uml-n"
-TESTS = 124
+TESTS = 125
 SECONDS = 10
 
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}
 # Without BLog: what patches change in UML, and no image (scripts/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
-RNULL = "drivers/block/rnull/rnull_mod.o"
 
 
 @pytest.mark.parametrize("flavour", BLOG)
@@ -31,7 +30,11 @@ def test_configuration(flavour: str) -> None:
     assert vm.kernel(flavour).option("BLOG") == BLOG[flavour]
 
 
-@pytest.mark.parametrize("name", ["init/init_task.o", "kernel/fork.o", "rust/kernel.o", RNULL])
+RNULL = "drivers/block/rnull/rnull_mod.o"
+CHANGED = f"init/init_task.o kernel/fork.o fs/exec.o rust/kernel.o {RNULL}"
+
+
+@pytest.mark.parametrize("name", CHANGED.split())
 def test_without_blog_there_is_nothing_of_it(name: str, sh: Run) -> None:
     """Neither its sections, nor the need of a symbol that vmlinux would have to have."""
     assert "\n# CONFIG_BLOG is not set\n" in (WITHOUT / ".config").read_text()

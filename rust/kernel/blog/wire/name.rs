@@ -65,17 +65,15 @@ pub fn fit(wanted: &[u8], n: u32) -> [u8; NAME_MAX] {
         byte if is_allowed(byte) => byte,
         _ => b'_',
     });
-    let numbered = n > 1;
-    let digits = if numbered {
-        n.checked_ilog10().map_or(0, |n| n + 1)
-    } else {
-        0
-    };
-    let number = (0..digits)
-        .rev()
-        .map(|digit| b'0' + (n / 10u32.wrapping_pow(digit) % 10) as u8);
-    let number = numbered.then_some(b'#').into_iter().chain(number);
-    let room = NAME_MAX - 1 - digits as usize - usize::from(numbered);
+    let (mut digits, mut rest) = ([0; 10], n);
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let digits = digits.iter().skip_while(|digit| **digit == b'0');
+    let number = b"#".iter().chain(digits).copied();
+    let number = number.take(if n > 1 { 1 + 10 } else { 0 });
+    let room = NAME_MAX - 1 - number.clone().count();
     let mut name = [0; NAME_MAX];
     for (place, byte) in name.iter_mut().zip(text.take(room).chain(number)) {
         *place = byte;
