@@ -2,42 +2,13 @@
 
 //! The clock of all records: which one it is.
 //!
-//! It is chosen when BLog starts and before anything can log: the raw TSC where that runs at one
-//! rate, never stops and is the same on all CPUs, else `ktime_get_mono_fast_ns()`. The parameter
-//! `blog.clock` overrides the choice. Both are safe to read in any context. The second one may step
-//! back a little, so a ring's writer that reads it clamps it to the ring's last value.
+//! The raw TSC where it can be trusted, else `ktime_get_mono_fast_ns()`: chosen before anything can
+//! log, or by the parameter `blog.clock`. Both are safe to read in any context. The second one may
+//! step back a little, so a ring's writer that reads it clamps it to the ring's last value.
 //!
-//! The kernel never converts times. A snapshot has all clocks at some instants ([`pairs`]), and the
-//! decoder draws lines through them.
-//!
-//! # The break
-//!
-//! The TSC may start again at 0 when the machine sleeps, it may jump when a virtual machine is
-//! moved or put back, and it may turn out that it can't be trusted. Then the clock becomes
-//! `ktime_get_mono_fast_ns()`, for good, plus an offset by which time goes on: one turn of the bits
-//! that a record's header holds after the last that the TSC has told. So a log call that has read
-//! the TSC before has a time before the break, and times of the one clock are in the order in which
-//! things happened. That there was a break shows in the pairs alone.
-//!
-//! Three look for it:
-//!
-//! - `suspend.rs`, before the machine sleeps;
-//! - each log call that has read the TSC itself and turns the page ([`checked`]), and each reader:
-//!   they compare the TSC with `ktime_get_mono_fast_ns()`;
-//! - the worker and each reader ([`tick`]): they ask whether the kernel still trusts the TSC.
-//!
-//! What that leaves: between a jump of the TSC and the next page turn, records have the time that
-//! the TSC told.
-//!
-//! # Folder
-//!
-//! | file | what it is |
-//! |---|---|
-//! | `mod.rs` | which clock it is; reading it |
-//! | `pairs.rs` | all clocks at some instants, over the whole life |
-//! | `thin.rs` | which of them can be left out |
-//! | `suspend.rs`, `suspend.c` | when the machine sleeps |
-//! | `tsc.rs`, `tsc.c` | the TSC: reading it, and what it is worth |
+//! When the TSC stops, jumps or turns out not to be trusted, it is left for the other one, for good:
+//! see Documentation/blog/internals.rst, "Clock". [`suspend`], [`checked`] and [`tick`] look for
+//! that. The kernel never converts times: the decoder draws lines through [`pairs`].
 
 mod pairs;
 pub(crate) mod suspend;

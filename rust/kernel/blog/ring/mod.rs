@@ -8,34 +8,8 @@
 //! on the host unchanged, so that tests, loom and sanitizers run the real code. It never allocates,
 //! locks, waits or wakes: pages come from a [`Pages`], which doesn't either.
 //!
-//! # Protocol
-//!
-//! A ring belongs to one context (a task, or one CPU's softirq, hardirq or NMI context), so it has
-//! one writer at any instant. That writer may be interrupted by itself only: a kprobe or an
-//! exception in the middle of a record may log again. `busy` catches that. The inner record, like
-//! that of a context which can get no ring or no page, goes into a *shared* ring: whoever changes
-//! its `busy` by compare-and-swap is its only writer until the record is there, and says who it is
-//! in a task record. Nobody waits for a shared ring; who finds all of them taken counts a loss.
-//!
-//! 1. The writer stores the arguments, then the header, beyond the published end of its page.
-//! 2. It publishes both with one release store of the page's `commit` word, which holds the new
-//!    end and the number of records. On x86 that is a plain store. Records have no alignment; this
-//!    word has, so that whoever sees it sees the record whole, however that lies in memory.
-//! 3. When the page is full, it takes another one: from the pool, or in overwrite mode its own
-//!    oldest one. Whoever takes a page from a ring stores position 0 to its `seq`; then the page is
-//!    reset, then gets its new `seq`.
-//!
-//! A ring that holds more than its share may lose its oldest page to anybody ([`Ring::steal`]).
-//! So the old end of the chain is one word, an index and a tag, which the ring's own writer changes
-//! by compare-and-swap like everybody else. The other end, the current page, is the writer's alone.
-//!
-//! A reader acquires `seq`, then `commit`, copies the page up to that end, and looks at `seq`
-//! again: if it changed, the copy is dropped. So each copy is a prefix of one page's life. What is
-//! not published, a reader does not look at.
-//!
-//! Positions are counted by each ring, so two rings that hold a page one after the other may both
-//! call it their first one. The upper bits of `seq` therefore count the page's lives: a reader
-//! sees a change even if the position is the same again.
+//! The protocol of writers, thieves and readers, with the reason for each ordering, is in
+//! Documentation/blog/internals.rst.
 //!
 //! # Data race by design
 //!
@@ -45,26 +19,6 @@
 //! model that is still a race, as it is in every seqlock; the kernel's model has it as a marked
 //! load against a plain store, of which no value is used. Everything below the published end of a
 //! page that stays is ordered by `commit`, and free of races.
-//!
-//! `core`'s atomics are used and not `kernel::sync::atomic`, whose loads and stores are calls of
-//! helpers in C, which can be traced. Both are the same plain instructions on x86. The file also
-//! compiles on the host.
-//!
-//! # Folder
-//!
-//! | file | what it is |
-//! |---|---|
-//! | `mod.rs` | the ring, of the roles that follow |
-//! | `busy.rs` | whose turn it is to write |
-//! | `cursor.rs` | where the next record goes: the current page |
-//! | `chain.rs` | the pages of a ring: taking the oldest away |
-//! | `losses.rs` | what was lost, and what of that is told |
-//! | `owner.rs` | who writes into a ring, from its first record to its end |
-//! | `writer.rs` | the fast path; rings with one writer and shared ones |
-//! | `turn.rs` | the way to the next page, and what has to be told there |
-//! | `page.rs` | a page in memory, and where pages come from |
-//! | `peek.rs` | loads of what only the calling context stores |
-//! | `tasktable.rs` | what a task points to |
 
 mod busy;
 mod chain;
