@@ -45,7 +45,6 @@ mod tasks;
 mod write;
 
 use crate::{
-    clock::suspend,
     crash::describe,
     read::sections,
     sys::{
@@ -73,7 +72,7 @@ impl kernel::Module for Blog {
         if !RUNS.load(Relaxed) {
             return Err(ENODEV);
         }
-        suspend::start();
+        clock::start_suspend();
         files::init();
         Ok(Self)
     }
@@ -110,7 +109,7 @@ extern "C" fn blog_start() -> c_int {
 impl Drop for Blog {
     fn drop(&mut self) {
         // Modules that log depend on this one, so nobody logs any more.
-        suspend::stop();
+        clock::stop_suspend();
         stop();
     }
 }

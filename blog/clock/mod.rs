@@ -7,13 +7,11 @@
 //! step back a little, so a ring's writer that reads it clamps it to the ring's last value.
 //!
 //! When the TSC stops, jumps or turns out not to be trusted, it is left for the other one, for good:
-//! see Documentation/blog/internals.rst, "Clock". [`suspend`], [`checked`] and [`tick`] look for
-//! that. The kernel never converts times: the decoder draws lines through [`pairs`].
+//! see Documentation/blog/internals.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
+//! look for that. The kernel never converts times: the decoder draws lines through [`pairs`].
 
 mod pairs;
-pub(crate) mod suspend;
 mod thin;
-mod tsc;
 
 use core::sync::atomic::{
     AtomicBool,
@@ -52,9 +50,30 @@ pub(crate) use self::pairs::{
 use crate::sys::params;
 
 unsafe extern "C" {
-    // exports.c
+    // sys/exports.c
     safe static blog_clock_is_tsc: AtomicU8;
+
+    // tsc.c: the first one in process context, the others in any.
+    fn blog_tsc_quality(khz: *mut u32) -> u32;
+    safe fn blog_tsc() -> u64;
+    safe fn blog_tsc_unstable() -> bool;
+    safe fn blog_tsc_sleeps() -> bool;
+    safe fn blog_local_clock() -> u64;
+
+    /// Starts noting when the machine sleeps. Once, in process context, when timekeeping has
+    /// started.
+    #[link_name = "blog_start_suspend"]
+    pub(crate) safe fn start_suspend();
+
+    /// Undoes [`start_suspend`]. Once, in process context.
+    #[link_name = "blog_stop_suspend"]
+    pub(crate) safe fn stop_suspend();
 }
+
+/// What a TSC is worth that is there, but for which nobody vouches.
+const USABLE: u32 = 1;
+/// What one is worth that is constant, nonstop and not known to be unstable.
+const GOOD: u32 = 2;
 
 /// So many ticks are some milliseconds.
 const SOON: u64 = 1 << 24;
@@ -68,12 +87,14 @@ static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Chooses the clock. Called once, before anything can log.
 pub(crate) fn init() -> Result {
-    let (quality, khz) = tsc::quality();
+    let mut khz = 0;
+    // SAFETY: `khz` is valid for a write.
+    let quality = unsafe { blog_tsc_quality(&mut khz) };
     let tsc = match params::param_clock().to_bytes() {
-        b"auto" => quality >= tsc::GOOD,
+        b"auto" => quality >= GOOD,
         b"mono" => false,
-        b"tsc" if quality >= tsc::USABLE && khz != 0 => {
-            if quality < tsc::GOOD {
+        b"tsc" if quality >= USABLE && khz != 0 => {
+            if quality < GOOD {
                 pr_warn!("clock=tsc: this TSC may stop or differ between CPUs\n");
             }
             true
@@ -88,7 +109,7 @@ pub(crate) fn init() -> Result {
         }
     };
     RATE.store((u64::from(khz) << 32) / 1_000_000, Relaxed);
-    VOUCHED.store(tsc && quality >= tsc::GOOD, Relaxed);
+    VOUCHED.store(tsc && quality >= GOOD, Relaxed);
     let (base, kind, hz) = match tsc {
         true => (CLOCK_TSC, ClockKind::Tsc, u64::from(khz) * 1000),
         false => (0, ClockKind::MonoFast, 1_000_000_000),
@@ -150,7 +171,7 @@ fn mono() -> u64 {
 /// Reads the clock. Any context.
 pub(crate) fn now() -> u64 {
     if is_tsc() {
-        let now = tsc::read();
+        let now = blog_tsc();
         // Whoever is preempted between the two, and while the machine sleeps, reads again.
         if is_tsc() {
             return now;
@@ -161,7 +182,7 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn fast() -> Option<u64> {
-    (blog_clock_is_tsc.load(Relaxed) != 0).then(|| tsc::read())
+    (blog_clock_is_tsc.load(Relaxed) != 0).then(|| blog_tsc())
 }
 
 /// The time of a record of which the log call has read the TSC itself: what it has read, or the
@@ -204,7 +225,7 @@ fn agrees(tsc: u64) -> bool {
 /// in between, even by a hypervisor: so that counts only if it is seen a few times in a row.
 #[cold]
 fn leave_if_jumped() -> bool {
-    let jumped = (0..3).all(|_| !agrees(tsc::read()));
+    let jumped = (0..3).all(|_| !agrees(blog_tsc()));
     jumped && leave(due().map(|(due, _)| due))
 }
 
@@ -244,13 +265,13 @@ pub(crate) fn leave(due: Option<u64>) -> bool {
 /// that what comes in between, as an interrupt or a hypervisor, does no harm.
 fn pair(base: u64) -> ClockPair {
     let read = || match base {
-        CLOCK_TSC => tsc::read(),
+        CLOCK_TSC => blog_tsc(),
         base => mono().wrapping_add(base),
     };
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
     for _ in 0..5 {
         let before = read();
-        let (mono, local) = (mono(), tsc::local());
+        let (mono, local) = (mono(), blog_local_clock());
         // SAFETY: No requirements. Any context.
         let [boot, real] = unsafe {
             [
@@ -277,7 +298,7 @@ fn pair(base: u64) -> ClockPair {
 /// ago. Whoever can, calls it now and then while anything logs or reads. Process context.
 pub(crate) fn tick() {
     if is_tsc() {
-        match VOUCHED.load(Relaxed) && tsc::is_unstable() {
+        match VOUCHED.load(Relaxed) && blog_tsc_unstable() {
             true => leave(None),
             false => leave_if_jumped(),
         };
@@ -288,4 +309,24 @@ pub(crate) fn tick() {
         );
     }
     pairs::note_each_second();
+}
+
+/// The machine is about to sleep, or has just awoken: some clock may stop, or has stopped. Times
+/// before and after that are on no line that goes on, so both instants are noted. From `suspend.c`.
+#[no_mangle]
+pub(crate) extern "C" fn blog_clock_note() {
+    pairs::note();
+}
+
+/// It sleeps next, or was just `awoken`: one CPU runs, and interrupts are off. From `suspend.c`.
+#[no_mangle]
+pub(crate) extern "C" fn blog_clock_sleeps(awoken: bool) {
+    let stops = match awoken {
+        false => blog_tsc_sleeps(),
+        // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
+        true => pairs::last().is_some_and(|(clock, _)| blog_tsc() < clock),
+    };
+    if !(is_tsc() && stops && leave(None)) {
+        pairs::note();
+    }
 }

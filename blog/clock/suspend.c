@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the machine sleeps. suspend.rs says what is done then.
+ * When the machine sleeps. blog_clock_sleeps() is what is done then.
  *
  * A machine that is to sleep first freezes tasks and stops devices. Then, with
  * one CPU left, it calls syscore operations, sleeps, and goes the same way back.

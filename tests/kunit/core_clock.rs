@@ -6,13 +6,7 @@
 #[kunit_tests(blog_clock)]
 mod suite {
     use super::rig::*;
-    use crate::clock::{
-        suspend::{
-            blog_clock_note,
-            blog_clock_sleeps, //
-        },
-        *, //
-    };
+    use crate::clock::*;
     use kernel::{
         blog::{
             root::blog_root,
