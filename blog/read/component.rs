@@ -26,15 +26,17 @@ use crate::{
     read::{
         ring::RingWalk,
         sections::{
-            component_section,
             Form,
             Sections, //
         }, //
     },
-    registry::state::{
-        Inner,
-        Loose,
-        State, //
+    registry::{
+        name_field,
+        state::{
+            Inner,
+            Loose,
+            State, //
+        }, //
     },
     write::tables::{
         self,
@@ -235,7 +237,7 @@ impl ComponentWalk {
                 }
                 RingStep::Pages(goal, rescans) => {
                     let mut found = None;
-                    if ring.records() < goal {
+                    if ring.ordinal < goal {
                         let form = self.form;
                         found = out.page(self.id, id, |to| ring.find(memory, id, form, to))?;
                     }
@@ -278,9 +280,22 @@ impl ComponentWalk {
                 *lag = lag.wrapping_add(since.records);
             }
         }
-        let mut section = component_section(self.id, &self.state, inner, &loose);
-        // What the file had before a later clear stays.
-        section.cleared = self.cleared;
+        let section = format::ComponentSection {
+            id: self.id,
+            enabled: inner.enabled.into(),
+            level: inner.level.map_or(0, |level| level as u8),
+            mode: self.state.mode() as u8,
+            attached: inner.attached().into(),
+            size_kb: inner.size_kb,
+            ring_kb: inner.ring_kb,
+            rings: 0,
+            reserved: 0,
+            gone_records: loose.records,
+            lost: loose.lost,
+            name: name_field(self.state.name().to_bytes()),
+            // What the file had before a later clear stays.
+            cleared: self.cleared,
+        };
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());

@@ -51,7 +51,7 @@ pub(super) struct RingWalk {
     /// What its section said, where it was written.
     shown: Option<Shown>,
     /// The record that comes next.
-    ordinal: u64,
+    pub(super) ordinal: u64,
     /// Whether records before the next piece are none that this reader has missed.
     history: bool,
     /// Records missed, of which pieces have told.
@@ -113,10 +113,6 @@ impl RingWalk {
 
     pub(super) fn is_empty(&self) -> bool {
         self.first_seq == 0
-    }
-
-    pub(super) fn records(&self) -> u64 {
-        self.ordinal
     }
 
     /// Adds what the file has told of it.

@@ -27,15 +27,7 @@ use kernel::{
 use crate::{
     clock,
     read::withheld::Withheld,
-    registry::{
-        self,
-        name_field,
-        state::{
-            Inner,
-            Loose,
-            State, //
-        }, //
-    },
+    registry,
     sys::{
         glue,
         machine, //
@@ -97,30 +89,6 @@ pub(crate) fn system() -> format::System {
 fn crc_of(header: &impl AsBytes) -> Result<u32> {
     let (bytes, _) = header.as_bytes().split_last_chunk::<4>().ok_or(EINVAL)?;
     Ok(glue::crc32(0, bytes))
-}
-
-/// The section of a component, with what counts belong to none of its rings, which are not counted.
-pub(super) fn component_section(
-    id: u32,
-    state: &State,
-    inner: &Inner,
-    loose: &Loose,
-) -> format::ComponentSection {
-    format::ComponentSection {
-        id,
-        enabled: u8::from(inner.enabled),
-        level: inner.level.map_or(0, |level| level as u8),
-        mode: state.mode() as u8,
-        attached: u8::from(inner.attached()),
-        size_kb: inner.size_kb,
-        ring_kb: inner.ring_kb,
-        rings: 0,
-        reserved: 0,
-        gone_records: loose.records,
-        lost: loose.lost,
-        name: name_field(state.name().to_bytes()),
-        cleared: inner.cleared,
-    }
 }
 
 /// The section that is being read.
