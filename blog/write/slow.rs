@@ -23,7 +23,6 @@ use kernel::{
     blog::{
         no_ring,
         ring::{
-            place_of,
             Mode,
             Owner,
             Place,
@@ -275,7 +274,7 @@ impl Call<'_> {
             }
         };
         // SAFETY: As above; and it is in the list.
-        unsafe { table.show(place_of(self.state.slot().into()), ring) };
+        unsafe { table.show(ring) };
         Some(ring)
     }
 

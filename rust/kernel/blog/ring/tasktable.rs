@@ -168,16 +168,12 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, to the ring's component, which has this place, and
-    /// the ring is in the list.
+    /// The caller is a log call of this task, to the ring's component, and the ring is in the list.
     #[inline]
-    pub unsafe fn show(&self, place: u32, ring: &Ring) {
-        debug_assert!(place == place_of(ring.slot()));
-        // SAFETY: By this function's requirement; places are less than `PLACES`.
-        let shown = unsafe { self.rings.get_unchecked(place as usize) };
+    pub unsafe fn show(&self, ring: &Ring) {
         // INVARIANT: By this function's requirement.
         // ORDERING: Only this task looks there.
-        shown.store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        self.rings[place_of(ring.slot()) as usize].store(ptr::from_ref(ring).cast_mut(), Relaxed);
     }
 
     /// Adds a ring; where there is one already for its component, returns that: a log call that

@@ -4,7 +4,6 @@
 //! components that go are taken out.
 
 use crate::blog::ring::{
-    place_of,
     Owner,
     PageHeader,
     Ring,
@@ -73,7 +72,7 @@ impl Task {
             assert!(self.table.find(ring.slot()).is_none());
             ring.adopt(&owner);
             assert!(self.table.add(ring).is_ok());
-            self.table.show(place_of(ring.slot()), ring);
+            self.table.show(ring);
         }
     }
 

@@ -113,7 +113,7 @@ impl Host {
         // SAFETY: Nobody else knows the ring, and its component isn't logged to yet.
         unsafe {
             assert!(TLS.add(ring).is_ok());
-            TLS.show(place_of(SLOT.into()), ring);
+            TLS.show(ring);
         }
         Self {
             rig,
