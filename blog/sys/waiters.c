@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that wait for records. A log call wakes nobody, so whoever waits looks
- * again after a while: read() sleeps, and for poll() a delayed work wakes all that
- * wait. Only poll() and a read() that has found nothing queue it: when nobody waits
- * any more, it runs at most once.
+ * Readers that wait for records: see "Waiting" in Documentation/blog/internals.rst.
  */
 
 #include <linux/delay.h>

@@ -7,17 +7,6 @@
 //! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
 //! this very file to find its way through a dump. `root.rs` has the root of the running kernel.
 //!
-//! ```text
-//! Root -+- system, clock, ticks, crash
-//!       +- images -------> file::Image[]
-//!       +- task_notes ---> TaskNote[]
-//!       +- components ---> Component[] -+-> lost[]
-//!       |                               +-> Memory -+-> rings: Table of Ring
-//!       |                                           +-> slots: Table of Slot -> page or chunks
-//!       +- tables: Table of Tls -+-> task_struct
-//!                                +-> Ring -> Ring -> ...
-//! ```
-//!
 //! What has a layout of its own here is `repr(C)`, without implicit padding, and only grows at the
 //! end: its size stands beside its magic. Of what is laid out elsewhere, by `ring/` or by the
 //! compiler, the root tells sizes and offsets ([`RingLayout`], [`SlotLayout`], [`TlsLayout`],

@@ -13,23 +13,8 @@
 //! writer has nothing to look up.
 //!
 //! Of other calls, from the lowest bits up, the word has the number of arguments that were passed,
-//! then codes, then zeros:
-//!
-//! | code | takes | stores, as its type code says |
-//! |---|---|---|
-//! | [`W1`], [`W2`], [`W4`], [`W8`] | a number | that many bytes of it |
-//! | [`STR`] | a pointer | `CSTR`: the string |
-//! | [`STR_ARG`] | an `int`, a pointer | `CSTR`: at most that many bytes of it |
-//! | [`STR_MAX`] and three of its length | a pointer | likewise, with the length in the format |
-//! | [`MEM`] and two of its size | a pointer | `RESULT` of so many bytes |
-//! | [`BYTES`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: so many bytes |
-//! | [`BITS`] | an `int`, a pointer | `I32`, and `RESULT` of `HEX`: whole words with so many bits |
-//! | [`TEXT`] and one of its kind | a pointer | `CSTR`: the name of what is there |
-//! | [`SOCKADDR`] | a pointer | `RESULT` of [`SOCKADDR_SIZE`] bytes |
-//! | [`RAW`] | an `int`, a pointer | as [`BYTES`], and as many as a record takes |
-//!
-//! A pointer to nothing is text, `(null)` or `(efault)`, where a string is stored, and else an
-//! error: 0 and `EFAULT`.
+//! then codes, then zeros. What is stored of a pointer is text, as a `CSTR`, or else a `RESULT`; of
+//! one to nothing, the text `(null)` or `(efault)`, or the error 0 or `EFAULT`.
 
 use super::types::MAX_ARGS;
 
@@ -43,23 +28,23 @@ pub const W2: u8 = 2;
 pub const W4: u8 = 3;
 /// All of a number, or an address.
 pub const W8: u8 = 4;
-/// A string.
+/// A string, as text.
 pub const STR: u8 = 5;
-/// A string whose greatest length is an argument before it.
+/// Likewise, whose greatest length is an `int` before it.
 pub const STR_ARG: u8 = 6;
-/// A string whose greatest length is in the three codes that follow.
+/// Likewise, whose greatest length is in the three codes that follow.
 pub const STR_MAX: u8 = 7;
-/// As many bytes as the two codes that follow say.
+/// As many bytes as the two codes that follow say, as a `RESULT`.
 pub const MEM: u8 = 8;
-/// As many bytes as an argument before says.
+/// As many bytes as an `int` before says: that, as `I32`, and a `RESULT` of `HEX`.
 pub const BYTES: u8 = 9;
-/// As many bits as an argument before says.
+/// Likewise, whole words with as many bits.
 pub const BITS: u8 = 10;
-/// What an object is called; the code that follows says what it is.
+/// What an object is called, as text; the code that follows says what it is.
 pub const TEXT: u8 = 11;
-/// A `struct sockaddr` of as many bytes as its family has.
+/// A `struct sockaddr`, as a `RESULT` of [`SOCKADDR_SIZE`] bytes.
 pub const SOCKADDR: u8 = 12;
-/// As many bytes as an argument before says, which may be more than [`BYTES_MAX`].
+/// As [`BYTES`], but as many as a record takes.
 pub const RAW: u8 = 13;
 
 /// A `struct dentry` and up to three of its parents, of which this kind has none, and the next
