@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What of the crate blog_kernel drivers may call: as the kernel does with its own. */
 
+#include <linux/build_bug.h>
 #include <linux/export.h>
+#include <linux/kconfig.h>
+#include <linux/preempt.h>
 
 #include "exports_generated.h"
 
@@ -9,3 +12,10 @@
 extern const char BLOG_ABI;
 const char BLOG_ABI;
 EXPORT_SYMBOL_GPL(BLOG_ABI);
+
+/* As in rust/kernel/lib.rs */
+#define BLOG_NMI_BITS (IS_ENABLED(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) ? 0xf : 1)
+
+static_assert(SOFTIRQ_OFFSET == 1UL << 8);
+static_assert(HARDIRQ_MASK == 0xfUL << 24);
+static_assert(NMI_MASK == (unsigned long)BLOG_NMI_BITS << 28);

@@ -55,20 +55,16 @@ pub mod print;
 
 pub mod block;
 
-/// The kernel's, and what it takes those of the modules above.
-#[allow(
-    clippy::all,
-    dead_code,
-    improper_ctypes,
-    non_camel_case_types,
-    non_snake_case,
-    non_upper_case_globals,
-    unreachable_pub
-)]
+/// The kernel's, and what they lack of `linux/preempt.h`: `exports.c` compares.
 pub mod bindings {
     pub use stock::bindings::*;
 
-    include!("../../bindings_generated.rs");
+    pub const BLOG_SOFTIRQ_OFFSET: u32 = 1 << 8;
+    pub const BLOG_HARDIRQ_MASK: u32 = 0xf << 24;
+    pub const BLOG_NMI_MASK: u32 = match cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) {
+        true => 0xf << 28,
+        false => 1 << 28,
+    };
 }
 
 /// The kernel's, what lets drivers see their requests, and what records their messages.
