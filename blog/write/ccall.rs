@@ -36,8 +36,14 @@ macro_rules! writers {
             codes: &u64,
             $($arg: u64,)*
         ) {
+            let (id, codes, args) = (site.load(Relaxed), *codes, [$($arg),*]);
             // SAFETY: By this function's requirements.
-            unsafe { write_few(component, site.load(Relaxed), *codes, [$($arg),*]) };
+            unsafe {
+                if !write_numbers(component, id, codes, &args) {
+                    let arg = |i| args.get(i).copied().unwrap_or(0);
+                    write_others(component, id, codes, arg(0), arg(1), arg(2));
+                }
+            }
         }
     )*};
 }
@@ -46,25 +52,6 @@ writers! {
     blog_write1(a);
     blog_write2(a, b);
     blog_write3(a, b, c);
-}
-
-/// # Safety
-///
-/// As for [`blog_write_packed`].
-#[inline(always)]
-unsafe fn write_few<const N: usize>(
-    component: *const RawComponent,
-    id: u32,
-    codes: u64,
-    args: [u64; N],
-) {
-    // SAFETY: By this function's requirements.
-    unsafe {
-        if !write_numbers(component, id, codes, &args) {
-            let arg = |i| args.get(i).copied().unwrap_or(0);
-            write_others(component, id, codes, arg(0), arg(1), arg(2));
-        }
-    }
 }
 
 /// Writes the record where all arguments are numbers, and among these; else returns false.
