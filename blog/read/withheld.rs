@@ -3,9 +3,8 @@
 //! What a reader who may not see kernel addresses does not get: the arguments of calls that have an
 //! address among them.
 //!
-//! What is where in a record's payload only the side table says, so all of it goes. The record
-//! keeps its header, and so its time, its site and its place in the counts. No call with arguments
-//! writes such a record, so a decoder knows it.
+//! See "Addresses" in Documentation/blog/internals.rst. A record keeps its header, and so its time,
+//! its site and its place in the counts; a decoder knows it, as it has no payload.
 
 use crate::read::piece::Records;
 use kernel::{

@@ -16,10 +16,9 @@ pub(super) trait Peek {
 
     /// A relaxed load.
     ///
-    /// Of an atomic load, compilers make an instruction of its own: at the time of writing LLVM
-    /// folds none into a comparison. A volatile one it does fold, and in the fast path each
-    /// instruction counts. As nobody else stores, there is no race that an atomic load would have
-    /// to allow. On the host, models and sanitizers have to see it all the same.
+    /// A volatile one, which compilers fold into a comparison. As nobody else stores, there is no
+    /// race that an atomic load would have to allow; but on the host, models and sanitizers have to
+    /// see it.
     ///
     /// # Safety
     ///

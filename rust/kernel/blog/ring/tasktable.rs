@@ -3,11 +3,8 @@
 //! A task's table of rings.
 //!
 //! All rings of a task are in a list. In front of it is a small array, in which a component has one
-//! place, by its number: there the fast path finds the ring, if it is that of the component which
-//! used the place last. So a table is small, whatever number of components there is, and a task
-//! that logs to hundreds of them has all its rings; where two of these share a place, going from
-//! one to the other costs a walk through the list. Components get the lowest number that is free:
-//! up to [`PLACES`] of them, none share.
+//! [place](place_of), by its number: there the fast path finds the ring, if it is that of the
+//! component which used the place last. Up to [`PLACES`] components share none.
 
 use super::{
     super::wire::dump::{

@@ -8,23 +8,8 @@
 //! # Layout of a stored argument
 //!
 //! Arguments follow each other without padding, in order, native-endian. Every argument has
-//! *fixed* bytes, which are always stored, and may have a *tail* directly after its fixed bytes:
-//!
-//! | kind | fixed bytes | tail |
-//! |---|---|---|
-//! | integers, `bool`, `char` | natural size (`usize`, `isize`: 8) | |
-//! | [`STR`], [`CSTR`], [`BYTES`], [`HEX`], text | `u8` length, or [`LONG`] | the bytes |
-//! | [`POINTER`] | 8 | |
-//! | [`ERROR`] | 4 (`i32`, negative errno) | |
-//! | [`UNIT`] | 0 | |
-//! | [`BYTE_ARRAY`] | N | |
-//! | [`OPTION`] | `u8` tag (0 `None`, 1 `Some`), then inner fixed bytes (0 for `None`) | inner |
-//! | [`RESULT`] | `u8` tag (0 `Ok`, 1 `Err`), then max(inner fixed, 4) bytes, zero padded | inner |
-//! | [`PID`] | 4 (`i32`) | |
-//! | [`INSTANT`], [`DELTA`] | 8 (`i64`, ns) | |
-//! | [`IPV4`], [`IPV6`], [`MAC`] | 4, 16, 6 bytes in network order | |
-//! | [`DERIVED`] struct | its fields in order (all without tails) | |
-//! | [`DERIVED`] enum | `u8` variant index, then the widest variant's size, zero padded | |
+//! *fixed* bytes, which are always stored: those that its kind's constant says. Strings and slices
+//! have a *tail* directly after that, their bytes; what is fixed is a `u8` with the length.
 //!
 //! Where the length is [`LONG`] or more, that stands in its place, and the length itself is a `u16`
 //! (at most 65535) at the start of the tail.
@@ -78,26 +63,28 @@ pub const ISIZE: u8 = 0x16;
 pub const BOOL: u8 = 0x20;
 /// `char`, a `u32`.
 pub const CHAR: u8 = 0x21;
-/// `str`. [`TypeCode::TEXT`] is one, too.
+/// `str`: its length, and as the tail its bytes. [`TypeCode::TEXT`] is one, too.
 pub const STR: u8 = 0x22;
-/// `CStr`, stored without its NUL.
+/// `CStr`, stored as [`STR`], without its NUL.
 pub const CSTR: u8 = 0x23;
-/// A slice `[u8]`; prints with `{:?}` as Rust prints `&[u8]`.
+/// A slice `[u8]`, stored as [`STR`]; prints with `{:?}` as Rust prints `&[u8]`.
 pub const BYTES: u8 = 0x24;
 /// A raw pointer or, under `{:p}`, a reference; 8 bytes.
 pub const POINTER: u8 = 0x25;
-/// The kernel's `Error`: a negative errno.
+/// The kernel's `Error`: a negative errno, an `i32`.
 pub const ERROR: u8 = 0x26;
-/// `()`.
+/// `()`: nothing.
 pub const UNIT: u8 = 0x27;
 /// An array `[u8; N]`; N in bits 8 to 23 of the code.
 pub const BYTE_ARRAY: u8 = 0x28;
 /// `kernel::blog::Hex`: bytes that print with `{}` as two hex digits each, space separated (as
 /// `%*ph` does): `de ad be ef`. Stored as [`BYTES`].
 pub const HEX: u8 = 0x29;
-/// `Option<T>`; T's code in bits 8 to 63.
+/// `Option<T>`; T's code in bits 8 to 63. A `u8` (0 `None`, 1 `Some`), then T's fixed bytes, of
+/// `None` 0.
 pub const OPTION: u8 = 0x30;
-/// `Result<T, Error>`; T's code in bits 8 to 63.
+/// `Result<T, Error>`; T's code in bits 8 to 63. A `u8` (0 `Ok`, 1 `Err`), then T's fixed bytes or
+/// the error, zero padded to the larger of both.
 pub const RESULT: u8 = 0x31;
 /// A process or thread id, `i32`. Prints as the integer does.
 pub const PID: u8 = 0x40;
@@ -105,14 +92,16 @@ pub const PID: u8 = 0x40;
 pub const INSTANT: u8 = 0x41;
 /// A span of time in ns, `i64`. Prints as the integer does.
 pub const DELTA: u8 = 0x42;
-/// `core::net::Ipv4Addr`.
+/// `core::net::Ipv4Addr`, 4 bytes in network order.
 pub const IPV4: u8 = 0x43;
-/// `core::net::Ipv6Addr`.
+/// `core::net::Ipv6Addr`, 16 bytes in network order.
 pub const IPV6: u8 = 0x44;
-/// `kernel::blog::Mac`: prints with `{}` and `{:?}` as `02:00:5e:10:00:ff`.
+/// `kernel::blog::Mac`, 6 bytes: prints with `{}` and `{:?}` as `02:00:5e:10:00:ff`.
 pub const MAC: u8 = 0x45;
 /// A type with `#[derive(BlogArg)]`; bits 8 to 55 are [`derived_hash`] of its name. Its fields
-/// are in the `.debug.blog` type descriptor with the same code.
+/// are in the `.debug.blog` type descriptor with the same code. A struct is its fields in
+/// order, all without tails; an enum a `u8` with the variant's index, then as many bytes as the
+/// widest variant has, zero padded.
 pub const DERIVED: u8 = 0x50;
 
 /// A type code: the low byte is the kind, the rest its parameters.
