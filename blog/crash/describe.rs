@@ -50,7 +50,7 @@ use crate::{
     },
     sys::{
         glue,
-        kept::Kept, //
+        pages::Kept, //
     },
     write::tables, //
 };

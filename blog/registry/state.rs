@@ -93,7 +93,7 @@ use crate::{
         Stock, //
     },
     sys::{
-        kept::Kept,
+        pages::Kept,
         quiesce, //
     }, //
 };

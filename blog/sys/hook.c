@@ -115,11 +115,9 @@ EXPORT_SYMBOL_GPL(blog_may_open);
  * From here on, rings keep what they have, and crash tools can tell when this
  * was. The first call counts. Any context, NMI included; takes no lock.
  *
- * A panic notifier leads here, for all that comes after panic(): a hypervisor
- * that dumps the guest, pstore, a kdump kernel that is started after the
- * notifiers (crash_kexec_post_notifiers). By default a kdump kernel is started
- * before them: for blog_printed() by panic(), for blog_died() by an oops that
- * doesn't get there.
+ * A panic notifier leads here, for all that comes after panic(); for a kdump kernel
+ * that is started before the notifiers, blog_printed() by panic() and blog_died()
+ * by an oops that doesn't get there. See Documentation/blog/internals.rst.
  */
 static noinline void blog_crash(void)
 {

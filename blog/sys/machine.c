@@ -10,11 +10,11 @@
 #include "glue.h"
 
 /* As uname -r, -m and -n, NUL padded. */
-void blog_uts(char *release, char *machine, char *host, size_t size)
+void blog_uts(char (*names)[64])
 {
-	strscpy_pad(release, init_utsname()->release, size);
-	strscpy_pad(machine, init_utsname()->machine, size);
-	strscpy_pad(host, init_utsname()->nodename, size);
+	strscpy_pad(names[0], init_utsname()->release, sizeof(*names));
+	strscpy_pad(names[1], init_utsname()->machine, sizeof(*names));
+	strscpy_pad(names[2], init_utsname()->nodename, sizeof(*names));
 }
 
 /* The last part of an open file's path; files in debugfs are not renamed. */

@@ -8,23 +8,14 @@ use kernel::{
 };
 
 unsafe extern "C" {
-    fn blog_uts(release: *mut u8, machine: *mut u8, host: *mut u8, size: usize);
+    safe fn blog_uts(names: &mut [[u8; 64]; 3]);
     fn blog_file_name(file: *const c_void) -> *const c_char;
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.
 pub(crate) fn uts() -> [[u8; 64]; 3] {
     let mut names = [[0; 64]; 3];
-    let [release, machine, host] = &mut names;
-    // SAFETY: All three are valid for 64 bytes.
-    unsafe {
-        blog_uts(
-            release.as_mut_ptr(),
-            machine.as_mut_ptr(),
-            host.as_mut_ptr(),
-            64,
-        )
-    };
+    blog_uts(&mut names);
     names
 }
 

@@ -4,8 +4,12 @@
  * machine, nor hold a text.
  */
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/sizes.h>
 
 #include "glue.h"
 
@@ -51,5 +55,7 @@ const char *blog_param_clock(void)
 
 u32 blog_param_max_kb(void)
 {
-	return READ_ONCE(blog_max_kb);
+	u64 eighth = (u64)totalram_pages() << PAGE_SHIFT >> 13;
+
+	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
 }

@@ -78,7 +78,7 @@ SHORT = [
     # Where BLog is built in, and compound_info has a mask.
     Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     # Debian's own kernel, where BLog has no hooks. With -d 31, makedumpfile takes pages of slabs
-    # for those of processes there, but none that BLog needs: see packaging/stock/kept.rs.
+    # for those of processes there, but none that BLog needs: see blog/sys/pages.rs.
     Case("softirq-stock", "softirq", "kdump", ("raw", "d31-zlib"), mem=1024, flavour="stock"),
     Case("abba-stock", "abba", "qemu", ("elf",), mem=1024, flavour="stock"),
     # Of more than 30 tasks, some are in such pages, as tasks are small where the CPU has few
