@@ -56,7 +56,6 @@ enum RingStep {
     Section,
     /// Pages, up to the record with this number. So often that may still be moved on.
     Pages(u64, u32),
-    Again,
     Next,
 }
 
@@ -217,53 +216,44 @@ impl ComponentWalk {
         if self.settles || ring.is_empty() {
             return Ok(false);
         }
-        loop {
-            match self.step {
-                RingStep::Section => {
-                    self.step = RingStep::Pages(info.records, RESCANS);
-                    if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
-                        let task = self.tasks.get(id as usize).copied().flatten();
-                        // The ring may have another owner by now: see `RingWalk::of`.
-                        let same = |t: &Writer| t.owner == (info.first_seq, info.owner.pid);
-                        let live = info.state == RingState::Live;
-                        if let Some(Writer { task, .. }) = task.filter(|t| live && same(t)) {
-                            section.task_state = task.state;
-                            // A thread that has executed a program has its process's id.
-                            (section.pid, section.tgid) = (task.pid, task.tgid);
-                        }
-                        out.ring(&section)?;
-                        return Ok(true);
-                    }
+        if matches!(self.step, RingStep::Section) {
+            self.step = RingStep::Pages(info.records, RESCANS);
+            if let Some(mut section) = ring.section((self.id, id), &info, self.form) {
+                let task = self.tasks.get(id as usize).copied().flatten();
+                // The ring may have another owner by now: see `RingWalk::of`.
+                let same = |t: &Writer| t.owner == (info.first_seq, info.owner.pid);
+                let live = info.state == RingState::Live;
+                if let Some(Writer { task, .. }) = task.filter(|t| live && same(t)) {
+                    section.task_state = task.state;
+                    // A thread that has executed a program has its process's id.
+                    (section.pid, section.tgid) = (task.pid, task.tgid);
                 }
-                RingStep::Pages(goal, rescans) => {
-                    let mut found = None;
-                    if ring.ordinal < goal {
-                        let form = self.form;
-                        found = out.page(self.id, id, |to| ring.find(memory, id, form, to))?;
-                    }
-                    let Some(found) = found else {
-                        self.step = match self.form {
-                            Form::Snapshot => RingStep::Next,
-                            Form::Stream => RingStep::Again,
-                        };
-                        continue;
-                    };
-                    if ring.take(&found, self.form) && rescans > 0 {
-                        // What it wrote since then is all that is left of it.
-                        self.step = RingStep::Pages(info.records, rescans - 1);
-                    }
-                    return Ok(true);
-                }
-                RingStep::Again => {
-                    self.step = RingStep::Next;
-                    if let Some(section) = ring.section((self.id, id), &info, self.form) {
-                        out.ring(&section)?;
-                        return Ok(true);
-                    }
-                }
-                RingStep::Next => return Ok(false),
+                out.ring(&section)?;
+                return Ok(true);
             }
         }
+        let RingStep::Pages(goal, rescans) = self.step else {
+            return Ok(false);
+        };
+        let (form, mut found) = (self.form, None);
+        if ring.ordinal < goal {
+            found = out.page(self.id, id, |to| ring.find(memory, id, form, to))?;
+        }
+        if let Some(found) = found {
+            if ring.take(&found, form) && rescans > 0 {
+                // What it wrote since then is all that is left of it.
+                self.step = RingStep::Pages(info.records, rescans - 1);
+            }
+            return Ok(true);
+        }
+        self.step = RingStep::Next;
+        if form == Form::Stream {
+            if let Some(section) = ring.section((self.id, id), &info, form) {
+                out.ring(&section)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Writes the component's section, if it says anything that it didn't say before.
