@@ -6,7 +6,7 @@
 //! log, or by the parameter `blog.clock`. Both are safe to read in any context. The second one may
 //! step back a little, so a ring's writer that reads it clamps it to the ring's last value.
 //!
-//! When the TSC stops, jumps or turns out not to be trusted, it is left for the other one, for good:
+//! When the TSC stops, jumps or can't be trusted any more, it is left for the other one, for good:
 //! see Documentation/blog/internals.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
 //! look for that. The kernel never converts times: the decoder draws lines through [`pairs`].
 
@@ -117,7 +117,7 @@ pub(crate) fn init() -> Result {
     pairs::change(|pairs| {
         set_section((kind, hz));
         set_base(base);
-        pairs.clear();
+        pairs.set_len(0);
         pairs.push(pair(base));
     });
     blog_clock_is_tsc.store(u8::from(tsc), Relaxed);

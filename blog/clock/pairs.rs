@@ -112,13 +112,9 @@ impl Pairs {
         self.update(|| unsafe { (*place).pair.clock = clock });
     }
 
-    fn set_len(&mut self, len: usize) {
+    pub(super) fn set_len(&mut self, len: usize) {
         // SAFETY: The root is there.
         self.update(|| unsafe { (*blog_root.get()).ticks_len = len as u32 });
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.set_len(0);
     }
 
     /// Adds one, which isn't earlier than the last.

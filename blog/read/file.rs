@@ -4,6 +4,7 @@
 
 use kernel::{
     bindings,
+    error::to_result,
     fs::{
         file::{
             flags::O_NONBLOCK,
@@ -90,7 +91,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
                 return Err(EAGAIN);
             }
             drop(walk);
-            waiters::sleep(ms)?;
+            to_result(waiters::sleep(ms))?;
         }
     }
 

@@ -108,7 +108,7 @@ void blog_pages_free(void *pages);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 void blog_stop_waking(void);
-bool blog_sleep(u32 ms);
+int blog_sleep(u32 ms);
 
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);

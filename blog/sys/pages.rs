@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Pages of the kernel's memory, the Rust side of `pages.c`; and what has pages of its own, as crash
-//! tools are to find it in a dump.
-//!
-//! makedumpfile, which knows an older kernel's slabs and blocks of pages only, takes all of these
-//! but the first page for a process's and may leave them out.
+//! Pages of the kernel's memory: the Rust side of `pages.c`; and values in such pages, which crash
+//! tools are to find in a dump. makedumpfile, which knows an older kernel's slabs and blocks of
+//! pages only, takes all of these but the first page for a process's and may leave them out.
 
 use core::{
     mem,

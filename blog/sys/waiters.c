@@ -4,6 +4,7 @@
  */
 
 #include <linux/delay.h>
+#include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/poll.h>
 #include <linux/wait.h>
@@ -45,9 +46,9 @@ void blog_stop_waking(void)
 	cancel_delayed_work_sync(&blog_wake_work);
 }
 
-/* Sleeps, or until a signal comes: then it returns false. */
-bool blog_sleep(u32 ms)
+/* Sleeps; an error, where a signal comes first. */
+int blog_sleep(u32 ms)
 {
 	msleep_interruptible(ms);
-	return !signal_pending(current);
+	return signal_pending(current) ? -ERESTARTSYS : 0;
 }

@@ -11,7 +11,10 @@ use kernel::{
 
 unsafe extern "C" {
     fn blog_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
-    safe fn blog_sleep(ms: u32) -> bool;
+
+    /// Sleeps so long; an error, where a signal comes first.
+    #[link_name = "blog_sleep"]
+    pub(crate) safe fn sleep(ms: u32) -> c_int;
 
     /// Lets whoever polls look again, after that many milliseconds at the latest.
     #[link_name = "blog_wake_in"]
@@ -28,12 +31,4 @@ pub(crate) fn poll(file: &File, table: PollTable<'_>) -> bool {
     let table = unsafe { mem::transmute::<PollTable<'_>, *mut c_void>(table) };
     // SAFETY: Both are valid, or the table is null.
     unsafe { blog_poll_wait(file.as_ptr().cast(), table) }
-}
-
-/// Sleeps so long; an error, where a signal comes first.
-pub(crate) fn sleep(ms: u32) -> Result {
-    match blog_sleep(ms) {
-        true => Ok(()),
-        false => Err(ERESTARTSYS),
-    }
 }
