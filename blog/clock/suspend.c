@@ -9,9 +9,8 @@
  * clocks, and after these have started them again.
  *
  * Where a machine is only idle (s2idle), no syscore operation is called, but
- * clocks stop all the same. So all clocks are noted when PM notifiers are called,
- * too. There may be any number of these, in any order: opening /dev/snapshot
- * calls them as well.
+ * clocks stop all the same. So PM notifiers note all clocks, too. There may be any
+ * number of calls, in any order: opening /dev/snapshot makes them as well.
  */
 #include <linux/notifier.h>
 #include <linux/suspend.h>

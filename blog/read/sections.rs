@@ -2,9 +2,8 @@
 
 //! Writes the sections of a snapshot or a stream, one at a time.
 //!
-//! A [`Walk`](super::walk::Walk) decides what comes next; this knows how it is laid out, as
-//! `rust/kernel/blog/wire/file.rs` says. [`Sections`] holds at most one section, until it has been
-//! read: so an open file needs room for one page, whatever is read from it.
+//! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds at most one section,
+//! until it has been read: so an open file needs room for one page, whatever is read from it.
 
 use core::mem::size_of;
 use kernel::{
@@ -263,18 +262,16 @@ impl Sections {
     /// is that of [`tables::next`]. False: there are none.
     pub(super) fn tasks(&mut self, from: &mut u32, slot: Option<u16>) -> Result<bool> {
         self.begin()?;
-        let mut any = false;
         for _ in 0..TASKS {
             let Some(writer) = tables::next(from, slot) else {
                 break;
             };
             self.push(writer.task.as_bytes())?;
-            any = true;
         }
-        if any {
-            self.end(Kind::Tasks)?;
-        } else {
-            self.out.clear();
+        let any = self.out.len() > HEADER;
+        match any {
+            true => self.end(Kind::Tasks)?,
+            false => self.out.clear(),
         }
         Ok(any)
     }

@@ -135,10 +135,8 @@ struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     fn new(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Self {
-        Self {
-            codes: codes.0 >> 4,
-            args: args.iter(),
-        }
+        let (codes, args) = (codes.0 >> 4, args.iter());
+        Self { codes, args }
     }
 
     #[inline(always)]

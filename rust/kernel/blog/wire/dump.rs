@@ -20,9 +20,6 @@
 //! root never meets a half-made structure, with these exceptions: what a ring says of its owner
 //! while its `version` is odd; and a page whose `seq` has no position, or whose `ring` is another
 //! one than that which led to it: it holds nothing of that ring.
-//!
-//! Pages are found by a walk over all slots: a page says itself to which ring it belongs, and which
-//! of its pages it is. The chain of a ring (`oldest`, `next`) is for its writer.
 
 use super::file::{
     Clock,

@@ -2,9 +2,7 @@
 
 //! The snapshot file, version 3: a stream of sections that each stand alone.
 //!
-//! `blog/` writes it through debugfs, crash tools build it out of a dump, and `blog-decode`
-//! includes this very file to read it. It has no I/O: only the layout
-//! and the order of things.
+//! `blog/` writes it through debugfs, and crash tools build it out of a dump.
 //!
 //! ```text
 //! FileHeader                     32 bytes

@@ -3,8 +3,7 @@
 //! Names of components: which there can be.
 //!
 //! A name becomes a directory beside BLog's own files, a word of the control files' language, and a
-//! part of what tools print. The kernel goes by this, `blog-decode` does, and `blog_component!` at
-//! build time: the macros' crate includes this very file.
+//! part of what tools print. The crate of `blog_component!` includes this file, too.
 
 /// Room for a name (component, image) in bytes, NUL padded.
 pub const NAME_MAX: usize = 56;

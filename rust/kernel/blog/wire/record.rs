@@ -2,10 +2,6 @@
 
 //! The wire format, version 2: what a record, a control record and a page look like in memory.
 //!
-//! This is the one definition of the format. The fast path writes it, the snapshot reader copies
-//! it, and `blog-decode` includes this very file to read it. It never looks at more bytes than
-//! it is given.
-//!
 //! A record is an 8-byte [`Header`] and a payload of 0 to 1023 bytes:
 //!
 //! ```text

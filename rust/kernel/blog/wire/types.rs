@@ -2,17 +2,13 @@
 
 //! Type codes: what a stored argument is, in one `u64`.
 //!
-//! The kernel side puts these codes into the `.debug.blog` descriptors (never into a record); the
-//! decoder includes this very file by `#[path]` and reads the bytes of a record by them.
+//! They are in the `.debug.blog` descriptors, never in a record: decoders read its bytes by them.
 //!
 //! # Layout of a stored argument
 //!
 //! Arguments follow each other without padding, in order, native-endian. Every argument has
 //! *fixed* bytes, which are always stored: those that its kind's constant says. Strings and slices
 //! have a *tail* directly after that, their bytes; what is fixed is a `u8` with the length.
-//!
-//! Where the length is [`LONG`] or more, that stands in its place, and the length itself is a `u16`
-//! (at most 65535) at the start of the tail.
 //!
 //! The bytes of a record's tails share a budget of [`MAX_PAYLOAD`] minus the sum of all fixed bytes
 //! and [`LONG_SIZE`] for each tail, long or not, in argument order: of each tail
@@ -26,7 +22,7 @@ pub const MAX_PAYLOAD: usize = super::record::PAYLOAD_MAX;
 /// Greatest number of stored arguments of a call site, width and precision arguments included.
 pub const MAX_ARGS: usize = 12;
 
-/// Length byte of a tail that is so long or longer: the tail starts with its length.
+/// Length byte of a tail that is so long or longer: the tail starts with its length, a `u16`.
 pub const LONG: usize = u8::MAX as usize;
 
 /// Size of the `u16` length that a long tail starts with.
