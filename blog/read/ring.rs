@@ -117,10 +117,8 @@ impl RingWalk {
 
     /// Adds what the file has told of it.
     pub(super) fn add_to(&self, sum: &mut Loose, form: Form) {
-        let (shown, lost) = match &self.shown {
-            Some(shown) => (shown.records, shown.lost),
-            None => (0, [0; LOST_CAUSES]),
-        };
+        let shown = self.shown.map(|shown| (shown.records, shown.lost));
+        let (shown, lost) = shown.unwrap_or((0, [0; LOST_CAUSES]));
         let records = match form {
             Form::Snapshot => shown,
             Form::Stream => self.ordinal,

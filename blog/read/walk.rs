@@ -150,18 +150,13 @@ impl Walk {
         if !self.first {
             LOOKS.fetch_add(1, Relaxed);
         }
-        if let Some(only) = self.only.clone() {
-            if self.components.is_empty() {
-                let new = self.watch(only, self.first);
+        let only = self.only.clone();
+        let all = only.is_none().then(registry::components);
+        for state in only.into_iter().chain(all.into_iter().flatten()) {
+            let mut known = self.components.iter();
+            if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
+                let new = self.watch(state, self.first);
                 self.components.push(new, GFP_KERNEL)?;
-            }
-        } else {
-            for state in registry::components() {
-                let mut known = self.components.iter();
-                if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
-                    let new = self.watch(state, self.first);
-                    self.components.push(new, GFP_KERNEL)?;
-                }
             }
         }
         for watched in &mut self.components {
