@@ -152,7 +152,8 @@ impl Walk {
         }
         let only = self.only.clone();
         let all = only.is_none().then(registry::components);
-        for state in only.into_iter().chain(all.into_iter().flatten()) {
+        // `chain` alone may be that of `pin_init::Init`, too.
+        for state in Iterator::chain(only.into_iter(), all.into_iter().flatten()) {
             let mut known = self.components.iter();
             if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
                 let new = self.watch(state, self.first);
