@@ -463,6 +463,8 @@ mod memory_suite {
 
     #[test]
     fn many_pages_are_next_to_each_other_and_zero() -> Result {
+        // Of components before.
+        work::flush_reap();
         for pages in [1, 2, 100] {
             let used = budget::used();
             let block = Block::new(pages)?;

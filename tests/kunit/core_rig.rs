@@ -307,9 +307,9 @@ pub(super) fn frozen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Waits until `holds` does, at most a few seconds.
+/// Waits until `holds` does, for half a minute at least: some kernels watch themselves.
 pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
-    for _ in 0..5000 {
+    for _ in 0..30_000 {
         if holds() {
             return Ok(());
         }
