@@ -14,7 +14,7 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 173
+TESTS = 170
 TESTS_DEEP = 388
 SECONDS = 600
 

@@ -23,7 +23,7 @@ from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 27
+TESTS = 26
 SECONDS = 10
 
 HOSTS = 4

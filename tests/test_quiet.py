@@ -14,7 +14,9 @@ TESTS = 7
 SECONDS = 120
 
 
-EVENT = re.compile(r"-(\d+) +\[\d+\] ..(.)\S* +[\d.]+: (\w+): (.*)\n.*<stack trace>\n((?: => .*\n)+)")
+EVENT = re.compile(
+    r"-(\d+) +\[\d+\] ..(.)\S* +[\d.]+: (\w+): (.*)\n.*<stack trace>\n((?: => .*\n)+)"
+)
 
 
 def own_timers(trace: str) -> Iterator[tuple[str, str]]:

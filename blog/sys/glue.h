@@ -92,7 +92,7 @@ unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
 void blog_quiesce(void);
-void blog_uts(char (*names)[64]);
+void blog_uts(char names[3][64]);
 const char *blog_file_name(const struct file *file);
 u32 blog_param_max_kb(void);
 const char *blog_param_clock(void);

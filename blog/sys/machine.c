@@ -10,11 +10,11 @@
 #include "glue.h"
 
 /* As uname -r, -m and -n, NUL padded. */
-void blog_uts(char (*names)[64])
+void blog_uts(char names[3][64])
 {
-	strscpy_pad(names[0], init_utsname()->release, sizeof(*names));
-	strscpy_pad(names[1], init_utsname()->machine, sizeof(*names));
-	strscpy_pad(names[2], init_utsname()->nodename, sizeof(*names));
+	strscpy_pad(names[0], init_utsname()->release, sizeof(names[0]));
+	strscpy_pad(names[1], init_utsname()->machine, sizeof(names[0]));
+	strscpy_pad(names[2], init_utsname()->nodename, sizeof(names[0]));
 }
 
 /* The last part of an open file's path; files in debugfs are not renamed. */

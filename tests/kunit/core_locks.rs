@@ -126,7 +126,10 @@ mod suite {
         go_on()?;
         // The worker, too.
         let before = worker::looks();
-        until(|| worker::looks() > before + 1)?;
+        until(|| {
+            blog_wake_cpus();
+            worker::looks() > before + 1
+        })?;
         // Nor who reads this one. Who switches it on waits.
         let wanted = state.clone();
         let on = Meanwhile::run(move |_| {

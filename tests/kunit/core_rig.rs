@@ -307,6 +307,11 @@ pub(super) fn frozen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+unsafe extern "C" {
+    /// Has timers fire that would wait on an idle CPU. Process context.
+    pub(super) safe fn blog_wake_cpus();
+}
+
 /// Waits until `holds` does, for half a minute at least: some kernels watch themselves.
 pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
     for _ in 0..30_000 {

@@ -5,6 +5,7 @@
 #[kunit_tests(blog_worker)]
 mod suite {
     use super::rig::{
+        blog_wake_cpus,
         until,
         Rig, //
     };
@@ -18,11 +19,6 @@ mod suite {
             Monotonic, //
         }, //
     };
-
-    unsafe extern "C" {
-        /// Has timers fire that would wait on an idle CPU. Process context.
-        safe fn blog_wake_cpus();
-    }
 
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
 

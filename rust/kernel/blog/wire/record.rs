@@ -239,7 +239,9 @@ pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;
 
 /// Defines an enum by the numbers and the names of its variants.
 macro_rules! named {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $n:literal $text:literal,)* }) => {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$doc:meta])* $variant:ident = $n:literal $text:literal,)*
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
