@@ -89,8 +89,9 @@ mod suite {
         }
     }
 
-    /// What others do all the time, with another component.
-    fn go_on() -> Result {
+    /// What others do all the time, with another component. That goes with the result: its memory
+    /// waits for all log calls, wherever they are.
+    fn go_on() -> Result<Rig> {
         let other = Rig::new(c"blog_test_others", SMALL)?;
         let state = other.state()?;
         assert!(other.log(1));
@@ -103,7 +104,7 @@ mod suite {
         assert!(other.log(2));
         let read = Read::new(Some(state), 4096)?;
         assert_eq!(&*read.only_ring()?.numbers, &[2]);
-        Ok(())
+        Ok(other)
     }
 
     #[test]
@@ -123,7 +124,7 @@ mod suite {
         let clear = Meanwhile::run(move |_| cleared.clear())?;
         until(|| clear.done() || state.with(|inner| inner.memory().is_none()))?;
 
-        go_on()?;
+        let _other = go_on()?;
         // The worker, too.
         let before = worker::looks();
         until(|| {
@@ -154,7 +155,7 @@ mod suite {
         let locked = Meanwhile::run(move |this| {
             state.with(|_| this.hold(|| fsleep(Delta::from_millis(1))));
         })?;
-        go_on()?;
+        let _other = go_on()?;
         assert!(state_of(c"blog_test_locked").is_ok());
         // It can go itself. Who has its lock has the state.
         assert!(!locked.done());
