@@ -23,15 +23,13 @@ SECONDS = 10
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}
 # Without BLog: what patches change in UML, and no image (scripts/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
+RNULL = "drivers/block/rnull/rnull_mod.o"
+CHANGED = f"init/init_task.o kernel/fork.o fs/exec.o rust/kernel.o {RNULL}"
 
 
 @pytest.mark.parametrize("flavour", BLOG)
 def test_configuration(flavour: str) -> None:
     assert vm.kernel(flavour).option("BLOG") == BLOG[flavour]
-
-
-RNULL = "drivers/block/rnull/rnull_mod.o"
-CHANGED = f"init/init_task.o kernel/fork.o fs/exec.o rust/kernel.o {RNULL}"
 
 
 @pytest.mark.parametrize("name", CHANGED.split())

@@ -53,9 +53,10 @@ const char *blog_param_clock(void)
 	return blog_clock;
 }
 
+/* In KiB. Where none is set: an eighth of memory, 1 GiB at most. */
 u32 blog_param_max_kb(void)
 {
-	u64 eighth = (u64)totalram_pages() << PAGE_SHIFT >> 13;
+	u64 eighth = ((u64)totalram_pages() << (PAGE_SHIFT - 10)) / 8;
 
 	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
 }
