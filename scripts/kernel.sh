@@ -9,7 +9,7 @@
 # architecture starts with a copy of it.
 
 # kernel_flavours: all that there are
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel uml uml-n uml-bench uml-ceph; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
 
 # kernel_fragments FLAVOUR: config fragments, later ones win. What each alone proves:
 kernel_fragments() {
@@ -25,6 +25,10 @@ kernel_fragments() {
 	x86-rt) echo common x86 blog-m debug-locks rt ;;
 	# No patched text: CPUs that run in parallel, in QEMU and with NMIs. Deep tier
 	x86-parallel) echo common x86 blog-m parallel ;;
+	# No race of plain accesses, in parallel CPUs. Deep tier
+	x86-kcsan) echo common x86 blog-m parallel kcsan ;;
+	# Names of static symbols with suffixes, and a linker that inlines. Deep tier
+	x86-lto) echo common x86 blog-m lto ;;
 	# No preemption, no jump labels, real time, and a build of a few minutes
 	uml) echo common uml blog-y ;;
 	# CONFIG_BLOG=n: what has lines of ours compiles to what it was without

@@ -20,12 +20,12 @@ from conftest import TOP
 from conftest import Run as Sh
 
 KERNELS = "x86 uml stock"
-KERNELS_DEEP = "x86 uml stock x86-debug x86-parallel"
+KERNELS_DEEP = "x86 uml stock x86-debug x86-parallel x86-kcsan x86-lto"
 TESTS = 13
-TESTS_DEEP = 49
+TESTS_DEEP = 51
 SECONDS = 330
 
-QEMU, UML, STOCK, DEBUG, PARALLEL = KERNELS_DEEP.split()
+QEMU, UML, STOCK, DEBUG, PARALLEL, KCSAN, LTO = KERNELS_DEEP.split()
 HERE = TOP / "tests/torture"
 # All that deep runs must log.
 RECORDS = 100_000_000
@@ -158,6 +158,11 @@ LONG = [
     # In a kernel that watches itself: see test_debug.py.
     Run("debug", "nmi", params={"seconds": 10}, nmi_ms=200, kernel=DEBUG, limit=600,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
+    # Races of plain accesses; the kernel's own are none of BLog's business. One is wanted.
+    Run("kcsan", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=KCSAN, limit=900,
+        helpers=EVERYBODY, module={"workers": 1, "instances": 6, "race": 1}, warn=True),
+    Run("lto", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=LTO, limit=300,
+        helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
 ]  # fmt: skip
 # Boots whose CPUs run in threads of their own, with NMIs; each has to stand it.
 BOOTS = 20
@@ -168,6 +173,10 @@ LONG += [
 ]  # fmt: skip
 RUNS = [pytest.param(run, id=run.name) for run in SHORT]
 RUNS += [pytest.param(run, id=run.name, marks=pytest.mark.tier("deep")) for run in LONG]
+
+
+# A report, with both stacks.
+RACE = re.compile(r"BUG: KCSAN: .*?={20}", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +258,12 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
     counted = counters((result.out / "verdict").read_text())
     for what in run.wanted():
         assert counted[what], f"no {what}: {counted}"
+    if run.kernel == KCSAN:
+        told = RACE.findall((result.out / "dmesg").read_text(errors="replace"))
+        races = [race for race in told if "blog" in race]
+        assert races, f"KCSAN doesn't see the race that is wanted: {told}"
+        more = [race for race in races if "in blog_torture_race" not in race]
+        assert not more, "\n".join(more)
     if "sleeper" in run.helpers:
         # Since the machine has slept, or the TSC was unstable.
         assert (result.out / "sleeper").read_text() == "mono\n"

@@ -67,7 +67,7 @@ class Kernel:
     @property
     def parallel(self) -> bool:
         """Whether QEMU's CPUs run in parallel: where nobody changes the kernel's text."""
-        return self.flavour == "x86-parallel"
+        return self.flavour in ("x86-parallel", "x86-kcsan")
 
     @property
     def image(self) -> Path:

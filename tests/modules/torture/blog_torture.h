@@ -52,7 +52,7 @@ extern unsigned int param_seconds, param_workers, param_burst, param_pause_us;
 extern unsigned int param_payload, param_storm, param_storm_max, param_crowd;
 extern unsigned int param_crowd_records, param_instances, param_renew_ms, param_history_us;
 extern unsigned int param_irq_us, param_ipi_us, param_onoff_ms, param_unstable_ms;
-extern unsigned int param_syscore_ms;
+extern unsigned int param_syscore_ms, param_race;
 extern unsigned int param_probes, param_places, param_run, param_seed;
 
 /* main.c */
@@ -121,6 +121,7 @@ void blog_torture_teardown(void);
 void blog_torture_log(u32 target, u32 writer, u32 count);
 void blog_torture_fast(u32 writer);
 void blog_torture_nested(u32 writer);
+void blog_torture_race(void);
 int blog_torture_renew(u32 instance);
 u32 blog_torture_targets(void);
 bool blog_torture_name(u32 target, char *name, u32 size);

@@ -60,6 +60,7 @@ TEST_PARAM(syscore_ms, 0, 0444,
 	   "Time after which syscore operations are called; 0: never (default 0)");
 TEST_PARAM(probes, 0, 0444, "Kprobes in the middle of log calls (default 0)");
 TEST_PARAM(places, ~0, 0444, "Kinds of kprobes outside of log calls, one bit each (default all)");
+TEST_PARAM(race, 0, 0444, "Whether workers race on purpose, for KCSAN to find (default 0)");
 TEST_PARAM(run, 0, 0444,
 	   "Number of this run, 0 to 255; writers of each have their own numbers (default 0)");
 TEST_PARAM(seed, 1, 0444, "Where random choices start (default 1)");

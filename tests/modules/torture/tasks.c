@@ -92,6 +92,8 @@ static int torture_work(void *data)
 			r = torture_random(&random);
 			blog_torture_log(to, writer, 1 + r % param_burst);
 		}
+		if (param_race)
+			blog_torture_race();
 		if (param_pause_us)
 			usleep_range(param_pause_us, 2 * param_pause_us);
 		else

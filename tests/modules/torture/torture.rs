@@ -265,6 +265,18 @@ unsafe extern "C" fn blog_torture_nested(writer: u32) {
     }
 }
 
+/// Counts without any care for other CPUs: what KCSAN must find to be believed where it finds
+/// nothing.
+#[no_mangle]
+#[inline(never)]
+extern "C" fn blog_torture_race() {
+    static RACED: AtomicU32 = AtomicU32::new(0);
+    let raced = RACED.as_ptr();
+    // SAFETY: It is valid. The race is wanted: KCSAN's kernel is the only one where it is called,
+    // and what becomes of the number means nothing to anybody.
+    unsafe { raced.write(raced.read().wrapping_add(1)) };
+}
+
 /// Makes an instance and a target for it.
 fn make_instance(place: usize) -> Result<*mut Target> {
     let run = RUN.load(Relaxed);
