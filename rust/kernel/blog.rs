@@ -110,10 +110,7 @@ pub use self::call::{
 };
 pub use self::{
     call::{
-        arg::{
-            BlogArg,
-            BlogFixed, //
-        },
+        arg::BlogArg,
         args::BlogArgs,
         capture::Text,
         component::{

@@ -188,7 +188,10 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         }
         None => (quote!(&'a Self), quote!(self)),
     };
-    let checks = shapes.iter().flat_map(Shape::types).map(check_field);
+    let checks = shapes.iter().flat_map(Shape::types).map(|ty| {
+        let arg = arg(ty);
+        quote_spanned!(at(ty)=> const _: () = ::kernel::blog::fmt::field(#arg::CODE);)
+    });
     let types = shapes.iter().flat_map(Shape::types).map(arg);
     let describe = describe(&name, is_enum, &shapes);
 
@@ -236,9 +239,6 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
                 #describe
             }
 
-            // SAFETY: No field has a tail.
-            unsafe impl ::kernel::blog::BlogFixed for #ident {}
-
             impl ::kernel::blog::fmt::Debug for #ident {}
         };
     })
@@ -267,13 +267,6 @@ fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
 /// A span at a field's type, for code of our own: what is wrong with the type is reported there.
 fn at(ty: &Type) -> Span {
     Span::mixed_site().located_at(ty.span())
-}
-
-/// Compiles only if the field can be stored.
-fn check_field(ty: &Type) -> TokenStream {
-    quote_spanned! {at(ty)=>
-        const _: () = ::kernel::blog::fmt::field::<#ty>();
-    }
 }
 
 /// The method that emits the descriptor.

@@ -633,7 +633,7 @@ pub(super) fn site_fn(
             #(_: &::kernel::blog::fmt::Probe<#types>,)*
         ) -> ::kernel::blog::Loaded {
             const {
-                #(::kernel::blog::fmt::shallow::<#types>();)*
+                #(::kernel::blog::fmt::shallow(<#types as ::kernel::blog::BlogArg>::CODE);)*
                 ::core::assert!(
                     0 #(
                         + <#types as ::kernel::blog::BlogArg>::FIXED

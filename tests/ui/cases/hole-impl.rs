@@ -8,7 +8,7 @@ use kernel::blog::{
     component::Pointer,
     ring::{PageHeader, Pages},
     types::TypeCode,
-    BlogArg, BlogFixed, Component, Config, Level, RawComponent, Site,
+    BlogArg, Component, Config, Level, RawComponent, Site,
 };
 
 // Arguments that store more than they said.
@@ -26,9 +26,6 @@ impl BlogArg for Long {
     unsafe fn store(&self, _: *mut u8) {}
 //~ ^ implementation of an `unsafe` method
 }
-
-impl BlogFixed for Long {}
-//~ <- the trait `BlogFixed` requires an `unsafe impl` declaration
 
 // A component that says that it is on, and that nobody knows.
 struct Mine(RawComponent);

@@ -104,18 +104,6 @@ pub unsafe trait BlogArg {
     fn describe() {}
 }
 
-/// A [`BlogArg`] that has no tail, so that it can be a field of a derived type: see [`BlogArg`].
-///
-/// # Safety
-///
-/// The type's [`BlogArg::tail`] must always be empty.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a field of a type with `#[derive(BlogArg)]`",
-    label = "not a type of fixed size that BLog knows",
-    note = "strings and slices can be logged only as arguments of their own"
-)]
-pub unsafe trait BlogFixed: BlogArg {}
-
 /// The code of `outer` around `inner`. What is too deep is refused at the call, by `fmt::shallow`.
 const fn wrap(inner: TypeCode, outer: u8) -> TypeCode {
     match inner.wrapped(outer) {
@@ -150,9 +138,6 @@ macro_rules! impl_scalar {
                 unsafe { dst.cast::<$passed>().write_unaligned(self.pass()) }
             }
         }
-
-        // SAFETY: The type has no tail.
-        unsafe impl<$($generics)*> BlogFixed for $ty {}
     )*};
 }
 pub(super) use impl_scalar;
@@ -262,9 +247,6 @@ unsafe impl<const N: usize> BlogArg for [u8; N] {
     }
 }
 
-// SAFETY: Has no tail.
-unsafe impl<const N: usize> BlogFixed for [u8; N] {}
-
 /// Pointers that are logged as what they point to.
 macro_rules! impl_deref {
     ($(($($generics:tt)*) $ty:ty => $target:ty;)*) => {$(
@@ -307,12 +289,6 @@ impl_deref! {
     (T: BlogArg + ?Sized) &mut T => T;
 }
 
-// SAFETY: `T` has no tail.
-unsafe impl<T: BlogFixed + ?Sized> BlogFixed for &T {}
-
-// SAFETY: `T` has no tail.
-unsafe impl<T: BlogFixed + ?Sized> BlogFixed for &mut T {}
-
 // SAFETY: `store` writes the tag and then either `T`'s fixed bytes or as many zeros.
 unsafe impl<T: BlogArg> BlogArg for Option<T> {
     type This = Self;
@@ -347,9 +323,6 @@ unsafe impl<T: BlogArg> BlogArg for Option<T> {
         T::describe()
     }
 }
-
-// SAFETY: `T` has no tail.
-unsafe impl<T: BlogFixed> BlogFixed for Option<T> {}
 
 /// An error that is a negative errno: the kernel's `Error`.
 pub trait Errno {
@@ -394,6 +367,3 @@ unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
         T::describe()
     }
 }
-
-// SAFETY: `T` has no tail.
-unsafe impl<T: BlogFixed, E: Errno> BlogFixed for Result<T, E> {}

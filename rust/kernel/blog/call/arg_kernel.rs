@@ -13,7 +13,6 @@ use super::{
         impl_deref,
         impl_scalar,
         BlogArg,
-        BlogFixed,
         Errno, //
     },
     fmt,

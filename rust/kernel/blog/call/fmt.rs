@@ -21,7 +21,6 @@ use super::{
     super::wire::types::TypeCode,
     arg::{
         BlogArg,
-        BlogFixed,
         Errno, //
     },
     capture::Text,
@@ -32,17 +31,21 @@ use super::{
     }, //
 };
 
-/// Fails to compile if `T` is nested too deep for a code.
-pub const fn shallow<T: BlogArg + ?Sized>() {
+/// Fails to compile for what is nested too deep for a code.
+pub const fn shallow(code: TypeCode) {
     assert!(
-        T::CODE.0 != TypeCode::TOO_DEEP.0,
+        code.0 != TypeCode::TOO_DEEP.0,
         "BLog: `Option` and `Result` are nested too deep in this argument"
     );
 }
 
-/// Compiles only if `T` can be a field of a derived type.
-pub const fn field<T: BlogFixed>() {
-    shallow::<T>();
+/// Fails to compile for what cannot be a field of a derived type.
+pub const fn field(code: TypeCode) {
+    shallow(code);
+    assert!(
+        !code.has_tail(),
+        "BLog: a field of a derived type has a fixed size: log strings and slices as arguments"
+    );
 }
 
 /// Carries the type of an argument from the place where it is evaluated to the call site's

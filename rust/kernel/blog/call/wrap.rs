@@ -12,10 +12,7 @@ use super::super::wire::types::{
     self,
     TypeCode, //
 };
-use super::arg::{
-    BlogArg,
-    BlogFixed, //
-};
+use super::arg::BlogArg;
 
 /// Bytes that print as a hex dump, `de ad be ef`, like the kernel's `%*ph`. Width, precision and
 /// flags mean nothing to it.
@@ -87,9 +84,6 @@ unsafe impl BlogArg for Mac {
         unsafe { self.0.store(dst) }
     }
 }
-
-// SAFETY: Has no tail.
-unsafe impl BlogFixed for Mac {}
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
