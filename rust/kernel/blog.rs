@@ -95,13 +95,11 @@ pub mod wire;
 #[doc(hidden)]
 pub use self::call::capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
-use self::call::{
-    context,
-    none, //
-};
+use self::call::context;
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::{
+    none::no_ring,
     task,
     write::{
         cold,
@@ -162,13 +160,6 @@ macro_rules! as_bytes {
 as_bytes! {
     FileHeader SectionHeader System Clock ClockPair Image Task
     ComponentSection RingSection Page End
-}
-
-/// What stands for a ring where there is none, in the tables of tasks.
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[doc(hidden)]
-pub fn no_ring() -> *mut ring::Ring {
-    (&raw const none::NO_RING).cast_mut()
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

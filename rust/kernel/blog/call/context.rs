@@ -13,7 +13,7 @@ use super::super::{
 };
 use super::{
     component::RawComponent,
-    none::NO_RING,
+    none::no_ring,
     task, //
 };
 use crate::bindings;
@@ -24,75 +24,58 @@ use crate::bindings;
 const INTERRUPT: u32 =
     bindings::BLOG_NMI_MASK | bindings::BLOG_HARDIRQ_MASK | bindings::BLOG_SOFTIRQ_OFFSET;
 
-/// The ring of `component` for the caller's context; or another one of that context, or
-/// [`NO_RING`], where it is to be looked for.
-#[cfg(not(CONFIG_UML))]
+/// The ring of `component` for the caller's context; or another one of that context, or what stands
+/// for none, where it is to be looked for.
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
-    // SAFETY: Reads this CPU's preemption count, in one instruction.
-    unsafe {
-        core::arch::asm!(
-            "testl ${mask}, %gs:__preempt_count(%rip)",
-            "jnz {interrupt}",
-            mask = const INTERRUPT as i32,
-            interrupt = label { return interrupt_ring(component) },
-            options(readonly, nostack, att_syntax),
-        );
-    }
-    let task: *mut bindings::task_struct;
-    // SAFETY: Reads the pointer to the current task, which is the same on whichever CPU the task
-    // runs.
-    unsafe {
-        core::arch::asm!(
-            "movq %gs:const_current_task(%rip), {task}",
-            task = out(reg) task,
-            options(pure, nomem, nostack, preserves_flags, att_syntax),
-        );
-    }
-    // SAFETY: This is the current task.
-    unsafe { task_ring(component, task) }
-}
-
-/// The ring of `component` for the caller's context; or another one of that context, or
-/// [`NO_RING`], where it is to be looked for.
-#[cfg(all(CONFIG_UML, not(CONFIG_SMP)))]
-#[inline(always)]
-pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
-    let tasks = (&raw const bindings::cpu_tasks).cast::<*mut bindings::task_struct>();
-    // SAFETY: The first one is what the only CPU runs.
-    let task = unsafe { tasks.read_volatile() };
-    // SAFETY: The current task is valid. Only this CPU changes its preemption count.
-    let count = unsafe { (&raw const (*task).thread_info.preempt_count).read_volatile() };
-    if count as u32 & INTERRUPT != 0 {
-        return interrupt_ring(component);
-    }
-    // SAFETY: This is the current task.
-    unsafe { task_ring(component, task) }
-}
-
-/// The ring of `component` for the caller's context; or another one of that context, or
-/// [`NO_RING`], where it is to be looked for.
-#[cfg(all(CONFIG_UML, CONFIG_SMP))]
-#[inline(always)]
-pub(in super::super) fn ring(component: &RawComponent) -> *mut Ring {
-    // SAFETY: Reads the preemption count and the current task.
-    let task = unsafe { bindings::blog_task() };
-    if task.is_null() {
-        return interrupt_ring(component);
-    }
-    // SAFETY: This is the current task.
-    unsafe { task_ring(component, task) }
-}
-
-/// What is in the component's place of a task's table.
-///
-/// # Safety
-///
-/// `task` is the current task.
-#[inline(always)]
-unsafe fn task_ring(component: &RawComponent, task: *mut bindings::task_struct) -> *mut Ring {
-    // SAFETY: By this function's requirement; the table that a task has is valid, and the place is
-    // one, by the invariants of `RawComponent`.
+    #[cfg(not(CONFIG_UML))]
+    let task = {
+        let task: *mut bindings::task_struct;
+        // SAFETY: Reads this CPU's preemption count, in one instruction.
+        unsafe {
+            core::arch::asm!(
+                "testl ${mask}, %gs:__preempt_count(%rip)",
+                "jnz {interrupt}",
+                mask = const INTERRUPT as i32,
+                interrupt = label { return interrupt_ring(component) },
+                options(readonly, nostack, att_syntax),
+            );
+        }
+        // SAFETY: Reads the pointer to the current task, which is the same on whichever CPU the
+        // task runs.
+        unsafe {
+            core::arch::asm!(
+                "movq %gs:const_current_task(%rip), {task}",
+                task = out(reg) task,
+                options(pure, nomem, nostack, preserves_flags, att_syntax),
+            );
+        }
+        task
+    };
+    // Without a call, which would have the caller save its registers.
+    #[cfg(all(CONFIG_UML, not(CONFIG_SMP)))]
+    let task = {
+        let tasks = (&raw const bindings::cpu_tasks).cast::<*mut bindings::task_struct>();
+        // SAFETY: The first one is what the only CPU runs.
+        let task = unsafe { tasks.read_volatile() };
+        // SAFETY: The current task is valid. Only this CPU changes its preemption count.
+        let count = unsafe { (&raw const (*task).thread_info.preempt_count).read_volatile() };
+        if count as u32 & INTERRUPT != 0 {
+            return interrupt_ring(component);
+        }
+        task
+    };
+    #[cfg(all(CONFIG_UML, CONFIG_SMP))]
+    let task = {
+        // SAFETY: Reads the preemption count and the current task.
+        let task = unsafe { bindings::blog_task() };
+        if task.is_null() {
+            return interrupt_ring(component);
+        }
+        task
+    };
+    // SAFETY: This is the current task. The table that it has is valid, and the place is one, by
+    // the invariants of `RawComponent`.
     unsafe { (*task::current_table(task)).at(component.place()) }
 }
 
@@ -134,11 +117,11 @@ fn interrupt() -> (usize, Context) {
 fn interrupt_ring(component: &RawComponent) -> *mut Ring {
     let rings = component.percpu();
     if rings.is_null() {
-        return (&raw const NO_RING).cast_mut();
+        return no_ring();
     }
     let (cpu, context) = interrupt();
     let Some(index) = context.percpu_index(cpu) else {
-        return (&raw const NO_RING).cast_mut();
+        return no_ring();
     };
     // SAFETY: By the invariants of `RawComponent`, the table has an entry for each interrupt
     // context of each CPU.

@@ -9,10 +9,8 @@ use super::super::ring::{
     Tls, //
 };
 
-/// What stands for the ring of a context that has none: see [`Ring::none`]. Tables have it in place
-/// of null.
 // SAFETY: The header is a static, to which nobody stores.
-pub(in super::super) static NO_RING: Ring = unsafe { Ring::none((&raw const NO_PAGE).cast_mut()) };
+static NO_RING: Ring = unsafe { Ring::none((&raw const NO_PAGE).cast_mut()) };
 
 /// A page without room. Nobody stores there.
 static NO_PAGE: PageHeader = PageHeader::empty();
@@ -22,6 +20,14 @@ static NO_PAGE: PageHeader = PageHeader::empty();
 #[no_mangle]
 pub(in super::super) static blog_no_rings: Tls =
     Tls::new(u32::MAX, (&raw const NO_RING).cast_mut());
+
+/// What stands for the ring of a context that has none: see [`Ring::none`]. Tables have it in place
+/// of null.
+#[doc(hidden)]
+#[inline]
+pub fn no_ring() -> *mut Ring {
+    (&raw const NO_RING).cast_mut()
+}
 
 /// What stands for the table of a task that has none.
 #[inline]
