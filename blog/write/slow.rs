@@ -64,7 +64,7 @@ const SHARED_TRIES: u32 = 4;
 ///
 /// # Safety
 ///
-/// `raw` is valid, the caller is in [`Ring::write`], and `ring` is null or the calling context's
+/// `raw` is valid, the caller was in [`Ring::write`], and `ring` is null or the calling context's
 /// ring in it, in which that has begun a record, at `ts` if that isn't 0.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_reserve(

@@ -184,15 +184,13 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
     };
     // SAFETY: By this function's requirement; and what `blog_reserve` returns is as `put` demands.
     unsafe {
-        Ring::write(
-            ring,
-            || raw.switch().slot.load(Relaxed),
-            16,
-            SITE << LEN_BITS,
-            clock::fast,
-            fill,
-            |begun, ts| Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << LEN_BITS, fill),
-        )
+        let slot = || raw.switch().slot.load(Relaxed);
+        match Ring::write(ring, slot, 16, SITE << LEN_BITS, clock::fast, fill) {
+            Ok(()) => true,
+            Err((begun, ts)) => {
+                Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << LEN_BITS, fill)
+            }
+        }
     }
 }
 

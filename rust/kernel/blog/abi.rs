@@ -37,12 +37,11 @@ unsafe extern "C" {
     /// The component is registered, and nobody logs to it.
     pub(super) unsafe fn blog_component_unregister(c: *const RawComponent);
 
-    /// Finds a place for a record of `bytes`, when the fast path could not: for the `slow` of
-    /// [`Ring::write`]. Runs in any context.
+    /// Finds a place for a record of `bytes`, when [`Ring::write`] could not. Runs in any context.
     ///
     /// # Safety
     ///
-    /// The component is valid. The caller is in [`Ring::write`]; if `ring` is not null, it is the
+    /// The component is valid. The caller was in [`Ring::write`]; if `ring` is not null, it is the
     /// ring of the calling context and of this component, and a record was begun in it, at `ts` if
     /// that isn't 0.
     pub(super) unsafe fn blog_reserve(

@@ -205,7 +205,7 @@ impl Rig {
         let max = self.max_pages.saturating_mul(self.sizes().page);
         let cause = if begun {
             let pages = self.pool.pages(cpu(), self.steal);
-            // SAFETY: Called from within `Ring::write` only, and all pages are of this pool.
+            // SAFETY: Called after `Ring::write` only, and all pages are of this pool.
             match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
                 Ok(()) => return Place { ring, ts },
                 Err(cause) => cause,
@@ -258,18 +258,13 @@ impl Rig {
         };
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
-            Ring::write(
-                ring,
-                || SLOT.into(),
-                bytes,
-                site << LEN_BITS,
-                || Some(ts),
-                fill,
-                |begun, ts| {
-                    let place = self.reserve(ring, begun, bytes, ts);
-                    Ring::put(place, bytes, site << LEN_BITS, fill)
-                },
-            )
+            let site = site << LEN_BITS;
+            match Ring::write(ring, || SLOT.into(), bytes, site, || Some(ts), fill) {
+                Ok(()) => true,
+                Err((begun, ts)) => {
+                    Ring::put(self.reserve(ring, begun, bytes, ts), bytes, site, fill)
+                }
+            }
         }
     }
 

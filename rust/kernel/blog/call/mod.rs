@@ -16,7 +16,6 @@
 //! | `context.rs` | whose ring is the caller's |
 //! | `none.rs` | what stands for a ring where there is none |
 //! | `task.rs` | where a task's rings are found: the seam to `task_struct` |
-//! | `clock.rs` | the clock of records |
 //!
 //! `arg.rs`, `args.rs`, `capture.rs`, `fmt.rs` and `wrap.rs` need no kernel, and
 //! compile on the host unchanged, so that tests encode with the real code. Nothing here allocates.
@@ -26,8 +25,6 @@ mod arg_kernel;
 pub(super) mod args;
 #[doc(hidden)]
 pub mod capture;
-#[cfg(CONFIG_BLOG_HOOKS)]
-mod clock;
 pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod context;

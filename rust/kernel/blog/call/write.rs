@@ -9,7 +9,6 @@ use super::{
         ring::Ring,
         wire::record::HEADER_SIZE, //
     },
-    clock,
     component::RawComponent,
     context, //
 };
@@ -19,6 +18,30 @@ use super::{
 #[cold]
 #[inline(always)]
 pub fn cold() {}
+
+/// Reads the clock for a record: the TSC as it is. `None` where `blog/` has to.
+#[inline(always)]
+fn clock() -> Option<u64> {
+    // SAFETY: It is there. `blog/` may store to it meanwhile, and takes into account who has seen
+    // the old value. Volatile, as that is folded into the comparison: see `ring/peek.rs`.
+    if unsafe { (&raw const abi::blog_clock_is_tsc).read_volatile() } == 0 {
+        return None;
+    }
+    let tsc: u64;
+    // Of the intrinsic, LLVM makes one instruction more.
+    // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
+    unsafe {
+        core::arch::asm!(
+            "rdtsc",
+            "shlq $32, %rdx",
+            "orq %rdx, %rax",
+            out("rax") tsc,
+            out("rdx") _,
+            options(nomem, nostack, att_syntax),
+        );
+    }
+    Some(tsc)
+}
 
 /// Writes a record that can simply go behind the last one; for any other, returns what
 /// [`write_slow`] is to be given.
@@ -37,16 +60,10 @@ pub(super) unsafe fn write(
     let ring = context::ring(component);
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
-    let mut done = Ok(());
-    let slow = |ring, ts| {
-        done = Err((ring, ts));
-        false
-    };
     // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `store` is as this function requires.
-    unsafe { Ring::write(ring, slot, bytes, site_shl10, clock::read, store, slow) };
-    done
+    unsafe { Ring::write(ring, slot, bytes, site_shl10, clock, store) }
 }
 
 /// Does what is left to do for a record.

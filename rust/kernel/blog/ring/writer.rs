@@ -62,11 +62,9 @@ impl Ring {
     /// arguments and stores exactly `bytes - 8` bytes there. It may also store to the 8 bytes
     /// before that, where the header comes afterwards.
     ///
-    /// `slow` is called in place of that when the record can't simply go behind the last one: with
-    /// the ring if the record has been begun (the ring is marked as busy), else with a null
-    /// pointer; and with the time, or 0 where it wasn't read. It finds a place, and calls
-    /// [`Self::put`]. So nothing of the fast path has to be kept for after a call, and it needs few
-    /// registers. Returns whether the record was written, or what `slow` says.
+    /// An error is that the record can't simply go behind the last one: with the ring if the record
+    /// has been begun (the ring is marked as busy), else with a null pointer; and with the time, or
+    /// 0 where it wasn't read. The caller finds a place, and calls [`Self::put`].
     ///
     /// # Safety
     ///
@@ -79,39 +77,32 @@ impl Ring {
         site_shl10: u32,
         clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8),
-        slow: impl FnOnce(*const Ring, u64) -> bool,
-    ) -> bool {
+    ) -> Result<(), (*const Ring, u64)> {
         // SAFETY: By this function's requirement.
         let own = unsafe { &*ring };
-        // One call of `slow`, so that what it does is in the driver's code once.
-        let (begun, ts) = 'slow: {
-            // SAFETY: This is the ring's context, or the ring is busy for good.
-            if !unsafe { own.begin_for(slot) } {
-                break 'slow (ptr::null(), 0);
-            }
-            let Some(ts) = clock() else {
-                break 'slow (ring, 0);
-            };
-            // Before there is more to keep in registers.
-            // SAFETY: This is the ring's context.
-            if (ts ^ unsafe { own.cursor.ts_base.peek() }) >> TS_BITS != 0 {
-                break 'slow (ring, ts);
-            }
-            // SAFETY: This is the ring's context.
-            let page = unsafe { own.cursor.page.peek() };
-            // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
-            let commit = unsafe { (*page).commit.peek() };
-            // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-            let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
-            // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
-            if end > unsafe { own.cursor.limit.peek() } {
-                break 'slow (ring, ts);
-            }
-            // SAFETY: There is room up to `limit`, which is at most the size of the page.
-            unsafe { own.store((page, end as usize), ts, bytes, site_shl10, fill) };
-            return true;
-        };
-        slow(begun, ts)
+        // SAFETY: This is the ring's context, or the ring is busy for good.
+        if !unsafe { own.begin_for(slot) } {
+            return Err((ptr::null(), 0));
+        }
+        let ts = clock().ok_or((ring, 0))?;
+        // Before there is more to keep in registers.
+        // SAFETY: This is the ring's context.
+        if (ts ^ unsafe { own.cursor.ts_base.peek() }) >> TS_BITS != 0 {
+            return Err((ring, ts));
+        }
+        // SAFETY: This is the ring's context.
+        let page = unsafe { own.cursor.page.peek() };
+        // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
+        let commit = unsafe { (*page).commit.peek() };
+        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+        let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
+        // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
+        if end > unsafe { own.cursor.limit.peek() } {
+            return Err((ring, ts));
+        }
+        // SAFETY: There is room up to `limit`, which is at most the size of the page.
+        unsafe { own.store((page, end as usize), ts, bytes, site_shl10, fill) };
+        Ok(())
     }
 
     /// Writes one record where `place` says, behind the last one; the other arguments are those of

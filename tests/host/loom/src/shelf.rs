@@ -106,23 +106,18 @@ impl Shelf {
         // SAFETY: A model writes into a ring from one thread at a time.
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
-            Ring::write(
-                ring,
-                || SLOT.into(),
-                bytes,
-                pid << LEN_BITS,
-                || Some(u64::from(n)),
-                fill,
-                |begun, ts| {
-                    assert!(!begun.is_null(), "two writers");
-                    let room = self.max * PAGE;
-                    if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
-                        return Ring::put(Place { ring, ts }, bytes, pid << LEN_BITS, fill);
-                    }
-                    ring.end();
-                    false
-                },
-            )
+            let (site, clock) = (pid << LEN_BITS, || Some(u64::from(n)));
+            let Err((begun, ts)) = Ring::write(ring, || SLOT.into(), bytes, site, clock, fill)
+            else {
+                return true;
+            };
+            assert!(!begun.is_null(), "two writers");
+            let room = self.max * PAGE;
+            if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
+                return Ring::put(Place { ring, ts }, bytes, site, fill);
+            }
+            ring.end();
+            false
         }
     }
 
@@ -132,30 +127,24 @@ impl Shelf {
         // SAFETY: The models' shared rings are written to in this way only.
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
-            Ring::write(
-                &self.none,
-                || SLOT.into(),
-                RECORD,
-                pid << LEN_BITS,
-                || None,
-                fill,
-                |_, _| {
-                    let room = self.max * PAGE;
-                    let clock = || u64::from(n);
-                    let who = task(pid as i32);
-                    let place = ring
-                        .begin_shared(
-                            self,
-                            Mode::Overwrite,
-                            room,
-                            RECORD,
-                            clock,
-                            (&who, &self.last),
-                        )
-                        .map_or(Place::LOST, |ts| Place { ring, ts });
-                    Ring::put(place, RECORD, pid << LEN_BITS, fill)
-                },
-            )
+            let site = pid << LEN_BITS;
+            if Ring::write(&self.none, || SLOT.into(), RECORD, site, || None, fill).is_ok() {
+                return true;
+            }
+            let room = self.max * PAGE;
+            let clock = || u64::from(n);
+            let who = task(pid as i32);
+            let place = ring
+                .begin_shared(
+                    self,
+                    Mode::Overwrite,
+                    room,
+                    RECORD,
+                    clock,
+                    (&who, &self.last),
+                )
+                .map_or(Place::LOST, |ts| Place { ring, ts });
+            Ring::put(place, RECORD, site, fill)
         }
     }
 
