@@ -3,23 +3,8 @@
 //! `blog_capture!`: records a message of a driver that is captured.
 //!
 //! `pr_info!`, `dev_dbg!` and their kin expand to it under `--cfg BLOG_CAPTURE`, beside what prints
-//! the message. It expands to this:
-//!
-//! ```ignore
-//! {
-//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> Loaded { … }
-//!     match &(crate::__BLOG_CAPTURE) {
-//!         component => if is_on(component) {
-//!             let site = __blog_site(&Probe::<Text>::new());
-//!             if site.is_on(component) {
-//!                 match MESSAGE {                            // evaluates
-//!                     message => unsafe { log(message, component, site) },
-//!                 }
-//!             }
-//!         }
-//!     }
-//! }
-//! ```
+//! the message. It expands as a log call does, whose arguments are the message as a `Text`, and the
+//! name of the device if it is of one: see `log`.
 
 use proc_macro2::{
     TokenStream,

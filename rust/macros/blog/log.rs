@@ -13,7 +13,7 @@
 //!         component => if is_on(component) {                   // patched no-op
 //!             let probe0 = Probe::new();
 //!             let known0 = known(&probe0);                     // only checks the type
-//!             display(&known0);                                // likewise
+//!             Display(&known0);                                // likewise
 //!             let site = __blog_site(&known0);
 //!             if site.is_on(component) {
 //!                 match (&a,) {                                // evaluates
@@ -68,7 +68,6 @@ use super::{
     format::{
         self,
         Piece,
-        Placeholder,
         Position,
         Trait, //
     },
@@ -85,11 +84,6 @@ use super::{
 /// What a user may write between the parentheses.
 pub(crate) struct LogInput {
     component: Expr,
-    message: Message,
-}
-
-/// A format string and its arguments.
-struct Message {
     format: LitStr,
     args: Vec<Arg>,
 }
@@ -112,15 +106,6 @@ impl Parse for LogInput {
             return Err(input.error("expected a format string behind the component"));
         }
         input.parse::<Token![,]>()?;
-        Ok(Self {
-            component,
-            message: input.parse()?,
-        })
-    }
-}
-
-impl Parse for Message {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
         if !input.peek(LitStr) {
             return Err(input.error("the format must be a string literal"));
         }
@@ -150,7 +135,11 @@ impl Parse for Message {
                 _ => args.push(arg),
             }
         }
-        Ok(Self { format, args })
+        Ok(Self {
+            component,
+            format,
+            args,
+        })
     }
 }
 
@@ -186,6 +175,17 @@ struct Stored {
 }
 
 impl Stored {
+    fn new(name: String, is_named: bool, value: impl ToTokens, span: Span) -> Self {
+        Self {
+            name,
+            is_named,
+            value: value.into_token_stream(),
+            span,
+            traits: BTreeSet::new(),
+            is_count: false,
+        }
+    }
+
     fn is_used(&self) -> bool {
         self.is_count || !self.traits.is_empty()
     }
@@ -207,16 +207,11 @@ impl Args {
     fn new(args: Vec<Arg>, format_span: Span) -> Self {
         let stored: Vec<_> = args
             .into_iter()
-            .map(|arg| Stored {
-                is_named: arg.name.is_some(),
-                name: match arg.name {
-                    Some(name) => name.unraw().to_string(),
-                    None => source_text(&arg.value),
-                },
-                span: arg.value.span(),
-                value: arg.value.into_token_stream(),
-                traits: BTreeSet::new(),
-                is_count: false,
+            .map(|Arg { name, value }| {
+                let is_named = name.is_some();
+                let name = name.map_or_else(|| source_text(&value), |n| n.unraw().to_string());
+                let span = value.span();
+                Stored::new(name, is_named, value, span)
             })
             .collect();
         Self {
@@ -255,31 +250,27 @@ impl Args {
         // As in `format!`, keywords are taken for raw identifiers.
         let ident = match name {
             "self" => Ok(Ident::new("self", self.format_span)),
-            _ => syn::parse_str::<Ident>(name)
-                .or_else(|_| syn::parse_str(&format!("r#{name}")))
-                .map(|mut ident: Ident| {
-                    ident.set_span(self.format_span);
-                    ident
-                }),
+            _ => syn::parse_str(name).or_else(|_| syn::parse_str(&format!("r#{name}"))),
         };
-        let Ok(ident) = ident else {
+        let Ok(mut ident) = ident else {
             return self.error(format!("invalid argument name `{name}` in format string"));
         };
-        self.stored.push(Stored {
-            name: name.into(),
-            is_named: true,
-            value: ident.into_token_stream(),
-            span: self.format_span,
-            traits: BTreeSet::new(),
-            is_count: false,
-        });
+        let span = self.format_span;
+        ident.set_span(span);
+        self.stored
+            .push(Stored::new(name.into(), true, ident, span));
         Ok(self.stored.len() - 1)
     }
 
     /// Finds out what `pieces` want of each argument. A number of arguments which doesn't fit is
     /// reported in one sentence.
     fn use_in(&mut self, pieces: &[Piece]) -> Result<()> {
-        let placeholders = || pieces.iter().filter_map(placeholder);
+        let placeholders = || {
+            pieces.iter().filter_map(|piece| match piece {
+                Piece::Literal(_) => None,
+                Piece::Placeholder(p) => Some(p),
+            })
+        };
         let positions = placeholders().flat_map(|p| p.counts().chain([&p.argument]));
         let wanted = positions.map(|position| match position {
             Position::Next(i) => i + 1,
@@ -335,13 +326,6 @@ impl Args {
     }
 }
 
-fn placeholder(piece: &Piece) -> Option<&Placeholder> {
-    match piece {
-        Piece::Literal(_) => None,
-        Piece::Placeholder(p) => Some(p),
-    }
-}
-
 fn there_are(n: usize) -> String {
     match n {
         0 => "there are no arguments".into(),
@@ -392,10 +376,9 @@ fn write_tokens(tokens: TokenStream, out: &mut String) {
 
 /// Expands a call.
 pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
-    let Message { format, args } = input.message;
-    let (format, span) = (format.value(), format.span());
+    let (format, span) = (input.format.value(), input.format.span());
     let pieces = format::parse(&format).map_err(|e| Error::new(span, e))?;
-    let mut args = Args::new(args, span);
+    let mut args = Args::new(input.args, span);
     args.use_in(&pieces)?;
     args.check_each()?;
     let args = args.stored;
@@ -407,16 +390,16 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     // once, if it is none.
     let component = Ident::new("component", at(value.span()));
     let as_raw = quote_spanned!(component.span()=> ::kernel::blog::Component::raw(#component));
-    let evaluate = evaluate(&args);
     let [raw, site, values] = hidden(["raw", "site", "values"]);
     let Probes {
         declare,
+        evaluate,
         refs,
         binds,
         checked,
     } = Probes::new(&args, &values);
     let find = quote!(#site_fn #declare let #site = __blog_site(#(#refs),*););
-    let log = quote!(match #evaluate {
+    let log = quote!(match (#(#evaluate,)*) {
         #values => {
             #binds
             // SAFETY: The component is on, and the site for it.
@@ -436,7 +419,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
                 #component => {
                     let _ = #as_raw;
                     #declare
-                    match #evaluate {
+                    match (#(#evaluate,)*) {
                         #values => {
                             #binds
                             let _ = (#(#checked,)*);
@@ -481,7 +464,7 @@ pub(super) fn on(
 }
 
 /// A span in the user's code, for names of our own.
-fn at(span: Span) -> Span {
+pub(super) fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
@@ -491,7 +474,9 @@ fn at(span: Span) -> Span {
 struct Probes {
     /// Declares them, and checks what placeholders want of their types.
     declare: TokenStream,
-    /// References to them.
+    /// References to the arguments.
+    evaluate: Vec<TokenStream>,
+    /// References to the probes.
     refs: Vec<TokenStream>,
     /// Ties them to the arguments, which are a tuple of references.
     binds: TokenStream,
@@ -515,15 +500,21 @@ impl Probes {
                 let #known = ::kernel::blog::fmt::known(&#probe);
             });
             for check in &arg.traits {
-                let check = Ident::new(check_of(*check), span);
+                let check = Ident::new(&format!("{check:?}"), span);
                 this.declare
                     .extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#known);));
             }
             if arg.is_count {
                 // Of the probe itself, so that an integer literal becomes a `usize`.
                 this.declare
-                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::count(&#probe);));
+                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::Count(&#probe);));
             }
+            let value = &arg.value;
+            this.evaluate.push(if arg.is_pointer() {
+                quote_spanned!(span=> &::kernel::blog::Ptr::of(&(#value)))
+            } else {
+                quote_spanned!(span=> &(#value))
+            });
             this.refs.push(quote_spanned!(span=> &#known));
             this.binds
                 .extend(quote_spanned!(span=> #probe.bind(#values.#index);));
@@ -531,35 +522,6 @@ impl Probes {
                 .push(quote_spanned!(span=> ::kernel::blog::fmt::value(#values.#index)));
         }
         this
-    }
-}
-
-/// The tuple of references to the arguments.
-fn evaluate(args: &[Stored]) -> TokenStream {
-    let args = args.iter().map(|arg| {
-        let value = &arg.value;
-        let span = at(arg.span);
-        if arg.is_pointer() {
-            quote_spanned!(span=> &::kernel::blog::Ptr::of(&(#value)))
-        } else {
-            quote_spanned!(span=> &(#value))
-        }
-    });
-    quote!((#(#args,)*))
-}
-
-/// The function of `kernel::blog::fmt` that checks a type for a placeholder.
-fn check_of(print: Trait) -> &'static str {
-    match print {
-        Trait::Display => "display",
-        Trait::Debug => "debug",
-        Trait::LowerHex => "lower_hex",
-        Trait::UpperHex => "upper_hex",
-        Trait::Octal => "octal",
-        Trait::Binary => "binary",
-        Trait::LowerExp => "lower_exp",
-        Trait::UpperExp => "upper_exp",
-        Trait::Pointer => "pointer",
     }
 }
 

@@ -81,7 +81,7 @@ pub fn value<T: BlogArg<This = T> + ?Sized>(value: &T) -> &T::This {
 }
 
 macro_rules! fmt_traits {
-    ($($(#[$doc:meta])* $name:ident: $check:ident $spec:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $spec:literal;)*) => {$(
         $(#[$doc])*
         #[diagnostic::on_unimplemented(
             message = $spec,
@@ -92,32 +92,33 @@ macro_rules! fmt_traits {
         impl<T: $name + ?Sized> $name for &mut T {}
 
         #[doc = "Fails to compile if the argument cannot be printed so."]
+        #[allow(non_snake_case)]
         #[inline(always)]
-        pub const fn $check<T: $name + ?Sized>(_: &Probe<T>) {}
+        pub const fn $name<T: $name + ?Sized>(_: &Probe<T>) {}
     )*};
 }
 
 fmt_traits! {
     /// Can be logged with `{}`.
-    Display: display "`{Self}` cannot be logged with `{{}}`";
+    Display "`{Self}` cannot be logged with `{{}}`";
     /// Can be logged with `{:?}` and its variants.
-    Debug: debug "`{Self}` cannot be logged with `{{:?}}`";
+    Debug "`{Self}` cannot be logged with `{{:?}}`";
     /// Can be logged with `{:x}`.
-    LowerHex: lower_hex "`{Self}` cannot be logged with `{{:x}}`";
+    LowerHex "`{Self}` cannot be logged with `{{:x}}`";
     /// Can be logged with `{:X}`.
-    UpperHex: upper_hex "`{Self}` cannot be logged with `{{:X}}`";
+    UpperHex "`{Self}` cannot be logged with `{{:X}}`";
     /// Can be logged with `{:o}`.
-    Octal: octal "`{Self}` cannot be logged with `{{:o}}`";
+    Octal "`{Self}` cannot be logged with `{{:o}}`";
     /// Can be logged with `{:b}`.
-    Binary: binary "`{Self}` cannot be logged with `{{:b}}`";
+    Binary "`{Self}` cannot be logged with `{{:b}}`";
     /// Can be logged with `{:e}`.
-    LowerExp: lower_exp "`{Self}` cannot be logged with `{{:e}}`";
+    LowerExp "`{Self}` cannot be logged with `{{:e}}`";
     /// Can be logged with `{:E}`.
-    UpperExp: upper_exp "`{Self}` cannot be logged with `{{:E}}`";
+    UpperExp "`{Self}` cannot be logged with `{{:E}}`";
     /// Can be logged with `{:p}`.
-    Pointer: pointer "`{Self}` cannot be logged with `{{:p}}`";
+    Pointer "`{Self}` cannot be logged with `{{:p}}`";
     /// Can be a width or precision: `usize`.
-    Count: count "`{Self}` cannot be a width or precision, which must be `usize`";
+    Count "`{Self}` cannot be a width or precision, which must be `usize`";
 }
 
 macro_rules! impl_integer {
