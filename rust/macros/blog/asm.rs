@@ -44,17 +44,6 @@ impl Template {
         ));
     }
 
-    /// Refers to a symbol of `blog/`, which stays while the module that has a component does.
-    pub(super) fn needs_blog(&mut self) {
-        self.lines(
-            "
-            .pushsection .rodata.blog,\"a\",@progbits
-            .balign 8
-            .quad blog_present
-            .popsection",
-        );
-    }
-
     /// Opens the section of the descriptors, which is not loaded.
     pub(super) fn open_fmt(&mut self) {
         self.lines(".pushsection .debug.blog,\"\",@progbits\n.balign 8");

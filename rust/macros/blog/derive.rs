@@ -7,10 +7,7 @@
 //! a function too, and each image describes what it logs. An object file has one descriptor of a
 //! type, an image may have several, which are equal.
 
-use proc_macro2::{
-    Span,
-    TokenStream, //
-};
+use proc_macro2::TokenStream;
 use quote::{
     format_ident,
     quote,
@@ -25,12 +22,16 @@ use syn::{
     Fields,
     Ident,
     Result,
-    Type, //
+    Type,
+    Variant, //
 };
 
-use super::asm::{
-    Template,
-    TYPE_MAGIC, //
+use super::{
+    asm::{
+        Template,
+        TYPE_MAGIC, //
+    },
+    log::at, //
 };
 
 /// The most variants that a `u8` tells apart.
@@ -82,9 +83,9 @@ impl Shape<'_> {
     }
 }
 
-/// A field's type as one that can be stored.
+/// A field's type as one that can be stored. What is wrong with it is reported there.
 fn arg(ty: &Type) -> TokenStream {
-    quote_spanned!(at(ty)=> <#ty as ::kernel::blog::BlogArg>)
+    quote_spanned!(at(ty.span())=> <#ty as ::kernel::blog::BlogArg>)
 }
 
 /// Expands the derive.
@@ -97,29 +98,24 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
         ));
     }
 
+    let name = ident.unraw().to_string();
     let (is_enum, shapes) = match &input.data {
         Data::Struct(data) => {
             let shape = Shape {
-                name: ident.unraw().to_string(),
+                name: name.clone(),
                 path: quote!(Self),
                 fields: &data.fields,
             };
             (false, vec![shape])
         }
         Data::Enum(data) => {
-            let shapes: Vec<_> = data
-                .variants
-                .iter()
-                .map(|variant| {
-                    let ident = &variant.ident;
-                    Shape {
-                        name: ident.unraw().to_string(),
-                        path: quote!(Self::#ident),
-                        fields: &variant.fields,
-                    }
-                })
-                .collect();
-            (true, shapes)
+            let variants = data.variants.iter();
+            let shapes = variants.map(|Variant { ident, fields, .. }| Shape {
+                name: ident.unraw().to_string(),
+                path: quote!(Self::#ident),
+                fields,
+            });
+            (true, shapes.collect())
         }
         Data::Union(data) => {
             return Err(Error::new(
@@ -140,25 +136,17 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             "`#[derive(BlogArg)]` does not support enums without variants: they have no values",
         ));
     }
-    for shape in &shapes {
-        if shape.fields.len() > usize::from(u16::MAX) {
-            return Err(Error::new_spanned(ident, "too many fields"));
-        }
-    }
 
-    let name = ident.unraw().to_string();
-    let sizes = shapes.iter().map(Shape::size);
+    let sizes: Vec<_> = shapes.iter().map(Shape::size).collect();
     let fixed = if is_enum {
         quote!({
-            let sizes = [#(#sizes),*];
             let mut max = 0;
-            let mut i = 0;
-            while i < sizes.len() {
-                if sizes[i] > max {
-                    max = sizes[i];
+            #(
+                let size = #sizes;
+                if size > max {
+                    max = size;
                 }
-                i += 1;
-            }
+            )*
             1 + max
         })
     } else {
@@ -190,10 +178,10 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     };
     let checks = shapes.iter().flat_map(Shape::types).map(|ty| {
         let arg = arg(ty);
-        quote_spanned!(at(ty)=> const _: () = ::kernel::blog::fmt::field(#arg::CODE);)
+        quote_spanned!(at(ty.span())=> const _: () = ::kernel::blog::fmt::field(#arg::CODE);)
     });
-    let types = shapes.iter().flat_map(Shape::types).map(arg);
-    let describe = describe(&name, is_enum, &shapes);
+    let types: Vec<_> = shapes.iter().flat_map(Shape::types).map(arg).collect();
+    let describe = describe(&name, is_enum, &shapes, &types);
 
     Ok(quote! {
         #[automatically_derived]
@@ -264,14 +252,8 @@ fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
     }
 }
 
-/// A span at a field's type, for code of our own: what is wrong with the type is reported there.
-fn at(ty: &Type) -> Span {
-    Span::mixed_site().located_at(ty.span())
-}
-
 /// The method that emits the descriptor.
-fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>]) -> TokenStream {
-    let types: Vec<_> = shapes.iter().flat_map(Shape::types).map(arg).collect();
+fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>], types: &[TokenStream]) -> TokenStream {
     let codes: Vec<Ident> = (0..types.len()).map(|i| format_ident!("f{i}")).collect();
     let mut codes_left = codes.iter();
 
