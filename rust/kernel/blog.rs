@@ -73,17 +73,7 @@
 //! }
 //! ```
 //!
-//! # Folder
-//!
-//! From the top down; nothing imports what stands above it:
-//!
-//! | | what it is |
-//! |---|---|
-//! | `call/` | what a log call expands to; compiled in drivers |
-//! | `abi.rs` | what `blog/` gives to that |
-//! | [`root`] | where crash tools start, and the freeze at a crash: built in |
-//! | [`ring`] | the ring: one writer, a chain of pages. Only needs `core` |
-//! | [`wire`] | the bytes that leave the kernel. Only needs `core` |
+//! Documentation/blog/internals.rst says which part of this does what.
 
 #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
 mod abi;
