@@ -46,8 +46,7 @@ pub(super) fn init() {
 
 /// One that counts the calls which a component with these settings would log.
 pub(crate) fn take(config: &Config) -> *const RawComponent {
-    let start = config.start();
-    let threshold = threshold(start.enabled, Some(start.level));
+    let threshold = threshold(config.enabled, Some(config.level));
     INSTANCES.fetch_add(1, Relaxed);
     let raw = INERT.get(usize::from(threshold)).unwrap_or(&INERT[0]);
     ptr::from_ref(raw)

@@ -218,7 +218,7 @@ pub(crate) unsafe fn attach(
     raw: *const RawComponent,
     sweep: impl Fn(),
 ) -> Result<(Arc<State>, bool)> {
-    let new = State::new(name, raw.is_null(), config.start());
+    let new = State::new(name, raw.is_null(), config);
     let mut new = Some(UniqueArc::pin_init(new, GFP_KERNEL)?);
     loop {
         // SAFETY: By this function's requirement.

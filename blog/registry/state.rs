@@ -47,10 +47,7 @@ use core::{
 };
 use kernel::{
     blog::{
-        component::{
-            Start,
-            Switch, //
-        },
+        component::Switch,
         ring::{
             place_of,
             Info,
@@ -236,7 +233,7 @@ pub(crate) struct State {
 impl State {
     /// Makes a component that has no place and no name, is not attached and has no memory. It is to
     /// be called about like `wanted`.
-    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Start) -> impl PinInit<Self, Error> {
+    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> impl PinInit<Self, Error> {
         let clamp = |n: u32, limits: core::ops::RangeInclusive<u32>| {
             n.clamp(*limits.start(), *limits.end())
         };

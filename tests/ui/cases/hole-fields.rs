@@ -9,7 +9,7 @@ use kernel::blog::{Config, Loaded};
 // A component whose name is no string.
 pub fn name() -> Config {
     Config { name: core::ptr::null(), ..Config::new() }
-    //~      ^ fields `name` and `start` of struct `Config` are private: private field, field `start` is private
+    //~      ^ field `name` of struct `Config` is private: private field
 }
 
 // A call that says that its site is on.

@@ -76,14 +76,6 @@ impl StaticKey {
 pub struct Config {
     /// The component's name, NUL terminated. Null in a [`Config`] that is in no component.
     name: *const c_char,
-    start: Start,
-}
-
-/// What a [`Config`] says, for `blog/`.
-#[doc(hidden)]
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Start {
     /// Limit of all rings together, in KiB.
     pub size_kb: u32,
     /// Limit of one ring, in KiB.
@@ -98,16 +90,15 @@ pub struct Start {
 
 impl Config {
     /// 1 MiB in all, 64 KiB a ring, level [`Level::Info`], overwriting, enabled.
+    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self {
             name: ptr::null(),
-            start: Start {
-                size_kb: 1024,
-                ring_kb: 64,
-                level: Level::Info,
-                mode: Mode::Overwrite,
-                enabled: true,
-            },
+            size_kb: 1024,
+            ring_kb: 64,
+            level: Level::Info,
+            mode: Mode::Overwrite,
+            enabled: true,
         }
     }
 
@@ -117,12 +108,6 @@ impl Config {
         self.name = name.to_bytes_with_nul().as_ptr().cast();
         self
     }
-
-    /// What it says.
-    #[doc(hidden)]
-    pub const fn start(&self) -> &Start {
-        &self.start
-    }
 }
 
 macro_rules! setters {
@@ -130,7 +115,7 @@ macro_rules! setters {
         impl Config {$(
             $(#[$doc])*
             pub const fn $name(mut self, $name: $ty) -> Self {
-                self.start.$name = $name;
+                self.$name = $name;
                 self
             }
         )*}
@@ -148,12 +133,6 @@ setters! {
     mode: Mode;
     /// Sets whether the component logs from the start.
     enabled: bool;
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// A component in memory. The C side calls it `struct blog_component`.
@@ -188,11 +167,11 @@ pub struct RawComponent {
 const _: () = {
     assert!(offset_of!(RawComponent, switch.threshold) == 0);
     assert!(offset_of!(RawComponent, config.name) == 32);
-    assert!(offset_of!(RawComponent, config.start.size_kb) == 40);
-    assert!(offset_of!(RawComponent, config.start.ring_kb) == 44);
-    assert!(offset_of!(RawComponent, config.start.level) == 48);
-    assert!(offset_of!(RawComponent, config.start.mode) == 49);
-    assert!(offset_of!(RawComponent, config.start.enabled) == 50);
+    assert!(offset_of!(RawComponent, config.size_kb) == 40);
+    assert!(offset_of!(RawComponent, config.ring_kb) == 44);
+    assert!(offset_of!(RawComponent, config.level) == 48);
+    assert!(offset_of!(RawComponent, config.mode) == 49);
+    assert!(offset_of!(RawComponent, config.enabled) == 50);
     assert!(offset_of!(RawComponent, key) == 56);
 };
 
