@@ -15,6 +15,7 @@ mod control {
     include!("core_control.rs");
 }
 mod images {
+    use super::rig;
     use kernel::prelude::*;
     include!("core_images.rs");
 }

@@ -5,6 +5,7 @@
 
 #[kunit_tests(blog_images)]
 mod suite {
+    use super::rig::site;
     use crate::{
         files::control::queries,
         read::withheld::Withheld,
@@ -28,7 +29,7 @@ mod suite {
     fn table(n: usize) -> Result<KVVec<Site>> {
         let mut sites = KVVec::with_capacity(n, GFP_KERNEL)?;
         for i in 0..n {
-            sites.push(Site::new(Level::ALL[i % 5]), GFP_KERNEL)?;
+            sites.push(site(Level::ALL[i % 5], false), GFP_KERNEL)?;
         }
         Ok(sites)
     }
@@ -63,15 +64,10 @@ mod suite {
     #[test]
     fn sites_with_addresses_stay_known_when_their_module_goes() -> Result {
         let (mut a, mut b, mut images) = (KVVec::new(), table(5)?, Images::new());
-        for (i, site) in table(10)?.into_iter().enumerate() {
-            let site = if i % 4 == 3 {
-                site.with_address()
-            } else {
-                site
-            };
-            a.push(site, GFP_KERNEL)?;
+        for i in 0..10 {
+            a.push(site(Level::ALL[i % 5], i % 4 == 3), GFP_KERNEL)?;
         }
-        b.push(Site::new(Level::Err).with_address(), GFP_KERNEL)?;
+        b.push(site(Level::Err, true), GFP_KERNEL)?;
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert!(remove(&mut images, &a));

@@ -40,25 +40,6 @@ pub struct Site {
 }
 
 impl Site {
-    /// One as the macros emit it.
-    #[doc(hidden)]
-    pub const fn new(level: Level) -> Self {
-        // INVARIANT: It is off.
-        Self {
-            id_shl10: AtomicU32::new(0),
-            level: level as u8,
-            gate: AtomicU8::new(GATE_OFF),
-            flags: site_flags(false),
-        }
-    }
-
-    /// The same with an address among the call's arguments.
-    #[doc(hidden)]
-    pub const fn with_address(mut self) -> Self {
-        self.flags = site_flags(true);
-        self
-    }
-
     /// The level of the call; `None` where it is none, in a broken image.
     pub const fn level(&self) -> Option<Level> {
         Level::from_u8(self.level)
@@ -103,16 +84,14 @@ impl Site {
     }
 }
 
-const _: () = assert!(size_of::<Site>() == 8);
+// As the C side emits it, too.
+const _: () = assert!(size_of::<Site>() == 8 && GATE_OFF == 255 && SITE_BITS + LEN_BITS <= 32);
 
 /// The flags of a site: 1 where an address is among the call's arguments. For the macros.
 #[doc(hidden)]
 pub const fn site_flags(has_address: bool) -> u16 {
     has_address as u16
 }
-
-/// The bytes of an entry behind its `id_shl10` and `level` that the macros emit.
-const _: () = assert!(GATE_OFF == 255 && SITE_BITS + LEN_BITS <= 32);
 
 /// What a call has loaded of its [`Site`].
 ///
