@@ -480,7 +480,7 @@ impl Compiler {
         let bytes: usize = sizes
             .map(|ty| ty.fixed_size().unwrap_or(0) + ty.long_size())
             .sum();
-        let codes = Codes::new(self.count, &self.codes).filter(|_| bytes <= MAX_PAYLOAD);
+        let codes = codes(self.count, &self.codes).filter(|_| bytes <= MAX_PAYLOAD);
         Ok(Compiled {
             codes: codes.ok_or("these are more arguments than one call can log")?,
             types: self.types,
@@ -489,6 +489,26 @@ impl Compiler {
             steps,
         })
     }
+}
+
+/// Those of a call that passes `count` arguments. `None`: more than a word can say.
+fn codes(count: usize, codes: &[u8]) -> Option<Codes> {
+    if codes.len() > 15 {
+        return None;
+    }
+    let word = |codes: &mut dyn Iterator<Item = u8>| {
+        codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64
+    };
+    let are_numbers = codes
+        .iter()
+        .all(|code| (pack::W1..=pack::W8).contains(code));
+    Some(Codes(match are_numbers && codes.len() == count {
+        true => {
+            let sizes = &mut codes.iter().rev().map(|code| 1 << (code - pack::W1));
+            word(sizes) << 4 | u64::from(pack::NUMBERS)
+        }
+        false => word(&mut codes.iter().rev().copied()),
+    }))
 }
 
 /// How many parents are named with a dentry, by the digit in the format.

@@ -92,23 +92,6 @@ pub const UNCOMPILED: u64 = u64::MAX;
 pub struct Codes(pub u64);
 
 impl Codes {
-    /// Those of a call that passes `count` arguments. `None`: more than a word can say.
-    pub fn new(count: usize, codes: &[u8]) -> Option<Self> {
-        if count > MAX_ARGS || codes.len() > 15 {
-            return None;
-        }
-        let word = |codes: &mut dyn Iterator<Item = u8>| {
-            codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64
-        };
-        let are_numbers = codes.iter().all(|code| (W1..=W8).contains(code));
-        Some(Self(match are_numbers && codes.len() == count {
-            true => {
-                word(&mut codes.iter().rev().map(|code| 1 << (code - W1))) << 4 | NUMBERS as u64
-            }
-            false => word(&mut codes.iter().rev().copied()),
-        }))
-    }
-
     /// Whether all arguments are numbers, at most `max` of them.
     #[inline(always)]
     pub const fn are_numbers(self, max: usize) -> bool {
