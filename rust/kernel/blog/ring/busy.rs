@@ -9,7 +9,6 @@ use super::{
 };
 use core::sync::atomic::{
     compiler_fence,
-    AtomicU32,
     Ordering::{
         Acquire,
         Relaxed,
@@ -20,26 +19,6 @@ use core::sync::atomic::{
 
 /// One claim, in the bits between the slot and [`RING_BUSY`].
 const CLAIM: u32 = 1 << 16;
-
-/// Whether a record is being written into the ring; and of which component the ring is, so that the
-/// fast path asks both at once.
-///
-/// # Invariants
-///
-/// [`RING_BUSY`] is set from a [`Ring::begin`] or [`Ring::claim`] that succeeded until the
-/// [`Ring::end`] that belongs to it, and then there is one such writer. The low half is the
-/// component's slot. Of a shared ring, the bits between count the claims, so that these can be told
-/// apart. Of a ring without a writer, [`RING_BUSY`] may be set for good.
-#[repr(transparent)]
-pub(super) struct Busy(AtomicU32);
-
-impl Busy {
-    /// That of a ring of the component in `slot`, for which no record has begun; of [`RING_BUSY`],
-    /// one that is busy for good.
-    pub(super) const fn new(slot: u32) -> Self {
-        Self(AtomicU32::new(slot))
-    }
-}
 
 impl Ring {
     /// Marks the ring as busy; false where it is already, as a record is being written into it, or
@@ -54,7 +33,7 @@ impl Ring {
     /// The ring isn't shared, and the caller runs in its context; or it is busy for good.
     #[inline(always)]
     pub(super) unsafe fn begin_for(&self, slot: impl FnOnce() -> u32) -> bool {
-        let busy = &self.busy.0;
+        let busy = &self.busy;
         // SAFETY: By this function's requirement.
         let word = unsafe { busy.peek() };
         // In this order, the other one is an operand of the comparison.
@@ -83,18 +62,18 @@ impl Ring {
 
     /// Marks a shared ring as busy for the caller; false where it is already.
     pub fn claim(&self) -> bool {
-        let word = self.busy.0.load(Relaxed);
+        let word = self.busy.load(Relaxed);
         if word & RING_BUSY != 0 {
             return false;
         }
         let busy = word.wrapping_add(CLAIM) | RING_BUSY;
         // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
-        (self.busy.0.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
+        (self.busy.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
     }
 
     /// A number that the writer of a shared ring has, and not the next ones; `None`: there is none.
     pub fn claimant(&self) -> Option<u32> {
-        let word = self.busy.0.load(Relaxed);
+        let word = self.busy.load(Relaxed);
         (word & RING_BUSY != 0).then_some(word)
     }
 
@@ -109,7 +88,6 @@ impl Ring {
         // ORDERING: Release: the caller has waited until the dead one's stores were visible to it;
         // so they are to the next writer.
         self.busy
-            .0
             .compare_exchange(claimant, claimant & !RING_BUSY, Release, Relaxed)
             .is_ok()
     }
@@ -122,7 +100,7 @@ impl Ring {
     /// no writer, and is the caller's.
     #[inline(always)]
     pub unsafe fn end(&self) {
-        let busy = &self.busy.0;
+        let busy = &self.busy;
         // ORDERING: Release keeps the stores of the record before this one, for nested writers on
         // this CPU, and for the next writer of a shared ring: it pairs with `claim`. Relaxed:
         // nobody else stores to it meanwhile. Together they are one instruction.

@@ -52,14 +52,6 @@ impl Chain {
         }
     }
 
-    /// Counts a page of `size` bytes, before [`Self::push`]: so nobody can take it before, and
-    /// neither count falls below zero.
-    #[inline]
-    pub(super) fn grow(&self, size: u32) {
-        self.held.fetch_add(size, Relaxed);
-        self.pages.fetch_add(1, Relaxed);
-    }
-
     /// Adds the page at `index`, which has been reset, as the newest one; `last` was that so far,
     /// if there was any.
     ///
@@ -201,21 +193,16 @@ impl Ring {
     ///
     /// `pages` is the pool of all pages of this ring.
     pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
-        let mut before = None;
         for _ in 0..TRIES {
             // ORDERING: Acquire: the header of the page that this names has been reset for this
             // ring. It pairs with the stores in `cut` and `push`.
             let seen = self.chain.oldest.load(Acquire);
-            if before == Some(seen) {
-                // It is the last page, or there is none.
-                break;
-            }
             // SAFETY: By this function's requirement.
             let index = unsafe { self.chain.cut(pages, seen, false) };
-            if index.is_some() {
+            // Unchanged: it is the last page, or there is none.
+            if index.is_some() || self.chain.oldest.load(Relaxed) == seen {
                 return index;
             }
-            before = Some(seen);
         }
         None
     }

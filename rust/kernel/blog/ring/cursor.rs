@@ -17,7 +17,6 @@ use core::sync::atomic::{
     Ordering::{
         Acquire,
         Relaxed,
-        Release,
         SeqCst, //
     }, //
 };
@@ -76,18 +75,6 @@ impl Cursor {
         // SAFETY: By the type invariants, `page` points to a valid header, and the memory of pages
         // stays mapped as long as rings exist.
         unsafe { &*self.page.load(Relaxed) }
-    }
-
-    /// Takes down how many records were taken, those in the current page among them. For the ring's
-    /// writer.
-    #[inline]
-    pub(super) fn take_down(&self) {
-        let page = self.header();
-        // Without a page, it is down already.
-        if page.seq() != 0 {
-            let taken = page.first().wrapping_add(page.records().into());
-            self.taken.store(taken, Relaxed);
-        }
     }
 
     /// [`PageHeader::look`] at the current page, if it is one of ring `id`.
@@ -150,30 +137,6 @@ impl Cursor {
         // INVARIANT: That is the page's size.
         // ORDERING: One step, as above.
         let _ = self.limit.compare_exchange(NO_ROOM, size, Relaxed, Relaxed);
-    }
-
-    /// Goes on to `page`.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's writer. `page` is valid as long as rings exist. Before the ring's
-    /// next record, [`Self::open`] or [`Self::close`] is called.
-    #[inline]
-    pub(super) unsafe fn enter(&self, page: *mut PageHeader) {
-        // INVARIANT: By this function's requirements.
-        // ORDERING: Release: a reader of the ring that finds the page finds it whole.
-        self.page.store(page, Release);
-    }
-
-    /// Gives the page up for `empty`.
-    ///
-    /// # Safety
-    ///
-    /// The ring has no writer, and is the caller's. `empty` is as for [`Self::new`].
-    pub(super) unsafe fn leave(&self, empty: *mut PageHeader) {
-        self.close();
-        // INVARIANT: The empty header is valid, and there is no limit that it could be less than.
-        self.page.store(empty, Release);
     }
 }
 

@@ -32,7 +32,6 @@ mod turn;
 mod writer;
 
 use self::{
-    busy::Busy,
     chain::Chain,
     cursor::Cursor,
     losses::Losses,
@@ -70,8 +69,12 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
+        AtomicU32,
         AtomicU8,
-        Ordering::Relaxed, //
+        Ordering::{
+            Acquire,
+            Relaxed, //
+        }, //
     }, //
 };
 
@@ -81,13 +84,19 @@ use core::{
 ///
 /// Each role has its own. Together:
 ///
+/// - `busy` has [`RING_BUSY`] from a [`Ring::begin`] or [`Ring::claim`] that succeeded until the
+///   [`Ring::end`] that belongs to it, and then there is one such writer. Its low half is the
+///   component's slot. Of a shared ring, the bits between count the claims, so that these can be
+///   told apart. Of a ring without a writer, [`RING_BUSY`] may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
 ///   none. Both go on to the next page in [`Ring::turn`].
 /// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Ring::turn`].
 #[repr(C, align(64))]
 pub struct Ring {
     // The line that each record touches.
-    busy: Busy,
+    /// Whether a record is being written; and of which component the ring is, so that the fast path
+    /// asks both at once.
+    busy: AtomicU32,
     /// Not 0: its task may be called otherwise than `owner` says.
     renamed: AtomicU8,
     cursor: Cursor,
@@ -134,7 +143,7 @@ impl Ring {
     /// `empty` is a [`PageHeader::empty`] that outlives the ring, and that nobody stores to.
     pub const unsafe fn new(id: u32, slot: u16, empty: *mut PageHeader) -> Self {
         Self {
-            busy: Busy::new(slot as u32),
+            busy: AtomicU32::new(slot as u32),
             // SAFETY: By this function's requirement.
             cursor: unsafe { Cursor::new(empty) },
             chain: Chain::new(),
@@ -153,7 +162,7 @@ impl Ring {
     /// As for [`Self::new`].
     pub const unsafe fn none(empty: *mut PageHeader) -> Self {
         Self {
-            busy: Busy::new(RING_BUSY),
+            busy: AtomicU32::new(RING_BUSY),
             // SAFETY: By this function's requirement.
             ..unsafe { Self::new(u32::MAX, u16::MAX, empty) }
         }
@@ -183,17 +192,13 @@ impl Ring {
     /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader sees what
     /// was true a moment ago.
     pub fn records(&self) -> u64 {
-        let look = if self.owner.has_ended() {
-            // The current page may be another ring's by now.
-            None
-        } else {
-            self.cursor.look(self.id())
-        };
-        match look {
-            Some((_, first, commit)) => first.wrapping_add(commit >> 32),
+        // ORDERING: Acquire pairs with the store in `retire`: `taken` is that of the ring's end. The
+        // current page may be another ring's then.
+        let ended = self.owner.state.load(Acquire) == RingState::Retired as u8;
+        match (!ended).then(|| self.position()).flatten() {
+            Some((_, _, records)) => records,
             // ORDERING: A reader that finds the page withdrawn, or another one in its place, has
-            // acquired that, so it sees what `turn` has stored here before. As for a ring that has
-            // ended, see `has_ended`.
+            // acquired that, so it sees what `turn` has stored here before.
             None => self.cursor.taken.load(Relaxed),
         }
     }

@@ -157,44 +157,6 @@ impl Ownership {
         }
     }
 
-    /// Whether the ring is retired. If so, what was stored before that is visible.
-    pub(super) fn has_ended(&self) -> bool {
-        // ORDERING: Acquire pairs with the store in `Ring::retire`: `taken` is that of the ring's
-        // end.
-        self.state.load(Acquire) == RingState::Retired as u8
-    }
-
-    #[inline]
-    fn set(&self, owner: &Owner) {
-        self.context.store(owner.context as u8, Relaxed);
-        self.cpu.store(owner.cpu, Relaxed);
-        self.pid.store(owner.pid, Relaxed);
-        self.tgid.store(owner.tgid, Relaxed);
-        let n = u128::from_ne_bytes(owner.comm);
-        self.comm[0].store(n as u64, Relaxed);
-        self.comm[1].store((n >> 64) as u64, Relaxed);
-    }
-
-    fn get(&self) -> Option<Owner> {
-        let comm = self.comm[0].load(Relaxed) as u128 | (self.comm[1].load(Relaxed) as u128) << 64;
-        Some(Owner {
-            context: Context::from_u8(self.context.load(Relaxed))?,
-            cpu: self.cpu.load(Relaxed),
-            pid: self.pid.load(Relaxed),
-            tgid: self.tgid.load(Relaxed),
-            comm: comm.to_ne_bytes(),
-            life: (0, 0),
-        })
-    }
-
-    fn state(&self) -> Option<RingState> {
-        match self.state.load(Relaxed) {
-            1 => Some(RingState::Live),
-            2 => Some(RingState::Retired),
-            _ => None,
-        }
-    }
-
     /// Changes what readers must see together.
     #[inline]
     fn change(&self, change: impl FnOnce(&Self)) {
@@ -231,7 +193,13 @@ impl Ring {
     #[inline]
     pub unsafe fn adopt(&self, owner: &Owner) {
         self.owner.change(|ours| {
-            ours.set(owner);
+            ours.context.store(owner.context as u8, Relaxed);
+            ours.cpu.store(owner.cpu, Relaxed);
+            ours.pid.store(owner.pid, Relaxed);
+            ours.tgid.store(owner.tgid, Relaxed);
+            let comm = u128::from_ne_bytes(owner.comm);
+            ours.comm[0].store(comm as u64, Relaxed);
+            ours.comm[1].store((comm >> 64) as u64, Relaxed);
             let last = self.cursor.seq.load(Relaxed);
             ours.first_seq.store(last + 1, Relaxed);
             self.cursor.taken.store(0, Relaxed);
@@ -253,7 +221,7 @@ impl Ring {
         self.owner.change(|ours| {
             self.cursor.taken.store(taken, Relaxed);
             self.cursor.last.store(clock, Relaxed);
-            // ORDERING: Release: see `has_ended`.
+            // ORDERING: Release: see `Ring::records`.
             ours.state.store(RingState::Retired as u8, Release);
         });
     }
@@ -273,8 +241,10 @@ impl Ring {
         let records = self.records();
         let lost = self.losses.lost();
         self.owner.change(|ours| {
-            // SAFETY: By this function's requirements.
-            unsafe { self.cursor.leave(empty) };
+            self.cursor.close();
+            // INVARIANT: The empty header is valid, and there is no limit that it could be less
+            // than.
+            self.cursor.page.store(empty, Release);
             self.losses.clear();
             ours.state.store(RingState::Free as u8, Relaxed);
         });
@@ -284,7 +254,12 @@ impl Ring {
     /// Copies what readers want to know; `None` when the ring changes hands just now, or is free.
     pub fn info(&self) -> Option<Info> {
         self.owner.unchanged(|ours| {
-            let state = ours.state()?;
+            let state = match ours.state.load(Relaxed) {
+                1 => RingState::Live,
+                2 => RingState::Retired,
+                _ => return None,
+            };
+            let [low, high] = ours.comm.each_ref().map(|n| u128::from(n.load(Relaxed)));
             let first_seq = ours.first_seq.load(Relaxed);
             // Amid what belongs together: it has acquire loads and fences of its own, and so the
             // models see that those of `unchanged` are needed.
@@ -293,7 +268,14 @@ impl Ring {
             let told = self.losses.told();
             Some(Info {
                 state,
-                owner: ours.get()?,
+                owner: Owner {
+                    context: Context::from_u8(ours.context.load(Relaxed))?,
+                    cpu: ours.cpu.load(Relaxed),
+                    pid: ours.pid.load(Relaxed),
+                    tgid: ours.tgid.load(Relaxed),
+                    comm: (low | high << 64).to_ne_bytes(),
+                    life: (0, 0),
+                },
                 exit_clock: match state {
                     RingState::Retired => self.cursor.last.load(Relaxed),
                     _ => 0,

@@ -75,7 +75,12 @@ impl Ring {
         let room = self.cursor.header().room();
 
         let page = if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
-            self.cursor.take_down();
+            let last = self.cursor.header();
+            // Without a page, it is there already.
+            if last.seq() != 0 {
+                let taken = last.first().wrapping_add(last.records().into());
+                self.cursor.taken.store(taken, Relaxed);
+            }
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
             // SAFETY: By this function's requirements.
             unsafe {
@@ -196,16 +201,18 @@ impl Ring {
         let header = unsafe { &*page };
         let seq = self.cursor.seq.load(Relaxed) + 1;
         header.reset(self.id(), ts, self.cursor.taken.load(Relaxed));
-        self.chain.grow(header.size());
+        // Counted before it can be taken: so neither count falls below zero.
+        self.chain.held.fetch_add(header.size(), Relaxed);
+        self.chain.pages.fetch_add(1, Relaxed);
         self.cursor.seq.store(seq, Relaxed);
         self.cursor.set_base(ts);
         header.publish(seq);
-        // INVARIANT: The page is now the newest of the chain, and the cursor's.
-        // SAFETY: By this function's requirements. `turn` ends with opening the cursor.
-        unsafe {
-            self.chain.push(index, self.cursor.header());
-            self.cursor.enter(page);
-        }
+        // INVARIANT: The page is now the newest of the chain, and the cursor's. It is valid as long
+        // as rings exist, and has no limit: `turn` ends with opening the cursor.
+        // SAFETY: By this function's requirements.
+        unsafe { self.chain.push(index, self.cursor.header()) };
+        // ORDERING: Release: a reader of the ring that finds the page finds it whole.
+        self.cursor.page.store(page, Release);
         page
     }
 }
