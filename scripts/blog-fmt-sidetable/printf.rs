@@ -370,8 +370,7 @@ impl Compiler {
 
     /// What is pointed to, or an error if nothing is.
     fn pointed(&mut self, ty: TypeCode) -> Result<usize, String> {
-        let ty = ty.wrapped(types::RESULT).ok_or("nested too deep")?;
-        Ok(self.store(ty))
+        Ok(self.store(ty.wrapped(types::RESULT)))
     }
 
     /// What an object is called.

@@ -135,7 +135,7 @@ def code_questions(kind):
     """Value, fixed size and tail of a kind; for OPTION and RESULT around T."""
     code = "types::TypeCode::plain(types::{})"
     if kind in ("OPTION", "RESULT"):
-        code += f".wrapped(types::{kind}).unwrap()"
+        code += f".wrapped(types::{kind})"
     elif kind == "BYTE_ARRAY":
         code = "types::TypeCode::byte_array(37).unwrap()"
     else:

@@ -246,15 +246,13 @@ impl<'a> Parser<'a> {
             p.flags.fill = fill;
             self.bump();
         }
-        p.flags.align = match self.peek() {
-            Some('<') => Some(Align::Left),
-            Some('^') => Some(Align::Center),
-            Some('>') => Some(Align::Right),
-            _ => None,
-        };
-        if p.flags.align.is_some() {
-            self.bump();
-        }
+        let aligns = [
+            ('<', Align::Left),
+            ('^', Align::Center),
+            ('>', Align::Right),
+        ];
+        let mut aligns = aligns.into_iter();
+        p.flags.align = aligns.find_map(|(c, align)| self.eat(c).then_some(align));
         p.flags.plus = self.eat('+');
         if !p.flags.plus {
             // Allowed, and without a meaning.

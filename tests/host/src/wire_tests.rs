@@ -176,7 +176,7 @@ fn a_type_s_code_says_how_it_is_stored() {
         assert_eq!(text.is_valid(), text == TypeCode::TEXT);
         // The value, or the error in its place, behind a byte that says which of them.
         for (outer, or) in [(OPTION, 0), (RESULT, 4)] {
-            let wrapped = code.wrapped(outer).unwrap();
+            let wrapped = code.wrapped(outer);
             assert_eq!((wrapped.kind(), wrapped.inner()), (outer, code));
             assert_eq!(wrapped.fixed_size(), size.map(|n| 1 + n.max(or)));
             assert_eq!(
@@ -207,16 +207,17 @@ fn parameters_of_a_type_s_code_are_bounded() {
 
     let mut code = TypeCode::plain(U8);
     for _ in 0..7 {
-        code = code.wrapped(OPTION).unwrap();
+        code = code.wrapped(OPTION);
     }
-    assert_eq!((code.fixed_size(), code.wrapped(OPTION)), (Some(8), None));
+    assert_eq!(code.fixed_size(), Some(8));
+    assert_eq!(code.wrapped(OPTION), TypeCode::TOO_DEEP);
     assert!(code.is_valid());
 
     let derived = TypeCode::derived(u64::MAX);
     assert_eq!(derived.0, 0xff_ffff_ffff_ff50);
     assert!(derived.is_valid() && !TypeCode(derived.0 | 1 << 56).is_valid());
     assert_eq!((derived.fixed_size(), derived.has_tail()), (None, false));
-    assert_eq!(derived.wrapped(RESULT).unwrap().fixed_size(), None);
+    assert_eq!(derived.wrapped(RESULT).fixed_size(), None);
     // FNV-1a, computed elsewhere.
     assert_eq!(derived_hash("a::module", "Name", 12, 5), 0x0269_ddd5_a330);
 }

@@ -11,7 +11,6 @@ struct Many;
 
 impl BlogArgs for Many {
 //~ <- the trait `BlogArgs` requires an `unsafe impl` declaration
-    const FIXED_SUM: usize = 0;
     const BUDGET: usize = 0;
     fn size(self) -> usize {
         1 << 20

@@ -257,7 +257,7 @@ proptest! {
             assert_eq!(text, expected);
         }
         let o = Some(v.clone());
-        let codes = [SHAPED.wrapped(0x30).unwrap().0];
+        let codes = [SHAPED.wrapped(0x30).0];
         let text = decode_with("{:#?}", &["v"], &codes, (&Some(v.stored()),), &types);
         assert_eq!(text, format!("{o:#?}"));
     }

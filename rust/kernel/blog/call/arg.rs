@@ -104,14 +104,6 @@ pub unsafe trait BlogArg {
     fn describe() {}
 }
 
-/// The code of `outer` around `inner`. What is too deep is refused at the call, by `fmt::shallow`.
-const fn wrap(inner: TypeCode, outer: u8) -> TypeCode {
-    match inner.wrapped(outer) {
-        Some(code) => code,
-        None => TypeCode::TOO_DEEP,
-    }
-}
-
 /// Types that are passed and stored as an integer: `|value| expression of that type`.
 macro_rules! impl_scalar {
     ($(($($generics:tt)*) $ty:ty => $kind:ident $passed:ty, |$v:ident| $value:expr;)*) => {$(
@@ -294,7 +286,7 @@ unsafe impl<T: BlogArg> BlogArg for Option<T> {
     type This = Self;
     by_reference!();
 
-    const CODE: TypeCode = wrap(T::CODE, types::OPTION);
+    const CODE: TypeCode = T::CODE.wrapped(types::OPTION);
     const FIXED: usize = 1 + T::FIXED;
     const ADDRESS: bool = T::ADDRESS;
 
@@ -335,7 +327,7 @@ unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
     type This = Self;
     by_reference!();
 
-    const CODE: TypeCode = wrap(T::CODE, types::RESULT);
+    const CODE: TypeCode = T::CODE.wrapped(types::RESULT);
     const FIXED: usize = 1 + if T::FIXED > 4 { T::FIXED } else { 4 };
     const ADDRESS: bool = T::ADDRESS;
 

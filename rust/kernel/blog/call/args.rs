@@ -32,9 +32,6 @@ use super::{
 ///
 /// [`BlogArgs::store`] must write all of the [`BlogArgs::size`] bytes, and nothing else.
 pub unsafe trait BlogArgs: Copy {
-    /// The sum of the arguments' fixed bytes.
-    const FIXED_SUM: usize;
-
     /// What is left for tails, with room for the longest lengths of all.
     const BUDGET: usize;
 
@@ -101,21 +98,15 @@ macro_rules! impl_args {
         // SAFETY: `store` writes every byte up to where the tails end, which is what `size`
         // computes from the same lengths.
         unsafe impl<$($name: BlogArg + ?Sized),*> BlogArgs for ($(&$name,)*) {
-            const FIXED_SUM: usize = {
-                let fixed = 0 $(+ $name::FIXED)*;
-                assert!(
-                    fixed $(+ $name::CODE.long_size())* <= MAX_PAYLOAD,
-                    "BLog: these arguments are larger than a record (1023 bytes)"
-                );
-                fixed
-            };
-            const BUDGET: usize = MAX_PAYLOAD - Self::FIXED_SUM $(- $name::CODE.long_size())*;
+            // Not below 0: the call site of larger arguments doesn't compile.
+            const BUDGET: usize = MAX_PAYLOAD $(- $name::FIXED - $name::CODE.long_size())*;
 
             #[inline(always)]
             fn size(self) -> usize {
+                let fixed = const { 0 $(+ $name::FIXED)* };
                 let tails = 0usize $(+ tail_len(self.$index))*;
                 let lengths = 0 $(+ types::long_size(tail_len(self.$index)))*;
-                Self::FIXED_SUM + lengths + tails.min(Self::BUDGET)
+                fixed + lengths + tails.min(Self::BUDGET)
             }
 
             #[inline(always)]

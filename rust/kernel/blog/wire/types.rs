@@ -110,7 +110,8 @@ pub const DERIVED: u8 = 0x50;
 pub struct TypeCode(pub u64);
 
 impl TypeCode {
-    /// Of a type that is nested too deep for a code. No call site has it: its call doesn't compile.
+    /// Of a type that is nested too deep for a code. No call site has it: `fmt::shallow` refuses
+    /// the call.
     pub const TOO_DEEP: Self = Self(u64::MAX);
 
     /// A [`STR`] that an argument was formatted to at the call, for its placeholder: prints as it
@@ -130,13 +131,13 @@ impl TypeCode {
         Some(Self(BYTE_ARRAY as u64 | (len as u64) << 8))
     }
 
-    /// The code of an [`OPTION`] or [`RESULT`] (`outer`) around `self`, or `None` if the nesting
-    /// is too deep for 64 bits.
-    pub const fn wrapped(self, outer: u8) -> Option<Self> {
+    /// The code of an [`OPTION`] or [`RESULT`] (`outer`) around `self`, or [`Self::TOO_DEEP`] for
+    /// 64 bits.
+    pub const fn wrapped(self, outer: u8) -> Self {
         if self.0 >> 56 != 0 {
-            return None;
+            return Self::TOO_DEEP;
         }
-        Some(Self(self.0 << 8 | outer as u64))
+        Self(self.0 << 8 | outer as u64)
     }
 
     /// The code of a derived type.
