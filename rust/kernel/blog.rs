@@ -79,6 +79,7 @@
 mod abi;
 mod call;
 pub mod ring;
+#[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(unused_imports))]
 pub mod root;
 pub mod wire;
 
