@@ -30,19 +30,12 @@ pub enum BadName {
 }
 
 /// Whether a component can have this name.
-pub const fn check(name: &[u8]) -> Result<(), BadName> {
+pub fn check(name: &[u8]) -> Result<(), BadName> {
     if name.is_empty() || name.len() >= NAME_MAX {
         return Err(BadName::Length);
     }
-    if matches!(name, [b'.' | b'#', ..]) {
+    if matches!(name, [b'.' | b'#', ..]) || !name.iter().all(|byte| is_allowed(*byte)) {
         return Err(BadName::Characters);
-    }
-    let mut rest = name;
-    while let [first, tail @ ..] = rest {
-        if !is_allowed(*first) {
-            return Err(BadName::Characters);
-        }
-        rest = tail;
     }
     if is_reserved(name) {
         return Err(BadName::Reserved);
@@ -51,7 +44,7 @@ pub const fn check(name: &[u8]) -> Result<(), BadName> {
 }
 
 /// Whether a name can have this character.
-const fn is_allowed(byte: u8) -> bool {
+fn is_allowed(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+' | b'#')
 }
 
