@@ -127,7 +127,7 @@ impl TaskTables {
     }
 
     fn link(&self, index: u32) -> Option<&AtomicU32> {
-        Some(self.table(index)?.link())
+        Some(&self.table(index)?.link)
     }
 
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
@@ -149,7 +149,7 @@ impl TaskTables {
         let found = Cell::new(None);
         stock.claim()?.pop(|n| {
             found.set(self.table(n));
-            Some(found.get()?.link())
+            Some(&found.get()?.link)
         })?;
         found.get()
     }
@@ -158,7 +158,7 @@ impl TaskTables {
     /// Should all be in use at that instant, the table is lost.
     fn put(&self, cpu: u32, table: &Tls) {
         if let Some(list) = self.stocks(cpu).find_map(Claimed::claim) {
-            list.push(|n| self.link(n), table.index());
+            list.push(|n| self.link(n), table.index);
         }
     }
 
@@ -198,7 +198,7 @@ impl TaskTables {
 
 /// Takes the lock of a table: see [`tasks::lock_tls`].
 fn lock(table: &Tls) -> tasks::TlsGuard {
-    tasks::lock_tls(table.index() / NEIGHBOURS)
+    tasks::lock_tls(table.index / NEIGHBOURS)
 }
 
 /// The current task's table, which it gets if it has none; `None` when there are none left.
@@ -228,13 +228,13 @@ pub(crate) unsafe fn get(
         SLAB.take(cpu)
     })?;
     // ORDERING: Release: who finds the task finds a table without rings.
-    table.task().store(task.cast(), Release);
+    table.task.store(task.cast(), Release);
     // A log call that interrupted this one (from a kprobe, say) may have been faster.
     // SAFETY: By this function's requirement.
     match unsafe { task::give(task, table) } {
         Ok(()) => Some(table),
         Err(other) => {
-            table.task().store(ptr::null_mut(), Relaxed);
+            table.task.store(ptr::null_mut(), Relaxed);
             SLAB.put(cpu, table);
             other
         }
@@ -327,7 +327,7 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
         // SAFETY: The lock is held.
         let mut rings = unsafe { table.rings() };
         if let Some(ring) = rings.find(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
-            let task = table.task().load(Acquire).cast::<bindings::task_struct>();
+            let task = table.task.load(Acquire).cast::<bindings::task_struct>();
             return Some(Writer {
                 ring: ring.id(),
                 // The lock keeps it from retiring.
@@ -375,7 +375,7 @@ unsafe fn free(task: *mut bindings::task_struct) {
         let (now, (_, cpu)) = (clock::now(), tasks::here());
         // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
         unsafe { table.take(no_ring(), |ring| retire(ring, cpu, now)) };
-        table.task().store(ptr::null_mut(), Relaxed);
+        table.task.store(ptr::null_mut(), Relaxed);
         drop(guard);
         SLAB.put(cpu, table);
     }
@@ -441,11 +441,11 @@ pub(crate) fn stop() {
         // The hook is still there, so under the lock a table's task is valid. When the hook comes
         // for it later, it finds no table.
         let _guard = lock(table);
-        let task = table.task().load(Acquire);
+        let task = table.task.load(Acquire);
         if !task.is_null() {
             // SAFETY: See above.
             unsafe { task::take(task.cast(), table) };
-            table.task().store(ptr::null_mut(), Relaxed);
+            table.task.store(ptr::null_mut(), Relaxed);
         }
     }
     hook::stop_hooks();

@@ -70,7 +70,7 @@ fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>,
         // ORDERING: Acquire: whoever finds a table finds what its task has stored before `give`.
         // SAFETY: By the type invariants there is one, and tables stay as long as BLog runs.
         let table = unsafe { &*slot.load(Acquire) };
-        (table.task().load(Relaxed) == task.cast()).then_some((slot, table))
+        (table.task.load(Relaxed) == task.cast()).then_some((slot, table))
     })
 }
 
@@ -85,7 +85,7 @@ pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     // SAFETY: A home is less than `SLOTS`, by the number of its bits.
     let table = unsafe { TASKS.0.get_unchecked(home) }.load(Relaxed);
     // SAFETY: As in `find`. What is this task's, the task itself has stored.
-    if unsafe { (*table).task() }.load(Relaxed) == task.cast() {
+    if unsafe { (*table).task.load(Relaxed) } == task.cast() {
         return table;
     }
     elsewhere(home, task)
@@ -150,7 +150,7 @@ pub fn for_each(mut f: impl FnMut(*const task_struct)) {
         // Null before [`init`].
         // SAFETY: As in `find`.
         if let Some(table) = unsafe { slot.load(Acquire).as_ref() } {
-            let task = table.task().load(Relaxed);
+            let task = table.task.load(Relaxed);
             if !task.is_null() {
                 f(task.cast());
             }

@@ -39,7 +39,7 @@ fn tasks(count: usize) -> impl Iterator<Item = *mut task_struct> {
 /// A table of a task.
 fn table(task: *mut task_struct) -> &'static Tls {
     let table = Box::leak(Box::new(Tls::new(0, ptr::null_mut::<Ring>())));
-    table.task().store(task.cast(), Relaxed);
+    table.task.store(task.cast(), Relaxed);
     table
 }
 

@@ -55,17 +55,16 @@ pub const fn place_of(slot: u32) -> u32 {
 ///   under the lock of the table, and stay valid for as long as a log call can last.
 /// - A pointer in `rings` points to one of these, or to what stands for none ([`Ring::none`]). The
 ///   task itself stores there, and who takes a ring out of the list.
-/// - `index` never changes.
 #[repr(C, align(64))]
 pub struct Tls {
     rings: [AtomicPtr<Ring>; PLACES],
     first: AtomicPtr<Ring>,
     /// The task, or null when this table is free.
-    task: AtomicPtr<c_void>,
+    pub task: AtomicPtr<c_void>,
     /// Position of this table in the slab of tables.
-    index: AtomicU32,
+    pub index: u32,
     /// What links free tables.
-    link: AtomicU32,
+    pub link: AtomicU32,
 }
 
 impl Tls {
@@ -89,27 +88,9 @@ impl Tls {
             rings,
             first: AtomicPtr::new(ptr::null_mut()),
             task: AtomicPtr::new(ptr::null_mut()),
-            index: AtomicU32::new(index),
+            index,
             link: AtomicU32::new(0),
         }
-    }
-
-    /// Whose it is: null where it is nobody's.
-    #[inline]
-    pub fn task(&self) -> &AtomicPtr<c_void> {
-        &self.task
-    }
-
-    /// Position of this table in the slab of tables.
-    #[inline]
-    pub fn index(&self) -> u32 {
-        self.index.load(Relaxed)
-    }
-
-    /// What links free tables.
-    #[inline]
-    pub fn link(&self) -> &AtomicU32 {
-        &self.link
     }
 
     /// What is in a place: the ring of some component that has this place, or what stands for none.

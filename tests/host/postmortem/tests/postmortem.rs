@@ -214,7 +214,7 @@ impl Machine {
         // SAFETY: The ring is this writer's, and in no list.
         assert!(unsafe { self.tables[n].add(ring) }.is_ok());
         let task = ptr::from_ref(&self.tasks[n]).cast_mut();
-        self.tables[n].task().store(task.cast(), Release);
+        self.tables[n].task.store(task.cast(), Release);
         ring
     }
 
