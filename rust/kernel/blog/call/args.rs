@@ -85,12 +85,8 @@ unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usi
 /// Length of an argument's tail, as it is told.
 #[inline(always)]
 fn tail_len<T: BlogArg + ?Sized>(arg: &T) -> usize {
-    if const { T::CODE.has_tail() } {
-        // Limited, so that a sum of `MAX_ARGS` of them cannot overflow.
-        arg.tail().len().min(types::MAX_TAIL)
-    } else {
-        0
-    }
+    // Limited, so that a sum of `MAX_ARGS` of them cannot overflow.
+    arg.tail().len().min(types::MAX_TAIL)
 }
 
 macro_rules! impl_args {

@@ -8,8 +8,6 @@
 //! allocates rings or pages, and nothing runs when a static component's module is loaded: `blog/`
 //! finds it by its section.
 
-#[cfg(CONFIG_JUMP_LABEL)]
-use core::cell::UnsafeCell;
 use core::{
     ffi::{
         c_char,
@@ -47,16 +45,7 @@ pub type StaticKey = ();
 /// while others run.
 #[cfg(CONFIG_JUMP_LABEL)]
 #[doc(hidden)]
-#[repr(transparent)]
-pub struct StaticKey(UnsafeCell<crate::bindings::static_key_false>);
-
-#[cfg(CONFIG_JUMP_LABEL)]
-impl StaticKey {
-    /// Where it is.
-    pub const fn get(&self) -> *mut crate::bindings::static_key_false {
-        self.0.get()
-    }
-}
+pub type StaticKey = crate::types::Opaque<crate::bindings::static_key_false>;
 
 /// How a component starts; all of it can be changed at run time through its control files.
 ///
