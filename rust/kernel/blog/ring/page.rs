@@ -46,7 +46,7 @@ pub struct PageHeader {
     pub(super) next: AtomicU32,
     seq: AtomicU64,
     base: AtomicU64,
-    first: AtomicU64,
+    pub(super) first: AtomicU64,
     pub(super) commit: AtomicU64,
 }
 
@@ -109,18 +109,6 @@ impl PageHeader {
     #[inline]
     pub fn seq(&self) -> u64 {
         self.seq.load(Acquire) & SEQ_MASK
-    }
-
-    /// Ordinal of the page's first record.
-    #[inline]
-    pub fn first(&self) -> u64 {
-        self.first.load(Relaxed)
-    }
-
-    /// Number of records published so far.
-    #[inline]
-    pub fn records(&self) -> u32 {
-        (self.commit.load(Relaxed) >> 32) as u32
     }
 
     /// The published end of the page, in bytes from its start; for its writer.

@@ -78,7 +78,8 @@ impl Ring {
             let last = self.cursor.header();
             // Without a page, it is there already.
             if last.seq() != 0 {
-                let taken = last.first().wrapping_add(last.records().into());
+                let records = last.commit.load(Relaxed) >> 32;
+                let taken = last.first.load(Relaxed).wrapping_add(records);
                 self.cursor.taken.store(taken, Relaxed);
             }
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
