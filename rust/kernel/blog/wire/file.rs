@@ -3,19 +3,7 @@
 //! The snapshot file, version 3: a stream of sections that each stand alone.
 //!
 //! `blog/` writes it through debugfs, and crash tools build it out of a dump.
-//!
-//! ```text
-//! FileHeader                     32 bytes
-//! SectionHeader, payload, pad    kind System
-//! SectionHeader, payload, pad    kind Clock
-//! SectionHeader, payload, pad    kind Images
-//! SectionHeader, payload, pad    kind Tasks
-//! SectionHeader, payload, pad    kind Component           for each component:
-//!   SectionHeader, payload, pad    kind Ring                for each ring of it:
-//!     SectionHeader, payload, pad    kind Page                for each page, oldest first
-//!   SectionHeader, payload, pad    kind Component           again, if its counts have changed
-//! SectionHeader, payload         kind End                 what a whole file has held
-//! ```
+//! Documentation/blog/formats.rst has the order of the sections.
 //!
 //! Every section starts on a multiple of 8 bytes, has its own magic, length and checksums, and
 //! names the ring and the component that it belongs to. So a reader of a damaged file goes to the

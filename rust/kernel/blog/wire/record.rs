@@ -2,16 +2,9 @@
 
 //! The wire format, version 2: what a record, a control record and a page look like in memory.
 //!
-//! A record is an 8-byte [`Header`] and a payload of 0 to 1023 bytes:
-//!
-//! ```text
-//!  63                          28 27                  10 9        0
-//! +------------------------------+----------------------+----------+
-//! | ts: low 36 bits of the clock | site (0 = control)   | len      |  header, one 64-bit store
-//! +------------------------------+----------------------+----------+
-//! | len bytes of arguments, natural size, in order, without padding |
-//! +-----------------------------------------------------------------+
-//! ```
+//! A record is an 8-byte [`Header`], which one store writes: from the high bits down, the low 36
+//! bits of the clock, the site (0: a control record) and the payload's length. The payload of 0 to
+//! 1023 bytes follows: the arguments in natural size, in order, without padding.
 //!
 //! Nothing is rounded: the next record starts at the next byte. All fields are in the byte order of
 //! the machine that wrote them; a snapshot names it.

@@ -4,17 +4,10 @@
 //!
 //! They are in the `.debug.blog` descriptors, never in a record: decoders read its bytes by them.
 //!
-//! # Layout of a stored argument
-//!
-//! Arguments follow each other without padding, in order, native-endian. Every argument has
-//! *fixed* bytes, which are always stored: those that its kind's constant says. Strings and slices
-//! have a *tail* directly after that, their bytes; what is fixed is a `u8` with the length.
-//!
-//! The bytes of a record's tails share a budget of [`MAX_PAYLOAD`] minus the sum of all fixed bytes
-//! and [`LONG_SIZE`] for each tail, long or not, in argument order: of each tail
-//! `min(length, what is left)` bytes are stored ([`take_tail`]). So a reader knows each tail's
-//! stored length from the lengths alone; one below the length is a cut, which the reader shows.
-//! `None` and `Err` have no tail.
+//! Every argument has *fixed* bytes, which are always stored: those that its kind's constant says.
+//! Strings and slices have a *tail* directly after that, their bytes; what is fixed is a `u8` with
+//! the length. The tails of a record share a budget: see [`take_tail`], and "Tails and cuts" in
+//! Documentation/blog/formats.rst.
 
 /// Greatest payload of a record in bytes.
 pub const MAX_PAYLOAD: usize = super::record::PAYLOAD_MAX;
@@ -185,7 +178,7 @@ impl TypeCode {
         })
     }
 
-    /// Whether the argument has a tail (see the module's table).
+    /// Whether the argument has a tail.
     pub const fn has_tail(self) -> bool {
         match self.kind() {
             STR | CSTR | BYTES | HEX => true,
