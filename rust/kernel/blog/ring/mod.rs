@@ -192,8 +192,8 @@ impl Ring {
     /// Exact for the ring's writer and once the ring is retired; of a live ring, a reader sees what
     /// was true a moment ago.
     pub fn records(&self) -> u64 {
-        // ORDERING: Acquire pairs with the store in `retire`: `taken` is that of the ring's end. The
-        // current page may be another ring's then.
+        // ORDERING: Acquire pairs with the store in `retire`: `taken` is that of the ring's end.
+        // The current page may be another ring's then.
         let ended = self.owner.state.load(Acquire) == RingState::Retired as u8;
         match (!ended).then(|| self.position()).flatten() {
             Some((_, _, records)) => records,
