@@ -38,6 +38,7 @@ use kernel::{
             Info,
             Mode,
             Owner,
+            PageHeader,
             Pages,
             Ring, //
         },
@@ -50,7 +51,6 @@ use kernel::{
             }, //
         }, //
     },
-    cpu::nr_cpu_ids,
     page::PAGE_SIZE,
     prelude::*, //
 };
@@ -151,16 +151,12 @@ impl Deref for Owned {
 }
 
 impl Owned {
-    /// Makes memory for the component in `slot`, of `pages` pages, or as many as there are.
+    /// Makes memory for the component in `slot`, of `pages` pages, or as many as there are, on a
+    /// machine with `cpus` CPUs.
     ///
     /// `ENOSPC` where the limit for all leaves too few even for the smallest component, `ENOMEM`
     /// where there are so few.
-    pub(crate) fn new(slot: u16, pages: u32) -> Result<Self> {
-        Self::with_cpus(slot, pages, nr_cpu_ids())
-    }
-
-    /// [`Self::new`] on a machine with this many CPUs.
-    pub(crate) fn with_cpus(slot: u16, pages: u32, cpus: u32) -> Result<Self> {
+    pub(crate) fn new(slot: u16, pages: u32, cpus: u32) -> Result<Self> {
         let room = budget::room();
         if room < LEAST_PAGES {
             return Err(ENOSPC);
@@ -205,12 +201,15 @@ impl Owned {
             })?;
             let rings = rest.array(rings, null)?;
             Memory {
-                pool: Pool::new(Arrays::new(
+                pool: Pool::new(Arrays {
                     slot,
-                    Table::new(slots),
-                    Table::new(rings),
+                    slots: Table::new(slots),
+                    rings: Table::new(rings),
+                    ring_pages: AtomicU64::new(0),
+                    pages: AtomicU32::new(0),
                     shelves,
-                )),
+                    empty: PageHeader::empty(),
+                }),
                 fixed: AtomicU32::new(block.pages()),
                 lendable: AtomicU32::new(0),
                 percpu,
@@ -236,44 +235,61 @@ impl Owned {
         let shared = self.shared_rings();
         let rings = (shared + 1).div_ceil(RINGS as u32) + pages / PAGES_PER_RINGS;
         self.pool.store.set_max_ring_pages(rings);
-        for (number, _) in self.pool.slots() {
-            if self.pages_in_all() >= pages {
-                break;
-            }
-            // Without memory for more, it starts with what there is.
-            let Ok(page) = Block::new(1) else {
-                break;
-            };
-            self.place(number, page);
-            match self.pool.store.make_rings(number) {
-                // The lowest ids are taken first.
-                Some(ids) => {
-                    (ids.rev().filter(|id| *id >= shared)).for_each(|id| self.pool.put_ring(id))
-                }
-                None => self.pool.give_page(number),
-            }
-        }
+        // Without memory for more, it starts with what there is.
+        self.add(|| match self.pages_in_all() < pages {
+            true => Block::new(1).ok(),
+            false => None,
+        });
         if self.pages_held() < self.pool.store.ring_pages() + LEAST_DATA {
             return Err(ENOMEM);
         }
         self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
         self.set_limits();
         self.pool.add_live(shared);
-        for number in 0..shared {
-            self.adopt_shared(number)?;
+        // Where there is enough, a shared ring begins with a page, by asking for room for the
+        // longest record.
+        let bytes = match self.pool.store.data_pages() {
+            ..PAGES_PER_SHARED => 8,
+            _ => RECORD_MAX as u32,
+        };
+        for id in 0..shared {
+            let ring = self.pool.store.ring(id).ok_or(EINVAL)?;
+            // SAFETY: The ring is new, and nobody else knows it.
+            unsafe { ring.adopt(&Owner::new(Context::Shared, id)) };
+            // It gets memory at once, if there is any, which nobody can take away: a call that
+            // finds nothing elsewhere finds this.
+            if ring.claim() {
+                let pages = self.pool.pages(id, false);
+                // Without a page, it gets one when it is first used.
+                // SAFETY: The ring is claimed, and the pool that of all its pages.
+                unsafe {
+                    let _ = ring.turn(&pages, Mode::Overwrite, SIZES.page, bytes, clock::now());
+                    ring.end();
+                }
+            }
         }
         self.describe();
         Ok(())
     }
 
-    /// Puts a page, which is in no ring, into a free slot; it is the caller's to give it to the
-    /// pool.
-    fn place(&self, number: u32, page: Block) {
-        if let Some(slot) = self.pool.store.slot(number) {
+    /// Puts pages, as `next` gives them, into free slots: they become rings, as far as there may be
+    /// more of these, or free.
+    fn add(&self, mut next: impl FnMut() -> Option<Block>) {
+        for (number, slot) in self.pool.slots().filter(|(_, slot)| slot.is_empty()) {
+            let Some(page) = next() else {
+                break;
+            };
             self.pool.store.pages.fetch_add(1, Relaxed);
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), SIZES) };
+            let Some(ids) = self.pool.store.make_rings(number) else {
+                self.pool.give_page(number);
+                continue;
+            };
+            // The lowest ids are taken first, but for shared rings.
+            let free = ids.rev().filter(|id| *id >= self.shared_rings());
+            free.for_each(|id| self.pool.put_ring(id));
         }
     }
 }
@@ -282,7 +298,7 @@ impl Drop for Owned {
     fn drop(&mut self) {
         let mut pages = Chain::new();
         for (_, slot) in self.pool.slots() {
-            // SAFETY: All pages are from `place`, and nobody knows the memory any more.
+            // SAFETY: All pages are from `add`, and nobody knows the memory any more.
             unsafe { pages.push(slot.empty().cast()) };
         }
         // SAFETY: By the type invariants. What is read is forgotten with its block.
@@ -313,17 +329,15 @@ pub(crate) struct Memory {
     shared: &'static [Shared],
     mended: AtomicU64,
     /// What crash tools find of it.
-    root: Live<dump::MemoryRoot>,
+    pub(crate) root: Live<dump::MemoryRoot>,
 }
 
 impl Memory {
     /// Sets what follows from how many pages there are.
     fn set_limits(&self) {
-        self.pool
-            .store
-            .set_max_ring_pages(max_ring_pages(self.pages_held()));
-        let reserve = self.pool.store.data_pages() / RESERVE_PART;
-        self.pool.set_reserve(reserve);
+        let store = &self.pool.store;
+        store.set_max_ring_pages(max_ring_pages(self.pages_held()));
+        self.pool.set_reserve(store.data_pages() / RESERVE_PART);
     }
 
     /// Says in [`Self::root`] where all is. The memory has its place.
@@ -356,17 +370,12 @@ impl Memory {
         }
     }
 
-    /// What crash tools find of it.
-    pub(crate) fn root(&self) -> &Live<dump::MemoryRoot> {
-        &self.root
-    }
-
     /// The table of per-CPU rings that a component points to; null where there is none.
     pub(crate) fn percpu(&self) -> *mut AtomicPtr<Ring> {
-        if self.percpu.is_empty() {
-            return ptr::null_mut();
+        match self.percpu {
+            [] => ptr::null_mut(),
+            all => all.as_ptr().cast_mut(),
         }
-        self.percpu.as_ptr().cast_mut()
     }
 
     /// A ring for contexts that get none of their own, and who wrote last, for
@@ -459,7 +468,7 @@ impl Memory {
         let page = pool.take_page(cpu, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.close().cast()) {
-                self.pool.store.pages.fetch_sub(1, Relaxed);
+                store.pages.fetch_sub(1, Relaxed);
                 slot.empty();
                 return;
             }
@@ -474,14 +483,9 @@ impl Memory {
         self.pool.store.pages.load(Relaxed)
     }
 
-    /// Pages of what it has besides.
-    fn fixed_pages(&self) -> u32 {
-        self.fixed.load(Relaxed)
-    }
-
     /// Pages that it takes, all in.
     pub(crate) fn pages_in_all(&self) -> u32 {
-        self.fixed_pages() + self.pages_held()
+        self.fixed.load(Relaxed) + self.pages_held()
     }
 
     /// The same in bytes.
@@ -520,28 +524,5 @@ impl Memory {
     /// How many have died while they wrote to a shared ring.
     pub(crate) fn mended(&self) -> u64 {
         self.mended.load(Relaxed)
-    }
-
-    /// Makes a new ring a shared one. It gets memory at once, if there is any, which nobody can
-    /// take away: a call that finds nothing elsewhere finds this.
-    fn adopt_shared(&self, id: u32) -> Result {
-        let ring = self.pool.store.ring(id).ok_or(EINVAL)?;
-        // SAFETY: The ring is new, and nobody else knows it.
-        unsafe { ring.adopt(&Owner::new(Context::Shared, id)) };
-        // Where there is enough, a page, by asking for room for the longest record.
-        let bytes = match self.pool.store.data_pages() {
-            ..PAGES_PER_SHARED => 8,
-            _ => RECORD_MAX as u32,
-        };
-        if ring.claim() {
-            let pages = self.pool.pages(id, false);
-            // Without a page, it gets one when it is first used.
-            // SAFETY: The ring is claimed, and the pool that of all its pages.
-            unsafe {
-                let _ = ring.turn(&pages, Mode::Overwrite, SIZES.page, bytes, clock::now());
-                ring.end();
-            }
-        }
-        Ok(())
     }
 }

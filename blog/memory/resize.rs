@@ -148,13 +148,14 @@ impl Owned {
             let rings = self.pool.store.set_max_ring_pages(0);
             return Ok((0..rings).any(|n| self.pool.store.rings.get(n).is_none()));
         }
-        if pages < self.fixed_pages() + self.least_pages() {
+        if pages < self.fixed.load(Relaxed) + self.least_pages() {
             return Err(EBUSY);
         }
         self.shrink_to(pages, gone);
         if self.pages_in_all() > pages {
             // Current chunks are spread over too many pages.
-            self.add(gone);
+            self.pool.store.set_max_ring_pages(0);
+            self.add(|| gone.pop());
             self.set_limits();
             return Err(EBUSY);
         }
@@ -172,7 +173,7 @@ impl Owned {
             // SAFETY: By this function's requirement: who makes rings has ended.
             unsafe { self.add_tables(tables, stock.need) };
         }
-        self.add(&mut stock.pages);
+        self.add(|| stock.pages.pop());
         self.lendable
             .fetch_add(stock.need.pages / LENT_PART, Relaxed);
         self.set_limits();
@@ -212,29 +213,15 @@ impl Owned {
             }
         }
     }
-
-    /// Puts pages into free slots, and into the pool.
-    fn add(&self, pages: &mut Chain) {
-        for (number, slot) in self.pool.slots() {
-            if !slot.is_empty() {
-                continue;
-            }
-            let Some(page) = pages.pop() else {
-                break;
-            };
-            self.place(number, page);
-            self.pool.give_page(number);
-        }
-    }
 }
 
 impl Memory {
     /// Takes pages away, as far as they can be had, until there are `pages` in all.
     pub(crate) fn shrink_to(&self, pages: u32, gone: &mut Chain) {
-        let pages = pages.saturating_sub(self.fixed_pages());
+        let pages = pages.saturating_sub(self.fixed.load(Relaxed));
         let pages = pages.max(self.least_pages());
         // Only rings without any get pages meanwhile; else the others might be faster.
-        self.pool.reserve_all();
+        self.pool.set_reserve(u32::MAX);
         // Those that hold the most give first.
         let mut level = pages.saturating_mul(SIZES.page);
         while self.pages_held() > pages {
@@ -257,7 +244,7 @@ impl Memory {
         if let Some(slot) = self.pool.store.slot(number) {
             slot.close();
             self.pool.store.pages.fetch_sub(1, Relaxed);
-            // SAFETY: It is from `place`, and nobody's. The slot is closed: who still looks at the
+            // SAFETY: It is from `add`, and nobody's. The slot is closed: who still looks at the
             // page finds out that it has changed.
             unsafe { gone.push(slot.empty().cast()) };
         }

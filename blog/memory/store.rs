@@ -58,37 +58,19 @@ const _: () = assert!(size_of::<RingPage>() <= PAGE_SIZE);
 /// What [`Store`] offers to the pool.
 pub(crate) struct Arrays {
     /// Of the component whose rings these are.
-    slot: u16,
+    pub(super) slot: u16,
     pub(super) slots: Table<[Slot; SLOTS]>,
     pub(super) rings: Table<RingPage>,
     /// In the lower half, pages that were made rings, or just are; in the upper one, how many there
     /// may be.
-    ring_pages: AtomicU64,
+    pub(super) ring_pages: AtomicU64,
     /// Pages in slots.
     pub(super) pages: AtomicU32,
-    shelves: &'static [Shelf],
-    empty: PageHeader,
+    pub(super) shelves: &'static [Shelf],
+    pub(super) empty: PageHeader,
 }
 
 impl Arrays {
-    /// Makes it without slots and rings, for the component in `slot`.
-    pub(super) fn new(
-        slot: u16,
-        slots: Table<[Slot; SLOTS]>,
-        rings: Table<RingPage>,
-        shelves: &'static [Shelf],
-    ) -> Self {
-        Self {
-            slot,
-            slots,
-            rings,
-            ring_pages: AtomicU64::new(0),
-            pages: AtomicU32::new(0),
-            shelves,
-            empty: PageHeader::empty(),
-        }
-    }
-
     /// Pages that are rings.
     pub(super) fn ring_pages(&self) -> u32 {
         self.ring_pages.load(Relaxed) as u32

@@ -68,6 +68,7 @@ use kernel::{
         Config,
         RawComponent, //
     },
+    cpu::nr_cpu_ids,
     new_mutex,
     prelude::*,
     sync::{
@@ -359,7 +360,7 @@ impl State {
 
     /// Shows crash tools what may have changed. The state has its place.
     fn show(&self, inner: &Inner) {
-        let memory = inner.memory().map(Memory::root);
+        let memory = inner.memory().map(|memory| &memory.root);
         let new = dump::ComponentRoot {
             magic: dump::COMPONENT_MAGIC,
             size: size_of::<dump::ComponentRoot>() as u32,
@@ -383,8 +384,10 @@ impl State {
     pub(crate) fn loose(&self, inner: &Inner) -> Loose {
         let mut loose = Loose::default();
         if let Some(memory) = inner.memory() {
-            let (records, lost) = memory.pool.gone();
-            loose.add(records, &lost);
+            for shelf in memory.pool.store.shelves() {
+                let (records, lost) = shelf.gone.get();
+                loose.add(records, &lost);
+            }
         }
         loose.add(0, &self.found.lost.each_ref().map(|n| n.load(Relaxed)));
         loose
@@ -501,7 +504,7 @@ impl State {
             needs.then_some(inner.size_kb)
         });
         let made = kb
-            .map(|kb| Owned::new(self.slot, kb / PAGE_KB))
+            .map(|kb| Owned::new(self.slot, kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
         let less = self.with(|inner| {
             let less = made.and_then(|made| self.put_in(inner, made));

@@ -308,7 +308,7 @@ mod memory_suite {
                 assert_eq!(memory.bytes(), used * PAGE_SIZE);
                 used as u32
             };
-            let mut memory = Owned::new(0, pages)?;
+            let mut memory = Owned::new(0, pages, 4)?;
             assert_eq!(taken(&memory), pages);
             for pages in [2 * pages, 2 * pages + 1, 40 * pages, 4000, 3 * pages] {
                 resize(&mut memory, pages.max(600))?;
@@ -323,7 +323,7 @@ mod memory_suite {
     #[test]
     fn the_smallest_instance_has_all_in_its_budget_with_4096_cpus_too() -> Result {
         for cpus in [1, 8, 85, 256, 4096] {
-            let memory = Owned::with_cpus(0, 4, cpus)?;
+            let memory = Owned::new(0, 4, cpus)?;
             assert_eq!(memory.bytes(), 16 << 10);
             assert_eq!(memory.pool.store.data_pages(), 2);
             assert!(memory.pool.sum(|lists| lists.rings.len()) >= 4);
@@ -413,7 +413,7 @@ mod memory_suite {
 
     #[test]
     fn a_component_gives_a_quarter_of_its_pages_for_tables_of_tasks_and_no_more() -> Result {
-        let memory = Owned::new(0, 256)?;
+        let memory = Owned::new(0, 256, 4)?;
         let pages = (memory.bytes() / PAGE_SIZE) as u32;
         let before = memory.pool.store.data_pages();
         // A page that is declined comes back.
@@ -442,7 +442,7 @@ mod memory_suite {
         }
         drop(pages);
         // The smallest one gives none.
-        let memory = Owned::new(0, 4)?;
+        let memory = Owned::new(0, 4, 4)?;
         let mut given = false;
         memory.lend(0, true, |_| {
             given = true;

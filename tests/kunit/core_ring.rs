@@ -9,7 +9,10 @@ mod suite {
     use super::rig::*;
     use crate::{
         clock,
-        memory::SIZES,
+        memory::{
+            Memory,
+            SIZES, //
+        },
         read::{
             sections::Form,
             walk::Walk, //
@@ -394,7 +397,8 @@ mod suite {
     }
 
     fn retired(state: &State) -> u32 {
-        state.with(|inner| inner.memory().map_or(0, |memory| memory.pool.retired()))
+        let retired = |memory: &Memory| memory.pool.sum(|lists| lists.retired.len());
+        state.with(|inner| inner.memory().map_or(0, retired))
     }
 
     /// Tasks that have a ring.

@@ -221,7 +221,7 @@ impl<S: Store> Pool<S> {
         (0..).map_while(|page| Some((page, self.store.slot(page)?)))
     }
 
-    /// Keeps the last `pages` free pages for rings that have none.
+    /// Keeps the last `pages` free pages for rings that have none; [`u32::MAX`]: all.
     pub(crate) fn set_reserve(&self, pages: u32) {
         let each = pages / self.shelf_count();
         self.reserve.store(each, Relaxed);
@@ -232,20 +232,10 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// Keeps all free pages for rings that have none, until [`Self::set_reserve`] is called.
-    pub(crate) fn reserve_all(&self) {
-        self.reserve.store(u32::MAX, Relaxed);
-    }
-
-    /// Free pages; a moment old.
-    pub(crate) fn free(&self) -> u32 {
-        self.sum(|lists| lists.pages.len())
-    }
-
     /// How often each level has served a ring, and what it has now.
     pub(crate) fn levels(&self) -> Levels {
         let mut levels = Levels {
-            pages_free: self.free(),
+            pages_free: self.sum(|lists| lists.pages.len()),
             ..Levels::default()
         };
         for shelf in self.store.shelves() {
@@ -361,7 +351,11 @@ impl<S: Store> Pool<S> {
     #[inline]
     fn at_hand(&self, own: usize, request: Request) -> Option<Index> {
         let shelf = &self.store.shelves()[own];
-        let (look, kept) = (shelf.lists.look(), self.kept(request));
+        let look = shelf.lists.look();
+        let kept = match request.held {
+            0 => 0,
+            _ => self.reserve.load(Relaxed),
+        };
         if look.pages.len() <= kept && !(request.small() && look.slab.has()) {
             return None;
         }
@@ -487,14 +481,6 @@ impl<S: Store> Pool<S> {
             }
         }
         Some(Index::chunk(page, 0))
-    }
-
-    /// Free pages of a shelf that are not for this request.
-    fn kept(&self, request: Request) -> u32 {
-        match request.held {
-            0 => 0,
-            _ => self.reserve.load(Relaxed),
-        }
     }
 
     /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.

@@ -15,10 +15,7 @@ use core::sync::atomic::{
         Release, //
     }, //
 };
-use kernel::blog::{
-    ring::Ring,
-    wire::record::LOST_CAUSES, //
-};
+use kernel::blog::ring::Ring;
 
 use super::{
     shelf::Gone,
@@ -40,24 +37,6 @@ const MANY: usize = 8;
 const NEIGHBOURS: u32 = 8;
 
 impl<S: Store> Pool<S> {
-    /// Retired rings; a moment old.
-    pub(crate) fn retired(&self) -> u32 {
-        self.sum(|lists| lists.retired.len())
-    }
-
-    /// Records of rings that were given to another task, and their losses by cause, in all.
-    pub(crate) fn gone(&self) -> (u64, [u64; LOST_CAUSES]) {
-        let add = |(records, mut sums): (u64, [u64; LOST_CAUSES]), gone: &Gone| {
-            let (more, lost) = gone.get();
-            for (sum, lost) in sums.iter_mut().zip(lost) {
-                *sum = sum.wrapping_add(lost);
-            }
-            (records.wrapping_add(more), sums)
-        };
-        let gone = self.store.shelves().iter().map(|shelf| &shelf.gone);
-        gone.fold((0, [0; LOST_CAUSES]), add)
-    }
-
     /// The link of a ring.
     fn ring_link<'a>(&'a self) -> impl Fn(u32) -> Option<&'a AtomicU32> + Copy {
         |id| self.store.ring_link(id)
@@ -244,14 +223,12 @@ impl<S: Store> Pool<S> {
     }
 
     /// Gives up all retired rings, but for those that somebody is just looking at: their pages
-    /// become free. Returns how many are free. Takes as long as it takes: process context.
-    pub(crate) fn drain_retired(&self) -> u32 {
+    /// become free. Takes as long as it takes: process context.
+    pub(crate) fn drain_retired(&self) {
         self.collect();
-        let before = self.retired();
         while let Some(page) = self.take_retired_page(0) {
             self.put(0, page);
         }
-        before.saturating_sub(self.retired())
     }
 
     /// The shelf whose retired rings go first for who is on this one: its own, unless others have

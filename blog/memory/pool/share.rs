@@ -43,14 +43,10 @@ impl<S: Store> Pool<S> {
         let live = live.fold(0, u32::wrapping_add);
         // A task that ends may be counted on one shelf before it is on another one that it began.
         let rings = (live as i32).max(0) as u32;
-        let reserve = self
-            .reserve
-            .load(Relaxed)
-            .saturating_mul(self.shelf_count());
-        let bytes = self
-            .bytes()
-            .saturating_sub(reserve.saturating_mul(self.store.sizes().page));
-        bytes / rings.max(1)
+        let reserve = self.reserve.load(Relaxed);
+        let reserve = reserve.saturating_mul(self.shelf_count());
+        let pages = self.store.data_pages().saturating_sub(reserve);
+        pages.saturating_mul(self.store.sizes().page) / rings.max(1)
     }
 
     /// Takes what is asked for from rings that hold more than their share: their oldest pages.

@@ -39,7 +39,7 @@ impl Gone {
     }
 
     /// Records, and losses by cause.
-    pub(super) fn get(&self) -> (u64, [u64; LOST_CAUSES]) {
+    pub(crate) fn get(&self) -> (u64, [u64; LOST_CAUSES]) {
         (
             self.records.load(Relaxed),
             self.lost.each_ref().map(|n| n.load(Relaxed)),
@@ -76,7 +76,7 @@ pub(crate) struct Lists {
     /// Free rings.
     pub(crate) rings: List,
     /// Rings whose task has ended, those that ended first in front.
-    pub(super) retired: List,
+    pub(crate) retired: List,
     /// When the first of these ended: without it, who compares shelves takes a line of each ring.
     pub(super) oldest: AtomicU64,
     /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,

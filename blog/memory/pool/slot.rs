@@ -49,12 +49,9 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Chunks of a page.
-    pub(crate) const fn chunks(self) -> u32 {
-        match self.page.checked_div(self.chunk) {
-            None => 0,
-            Some(n) if n > WHOLE => WHOLE,
-            Some(n) => n,
-        }
+    pub(crate) fn chunks(self) -> u32 {
+        let chunks = self.page.checked_div(self.chunk);
+        chunks.map_or(0, |n| n.min(WHOLE))
     }
 }
 

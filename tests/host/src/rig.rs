@@ -57,9 +57,30 @@ pub struct Plain {
 }
 
 impl<S: Store> Pool<S> {
+    /// Free pages.
+    pub fn free(&self) -> u32 {
+        self.sum(|lists| lists.pages.len())
+    }
+
     /// Free rings.
     pub fn rings_free(&self) -> u32 {
         self.sum(|lists| lists.rings.len())
+    }
+
+    /// Rings of tasks that have ended.
+    pub fn retired(&self) -> u32 {
+        self.sum(|lists| lists.retired.len())
+    }
+
+    /// Records of rings that were given to another task, and their losses by cause.
+    pub fn gone(&self) -> (u64, [u64; LOST_CAUSES]) {
+        let mut sums = (0, [0; LOST_CAUSES]);
+        for shelf in self.store.shelves() {
+            let (records, lost) = shelf.gone.get();
+            sums.0 += records;
+            sums.1.iter_mut().zip(lost).for_each(|(sum, n)| *sum += n);
+        }
+        sums
     }
 }
 
