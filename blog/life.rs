@@ -98,7 +98,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         // SAFETY: Likewise.
         unsafe { describe::publish(&state) };
     }
-    state.start();
+    state.start(&state.control());
     Ok(state)
 }
 
@@ -206,7 +206,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 /// Lets go of what is in memory that goes: of an image's sites, and of components.
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
-        if is_within(state.attached_to().cast()) {
+        if is_within(state.look(|inner| inner.raw).cast()) {
             state.detach();
         }
     }

@@ -30,13 +30,10 @@ use crate::{
             Sections, //
         }, //
     },
-    registry::{
-        name_field,
-        state::{
-            Inner,
-            Loose,
-            State, //
-        }, //
+    registry::state::{
+        Inner,
+        Loose,
+        State, //
     },
     write::tables::{
         self,
@@ -282,7 +279,7 @@ impl ComponentWalk {
             reserved: 0,
             gone_records: loose.records,
             lost: loose.lost,
-            name: name_field(self.state.name().to_bytes()),
+            name: self.state.name,
             // What the file had before a later clear stays.
             cleared: self.cleared,
         };

@@ -14,6 +14,7 @@ use kernel::{
                 self,
                 BUILD_ID_MAX, //
             },
+            name::NAME_MAX,
             record::{
                 Level,
                 GATE_OFF,
@@ -26,10 +27,7 @@ use kernel::{
     prelude::*, //
 };
 
-use super::{
-    name_bytes,
-    name_field, //
-};
+use super::name_bytes;
 
 /// What a [`Query`] does to the sites that it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,10 +217,13 @@ impl Images {
         if build_id_len == 0 {
             return Err(ENODATA);
         }
-        let name = name_field(name);
+        let mut field = [0; NAME_MAX];
+        for (to, from) in field.iter_mut().take(NAME_MAX - 1).zip(name) {
+            *to = *from;
+        }
         let known = self.list.iter().position(|image| {
             let known = (image.entry.build_id, image.entry.name, image.entry.count);
-            known == (build_id, name, sites.len() as u32) && image.entry.loaded == 0
+            known == (build_id, field, sites.len() as u32) && image.entry.loaded == 0
         });
         let at = match known {
             Some(at) => at,
@@ -242,7 +243,7 @@ impl Images {
                     build_id_len,
                     build_id,
                     reserved: 0,
-                    name,
+                    name: field,
                 };
                 // INVARIANT: The new range follows the last one.
                 self.list.push(

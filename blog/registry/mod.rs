@@ -12,16 +12,15 @@
 //! is made before, what was taken out is freed after. Nobody does that for the images' lock.
 
 use core::{
+    iter,
     mem,
-    ptr, //
+    ptr,
+    sync::atomic::Ordering::Relaxed, //
 };
 use kernel::{
     blog::{
         ring::MAX_COMPONENTS,
-        wire::name::{
-            self,
-            NAME_MAX, //
-        },
+        wire::name,
         Config,
         RawComponent, //
     },
@@ -40,7 +39,8 @@ use self::{
 use crate::{
     memory::{
         block::Chain,
-        budget, //
+        budget,
+        Memory, //
     },
     sys::{
         quiesce,
@@ -52,34 +52,12 @@ pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod state;
 
-enum Seat {
-    Free,
-    There(Arc<State>),
-    /// Out of sight; its files may still be there.
-    Going(Arc<State>),
-}
-
-impl Seat {
-    fn there(&self) -> Option<&Arc<State>> {
-        match self {
-            Self::There(state) => Some(state),
-            _ => None,
-        }
-    }
-
-    fn going(&self) -> Option<&Arc<State>> {
-        match self {
-            Self::Going(state) => Some(state),
-            _ => None,
-        }
-    }
-}
-
-struct Places([Seat; MAX_COMPONENTS]);
+/// Components by slot.
+struct Places([Option<Arc<State>>; MAX_COMPONENTS]);
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { Seat::Free }; MAX_COMPONENTS]);
+    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { None }; MAX_COMPONENTS]);
 }
 
 global_lock! {
@@ -95,25 +73,14 @@ pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
     f(&mut IMAGES.lock())
 }
 
-pub(crate) struct Components {
-    slot: usize,
-}
-
 /// All components. No lock is held between two.
-pub(crate) const fn components() -> Components {
-    Components { slot: 0 }
-}
-
-impl Iterator for Components {
-    type Item = Arc<State>;
-
-    fn next(&mut self) -> Option<Arc<State>> {
-        let places = PLACES.lock();
-        let mut places = places.0.iter().skip(self.slot);
-        let state = places.find_map(Seat::there)?;
-        self.slot = usize::from(state.slot()) + 1;
-        Some(state.clone())
-    }
+pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
+    let mut slot = 0;
+    iter::from_fn(move || {
+        let state = PLACES.lock().all_from(slot, false).next().cloned()?;
+        slot = usize::from(state.slot()) + 1;
+        Some(state)
+    })
 }
 
 pub(crate) fn has(state: &State) -> bool {
@@ -121,12 +88,18 @@ pub(crate) fn has(state: &State) -> bool {
 }
 
 impl Places {
+    /// Components in sight, or those that are going, from a slot on.
+    fn all_from(&self, slot: usize, going: bool) -> impl Iterator<Item = &Arc<State>> {
+        let states = self.0.iter().skip(slot).flatten();
+        states.filter(move |state| state.going.load(Relaxed) == going)
+    }
+
     fn there(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().filter_map(Seat::there)
+        self.all_from(0, false)
     }
 
     fn going(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().filter_map(Seat::going)
+        self.all_from(0, true)
     }
 
     fn find(&self, state: *const State) -> Option<&Arc<State>> {
@@ -176,7 +149,7 @@ impl Places {
             MAX_COMPONENTS
         };
         let mut places = self.0.iter().take(most);
-        let Some(slot) = places.position(|place| matches!(place, Seat::Free)) else {
+        let Some(slot) = places.position(Option::is_none) else {
             let may_come = self.going().next().is_some();
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
@@ -186,22 +159,17 @@ impl Places {
         // SAFETY: By this function's requirement.
         unsafe { state.connect(raw) };
         if let Some(place) = self.0.get_mut(slot) {
-            *place = Seat::There(state.clone());
+            *place = Some(state.clone());
         }
         Ok((state, true))
     }
 
-    /// Takes a component out of sight, if it is there. The caller has it taken away.
-    fn hide(&mut self, state: *const State) -> bool {
-        let is_there =
-            |seat: &&mut Seat| matches!(seat, Seat::There(there) if ptr::eq(&**there, state));
-        let Some(seat) = self.0.iter_mut().find(is_there) else {
-            return false;
-        };
-        if let Seat::There(state) = mem::replace(seat, Seat::Free) {
-            *seat = Seat::Going(state);
+    /// Takes a component out of sight, if it is there, and has it taken away soon.
+    fn remove(&self, state: *const State) {
+        if let Some(state) = self.find(state) {
+            state.going.store(true, Relaxed);
+            work::queue_reap();
         }
-        true
     }
 }
 
@@ -233,17 +201,15 @@ pub(crate) unsafe fn attach(
 
 /// Removes a component. Nobody can log to it. What belongs to it is taken away soon.
 pub(crate) fn remove(state: &State) {
-    if PLACES.lock().hide(state) {
-        work::queue_reap();
-    }
+    PLACES.lock().remove(state);
 }
 
 /// Removes a component if its module is gone, which has left it behind.
 pub(crate) fn remove_left(state: &State) {
-    let mut places = PLACES.lock();
+    let places = PLACES.lock();
     // Under this lock it would be connected again.
-    if !state.attached() && places.hide(state) {
-        work::queue_reap();
+    if !state.attached() {
+        places.remove(state);
     }
 }
 
@@ -256,17 +222,8 @@ pub(crate) fn going() -> Option<Arc<State>> {
 pub(crate) fn free_place(state: &State) {
     if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
         // The memory isn't freed here: the caller has the state.
-        *place = Seat::Free;
+        *place = None;
     }
-}
-
-/// A name in a fixed array, NUL padded, cut at [`NAME_MAX`] `- 1` bytes.
-pub(crate) fn name_field(name: &[u8]) -> [u8; NAME_MAX] {
-    let mut field = [0; NAME_MAX];
-    for (to, from) in field.iter_mut().take(NAME_MAX - 1).zip(name) {
-        *to = *from;
-    }
-    field
 }
 
 /// The bytes of a NUL padded name.
@@ -288,7 +245,8 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     if budget::used() <= limit {
         return 0;
     }
-    let spare = components().fold(0, |sum, state| state.spare().saturating_add(sum));
+    let spare = |state: Arc<State>| state.look(|inner| inner.memory().map_or(0, Memory::spare));
+    let spare = components().map(spare).fold(0, u32::saturating_add);
     if budget::used().saturating_sub(spare) > limit {
         return EBUSY.to_errno();
     }
@@ -297,7 +255,15 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
         if stays <= limit {
             break;
         }
-        components().for_each(|state| state.shrink(limit, stays, &mut gone));
+        for state in components() {
+            let _control = state.control();
+            state.look(|inner| {
+                if let Some(memory) = inner.memory() {
+                    let pages = u64::from(memory.pages_in_all()) * u64::from(limit);
+                    memory.shrink_to((pages / u64::from(stays)) as u32, &mut gone);
+                }
+            });
+        }
     }
     quiesce::quiesce();
     drop(gone);

@@ -31,9 +31,9 @@
 //! take it.
 
 use core::{
-    mem,
     ptr,
     sync::atomic::{
+        AtomicBool,
         AtomicPtr,
         AtomicU32,
         AtomicU64,
@@ -135,11 +135,9 @@ impl Loose {
 /// What the component's lock protects.
 pub(crate) struct Inner {
     /// The driver's side; null while detached.
-    raw: *const RawComponent,
+    pub(crate) raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
-    /// Whether it was said that it has less memory than it may have.
-    told: bool,
     /// Of one that is gone: the one that went before it, see `life.rs`.
     pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
@@ -214,8 +212,10 @@ pub(crate) type Control<'a> = Guard<'a, (), MutexBackend>;
 #[pin_data]
 pub(crate) struct State {
     /// NUL padded.
-    name: [u8; NAME_MAX],
+    pub(crate) name: [u8; NAME_MAX],
     slot: u16,
+    /// Whether it is out of sight; its files may still be there.
+    pub(super) going: AtomicBool,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
@@ -235,13 +235,8 @@ impl State {
     /// Makes a component that has no place and no name, is not attached and has no memory. It is to
     /// be called about like `wanted`.
     pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> impl PinInit<Self, Error> {
-        let clamp = |n: u32, limits: core::ops::RangeInclusive<u32>| {
-            n.clamp(*limits.start(), *limits.end())
-        };
-        let (size_kb, ring_kb) = (
-            clamp(config.size_kb, SIZE_KB),
-            clamp(config.ring_kb, RING_KB),
-        );
+        let size_kb = config.size_kb.clamp(*SIZE_KB.start(), *SIZE_KB.end());
+        let ring_kb = config.ring_kb.clamp(*RING_KB.start(), *RING_KB.end());
         if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
             pr_warn!("{wanted}: size_kb or ring_kb is out of range\n");
         }
@@ -253,6 +248,7 @@ impl State {
         try_pin_init!(Self {
             name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
+            going: AtomicBool::new(false),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
             discard: AtomicU8::new(discard),
@@ -265,7 +261,6 @@ impl State {
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
-                told: false,
                 gone_before: None,
                 generation: 0,
                 cleared: 0,
@@ -324,7 +319,7 @@ impl State {
     /// The caller is a log call to this component, or has interrupts off for as long as it uses the
     /// result.
     pub(crate) unsafe fn live_memory(&self) -> Option<&Memory> {
-        // ORDERING: Acquire pairs with the store in `put_in`: the memory is initialised.
+        // ORDERING: Acquire pairs with the store in `switch_on`: the memory is initialised.
         // SAFETY: See "Lifetimes" above: it is dropped only when neither can use it.
         unsafe { self.memory.load(Acquire).as_ref() }
     }
@@ -397,10 +392,6 @@ impl State {
         self.look(|inner| inner.attached())
     }
 
-    pub(crate) fn attached_to(&self) -> *const RawComponent {
-        self.look(|inner| inner.raw)
-    }
-
     /// Connects the driver's side, or where `raw` is null, its own.
     ///
     /// # Safety
@@ -429,15 +420,10 @@ impl State {
         });
     }
 
-    /// Switches it on where that is wanted, when it was connected.
-    pub(crate) fn start(&self) {
-        self.restart(&self.control());
-    }
-
-    /// The same, when it was cleared, too.
+    /// Switches it on where that is wanted, when it was connected or cleared.
     ///
     /// Without memory, it counts what it loses until somebody switches it on again.
-    fn restart(&self, control: &Control<'_>) {
+    pub(crate) fn start(&self, control: &Control<'_>) {
         if !self.look(|inner| inner.enabled) {
             return;
         }
@@ -464,7 +450,7 @@ impl State {
         let control = self.control();
         self.switch_off(&control);
         self.with(|inner| {
-            // SAFETY: It is off, and this is what `connect` and `put_in` have stored.
+            // SAFETY: It is off, and this is what `connect` and `switch_on` have stored.
             if let Some(switch) = unsafe { inner.switch() } {
                 switch.percpu.store(ptr::null_mut(), Relaxed);
                 switch.state.store(ptr::null_mut(), Relaxed);
@@ -506,35 +492,29 @@ impl State {
         let made = kb
             .map(|kb| Owned::new(self.slot, kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
-        let less = self.with(|inner| {
-            let less = made.and_then(|made| self.put_in(inner, made));
+        let missing = self.with(|inner| {
+            if let Some(made) = made {
+                let memory: &Memory = &made;
+                let pointer = ptr::from_ref(memory).cast_mut();
+                // ORDERING: Release: see `live_memory`.
+                self.memory.store(pointer, Release);
+                // SAFETY: The table lives as long as the memory: until `cut`, and somewhat longer.
+                if let Some(switch) = unsafe { inner.switch() } {
+                    // ORDERING: Release: as in `connect`.
+                    switch.percpu.store(memory.percpu(), Release);
+                }
+                inner.memory = Some(made);
+            }
             inner.enabled = true;
             self.apply(inner);
-            less
+            inner.memory().map_or(0, |memory| inner.missing_kb(memory))
         });
         self.apply_key(control);
-        if let Some((has, kb)) = less {
-            pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
+        if let (Some(kb), 1..) = (kb, missing) {
+            let (name, has) = (self.name(), kb - missing);
+            pr_warn!("{name}: has {has} KiB of memory, not {kb}\n");
         }
         Ok(())
-    }
-
-    /// Gives the component memory. Returns how many KiB these are, and how many it should have,
-    /// where that is to be said.
-    fn put_in(&self, inner: &mut Inner, made: Owned) -> Option<(u32, u32)> {
-        let memory: &Memory = &made;
-        let pointer = ptr::from_ref(memory).cast_mut();
-        // ORDERING: Release: see `live_memory`.
-        self.memory.store(pointer, Release);
-        // SAFETY: The table lives as long as the memory: until `take_out`, and somewhat longer.
-        if let Some(switch) = unsafe { inner.switch() } {
-            // ORDERING: Release: as in `connect`.
-            switch.percpu.store(memory.percpu(), Release);
-        }
-        let missing = inner.missing_kb(memory);
-        inner.memory = Some(made);
-        let is_new = missing > 0 && !mem::replace(&mut inner.told, true);
-        is_new.then_some((inner.size_kb - missing, inner.size_kb))
     }
 
     /// Switches the component on or off. A detached one remembers it.
@@ -612,78 +592,30 @@ impl State {
         Ok(())
     }
 
-    /// Pages that its memory can give up.
-    pub(super) fn spare(&self) -> u32 {
-        self.look(|inner| inner.memory().map_or(0, Memory::spare))
-    }
-
-    /// Has the memory reduced to `part` of `whole`, with the budget as it was: when the limit for
-    /// all components is lowered. Takes to `gone` as much as can be had.
-    pub(super) fn shrink(&self, part: u32, whole: u32, gone: &mut Chain) {
-        let _control = self.control();
-        self.look(|inner| {
-            if let Some(memory) = inner.memory() {
-                let pages = u64::from(memory.pages_in_all()) * u64::from(part);
-                memory.shrink_to((pages / u64::from(whole.max(1))) as u32, gone);
-            }
-        });
-    }
-
-    /// Looks after its memory: see [`Memory::tend`].
-    pub(crate) fn tend(&self) -> bool {
-        self.look(|inner| inner.memory().is_some_and(Memory::tend))
-    }
-
-    /// See [`Memory::mend`].
-    ///
-    /// # Safety
-    ///
-    /// No log call runs any more that ran at the last [`Self::tend`].
-    pub(crate) unsafe fn mend(&self) {
-        self.look(|inner| {
-            if let Some(memory) = inner.memory() {
-                // SAFETY: By this function's requirement.
-                unsafe { memory.mend() };
-            }
-        });
-    }
-
     /// Has readers leave out what was logged before `now`, or where the component is off or
-    /// detached, takes its memory out: for [`Self::clear`].
+    /// detached, takes its memory out: nobody finds it any more, but log calls that began before
+    /// may be using it. For [`Self::clear`].
     pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
         self.with(|inner| {
-            if !inner.enabled || !inner.attached() {
-                return self.take_out(inner);
+            if inner.enabled && inner.attached() {
+                inner.cleared = now;
+                if let Some(memory) = inner.memory() {
+                    memory.clear();
+                }
+                return None;
             }
-            inner.cleared = now;
-            if let Some(memory) = inner.memory() {
-                memory.clear();
+            // SAFETY: It is off, or nobody can log to it.
+            if let Some(switch) = unsafe { inner.switch() } {
+                switch.percpu.store(ptr::null_mut(), Relaxed);
             }
-            None
+            self.memory.store(ptr::null_mut(), Relaxed);
+            inner.cleared = 0;
+            for n in &self.found.lost {
+                n.store(0, Relaxed);
+            }
+            let old = inner.memory.take()?;
+            inner.generation = inner.generation.wrapping_add(1);
+            Some(old)
         })
-    }
-
-    /// Takes the memory out: nobody finds it any more, but log calls that began before may be using
-    /// it. The component is off, or nobody can log to it.
-    fn take_out(&self, inner: &mut Inner) -> Option<Owned> {
-        // SAFETY: It is switched off.
-        if let Some(switch) = unsafe { inner.switch() } {
-            switch.percpu.store(ptr::null_mut(), Relaxed);
-        }
-        self.memory.store(ptr::null_mut(), Relaxed);
-        inner.cleared = 0;
-        for n in &self.found.lost {
-            n.store(0, Relaxed);
-        }
-        let old = inner.memory.take()?;
-        inner.generation = inner.generation.wrapping_add(1);
-        Some(old)
-    }
-
-    /// Frees memory that was taken out, which nobody uses any more, and switches the component on
-    /// where that is wanted.
-    pub(crate) fn free(&self, old: Owned, control: &Control<'_>) {
-        drop(old);
-        self.restart(control);
     }
 }

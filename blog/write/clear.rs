@@ -44,6 +44,7 @@ impl State {
         tables::forget(self.slot());
         // And whoever logs to others has stopped looking at that ring.
         quiesce::quiesce();
-        self.free(old, &control);
+        drop(old);
+        self.start(&control);
     }
 }

@@ -11,9 +11,15 @@ use core::sync::atomic::{
     Ordering::Relaxed, //
 };
 
+use kernel::sync::Arc;
+
 use crate::{
     clock,
-    registry,
+    memory::Memory,
+    registry::{
+        self,
+        state::State, //
+    },
     sys::quiesce, //
 };
 
@@ -30,9 +36,12 @@ pub(crate) fn looks() -> u64 {
 extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
-    if registry::components().fold(false, |any, state| state.tend() | any) {
+    let tend = |state: Arc<State>| state.look(|inner| inner.memory().is_some_and(Memory::tend));
+    if registry::components().fold(false, |any, state| tend(state) | any) {
         quiesce::quiesce();
-        // SAFETY: `quiesce` has waited for all log calls.
-        registry::components().for_each(|state| unsafe { state.mend() });
+        for state in registry::components() {
+            // SAFETY: `quiesce` has waited for all log calls.
+            state.look(|inner| inner.memory().map(|memory| unsafe { memory.mend() }));
+        }
     }
 }
