@@ -17,7 +17,7 @@
 //! mounts or devices may go at once: one wait does for all of them.
 
 use core::{
-    iter,
+    mem,
     slice,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -54,7 +54,7 @@ use crate::{
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
-    unsafe(uninit) static GONE: Mutex<Option<Arc<State>>> = None;
+    unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
 }
 
 /// Makes what the rest, [`stop`] included, needs.
@@ -62,11 +62,6 @@ pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
     registry::init();
-}
-
-/// Starts with what is built in, and with modules from now on.
-pub(crate) fn start() -> Result {
-    modules::start_modules()
 }
 
 /// Ends all that: no module logs any more.
@@ -102,26 +97,6 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
     Ok(state)
 }
 
-/// Attaches static components; says which don't fit.
-///
-/// # Safety
-///
-/// `components` are valid until they are detached.
-unsafe fn attach_all(components: &[*const RawComponent]) {
-    for (i, &raw) in components.iter().enumerate() {
-        // Each file of a module that is captured names the module's component.
-        if components[..i].contains(&raw) {
-            continue;
-        }
-        // SAFETY: By this function's requirement.
-        let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
-        // SAFETY: As above.
-        if let Err(e) = unsafe { attach(name, config, raw) } {
-            pr_warn!("component {name} can't log: {e:?}\n");
-        }
-    }
-}
-
 /// Takes away what belongs to components that are out of sight, but for their memory, and frees
 /// their places.
 fn sweep() {
@@ -131,8 +106,9 @@ fn sweep() {
         tables::unpublish(state.slot());
         describe::unpublish(state.slot());
         registry::free_place(&state);
-        let before = gone.replace(state.clone());
-        state.with(|inner| inner.gone_before = before);
+        if gone.push(state.clone(), GFP_KERNEL).is_err() {
+            quiesce::quiesce();
+        }
     }
 }
 
@@ -142,13 +118,10 @@ fn sweep() {
 #[no_mangle]
 extern "C" fn blog_reap() {
     sweep();
-    let last = GONE.lock().take();
-    if last.is_some() {
+    let gone = mem::take(&mut *GONE.lock());
+    if !gone.is_empty() {
         quiesce::quiesce();
     }
-    // One after the other, so that no drop is inside another one.
-    let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
-    iter::successors(last, before).for_each(drop);
 }
 
 /// A slice out of what C gives.
@@ -199,8 +172,18 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
         }
     }
     describe::list();
-    // SAFETY: As above.
-    unsafe { attach_all(components) };
+    for (i, &raw) in components.iter().enumerate() {
+        // Each file of a module that is captured names the module's component.
+        if components[..i].contains(&raw) {
+            continue;
+        }
+        // SAFETY: As above.
+        let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
+        // SAFETY: As above.
+        if let Err(e) = unsafe { attach(name, config, raw) } {
+            pr_warn!("component {name} can't log: {e:?}\n");
+        }
+    }
 }
 
 /// Lets go of what is in memory that goes: of an image's sites, and of components.

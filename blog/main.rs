@@ -48,6 +48,7 @@ use crate::{
     crash::describe,
     read::sections,
     sys::{
+        modules,
         waiters,
         work, //
     },
@@ -88,7 +89,7 @@ fn start() -> Result {
     describe::init();
     life::init();
     files::prepare();
-    if let Err(e) = life::start() {
+    if let Err(e) = modules::start_modules() {
         stop();
         return Err(e);
     }

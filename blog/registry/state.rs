@@ -76,7 +76,6 @@ use kernel::{
             mutex::MutexBackend,
             Guard, //
         },
-        Arc,
         Mutex, //
     }, //
 };
@@ -138,8 +137,6 @@ pub(crate) struct Inner {
     pub(crate) raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
-    /// Of one that is gone: the one that went before it, see `life.rs`.
-    pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Who shows records leaves out older ones.
@@ -261,7 +258,6 @@ impl State {
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
-                gone_before: None,
                 generation: 0,
                 cleared: 0,
                 enabled,
