@@ -87,11 +87,11 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
     // SAFETY: By this function's requirement.
     let (state, is_new) = unsafe { registry::attach(name, config, raw, sweep) }?;
     if is_new {
-        // SAFETY: `unpublish` comes when it goes, and has the state.
+        // SAFETY: `sweep` undoes this when it goes, and has the state.
         unsafe { tables::publish(&state) };
         files::create(&state);
         // SAFETY: Likewise.
-        unsafe { describe::publish(&state) };
+        unsafe { describe::publish(state.slot(), Some(&state)) };
     }
     state.start(&state.control());
     Ok(state)
@@ -104,7 +104,8 @@ fn sweep() {
     while let Some(state) = registry::going() {
         files::remove(&state);
         tables::unpublish(state.slot());
-        describe::unpublish(state.slot());
+        // SAFETY: There is none any more.
+        unsafe { describe::publish(state.slot(), None) };
         registry::free_place(&state);
         if gone.push(state.clone(), GFP_KERNEL).is_err() {
             quiesce::quiesce();

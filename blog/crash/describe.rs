@@ -45,7 +45,6 @@ use crate::{
     read::sections,
     registry::{
         self,
-        images::Build,
         state::State, //
     },
     sys::{
@@ -129,27 +128,18 @@ pub(crate) fn stop() {
 /// Addresses of components' descriptions, by slot.
 static DESCRIBED: Live<[u64; COMPONENTS]> = Live::new([0; COMPONENTS]);
 
-/// Stores the address of a component's description: who has this place in the registry.
-fn set_component(slot: u16, address: u64) {
-    let slot = usize::from(slot);
-    if slot < COMPONENTS {
-        // SAFETY: A place has one component at a time, so nobody else stores there.
-        unsafe { DESCRIBED.update(|described| (*described)[slot] = address) };
-    }
-}
-
-/// A component that crash tools find.
+/// Says which component crash tools find in a place of the registry, if any: by who has that place.
 ///
 /// # Safety
 ///
-/// `state` stays until [`unpublish`] for its slot.
-pub(crate) unsafe fn publish(state: &State) {
-    set_component(state.slot(), ptr::from_ref(state.root()) as u64);
-}
-
-/// Undoes [`publish`].
-pub(crate) fn unpublish(slot: u16) {
-    set_component(slot, 0);
+/// The component stays until this is called again for its slot.
+pub(crate) unsafe fn publish(slot: u16, state: Option<&State>) {
+    let root = state.map_or(ptr::null(), |state| ptr::from_ref(state.root()));
+    let slot = usize::from(slot);
+    if slot < COMPONENTS {
+        // SAFETY: A place has one component at a time, so nobody else stores there.
+        unsafe { DESCRIBED.update(|described| (*described)[slot] = root as u64) };
+    }
 }
 
 global_lock! {
@@ -159,8 +149,9 @@ global_lock! {
 
 /// Tells crash tools about the images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
-    registry::with_images(
-        |images| match Kept::copy(images.list().iter().map(Build::entry)) {
+    registry::with_images(|images| {
+        let entries = images.list().iter().map(|build| build.entry);
+        match Kept::copy(entries) {
             Ok(kept) => {
                 // There are never fewer than before, so the old number is right for the new list
                 // too.
@@ -169,6 +160,6 @@ pub(crate) fn list() {
                 *LISTED.lock() = kept;
             }
             Err(e) => pr_warn!("crash tools don't know the latest module: {e:?}\n"),
-        },
-    );
+        }
+    });
 }

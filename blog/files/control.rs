@@ -11,16 +11,15 @@ use kernel::{
         ring::Mode,
         wire::record::{
             Level,
+            GATE_OFF,
+            GATE_ON,
             SITE_MAX, //
         }, //
     },
     prelude::*, //
 };
 
-use crate::registry::images::{
-    Query,
-    Setting, //
-};
+use crate::registry::images::Query;
 
 /// The one word that `text` is to consist of; blanks and one newline at the end are allowed.
 fn word(text: &str) -> Result<&str> {
@@ -92,7 +91,7 @@ fn query(text: &str) -> Result<Query<'_>> {
         module: None,
         ids: None,
         level: None,
-        switch: Setting::Follow,
+        gate: None,
     };
     let mut words = text.split_ascii_whitespace();
     loop {
@@ -107,10 +106,10 @@ fn query(text: &str) -> Result<Query<'_>> {
                 query.level = Some(level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
             }
             flags => {
-                query.switch = match flags {
-                    "+p" | "=p" => Setting::On,
-                    "-p" => Setting::Off,
-                    "=_" => Setting::Follow,
+                query.gate = match flags {
+                    "+p" | "=p" => Some(GATE_ON),
+                    "-p" => Some(GATE_OFF),
+                    "=_" => None,
                     _ => return Err(EINVAL),
                 };
                 break;

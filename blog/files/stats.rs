@@ -52,7 +52,7 @@ macro_rules! put {
 }
 
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let refused = registry::with_images(|images| images.refused());
+    let refused = registry::with_images(|images| images.refused);
     put!(f, "clock {}\n", clock::name())?;
     put!(f, "components {}\n", registry::components().count())?;
     let (inert, lost) = inert::counts();
@@ -69,17 +69,15 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     registry::with_images(|images| {
         images.list().iter().try_for_each(|image| {
-            let (entry, switched) = (image.entry(), image.switched());
+            let (entry, (on, off)) = (image.entry, image.switched());
             let mut build_id = entry.build_id.iter().take(entry.build_id_len as usize);
             put!(
                 f,
-                "module {} site {}-{} loaded {} on {} off {} build_id ",
+                "module {} site {}-{} loaded {} on {on} off {off} build_id ",
                 BStr::from_bytes(name_bytes(&entry.name)),
                 entry.first,
                 image.last(),
                 entry.loaded,
-                switched.on,
-                switched.off,
             )?;
             build_id.try_for_each(|b| put!(f, "{b:02x}"))?;
             f.write_str("\n")

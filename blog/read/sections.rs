@@ -246,9 +246,9 @@ impl Sections {
             }
             self.begin()?;
             for image in new.iter().take(IMAGES) {
-                let entry = image.entry();
+                let entry = image.entry;
                 if let Some(withheld) = &mut self.withheld {
-                    withheld.add(entry.first, image.last(), image.addresses())?;
+                    withheld.add(entry.first, image.last(), &image.addresses)?;
                 }
                 self.push(entry.as_bytes())?;
                 self.images += 1;

@@ -29,17 +29,6 @@ use kernel::{
 
 use super::name_bytes;
 
-/// What a [`Query`] does to the sites that it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
-    /// `+p` or `=p`: they log at any level of their component.
-    On,
-    /// `-p`: they never log.
-    Off,
-    /// `=_`: they follow their component's level, as at the start.
-    Follow,
-}
-
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
 ///
@@ -54,22 +43,15 @@ pub(crate) struct Query<'a> {
     pub(crate) ids: Option<(u32, u32)>,
     /// `level NAME-OR-NUMBER`.
     pub(crate) level: Option<Level>,
-    /// `+p`, `=p`, `-p`, `=_`.
-    pub(crate) switch: Setting,
+    /// `+p`, `=p`: they log at any level of their component; `-p`: they never do. `None`, `=_`: they
+    /// follow their component's level, as at the start.
+    pub(crate) gate: Option<u8>,
 }
 
 /// The gate of a site that follows its component's level.
 fn follow(site: &Site) -> u8 {
     // A gate above any threshold where the level is none, so that a broken entry stays off.
     site.level().map_or(GATE_OFF, |level| level as u8 + 1)
-}
-
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Switched {
-    /// Sites that log at any level of their component.
-    pub(crate) on: u32,
-    /// Sites that never log.
-    pub(crate) off: u32,
 }
 
 /// How many bytes of a build ID count, which the kernel keeps zero padded: the linker makes them 20
@@ -84,12 +66,13 @@ pub(crate) fn build_id_len(id: &[u8; BUILD_ID_MAX]) -> u32 {
 
 /// One build of vmlinux or of a module.
 pub(crate) struct Build {
-    entry: file::Image,
+    /// The image as a snapshot lists it.
+    pub(crate) entry: file::Image,
     /// Where they are in memory; empty while it isn't loaded. A module's go after
     /// [`Images::remove`].
     sites: &'static [Site],
     /// Indices of sites that have an address among their arguments.
-    addresses: KVVec<u32>,
+    pub(crate) addresses: KVVec<u32>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
 }
@@ -99,27 +82,18 @@ impl Build {
         self.entry.first + self.entry.count - 1
     }
 
-    /// How many sites are switched on or off whatever their component's level is.
-    pub(crate) fn switched(&self) -> Switched {
-        let mut n = Switched::default();
+    /// How many sites are switched on, and off, whatever their component's level is.
+    pub(crate) fn switched(&self) -> (u32, u32) {
+        let (mut on, mut off) = (0, 0);
         let gates = self.sites.iter().map(Site::gate);
         for gate in Iterator::chain(gates, self.gates.iter().copied()) {
             match gate {
-                GATE_ON => n.on += 1,
-                GATE_OFF => n.off += 1,
+                GATE_ON => on += 1,
+                GATE_OFF => off += 1,
                 _ => (),
             }
         }
-        n
-    }
-
-    pub(crate) fn addresses(&self) -> &[u32] {
-        &self.addresses
-    }
-
-    /// The image as a snapshot lists it.
-    pub(crate) fn entry(&self) -> file::Image {
-        self.entry
+        (on, off)
     }
 
     /// Calls `f` for each loaded site that `query` means; returns their number.
@@ -149,7 +123,8 @@ impl Build {
 /// The images' ranges follow each other from 1 on, up to [`SITE_MAX`] at most.
 pub(crate) struct Images {
     list: KVVec<Build>,
-    refused: u64,
+    /// How many sites never log, as they have no ids; summed over all loads.
+    pub(crate) refused: u64,
 }
 
 impl Images {
@@ -158,11 +133,6 @@ impl Images {
             list: KVVec::new(),
             refused: 0,
         }
-    }
-
-    /// How many sites never log, as they have no ids; summed over all loads.
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused
     }
 
     /// The images, in the order in which they came. They are never taken out, so each keeps its
@@ -271,15 +241,13 @@ impl Images {
         let Some(image) = self.list.iter_mut().find(here) else {
             return false;
         };
-        let switched = image.switched();
+        let is_switched = image.switched() != (0, 0);
         let sites = core::mem::take(&mut image.sites);
         image.entry.loaded = 0;
-        if switched.on + switched.off != 0 {
+        if is_switched {
             let mut gates = sites.iter().map(Site::gate);
-            if gates
-                .try_for_each(|gate| image.gates.push(gate, GFP_KERNEL))
-                .is_err()
-            {
+            let kept = gates.try_for_each(|gate| image.gates.push(gate, GFP_KERNEL));
+            if kept.is_err() {
                 image.gates = KVVec::new();
                 pr_warn!("no memory to remember which sites were switched\n");
             }
@@ -294,13 +262,8 @@ impl Images {
     pub(crate) fn switch(&self, query: &Query<'_>) {
         for image in &self.list {
             image.matching(query, |site| {
-                let gate = match query.switch {
-                    Setting::On => GATE_ON,
-                    Setting::Off => GATE_OFF,
-                    Setting::Follow => follow(site),
-                };
                 // SAFETY: The sites of a loaded image have their ids.
-                unsafe { site.set_gate(gate) };
+                unsafe { site.set_gate(query.gate.unwrap_or(follow(site))) };
             });
         }
     }

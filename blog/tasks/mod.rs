@@ -80,14 +80,9 @@ pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
             comm(task),
         )
     };
-    let kernel = match flags & bindings::PF_KTHREAD {
-        0 => 0,
-        _ => file::TASK_KERNEL,
-    };
-    let running = match on_cpu {
-        0 => 0,
-        _ => file::TASK_RUNNING,
-    };
+    let bit = |is: bool, bit| if is { bit } else { 0 };
+    let kernel = bit(flags & bindings::PF_KTHREAD != 0, file::TASK_KERNEL);
+    let running = bit(on_cpu != 0, file::TASK_RUNNING);
     file::Task {
         pid,
         tgid,

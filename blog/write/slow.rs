@@ -209,8 +209,9 @@ impl Call<'_> {
     /// The pool, of a component of which full rings do this.
     fn pages(&self, mode: Mode) -> PagesOf<'_, impl Store> {
         let (_, cpu) = self.here();
-        let pages = self.memory.pool.pages(cpu, steals(mode));
-        pages.closed(self.frozen)
+        let mut pages = self.memory.pool.pages(cpu, steals(mode));
+        pages.closed = self.frozen;
+        pages
     }
 
     /// Finds or makes the ring for the calling context.

@@ -7,15 +7,16 @@
 mod suite {
     use crate::{
         files::control::*,
-        registry::images::{
-            Query,
-            Setting, //
-        },
+        registry::images::Query, //
     };
     use kernel::{
         blog::{
             ring::Mode,
-            wire::record::Level, //
+            wire::record::{
+                Level,
+                GATE_OFF,
+                GATE_ON, //
+            }, //
         },
         prelude::*, //
     };
@@ -79,7 +80,7 @@ mod suite {
                 module: Some("rnull_mod"),
                 ids: Some((3, 9)),
                 level: Some(Level::Debug),
-                switch: Setting::On,
+                gate: Some(GATE_ON),
             }))
         );
         assert_eq!(all.next(), None);
@@ -88,17 +89,17 @@ mod suite {
             module: None,
             ids: None,
             level: None,
-            switch: Setting::Off,
+            gate: Some(GATE_OFF),
         };
         assert_eq!(queries("-p").next(), Some(Ok(none)));
         let on = Query {
-            switch: Setting::On,
+            gate: Some(GATE_ON),
             ..none
         };
         assert_eq!(queries("=p").next(), Some(Ok(on)));
         let one = Query {
             ids: Some((262143, 262143)),
-            switch: Setting::Follow,
+            gate: None,
             ..none
         };
         assert_eq!(queries("site 262143 =_").next(), Some(Ok(one)));

@@ -76,8 +76,8 @@ mod suite {
         let known = |withheld: &Withheld| (1..20).filter(|id| withheld.has(*id)).count();
         for (image, more) in images.list().iter().zip([2, 1]) {
             let before = known(&withheld);
-            let first = image.entry().first;
-            withheld.add(first, image.last(), image.addresses())?;
+            let first = image.entry.first;
+            withheld.add(first, image.last(), &image.addresses)?;
             let sites = image.last() - first + 1;
             assert_eq!(before - known(&withheld), (sites - more) as usize);
         }
@@ -106,7 +106,7 @@ mod suite {
         assert!(images
             .list()
             .first()
-            .is_some_and(|image| image.entry().loaded == 0));
+            .is_some_and(|image| image.entry.loaded == 0));
         add(&mut images, "a", A, &again)?;
         assert_eq!(ids(&again), Some((1, 10)));
         assert_eq!(images.list().len(), 2);
@@ -209,7 +209,7 @@ mod suite {
         assert!(gates(&a).eq([2, 3, 4, 5, 255]));
         assert!(gates(&b).eq([255, 3, 4, 1, 6]));
         let switched = images.list().get(1).map(|i| i.switched());
-        assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
+        assert_eq!(switched, Some((1, 1)));
         assert_eq!(control(&images, "module c +p"), Ok(0));
         assert_eq!(control(&images, "site 11-20 +p"), Ok(0));
         assert_eq!(control(&images, "=_"), Ok(10));
@@ -226,7 +226,7 @@ mod suite {
         assert_eq!(control(&images, "site 2 +p; site 4 -p"), Ok(2));
         assert!(remove(&mut images, &a));
         let switched = images.list().first().map(|i| i.switched());
-        assert_eq!(switched.map(|n| (n.on, n.off)), Some((1, 1)));
+        assert_eq!(switched, Some((1, 1)));
         // Sites that are not loaded can't be switched.
         assert_eq!(control(&images, "module a =_"), Ok(0));
         add(&mut images, "a", A, &again)?;

@@ -110,7 +110,7 @@ mod suite {
 
     #[test]
     fn who_gets_no_ids_is_counted_and_takes_none() -> Result {
-        let refused = || with_images(|images| images.refused());
+        let refused = || with_images(|images| images.refused);
         let old = refused();
         // More than there can be, as others have some: this one, at least.
         assert!(Build::load(3, 1)?.can_log());

@@ -145,7 +145,7 @@ mod suite {
                 let address = root.images + i * u64::from(root.image_size);
                 // SAFETY: An image is there.
                 let listed: file::Image = unsafe { at(address) };
-                let entry = image.entry();
+                let entry = image.entry;
                 assert_eq!(
                     (listed.first, listed.count, listed.loaded),
                     (entry.first, entry.count, entry.loaded)

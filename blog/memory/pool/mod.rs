@@ -548,14 +548,8 @@ pub(crate) struct PagesOf<'a, S: Store> {
     pool: &'a Pool<S>,
     cpu: u32,
     steal: bool,
-    closed: bool,
-}
-
-impl<S: Store> PagesOf<'_, S> {
-    /// As before; but where `closed` is true, there is no page to be had.
-    pub(crate) fn closed(self, closed: bool) -> Self {
-        Self { closed, ..self }
-    }
+    /// Whether there is no page to be had.
+    pub(crate) closed: bool,
 }
 
 // SAFETY: The pool hands each index out once until it comes back, and its pages are formatted. A

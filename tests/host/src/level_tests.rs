@@ -95,7 +95,8 @@ fn the_kernel_gets_free_pages_back_and_then_those_of_ended_tasks() {
 fn there_is_no_page_where_the_pool_is_closed() {
     let rig = Rig::with_chunks(4, 4, 1);
     let take = |closed| {
-        let pages = rig.pool.pages(0, true).closed(closed);
+        let mut pages = rig.pool.pages(0, true);
+        pages.closed = closed;
         pages.take(0, CHUNK, CHUNK)
     };
     assert_eq!(take(true), None);
