@@ -10,11 +10,10 @@
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
 //! A driver may drop an `Instance` under locks that others need to free memory. So that only takes
-//! the component out of its place's sight; a work item does the rest ([`blog_reap`]). First it
-//! frees the places, unless somebody who needs one has done so ([`sweep`]). Then no task has a ring
-//! of these components any more, but a log call to another one may just be looking at such a ring,
-//! on its walk through the rings of its task. So their memory goes after a grace period. Many
-//! mounts or devices may go at once: one wait does for all of them.
+//! the component out of sight. A work item does the rest ([`blog_reap`]), in two steps, of which
+//! who needs a place may have done the first one ([`sweep`]): then no task has a ring of it any
+//! more, but a log call to another component may just be looking at such a ring. One grace period
+//! does for all that have gone meanwhile.
 
 use core::{
     mem,

@@ -102,7 +102,6 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
         let [chunks, own_cpu, other_cpus, retired, stolen, nowhere] = levels.hits;
         let of = |count: fn(&Memory) -> usize| memory.map_or(0, count) as u64;
         let pages = of(|memory| memory.pool.store.data_pages() as usize);
-        let missing_kb = memory.map_or(0, |memory| inner.missing_kb(memory));
         let counts = [
             ("pages", pages),
             ("pages_free", levels.pages_free.into()),
@@ -110,7 +109,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("chunks_free", levels.chunks_free.into()),
             ("pages_retired", bytes_retired.div_ceil(SIZES.page.into())),
             ("bytes", of(Memory::bytes)),
-            ("missing_kb", missing_kb.into()),
+            ("missing_kb", inner.missing_kb().into()),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
             ("from_chunks", chunks),

@@ -3,12 +3,9 @@
 //! How the budget of a component is changed: pages are added to it, or taken from it, there and
 //! then.
 //!
-//! Nothing here allocates, and nothing is freed, as the component's lock is held. What is to be
-//! added has been taken before ([`Stock`]). What goes is taken out of the pool and out of its slot:
-//! nobody finds it any more. But somebody may have found it before: a log call that looks at the
-//! oldest page of another ring while that is taken away, or a reader that follows a ring's pointer
-//! to its current page. None of these sleeps as long as it may look at the page. So it is freed
-//! when `quiesce()` has waited for them.
+//! As the component's lock is held, what is to be added has been taken before ([`Stock`]), and what
+//! goes is only taken out of its slot. A log call or a reader, which don't sleep meanwhile, may
+//! still look at it, so it is freed when `quiesce()` has waited for them.
 
 use core::{
     ptr,

@@ -6,10 +6,9 @@
 //!
 //! # Locks
 //!
-//! All of this runs in process context. One lock protects the places, another one the images. Under
-//! the places' lock a component's own lock is taken, never the other way round. Nobody waits or
-//! allocates under these two, as somebody may wait for them who frees memory: what is to be put in
-//! is made before, what was taken out is freed after. Nobody does that for the images' lock.
+//! One lock protects the places, under which components' own locks are taken, another one the
+//! images. Nobody waits or allocates under the first two, as somebody may wait for them who frees
+//! memory: what is to be put in is made before, what was taken out is freed after.
 
 use core::{
     iter,

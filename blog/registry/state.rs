@@ -12,23 +12,18 @@
 //!
 //! # Lifetimes
 //!
-//! Log calls use a state and its memory without any reference. That is safe because:
-//!
-//! - a component is detached or removed only when nobody can log to it: its module's code has
-//!   ended, or its `Instance` is being dropped;
-//! - memory is dropped only with the state, or by `clear` while the component is off; in both cases
-//!   no task has a ring in it any more, and `quiesce()` has waited since: for the log calls
-//!   that began before, also those to other components, which walk through all rings of a task;
-//! - the task hook, which needs no component that is on, looks states and memories up with
-//!   interrupts off, so `quiesce()` has waited for it, too.
+//! Log calls use a state and its memory without any reference, and so does the task hook, with
+//! interrupts off. A component is detached or removed only when nobody can log to it: its module's
+//! code has ended, or its `Instance` is being dropped. Memory is dropped only with the state, or by
+//! `clear` while the component is off. In both cases no task has a ring in it any more, and
+//! `quiesce()` has waited since for all of them, also for log calls to other components, which walk
+//! through all rings of a task.
 //!
 //! # Locks
 //!
-//! A component's lock is held for short: nobody waits or allocates under it, as those may wait for
-//! it who free memory. So memory is taken before and freed after, by whoever switches the component
-//! on, sizes or clears it: one at a time, by [`State::control`]. That also keeps the driver's side
-//! while its static key is switched, which takes long. Neither readers nor dropping an `Instance`
-//! take it.
+//! Nobody waits or allocates under a component's lock. So memory is taken before and freed after,
+//! by one at a time, who has [`State::control`]. That also keeps the driver's side while its static
+//! key is switched, which takes long. Neither readers nor dropping an `Instance` take it.
 
 use core::{
     ptr,
@@ -173,10 +168,11 @@ impl Inner {
         self.memory.as_deref()
     }
 
-    /// KiB of its budget that this memory, its own, lacks.
-    pub(crate) fn missing_kb(&self, memory: &Memory) -> u32 {
+    /// KiB of its budget that its memory lacks, if it has any.
+    pub(crate) fn missing_kb(&self) -> u32 {
         let whole = self.size_kb / PAGE_KB * PAGE_KB;
-        whole.saturating_sub((memory.bytes() / 1024) as u32)
+        let missing = |memory: &Memory| whole.saturating_sub((memory.bytes() / 1024) as u32);
+        self.memory().map_or(0, missing)
     }
 
     /// The rings that are not free, with their ids.
@@ -503,7 +499,7 @@ impl State {
             }
             inner.enabled = true;
             self.apply(inner);
-            inner.memory().map_or(0, |memory| inner.missing_kb(memory))
+            inner.missing_kb()
         });
         self.apply_key(control);
         if let (Some(kb), 1..) = (kb, missing) {

@@ -271,10 +271,10 @@ mod memory_suite {
         let rig = rig?;
         assert_eq!(taken_kb(&rig)?, 64);
         let state = rig.state()?;
-        let missing = || state.with(|inner| inner.memory().map(|memory| inner.missing_kb(memory)));
-        assert_eq!(missing(), Some(1024 - 64));
+        let missing = || state.with(|inner| inner.missing_kb());
+        assert_eq!(missing(), 1024 - 64);
         state.set_size_kb(1024)?;
-        assert_eq!((missing(), taken_kb(&rig)?), (Some(0), 1024));
+        assert_eq!((missing(), taken_kb(&rig)?), (0, 1024));
         assert!((0..100_000).all(|n| rig.log(n)));
         Ok(())
     }
