@@ -25,7 +25,6 @@ use kernel::{
 use super::budget;
 use crate::sys::pages;
 
-/// Pages for so many bytes.
 pub(crate) const fn pages_for(bytes: usize) -> u32 {
     bytes.div_ceil(PAGE_SIZE) as u32
 }
@@ -70,12 +69,10 @@ impl Block {
         at
     }
 
-    /// Its memory.
     pub(crate) fn at(&self) -> *mut u8 {
         self.at.as_ptr()
     }
 
-    /// How many pages these are.
     pub(crate) fn pages(&self) -> u32 {
         self.pages
     }
@@ -161,7 +158,6 @@ pub(crate) struct Chain {
 unsafe impl Send for Chain {}
 
 impl Chain {
-    /// No page.
     pub(crate) const fn new() -> Self {
         // INVARIANT: There is none.
         Self {
@@ -170,7 +166,6 @@ impl Chain {
         }
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }

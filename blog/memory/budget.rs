@@ -22,7 +22,6 @@ use kernel::{
 
 use crate::sys::params;
 
-/// KiB of a page.
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
 
 /// Pages of all that there is.

@@ -44,7 +44,6 @@ use super::{
     LENT_PART, //
 };
 
-/// A pointer to nothing.
 pub(super) fn null<T>(_: u32) -> AtomicPtr<T> {
     AtomicPtr::new(ptr::null_mut())
 }
@@ -126,7 +125,6 @@ impl Owned {
         need
     }
 
-    /// Parts of the table of slots.
     fn slot_parts(&self) -> u32 {
         let slots = &self.pool.store.slots;
         (0..slots.len())

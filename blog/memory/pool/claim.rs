@@ -30,7 +30,6 @@ pub(crate) struct Claimed<T> {
 }
 
 impl<T> Claimed<T> {
-    /// Something that nobody has claimed.
     pub(crate) const fn new(inside: T) -> Self {
         Self {
             held: AtomicU32::new(0),

@@ -24,7 +24,6 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Makes an empty one.
     pub(crate) const fn new() -> Self {
         Self {
             first: AtomicU32::new(NONE),
@@ -33,18 +32,15 @@ impl List {
         }
     }
 
-    /// Number of indices.
     pub(crate) fn len(&self) -> u32 {
         self.len.load(Relaxed)
     }
 
-    /// The first index.
     pub(crate) fn first(&self) -> Option<u32> {
         let first = self.first.load(Relaxed);
         (first != NONE).then_some(first)
     }
 
-    /// The last index.
     pub(crate) fn last(&self) -> Option<u32> {
         self.first().map(|_| self.last.load(Relaxed))
     }

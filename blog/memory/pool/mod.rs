@@ -121,11 +121,8 @@ pub(crate) trait Store {
 pub(crate) struct Levels {
     /// How often, by [`Hit`].
     pub(crate) hits: [u64; HITS],
-    /// Free chunks.
     pub(crate) chunks_free: u32,
-    /// Pages that are split into chunks.
     pub(crate) pages_split: u32,
-    /// Free pages.
     pub(crate) pages_free: u32,
 }
 
@@ -160,7 +157,6 @@ impl Request {
 /// left in its slot.
 #[repr(align(64))]
 pub(crate) struct Pool<S> {
-    /// What it works on.
     pub(crate) store: S,
     /// Which shelves have more free pages than the reserve, and which have something of the others.
     has_spare: Hint,
@@ -174,7 +170,6 @@ pub(crate) struct Pool<S> {
 }
 
 impl<S: Store> Pool<S> {
-    /// Makes a pool with nothing in it.
     pub(crate) const fn new(store: S) -> Self {
         Self {
             store,
@@ -187,7 +182,6 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// How many shelves there are.
     fn shelf_count(&self) -> u32 {
         // There is one at least: now the compiler knows.
         (self.store.shelves().len() as u32).max(1)
@@ -211,12 +205,10 @@ impl<S: Store> Pool<S> {
         shelves.map(|shelf| of(shelf.lists.look())).sum()
     }
 
-    /// The link of a page.
     fn page_link<'a>(&'a self) -> impl Fn(u32) -> Option<&'a AtomicU32> + Copy {
         |page| Some(&self.store.slot(page)?.link)
     }
 
-    /// All slots.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (u32, &'_ Slot)> {
         (0..).map_while(|page| Some((page, self.store.slot(page)?)))
     }

@@ -37,7 +37,6 @@ const MANY: usize = 8;
 const NEIGHBOURS: u32 = 8;
 
 impl<S: Store> Pool<S> {
-    /// The link of a ring.
     fn ring_link<'a>(&'a self) -> impl Fn(u32) -> Option<&'a AtomicU32> + Copy {
         |id| self.store.ring_link(id)
     }

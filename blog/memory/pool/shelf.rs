@@ -64,7 +64,6 @@ pub(crate) enum Hit {
     Dry,
 }
 
-/// How many kinds of [`Hit`] there are.
 pub(crate) const HITS: usize = Hit::Dry as usize + 1;
 
 /// What is on a shelf. With the claim, it is a cache line, and all that other CPUs look at.
@@ -145,7 +144,6 @@ pub(crate) const MOST_SHELVES: usize = 64;
 pub(super) struct Hint(AtomicU64);
 
 impl Hint {
-    /// No shelf has anything.
     pub(super) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }

@@ -32,7 +32,6 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    /// Makes an empty slab.
     pub(super) const fn new() -> Self {
         Self {
             first: AtomicU32::new(NONE),
@@ -54,7 +53,6 @@ impl Slab {
         }
     }
 
-    /// Takes a page out of the list.
     fn remove(&self, store: &impl Store, slot: &Slot) {
         let (next, before) = (slot.link.load(Relaxed), slot.back.load(Relaxed));
         let link = store.slot(before).map_or(&self.first, |slot| &slot.link);

@@ -41,14 +41,12 @@ pub(super) const WHOLE_BIT: u32 = 1 << WHOLE;
 /// Sizes in bytes of what rings are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// A page.
     pub(crate) page: u32,
     /// A chunk, of which a page has at most 16; 0: pages are not split.
     pub(crate) chunk: u32,
 }
 
 impl Sizes {
-    /// Chunks of a page.
     pub(crate) fn chunks(self) -> u32 {
         let chunks = self.page.checked_div(self.chunk);
         chunks.map_or(0, |n| n.min(WHOLE))
@@ -60,17 +58,14 @@ impl Sizes {
 pub(crate) struct Index(pub(crate) u32);
 
 impl Index {
-    /// Index of a whole page.
     pub(crate) const fn whole(slot: u32) -> Self {
         Self(slot << PART_BITS | WHOLE)
     }
 
-    /// Index of a chunk.
     pub(crate) const fn chunk(slot: u32, chunk: u32) -> Self {
         Self(slot << PART_BITS | chunk)
     }
 
-    /// Number of the slot.
     pub(crate) const fn slot(self) -> u32 {
         self.0 >> PART_BITS
     }
@@ -118,7 +113,6 @@ impl Slot {
         reserved: 0,
     };
 
-    /// Makes a slot without a page.
     pub(crate) const fn new() -> Self {
         Self {
             page: AtomicPtr::new(ptr::null_mut()),
