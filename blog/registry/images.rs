@@ -102,17 +102,13 @@ impl Build {
         if query.module.is_some_and(|m| m.as_bytes() != name) {
             return 0;
         }
-        let mut n = 0;
-        for (id, site) in (self.entry.first..).zip(self.sites) {
-            if query.ids.is_some_and(|(low, high)| id < low || id > high)
-                || query.level.is_some_and(|level| Some(level) != site.level())
-            {
-                continue;
-            }
-            n += 1;
-            f(site);
-        }
-        n
+        let is_meant = |(id, site): &(u32, &Site)| {
+            let has_id = |(low, high): (u32, u32)| (low..=high).contains(id);
+            query.ids.is_none_or(has_id)
+                && query.level.is_none_or(|level| Some(level) == site.level())
+        };
+        let sites = (self.entry.first..).zip(self.sites).filter(is_meant);
+        sites.inspect(|(_, site)| f(site)).count() as u32
     }
 }
 
