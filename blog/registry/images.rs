@@ -202,25 +202,22 @@ impl Images {
                 for (index, _) in (0..).zip(sites).filter(|(_, site)| site.has_address()) {
                     addresses.push(index, GFP_KERNEL)?;
                 }
-                let entry = file::Image {
-                    first,
-                    count: sites.len() as u32,
-                    loaded: 0,
-                    build_id_len,
-                    build_id,
-                    reserved: 0,
-                    name: field,
+                let new = Build {
+                    entry: file::Image {
+                        first,
+                        count: sites.len() as u32,
+                        loaded: 0,
+                        build_id_len,
+                        build_id,
+                        reserved: 0,
+                        name: field,
+                    },
+                    sites: &[],
+                    addresses,
+                    gates: KVVec::new(),
                 };
                 // INVARIANT: The new range follows the last one.
-                self.list.push(
-                    Build {
-                        entry,
-                        sites: &[],
-                        addresses,
-                        gates: KVVec::new(),
-                    },
-                    GFP_KERNEL,
-                )?;
+                self.list.push(new, GFP_KERNEL)?;
                 self.list.len() - 1
             }
         };
