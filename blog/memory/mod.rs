@@ -4,7 +4,7 @@
 //! with.
 //!
 //! All of it is taken when a component is switched on, in process context, and stays until its
-//! budget is changed ([`Owned::resize`]) or it is freed, when no log call can run that knows it. A
+//! budget is changed (`resize.rs`) or it is freed, when no log call can run that knows it. A
 //! log call reads it through [`Store`] and never waits for it. Pages that log calls turn into
 //! rings, or give to tables of tasks, are the component's own.
 //!
@@ -450,10 +450,8 @@ impl Memory {
     /// is published, to `to`; returns the number of bytes.
     pub(crate) fn copy(&self, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
         let index = Index(index);
-        self.pool
-            .store
-            .slot(index.slot())?
-            .copy(index, SIZES, seq, to)
+        let slot = self.pool.store.slot(index.slot())?;
+        slot.copy(index, SIZES, seq, to)
     }
 
     /// Gives a page away, to `take`, which may decline it. So that the component keeps most of what
