@@ -9,7 +9,6 @@
 
 use core::{
     mem,
-    ops::Deref,
     ptr,
     str, //
 };
@@ -26,7 +25,6 @@ use kernel::{
     sync::{
         global_lock,
         Arc,
-        ArcBorrow,
         Mutex, //
     },
     uaccess::{
@@ -49,8 +47,7 @@ use crate::{
             create_file,
             OpenFile, //
         },
-        hook,
-        machine, //
+        hook, //
     }, //
 };
 
@@ -169,7 +166,7 @@ const _: () = {
 ///
 /// # Safety
 ///
-/// `dir` is what debugfs gave. `of` is null, or stays until the files are removed.
+/// `dir` is what debugfs gave. `of` is null, or in an `Arc` that stays until the files are removed.
 unsafe fn create_files<T: Subject>(
     dir: *mut bindings::dentry,
     files: &'static [TextFile<T>],
@@ -238,39 +235,40 @@ pub(crate) fn remove(state: &State) {
 
 /// What text files are of.
 trait Subject: Sync + Sized + 'static {
-    /// Keeps one while its file is open.
-    type Kept: Deref<Target = Self> + Send + Sync + 'static;
-
     const FILES: &'static [TextFile<Self>];
 
-    /// Keeps what a file is of that is being opened.
-    fn keep(of: Option<&State>) -> Option<Self::Kept>;
+    /// What a file is of that was made with this.
+    fn of(state: Option<&State>) -> Option<&Self>;
 }
 
 impl Subject for () {
-    type Kept = &'static ();
-
     const FILES: &'static [TextFile<()>] = &GLOBAL;
 
-    fn keep(_of: Option<&State>) -> Option<&'static ()> {
+    fn of(_: Option<&State>) -> Option<&()> {
         Some(&())
     }
 }
 
 impl Subject for State {
-    type Kept = Arc<State>;
-
     const FILES: &'static [TextFile<State>] = &COMPONENT;
 
-    fn keep(of: Option<&State>) -> Option<Arc<State>> {
-        // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
-        of.map(|state| unsafe { ArcBorrow::from_raw(state) }.into())
+    fn of(state: Option<&State>) -> Option<&State> {
+        state
+    }
+}
+
+/// The name of a file in debugfs.
+fn name_of(file: &File) -> &CStr {
+    // SAFETY: An open file keeps its name, a C string, and nobody renames any in debugfs.
+    unsafe {
+        let dentry = (*file.as_ptr()).__bindgen_anon_1.f_path.dentry;
+        CStr::from_char_ptr((*dentry).__bindgen_anon_1.d_name.name)
     }
 }
 
 #[pin_data]
 struct Text<T: Subject> {
-    of: T::Kept,
+    state: Option<Arc<State>>,
     file: &'static TextFile<T>,
     /// What it said when it was last read from its start.
     #[pin]
@@ -290,20 +288,23 @@ impl fmt::Write for Said {
 
 impl<T: Subject> fmt::Display for Text<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.file.show.map_or(Ok(()), |show| show(&self.of, f))
+        match (self.file.show, T::of(self.state.as_deref())) {
+            (Some(show), Some(of)) => show(of, f),
+            _ => Ok(()),
+        }
     }
 }
 
 impl<T: Subject> OpenFile for Text<T> {
     type Of = State;
 
-    fn open(of: Option<&State>, file: &File) -> Result<Pin<KBox<Self>>> {
+    fn open(state: Option<Arc<State>>, file: &File) -> Result<Pin<KBox<Self>>> {
         hook::may_open(file)?;
-        let (of, name) = (T::keep(of).ok_or(EINVAL)?, machine::file_name(file));
+        let name = name_of(file);
         let file = T::FILES.iter().find(|file| file.name == name);
         let file = file.ok_or(EINVAL)?;
         KBox::pin_init(
-            pin_init!(Self { of, file, said <- new_mutex!(Said(KVVec::new())) }),
+            pin_init!(Self { state, file, said <- new_mutex!(Said(KVVec::new())) }),
             GFP_KERNEL,
         )
     }
@@ -332,7 +333,8 @@ impl<T: Subject> OpenFile for Text<T> {
         let mut bytes = KVec::new();
         from.read_all(&mut bytes, GFP_KERNEL)?;
         let write = self.file.write.ok_or(EINVAL)?;
-        write(&self.of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
+        let of = T::of(self.state.as_deref()).ok_or(EINVAL)?;
+        write(of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
         Ok(len)
     }
 }

@@ -4,7 +4,6 @@
 
 use kernel::{
     bindings,
-    error::to_result,
     fs::{
         file::{
             flags::O_NONBLOCK,
@@ -17,7 +16,6 @@ use kernel::{
     sync::{
         poll::PollTable,
         Arc,
-        ArcBorrow,
         Mutex, //
     },
     uaccess::UserSliceWriter, //
@@ -48,10 +46,8 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
 
     const STREAM: bool = true;
 
-    fn open(of: Option<&State>, file: &File) -> Result<Pin<KBox<Self>>> {
+    fn open(only: Option<Arc<State>>, file: &File) -> Result<Pin<KBox<Self>>> {
         let addresses = hook::may_open(file)?;
-        // SAFETY: Such a file is of a component in an `Arc`, which is there during the call.
-        let only = of.map(|state| Arc::from(unsafe { ArcBorrow::from_raw(state) }));
         let form = match STREAM {
             true => Form::Stream,
             false => Form::Snapshot,
@@ -76,10 +72,10 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
             return Ok(0);
         }
         let now = file.flags() & O_NONBLOCK != 0;
+        let stop = || current!().signal_pending();
         loop {
             let mut walk = self.walk.lock();
             if now || walk.rests().is_none() {
-                let stop = || current!().signal_pending();
                 match walk.read(to, stop)? {
                     0 if !walk.ended() => (),
                     done => return Ok(done),
@@ -91,7 +87,11 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
                 return Err(EAGAIN);
             }
             drop(walk);
-            to_result(waiters::sleep(ms))?;
+            // SAFETY: This is process context.
+            unsafe { bindings::msleep_interruptible(ms) };
+            if stop() {
+                return Err(ERESTARTSYS);
+            }
         }
     }
 

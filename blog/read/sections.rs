@@ -29,7 +29,7 @@ use crate::{
     registry,
     sys::{
         glue,
-        machine, //
+        params, //
     },
     write::tables, //
 };
@@ -71,7 +71,7 @@ pub(crate) fn init() {
 
 /// The machine as files and crash tools see it.
 pub(crate) fn system() -> format::System {
-    let [release, machine, host] = machine::uts();
+    let [release, machine, host] = params::uts();
     format::System {
         page_size: PAGE_SIZE as u32,
         cpus: nr_cpu_ids(),

@@ -12,7 +12,11 @@ use kernel::{
     },
     module::this_module,
     prelude::*,
-    sync::poll::PollTable,
+    sync::{
+        poll::PollTable,
+        Arc,
+        ArcBorrow, //
+    },
     types::ForeignOwnable,
     uaccess::{
         UserPtr,
@@ -27,13 +31,13 @@ use crate::LocalModule;
 /// An open file.
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// What the file is of: what it was made with.
-    type Of: Sync;
+    type Of: Send + Sync;
 
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
 
     /// Opens the file; `of` is `None` where it was made without anything.
-    fn open(of: Option<&Self::Of>, file: &File) -> Result<Pin<KBox<Self>>>;
+    fn open(of: Option<Arc<Self::Of>>, file: &File) -> Result<Pin<KBox<Self>>>;
 
     /// Reads on at `at`, which means nothing for a stream.
     fn read(
@@ -60,16 +64,16 @@ struct Operations<T>(PhantomData<T>);
 impl<T: OpenFile> Operations<T> {
     /// # Safety
     ///
-    /// The kernel is opening the file. The inode's private data is null, or leads to a `T::Of` that
-    /// stays during the call.
+    /// The kernel is opening the file, which [`create_file`] has made.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: By this function's requirement. Nobody else has the file yet.
+        // SAFETY: By the requirements of both functions. Nobody else has the file yet.
         let opened = unsafe {
             if T::STREAM {
                 // It never fails.
                 bindings::stream_open(inode, file);
             }
-            let of = (*inode).i_private.cast_const().cast::<T::Of>().as_ref();
+            let of = (*inode).i_private.cast_const().cast::<T::Of>();
+            let of = (!of.is_null()).then(|| ArcBorrow::from_raw(of).into());
             T::open(of, File::from_raw_file(file))
         };
         match opened {
@@ -175,7 +179,7 @@ fn result(done: Result<usize>) -> isize {
 /// # Safety
 ///
 /// - `dir` is a directory of debugfs, null, or the error pointer of one that couldn't be made.
-/// - `of` is null, or stays valid until the file has been removed.
+/// - `of` is null, or leads into an `Arc` that is there until the file has been removed.
 pub(crate) unsafe fn create_file<T: OpenFile>(
     name: &CStr,
     mode: u16,

@@ -91,9 +91,7 @@ u32 blog_cpu_of(const struct task_struct *task);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
-void blog_quiesce(void);
 void blog_uts(char names[3][64]);
-const char *blog_file_name(const struct file *file);
 u32 blog_param_max_kb(void);
 const char *blog_param_clock(void);
 bool blog_within_module(const struct module *mod, const void *p);
@@ -108,7 +106,6 @@ void blog_pages_free(void *pages);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 void blog_stop_waking(void);
-int blog_sleep(u32 ms);
 
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);

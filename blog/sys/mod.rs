@@ -6,7 +6,6 @@
 pub(crate) mod debugfs;
 pub(crate) mod glue;
 pub(crate) mod hook;
-pub(crate) mod machine;
 pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;

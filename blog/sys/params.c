@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters. The kernel crate's can neither be changed by who runs the
- * machine, nor hold a text.
+ * Module parameters, as the kernel crate's can neither be changed by who runs the
+ * machine, nor hold a text; and the machine's names, which it doesn't have.
  */
 
 #include <linux/compiler.h>
@@ -10,6 +10,8 @@
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>
+#include <linux/string.h>
+#include <linux/utsname.h>
 
 #include "glue.h"
 
@@ -59,4 +61,12 @@ u32 blog_param_max_kb(void)
 	u64 eighth = ((u64)totalram_pages() << (PAGE_SHIFT - 10)) / 8;
 
 	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
+}
+
+/* As uname -r, -m and -n, NUL padded. */
+void blog_uts(char names[3][64])
+{
+	strscpy_pad(names[0], init_utsname()->release, sizeof(names[0]));
+	strscpy_pad(names[1], init_utsname()->machine, sizeof(names[0]));
+	strscpy_pad(names[2], init_utsname()->nodename, sizeof(names[0]));
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Module parameters: the Rust side of `params.c`.
+//! Module parameters, and the machine's names: the Rust side of `params.c`.
 
 use kernel::prelude::*;
 
 unsafe extern "C" {
     fn blog_param_clock() -> *const c_char;
+    safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
     /// The limit for all that BLog takes, in KiB. Process context.
     #[link_name = "blog_param_max_kb"]
@@ -16,4 +17,11 @@ unsafe extern "C" {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock()) }
+}
+
+/// `uname -r`, `-m` and `-n`, NUL padded.
+pub(crate) fn uts() -> [[u8; 64]; 3] {
+    let mut names = [[0; 64]; 3];
+    blog_uts(&mut names);
+    names
 }

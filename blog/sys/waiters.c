@@ -3,8 +3,6 @@
  * Readers that wait for records: see "Waiting" in Documentation/blog/internals.rst.
  */
 
-#include <linux/delay.h>
-#include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/poll.h>
 #include <linux/wait.h>
@@ -44,11 +42,4 @@ void blog_wake_in(u32 ms)
 void blog_stop_waking(void)
 {
 	cancel_delayed_work_sync(&blog_wake_work);
-}
-
-/* Sleeps; an error, where a signal comes first. */
-int blog_sleep(u32 ms)
-{
-	msleep_interruptible(ms);
-	return signal_pending(current) ? -ERESTARTSYS : 0;
 }

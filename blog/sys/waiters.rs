@@ -12,10 +12,6 @@ use kernel::{
 unsafe extern "C" {
     fn blog_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
 
-    /// Sleeps so long; an error, where a signal comes first.
-    #[link_name = "blog_sleep"]
-    pub(crate) safe fn sleep(ms: u32) -> c_int;
-
     /// Lets whoever polls look again, after that many milliseconds at the latest.
     #[link_name = "blog_wake_in"]
     pub(crate) safe fn wake_in(ms: u32);

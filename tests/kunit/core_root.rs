@@ -8,7 +8,7 @@ mod suite {
     use super::rig::*;
     use crate::{
         registry,
-        sys::machine,
+        sys::params,
         tasks, //
     };
     use core::ptr;
@@ -78,7 +78,7 @@ mod suite {
         assert_eq!(root.size as usize, size_of::<Root>());
         assert_eq!(root.state, STATE_ON);
         assert_eq!(root.system.pointer_size, 8);
-        assert_eq!(root.system.release, machine::uts()[0]);
+        assert_eq!(root.system.release, params::uts()[0]);
         assert!(root.ticks_len > 0);
         assert!(root.ticks[0].pair.real > 0 && root.clock.hz > 0);
         assert_eq!(root.crash.frozen, 0);
