@@ -11,7 +11,6 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "glue.h"
@@ -21,31 +20,11 @@
 /* Pages of zeroes, which are next to each other by their addresses. */
 void *blog_pages_alloc(u32 count)
 {
-	struct page **pages;
-	void *memory;
-	u32 n;
-
 	if (fatal_signal_pending(current))
 		return NULL;
 	if (count == 1)
 		return (void *)__get_free_page(BLOG_GFP);
-	pages = kvmalloc_array(count, sizeof(*pages), BLOG_GFP);
-	if (!pages)
-		return NULL;
-	for (n = 0; n < count; n++) {
-		pages[n] = alloc_page(BLOG_GFP);
-		if (!pages[n])
-			goto free;
-	}
-	/* The array goes with the pages. */
-	memory = vmap(pages, count, VM_MAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
-	if (memory)
-		return memory;
-free:
-	while (n--)
-		__free_page(pages[n]);
-	kvfree(pages);
-	return NULL;
+	return __vmalloc((unsigned long)count << PAGE_SHIFT, BLOG_GFP);
 }
 
 void blog_pages_free(void *pages)
