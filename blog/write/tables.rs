@@ -340,8 +340,8 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
     None
 }
 
-/// Called when `task` is freed, or is as good as that; or has another name, or is just getting it,
-/// from itself or another task.
+/// Called when `task` is freed, or is as good as that: then its rings retire; or has another name,
+/// or is just getting it, from itself or another task.
 ///
 /// In any context that frees a task, softirq included.
 ///
@@ -350,24 +350,15 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
 /// `task` is valid, and will not run again if it is `freed`.
 pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, freed: bool) {
     // SAFETY: By this function's requirement.
-    unsafe {
-        match freed {
-            true => free(task),
-            false => rename(task),
-        }
-    }
-}
-
-/// A task that is gone: its rings retire.
-///
-/// # Safety
-///
-/// `task` is valid, and will not run again.
-unsafe fn free(task: *mut bindings::task_struct) {
-    // SAFETY: By this function's requirement.
     while let Some(table) = unsafe { task::table(task) } {
         let guard = lock(table);
-        // SAFETY: As above.
+        if !freed {
+            // Its next records tell. Perhaps it executes a program, and has another id already.
+            // SAFETY: The lock is held.
+            unsafe { table.rings() }.for_each(Ring::rename);
+            return;
+        }
+        // SAFETY: By this function's requirement.
         if !unsafe { task::take(task, table) } {
             // `stop` has been faster.
             return;
@@ -378,21 +369,6 @@ unsafe fn free(task: *mut bindings::task_struct) {
         table.task.store(ptr::null_mut(), Relaxed);
         drop(guard);
         SLAB.put(cpu, table);
-    }
-}
-
-/// A task with another name: its next records tell. Perhaps it executes a program, and has another
-/// id already.
-///
-/// # Safety
-///
-/// `task` is valid.
-unsafe fn rename(task: *mut bindings::task_struct) {
-    // SAFETY: By this function's requirement.
-    if let Some(table) = unsafe { task::table(task) } {
-        let _guard = lock(table);
-        // SAFETY: The lock is held.
-        unsafe { table.rings() }.for_each(Ring::rename);
     }
 }
 
@@ -419,12 +395,7 @@ pub(crate) fn init() -> Result {
     unsafe { task::init() };
     // SAFETY: `stop` unregisters it before this code goes.
     unsafe { hook::start_hooks(task_hook) }?;
-    stock_up();
-    Ok(())
-}
-
-/// Makes the first tables. What can't be had is not there: tables come of components' pages, too.
-fn stock_up() {
+    // What can't be had is not there: tables come of components' pages, too.
     for _ in 0..STOCK {
         let Ok(page) = Block::new(1) else {
             break;
@@ -433,6 +404,7 @@ fn stock_up() {
         // SAFETY: It is such a page. There is room for so few.
         unsafe { SLAB.add(page.into_page(), cpu) };
     }
+    Ok(())
 }
 
 /// Takes all tables from all tasks, and frees them. Nobody logs any more.
