@@ -11,7 +11,6 @@
 //! rings. Only what can't be had there either is counted as a loss.
 
 use core::{
-    cell::Cell,
     ptr,
     sync::atomic::Ordering::{
         AcqRel,
@@ -85,7 +84,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             memory: state.live_memory()?,
             bytes,
             frozen: root::frozen(),
-            here: Cell::new(None),
+            here: tasks::here(),
         })
     });
     let Some(call) = call else {
@@ -135,8 +134,8 @@ struct Call<'a> {
     bytes: u32,
     /// The machine has crashed: what is there stays, and new records go where there is room.
     frozen: bool,
-    /// The kind of context, and the CPU, which may have become another one since it was asked.
-    here: Cell<Option<(Context, u32)>>,
+    /// The kind of context, and the CPU, which may have become another one meanwhile.
+    here: (Context, u32),
 }
 
 impl Call<'_> {
@@ -208,15 +207,14 @@ impl Call<'_> {
 
     /// The pool, of a component of which full rings do this.
     fn pages(&self, mode: Mode) -> PagesOf<'_, impl Store> {
-        let (_, cpu) = self.here();
-        let mut pages = self.memory.pool.pages(cpu, steals(mode));
+        let mut pages = self.memory.pool.pages(self.here.1, steals(mode));
         pages.closed = self.frozen;
         pages
     }
 
     /// Finds or makes the ring for the calling context.
     fn ring(&self) -> Option<&Ring> {
-        let (context, cpu) = self.here();
+        let (context, cpu) = self.here;
         if context == Context::Task {
             return self.task_ring(cpu);
         }
@@ -281,18 +279,11 @@ impl Call<'_> {
 
     /// Who is logging.
     fn caller(&self) -> Owner {
-        match self.here() {
+        match self.here {
             // SAFETY: The current task is valid.
             (Context::Task, cpu) => unsafe { task_owner(tasks::current(), cpu) },
             (context, cpu) => Owner::new(context, cpu),
         }
-    }
-
-    /// Where it is.
-    fn here(&self) -> (Context, u32) {
-        let here = self.here.get().unwrap_or_else(tasks::here);
-        self.here.set(Some(here));
-        here
     }
 }
 
