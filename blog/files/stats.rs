@@ -44,25 +44,18 @@ use crate::{
     }, //
 };
 
-/// `write!` for types that only the kernel's `fmt` can print.
-macro_rules! put {
-    ($f:expr, $text:tt $(, $arg:expr)* $(,)?) => {
-        $f.write_fmt(fmt!($text $(, $arg)*))
-    };
-}
-
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let refused = registry::with_images(|images| images.refused);
-    put!(f, "clock {}\n", clock::name())?;
-    put!(f, "components {}\n", registry::components().count())?;
+    writeln!(f, "clock {}", clock::name())?;
+    writeln!(f, "components {}", registry::components().count())?;
     let (inert, lost) = inert::counts();
-    put!(f, "inert {inert}\n")?;
-    put!(f, "inert_lost {lost}\n")?;
-    put!(f, "used_kb {}\n", used_kb())?;
-    put!(f, "max_kb {}\n", params::max_kb())?;
-    put!(f, "task_table_bytes {}\n", tables::table_bytes())?;
-    put!(f, "sites_without_id {refused}\n")?;
-    put!(f, "wakeups {}\n", worker::looks() + read::looks())
+    writeln!(f, "inert {inert}")?;
+    writeln!(f, "inert_lost {lost}")?;
+    writeln!(f, "used_kb {}", used_kb())?;
+    writeln!(f, "max_kb {}", params::max_kb())?;
+    writeln!(f, "task_table_bytes {}", tables::table_bytes())?;
+    writeln!(f, "sites_without_id {refused}")?;
+    writeln!(f, "wakeups {}", worker::looks() + read::looks())
 }
 
 /// The file `control`: one line for each image.
@@ -71,16 +64,15 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
         images.list().iter().try_for_each(|image| {
             let (entry, (on, off)) = (image.entry, image.switched());
             let mut build_id = entry.build_id.iter().take(entry.build_id_len as usize);
-            put!(
-                f,
+            f.write_fmt(fmt!(
                 "module {} site {}-{} loaded {} on {on} off {off} build_id ",
                 BStr::from_bytes(name_bytes(&entry.name)),
                 entry.first,
                 image.last(),
                 entry.loaded,
-            )?;
-            build_id.try_for_each(|b| put!(f, "{b:02x}"))?;
-            f.write_str("\n")
+            ))?;
+            build_id.try_for_each(|b| write!(f, "{b:02x}"))?;
+            writeln!(f)
         })
     })
 }
@@ -124,15 +116,15 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     });
     let Loose { records, lost } = total;
     let sum = lost.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
-    put!(f, "attached {}\n", u8::from(attached))?;
-    put!(f, "records {records}\n")?;
-    put!(f, "lost {sum}\n")?;
+    writeln!(f, "attached {}", u8::from(attached))?;
+    writeln!(f, "records {records}")?;
+    writeln!(f, "lost {sum}")?;
     for cause in Lost::ALL {
         f.write_str("lost")?;
-        (cause.name().split('-')).try_for_each(|part| put!(f, "_{part}"))?;
-        put!(f, " {}\n", lost[cause as usize])?;
+        (cause.name().split('-')).try_for_each(|part| write!(f, "_{part}"))?;
+        writeln!(f, " {}", lost[cause as usize])?;
     }
     counts
         .iter()
-        .try_for_each(|(key, n)| put!(f, "{key} {n}\n"))
+        .try_for_each(|(key, n)| writeln!(f, "{key} {n}"))
 }
