@@ -94,8 +94,6 @@ fn crc_of(header: &impl AsBytes) -> Result<u32> {
 pub(super) struct Sections {
     out: KVVec<u8>,
     read: usize,
-    /// Whether the file's header was written.
-    begun: bool,
     /// Sections so far, and rings and pages among them.
     sections: u32,
     rings: u32,
@@ -110,13 +108,26 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Nothing has been written yet. `addresses`: whether who reads may see them.
-    pub(super) fn new(addresses: bool) -> Result<Self> {
-        let out = KVVec::with_capacity(ROOM, GFP_KERNEL)?;
+    /// Begins with the file's header. `addresses`: whether who reads may see them.
+    pub(super) fn new(form: Form, addresses: bool) -> Result<Self> {
+        let mut header = format::FileHeader {
+            magic: format::FILE_MAGIC,
+            version: format::VERSION,
+            endian: format::ENDIAN,
+            wire_version: WIRE_VERSION,
+            header_size: size_of::<format::FileHeader>() as u32,
+            flags: match form {
+                Form::Snapshot => 0,
+                Form::Stream => format::FLAG_STREAM,
+            },
+            crc: 0,
+        };
+        header.crc = crc_of(&header)?;
+        let mut out = KVVec::with_capacity(ROOM, GFP_KERNEL)?;
+        out.extend_from_slice(header.as_bytes(), GFP_KERNEL)?;
         Ok(Self {
             out,
             read: 0,
-            begun: false,
             sections: 0,
             rings: 0,
             pages: 0,
@@ -177,37 +188,17 @@ impl Sections {
         self.end(kind)
     }
 
-    /// Writes what stands first, one with each call: the header, the system, the clock. False: it
-    /// is all there.
-    pub(super) fn head(&mut self, form: Form) -> Result<bool> {
-        match (self.begun, self.sections) {
-            (false, _) => self.file(form)?,
-            (true, 0) => self.section(Kind::System, &system())?,
-            (true, 1) => {
+    /// Writes what stands first, one with each call: the system, the clock. False: it is all there.
+    pub(super) fn head(&mut self) -> Result<bool> {
+        match self.sections {
+            0 => self.section(Kind::System, &system())?,
+            1 => {
                 clock::tick();
                 self.clock()?;
             }
             _ => return Ok(false),
         }
-        self.begun = true;
         Ok(true)
-    }
-
-    fn file(&mut self, form: Form) -> Result {
-        let mut header = format::FileHeader {
-            magic: format::FILE_MAGIC,
-            version: format::VERSION,
-            endian: format::ENDIAN,
-            wire_version: WIRE_VERSION,
-            header_size: size_of::<format::FileHeader>() as u32,
-            flags: match form {
-                Form::Snapshot => 0,
-                Form::Stream => format::FLAG_STREAM,
-            },
-            crc: 0,
-        };
-        header.crc = crc_of(&header)?;
-        self.push(header.as_bytes())
     }
 
     /// Writes the pairs of clocks that were not written yet.

@@ -94,7 +94,7 @@ impl Walk {
             form,
             only,
             step: Step::Head,
-            out: Sections::new(addresses)?,
+            out: Sections::new(form, addresses)?,
             task: 0,
             components: KVVec::new(),
             next_id: 0,
@@ -192,7 +192,7 @@ impl Walk {
     /// Makes the next section, or none where there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
-            Step::Head => match self.out.head(self.form)? {
+            Step::Head => match self.out.head()? {
                 true => Step::Head,
                 false => self.start_pass()?,
             },
