@@ -40,14 +40,11 @@
 /* Only set by the logger when it starts, and stops. */
 static void (__rcu *blog_task_hook)(struct task_struct *tsk, bool freed);
 
-/**
- * __blog_task_changed - tell the logger of a task that has rings
- * @tsk: the task, which has another name, or whose last reference is gone
- * @freed: whether it is freed
- *
- * Called by __set_task_comm(), and by free_task() in any context that frees a
- * task, softirq included. Without a registered hook there is nobody left who
- * owns the rings, and the pointer is only forgotten.
+/*
+ * A task with rings has another name, or its last reference is gone. Called by
+ * __set_task_comm(), and by free_task() in any context that frees a task, softirq
+ * included. Without a hook there is nobody left who owns the rings, and the
+ * pointer is only forgotten.
  */
 void __blog_task_changed(struct task_struct *tsk, bool freed)
 {
@@ -62,13 +59,7 @@ void __blog_task_changed(struct task_struct *tsk, bool freed)
 		blog_task_init(tsk);
 }
 
-/**
- * blog_start_hooks - ask to be called for tasks that end, or get another name
- * @hook: for each task with rings: freed, or with another name, which it has
- *	  already; called under rcu_read_lock(), must not sleep
- *
- * Return: 0; where there are no patches (hookless.c), perhaps an error.
- */
+/* From here on, the hook is called, under rcu_read_lock(). */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 {
 	rcu_assign_pointer(blog_task_hook, hook);
@@ -76,13 +67,10 @@ int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 }
 EXPORT_SYMBOL_GPL(blog_start_hooks);
 
-/**
- * blog_stop_hooks - take the hook back
- *
- * When this returns, it isn't running on any CPU and won't be called
- * again. Tasks may still carry a blog_tls: the caller clears them all before
- * its memory goes, also those that have left the task list but that somebody
- * still holds a reference to.
+/*
+ * Tasks may still carry a blog_tls: the caller clears them all before its memory
+ * goes, also those that have left the task list but that somebody still holds a
+ * reference to.
  */
 void blog_stop_hooks(void)
 {
@@ -91,15 +79,11 @@ void blog_stop_hooks(void)
 }
 EXPORT_SYMBOL_GPL(blog_stop_hooks);
 
-/**
- * blog_may_open - what of BLog is for who opens a file
- * @file: the file
- *
- * Kernel addresses by the rule of /proc/kallsyms: kptr_restrict, and CAP_SYSLOG
- * when it was opened. Under lockdown as for tracefs: at confidentiality, nothing
- * is opened. (What debugfs refuses from integrity on, it refuses by itself.)
- *
- * Return: an error, or whether addresses are for him, too.
+/*
+ * An error, or whether kernel addresses are for who opens a file: by the rule of
+ * /proc/kallsyms, kptr_restrict, and CAP_SYSLOG when it was opened. Under lockdown
+ * as for tracefs: at confidentiality, nothing is opened. (What debugfs refuses
+ * from integrity on, it refuses by itself.)
  */
 int blog_may_open(const struct file *file)
 {
@@ -109,10 +93,8 @@ int blog_may_open(const struct file *file)
 }
 EXPORT_SYMBOL_GPL(blog_may_open);
 
-/**
- * blog_crash - the machine is about to stop
- *
- * From here on, rings keep what they have, and crash tools can tell when this
+/*
+ * The machine is about to stop. From here on, rings keep what they have, and crash tools can tell when this
  * was. The first call counts. Any context, NMI included; takes no lock.
  *
  * A panic notifier leads here, for all that comes after panic(); for a kdump kernel

@@ -96,10 +96,7 @@ bool blog_within_module(const struct module *mod, const void *p)
 	return within_module((unsigned long)p, mod);
 }
 
-/*
- * Says what is built in, and then which modules come and go. As a module, BLog can't
- * be called by what is built in.
- */
+/* As a module, BLog can't be called by what is built in. */
 int blog_start_modules(void)
 {
 #ifndef MODULE

@@ -17,7 +17,6 @@
 
 #define BLOG_GFP (GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* Pages of zeroes, which are next to each other by their addresses. */
 void *blog_pages_alloc(u32 count)
 {
 	if (fatal_signal_pending(current))

@@ -19,14 +19,12 @@ static void blog_wake_fn(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(blog_wake_work, blog_wake_fn);
 
-/* Returns whether anybody is going to wait. */
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table)
 {
 	poll_wait(file, &blog_waiters, table);
 	return wq_has_sleeper(&blog_waiters);
 }
 
-/* Lets whoever waits look again, at the latest then. */
 void blog_wake_in(u32 ms)
 {
 	unsigned long delay = msecs_to_jiffies(ms);
@@ -38,7 +36,6 @@ void blog_wake_in(u32 ms)
 		mod_delayed_work(system_dfl_wq, &blog_wake_work, delay);
 }
 
-/* No file is open, so nobody waits. */
 void blog_stop_waking(void)
 {
 	cancel_delayed_work_sync(&blog_wake_work);

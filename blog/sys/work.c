@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work items that are there from the start, without memory for them: what is done
- * once a second, and what frees memory after a grace period.
+ * Work items that are there from the start, without memory for them: the worker
+ * (write/worker.rs), and what takes away components that are gone (life.rs).
  */
 
 #include <linux/jiffies.h>
@@ -9,8 +9,7 @@
 
 #include "glue.h"
 
-/* See write/worker.rs. No idle CPU is woken for it. */
-
+/* No idle CPU is woken for it. */
 static void blog_work_fn(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(blog_delayed_work, blog_work_fn);
 
@@ -29,8 +28,6 @@ void blog_stop_worker(void)
 {
 	cancel_delayed_work_sync(&blog_delayed_work);
 }
-
-/* Takes away components that are gone: see life.rs. */
 
 static void blog_reap_fn(struct work_struct *work)
 {
