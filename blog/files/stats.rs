@@ -27,7 +27,6 @@ use crate::{
         Memory,
         SIZES, //
     },
-    read,
     registry::{
         self,
         inert,
@@ -55,7 +54,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "max_kb {}", params::max_kb())?;
     writeln!(f, "task_table_bytes {}", tables::table_bytes())?;
     writeln!(f, "sites_without_id {refused}")?;
-    writeln!(f, "wakeups {}", worker::looks() + read::looks())
+    writeln!(f, "wakeups {}", worker::looks())
 }
 
 /// The file `control`: one line for each image.
