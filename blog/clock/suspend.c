@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the machine sleeps. blog_clock_sleeps() is what is done then.
- *
- * A machine that is to sleep first freezes tasks and stops devices. Then, with
- * one CPU left, it calls syscore operations, sleeps, and goes the same way back.
- * A guest of Xen that is saved or moved only does the latter. They are registered
- * once, after those of timekeeping: so they are called before these stop the
- * clocks, and after these have started them again.
+ * When the machine sleeps. With one CPU left, it calls syscore operations, sleeps,
+ * and goes the same way back; so does a guest of Xen that is saved or moved. They
+ * are registered once, after those of timekeeping: so they are called before these
+ * stop the clocks, and after these have started them again.
  *
  * Where a machine is only idle (s2idle), no syscore operation is called, but
  * clocks stop all the same. So PM notifiers note all clocks, too. There may be any

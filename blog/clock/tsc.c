@@ -18,7 +18,7 @@ u64 blog_local_clock(void)
 	return local_clock();
 }
 
-#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#ifndef CONFIG_UML
 
 #include <linux/cpufeature.h>
 #include <asm/tsc.h>
@@ -58,18 +58,6 @@ bool blog_tsc_sleeps(void)
 
 #else
 
-bool blog_tsc_unstable(void)
-{
-	return false;
-}
-
-bool blog_tsc_sleeps(void)
-{
-	return true;
-}
-
-#ifdef CONFIG_X86_64
-
 #include <linux/math64.h>
 #include <linux/processor.h>
 #include <linux/time-internal.h>
@@ -86,6 +74,16 @@ bool blog_tsc_sleeps(void)
 #define BLOG_MEASURED_NS   20000000
 #define BLOG_CPUID_POWER   0x80000007
 #define BLOG_INVARIANT_TSC BIT(8)
+
+bool blog_tsc_unstable(void)
+{
+	return false;
+}
+
+bool blog_tsc_sleeps(void)
+{
+	return true;
+}
 
 notrace u64 blog_tsc(void)
 {
@@ -122,18 +120,4 @@ u32 blog_tsc_quality(u32 *khz)
 	return blog_cpuid_edx(BLOG_CPUID_POWER) & BLOG_INVARIANT_TSC ? 2 : 1;
 }
 
-#else
-
-notrace u64 blog_tsc(void)
-{
-	return 0;
-}
-
-u32 blog_tsc_quality(u32 *khz)
-{
-	*khz = 0;
-	return 0;
-}
-
-#endif
 #endif

@@ -30,7 +30,7 @@
 #include "glue.h"
 
 /* User mode Linux has the x86 configuration symbols, but not its hardware. */
-#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+#ifndef CONFIG_UML
 #include <asm/tsc.h>
 #define blog_tsc() rdtsc()
 #else
