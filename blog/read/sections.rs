@@ -42,24 +42,17 @@ pub(crate) enum Form {
     Stream,
 }
 
-const IMAGES: usize = 64;
+const IMAGES: usize = 40;
 const TASKS: usize = 128;
 /// What stands before the payload of a section.
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// Room for a page, and for what a reader may add to it.
 const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
-/// Room for the largest section: its header, a page and what stands before it; or images.
-const ROOM: usize = {
-    let page = HEADER + size_of::<format::Page>() + PAGE_ROOM + 8;
-    let images = HEADER + IMAGES * size_of::<format::Image>() + 8;
-    let tasks = HEADER + TASKS * size_of::<format::Task>() + 8;
-    assert!(tasks <= page);
-    if page > images {
-        page
-    } else {
-        images
-    }
-};
+/// Room for the largest section: its header, a page and what stands before it.
+const ROOM: usize = HEADER + size_of::<format::Page>() + PAGE_ROOM + 8;
+
+const _: () = assert!(HEADER + IMAGES * size_of::<format::Image>() + 8 <= ROOM);
+const _: () = assert!(HEADER + TASKS * size_of::<format::Task>() + 8 <= ROOM);
 
 /// Random id of this run of BLog: two files of it give a site that is in both the same id.
 static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
