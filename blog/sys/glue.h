@@ -93,7 +93,7 @@ void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
-const char *blog_param_clock(void);
+extern char *blog_param_clock;
 bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);
 void blog_stop_modules(void);

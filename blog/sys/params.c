@@ -15,8 +15,8 @@
 
 #include "glue.h"
 
-static char *blog_clock = "auto";
-module_param_named(clock, blog_clock, charp, 0444);
+char *blog_param_clock = "auto";
+module_param_named(clock, blog_param_clock, charp, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
 
 static unsigned int blog_max_kb;
@@ -49,11 +49,6 @@ static const struct kernel_param_ops blog_max_kb_ops = {
 
 module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
 MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory, 1 GiB at most)");
-
-const char *blog_param_clock(void)
-{
-	return blog_clock;
-}
 
 /* In KiB. Where none is set: an eighth of memory, 1 GiB at most. */
 u32 blog_param_max_kb(void)

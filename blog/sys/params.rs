@@ -5,7 +5,7 @@
 use kernel::prelude::*;
 
 unsafe extern "C" {
-    fn blog_param_clock() -> *const c_char;
+    static blog_param_clock: *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
     /// The limit for all that BLog takes, in KiB. Process context.
@@ -16,7 +16,7 @@ unsafe extern "C" {
 /// The value of the parameter `clock`.
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
-    unsafe { CStr::from_char_ptr(blog_param_clock()) }
+    unsafe { CStr::from_char_ptr(blog_param_clock) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.
