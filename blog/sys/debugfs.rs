@@ -6,6 +6,7 @@
 use core::marker::PhantomData;
 use kernel::{
     bindings,
+    error::from_result,
     fs::{
         file::Offset,
         File, //
@@ -66,24 +67,18 @@ impl<T: OpenFile> Operations<T> {
     ///
     /// The kernel is opening the file, which [`create_file`] has made.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: By the requirements of both functions. Nobody else has the file yet.
-        let opened = unsafe {
+        // SAFETY: By the requirements of both functions. Nobody else has the file yet, and whoever
+        // opens it may set its private data.
+        from_result(|| unsafe {
             if T::STREAM {
                 // It never fails.
                 bindings::stream_open(inode, file);
             }
             let of = (*inode).i_private.cast_const().cast::<T::Of>();
             let of = (!of.is_null()).then(|| ArcBorrow::from_raw(of).into());
-            T::open(of, File::from_raw_file(file))
-        };
-        match opened {
-            Ok(data) => {
-                // SAFETY: Whoever opens a file may set its private data.
-                unsafe { (*file).private_data = data.into_foreign() };
-                0
-            }
-            Err(e) => e.to_errno(),
-        }
+            (*file).private_data = T::open(of, File::from_raw_file(file))?.into_foreign();
+            Ok(0)
+        })
     }
 
     /// # Safety
@@ -122,7 +117,7 @@ impl<T: OpenFile> Operations<T> {
         let mut to = UserSlice::new(UserPtr::from_ptr(buf.cast()), count).writer();
         // SAFETY: By this function's requirement.
         let ((this, file), at) = unsafe { (Self::of(file), at.as_mut()) };
-        result(this.read(file, &mut to, at.unwrap_or(&mut 0)))
+        from_result(|| Ok(this.read(file, &mut to, at.unwrap_or(&mut 0))? as isize))
     }
 
     /// # Safety
@@ -137,7 +132,7 @@ impl<T: OpenFile> Operations<T> {
         let from = UserSlice::new(UserPtr::from_ptr(buf.cast_mut().cast()), count).reader();
         // SAFETY: By this function's requirement.
         let (this, _) = unsafe { Self::of(file) };
-        result(this.write(from))
+        from_result(|| Ok(this.write(from)? as isize))
     }
 
     /// # Safety
@@ -166,10 +161,6 @@ impl<T: OpenFile> Operations<T> {
         },
         ..pin_init::zeroed()
     };
-}
-
-fn result(done: Result<usize>) -> isize {
-    done.map_or_else(|e| e.to_errno() as isize, |n| n as isize)
 }
 
 /// Makes a file in a directory. It is gone with the directory: `debugfs_remove()` waits for calls
