@@ -115,8 +115,7 @@ pub(crate) fn init() -> Result {
         false => (0, ClockKind::MonoFast, 1_000_000_000),
     };
     pairs::change(|pairs| {
-        set_section((kind, hz));
-        set_base(base);
+        set(kind, hz, base);
         pairs.set_len(0);
         pairs.push(pair(base));
     });
@@ -124,7 +123,8 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-fn set_section((kind, hz): (ClockKind, u64)) {
+/// Says which clock records have from here on.
+fn set(kind: ClockKind, hz: u64, base: u64) {
     let clock = file::Clock {
         kind: kind as u32,
         pairs: 0,
@@ -132,9 +132,6 @@ fn set_section((kind, hz): (ClockKind, u64)) {
     };
     // SAFETY: Nobody else does when BLog starts, and later on there is only one break.
     unsafe { blog_root.update(|root| (*root).clock = clock) };
-}
-
-fn set_base(base: u64) {
     // SAFETY: The root is there, and this field of it is only used as an atomic.
     let place = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
     // ORDERING: Release: see `clock_base`.
@@ -247,8 +244,7 @@ pub(crate) fn leave(due: Option<u64>) -> bool {
             clock: end.mono.wrapping_add(base),
             ..end
         });
-        set_section((ClockKind::Mixed, 1_000_000_000));
-        set_base(base);
+        set(ClockKind::Mixed, 1_000_000_000, base);
         // Who still sees the old value has read the TSC before, or will see another base.
         blog_clock_is_tsc.store(0, Relaxed);
         LEFT.store(true, Relaxed);
