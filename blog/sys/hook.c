@@ -141,13 +141,10 @@ static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
 static int __init blog_hook_init(void)
 {
-	int ret;
-
 	/* Without tracepoints, a crash by panic() is known when its notifiers are called. */
 	register_trace_console(blog_printed, NULL);
-	ret = atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
-	if (ret)
-		return ret;
+	/* It fails where that is there already. */
+	atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
 	return register_die_notifier(&blog_die_nb);
 }
 core_initcall(blog_hook_init);

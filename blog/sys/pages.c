@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Pages of the kernel's memory. Also where there are many, each is one to the page
- * allocator: there may be no larger block left, and makedumpfile takes other pages
- * than the first one of such a block for a process's.
+ * allocator: vmalloc() splits larger blocks (why: pages.rs).
  *
  * Allocating reclaims what it can, but has no task killed, and says nothing. Process
  * context, and not where reclaim waits for the caller.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks: the tables of their rings, and what happens when a task ends. Where a task's table is
-//! found: [`task`].
+//! Tasks: the tables of their rings, from a task's first record to its end; see "Tasks" in
+//! Documentation/blog/internals.rst. Where a task's table is found: [`task`].
 //!
-//! A task gets its table with its first record, out of its CPU's stock; where there is none left, a
-//! page of the component that it logs to becomes tables: a log call can't allocate. When the task
-//! is freed, the hook in `free_task()` hands its rings to their components' pools as retired ones,
-//! with the time, and the table goes back to the stock.
+//! A table comes out of its CPU's stock; where there is none left, a page of the component that the
+//! task logs to becomes tables: a log call can't allocate.
 //!
 //! [`get`] is for log calls: it waits for nothing, in any context. Everything else is not, and uses
 //! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the
