@@ -64,11 +64,13 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (entry, (on, off)) = (image.entry, image.switched());
             let mut build_id = entry.build_id.iter().take(entry.build_id_len as usize);
             f.write_fmt(fmt!(
-                "module {} site {}-{} loaded {} on {on} off {off} build_id ",
+                "module {} site {}-{} loaded {} on {} off {} build_id ",
                 BStr::from_bytes(name_bytes(&entry.name)),
                 entry.first,
                 image.last(),
                 entry.loaded,
+                on,
+                off,
             ))?;
             build_id.try_for_each(|b| write!(f, "{b:02x}"))?;
             writeln!(f)

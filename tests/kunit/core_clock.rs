@@ -174,7 +174,8 @@ mod suite {
             blog_clock_note();
             shift_last(by);
             fsleep(Delta::from_millis(50));
-            let told = checked(fast().ok_or(EINVAL)?);
+            // Perhaps the worker has been here.
+            let told = fast().map_or_else(now, checked);
             assert_eq!((name(), fast()), ("mono", None));
             let due = before.wrapping_add_signed(by);
             assert!(told >= before + TURN && told >= due);
