@@ -170,13 +170,13 @@ impl_scalar! {
 
 /// Types that are passed as bytes.
 macro_rules! impl_tail {
-    ($($ty:ty => $kind:ident, |$v:ident| $bytes:expr;)*) => {$(
+    ($($ty:ty => $code:expr, |$v:ident| $bytes:expr;)*) => {$(
         // SAFETY: `store` writes the length's byte.
         unsafe impl BlogArg for $ty {
             type This = Self;
             type Passed<'a> = &'a [u8] where Self: 'a;
 
-            const CODE: TypeCode = TypeCode::plain(types::$kind);
+            const CODE: TypeCode = $code;
             const FIXED: usize = 1;
 
             #[inline(always)]
@@ -201,9 +201,9 @@ macro_rules! impl_tail {
 pub(super) use impl_tail;
 
 impl_tail! {
-    [u8] => BYTES, |s| s;
-    str => STR, |s| s.as_bytes();
-    CStr => CSTR, |s| s.to_bytes();
+    [u8] => TypeCode::plain(types::BYTES), |s| s;
+    str => TypeCode::plain(types::STR), |s| s.as_bytes();
+    CStr => TypeCode::plain(types::CSTR), |s| s.to_bytes();
 }
 
 /// What goes by reference.

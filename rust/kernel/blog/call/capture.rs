@@ -15,6 +15,7 @@ use core::fmt::{
 
 use super::{
     super::wire::types::{
+        self,
         TypeCode,
         LONG, //
     },
@@ -148,27 +149,6 @@ impl Write for Text {
     }
 }
 
-// SAFETY: `store` writes the length's byte, and a text is never so long that it needs more.
-unsafe impl BlogArg for Text {
-    type This = Self;
-    type Passed<'a> = &'a [u8];
-
-    const CODE: TypeCode = TypeCode::TEXT;
-    const FIXED: usize = 1;
-
-    #[inline(always)]
-    fn tail(&self) -> &[u8] {
-        self.text()
-    }
-
-    #[inline(always)]
-    fn pass(&self) -> &[u8] {
-        self.text()
-    }
-
-    #[inline(always)]
-    unsafe fn store(&self, dst: *mut u8) {
-        // SAFETY: The caller gives us a byte.
-        unsafe { dst.write(self.len) }
-    }
+super::arg::impl_tail! {
+    Text => TypeCode::TEXT, |text| text.text();
 }

@@ -29,7 +29,7 @@ use super::arg::BlogArg;
 pub struct Hex<'a>(pub &'a [u8]);
 
 super::arg::impl_tail! {
-    Hex<'_> => HEX, |hex| hex.0;
+    Hex<'_> => TypeCode::plain(types::HEX), |hex| hex.0;
 }
 
 impl fmt::Display for Hex<'_> {
