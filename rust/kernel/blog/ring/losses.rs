@@ -45,11 +45,10 @@ impl Losses {
 
     /// How many causes have losses that no record tells of yet.
     pub(super) fn untold(&self) -> u32 {
-        let mut n = 0;
-        for (lost, told) in self.lost.iter().zip(&self.told) {
-            n += u32::from(lost.load(Relaxed) != told.load(Relaxed));
-        }
-        n
+        let counts = self.lost.iter().zip(&self.told);
+        counts
+            .map(|(lost, told)| u32::from(lost.load(Relaxed) != told.load(Relaxed)))
+            .sum()
     }
 
     /// Hands each cause that has untold losses to `tell`, with how many they are. Where that
