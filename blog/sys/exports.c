@@ -10,13 +10,15 @@
 
 #include "glue.h"
 
-/* In life.rs, write/slow.rs and write/ccall.rs */
-EXPORT_SYMBOL_GPL(blog_component_register);
-EXPORT_SYMBOL_GPL(blog_component_unregister);
-EXPORT_SYMBOL_GPL(blog_reserve);
-EXPORT_SYMBOL_GPL(blog_write1);
-EXPORT_SYMBOL_GPL(blog_write2);
-EXPORT_SYMBOL_GPL(blog_write3);
+/* The body is in registry/mod.rs, write/slow.rs or write/ccall.rs. */
+#define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
+
+EXPORT_RUST_SYMBOL_GPL(blog_component_register);
+EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
+EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+EXPORT_RUST_SYMBOL_GPL(blog_write1);
+EXPORT_RUST_SYMBOL_GPL(blog_write2);
+EXPORT_RUST_SYMBOL_GPL(blog_write3);
 
 /* Written once, before anything can log. */
 u8 blog_clock_is_tsc __read_mostly;

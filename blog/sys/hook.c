@@ -94,8 +94,9 @@ int blog_may_open(const struct file *file)
 EXPORT_SYMBOL_GPL(blog_may_open);
 
 /*
- * The machine is about to stop. From here on, rings keep what they have, and crash tools can tell when this
- * was. The first call counts. Any context, NMI included; takes no lock.
+ * The machine is about to stop. From here on, rings keep what they have, and crash
+ * tools can tell when this was. The first call counts. Any context, NMI included;
+ * takes no lock.
  *
  * A panic notifier leads here, for all that comes after panic(); for a kdump kernel
  * that is started before the notifiers, blog_printed() by panic() and blog_died()
