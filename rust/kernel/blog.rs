@@ -79,7 +79,6 @@
 mod abi;
 mod call;
 pub mod ring;
-#[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(unused_imports))]
 pub mod root;
 pub mod wire;
 

@@ -14,15 +14,11 @@ use super::wire::{
         Root,
         TableRoot,
         TaskNote,
-        CLOCK_TSC,
         ENDIAN,
         ROOT_MAGIC,
         VERSION, //
     },
-    file::{
-        self,
-        ClockPair, //
-    },
+    file,
     record::WIRE_VERSION, //
 };
 use crate::transmute::FromBytes;
@@ -31,13 +27,7 @@ use core::{
     mem,
     sync::atomic::{
         fence,
-        AtomicU32,
-        AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            SeqCst, //
-        }, //
+        Ordering::SeqCst, //
     }, //
 };
 
@@ -118,79 +108,100 @@ pub const fn empty() -> Root {
 pub static blog_root: Live<Root> = Live::new(empty());
 
 #[cfg(CONFIG_BLOG_HOOKS)]
-fn flag() -> &'static AtomicU32 {
-    // SAFETY: The root is there, and this field of it is only used as an atomic.
-    unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) }
-}
+pub use self::freeze::*;
 
-/// Whether rings keep what they have: no page is overwritten, nor taken by another ring. For
-/// the slow path of log calls; any context.
+/// At a crash.
 #[cfg(CONFIG_BLOG_HOOKS)]
-#[inline]
-pub fn frozen() -> bool {
-    flag().load(Relaxed) != 0
-}
-
-/// Which clock that of the rings is: see
-/// [`Root::clock_base`](super::wire::dump::Root::clock_base). Any context.
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[inline]
-pub fn clock_base() -> u64 {
-    // SAFETY: The root is there, and this field of it is only used as an atomic.
-    let base = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
-    // ORDERING: Acquire: what is read of that clock is read after this.
-    base.load(Acquire)
-}
-
-/// Freezes all rings, and notes when and where that was: what `blog_crash()` in hook.c does.
-/// The first call counts.
-///
-/// In any context. Other CPUs may go on meanwhile: what they log goes where there is room.
-///
-/// # Safety
-///
-/// The machine crashes, and `task` is the current task.
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[no_mangle]
-unsafe extern "C" fn blog_root_freeze(
-    tsc: u64,
-    mono: u64,
-    boot: u64,
-    real: u64,
-    local: u64,
-    cpu: u32,
-    task: *const crate::bindings::task_struct,
-) {
-    if flag().swap(1, SeqCst) != 0 {
-        return;
-    }
-    // SAFETY: By this function's requirement.
-    let (pid, tgid, comm) = unsafe {
-        let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
-        ((*task).pid, (*task).tgid, comm.read_volatile())
-    };
-    let pair = ClockPair {
-        clock: match clock_base() {
-            CLOCK_TSC => tsc,
-            base => mono.wrapping_add(base),
+mod freeze {
+    use super::{
+        super::wire::{
+            dump::CLOCK_TSC,
+            file::ClockPair, //
         },
-        mono,
-        boot,
-        real,
-        local,
+        blog_root, //
     };
-    // SAFETY: Only the first call gets here, and nobody else stores to these fields. Other CPUs
-    // still look at `frozen`, which is left alone.
-    unsafe {
-        blog_root.update(|root| {
-            let crash = &raw mut (*root).crash;
-            (*crash).pair = pair;
-            (*crash).task = task as u64;
-            (*crash).cpu = cpu;
-            (*crash).pid = pid;
-            (*crash).tgid = tgid;
-            (*crash).comm = comm;
-        });
-        blog_root.update(|root| (*root).crash.noted = 1);
+    use crate::bindings::task_struct;
+    use core::sync::atomic::{
+        AtomicU32,
+        AtomicU64,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            SeqCst, //
+        }, //
+    };
+
+    fn flag() -> &'static AtomicU32 {
+        // SAFETY: The root is there, and this field of it is only used as an atomic.
+        unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) }
+    }
+
+    /// Whether rings keep what they have: no page is overwritten, nor taken by another ring. For
+    /// the slow path of log calls; any context.
+    #[inline]
+    pub fn frozen() -> bool {
+        flag().load(Relaxed) != 0
+    }
+
+    /// Which clock that of the rings is: see
+    /// [`Root::clock_base`](super::super::wire::dump::Root::clock_base). Any context.
+    #[inline]
+    pub fn clock_base() -> u64 {
+        // SAFETY: The root is there, and this field of it is only used as an atomic.
+        let base = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
+        // ORDERING: Acquire: what is read of that clock is read after this.
+        base.load(Acquire)
+    }
+
+    /// Freezes all rings, and notes when and where that was: what `blog_crash()` in hook.c does.
+    /// The first call counts.
+    ///
+    /// In any context. Other CPUs may go on meanwhile: what they log goes where there is room.
+    ///
+    /// # Safety
+    ///
+    /// The machine crashes, and `task` is the current task.
+    #[no_mangle]
+    unsafe extern "C" fn blog_root_freeze(
+        tsc: u64,
+        mono: u64,
+        boot: u64,
+        real: u64,
+        local: u64,
+        cpu: u32,
+        task: *const task_struct,
+    ) {
+        if flag().swap(1, SeqCst) != 0 {
+            return;
+        }
+        // SAFETY: By this function's requirement.
+        let (pid, tgid, comm) = unsafe {
+            let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
+            ((*task).pid, (*task).tgid, comm.read_volatile())
+        };
+        let pair = ClockPair {
+            clock: match clock_base() {
+                CLOCK_TSC => tsc,
+                base => mono.wrapping_add(base),
+            },
+            mono,
+            boot,
+            real,
+            local,
+        };
+        // SAFETY: Only the first call gets here, and nobody else stores to these fields. Other CPUs
+        // still look at `frozen`, which is left alone.
+        unsafe {
+            blog_root.update(|root| {
+                let crash = &raw mut (*root).crash;
+                (*crash).pair = pair;
+                (*crash).task = task as u64;
+                (*crash).cpu = cpu;
+                (*crash).pid = pid;
+                (*crash).tgid = tgid;
+                (*crash).comm = comm;
+            });
+            blog_root.update(|root| (*root).crash.noted = 1);
+        }
     }
 }
