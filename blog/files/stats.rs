@@ -27,6 +27,7 @@ use crate::{
         Memory,
         SIZES, //
     },
+    read,
     registry::{
         self,
         inert,
@@ -54,7 +55,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "max_kb {}", params::max_kb())?;
     writeln!(f, "task_table_bytes {}", tables::table_bytes())?;
     writeln!(f, "sites_without_id {refused}")?;
-    writeln!(f, "wakeups {}", worker::looks())
+    writeln!(f, "wakeups {}", worker::looks() + read::looks())
 }
 
 /// The file `control`: one line for each image.

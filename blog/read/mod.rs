@@ -23,4 +23,7 @@ pub(crate) mod sections;
 pub(crate) mod walk;
 pub(crate) mod withheld;
 
-pub(crate) use self::file::Reader;
+pub(crate) use self::{
+    file::Reader,
+    walk::looks, //
+};

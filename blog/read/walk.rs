@@ -2,6 +2,10 @@
 
 //! Going through all rings: once for a snapshot, again and again for a stream.
 
+use core::sync::atomic::{
+    AtomicU64,
+    Ordering::Relaxed, //
+};
 use kernel::{
     prelude::*,
     sync::Arc,
@@ -37,6 +41,13 @@ const REST_MS: i64 = 20;
 const MAX_REST_MS: i64 = 1000;
 /// With very many rings, a pass takes long: no more than this part of a CPU.
 const PART: i64 = 8;
+
+/// How often readers of streams have gone through the rings again.
+static LOOKS: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn looks() -> u64 {
+    LOOKS.load(Relaxed)
+}
 
 #[derive(Clone, Copy)]
 enum Step {
@@ -136,6 +147,9 @@ impl Walk {
     fn start_pass(&mut self) -> Result<Step> {
         self.written = 0;
         self.began = Instant::now();
+        if !self.first {
+            LOOKS.fetch_add(1, Relaxed);
+        }
         let only = self.only.clone();
         let all = only.is_none().then(registry::components);
         // `chain` alone may be that of `pin_init::Init`, too.
