@@ -370,7 +370,10 @@ impl Compiler {
 
     /// What is pointed to, or an error if nothing is.
     fn pointed(&mut self, ty: TypeCode) -> Result<usize, String> {
-        Ok(self.store(ty.wrapped(types::RESULT)))
+        match ty.wrapped(types::RESULT) {
+            TypeCode::TOO_DEEP => Err("nested too deep".into()),
+            ty => Ok(self.store(ty)),
+        }
     }
 
     /// What an object is called.

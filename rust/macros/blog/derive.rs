@@ -136,6 +136,11 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
             "`#[derive(BlogArg)]` does not support enums without variants: they have no values",
         ));
     }
+    for shape in &shapes {
+        if shape.fields.len() > usize::from(u16::MAX) {
+            return Err(Error::new_spanned(ident, "too many fields"));
+        }
+    }
 
     let sizes: Vec<_> = shapes.iter().map(Shape::size).collect();
     let fixed = if is_enum {
