@@ -98,6 +98,8 @@ fn elsewhere(home: usize, task: *mut task_struct) -> *const Tls {
     find(home, task).map_or(no_rings(), |(_, table)| ptr::from_ref(table))
 }
 
+/// The table of a task, if it has one.
+///
 /// # Safety
 ///
 /// `task` must be valid.
@@ -105,6 +107,9 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
     find(home(task), task).map(|(_, table)| table)
 }
 
+/// Gives a task its table, of which it is the [`Tls::task`]. `Err`: it has this one already, as a
+/// log call that interrupted this one has been faster; or none, as there is no room.
+///
 /// # Safety
 ///
 /// `task` is the current task, and the caller a log call of it.
@@ -125,6 +130,8 @@ pub unsafe fn give(
     taken.then_some(()).ok_or(None)
 }
 
+/// Takes this table from a task; whether it had it.
+///
 /// # Safety
 ///
 /// `task` must be valid, and doesn't log.
@@ -156,6 +163,8 @@ pub fn has_room(task: *const task_struct) -> bool {
     bucket(home(task)).any(|slot| slot.load(Relaxed) == no_rings())
 }
 
+/// Makes all ready.
+///
 /// # Safety
 ///
 /// Only once, before anything can log.
