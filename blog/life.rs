@@ -16,7 +16,7 @@
 //! does for all that have gone meanwhile.
 
 use core::{
-    mem,
+    iter,
     slice,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -53,7 +53,7 @@ use crate::{
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
-    unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
+    unsafe(uninit) static GONE: Mutex<Option<Arc<State>>> = None;
 }
 
 /// Makes what the rest, [`stop`] included, needs.
@@ -106,9 +106,8 @@ fn sweep() {
         // SAFETY: There is none any more.
         unsafe { describe::publish(state.slot(), None) };
         registry::free_place(&state);
-        if gone.push(state.clone(), GFP_KERNEL).is_err() {
-            quiesce::quiesce();
-        }
+        let before = gone.replace(state.clone());
+        state.with(|inner| inner.gone_before = before);
     }
 }
 
@@ -118,10 +117,13 @@ fn sweep() {
 #[no_mangle]
 extern "C" fn blog_reap() {
     sweep();
-    let gone = mem::take(&mut *GONE.lock());
-    if !gone.is_empty() {
+    let last = GONE.lock().take();
+    if last.is_some() {
         quiesce::quiesce();
     }
+    // One after the other, so that no drop is inside another one.
+    let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
+    iter::successors(last, before).for_each(drop);
 }
 
 /// A slice out of what C gives.

@@ -61,12 +61,13 @@ pub(super) fn spare() -> u32 {
 
 /// Counts pages: `ENOSPC` beyond the limit.
 pub(super) fn take(pages: u32) -> Result {
-    // First, so that who lowers the limit sees it. Right at the limit, others may be refused for
-    // what is refused here.
-    USED.fetch_add(pages, Relaxed);
+    let more = |used: u32| used.checked_add(pages).filter(|sum| *sum <= limit());
+    USED.fetch_update(Relaxed, Relaxed, more)
+        .map_err(|_| ENOSPC)?;
     if used() <= limit() {
         return Ok(());
     }
+    // Somebody has just lowered it.
     give(pages);
     Err(ENOSPC)
 }

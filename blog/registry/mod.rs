@@ -244,8 +244,8 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     if budget::used() <= limit {
         return 0;
     }
-    let spare = |state: Arc<State>| state.look(|inner| inner.memory().map_or(0, Memory::spare));
-    let spare = components().map(spare).fold(0, u32::saturating_add);
+    let spare = components().filter_map(|state| state.look_at_memory(Memory::spare));
+    let spare = spare.fold(0, u32::saturating_add);
     if budget::used().saturating_sub(spare) > limit {
         return EBUSY.to_errno();
     }
@@ -256,11 +256,9 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
         }
         for state in components() {
             let _control = state.control();
-            state.look(|inner| {
-                if let Some(memory) = inner.memory() {
-                    let pages = u64::from(memory.pages_in_all()) * u64::from(limit);
-                    memory.shrink_to((pages / u64::from(stays)) as u32, &mut gone);
-                }
+            state.look_at_memory(|memory| {
+                let pages = u64::from(memory.pages_in_all()) * u64::from(limit);
+                memory.shrink_to((pages / u64::from(stays)) as u32, &mut gone);
             });
         }
     }

@@ -26,6 +26,7 @@
 //! key is switched, which takes long. Neither readers nor dropping an `Instance` take it.
 
 use core::{
+    mem,
     ptr,
     sync::atomic::{
         AtomicBool,
@@ -71,6 +72,7 @@ use kernel::{
             mutex::MutexBackend,
             Guard, //
         },
+        Arc,
         Mutex, //
     }, //
 };
@@ -132,6 +134,10 @@ pub(crate) struct Inner {
     pub(crate) raw: *const RawComponent,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
+    /// Whether it was said that it has less memory than it may have.
+    told: bool,
+    /// Of one that is gone: the one that went before it, see `life.rs`.
+    pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Who shows records leaves out older ones.
@@ -254,6 +260,8 @@ impl State {
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
                 memory: None,
+                told: false,
+                gone_before: None,
                 generation: 0,
                 cleared: 0,
                 enabled,
@@ -331,6 +339,11 @@ impl State {
     /// Calls `f` with the component locked, to look at it.
     pub(crate) fn look<R>(&self, f: impl FnOnce(&Inner) -> R) -> R {
         f(&self.inner.lock())
+    }
+
+    /// The same at its memory, if it has any.
+    pub(crate) fn look_at_memory<R>(&self, f: impl FnOnce(&Memory) -> R) -> Option<R> {
+        self.look(|inner| inner.memory().map(f))
     }
 
     /// Calls `f` with the component locked, to change it, and shows crash tools what has changed.
@@ -484,7 +497,7 @@ impl State {
         let made = kb
             .map(|kb| Owned::new(self.slot, kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
-        let missing = self.with(|inner| {
+        let less = self.with(|inner| {
             if let Some(made) = made {
                 let memory: &Memory = &made;
                 let pointer = ptr::from_ref(memory).cast_mut();
@@ -499,12 +512,13 @@ impl State {
             }
             inner.enabled = true;
             self.apply(inner);
-            inner.missing_kb()
+            let missing = inner.missing_kb();
+            let is_new = kb.is_some() && missing > 0 && !mem::replace(&mut inner.told, true);
+            is_new.then_some((inner.size_kb - missing, inner.size_kb))
         });
         self.apply_key(control);
-        if let (Some(kb), 1..) = (kb, missing) {
-            let (name, has) = (self.name(), kb - missing);
-            pr_warn!("{name}: has {has} KiB of memory, not {kb}\n");
+        if let Some((has, kb)) = less {
+            pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
         }
         Ok(())
     }

@@ -11,15 +11,10 @@ use core::sync::atomic::{
     Ordering::Relaxed, //
 };
 
-use kernel::sync::Arc;
-
 use crate::{
     clock,
     memory::Memory,
-    registry::{
-        self,
-        state::State, //
-    },
+    registry,
     sys::quiesce, //
 };
 
@@ -36,12 +31,12 @@ pub(crate) fn looks() -> u64 {
 extern "C" fn blog_work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
-    let tend = |state: Arc<State>| state.look(|inner| inner.memory().is_some_and(Memory::tend));
-    if registry::components().fold(false, |any, state| tend(state) | any) {
+    let tended = registry::components().filter_map(|state| state.look_at_memory(Memory::tend));
+    if tended.fold(false, |any, busy| busy | any) {
         quiesce::quiesce();
         for state in registry::components() {
             // SAFETY: `quiesce` has waited for all log calls.
-            state.look(|inner| inner.memory().map(|memory| unsafe { memory.mend() }));
+            state.look_at_memory(|memory| unsafe { memory.mend() });
         }
     }
 }
