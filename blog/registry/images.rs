@@ -43,8 +43,8 @@ pub(crate) struct Query<'a> {
     pub(crate) ids: Option<(u32, u32)>,
     /// `level NAME-OR-NUMBER`.
     pub(crate) level: Option<Level>,
-    /// `+p`, `=p`: they log at any level of their component; `-p`: they never do. `None`, `=_`: they
-    /// follow their component's level, as at the start.
+    /// `+p`, `=p`: they log at any level of their component; `-p`: they never do. `None`, `=_`:
+    /// they follow their component's level, as at the start.
     pub(crate) gate: Option<u8>,
 }
 

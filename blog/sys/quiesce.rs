@@ -14,15 +14,15 @@ compile_error!("BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPTION")
 /// it has ended
 ///
 /// - in a task, when the task has slept by itself or been in user mode, or is gone:
-///   `synchronize_rcu_tasks()` waits for that. It also waits for tasks that are exiting, up to where
-///   they disable preemption for the last time; from there on, the next point holds. Without
+///   `synchronize_rcu_tasks()` waits for that. It also waits for tasks that are exiting, up to
+///   where they disable preemption for the last time; from there on, the next point holds. Without
 ///   PREEMPTION, a log call is never preempted;
 /// - in an interrupt, softirq or NMI, and wherever preemption is off, when its CPU has left that:
 ///   `synchronize_rcu()` waits for it as long as RCU watches the CPU, and the entry of each
 ///   interrupt and NMI sees to that;
-/// - in an idle task, which `synchronize_rcu_tasks()` leaves out: the idle loop and the callbacks of
-///   CPU hotplug that idle tasks run have preemption or interrupts off, so it is the same as above,
-///   as long as RCU watches. Where it does not (from `ct_cpuidle_enter()` on, or before
+/// - in an idle task, which `synchronize_rcu_tasks()` leaves out: the idle loop and the callbacks
+///   of CPU hotplug that idle tasks run have preemption or interrupts off, so it is the same as
+///   above, as long as RCU watches. Where it does not (from `ct_cpuidle_enter()` on, or before
 ///   `rcutree_report_cpu_starting()` and after `rcutree_report_cpu_dead()`) x86 has only noinstr
 ///   code, checked by objtool, in which logging is not allowed. UML has only its own few lines of C
 ///   there.
