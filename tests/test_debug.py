@@ -31,7 +31,7 @@ def test_kunit(work: Path, subtests: pytest.Subtests) -> None:
     """With lazy preemption; the rest is fully preemptible. Who waits for a case's end hangs after
     no less than KUnit's own patience."""
     args = "preempt=lazy sysctl.kernel.hung_task_timeout_secs=300"
-    ran = kunit_run.run(work / "kunit", KERNELS, args=args, seconds=600)
+    ran = kunit_run.run(work / "kunit", KERNELS, args=args, seconds=1800)
     ran.check(subtests)
 
 
