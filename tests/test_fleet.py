@@ -23,7 +23,7 @@ from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 26
+TESTS = 27
 SECONDS = 10
 
 HOSTS = 4
@@ -97,6 +97,25 @@ def test_partitions(fleet: Path) -> None:
     assert all([p.split("=")[0] for p in part[:3]] == ["date", "host", "boot"] for part in parts)
     assert len({part[1] for part in parts}) == len({part[2] for part in parts}) == HOSTS
     assert len({part[0] for part in parts}) < HOSTS
+
+
+def test_files_let_engines_skip(fleet: Path) -> None:
+    """Statistics, dictionaries, and times as differences."""
+    columns = {
+        name: (least, most, encodings, pages, packed)
+        for name, least, most, encodings, pages, packed in duckdb.execute(
+            "SELECT path_in_schema, stats_min_value, stats_max_value, encodings,"
+            " dictionary_page_offset, compression FROM"
+            f" parquet_metadata('{fleet}/parquet/*/host=host1/*/*.parquet')"
+        ).fetchall()
+    }
+    assert {packed for *_, packed in columns.values()} == {"ZSTD"}
+    assert "DELTA_BINARY_PACKED" in columns["time"][2] and columns["time"][3] is None
+    for name in ("file", "format", "comm", "arguments, key_value, key"):
+        assert "RLE_DICTIONARY" in columns[name][2] and columns[name][3], name
+    with_statistics = [name for name, (least, most, *_) in columns.items() if least and most]
+    assert {"time", "pid", "level", "file", "message"} <= set(with_statistics)
+    assert columns["time"][0] < columns["time"][1]
 
 
 def test_counts_by_site(fleet: Path, decoder: Path, sh: Run, ask: Ask) -> None:

@@ -17,7 +17,7 @@ import sys
 import textwrap
 
 # What we choose of alternatives, best first
-KNOWN = ("MIT", "BSD-3-Clause", "Zlib", "Apache-2.0")
+KNOWN = ("MIT", "BSD-3-Clause", "BSD-2-Clause", "Zlib", "Apache-2.0")
 MIT_START = "Permission is hereby granted"
 
 
@@ -56,12 +56,16 @@ def linked(data):
 
 
 def chosen(package):
-    """The license of our choice; a crate with an AND, or with none that we know, is an error."""
+    """The licenses of our choice, more than one of a crate with an AND; one without any that we
+    know is an error."""
     license = package["license"] or ""
+    all_of_them = re.split(r"\s+AND\s+", license)
+    if "OR" not in license and set(all_of_them) <= set(KNOWN):
+        return all_of_them
     options = [o.strip("() ") for o in re.split(r"\s+OR\s+|/", license)]
     for known in KNOWN:
         if known in options:
-            return known
+            return [known]
     sys.exit(f"{package['name']} {package['version']}: look at its license first: {license!r}")
 
 
@@ -71,7 +75,9 @@ def license_text(package, license):
     named = [f for f in folder.iterdir() if re.match("(?i)(licen[cs]e|copying)", f.name)]
     # A folder of them, as REUSE has it.
     inner = [f for folder in named if folder.is_dir() for f in folder.iterdir()]
-    files = sorted(f for f in named + inner if f.is_file())
+    files = sorted(
+        (f for f in named + inner if f.is_file()), key=lambda f: (license not in f.name, f)
+    )
     for f in files:
         text = f.read_text(encoding="utf-8", errors="replace")
         if license == "MIT" and MIT_START in text:
@@ -98,19 +104,18 @@ def indented(text):
 def main():
     texts: dict[str, str] = {}
     for package in linked(metadata(*sys.argv[1:])):
-        license = chosen(package)
-        text = license_text(package, license)
+        found = {license: license_text(package, license) for license in chosen(package)}
         print(f"\nFiles: crates/{package['name']}-{package['version']}/*")
-        print("Copyright: " + "\n ".join(holders(package, text)))
-        print(f"License: {license}")
-        if license == "MIT" and text:
-            # The permission and the disclaimer are the same words everywhere.
-            body = re.sub(r"\s+", " ", text[text.index(MIT_START) :]).strip()
-            texts.setdefault(license, textwrap.fill(body, 78))
-        elif text:
+        print("Copyright: " + "\n ".join(holders(package, "\n".join(found.values()))))
+        print("License: " + " and ".join(found))
+        for license, text in found.items():
+            if not text:
+                sys.exit(f"{package['name']}: no text of {license}")
+            if license == "MIT":
+                # The permission and the disclaimer are the same words everywhere.
+                body = re.sub(r"\s+", " ", text[text.index(MIT_START) :]).strip()
+                text = textwrap.fill(body, 78)
             texts.setdefault(license, text)
-        else:
-            sys.exit(f"{package['name']}: no text of {license}")
     for license, text in sorted(texts.items()):
         print(f"\nLicense: {license}\n{indented(text)}", end="")
 

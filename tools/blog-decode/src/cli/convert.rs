@@ -172,7 +172,7 @@ fn releases(input: &Input) -> Vec<String> {
 }
 
 fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<()> {
-    let mut rows = Parquet::new(path, releases(input));
+    let mut rows = Parquet::new(path, releases(input))?;
     each.run(|entry| rows.entry(entry))?;
     rows.end()
 }

@@ -10,6 +10,7 @@ pub mod digits;
 pub mod html;
 pub mod json;
 pub mod otlp;
+#[cfg(feature = "cli")]
 pub mod parquet;
 pub mod perfetto;
 mod proto;

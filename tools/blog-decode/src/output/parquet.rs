@@ -8,11 +8,8 @@
 //! and else as in [`json`](super::json). Bytes that are no UTF-8 become U+FFFD.
 //!
 //! Rows wait in memory, [`LIMIT`] bytes of them at most. Then the directory with most of them gets
-//! another file, so no file stays open, however many directories there are.
-//!
-//! A file is as plain as the format allows: one row group with one page a column, values in order,
-//! packed by gzip. The crates that write more are under the Apache license alone, which doesn't go
-//! with ours.
+//! another file, so no file stays open, however many directories there are. A file has one row
+//! group. Its statistics let an engine skip it when it asks for another time.
 
 use std::{
     collections::HashMap,
@@ -20,32 +17,49 @@ use std::{
         self,
         File, //
     },
-    io::{
-        self,
-        BufWriter,
-        Write, //
-    },
+    io, mem,
     path::{
         Path,
         PathBuf, //
     },
+    sync::Arc,
 };
 
-use flate2::{
-    write::GzEncoder,
-    Compression, //
+use parquet::{
+    basic::{
+        Compression,
+        Encoding,
+        ZstdLevel, //
+    },
+    column::writer::ColumnWriter,
+    data_type::ByteArray,
+    errors::ParquetError,
+    file::{
+        properties::{
+            WriterProperties,
+            WriterPropertiesPtr, //
+        },
+        writer::SerializedFileWriter, //
+    },
+    schema::{
+        parser::parse_message_type,
+        types::{
+            ColumnPath,
+            TypePtr, //
+        }, //
+    }, //
 };
 
 use super::{
     digits,
     json,
     level_name,
-    proto::varint,
     push_iso8601,
     Names, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
+    boot::Boot,
     decode::{
         Content,
         Entry,
@@ -83,214 +97,120 @@ pub const TEXTS: [&str; 12] = [
     "message",
     "cause",
 ];
-const KEY: usize = NUMBERS.len() + TEXTS.len();
-const VALUE: usize = KEY + 1;
-const COLUMNS: usize = VALUE + 1;
 /// As many bytes of rows wait.
 const LIMIT: usize = 32 << 20;
+const DAY: i64 = 86_400_000_000_000;
 
-/// Numbers from 0 to 2, as runs of the same: a varint of twice the length, and the number.
-#[derive(Default)]
-struct Runs {
-    bytes: Vec<u8>,
-    number: u8,
-    run: u64,
+/// The schema, and how columns are packed.
+type Form = (TypePtr, WriterPropertiesPtr);
+/// What the crate has done.
+type Written<T> = Result<T, ParquetError>;
+
+fn form() -> Written<Form> {
+    let mut schema = String::from("message blog { ");
+    for name in NUMBERS {
+        let kind = match name {
+            "time" => "(TIMESTAMP(NANOS, true))",
+            _ => "",
+        };
+        schema += &format!("OPTIONAL INT64 {name} {kind}; ");
+    }
+    for name in TEXTS {
+        schema += &format!("OPTIONAL BYTE_ARRAY {name} (UTF8); ");
+    }
+    schema += "REQUIRED GROUP arguments (MAP) { REPEATED GROUP key_value { \
+               REQUIRED BYTE_ARRAY key (UTF8); OPTIONAL BYTE_ARRAY value (UTF8); } } }";
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by("blog-decode".into());
+    // Numbers that grow from row to row.
+    for name in ["time", "ordinal"] {
+        let path = ColumnPath::from(name);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    Ok((
+        Arc::new(parse_message_type(&schema)?),
+        Arc::new(properties.build()),
+    ))
 }
 
-impl Runs {
-    fn push(&mut self, number: u8) {
-        if number != self.number {
-            self.close();
-            self.number = number;
-        }
-        self.run += 1;
-    }
-
-    fn close(&mut self) {
-        if self.run != 0 {
-            varint(self.run << 1, &mut self.bytes);
-            self.bytes.push(self.number);
-        }
-        self.run = 0;
+/// What went wrong with the file, if it was that.
+fn failure(e: ParquetError) -> io::Error {
+    match e {
+        ParquetError::External(e) => match e.downcast::<io::Error>() {
+            Ok(e) => *e,
+            Err(e) => io::Error::other(e),
+        },
+        e => io::Error::other(e),
     }
 }
 
 /// A column of the rows that wait.
 #[derive(Default)]
 struct Column {
-    values: Vec<u8>,
-    /// For each value, how much of its path is there.
-    depths: Runs,
-    /// For each argument, and each row without any: whether it is not a row's first.
-    repeated: Option<Runs>,
-    count: u32,
+    /// For each row, or argument, how much of its path is there.
+    depths: Vec<i16>,
+    numbers: Vec<i64>,
+    /// Texts, one after the other, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 impl Column {
-    fn depth(&mut self, depth: u8) {
+    fn number(&mut self, n: Option<i128>) {
+        self.depths.push(n.is_some().into());
+        self.numbers.extend(n.map(saturate));
+    }
+
+    fn text(&mut self, depth: i16, text: Option<&[u8]>) {
         self.depths.push(depth);
-        self.count += 1;
+        if let Some(text) = text {
+            match std::str::from_utf8(text) {
+                Ok(_) => self.text.extend_from_slice(text),
+                Err(_) => self.text.extend(String::from_utf8_lossy(text).as_bytes()),
+            }
+            self.ends.push(self.text.len());
+        }
     }
 
-    fn number(&mut self, n: Option<i64>) {
-        self.depth(n.is_some().into());
-        self.values.extend(n.into_iter().flat_map(i64::to_le_bytes));
-    }
-
-    fn text(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        self.values.extend((text.len() as u32).to_le_bytes());
-        self.values.extend(text.as_bytes());
-    }
-
-    /// About as many bytes as it takes.
+    /// As many bytes as it takes.
     fn bytes(&self) -> usize {
-        self.values.len() + self.depths.bytes.len()
+        self.text.len() + 8 * (self.ends.len() + self.numbers.len()) + 2 * self.depths.len()
     }
 
-    /// The page's content, before it is packed.
-    fn page(mut self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.bytes() + 64);
-        for runs in self.repeated.iter_mut().chain([&mut self.depths]) {
-            runs.close();
-            out.extend((runs.bytes.len() as u32).to_le_bytes());
-            out.append(&mut runs.bytes);
+    fn write(self, repeated: Option<&[i16]>, to: &mut ColumnWriter<'_>) -> Written<()> {
+        let depths = Some(&self.depths[..]);
+        match to {
+            ColumnWriter::Int64ColumnWriter(to) => {
+                to.write_batch(&self.numbers, depths, repeated)?;
+            }
+            ColumnWriter::ByteArrayColumnWriter(to) => {
+                let (all, mut start) = (ByteArray::from(self.text), 0);
+                let texts = self.ends.iter().map(|&end| {
+                    let text = all.slice(start, end - start);
+                    start = end;
+                    text
+                });
+                to.write_batch(&texts.collect::<Vec<_>>(), depths, repeated)?;
+            }
+            _ => {}
         }
-        out.append(&mut self.values);
-        out
-    }
-}
-
-/// A struct of Thrift's compact protocol, field by field.
-#[derive(Default)]
-struct Thrift {
-    out: Vec<u8>,
-    last: u8,
-}
-
-/// Types of fields.
-const TRUE: u8 = 1;
-const I32: u8 = 5;
-const I64: u8 = 6;
-const BINARY: u8 = 8;
-const LIST: u8 = 9;
-const STRUCT: u8 = 12;
-
-impl Thrift {
-    /// Fields come in the order of their numbers, which are at most 15 apart.
-    fn field(mut self, id: u8, form: u8) -> Self {
-        self.out.push((id - self.last) << 4 | form);
-        self.last = id;
-        self
-    }
-
-    fn number(mut self, id: u8, form: u8, n: i64) -> Self {
-        self = self.field(id, form);
-        varint((n << 1 ^ n >> 63) as u64, &mut self.out);
-        self
-    }
-
-    fn i32(self, id: u8, n: i32) -> Self {
-        self.number(id, I32, n.into())
-    }
-
-    fn i64(self, id: u8, n: u64) -> Self {
-        self.number(id, I64, n as i64)
-    }
-
-    fn text(mut self, id: u8, text: &str) -> Self {
-        self = self.field(id, BINARY);
-        self.out.extend(binary(text));
-        self
-    }
-
-    fn inner(mut self, id: u8, inner: Self) -> Self {
-        self = self.field(id, STRUCT);
-        self.out.extend(inner.end());
-        self
-    }
-
-    fn list(mut self, id: u8, form: u8, items: &[Vec<u8>]) -> Self {
-        self = self.field(id, LIST);
-        self.out.push(0xf0 | form);
-        varint(items.len() as u64, &mut self.out);
-        self.out.extend(items.concat());
-        self
-    }
-
-    fn end(mut self) -> Vec<u8> {
-        self.out.push(0);
-        self.out
-    }
-}
-
-fn binary(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    varint(text.len() as u64, &mut out);
-    out.extend(text.as_bytes());
-    out
-}
-
-/// Numbers of parquet.thrift.
-const INT64: i32 = 2;
-const BYTE_ARRAY: i32 = 6;
-const REQUIRED: i32 = 0;
-const OPTIONAL: i32 = 1;
-const REPEATED: i32 = 2;
-const PLAIN: i32 = 0;
-const RLE: i32 = 3;
-const GZIP: i32 = 2;
-const MAGIC: &[u8] = b"PAR1";
-
-fn schema() -> Vec<Vec<u8>> {
-    let one = Thrift::default;
-    let string = |name, repetition| {
-        let e = one().i32(1, BYTE_ARRAY).i32(3, repetition).text(4, name);
-        e.i32(6, 0).inner(10, one().inner(1, one())).end()
-    };
-    let children = (NUMBERS.len() + TEXTS.len() + 1) as i32;
-    let mut all = vec![one().text(4, "blog").i32(5, children).end()];
-    for (i, name) in NUMBERS.into_iter().enumerate() {
-        let mut e = one().i32(1, INT64).i32(3, OPTIONAL).text(4, name);
-        if i == 0 {
-            let nanos = one().inner(3, one());
-            let time = one().field(1, TRUE).inner(2, nanos);
-            e = e.inner(10, one().inner(8, time));
-        }
-        all.push(e.end());
-    }
-    all.extend(TEXTS.map(|name| string(name, OPTIONAL)));
-    let map = one().i32(3, REQUIRED).text(4, "arguments").i32(5, 1);
-    all.push(map.i32(6, 1).inner(10, one().inner(2, one())).end());
-    let entry = one().i32(3, REPEATED).text(4, "key_value").i32(5, 2);
-    all.push(entry.end());
-    all.extend([string("key", REQUIRED), string("value", OPTIONAL)]);
-    all
-}
-
-/// Where a column is in the schema.
-fn column_path(i: usize) -> Vec<Vec<u8>> {
-    match i {
-        KEY => ["arguments", "key_value", "key"].map(binary).into(),
-        VALUE => ["arguments", "key_value", "value"].map(binary).into(),
-        _ => vec![binary(NUMBERS.iter().chain(&TEXTS).nth(i).unwrap_or(&""))],
+        Ok(())
     }
 }
 
 /// Rows of one directory.
+#[derive(Default)]
 struct Rows {
-    columns: [Column; COLUMNS],
+    numbers: [Column; NUMBERS.len()],
+    texts: [Column; TEXTS.len()],
+    /// Names and values of arguments.
+    arguments: [Column; 2],
+    /// For each argument, and each row without any: whether it is not a row's first.
+    repeated: Vec<i16>,
     count: u64,
-}
-
-impl Default for Rows {
-    fn default() -> Self {
-        let mut columns: [Column; COLUMNS] = Default::default();
-        for column in &mut columns[KEY..] {
-            column.repeated = Some(Runs::default());
-        }
-        Self { columns, count: 0 }
-    }
 }
 
 /// A row, but for its arguments.
@@ -303,88 +223,67 @@ struct Row<'a> {
 impl Rows {
     fn push(&mut self, row: &Row<'_>, record: Option<&Record<'_>>) {
         self.count += 1;
-        let (numbers, texts) = self.columns.split_at_mut(NUMBERS.len());
-        for (column, n) in numbers.iter_mut().zip(row.numbers) {
-            column.number(n.map(saturate));
+        for (column, n) in self.numbers.iter_mut().zip(row.numbers) {
+            column.number(n);
         }
-        for (column, text) in texts.iter_mut().zip(row.texts) {
-            column.depth(text.is_some().into());
-            text.into_iter().for_each(|t| column.text(t));
+        for (column, text) in self.texts.iter_mut().zip(row.texts) {
+            column.text(text.is_some().into(), text);
         }
         // With a key that is there twice, an engine refuses the map.
         let mut names = Names::default();
-        let mut repeated = false;
+        let [keys, values] = &mut self.arguments;
+        let first = keys.depths.len();
         let site = record.and_then(|r| Some((r, r.found.as_ref()?.site?)));
         if let Some((r, template)) = site.and_then(|(r, s)| Some((r, s.template.as_ref().ok()?))) {
             for (name, value, _) in template.arguments(r.payload, r.slots) {
                 let mut text = Vec::new();
                 let value = shown(value, &mut text).then_some(&text[..]);
-                self.argument(repeated, Some((names.add(name), value)));
-                repeated = true;
+                self.repeated.push((keys.depths.len() != first).into());
+                keys.text(1, Some(names.add(name).as_bytes()));
+                values.text(1 + i16::from(value.is_some()), value);
             }
         }
-        if !repeated {
-            self.argument(false, None);
+        if keys.depths.len() == first {
+            self.repeated.push(0);
+            keys.text(0, None);
+            values.text(0, None);
         }
-    }
-
-    fn argument(&mut self, repeated: bool, argument: Option<(&str, Option<&[u8]>)>) {
-        let value = argument.and_then(|(_, value)| value);
-        let is_there = u8::from(argument.is_some());
-        let depths = [is_there, is_there + u8::from(value.is_some())];
-        for (column, depth) in self.columns[KEY..].iter_mut().zip(depths) {
-            column.depth(depth);
-            if let Some(runs) = &mut column.repeated {
-                runs.push(repeated.into());
-            }
-        }
-        let key = argument.map(|(key, _)| key.as_bytes());
-        key.into_iter().for_each(|k| self.columns[KEY].text(k));
-        value.into_iter().for_each(|v| self.columns[VALUE].text(v));
     }
 
     fn bytes(&self) -> usize {
-        self.columns.iter().map(Column::bytes).sum()
+        let columns = self
+            .numbers
+            .iter()
+            .chain(&self.texts)
+            .chain(&self.arguments);
+        columns.map(Column::bytes).sum::<usize>() + 2 * self.repeated.len()
     }
 
-    fn write(self, path: &Path) -> io::Result<()> {
-        let one = Thrift::default;
-        let mut out = BufWriter::new(File::create_new(path)?);
-        out.write_all(MAGIC)?;
-        let (mut at, mut all, mut chunks) = (MAGIC.len() as u64, 0, Vec::new());
-        for (i, column) in self.columns.into_iter().enumerate() {
-            let count = column.count;
-            let page = column.page();
-            let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-            packed.write_all(&page)?;
-            let packed = packed.finish()?;
-            let values = one().i32(1, count as i32).i32(2, PLAIN);
-            let header = one().i32(1, 0).i32(2, page.len() as i32);
-            let header = header.i32(3, packed.len() as i32);
-            let header = header.inner(5, values.i32(3, RLE).i32(4, RLE)).end();
-            out.write_all(&header)?;
-            out.write_all(&packed)?;
-            let form = if i < NUMBERS.len() { INT64 } else { BYTE_ARRAY };
-            let encodings = [PLAIN, RLE].map(|n| vec![(n << 1) as u8]);
-            let (before, after) = (header.len() + page.len(), header.len() + packed.len());
-            let chunk = one().i32(1, form).list(2, I32, &encodings);
-            let chunk = chunk.list(3, BINARY, &column_path(i)).i32(4, GZIP);
-            let chunk = chunk.i64(5, count.into()).i64(6, before as u64);
-            let chunk = chunk.i64(7, after as u64).i64(9, at);
-            chunks.push(one().i64(2, at).inner(3, chunk).end());
-            at += after as u64;
-            all += before as u64;
+    fn write(self, file: File, (schema, properties): Form) -> Written<()> {
+        let mut file = SerializedFileWriter::new(file, schema, properties)?;
+        let mut group = file.next_row_group()?;
+        let columns = self.numbers.into_iter().chain(self.texts);
+        let columns = columns.map(|column| (column, None));
+        let arguments = self
+            .arguments
+            .map(|column| (column, Some(&self.repeated[..])));
+        for (column, repeated) in columns.chain(arguments) {
+            if let Some(mut to) = group.next_column()? {
+                column.write(repeated, to.untyped())?;
+                to.close()?;
+            }
         }
-        let group = one().list(1, STRUCT, &chunks).i64(2, all);
-        let group = group.i64(3, self.count).end();
-        let footer = one().i32(1, 1).list(2, STRUCT, &schema());
-        let footer = footer.i64(3, self.count).list(4, STRUCT, &[group]);
-        let footer = footer.text(6, "blog-decode").end();
-        out.write_all(&footer)?;
-        out.write_all(&(footer.len() as u32).to_le_bytes())?;
-        out.write_all(MAGIC)?;
-        out.flush()
+        group.close()?;
+        file.close()?;
+        Ok(())
     }
+}
+
+/// Rows of a directory that wait, and how many files it has.
+struct Directory {
+    path: PathBuf,
+    rows: Rows,
+    parts: u64,
 }
 
 /// Writes the files.
@@ -392,27 +291,31 @@ pub struct Parquet {
     dir: PathBuf,
     /// By file of the input.
     releases: Vec<String>,
-    /// Rows that wait, by directory, and how many files it has.
-    waiting: HashMap<PathBuf, (Rows, u64)>,
+    form: Form,
+    directories: Vec<Directory>,
+    /// Which one, by day and boot.
+    known: HashMap<(i64, usize), usize>,
     bytes: usize,
 }
 
 impl Parquet {
     /// Starts in an empty directory. `releases` are the kernel's, by file.
-    pub fn new(dir: &Path, releases: Vec<String>) -> Self {
-        Self {
+    pub fn new(dir: &Path, releases: Vec<String>) -> io::Result<Self> {
+        Ok(Self {
             dir: dir.into(),
             releases,
-            waiting: HashMap::new(),
+            form: form().map_err(failure)?,
+            directories: Vec::new(),
+            known: HashMap::new(),
             bytes: 0,
-        }
+        })
     }
 
     /// Adds a row.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let time = saturate(entry.boot.calibration.real(entry.clock));
-        let path = partition(time, &entry.boot.host, entry.boot.id.as_deref());
-        let (rows, _) = self.waiting.entry(path).or_default();
+        let index = self.directory(time, entry.boot);
+        let rows = &mut self.directories[index].rows;
         let before = rows.bytes();
         let (writer, stream) = (&entry.writer, entry.stream);
         let task = writer.task.as_ref();
@@ -460,37 +363,56 @@ impl Parquet {
         rows.push(&row, record);
         self.bytes += rows.bytes() - before;
         if self.bytes > LIMIT {
-            let most = self
-                .waiting
-                .iter()
-                .max_by_key(|(_, (rows, _))| rows.bytes());
-            if let Some(path) = most.map(|(path, _)| path.clone()) {
-                self.flush(&path)?;
+            let all = self.directories.iter().enumerate();
+            if let Some((most, _)) = all.max_by_key(|(_, d)| d.rows.bytes()) {
+                self.flush(most)?;
             }
         }
         Ok(())
     }
 
-    /// Writes what waits.
-    pub fn end(mut self) -> io::Result<()> {
-        let mut paths: Vec<_> = self.waiting.keys().cloned().collect();
-        paths.sort_unstable();
-        paths.iter().try_for_each(|path| self.flush(path))
+    /// The directory of a row.
+    fn directory(&mut self, time: i64, boot: &Boot) -> usize {
+        // Several boots may have no id, and one path.
+        let key = boot
+            .id
+            .is_some()
+            .then_some((time.div_euclid(DAY), boot.index));
+        if let Some(index) = key.and_then(|key| self.known.get(&key)) {
+            return *index;
+        }
+        let path = partition(time, &boot.host, boot.id.as_deref());
+        let known = self.directories.iter().position(|d| d.path == path);
+        let index = known.unwrap_or_else(|| {
+            let rows = Rows::default();
+            self.directories.push(Directory {
+                path,
+                rows,
+                parts: 0,
+            });
+            self.directories.len() - 1
+        });
+        self.known.extend(key.map(|key| (key, index)));
+        index
     }
 
-    fn flush(&mut self, path: &Path) -> io::Result<()> {
-        let Some((rows, number)) = self.waiting.get_mut(path) else {
-            return Ok(());
-        };
-        if rows.count == 0 {
+    /// Writes what waits.
+    pub fn end(mut self) -> io::Result<()> {
+        (0..self.directories.len()).try_for_each(|index| self.flush(index))
+    }
+
+    fn flush(&mut self, index: usize) -> io::Result<()> {
+        let directory = &mut self.directories[index];
+        if directory.rows.count == 0 {
             return Ok(());
         }
-        let (rows, part) = (std::mem::take(rows), *number);
-        *number += 1;
+        let rows = mem::take(&mut directory.rows);
         self.bytes -= rows.bytes();
-        let dir = self.dir.join(path);
+        let dir = self.dir.join(&directory.path);
         fs::create_dir_all(&dir)?;
-        rows.write(&dir.join(format!("part-{part}.parquet")))
+        let file = File::create_new(dir.join(format!("part-{}.parquet", directory.parts)))?;
+        directory.parts += 1;
+        rows.write(file, self.form.clone()).map_err(failure)
     }
 }
 

@@ -10,7 +10,7 @@ const NUMBER: u64 = 0;
 const BYTES: u64 = 2;
 
 /// The lowest bits first; all bytes but the last one have the highest bit set.
-pub(super) fn varint(mut n: u64, out: &mut Vec<u8>) {
+fn varint(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
