@@ -23,6 +23,8 @@ use std::{
     collections::HashMap,
     io::{
         self,
+        BufWriter,
+        IntoInnerError,
         Write, //
     },
     ops::Range,
@@ -133,8 +135,18 @@ impl<W: Write> Write for Parts<W> {
     }
 }
 
-fn packed<W: Write>(class: &'static str, out: W) -> GzEncoder<Parts<W>> {
-    GzEncoder::new(Parts::new(class, out), Compression::fast())
+/// A stream. What is written to it bit by bit waits, as the encoder clears 32 KiB for each write.
+type Packed<W> = BufWriter<GzEncoder<Parts<W>>>;
+
+fn packed<W: Write>(class: &'static str, out: W) -> Packed<W> {
+    let encoder = GzEncoder::new(Parts::new(class, out), Compression::fast());
+    BufWriter::with_capacity(64 << 10, encoder)
+}
+
+/// Ends a stream.
+fn finish<W: Write>(stream: Packed<W>) -> io::Result<W> {
+    let encoder = stream.into_inner().map_err(IntoInnerError::into_error)?;
+    encoder.finish()?.end()
 }
 
 /// Spans of a kind, as `(first, last)` entries.
@@ -146,7 +158,7 @@ struct Kind {
 
 /// Writes a report.
 pub struct Html<W: Write> {
-    out: GzEncoder<Parts<W>>,
+    out: Packed<W>,
     /// What comes after the text.
     columns_at: String,
     text_len: u32,
@@ -428,7 +440,7 @@ impl<W: Write> Html<W> {
         let about = self.about(host, release);
         let (middle, rest) = self.columns_at.split_once(COLUMNS).ok_or_else(missing)?;
         let (last, tail) = rest.split_once(ABOUT).ok_or_else(missing)?;
-        let mut out = self.out.finish()?.end()?;
+        let mut out = finish(self.out)?;
         out.write_all(middle.as_bytes())?;
         let mut columns = packed("columns", out);
         for time in &self.times {
@@ -462,7 +474,7 @@ impl<W: Write> Html<W> {
             // So that what comes next is in its place.
             columns.write_all(&[0; 2][..2 * (column.len() % 2 * usize::from(!wide(count)))])?;
         }
-        let mut out = columns.finish()?.end()?;
+        let mut out = finish(columns)?;
         out.write_all(last.as_bytes())?;
         out.write_all(&about)?;
         out.write_all(tail.as_bytes())?;
