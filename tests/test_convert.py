@@ -22,8 +22,8 @@ from conftest import TOP, Run
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 36
-TESTS_DEEP = 37
+TESTS = 37
+TESTS_DEEP = 38
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
@@ -139,9 +139,14 @@ def test_perfetto_spans(as_text: Callable[[str], str]) -> None:
     text = as_text("spans")
     plain = as_text("golden")
     assert text.count("track_event {") == plain.count("track_event {") + 2
-    begin, end = (re.search(rf"type: {kind}\n +track_uuid: (\d+)", text)
+    begin, end = (re.search(rf"type: {kind}\n(?: +name_iid: \d+\n)? +track_uuid: (\d+)", text)
                   for kind in ("TYPE_SLICE_BEGIN", "TYPE_SLICE_END"))  # fmt: skip
     assert begin and end and begin[1] == end[1]
+    # From the first record over the slice to the last one.
+    flows = re.findall(r"^    (flow_ids|terminating_flow_ids): (\d+)$", text, re.MULTILINE)
+    (ended,) = [flow for kind, flow in flows if kind == "terminating_flow_ids"]
+    assert flows.count(("flow_ids", ended)) == 2
+    check(text.splitlines(), text.count("track_event {"))
     assert text.count('name: "read * \\342\\206\\222 state *"') == 2
 
 
@@ -151,9 +156,10 @@ def test_perfetto_spans(as_text: Callable[[str], str]) -> None:
         (r"(?m)^    uuid: 3$", r"\g<0>\n    4711: 1", "unknown"),
         ("track_uuid: 5", "track_uuid: 55", "which is not described"),
         ("track_event {", "nothing {", "an empty packet"),
-        ("(?m)^    category_iids: 2$", "    category_iids: 77", "was not told of"),
+        (r"(?m)^    category_iids: \d+$", "    category_iids: 777", "was not told of"),
+        (r"(?m)^    name_iid: \d+$", "    name_iid: 777", "of event_names was not told of"),
     ],
-    ids=["field", "track", "event", "id"],
+    ids=["field", "track", "event", "id", "name"],
 )
 def test_perfetto_damage_is_noticed(
     as_text: Callable[[str], str], before: str, after: str, complaint: str

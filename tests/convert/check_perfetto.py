@@ -7,9 +7,10 @@ processor builds tracks:
 - the first packet of a sequence clears the incremental state, and tells of the clocks;
 - a track is described once, before its first event and before its children;
 - a thread's track names its process, and is below that process's track;
-- each event is an instant with a name, on a described track, with a time of a clock
-  that was told of;
-- an id of a category, of an argument's name or of a call site was told of, once.
+- each event is an instant with a name, or the beginning or end of a slice, on a described track,
+  with a time of a clock that was told of;
+- an id of a category, of the name of an event or an argument, or of a call site was told of, once;
+- a flow begins before it goes on, and ends once at most.
 """
 
 import re
@@ -63,6 +64,8 @@ class Trace:
         self.interned: dict[str, set[str]] = {}
         self.cleared = False
         self.events = 0
+        # Whether each has ended
+        self.flows: dict[str, bool] = {}
 
     def packet(self, packet: Fields) -> None:
         """Takes the next one; ValueError if it breaks a rule."""
@@ -98,8 +101,9 @@ class Trace:
         self.tracks[uuid] = descriptor
 
     def event(self, packet: Fields, event: Fields) -> None:
-        if one(event, "type") != "TYPE_INSTANT" or not event.get("name"):
-            raise ValueError("no instant, or without a name")
+        is_end = one(event, "type") == "TYPE_SLICE_END"
+        if not is_end and len(event.get("name", []) + event.get("name_iid", [])) != 1:
+            raise ValueError("an event without a name, or with two")
         if one(event, "track_uuid") not in self.tracks:
             raise ValueError(f"on track {one(event, 'track_uuid')}, which is not described")
         clock = one(packet, "timestamp_clock_id") or self.clock
@@ -114,11 +118,18 @@ class Trace:
                     raise ValueError(f"id {iid} of {kind} is told of again, or is 0")
                 known.add(iid)
         self.known("event_categories", event.get("category_iids", []))
+        self.known("event_names", event.get("name_iid", []))
         self.known("source_locations", event.get("source_location_iid", []))
         for annotation in event.get("debug_annotations", []):
             if one(annotation, "name_iid") is None or len(annotation) != 2:
                 raise ValueError(f"an annotation is not a name and a value: {annotation}")
             self.known("debug_annotation_names", annotation["name_iid"])
+        for flow in event.get("flow_ids", []):
+            self.flows.setdefault(flow, False)
+        for flow in event.get("terminating_flow_ids", []):
+            if self.flows.get(flow) is not False:
+                raise ValueError(f"flow {flow} ends again, or never began")
+            self.flows[flow] = True
         self.events += 1
 
     def known(self, kind: str, iids: Iterable[str]) -> None:

@@ -41,7 +41,8 @@ use proto::{
     fields,
     messages,
     texts,
-    unpacked, //
+    unpacked,
+    Proto, //
 };
 
 struct Rig {
@@ -279,19 +280,30 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
             ("5", "disk", "4"),
         ]
     );
-    // TracePacket.interned_data: ids and names of categories (1) and of annotations (3)
+    // TracePacket.interned_data: ids and names of categories (1), events (2) and annotations (3)
     let interned = |field| -> HashMap<String, String> {
         let all = packets.iter().flat_map(|p| messages(p, 12));
         let all = all.flat_map(|data| messages(&data, field));
         all.map(|i| (texts(&i, 1).concat(), texts(&i, 2).concat()))
             .collect()
     };
-    let (categories, names) = (interned(1), interned(3));
-    // TracePacket.track_event: time since the one before, track, categories, name
-    let events: Vec<String> = packets
+    let (categories, events, names) = (interned(1), interned(2), interned(3));
+    // DebugAnnotation: name, and a uint_value or string_value
+    let annotations = |event: &[(u64, Proto)]| -> Vec<String> {
+        let all = messages(event, 4).into_iter();
+        all.map(|a| {
+            let value = [texts(&a, 3), texts(&a, 6)].concat().concat();
+            format!("{}={value}", names[&texts(&a, 1).concat()])
+        })
+        .collect()
+    };
+    // TracePacket.track_event: time since the one before, track, categories, name or that of the
+    // name's id, annotations
+    let told: Vec<String> = packets
         .iter()
         .flat_map(|p| {
-            let (time, categories) = (texts(p, 8), &categories);
+            let (time, categories, events) = (texts(p, 8), &categories, &events);
+            let annotations = &annotations;
             messages(p, 11).into_iter().map(move |e| {
                 // TYPE_INSTANT
                 assert_eq!(texts(&e, 9), ["3"]);
@@ -299,29 +311,26 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
                     .iter()
                     .map(|id| categories[id].clone())
                     .collect();
-                let parts = [&time, &texts(&e, 11), &of, &texts(&e, 23)];
+                let mut name = texts(&e, 23);
+                name.extend(texts(&e, 10).iter().map(|id| events[id].clone()));
+                let parts = [&time, &texts(&e, 11), &of, &name, &annotations(&e)];
                 parts.map(|p| p.join(",")).join(" | ")
             })
         })
         .collect();
     assert_eq!(
-        events,
+        told,
         [
-            "0 | 3 | lost | 5 older records overwritten",
-            "0 | 3 | info,disk | read 8 sectors at 0x1000",
-            "1000000000 | 3 | err,disk | failed: EIO in \"sda \\\"quoted\\\"\"",
-            "500 | 5 | trace,disk | nothing to say",
-            "999999500 | 3 | debug,disk | state Busy {\n    tag: 3,\n}",
+            "0 | 3 | lost | overwritten | count=5,message=5 older records overwritten",
+            "0 | 3 | info,disk | read {} sectors at {sector:#x} | \
+             message=read 8 sectors at 0x1000,count=8,sector=4096",
+            "1000000000 | 3 | err,disk | failed: {e:?} in {:?} | \
+             message=failed: EIO in \"sda \\\"quoted\\\"\",name=sda \"quoted\",e=EIO",
+            "500 | 5 | trace,disk | nothing to say | ",
+            "999999500 | 3 | debug,disk | state {:#?} | \
+             message=state Busy {\n    tag: 3,\n},s=Busy { tag: 3 }",
         ]
     );
-    // DebugAnnotation: name and uint_value
-    let read = packets.iter().flat_map(|p| messages(p, 11)).nth(1).unwrap();
-    let arguments: Vec<_> = messages(&read, 4)
-        .iter()
-        .map(|a| (names[&texts(a, 1).concat()].clone(), texts(a, 3).concat()))
-        .collect();
-    let expected = [("count", "8"), ("sector", "4096")];
-    assert_eq!(arguments, expected.map(|(a, b)| (a.into(), b.into())));
 }
 
 #[test]

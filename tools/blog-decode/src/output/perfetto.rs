@@ -3,15 +3,17 @@
 //! Entries as a trace for Perfetto's viewer (<https://ui.perfetto.dev>) and trace processor.
 //!
 //! A process and a thread have a track of their own, with a track for each component below it;
-//! so has each CPU's softirq, hardirq and NMI context. A record is an instant on it: its message is
-//! the name, level and component are categories, arguments are annotations. So is a loss, of
-//! category `lost`. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread
+//! so has each CPU's softirq, hardirq and NMI context. A record is an instant on it: its format is
+//! the name, so that a viewer can put records of a kind together. Level and component are
+//! categories; arguments and the message are annotations. A loss is an instant of category `lost`,
+//! named by its cause. Times are those of CLOCK_BOOTTIME, of the first one of several boots. A thread
 //! that has the id of one that has ended has tracks of its own.
 //!
-//! Spans are slices, of the name of the record that starts each. Those of a kind have a track with
-//! as many below it as are needed so that none overlaps another.
+//! Spans are slices with the name and the annotations of the record that starts each. Those of a
+//! kind have a track with as many below it as are needed so that none overlaps another. A flow leads
+//! from the record that starts a span over its slice to the record that ends it.
 //!
-//! Categories, names of arguments and call sites are written once, and have an id from then on.
+//! Categories, names and call sites are written once, and have an id from then on.
 //!
 //! The numbers of the fields are those of `protos/perfetto/trace/` of the Perfetto project; a
 //! trace is no more than a sequence of packets, each of which is written at once.
@@ -32,8 +34,10 @@ use flate2::{
 };
 
 use super::{
+    json::loss_name,
     level_name,
     proto::{
+        fixed,
         int,
         message,
         string,
@@ -104,13 +108,18 @@ mod event {
     pub(super) const TYPE_INSTANT: u64 = 3;
     pub(super) const TRACK: u32 = 11;
     pub(super) const CATEGORY: u32 = 3;
+    /// Of an id, or as it is.
+    pub(super) const NAME_ID: u32 = 10;
     pub(super) const NAME: u32 = 23;
     pub(super) const LOCATION: u32 = 34;
+    pub(super) const FLOW: u32 = 47;
+    pub(super) const LAST_OF_FLOW: u32 = 48;
 }
 
 /// Fields of `InternedData`, and of what is in it.
 mod interned {
     pub(super) const CATEGORY: u32 = 1;
+    pub(super) const EVENT: u32 = 2;
     pub(super) const ANNOTATION: u32 = 3;
     pub(super) const LOCATION: u32 = 4;
     pub(super) const ID: u32 = 1;
@@ -164,9 +173,18 @@ enum Key {
 /// Spans of a kind.
 struct Kind {
     name: String,
-    finder: Spans<(u64, Vec<u8>)>,
-    /// Start, end and name.
-    found: Vec<(u64, u64, Vec<u8>)>,
+    finder: Spans<Slice>,
+    /// With their ends.
+    found: Vec<(Slice, u64)>,
+}
+
+/// A span that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slice {
+    start: u64,
+    flow: u64,
+    /// Fields of the event.
+    what: Vec<u8>,
 }
 
 /// A ring of a component: boot, id, thread and process.
@@ -223,7 +241,7 @@ fn host_prefix(entry: &Entry<'_>) -> String {
 }
 
 /// What comes again and again is written once, and then named by an id: categories, names of
-/// arguments, call sites.
+/// events and arguments, call sites.
 #[derive(Default)]
 struct Interned {
     /// Ids by field of `InternedData`, and what stands there behind the id.
@@ -257,6 +275,26 @@ impl Interned {
         });
         uint(event::CATEGORY, id, body);
     }
+
+    /// The name of an event, of which there are few.
+    fn name(&mut self, name: &[u8], body: &mut Vec<u8>) {
+        let id = self.id(interned::EVENT, |out| string(interned::NAME, name, out));
+        uint(event::NAME_ID, id, body);
+    }
+
+    /// Begins an argument.
+    fn annotation(&mut self, name: &str, inner: &mut Vec<u8>) {
+        let id = self.id(interned::ANNOTATION, |out| {
+            string(interned::NAME, name.as_bytes(), out);
+        });
+        inner.clear();
+        uint(annotation::NAME, id, inner);
+    }
+}
+
+/// Whether a format tells what a record is about; that of a text which is an argument doesn't.
+fn is_telling(format: &str) -> bool {
+    !matches!(format.trim(), "" | "{}" | "%s" | "%pV")
 }
 
 /// Writes a trace.
@@ -273,8 +311,11 @@ pub struct Perfetto {
     offset: Option<i128>,
     /// Time of the last packet that counts from the one before.
     last: u64,
+    /// So many flows have begun.
+    flows: u64,
     /// Buffers for messages that stand within others.
     body: Vec<u8>,
+    what: Vec<u8>,
     inner: Vec<u8>,
     text: Vec<u8>,
 }
@@ -305,37 +346,54 @@ impl Perfetto {
             clocks(time, u64::try_from(real.max(0)).unwrap_or(u64::MAX), out);
             self.last = time;
         }
-        for kind in &mut self.spans {
-            let keep = |start: &Entry<'_>| match &start.content {
-                Content::Record(r) => (time, r.message.to_vec()),
-                _ => (time, Vec::new()),
-            };
-            if let Some(span) = kind.finder.entry(entry, keep) {
-                let (start, name) = span.line;
-                kind.found.push((start, time.max(start), name));
-            }
-        }
         let track = self.track(entry, out);
-        let mut body = mem::take(&mut self.body);
+        let (mut what, mut body) = (mem::take(&mut self.what), mem::take(&mut self.body));
+        what.clear();
         body.clear();
         uint(event::TYPE, event::TYPE_INSTANT, &mut body);
         uint(event::TRACK, track, &mut body);
         match &entry.content {
-            Content::Record(r) => self.record(entry, r, &mut body),
+            Content::Record(r) => {
+                let site = r.found.as_ref().and_then(|f| f.site);
+                self.categories(entry, site.map(|site| level_name(site.level)), &mut body);
+                self.record(r, &mut what);
+            }
             Content::Loss { cause, count } => {
+                self.interned.categories(&["lost"], &mut body);
+                self.interned.name(loss_name(*cause).as_bytes(), &mut what);
+                self.interned.annotation("count", &mut self.inner);
+                uint(annotation::UINT, *count, &mut self.inner);
+                message(event::ANNOTATION, &self.inner, &mut what);
                 self.text.clear();
                 loss(*cause, *count, &mut self.text);
-                self.interned.categories(&["lost"], &mut body);
-                string(event::NAME, &self.text, &mut body);
+                self.message(&mut what);
             }
             Content::Line { level, message } => {
-                let level = level.map(level_name);
-                self.categories(entry, level, &mut body);
-                string(event::NAME, message, &mut body);
+                self.categories(entry, level.map(level_name), &mut body);
+                string(event::NAME, message, &mut what);
             }
         }
+        for kind in &mut self.spans {
+            let flows = &mut self.flows;
+            let keep = |_: &Entry<'_>| {
+                *flows += 1;
+                fixed(event::FLOW, *flows, &mut body);
+                Slice {
+                    start: time,
+                    flow: *flows,
+                    what: what.clone(),
+                }
+            };
+            if let Some(span) = kind.finder.entry(entry, keep) {
+                let slice = span.line;
+                fixed(event::LAST_OF_FLOW, slice.flow, &mut body);
+                let end = time.max(slice.start);
+                kind.found.push((slice, end));
+            }
+        }
+        body.append(&mut what);
         self.event(time, &body, out);
-        self.body = body;
+        (self.what, self.body) = (what, body);
     }
 
     /// Appends the packet of an event.
@@ -369,11 +427,11 @@ impl Perfetto {
         for (index, mut kind) in mem::take(&mut self.spans).into_iter().enumerate() {
             kind.found.sort();
             let spans = kind.found.iter();
-            let lanes = lanes(spans.map(|(start, end, _)| ((*start).into(), (*end).into())));
+            let lanes = lanes(spans.map(|(slice, end)| (slice.start.into(), (*end).into())));
             let parent = self.describe(Key::Spans(index), None, out, |_, d| {
                 string(track::NAME, kind.name.as_bytes(), d);
             });
-            for ((start, end, name), lane) in kind.found.iter().zip(lanes) {
+            for ((slice, end), lane) in kind.found.iter().zip(lanes) {
                 let lane = self.describe(Key::Lane(index, lane), Some(parent), out, |_, d| {
                     string(track::NAME, kind.name.as_bytes(), d);
                 });
@@ -381,8 +439,9 @@ impl Perfetto {
                 uint(event::TYPE, event::TYPE_SLICE_BEGIN, &mut body);
                 uint(event::TRACK, lane, &mut body);
                 self.interned.categories(&["span"], &mut body);
-                string(event::NAME, name, &mut body);
-                self.event(*start, &body, out);
+                fixed(event::FLOW, slice.flow, &mut body);
+                body.extend_from_slice(&slice.what);
+                self.event(slice.start, &body, out);
                 body.clear();
                 uint(event::TYPE, event::TYPE_SLICE_END, &mut body);
                 uint(event::TRACK, lane, &mut body);
@@ -402,25 +461,36 @@ impl Perfetto {
         }
     }
 
-    fn record(&mut self, entry: &Entry<'_>, r: &Record<'_>, body: &mut Vec<u8>) {
-        let site = r.found.as_ref().and_then(|f| f.site);
-        self.categories(entry, site.map(|site| level_name(site.level)), body);
-        string(event::NAME, r.message, body);
-        let Some(site) = site else { return };
+    /// Appends the message that is in `text`.
+    fn message(&mut self, body: &mut Vec<u8>) {
+        self.interned.annotation("message", &mut self.inner);
+        string(annotation::STRING, &self.text, &mut self.inner);
+        message(event::ANNOTATION, &self.inner, body);
+    }
+
+    fn record(&mut self, r: &Record<'_>, body: &mut Vec<u8>) {
+        let Some(site) = r.found.as_ref().and_then(|f| f.site) else {
+            return string(event::NAME, r.message, body);
+        };
+        match is_telling(&site.format) {
+            true => self.interned.name(site.format.as_bytes(), body),
+            false => string(event::NAME, r.message, body),
+        }
         let location = self.interned.id(interned::LOCATION, |out| {
             string(interned::NAME, site.file.as_bytes(), out);
             string(interned::FUNCTION, site.module.as_bytes(), out);
             uint(interned::LINE, site.line.into(), out);
         });
         uint(event::LOCATION, location, body);
+        if is_telling(&site.format) && r.message != site.format.as_bytes() {
+            self.text.clear();
+            self.text.extend_from_slice(r.message);
+            self.message(body);
+        }
         let inner = &mut self.inner;
         let Ok(template) = &site.template else { return };
         for (name, value, _) in template.arguments(r.payload, r.slots) {
-            inner.clear();
-            let id = self.interned.id(interned::ANNOTATION, |out| {
-                string(interned::NAME, name.as_bytes(), out);
-            });
-            uint(annotation::NAME, id, inner);
+            self.interned.annotation(name, inner);
             match value.view() {
                 View::Bool(b) => uint(annotation::BOOL, b.into(), inner),
                 View::Pointer(p) => uint(annotation::POINTER, p, inner),

@@ -2,11 +2,12 @@
 
 //! Fields of protobuf messages: as much of their encoding as a trace needs.
 //!
-//! A field is a key, of its number and its form, and a value: a number of 7 bits a byte, or a length
-//! and as many bytes. What is left out has no default here: all that is put is written.
+//! A field is a key, of its number and its form, and a value: a number of 7 bits a byte, eight bytes,
+//! or a length and as many bytes. What is left out has no default here: all that is put is written.
 
 /// Forms of values.
 const NUMBER: u64 = 0;
+const EIGHT_BYTES: u64 = 1;
 const BYTES: u64 = 2;
 
 /// The lowest bits first; all bytes but the last one have the highest bit set.
@@ -31,6 +32,12 @@ pub(super) fn uint(tag: u32, n: u64, out: &mut Vec<u8>) {
 /// A field of type `int32` or `int64`: below 0, as large numbers of 64 bits.
 pub(super) fn int(tag: u32, n: i64, out: &mut Vec<u8>) {
     uint(tag, n as u64, out);
+}
+
+/// A field of type `fixed64`.
+pub(super) fn fixed(tag: u32, n: u64, out: &mut Vec<u8>) {
+    key(tag, EIGHT_BYTES, out);
+    out.extend(n.to_le_bytes());
 }
 
 /// A field that is a message, or bytes.
@@ -68,6 +75,9 @@ mod tests {
         int(1, -2, &mut out);
         let minus_two = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         assert_eq!(out, [&[0x08][..], &minus_two].concat());
+        out.clear();
+        fixed(1, 0x0102, &mut out);
+        assert_eq!(out, [0x09, 2, 1, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
