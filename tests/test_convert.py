@@ -22,11 +22,12 @@ from conftest import TOP, Run
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 37
-TESTS_DEEP = 38
+TESTS = 40
+TESTS_DEEP = 41
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
+NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
 RECORDS = 20003
 FORMS = ("ctf", "perfetto", "html")
 
@@ -50,6 +51,8 @@ def converted(work: Path, decoder: Path, sh: Run) -> Path:
         sh(*convert, form, "-o", work / f"golden.{form}", "-s", GOLDEN / "golden_mod.blogfmt",
            GOLDEN / "new.snap", status=(1,))  # fmt: skip
         sh(*convert, form, "-o", work / f"big.{form}", "-s", big / "log.ko", big / "log.snap")
+    sh(*convert, "html", "-o", work / "slow.html", "-s", NEWCOMER / "tables", "--span", "queue *",
+       "complete *", "--key", "arg.tag", NEWCOMER / "snap")  # fmt: skip
     for form in ("perfetto", "html"):
         sh(*convert, form, "-o", work / f"spans.{form}", "-s", GOLDEN / "golden_mod.blogfmt",
            "--span", "read *", "state *", "--key", "component", GOLDEN / "new.snap",
@@ -319,7 +322,7 @@ def test_html_component_filters(small: Report) -> None:
 def test_html_click_shows_the_record(small: Report) -> None:
     small.page.locator(".row").nth(1).click(position={"x": 300, "y": 5})
     assert (small.page.locator("#detail").text_content() or "").splitlines() == [
-        "8.000001  info  disk  fio[4242]",
+        "8.000001234  info  disk  fio[4242]",
         "read 8 sectors at 0x1000",
         "drivers/block/test.rs:11  test::inner",
         "read {} sectors at {sector:#x}",
@@ -408,7 +411,7 @@ def test_html_tooltip(small: Report) -> None:
         ".startsWith('read 8 ')), box = document.getElementById('lanes').getBoundingClientRect();"
         "const row = items.findIndex(item => item.lanes[0] === lanes[i]);"
         "return [box.left + LABEL + (times[i] - view[0]) / (view[1] - view[0]) *"
-        " (box.width - LABEL), box.top + row * LANE + 9] })()"
+        " (box.width - LABEL - PAD), box.top + row * LANE + 9] })()"
     )
     small.page.mouse.move(x + 1, y)
     small.wait("!document.getElementById('tip').hidden")
@@ -426,10 +429,12 @@ def test_html_columns(small: Report) -> None:
     small.rows()
     row = small.page.locator(".row").nth(1)
     cells = row.locator("span").all_text_contents()
-    assert cells[0] == "8.000001"
+    assert cells[0] == "8.000001234"
     assert cells[1].startswith("+")
-    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", cells[2])
-    assert cells[-1] == "count=8 sector=0x1000"
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z", cells[2])
+    assert cells[-2:] == ["count=8 sector=0x1000", "read 8 sectors at 0x1000"]
+    heads = small.page.locator("#head span").all_text_contents()
+    assert len(heads) == len(cells) and heads[0] == "s since boot" and heads[-2] == "arguments"
     for column in ("delta", "wall", "args", "source"):
         small.page.locator(f"[value={column}]").click()
     small.page.locator("summary").click()
@@ -549,7 +554,7 @@ def test_html_spans(browser: Browser, converted: Path) -> None:
     x, y = page.evaluate(
         "(() => { const box = document.getElementById('lanes').getBoundingClientRect();"
         "const pairs = about.spans[0].pairs, at = (times[pairs[0]] + times[pairs[1]]) / 2;"
-        "return [box.left + LABEL + (at - view[0]) / (view[1] - view[0]) * (box.width - LABEL),"
+        "return [box.left + LABEL + (at - view[0]) / (view[1] - view[0]) * (box.width - LABEL - PAD),"
         " box.top + LANE + 9] })()"
     )
     page.mouse.move(x, y)
@@ -560,6 +565,54 @@ def test_html_spans(browser: Browser, converted: Path) -> None:
     assert "1 span read * → state *: p50 " in page.locator("#between").inner_text()
     report.is_quiet()
     page.close()
+
+
+def test_html_lists_the_slowest_spans(browser: Browser, converted: Path) -> None:
+    """The slowest first; a click shows one, between markers."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, converted / "slow.html")
+    report.page.locator("#spans").click()
+    report.rows()
+    lengths = page.evaluate("slowest.map(span => span.length)")
+    assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1]
+    assert page.locator(".row").nth(0).locator("span").nth(0).text_content() == page.evaluate(
+        "long(slowest[0].length)"
+    )
+    assert 0 < page.locator(".row.slow").count() < page.locator(".row").count()
+    page.locator(".row").nth(1).click()
+    assert page.evaluate("markers[1] - markers[0]") == lengths[1]
+    view = page.evaluate("view")
+    assert view[0] <= page.evaluate("markers[0]") <= page.evaluate("markers[1]") <= view[1]
+    assert page.evaluate("link()").count("spans=1") == 1
+    page.locator("#records").click()
+    report.rows()
+    assert page.locator(".row.slow").count() == 0
+    report.is_quiet()
+    page.close()
+
+
+def test_html_says_what_it_shows(small: Report) -> None:
+    """To who can't see it, or no colours."""
+    for name in ("overview", "lanes", "tablebox"):
+        element = small.page.locator(f"#{name}")
+        assert element.get_attribute("role") in ("img", "table")
+        assert element.get_attribute("aria-label") and element.get_attribute("tabindex") == "0"
+    assert "fio[4242]" in (small.page.locator("#lanes").get_attribute("aria-label") or "")
+    levels = small.page.locator(".row .v").all_text_contents()
+    assert levels[0] == "lost" and "err" in levels
+    assert small.page.evaluate("css('--lost') !== css('--l1')")
+    assert small.page.locator("[role=columnheader]").count() > 5
+
+
+def test_html_shows_density(many: Report) -> None:
+    """Where there are more records, bars are higher."""
+    many.page.locator("#all").click()
+    many.rows()
+    few = len(drawn(many, height=17))
+    many.page.evaluate("hits = hits.filter((_, k) => k < n / 2 || k % 40 === 0); draw()")
+    many.rows()
+    assert len(drawn(many, height=17)) < 0.9 * few
+    many.page.evaluate("filter()")
 
 
 def test_html_is_quiet(small: Report) -> None:

@@ -3,9 +3,10 @@
 "use strict";
 const $ = id => document.getElementById(id);
 const LEVELS = ["?", "err", "warn", "info", "debug", "trace"];
-const LANE = 18, ROW = 20, LABEL = 260, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127;
-// Components that have a colour of their own in the chart, and lanes of spans that are not folded.
-const COLOURS = 12, UNFOLDED = 8;
+const LANE = 18, ROW = 20, LABEL = 260, PAD = 6, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127;
+// Components that have a colour of their own in the chart, lanes of spans that are not folded, and
+// spans in the table.
+const COLOURS = 12, UNFOLDED = 8, SLOWEST = 1000;
 const about = JSON.parse($("about-data").textContent);
 const n = about.records;
 let times, lanes, sites, ends;
@@ -16,8 +17,10 @@ let view = [0, 1], span = [0, 1], hits = new Uint32Array(0), inView = [0, 0], ch
 // What is before the chosen time and after it, and where the pointer is.
 let markers = [null, null], pointer = null;
 let muted = new Set(), folded = new Set();
-// Rows of the lanes: {name, lanes, indent, group} or {name, spans, from, to}.
+// Rows of the lanes: {name, lanes, indent, group} or {name, spans, row}.
 let items = [];
+// The spans that took the longest, if the table shows those: {kind, k, length}.
+let slowest = null;
 
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const site = i => about.sites[sites[i]];
@@ -89,20 +92,26 @@ async function load() {
 	for (const name of components) $("component").add(new Option(name, name));
 	const lost = about.lost ? `, ${about.lost.toLocaleString()} records lost or overwritten` : "";
 	$("about").textContent = `${about.host} · ${about.release} · ${some(components.length, "component")}, ` +
-		`${some(about.lanes.length, "lane")}, ${seconds(0, span[1] - span[0])} s${lost}`;
+		`${some(about.lanes.length, "lane")}, ${long(span[1] - span[0])}${lost}`;
+	$("tabs").hidden = !about.spans.length;
 	fromLink();
 }
 
+const endsOf = (kind, k) => [kind.pairs[2 * k], kind.pairs[2 * k + 1]];
+const lengthOf = (kind, k) => times[kind.pairs[2 * k + 1]] - times[kind.pairs[2 * k]];
+
 // How long spans are, and how many rows they need.
 function prepareSpans(kind) {
-	kind.longest = kind.height = 0;
-	for (let k = 0; k < kind.count; k++) {
-		const [start, end] = [times[kind.pairs[2 * k]], times[kind.pairs[2 * k + 1]]];
-		kind.longest = Math.max(kind.longest, end - start);
-		kind.height = Math.max(kind.height, kind.rows[k] + 1);
-	}
+	const lengths = Float64Array.from({ length: kind.count }, (_, k) => lengthOf(kind, k)).sort();
+	kind.longest = lengths[kind.count - 1] ?? 0;
+	kind.least = lengths[kind.count - SLOWEST] ?? 0;
+	// One in a hundred stands out, if it is long beside the others.
+	kind.slow = Math.max(lengths[Math.floor(kind.count * 0.99)], 2 * lengths[kind.count >> 1]) || Infinity;
+	kind.height = kind.rows.reduce((most, row) => Math.max(most, row + 1), 0);
 	if (kind.height > UNFOLDED) folded.add("spans " + kind.name);
 }
+
+const isSlow = (kind, k) => lengthOf(kind, k) >= kind.slow;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const startOf = i => i ? ends[i - 1] : 0;
@@ -151,14 +160,11 @@ function reader() {
 
 const some = (n, what) => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;
 // Of whole seconds and ns.
-const seconds = (s, ns) => {
-	const us = Math.floor(ns / 1e3);
-	return `${s + Math.floor(us / 1e6)}.${String(us % 1e6).padStart(6, "0")}`;
-};
+const fraction = ns => String(Math.floor(ns % 1e9)).padStart(9, "0");
+const seconds = (s, ns) => `${s + Math.floor(ns / 1e9)}.${fraction(ns)}`;
 const date = ns => {
-	const all = about.real_ns + ns, us = Math.floor(all / 1e3) % 1e6;
-	const second = about.real_s + Math.floor(all / 1e9);
-	return `${new Date(second * 1e3).toISOString().slice(0, 19)}.${String(us).padStart(6, "0")}Z`;
+	const all = about.real_ns + ns, second = about.real_s + Math.floor(all / 1e9);
+	return `${new Date(second * 1e3).toISOString().slice(0, 19)}.${fraction(all)}Z`;
 };
 // Date and time, of several boots; else seconds since boot.
 const clock = ns => about.is_real ? date(ns) : seconds(about.start_s, about.start_ns + ns);
@@ -198,6 +204,7 @@ function legend() {
 	$("legend").replaceChildren(...chips.map(([key, name]) => {
 		const chip = document.createElement("span");
 		chip.textContent = name;
+		chip.className = key === LOST ? "lost" : "";
 		chip.style.setProperty("--c", colour(key));
 		return chip;
 	}));
@@ -319,7 +326,7 @@ function arrange(shown) {
 		items.push({ name: `${some(kind.count, "span")}: ${kind.name}`, group,
 			...isFolded && { spans: kind, row: -1 } });
 		for (let row = 0; row < kind.height && !isFolded; row++)
-			items.push({ name: "", spans: kind, row });
+			items.push({ name: row ? `${row + 1} at once` : kind.name, indent: 12, spans: kind, row });
 	}
 	const grouped = $("group").value;
 	if (!grouped) {
@@ -364,7 +371,7 @@ function zoomed() {
 	inView = $("inview").checked ? [search(view[0]), search(view[1] + 1)] : [0, hits.length];
 	const total = inView[1] - inView[0];
 	$("count").textContent = `${total.toLocaleString()} of ${n.toLocaleString()} shown`;
-	$("rowspace").style.height = Math.min(total * ROW, MAX_HEIGHT) + "px";
+	$("rowspace").style.height = Math.min((slowest?.length ?? total) * ROW, MAX_HEIGHT) + "px";
 	toLink();
 	draw();
 }
@@ -378,6 +385,17 @@ function* spansIn(kind, [from, to]) {
 	const start = k => times[kind.pairs[2 * k]];
 	for (let k = search(from - kind.longest, kind.count, start); k < kind.count && start(k) <= to; k++)
 		if (times[kind.pairs[2 * k + 1]] >= from) yield k;
+}
+
+// The slowest ones of all kinds, the slowest first.
+function findSlowest() {
+	const all = [];
+	for (const kind of about.spans)
+		for (let k = 0; k < kind.count; k++) {
+			const length = lengthOf(kind, k);
+			if (length >= kind.least) all.push({ kind, k, length });
+		}
+	return all.sort((a, b) => b.length - a.length).slice(0, SLOWEST);
 }
 
 function between() {
@@ -394,7 +412,7 @@ function between() {
 		for (const kind of about.spans) {
 			const lengths = [];
 			for (const k of spansIn(kind, range)) {
-				const [a, b] = [times[kind.pairs[2 * k]], times[kind.pairs[2 * k + 1]]];
+				const [a, b] = endsOf(kind, k).map(i => times[i]);
 				if (a >= range[0] && b <= range[1]) lengths.push(b - a);
 			}
 			lengths.sort((a, b) => a - b);
@@ -459,8 +477,8 @@ function count(bins) {
 
 function overview() {
 	const [g, width, height] = canvas("overview", 76);
-	const left = LABEL, { bins, of, lost, top, scale } = count(Math.max(1, Math.floor((width - left) / 2)));
-	const usable = height - 16, colors = palette();
+	const left = LABEL, bars = Math.max(1, Math.floor((width - left - PAD) / 2));
+	const { bins, of, lost, top, scale } = count(bars), usable = height - 16, colors = palette();
 	for (let b = 0; b < bins; b++) {
 		let y = usable;
 		for (let key = of.length - 1; key >= 0; key--) {
@@ -476,7 +494,9 @@ function overview() {
 	g.fillText("records", 12, 14);
 	g.fillText(`at most ${top.toLocaleString()} in ${long(1 / scale)}`, 12, 28);
 	axis(g, left, width, height - 3, span);
-	const x = t => left + (t - span[0]) / (span[1] - span[0]) * (width - left);
+	const x = t => left + (t - span[0]) / (span[1] - span[0]) * (width - left - PAD);
+	$("overview").ariaLabel = `Records over the whole time: at most ${top.toLocaleString()} in ` +
+		`${long(1 / scale)}; in view ${clock(view[0])} to ${clock(view[1])}`;
 	g.fillStyle = css("--l3");
 	g.globalAlpha = 0.15;
 	g.fillRect(x(view[0]), 0, Math.max(2, x(view[1]) - x(view[0])), height);
@@ -501,7 +521,7 @@ function drawMarkers(g, x, height, named) {
 }
 
 function axis(g, left, width, y, [from, to]) {
-	const raw = (to - from) / Math.max(1, (width - left) / 110);
+	const raw = (to - from) / Math.max(1, (width - left - PAD) / 110);
 	const power = 10 ** Math.floor(Math.log10(raw));
 	const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= raw);
 	const digits = Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(step))));
@@ -510,9 +530,9 @@ function axis(g, left, width, y, [from, to]) {
 	const start = Math.ceil((zero + from) / step) * step - zero;
 	let free = left;
 	for (let t = start; t <= to; t += step) {
-		const x = left + (t - from) / (to - from) * (width - left);
+		const x = left + (t - from) / (to - from) * (width - left - PAD);
 		const text = about.is_real
-			? date(t + 0.5).slice(11, 20 + Math.min(digits, 6)).replace(/\.$/, "")
+			? date(t + 0.5).slice(11, 20 + digits).replace(/\.$/, "")
 			: ((zero + t) / 1e9).toFixed(digits) + " s";
 		const size = g.measureText(text).width;
 		g.fillRect(x, y - 9, 1, 10);
@@ -533,30 +553,52 @@ function drawLanes() {
 	const [g, width] = canvas("lanes", height);
 	const first = Math.floor(box.scrollTop / LANE), offset = box.scrollTop % LANE;
 	const rows = Math.min(Math.ceil((height - 14) / LANE) + 1, items.length - first);
-	const scale = (width - LABEL) / (view[1] - view[0]), x = t => LABEL + (t - view[0]) * scale;
+	const scale = (width - LABEL - PAD) / (view[1] - view[0]), x = t => LABEL + (t - view[0]) * scale;
 	const place = new Int32Array(about.lanes.length).fill(-1), colors = palette();
 	for (let r = 0; r < rows; r++)
 		for (const lane of items[first + r].lanes || []) place[lane] = r;
-	// One mark for a pixel of a row: the most important there.
-	const NONE = 127, stride = Math.ceil(width), marks = new Int8Array(rows * stride).fill(NONE);
+	// A bar for a pixel of a row, as high as there are many; the most important there is on top of it.
+	const NONE = 127, stride = Math.ceil(width), size = rows * stride;
+	const most = new Int8Array(size).fill(NONE), least = new Int8Array(size);
+	const counts = new Uint32Array(size), lost = new Uint8Array(size);
+	let top = 1;
 	for (let k = search(view[0]), to = search(view[1] + 1); k < to; k++) {
 		const i = hits[k], r = place[lanes[i]];
 		if (r < 0) continue;
 		const at = r * stride + Math.min(stride - 1, Math.floor(LABEL + (times[i] - view[0]) * scale));
 		const key = keyOf(i);
-		if (key < marks[at]) marks[at] = key;
+		if (key === LOST) {
+			lost[at] = 1;
+			continue;
+		}
+		top = Math.max(top, ++counts[at]);
+		most[at] = Math.min(most[at], key);
+		least[at] = Math.max(least[at], key);
 	}
 	for (let r = 0; r < rows; r++) {
 		const y = r * LANE - offset, item = items[first + r];
 		g.fillStyle = css("--line");
 		g.fillRect(0, y + LANE - 1, width, 1);
 		if (item.spans) drawSpans(g, item, y, x, width);
-		for (let x = LABEL; x < stride; x++) {
-			const key = marks[r * stride + x];
-			if (key === NONE) continue;
-			g.fillStyle = colors[key];
-			if (key === LOST) g.fillRect(x - 1, y + 1, 3, LANE - 3);
-			else g.fillRect(x, y + 4, 1.5, LANE - 8);
+		for (let x = LABEL, wedge = 0; x < stride; x++) {
+			const at = r * stride + x, count = counts[at], high = 3 + (LANE - 8) * Math.sqrt(count / top);
+			if (count) {
+				g.fillStyle = colors[least[at]];
+				g.fillRect(x, y + LANE - 2 - high, 1.5, high);
+				g.fillStyle = colors[most[at]];
+				if (most[at] !== least[at]) g.fillRect(x, y + LANE - 2 - high, 1.5, 3);
+			}
+			if (!lost[at]) continue;
+			// Not only another colour: another form.
+			g.fillStyle = colors[LOST];
+			g.fillRect(x, y, 1, LANE - 1);
+			if (x < wedge) continue;
+			wedge = x + 4;
+			g.beginPath();
+			g.moveTo(x - 3.5, y);
+			g.lineTo(x + 4.5, y);
+			g.lineTo(x + 0.5, y + 7);
+			g.fill();
 		}
 		g.fillStyle = css("--bg");
 		g.fillRect(0, y, LABEL, LANE - 1);
@@ -577,30 +619,112 @@ function drawLanes() {
 	g.fillStyle = css("--bg");
 	g.fillRect(0, height - 14, width, 14);
 	axis(g, LABEL, width, height - 3, view);
+	$("lanes").ariaLabel = `${some(items.length, "lane")}, from ${clock(view[0])} to ${clock(view[1])}: ` +
+		items.slice(first, first + rows).map(item => item.name).join("; ");
 }
 
-// Bars of one row, or all of them, one over the other.
-function drawSpans(g, { spans, row }, y, x, width) {
-	g.fillStyle = css("--l3");
-	g.globalAlpha = row < 0 ? 0.35 : 0.6;
-	let drawn = LABEL;
+// How many spans there are at once, in a row for all of them; where slow ones start stands out.
+function drawFolded(g, spans, y, x, width) {
+	const stride = Math.ceil(width) + 1, changes = new Int32Array(stride), slow = new Uint8Array(stride);
+	const pixel = i => Math.max(LABEL, Math.min(stride - 2, Math.floor(x(times[i]))));
 	for (const k of spansIn(spans, view)) {
-		if (row >= 0 && spans.rows[k] !== row) continue;
+		const [a, b] = endsOf(spans, k).map(pixel);
+		changes[a]++;
+		changes[b + 1]--;
+		if (isSlow(spans, k)) slow[a] = 1;
+	}
+	const open = changes.map((sum => change => sum += change)(0));
+	const top = open.reduce((most, count) => Math.max(most, count), 1);
+	for (let x = LABEL; x < stride - 1; x++) {
+		const high = open[x] && 3 + (LANE - 8) * Math.sqrt(open[x] / top);
+		g.fillStyle = css("--l3");
+		g.globalAlpha = 0.5;
+		g.fillRect(x, y + LANE - 2 - high, 1, high);
+		g.globalAlpha = 1;
+		g.fillStyle = css("--slow");
+		if (slow[x]) g.fillRect(x, y + 1, 2, LANE - 3);
+	}
+}
+
+// Bars of one row; slow ones are higher, and on top.
+function drawSpans(g, { spans, row }, y, x, width) {
+	if (row < 0) return drawFolded(g, spans, y, x, width);
+	const slow = [];
+	let drawn = LABEL;
+	const bar = (k, above) => {
 		const a = Math.max(LABEL, x(times[spans.pairs[2 * k]]));
 		const b = Math.min(width, x(times[spans.pairs[2 * k + 1]]));
 		// What would be within a pixel that is drawn already.
-		if (b <= drawn && row >= 0) continue;
-		g.fillRect(a, y + 3, Math.max(1, b - a - 0.5), LANE - 7);
+		if (b <= drawn && !above) return;
+		g.fillRect(a, y + 4 - above, Math.max(above ? 2 : 1, b - a - 0.5), LANE - 9 + 2 * above);
 		drawn = Math.max(drawn, Math.floor(b));
+		if (b - a < 60) return;
+		g.save();
+		g.beginPath();
+		g.rect(a, y, b - a - 3, LANE);
+		g.clip();
+		g.globalAlpha = 1;
+		g.fillStyle = css("--fg");
+		g.fillText(`${long(lengthOf(spans, k))}  ${oneLine(message(spans.pairs[2 * k]))}`, a + 4, y + 13);
+		g.restore();
+	};
+	g.fillStyle = css("--l3");
+	g.globalAlpha = 0.5;
+	for (const k of spansIn(spans, view)) {
+		if (spans.rows[k] !== row) continue;
+		if (isSlow(spans, k)) slow.push(k); else bar(k, 0);
 	}
+	g.fillStyle = css("--slow");
+	g.globalAlpha = 0.8;
+	for (const k of slow) bar(k, 3);
 	g.globalAlpha = 1;
 }
 
 const columns = () => new Set([...document.querySelectorAll("[name=column]:checked")].map(c => c.value));
 
+// Cells of the table's rows: class, heading, text, and which box shows it.
+const lane = i => about.lanes[lanes[i]];
+const origin = s => s.file ? `${s.file}:${s.line}` : "";
+const RECORD = [
+	["t", about.is_real ? "date and time (UTC)" : "s since boot", i => clock(times[i])],
+	["d", "since before", (i, hit) => hit ? "+" + long(times[i] - times[hits[hit - 1]]) : "", "delta"],
+	["w", "date and time (UTC)", i => date(times[i]), "wall"],
+	["v", "level", i => site(i).level < 0 ? "lost" : LEVELS[site(i).level]],
+	["c", "component", i => lane(i).component],
+	["x", "thread or context", i => laneName(lanes[i])],
+	// The end of a path tells more than its start.
+	["s", "source", i => origin(site(i)).replace(/^.+(?=.{23}$)/, "\u2026"), "source"],
+	["a", "arguments", i => oneLine(site(i).args.map((a, k) => `${a.name}=${argument(i, k)}`).join(" ")),
+		"args"],
+	["m", "message", i => oneLine(message(i))],
+];
+const SPAN = [
+	["l", "length", (i, k) => long(slowest[k].length)],
+	["t", "start", RECORD[0][2]],
+	["k", "span", (i, k) => slowest[k].kind.name],
+	["x", "started by", i => laneName(lanes[i])],
+	["x", "ended by", (i, k) => laneName(lanes[endsOf(slowest[k].kind, slowest[k].k)[1]])],
+	["m", "first and last message", (i, k) =>
+		endsOf(slowest[k].kind, slowest[k].k).map(i => oneLine(message(i))).join("  \u2192  ")],
+];
+
+function cells(row, list, text) {
+	row.setAttribute("role", "row");
+	row.replaceChildren(...list.map(cell => {
+		const e = document.createElement("span");
+		e.className = cell[0];
+		e.textContent = text(cell);
+		e.setAttribute("role", row.id ? "columnheader" : "cell");
+		return e;
+	}));
+}
+
 function drawRows() {
-	const box = $("tablebox"), total = inView[1] - inView[0], also = columns();
-	const visible = Math.ceil(box.clientHeight / ROW) + 1;
+	const box = $("tablebox"), total = slowest?.length ?? inView[1] - inView[0], also = columns();
+	const visible = Math.ceil(box.clientHeight / ROW);
+	const list = slowest ? SPAN : RECORD.filter(cell => !cell[3] || also.has(cell[3]));
+	cells($("head"), list, cell => cell[1]);
+	box.ariaRowCount = total + 1;
 	const real = total * ROW, space = Math.min(real, MAX_HEIGHT);
 	const range = Math.max(1, space - box.clientHeight);
 	let at = real > MAX_HEIGHT
@@ -609,28 +733,15 @@ function drawRows() {
 	at = Math.max(0, Math.min(at, total - 1));
 	const rows = [];
 	for (let k = at; k < Math.min(at + visible, total); k++) {
-		const hit = inView[0] + k, i = hits[hit], s = site(i), lane = about.lanes[lanes[i]];
+		const hit = slowest ? k : inView[0] + k;
+		const i = slowest ? endsOf(slowest[k].kind, slowest[k].k)[0] : hits[hit], level = site(i).level;
 		const row = document.createElement("div");
-		row.className = i === chosen ? "row chosen" : "row";
-		row.dataset.index = i;
-		const cell = (kind, value) => {
-			const e = document.createElement("span");
-			e.className = kind;
-			e.textContent = value;
-			row.append(e);
-			return e;
-		};
-		cell("t", clock(times[i]));
-		if (also.has("delta")) cell("d", hit ? "+" + long(times[i] - times[hits[hit - 1]]) : "");
-		if (also.has("wall")) cell("w", date(times[i]));
-		cell("v", s.level < 0 ? "-----" : LEVELS[s.level]).style.color =
-			css(s.level < 0 ? "--lost" : "--l" + s.level);
-		cell("c", lane.component);
-		cell("x", laneName(lanes[i]));
-		cell("m", oneLine(message(i))).style.color = s.level < 0 ? css("--lost") : "";
-		if (also.has("args"))
-			cell("a", oneLine(s.args.map((a, k) => `${a.name}=${argument(i, k)}`).join(" ")));
-		if (s.file && also.has("source")) cell("s", `${s.file}:${s.line}`);
+		row.className = "row" + (i === chosen ? " chosen" : "") + (level < 0 ? " lost" : "");
+		if (slowest && isSlow(slowest[k].kind, slowest[k].k)) row.className += " slow";
+		row.dataset.at = k;
+		row.ariaRowIndex = k + 2;
+		row.style.setProperty("--c", css(level < 0 ? "--lost" : "--l" + level));
+		cells(row, list, cell => cell[2](i, hit));
 		rows.push(row);
 	}
 	$("rows").replaceChildren(...rows);
@@ -644,11 +755,10 @@ function choose(i, scroll) {
 		$("detail").textContent = "";
 		return draw();
 	}
-	const s = site(i), lane = about.lanes[lanes[i]];
-	const args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k)}`).join("");
-	const place = s.file ? `\n${s.file}:${s.line}  ${s.module}\n${s.format}` : "";
+	const s = site(i), args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k)}`).join("");
+	const place = s.file ? `\n${origin(s)}  ${s.module}\n${s.format}` : "";
 	$("detail").textContent = `${clock(times[i])}  ${s.level < 0 ? "lost" : LEVELS[s.level]}  ` +
-		`${lane.component}  ${laneName(lanes[i])}\n${message(i)}${place}${args}`;
+		`${lane(i).component}  ${laneName(lanes[i])}\n${message(i)}${place}${args}`;
 	if (scroll) {
 		if (times[i] < view[0] || times[i] > view[1]) {
 			const width = view[1] - view[0];
@@ -695,6 +805,7 @@ function link() {
 		if (e.value !== (e.options ? e.options[0].value : "")) p.set(key, e.value);
 	}
 	for (const id of ["lost", "inview"]) if (!$(id).checked) p.set(id, "0");
+	if (slowest) p.set("spans", "1");
 	const cols = [...columns()].join(" ");
 	if (cols !== "source") p.set("columns", cols);
 	if (muted.size) p.set("hide", [...muted].join(" "));
@@ -716,6 +827,7 @@ function fromLink() {
 	for (const c of document.querySelectorAll("[name=column]")) c.checked = cols.includes(c.value);
 	muted = new Set((p.get("hide") ?? "").split(" ").map(count).filter(l => l !== null));
 	markers = [count(p.get("A")), count(p.get("B"))];
+	show(p.get("spans") === "1" && about.spans.length > 0);
 	const t = (p.get("t") ?? "").split("-").map(count);
 	view = t.length === 2 && t[0] !== null && t[1] > t[0] ? t : [...span];
 	const at = count(p.get("at"));
@@ -727,7 +839,7 @@ function fromLink() {
 
 function timeAt(id, event, [from, to]) {
 	const box = $(id).getBoundingClientRect();
-	return from + (event.clientX - box.left - LABEL) / (box.width - LABEL) * (to - from);
+	return from + (event.clientX - box.left - LABEL) / (box.width - LABEL - PAD) * (to - from);
 }
 
 $("overview").addEventListener("pointerdown", down => {
@@ -775,7 +887,8 @@ function itemAt(event) {
 // The record that is nearest, how many there are so near, or the span.
 function under(event, pixels) {
 	const item = itemAt(event), box = $("lanes").getBoundingClientRect();
-	const time = timeAt("lanes", event, view), near = (view[1] - view[0]) / (box.width - LABEL) * pixels;
+	const time = timeAt("lanes", event, view);
+	const near = (view[1] - view[0]) / (box.width - LABEL - PAD) * pixels;
 	const found = { best: -1, count: 0, span: -1, item };
 	if (item?.spans) {
 		for (const k of spansIn(item.spans, [time - near / 4, time + near / 4]))
@@ -810,7 +923,7 @@ $("lanes").addEventListener("pointerdown", down => {
 	const move = event => {
 		if (Math.abs(event.clientX - from) < 3 && !moved) return;
 		moved = true;
-		const by = (from - event.clientX) / (box.width - LABEL) * (start[1] - start[0]);
+		const by = (from - event.clientX) / (box.width - LABEL - PAD) * (start[1] - start[0]);
 		view = [start[0] + by, start[1] + by];
 		zoomed();
 	};
@@ -837,8 +950,8 @@ $("lanes").addEventListener("pointermove", event => {
 	const { best, count, span: k, item } = isLabel ? { best: -1, item: itemAt(event) } : under(event, 4);
 	let text = isLabel ? item?.name : "";
 	if (best >= 0) {
-		const s = site(best), lane = about.lanes[lanes[best]];
-		text = `${clock(times[best])} ${s.level < 0 ? "lost" : LEVELS[s.level]} ${lane.component} ` +
+		const s = site(best);
+		text = `${clock(times[best])} ${s.level < 0 ? "lost" : LEVELS[s.level]} ${lane(best).component} ` +
 			`${laneName(lanes[best])}\n${message(best).slice(0, 300)}`;
 		if (k >= 0) {
 			const end = item.spans.pairs[2 * k + 1];
@@ -855,8 +968,26 @@ $("lanes").addEventListener("pointerleave", () => { pointer = null; $("tip").hid
 // Not "click", which is lost if rows are drawn anew while the button is down.
 $("rows").addEventListener("pointerup", event => {
 	const row = event.button === 0 && event.target.closest(".row");
-	if (row) choose(+row.dataset.index, false);
+	if (!row) return;
+	if (!slowest) return choose(hits[inView[0] + +row.dataset.at], false);
+	// The span, with some room around it.
+	const { kind, k } = slowest[row.dataset.at], [first, last] = endsOf(kind, k);
+	markers = [times[first], times[last]];
+	choose(first, false);
+	between();
+	const room = Math.max(lengthOf(kind, k), 100) / 4;
+	view = [markers[0] - room, markers[1] + room];
+	zoomed();
 });
+
+// Whether the table has the slowest spans, or records.
+function show(spans) {
+	slowest = spans ? findSlowest() : null;
+	$("records").ariaSelected = String(!spans);
+	$("spans").ariaSelected = String(spans);
+	$("tablebox").ariaLabel = spans ? "Slowest spans" : "Records";
+	$("tablebox").scrollTop = 0;
+}
 
 // --- Keys
 
@@ -893,6 +1024,8 @@ for (const id of ["level", "component", "lost", "group", "sort", "colour"])
 for (const c of document.querySelectorAll("[name=column]"))
 	c.addEventListener("change", () => { toLink(); draw(); });
 $("inview").addEventListener("change", zoomed);
+for (const id of ["records", "spans"])
+	$(id).addEventListener("click", () => { show(id === "spans"); zoomed(); });
 let typing;
 for (const id of ["search", "where", "find"])
 	$(id).addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 200); });
@@ -907,7 +1040,7 @@ $("link").addEventListener("click", async () => {
 	} catch {
 		$("link").textContent = "Link is in the address bar";
 	}
-	setTimeout(() => { $("link").textContent = "Link to this view"; }, 2000);
+	setTimeout(() => { $("link").textContent = "Link"; }, 2000);
 });
 addEventListener("hashchange", fromLink);
 addEventListener("resize", draw);
