@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What "blog-decode convert" writes for those who have many machines, read by what they run.
 
-Parquet is read by DuckDB and by DataFusion, whose answers are those of "blog-decode count" and
+Parquet is read by DuckDB and by DataFusion, whose answers are those of "blog-decode stats" and
 "spans"; OTLP by OpenTelemetry's own definitions. From snapshots of four machines; on each, a span
 is a microsecond longer than on the one before.
 """
@@ -119,8 +119,8 @@ def test_files_let_engines_skip(fleet: Path) -> None:
 
 
 def test_counts_by_site(fleet: Path, decoder: Path, sh: Run, ask: Ask) -> None:
-    """The sites with the most records are those of "count"."""
-    said = objects(decoder, sh, "count", "--by", "host,file,line,format", "--json", *inputs(fleet))
+    """The sites with the most records are those of "stats"."""
+    said = objects(decoder, sh, "stats", "--by", "host,file,line,format", "--json", *inputs(fleet))
     wanted = {
         (o["by"]["host"], o["by"]["file"], int(o["by"]["line"]), o["by"]["format"]): o["records"]
         for o in said
@@ -223,7 +223,8 @@ def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None
     counts = dict(rows)
     assert all(counts[f"host{n}"] == 2 * (20 + n) + 1 for n in range(1, HOSTS))
     # Its last page is cut off, and it has no other.
-    said = sh(decoder, "count", "--json", "-s", fleet / "log.ko", damaged, status=(0, 1))
+    said = sh(decoder, "stats", "--by", "host", "--json", "-s", fleet / "log.ko", damaged,
+              status=(0, 1))  # fmt: skip
     left = sum(json.loads(line).get("records", 0) for line in said.splitlines() if line[0] == "{")
     assert counts.get("host0", 0) == left < 41
 
@@ -330,7 +331,7 @@ def cut(decoder: Path, sh: Run, work: Path) -> Log:
 def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
     columns = ", ".join(COLUMNS.get(field, f"{field}::VARCHAR") for field in by.split(","))
     for per, begins in (([], "0"), (["--per", "0.5"], "boot_ns // 500000000 * 500000000")):
-        said = log.command("count", "--by", by, "--sum", "arg.bytes", *per)
+        said = log.command("stats", "--by", by, "--sum", "arg.bytes", *per)
         rows = log.ask(
             f"SELECT {begins}, count(*), coalesce(sum(num(args, 'bytes')), 0), {columns}"
             " FROM log WHERE type = 'record' GROUP BY ALL"
@@ -349,8 +350,8 @@ def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
         assert len(said) == len(got) and got == wanted
 
 
-def test_top_has_the_most(log: Log) -> None:
-    said = [o["records"] for o in log.command("top", "--by", "arg.sector", "-n", "5")]
+def test_the_first_rows_have_the_most(log: Log) -> None:
+    said = [o["records"] for o in log.command("stats", "--by", "arg.sector", "-n", "5")]
     rows = log.ask(
         "SELECT count(*) AS c FROM log WHERE type = 'record' GROUP BY num(args, 'sector')"
         " ORDER BY c DESC LIMIT 5"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A fleet on a cluster: the job of fleet.rst decodes 10,000 snapshots of 200 machines by Spark, with
 a master and workers that are processes of their own. One worker is killed meanwhile, and one
-snapshot is damaged. The answers are those of "blog-decode count" and "spans"."""
+snapshot is damaged. The answers are those of "blog-decode stats" and "spans"."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def objects(decoder: Path, sh: Run, snapshots: Path, *args: str) -> list[dict[st
 
 def test_counts(done: Done, snapshots: Path, decoder: Path, sh: Run) -> None:
     """By machine and call site."""
-    said = objects(decoder, sh, snapshots, "count", "--by", "host,file,line,format")
+    said = objects(decoder, sh, snapshots, "stats", "--by", "host,file,line,format")
     wanted = {
         (o["by"]["host"], o["by"]["file"], int(o["by"]["line"]), o["by"]["format"]): o["records"]
         for o in said

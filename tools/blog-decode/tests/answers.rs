@@ -214,12 +214,12 @@ fn records_are_counted_by_any_field() {
         None,
     );
     let count = |args: &[&str]| {
-        let rows = rig.json(&[&["count"], args].concat(), "count");
+        let rows = rig.json(&[&["stats"], args].concat(), "count");
         let row = |r: &Value| (r["records"].as_u64().unwrap(), r["by"].to_string());
         rows.iter().map(row).collect::<Vec<_>>()
     };
     assert_eq!(
-        count(&[]),
+        count(&["-n", "9"]),
         [(4, r#"{"file":"drivers/block/test.rs","format":"read {} sectors at {sector:#x}","line":11}"#.into())]
     );
     assert_eq!(
@@ -240,7 +240,7 @@ fn records_are_counted_by_any_field() {
     assert_eq!(count(&["--grep", "0x2"]).len(), 1);
     let per = rig.json(
         &[
-            "count",
+            "stats",
             "--by",
             "context",
             "--per",
@@ -254,19 +254,23 @@ fn records_are_counted_by_any_field() {
     assert_eq!(of("from_boot_ns"), [0, 0, 1_000_000_000]);
     assert_eq!(of("records"), [2, 1, 1]);
     assert_eq!(of("sum"), [7, 6, 5]);
-    let text = rig.text(&["top", "--by", "context"]);
+    let text = rig.text(&["stats", "--by", "context"]);
     assert_eq!(
         text,
         "    records      %   rate/s context\n\
          \x20         3   75.0        3 task\n\
          \x20         1   25.0        1 softirq\n"
     );
-    let text = rig.text(&["count", "--by", "context", "-n", "1"]);
+    let text = rig.text(&["stats", "--by", "context", "-n", "1"]);
     assert!(
         text.ends_with("          1 more records, in 1 rows that -n hides\n"),
         "{text}"
     );
-    let bad = rig.run(&["count", "--by", "size"]);
+    // Any filter makes it count the records that pass.
+    let rows = rig.json(&["stats", "--until", "0.5"], "count");
+    assert_eq!(rows[0]["records"], 3);
+    assert!(rig.text(&["stats", "-c", "disk"]).contains("complete s"));
+    let bad = rig.run(&["stats", "--by", "size"]);
     assert_eq!(bad.status.code(), Some(2));
 }
 
@@ -288,7 +292,7 @@ fn both_answer_for_several_machines() {
     assert_eq!(of("by"), [Value::Null, "one".into(), "two".into()]);
     assert_eq!(of("spans"), [3, 2, 1]);
     assert_eq!(of("max_ns"), [3000, 2000, 3000]);
-    let rows = rig.json(&[&["count", "--per", "1"], &by[..]].concat(), "count");
+    let rows = rig.json(&[&["stats", "--per", "1"], &by[..]].concat(), "count");
     assert_eq!(rows.len(), 2);
     assert!(rows.iter().all(|r| r["from_wall_ns"].is_number()));
     assert_eq!(
@@ -350,7 +354,7 @@ fn keys_with_blanks_are_not_those_of_others() {
     let spans = rig.json(&["spans", "-k", "comm,arg.count", START, END], "span");
     let keys: Vec<_> = spans.iter().map(|s| (&s["ns"], &s["key"])).collect();
     assert_eq!(keys, [(&4_000_000.into(), &"a 1 2".into())]);
-    let rows = rig.json(&["count", "--by", "comm,arg.count"], "count");
+    let rows = rig.json(&["stats", "--by", "comm,arg.count"], "count");
     assert_eq!(rows.len(), 3);
 }
 
@@ -378,20 +382,20 @@ fn counts_are_exact_however_many_rows_there_are() {
     let mut many: Vec<(u64, u32, u64)> = (0..150).map(|n| (n, n as u32, n)).collect();
     many.extend([(500, 1, 77); 3]);
     of_threads(&rig, "snap", &[(7, "fio", &many)]);
-    let top = rig.json(&["top", "--by", "arg.sector", "-n", "2"], "count");
+    let top = rig.json(&["stats", "--by", "arg.sector", "-n", "2"], "count");
     assert_eq!(
         (&top[0]["records"], &top[0]["by"]["arg.sector"]),
         (&4.into(), &77.into())
     );
-    let text = rig.text(&["top", "--by", "arg.sector", "-n", "2"]);
+    let text = rig.text(&["stats", "--by", "arg.sector", "-n", "2"]);
     assert!(
         text.contains("148 more records, in 148 rows that -n hides"),
         "{text}"
     );
-    let output = rig.run(&["count", "--by", "comm,pid,comm"]);
+    let output = rig.run(&["stats", "--by", "comm,pid,comm"]);
     assert_eq!(output.status.code(), Some(2));
     // Intervals that are shorter than a millisecond have digits enough.
-    let rows = rig.text(&["count", "--by", "comm", "--per", "0.0005"]);
+    let rows = rig.text(&["stats", "--by", "comm", "--per", "0.0005"]);
     let from: Vec<&str> = rows.lines().skip(1).map(|l| l[..18].trim()).collect();
     assert_eq!(from[..2], ["0.000000000", "0.001000000"]);
 }

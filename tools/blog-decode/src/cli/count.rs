@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `count`, `top`: how many records have the same values, to standard output.
+//! `stats` by fields: how many records have the same values, to standard output.
 
 use std::io::{
     self,
@@ -8,7 +8,7 @@ use std::io::{
 };
 
 use super::{
-    args::Count,
+    args::Stats,
     complain,
     print_each,
     session::Session,
@@ -37,8 +37,8 @@ use crate::{
     sidetable::Site,
 };
 
-/// Prints how many records there are of each kind; at most `number` of them, if the user says nothing.
-pub fn count(args: &Count, number: usize) -> Result<u8, Failed> {
+/// Prints how many records there are of each kind.
+pub fn count(args: &Stats) -> Result<u8, Failed> {
     let by = match args.by.as_slice() {
         [] => [Field::File, Field::Line, Field::Format]
             .map(Selector::Field)
@@ -75,7 +75,7 @@ pub fn count(args: &Count, number: usize) -> Result<u8, Failed> {
             .boots
             .first()
             .is_some_and(|b: &Boot| b.is_one_of_several),
-        number: args.number.unwrap_or(number),
+        number: args.number.unwrap_or(usize::MAX),
         at: None,
         hidden: 0,
         hidden_records: 0,
@@ -98,7 +98,7 @@ fn is_number(field: &Selector, sites: Option<&[&Site]>) -> bool {
 }
 
 struct Answer<'a> {
-    args: &'a Count,
+    args: &'a Stats,
     by: &'a [Selector],
     are_numbers: Vec<bool>,
     all: u64,

@@ -23,7 +23,7 @@
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
 //! spans.rs   spans: how long it took from one record to another
-//! count.rs   count, top: how many records have the same values
+//! count.rs   stats by fields: how many records have the same values
 //! gaps.rs    gaps: where threads were silent for long
 //! stats.rs   stats: records, bytes and time by component, ring and site
 //! sites.rs   sites: call sites
@@ -105,9 +105,6 @@ impl From<&str> for Failed {
     }
 }
 
-/// `top` shows so many rows.
-const TOP: usize = 20;
-
 /// Runs the program; the answer is its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
     let args = command_first(args.into_iter().collect());
@@ -153,8 +150,6 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Tasks(args) => tasks::tasks(args),
         Command::Gaps(args) => gaps::gaps(args),
         Command::Spans(args) => spans::spans(args),
-        Command::Count(args) => count::count(args, usize::MAX),
-        Command::Top(args) => count::count(args, TOP),
         Command::Extract(args) => extract::extract(args).map_err(Failed::from),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `stats`: records, bytes and time by component, ring and site, to standard output.
+//! `stats`: records, bytes and time by component, ring and site, to standard output; or what
+//! [`count`] counts.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +11,7 @@ use std::{
 use super::{
     args::Stats,
     complain,
+    count::count,
     input::Input,
     print_all,
     progress::{
@@ -50,8 +52,11 @@ use crate::{
 
 /// Prints sums.
 pub fn stats(args: &Stats) -> Result<u8, Failed> {
+    if args.counts_records() {
+        return count(args);
+    }
     let input = Input::open(&args.input)?;
-    let streams = input.streams(&args.component);
+    let streams = input.streams(args.filters.components());
     let sums = {
         let mut progress = Progress::new("counting", Unit::Records, false);
         let all = Some(merge::records(&streams));

@@ -112,10 +112,10 @@ Exit status:
   1  a partial result, or there are no spans; what is missing is on standard error
   2  nothing could be decoded, or wrong usage";
 
-/// Options of `count`.
+/// Options of `stats`.
 #[derive(Args, Debug)]
-#[command(after_help = COUNT_HELP)]
-pub struct Count {
+#[command(after_help = STATS_HELP)]
+pub struct Stats {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub input: Input,
@@ -146,15 +146,26 @@ pub struct Count {
     pub json: bool,
 }
 
-const COUNT_HELP: &str = "\
-The name \"top\" is the same with -n 20.
+impl Stats {
+    /// Whether records are to be counted one by one: all but the sums of whole rings.
+    pub fn counts_records(&self) -> bool {
+        let has_fields = !self.by.is_empty() || self.sum.is_some();
+        has_fields || self.per.is_some() || self.number.is_some() || self.filters.choose()
+    }
+}
+
+const STATS_HELP: &str = "\
+Without options but --component, there are three tables: components with what is lost of
+them, rings, and call sites. With others, there is one row for each combination of values.
+All counts and sums are exact, however many rows there are. Figures as 12.3k are rounded;
+--json has them in full.
 
 Examples:
-  blog-decode count snapshot
-  blog-decode count --by comm,level -n 10 snapshot
-  blog-decode count --by arg.op --sum arg.bytes --per 1 --grep '^queue' snapshot
-  blog-decode top --by host --level warn fleet/*.snap
-  sudo blog-decode top --since -10
+  blog-decode stats snapshot
+  blog-decode stats --by comm,level -n 10 snapshot
+  blog-decode stats --by arg.op --sum arg.bytes --per 1 --grep '^queue' snapshot
+  blog-decode stats --by host --level warn fleet/*.snap
+  sudo blog-decode stats -n 20 --since -10
 
 Exit status:
   0  everything was decoded

@@ -102,6 +102,20 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// The components.
+    pub fn components(&self) -> &[String] {
+        &self.component
+    }
+
+    /// Whether they choose among the records of a component.
+    pub fn choose(&self) -> bool {
+        let has_place = !self.site.is_empty() || !self.cpu.is_empty() || !self.context.is_empty();
+        let has_task = !self.pid.is_empty() || !self.comm.is_empty();
+        let has_time = self.since.is_some() || self.until.is_some() || self.boot.is_some();
+        let has_text = self.grep.is_some() || self.condition.is_some();
+        self.level.is_some() || has_place || has_task || has_time || has_text
+    }
+
     /// The filter that they make.
     pub fn build(&self) -> Result<Filter, String> {
         let expr = self.condition.as_deref().map(Expr::parse).transpose();

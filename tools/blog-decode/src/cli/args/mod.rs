@@ -28,10 +28,10 @@ use clap::{
 
 pub use self::{
     answers::{
-        Count,
         PairArgs,
         SpanArgs,
         Spans, //
+        Stats,
     },
     filters::{
         Around,
@@ -61,7 +61,6 @@ pub use self::{
         Gaps,
         Show,
         Sites,
-        Stats,
         Tasks, //
     }, //
 };
@@ -148,8 +147,9 @@ pub enum Command {
     Record(Record),
     /// Switch components and call sites of this system, or show how they are switched
     Control(Control),
-    /// Count records, bytes and losses: by component, ring and call site, with rates
-    Stats(Stats),
+    /// Count records, bytes and losses by component, ring and call site; or records by any fields
+    /// or arguments, also in each interval of time
+    Stats(Box<Stats>),
     /// List call sites, and how many records each has
     Sites(Sites),
     /// Print what a snapshot has that an earlier one had not
@@ -162,10 +162,6 @@ pub enum Command {
     Gaps(Box<Gaps>),
     /// Print how long it took from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
-    /// Count records by any fields or arguments, also in each interval of time
-    Count(Box<Count>),
-    /// Print which records there are most of: count, with -n 20
-    Top(Box<Count>),
     /// Make a snapshot out of a crash dump
     Extract(Extract),
     /// Print a shell's completions

@@ -106,22 +106,6 @@ impl From<Show> for Follow {
     }
 }
 
-/// Options of `stats`.
-#[derive(Args, Debug)]
-pub struct Stats {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub input: Input,
-
-    /// Only these components (repeatable, or comma-separated)
-    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
-    pub component: Vec<String>,
-
-    /// Print JSON, one object a line
-    #[arg(short, long)]
-    pub json: bool,
-}
-
 /// Options of `sites`.
 #[derive(Args, Debug)]
 pub struct Sites {
