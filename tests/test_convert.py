@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from bench import peers
 from conftest import TOP, Run
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 40
-TESTS_DEEP = 41
+TESTS = 41
+TESTS_DEEP = 42
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
@@ -32,12 +33,12 @@ RECORDS = 20003
 FORMS = ("ctf", "perfetto", "html")
 
 
-def big_log(folder: Path, records: int, sh: Run) -> Path:
-    """The folder with log.ko and log.snap, of four rings."""
+def big_log(folder: Path, records: int, sh: Run, rings: int = 4) -> Path:
+    """The folder with log.ko and log.snap."""
     folder.mkdir()
     sh("cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
        "--manifest-path", TOP / "tools/blog-decode/Cargo.toml",
-       env=os.environ | {"BLOG_BIG_LOG": f"{records} 4 {folder}"})  # fmt: skip
+       env=os.environ | {"BLOG_BIG_LOG": f"{records} {rings} {folder}"})  # fmt: skip
     return folder
 
 
@@ -95,6 +96,20 @@ def test_ctf_has_what_blog_decode_prints(converted: Path, decoder: Path, sh: Run
     times = [line.split()[:2] for line in lines]
     assert times == sorted(times)
     assert len(lines) == RECORDS
+
+
+def test_peers_of_the_benchmark_have_the_same_records(work: Path, decoder: Path, sh: Run) -> None:
+    """What "make bench-decode" gives to trace-cmd and babeltrace2, they read as BLog's."""
+    records = 3000
+    log = big_log(work / "one", records, sh, rings=1)
+    said = sh(decoder, "--format", "{message}", "-s", log / "log.ko", log / "log.snap").splitlines()
+    for is_event in (True, False):
+        peers.trace_dat(log / "trace.dat", records, is_event=is_event)
+        lines = sh("trace-cmd", "report", log / "trace.dat").splitlines()
+        assert [line[line.index("read ", 45) :] for line in lines[1:]] == said
+    peers.ctf(log / "ctf", records)
+    fields = re.findall(r"count = (\d+), sector = 0x([0-9A-F]+)", babeltrace(log / "ctf"))
+    assert [f"read {count} sectors at {int(sector, 16):#x}" for count, sector in fields] == said
 
 
 # --- Perfetto ---------------------------------------------------------------------

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How fast decoders are: blog-decode beside trace-cmd and babeltrace2, each with its own
-logger's file of the same calls, on one CPU, in one run, by turns.
+"""How fast decoders are: blog-decode beside trace-cmd and babeltrace2, each with a file of its
+own logger with the same records (peers.py), on one CPU, in one run, by turns.
 
-Output goes to /dev/null. Before it is measured, each command runs once with its lines counted,
-so that all do the same work. Rates are records a second of CPU time (user and system), so that
-other work on the machine does not count as much. Memory is the largest VmHWM seen. Then some run
-on two CPUs and on one, by turns: there, time passes, so the machine must have nothing else to do.
+The message is an ordinary one, "read 7 sectors at 0x1f40". Output goes to /dev/null. Before it is
+measured, each command runs once with its lines counted, so that all do the same work. Rates are
+records a second of CPU time (user and system), so that other work on the machine does not count as
+much. Memory is the largest VmHWM seen. Then some run on two CPUs and on one, by turns: there, time
+passes, so the machine must have nothing else to do.
 
 Machines differ, so bounds are ratios within the run.
 """
@@ -21,81 +22,65 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench import peers
+
 TOP = Path(__file__).resolve().parents[2]
+RECORDS, ROUNDS = 2_000_000, 7
 RINGS = 200
-PEER = "trace-cmd report: TRACE_EVENT"
-# How many times the rate of that, at least
-BOUNDS = {
-    "blog-decode: text": 10,
-    "blog-decode: JSON": 5,
-    f"blog-decode: text, {RINGS} rings": 8.5,
-    "blog-decode: stats": 15,
-}
+TEXT, JSON, TEXT_RINGS = (
+    f"blog-decode: {what}" for what in ("text", "JSON", f"text, {RINGS} rings")
+)
+EVENT, LTTNG = "trace-cmd report: TRACE_EVENT", "babeltrace2: CTF as LTTng's"
+# How many times the rate of which peer, at least
+BOUNDS = (
+    (TEXT, EVENT, 10),
+    (JSON, EVENT, 5),
+    (TEXT_RINGS, EVENT, 8.5),
+    ("blog-decode: stats", EVENT, 15),
+    (TEXT, LTTNG, 5.5),
+)
 # What is measured on two CPUs, and how many times one CPU's rate that must be
-ON_TWO = ("blog-decode: text", "blog-decode: JSON", f"blog-decode: text, {RINGS} rings")
+ON_TWO = (TEXT, JSON, TEXT_RINGS)
 TWO_CPUS = 1.7
 
 Command = list[str | Path]
 
 
-def programs(work: Path) -> dict[str, Path]:
-    """Debian's trace-cmd, for the guest; the libraries that it loads get into work/trace-cmd."""
-    found = shutil.which("trace-cmd")
-    if not found:
-        sys.exit("no trace-cmd: run scripts/setup --tests")
-    shutil.rmtree(work / "trace-cmd", ignore_errors=True)
-    (work / "trace-cmd").mkdir()
-    said = subprocess.run(["ldd", found], check=True, capture_output=True, text=True).stdout
-    for library in re.findall(r"=> (/\S+)", said):
-        shutil.copy(library, work / "trace-cmd")
-    loaders = re.findall(r"^\s*(/\S*ld-linux\S*)", said, re.MULTILINE)
-    return {"bin/trace-cmd": Path(found)} | {path[1:]: Path(path) for path in loaders}
-
-
 def prepare(work: Path, decoder: Path) -> None:
-    """What is read besides what the guest has left in work/out: BLog's records as CTF, and a
-    log of 16 rings; one task's ring needs no merging."""
-    out = work / "out"
-    for table in (work / "module").glob("*.blogfmt"):
-        shutil.copy(table, out)
-    convert: Command = [
-        decoder,
-        "convert",
-        "--to",
-        "ctf",
-        "-o",
-        out / "ctf",
-        "-s",
-        out,
-        out / "blog.snap",
-    ]
-    subprocess.run(convert, check=True)
+    """What is read: a task's ring, which needs no merging, a log of many rings, the records of the
+    first as others write them, and by blog-decode as CTF."""
+    shutil.rmtree(work, ignore_errors=True)
     manifest = TOP / "tools/blog-decode/Cargo.toml"
-    subprocess.run(
-        ["cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
-         "--manifest-path", manifest], check=True, stdout=subprocess.DEVNULL,
-        env=os.environ | {"BLOG_BIG_LOG": f"{lines(show(decoder, out))} {RINGS} {out}"})  # fmt: skip
+    for name, rings in (("one", 1), ("many", RINGS)):
+        (work / name).mkdir(parents=True)
+        subprocess.run(
+            ["cargo", "test", "--quiet", "--release", "--offline", "--locked", "--test", "biglog",
+             "--manifest-path", manifest], check=True, stdout=subprocess.DEVNULL,
+            env=os.environ | {"BLOG_BIG_LOG": f"{RECORDS} {rings} {work / name}"})  # fmt: skip
+    one = work / "one"
+    convert: Command = [decoder, "convert", "--to", "ctf", "-o", work / "ctf"]
+    subprocess.run([*convert, "-s", one / "log.ko", one / "log.snap"], check=True)
+    peers.trace_dat(work / "event.dat", RECORDS, is_event=True)
+    peers.trace_dat(work / "printk.dat", RECORDS, is_event=False)
+    peers.ctf(work / "lttng", RECORDS)
 
 
-def show(decoder: Path, out: Path, *options: str) -> Command:
-    return [decoder, "show", *options, "-s", out, out / "blog.snap"]
-
-
-def commands(decoder: Path, out: Path) -> Iterator[tuple[str, Command, int | None, Path]]:
+def commands(decoder: Path, work: Path) -> Iterator[tuple[str, Command, int | None, Path]]:
     """What is measured: name, command, lines for each record (0: few in all), what it reads."""
-    snap, log = out / "blog.snap", out / "log.snap"
-    of_log: Command = ["-s", out / "log.ko", log]
-    yield "blog-decode: text", show(decoder, out), 1, snap
-    yield "blog-decode: stats", [decoder, "stats", "-s", out, snap], 0, snap
-    yield "blog-decode: JSON", show(decoder, out, "--json"), 1, snap
-    yield f"blog-decode: text, {RINGS} rings", [decoder, "show", *of_log], 1, log
-    yield f"blog-decode: stats, {RINGS} rings", [decoder, "stats", *of_log], 0, log
-    for name, file in (("TRACE_EVENT", out / "event.dat"), ("trace_printk", out / "printk.dat")):
-        yield f"trace-cmd report: {name}", ["trace-cmd", "report", file], 1, file
-    babeltrace: Command = ["babeltrace2", out / "ctf"]
-    yield "babeltrace2: BLog as CTF", babeltrace, 1, out / "ctf"
-    only = [*babeltrace, "--output-format=dummy"]
-    yield "babeltrace2: BLog as CTF, decoded only", only, None, out / "ctf"
+    for name, of in ((TEXT, "one"), (TEXT_RINGS, "many")):
+        log = work / of
+        files: Command = ["-s", log / "log.ko", log / "log.snap"]
+        yield name, [decoder, "show", *files], 1, log / "log.snap"
+        yield name.replace("text", "stats"), [decoder, "stats", *files], 0, log / "log.snap"
+        if of == "one":
+            yield JSON, [decoder, "show", "--json", *files], 1, log / "log.snap"
+    for name, file in ((EVENT, "event.dat"), ("trace-cmd report: trace_printk", "printk.dat")):
+        yield name, ["trace-cmd", "report", work / file], 1, work / file
+    for name, folder in ((LTTNG, "lttng"), ("babeltrace2: BLog as CTF", "ctf")):
+        babeltrace: Command = ["babeltrace2", work / folder]
+        yield name, babeltrace, 1, work / folder
+        only = [*babeltrace, "--output-format=dummy"]
+        yield f"{name}, decoded only", only, None, work / folder
 
 
 def lines(command: Command) -> int:
@@ -139,37 +124,41 @@ def version(program: str) -> str:
     return next((line.strip() for line in said if re.search(r"\d", line)), "?")
 
 
-def measure(work: Path, decoder: Path, rounds: int) -> bool:
+def measure(work: Path, decoder: Path) -> bool:
     """Prints a table; True if a bound is missed."""
-    out = work / "out"
+    for program in ("trace-cmd", "babeltrace2"):
+        if not shutil.which(program):
+            sys.exit(f"no {program}: run scripts/setup --tests")
     prepare(work, decoder)
-    todo = list(commands(decoder, out))
-    records = lines(show(decoder, out))
+    todo = list(commands(decoder, work))
     for name, command, per_record, _ in todo:
         # trace-cmd prints a line about CPUs first.
-        if per_record and (got := lines(command)) not in (records, records + 1):
-            sys.exit(f"{name}: {got} lines, not {records}")
+        if per_record and (got := lines(command)) not in (RECORDS, RECORDS + 1):
+            sys.exit(f"{name}: {got} lines, not {RECORDS}")
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cpus)})
     samples: dict[str, list[tuple[float, int, float]]] = {name: [] for name, *_ in todo}
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         for name, command, *_ in todo:
             samples[name].append(measure_one(command))
-    speedups = on_two_cpus(cpus, [c for c in todo if c[0] in ON_TWO], rounds)
+    speedups = on_two_cpus(cpus, [c for c in todo if c[0] in ON_TWO])
     os.sched_setaffinity(0, cpus)
     versions = ", ".join(map(version, (str(decoder), "trace-cmd", "babeltrace2")))
-    print(f"{records} records of two scalars, {rounds} rounds on one CPU; {versions}\n")
+    print(f"{RECORDS} records of two scalars, {ROUNDS} rounds on one CPU; {versions}\n")
     head = ("min", "median", "max", "MiB")
     print(f"{'M records/s of CPU time':<42}", *(f"{word:>6}" for word in head), "bytes/record")
-    rates = {name: [records / cpu / 1e6 for cpu, *_ in of] for name, of in samples.items()}
+    rates = {name: [RECORDS / cpu / 1e6 for cpu, *_ in of] for name, of in samples.items()}
     for name, _, _, path in todo:
         median, peak = statistics.median(rates[name]), max(kib for _, kib, _ in samples[name])
         print(f"{name:<42} {min(rates[name]):6.2f} {median:6.2f} {max(rates[name]):6.2f} "
-              f"{peak / 1024:6.1f} {size(path) / records:12.1f}")  # fmt: skip
-    peer = statistics.median(rates[PEER])
+              f"{peak / 1024:6.1f} {size(path) / RECORDS:12.1f}")  # fmt: skip
     found = [
-        (f"{name}: of {PEER}", statistics.median(rates[name]) / peer, least)
-        for name, least in BOUNDS.items()
+        (
+            f"{name}: of {peer}",
+            statistics.median(rates[name]) / statistics.median(rates[peer]),
+            least,
+        )
+        for name, peer, least in BOUNDS
     ]
     found += [(f"{name}: two CPUs of one", ratio, TWO_CPUS) for name, ratio in speedups.items()]
     print()
@@ -179,11 +168,11 @@ def measure(work: Path, decoder: Path, rounds: int) -> bool:
 
 
 def on_two_cpus(
-    cpus: set[int], todo: list[tuple[str, Command, int | None, Path]], rounds: int
+    cpus: set[int], todo: list[tuple[str, Command, int | None, Path]]
 ) -> dict[str, float]:
     """How many times faster each is on two CPUs than on one, by the time that passes."""
     times: dict[tuple[str, int], list[float]] = {}
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         for name, command, *_ in todo:
             for count in (1, 2):
                 os.sched_setaffinity(0, sorted(cpus)[-count:])

@@ -9,7 +9,7 @@ setups, all of the first four if none is named:
   instructions  as counted, without LTTng and fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
-  decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2
+  decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; no kernel is booted
   docs          nothing is measured: tables and plots get into Documentation/blog
 
 A setup builds its modules, boots its kernel, and leaves what it has measured in
@@ -67,9 +67,6 @@ SETUPS = {
     "instructions": COUNTED | {"mem": "512", "build": ""},
     # Without hooks
     "stock": COUNTED | {"flavour": "stock"},
-    "decode": COMMON | {
-        "flavour": "uml-bench", "script": "decode", "records": "2000000", "rounds": "7",
-        "mem": "2048", "secs": "900"},
 }  # fmt: skip
 ALL = ("native", "counted", "cpus", "vcpus")
 
@@ -240,9 +237,6 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         programs[f"lib64/{loader}"] = lttng / libraries / loader
         for name in ("lttng", "lttng-sessiond"):
             programs[f"bin/{name}"] = lttng / "usr/bin" / name
-    if setup == "decode":
-        programs |= decode.programs(work)
-        files["trace-cmd"] = work / "trace-cmd"
     if param["icount"] == "yes" and setup != "stock":
         with step("call sites"):
             site_bytes(kernel, work)
@@ -344,6 +338,8 @@ def main() -> int:
     if setups == ["docs"]:
         tables.into_pages(OUT, TOP / "Documentation/blog")
         return 0
+    if setups == ["decode"]:
+        return int(decode.measure(OUT / "decode", decoder()))
     for setup in setups:
         if setup not in SETUPS:
             parser.error(f"no such setup: {setup}")
@@ -361,8 +357,6 @@ def main() -> int:
             run(setup, SETUPS[setup], OUT / setup)
             if setup in ("instructions", "stock"):
                 bad |= show(OUT / setup / "out")
-            if setup == "decode":
-                bad |= decode.measure(OUT / setup, decoder(), int(SETUPS[setup]["rounds"]))
         except Failed as why:
             print(f"{setup} has failed: {why}", file=sys.stderr)
             bad = True
