@@ -23,7 +23,7 @@ from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 27
+TESTS = 33
 SECONDS = 10
 
 HOSTS = 4
@@ -357,6 +357,57 @@ def test_the_first_rows_have_the_most(log: Log) -> None:
         " ORDER BY c DESC LIMIT 5"
     )
     assert said == [n for (n,) in rows]
+
+
+@pytest.mark.parametrize(
+    ("condition", "sql"),
+    [
+        ("level <= warn", "level IN ('err', 'warn')"),
+        (
+            "arg.bytes >= 4k && arg.op == 'Read'",
+            "num(args, 'bytes') >= 4096 AND txt(args, 'op') = 'Read'",
+        ),
+        (
+            "!(comm == fio) || context == softirq",
+            "comm IS DISTINCT FROM 'fio' OR context = 'softirq'",
+        ),
+        ("message =~ '^queue.*[02]$'", "regexp_matches(message, '^queue.*[02]$')"),
+    ],
+)
+def test_conditions_choose_the_same(log: Log, condition: str, sql: str) -> None:
+    """Counted by "show", "stats" and "sites"."""
+    ((wanted,),) = log.ask(f"SELECT count(*) FROM log WHERE type = 'record' AND ({sql})")
+    shown = log.run(log.decoder, "--count", "-w", condition, *log.words[1:], status=(0, 1))
+    assert int(shown.splitlines()[-1]) == wanted
+    said = log.command("stats", "-w", condition)
+    rows = log.ask(
+        f"SELECT file, line, format, count(*) FROM log WHERE type = 'record' AND ({sql}) GROUP BY ALL"
+    )
+    got = {(o["by"]["file"], o["by"]["line"], o["by"]["format"]): o["records"] for o in said}
+    assert got == {row[:3]: row[3] for row in rows}
+
+
+def test_sites_have_their_records(log: Log) -> None:
+    said = log.command("sites", "--used")
+    rows = log.ask("SELECT file, line, count(*) FROM log WHERE type = 'record' GROUP BY ALL")
+    assert sorted((o["file"], o["line"], o["records"]) for o in said) == sorted(rows)
+
+
+def test_spans_by_a_field_are_those_of_the_records(log: Log) -> None:
+    said = log.command("spans", "-k", "arg.tag", "--by", "arg.bytes", "queue *", "complete *")
+    sums = {o["by"]: (o["spans"], o["max_ns"]) for o in said if o["type"] == "span-sum"}
+    rows = log.ask(
+        "WITH all_of_them AS (SELECT message, lag(num(args, 'bytes')::VARCHAR) OVER w AS bytes,"
+        " lag(message) OVER w AS last, boot_ns - lag(boot_ns) OVER w AS ns FROM log"
+        " WHERE type = 'record' AND (message LIKE 'queue %' OR message LIKE 'complete %')"
+        " AND num(args, 'tag') IS NOT NULL"
+        " WINDOW w AS (PARTITION BY num(args, 'tag') ORDER BY n)) SELECT bytes, count(*), max(ns)"
+        " FROM all_of_them WHERE message LIKE 'complete %' AND last LIKE 'queue %' GROUP BY bytes"
+    )
+    assert len(rows) > 1
+    of_all = sums.pop(None)
+    assert sums == {row[0]: row[1:] for row in rows}
+    assert of_all == (sum(row[1] for row in rows), max(row[2] for row in rows))
 
 
 @pytest.mark.parametrize(
