@@ -5,9 +5,12 @@
 mod common;
 
 use std::{
-    fs,
+    env, fs,
     io::Write,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{
+        symlink,
+        PermissionsExt, //
+    },
     path::{
         Path,
         PathBuf, //
@@ -21,10 +24,7 @@ use std::{
 
 use blog_decode::sidetable::read_table;
 use common::{
-    image::{
-        self,
-        FILE, //
-    },
+    image,
     snapshot::{
         Builder,
         Page,
@@ -34,6 +34,9 @@ use common::{
 };
 use ruzstd::encoding::CompressionLevel;
 use serde_json::Value;
+
+/// Texts with commands, below each of which stands what it says.
+const COMMANDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
 
 struct Rig {
     dir: tempfile::TempDir,
@@ -170,23 +173,58 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-const OVERWRITTEN: &str = "[    1.000000] ----- disk fio[42]: 5 older records overwritten";
-
-#[test]
-fn a_snapshot_and_a_module_make_a_log() {
+/// Runs the commands of a text in a shell, and puts below each what it says, and its status.
+fn answered(text: &str) -> String {
     let rig = rig();
-    let expected = [
-        OVERWRITTEN,
-        "[    1.000000] info  disk fio[42]: read 8 sectors at 0x1000",
-        // A control character of a message never reaches the terminal.
-        "[    2.000000] err   disk fio[42]: failed: EIO in \"queue\\u{1b}[2J\"",
-        "[    2.000000] trace disk softirq/1: nothing to say",
-        "[    3.000000] debug disk fio[42]: state Busy {",
-        "        tag: 3,",
-        "    }",
-        "[    4.000000] info  other kworker/0:1[7]: read 1 sectors at 0x2",
-    ];
-    assert_eq!(rig.lines(&["snap"]), expected);
+    let bin = rig.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_blog-decode"), bin.join("blog-decode")).unwrap();
+    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
+    let mut all = String::new();
+    for line in text.lines().filter(|line| !line.starts_with(['>', '?'])) {
+        all += &format!("{line}\n");
+        let Some(command) = line.strip_prefix("$ ") else {
+            continue;
+        };
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(rig.path())
+            .env("PATH", &path)
+            .env("TZ", "UTC")
+            .env_remove("DEBUGINFOD_URLS")
+            .output()
+            .unwrap();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            all += format!("> {line}").trim_end();
+            all.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => {}
+            status => all += &format!("? {}\n", status.unwrap_or(-1)),
+        }
+    }
+    all
+}
+
+/// `BLOG_BLESS=1` writes them anew.
+#[test]
+fn commands_say_what_their_files_have() {
+    let mut wrong = Vec::new();
+    for file in fs::read_dir(COMMANDS).unwrap() {
+        let path = file.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let now = answered(&text);
+        if env::var_os("BLOG_BLESS").is_some() {
+            fs::write(&path, &now).unwrap();
+        } else if now != text {
+            let lines = now
+                .lines()
+                .zip(text.lines().chain([""].into_iter().cycle()));
+            let differs = lines.clone().find(|(new, old)| new != old);
+            wrong.push((path, differs.map(|(new, old)| format!("{new}\nnot {old}"))));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -214,196 +252,6 @@ fn a_table_file_a_directory_and_an_installed_table_do_as_well() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{args:?}");
     }
-}
-
-#[test]
-fn filters_choose_records() {
-    let rig = rig();
-    let count = |args: &[&str]| {
-        let output = rig.run(&[&["--json", "snap"], args].concat());
-        let text = String::from_utf8(output.stdout).unwrap();
-        let records = text.matches("\"type\":\"record\"").count();
-        // Nothing that matches is an answer, as grep's.
-        let looks = args
-            .iter()
-            .any(|a| ["-g", "--grep", "-w", "--where"].contains(a));
-        let status = i32::from(looks && records == 0);
-        assert_eq!(output.status.code(), Some(status), "{args:?}");
-        records
-    };
-    assert_eq!(count(&[]), 5);
-    assert_eq!(count(&["--component", "other"]), 1);
-    assert_eq!(count(&["-c", "other,disk"]), 5);
-    assert_eq!(count(&["--level", "err"]), 1);
-    assert_eq!(count(&["--level", "info"]), 3);
-    assert_eq!(count(&["--level", "4"]), 4);
-    assert_eq!(count(&["--level", "error"]), 1);
-    assert_eq!(count(&["--level", "warning"]), 1);
-    assert_eq!(count(&["--level", "notice"]), 3);
-    assert_eq!(count(&["-w", "level <= error"]), 1);
-    assert_eq!(count(&["-g", "READ"]), 0);
-    assert_eq!(count(&["-i", "-g", "READ"]), 2);
-    assert_eq!(count(&["-v", "-g", "^read"]), 3);
-    assert_eq!(count(&["--pid", "42"]), 3);
-    assert_eq!(count(&["-p", "42", "-p", "7"]), 4);
-    assert_eq!(count(&["--since", "2"]), 4);
-    assert_eq!(count(&["--since", "2.0000001", "--until", "3"]), 2);
-    assert_eq!(count(&["--since", "-97"]), 2);
-    assert_eq!(count(&["--since", "@1700000004"]), 1);
-    assert_eq!(count(&["--until", "2023-11-14T22:13:21Z"]), 1);
-    assert_eq!(count(&["--grep", "^read [0-9]+ "]), 2);
-    assert_eq!(count(&["--grep", "nonsense"]), 0);
-    assert_eq!(count(&["--site", "test.rs:11"]), 2);
-    assert_eq!(count(&["--site", "block/test.rs:20-33", "--site", "4"]), 3);
-    assert_eq!(count(&["--site", "est.rs"]), 0);
-    assert_eq!(count(&["--comm", "fio"]), 3);
-    assert_eq!(count(&["--comm", "kworker/*,nobody"]), 1);
-    assert_eq!(count(&["--cpu", "0-1"]), 1);
-    assert_eq!(count(&["--cpu", "2"]), 0);
-    assert_eq!(count(&["--context", "softirq"]), 1);
-    assert_eq!(count(&["--context", "task,softirq"]), 5);
-    assert_eq!(count(&["--where", "arg.sector < 4k"]), 1);
-    assert_eq!(count(&["-w", "arg.count == 8 || arg.e == EIO"]), 2);
-    assert_eq!(count(&["-w", "arg.s == Busy && arg.s.tag == 3"]), 1);
-    assert_eq!(count(&["-w", "message =~ '^read' && level == info"]), 2);
-    assert_eq!(count(&["-w", "arg.sector < 4k", "--comm", "fio"]), 0);
-}
-
-#[test]
-fn records_around_those_that_match_are_shown_as_by_grep() {
-    let rig = rig();
-    let all = rig.lines(&["snap", "--json"]);
-    let [lost, one, two, three, four, five] = &all[..] else {
-        panic!("{all:#?}");
-    };
-    let around = |args: &[&str]| rig.lines(&[&["snap", "--json", "-g", "nothing"], args].concat());
-    // The third matches; losses are always shown.
-    for (args, expected) in [
-        (&[][..], vec![lost, three]),
-        (&["-B", "1"], vec![lost, two, three]),
-        (&["-A", "1"], vec![lost, three, four]),
-        (&["-C", "1"], vec![lost, two, three, four]),
-        (&["-C", "1", "-A", "0"], vec![lost, two, three]),
-        (&["-C", "9"], vec![lost, one, two, three, four, five]),
-    ] {
-        assert_eq!(
-            around(args).iter().collect::<Vec<_>>(),
-            expected,
-            "{args:?}"
-        );
-    }
-    // Between groups there is a line, in text.
-    let lines = rig.lines(&["snap", "-w", "arg.sector", "-A", "1", "--format", "{level}"]);
-    assert_eq!(lines, ["lost", "info", "err", "--", "info"]);
-}
-
-#[test]
-fn csv_and_templates_have_what_a_record_has() {
-    let rig = rig();
-    let lines = rig.lines(&["--csv", "snap"]);
-    assert_eq!(
-        lines[..4],
-        [
-            "boot_ns,wall_ns,host,boot_id,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,\
-             message",
-            "1000000000,1700000001000000000,tests,626f6f742d69642d6f662d7465737473,blog,lost,disk,task,,42,42,fio,1,,,,5 older records \
-             overwritten",
-            "1000000000,1700000001000000000,tests,626f6f742d69642d6f662d7465737473,blog,info,disk,task,,42,42,fio,1,test::inner,\
-             drivers/block/test.rs,11,read 8 sectors at 0x1000",
-            "2000000000,1700000002000000000,tests,626f6f742d69642d6f662d7465737473,blog,err,disk,task,,42,42,fio,1,test::inner,\
-             drivers/block/test.rs,22,\"failed: EIO in \"\"queue\\u{1b}[2J\"\"\"",
-        ]
-    );
-    let template =
-        "{time} {level:>5}|{comm:<5}|{pid}|{arg.sector}|{arg.1}|{args}|{message:3}{{\\t}}";
-    assert_eq!(
-        rig.lines(&["snap", "--format", template])[..4],
-        [
-            "1.000000000  lost|fio  |42|-|-||5 older records overwritten{\t}",
-            "1.000000000  info|fio  |42|4096|4096|count=8 sector=4096|read 8 sectors at 0x1000{\t}",
-            "2.000000000   err|fio  |42|-|EIO|name=queue\\x1b[2J e=EIO|failed: EIO in \
-             \"queue\\u{1b}[2J\"{\t}",
-            "2.000000500 trace|-    |-|-|-||nothing to say{\t}",
-        ]
-    );
-    assert!(rig.lines(&["snap", "--format", "{wall}"])[0].starts_with("2023-11-14T22:13:21"));
-    let field = |name: &str| rig.lines(&["snap", "--format", &format!("{{{name}}}")])[1].clone();
-    assert_eq!(field("component"), "disk");
-    assert_eq!(field("context"), "task");
-    assert_eq!(field("file"), FILE);
-    assert_eq!(field("clock"), "1000000000");
-}
-
-#[test]
-fn stats_count_by_component_ring_and_site() {
-    let rig = rig();
-    let text = rig.lines(&["stats", "snap"]).join("\n");
-    for part in [
-        "disk                 2           4",
-        "1 fio[42]                        3",
-        "drivers/block/test.rs:11 \"read {} sectors at {sector:#x}\"",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let output = rig.run(&["stats", "--json", "snap"]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let all: Vec<Value> = text
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
-    let of = |kind: &str| all.iter().filter(|o| o["type"] == kind).collect::<Vec<_>>();
-    let disk = of("component-sum")[0];
-    assert_eq!(disk["component"], "disk");
-    assert_eq!(disk["records"], 4);
-    assert_eq!(disk["gone"], 5);
-    assert_eq!(disk["complete_from_boot_ns"], 1_000_000_000);
-    assert_eq!(disk["last_boot_ns"], 3_000_000_000u64);
-    // 8 bytes of header, and 12, 1 + 6 + 4, 8 or none.
-    assert_eq!(disk["bytes"], 4 * 8 + 12 + 11 + 8);
-    let fio = of("ring-sum")[0];
-    assert_eq!(
-        (&fio["decoded"], &fio["overwritten"]),
-        (&3.into(), &5.into())
-    );
-    let site = of("site-sum")[0];
-    assert_eq!((&site["records"], &site["line"]), (&2.into(), &11.into()));
-    assert_eq!(of("site-sum").len(), 4);
-    let other = rig.lines(&["stats", "--component", "other", "snap"]);
-    assert!(other.iter().all(|l| !l.contains("disk ")), "{other:#?}");
-}
-
-#[test]
-fn sites_are_listed_from_snapshots_and_images() {
-    let rig = rig();
-    let lines = rig.lines(&["sites", "snap"]);
-    assert_eq!(
-        lines,
-        [
-            "     id     records level site",
-            "      1           2 info  test_mod drivers/block/test.rs:11 \
-             \"read {} sectors at {sector:#x}\"",
-            "      2           1 err   test_mod drivers/block/test.rs:22 \
-             \"failed: {e:?} in {:?}\"",
-            "      3           1 debug test_mod drivers/block/test.rs:33 \"state {:#?}\"",
-            "      4           1 trace test_mod drivers/block/test.rs:44 \"nothing to say\"",
-        ]
-    );
-    let some = rig.lines(&["sites", "snap", "--level", "warn"]);
-    assert_eq!(some[1..], [lines[2].clone()]);
-    let some = rig.lines(&["sites", "snap", "-g", "^read", "--used"]);
-    assert_eq!(some[1..], [lines[1].clone()]);
-    // Indices, as there are no ids without a snapshot.
-    let some = rig.run_bare(&["sites", "--site", "test.rs:44", "test-mod.ko"]);
-    let text = String::from_utf8(some.stdout).unwrap();
-    assert!(
-        text.contains("      3           - trace test_mod drivers"),
-        "{text}"
-    );
-    let output = rig.run(&["sites", "--json", "snap"]);
-    let first = String::from_utf8(output.stdout).unwrap();
-    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
-    assert_eq!(first["records"], 2);
-    assert_eq!(first["build_id"], rig.build_id.as_str());
 }
 
 #[test]
@@ -478,22 +326,6 @@ fn a_newer_version_is_refused_by_both_versions() {
     let expected = format!("version {}, but this program reads {reads}", reads + 1);
     assert!(stderr(&output).contains(&expected), "{output:?}");
     assert_eq!(output.status.code(), Some(1));
-}
-
-#[test]
-fn lines_look_as_asked() {
-    let rig = rig();
-    let second = |args: &[&str]| rig.lines(&[&["snap"], args].concat())[1].clone();
-    assert_eq!(
-        second(&["-l"]),
-        format!("[    1.000000] info  disk fio[42] {FILE}:11: read 8 sectors at 0x1000")
-    );
-    assert!(second(&["--time", "wall"]).starts_with("2023-11-14T22:13:21.000000Z info  disk"));
-    assert!(second(&["--time", "raw"]).starts_with("[        1000000000] info  disk"));
-    assert!(second(&["-t", "delta"]).starts_with("[   +0.000000] info  disk"));
-    assert!(second(&["--raw"]).ends_with("0x1000 | 08 00 00 00 00 10 00 00 00 00 00 00"));
-    assert!(second(&["--color", "always"]).starts_with("\x1b[32m[    1.000000]\x1b[0m info "));
-    assert!(!second(&["--color", "auto"]).contains('\x1b'));
 }
 
 #[test]
@@ -646,57 +478,6 @@ fn what_the_kernel_withholds_is_said_and_counted() {
 }
 
 #[test]
-fn exit_status_is_0_1_or_2() {
-    let rig = rig();
-    let whole = fs::read(&rig.snapshot).unwrap();
-    fs::write(rig.path().join("cut"), &whole[..whole.len() - 60]).unwrap();
-    fs::write(rig.path().join("empty"), "").unwrap();
-    fs::write(rig.path().join("text"), "hello, world, how are you today?").unwrap();
-    fs::write(rig.path().join("head"), &whole[..32]).unwrap();
-    fs::write(rig.path().join("bad.blogfmt"), "BLOGFMT\0 nonsense").unwrap();
-    for (args, status, text) in [
-        (&["--help"][..], 0, ""),
-        (&["--version"], 0, ""),
-        (&["snap"], 0, ""),
-        (&["cut"], 1, "cut off"),
-        (&["snap", "empty"], 1, "empty"),
-        (&["-s", "bad.blogfmt", "snap"], 1, "bad.blogfmt"),
-        (&["-s", "empty", "snap"], 1, "the file is empty"),
-        (&[], 2, "no SNAPSHOT is named"),
-        (&["--nonsense", "snap"], 2, "nonsense"),
-        (&["--level", "loud", "snap"], 2, "loud"),
-        (&["--since", "2026-02-31", "snap"], 2, "not a time"),
-        (&["--grep", "(", "snap"], 2, "--grep"),
-        (&["--where", "compnent == 'x'", "snap"], 2, "neither side"),
-        (&["--format", "{mesage}", "snap"], 2, "mesage"),
-        (&["--cpu", "3-1", "snap"], 2, "3-1"),
-        (&["--context", "irq", "snap"], 2, "softirq"),
-        (&["--json", "--csv", "snap"], 2, "--csv"),
-        (&["--time", "tea", "snap"], 2, "tea"),
-        (&["absent"], 2, "absent"),
-        (&["."], 2, "has no recordings"),
-        (&["empty"], 2, "the file is empty"),
-        (&["text"], 2, "not a BLog snapshot"),
-        (&["head"], 2, "nothing in it is whole"),
-        (&["-s", "absent", "snap"], 2, "absent"),
-    ] {
-        let output = rig.run(args);
-        assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
-        let complaint = stderr(&output);
-        assert!(complaint.contains(text), "{args:?}: {complaint}");
-    }
-}
-
-#[test]
-fn standard_input_is_a_snapshot_too() {
-    let rig = rig();
-    let output = rig.piped(&fs::read(&rig.snapshot).unwrap());
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text.lines().collect::<Vec<_>>(), rig.lines(&["snap"]));
-}
-
-#[test]
 fn a_reader_that_has_enough_is_no_error() {
     let rig = rig();
     let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
@@ -710,32 +491,6 @@ fn a_reader_that_has_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
-}
-
-#[test]
-fn statistics_have_what_no_ring_has() {
-    let rig = rig();
-    let output = rig.run(&["--stats", "snap"]);
-    assert_eq!(output.status.code(), Some(2));
-    let table = rig.lines(&["stats", "snap"]).join("\n");
-    assert!(table.contains("1 fio[42]"), "{table}");
-    assert!(
-        table.contains("disk: 17 records of ended tasks are gone"),
-        "{table}"
-    );
-}
-
-#[test]
-fn what_is_wrong_with_a_regular_expression_fits_a_line() {
-    let rig = rig();
-    let output = rig.run(&["snap", "-g", "["]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("unclosed character class"), "{said}");
-    assert!(!said.contains('?'), "{said}");
-    let output = rig.run(&["snap", "-w", "message =~ '['"]);
-    assert!(stderr(&output).contains("unclosed character class"));
-    assert_eq!(stderr(&output).lines().count(), 1, "{output:?}");
 }
 
 #[test]
@@ -1109,112 +864,6 @@ fn without_a_file_it_is_the_log_of_this_system() {
 }
 
 #[test]
-fn a_part_of_the_lines_in_any_order_and_their_number() {
-    let rig = rig();
-    let all = rig.lines(&["snap", "--json"]);
-    let some = |args: &[&str]| rig.lines(&[&["snap", "--json"], args].concat());
-    assert_eq!(some(&["-n", "2"]), all[all.len() - 2..]);
-    assert_eq!(some(&["-n", "99"]), all);
-    assert!(some(&["-n", "0"]).is_empty());
-    let mut back = all.clone();
-    back.reverse();
-    assert_eq!(some(&["-r"]), back);
-    assert_eq!(some(&["-r", "-n", "2"]), back[..2]);
-    assert_eq!(rig.lines(&["snap", "--count"]), ["5"]);
-    assert_eq!(rig.lines(&["snap", "--count", "-g", "^read"]), ["2"]);
-    let output = rig.run(&["snap", "--count", "-g", "nonsense"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(output.stdout, b"0\n");
-}
-
-#[test]
-fn times_have_nanoseconds_and_dates() {
-    let rig = rig();
-    // Those of the softirq come 500 ns after those of the task.
-    let lines = rig.lines(&["snap"]);
-    assert!(lines[2].starts_with("[    2.000000] err "));
-    assert!(lines[3].starts_with("[    2.000000] trace"));
-    assert!(lines[4].starts_with("[    3.000000] "));
-    assert!(rig.lines(&["snap", "-t", "delta", "--ns"])[3].starts_with("[   +0.000000500]"));
-    assert!(rig.lines(&["snap", "--ns"])[2].starts_with("[    2.000000000] err "));
-    let lines = rig.lines(&["snap", "--ns", "-t", "wall"]);
-    assert!(lines[3].starts_with("2023-11-14T22:13:22.000000500Z "));
-    assert_eq!(
-        rig.json(&["snap"])[3]["time"],
-        "2023-11-14T22:13:22.000000500Z"
-    );
-}
-
-#[test]
-fn columns_of_csv_can_be_arguments() {
-    let rig = rig();
-    let lines = rig.lines(&[
-        "snap",
-        "--csv",
-        "--columns",
-        "wall,comm,arg.sector,arg.e,args",
-    ]);
-    assert_eq!(
-        lines[..3],
-        [
-            "wall,comm,arg.sector,arg.e,args",
-            "2023-11-14T22:13:21.000000Z,fio,,,",
-            "2023-11-14T22:13:21.000000Z,fio,4096,,count=8 sector=4096",
-        ]
-    );
-    assert!(lines[3].contains(",fio,,EIO,"), "{lines:?}");
-}
-
-#[test]
-fn what_doesnt_fit_together_is_refused_and_what_names_nothing_is_told() {
-    let rig = rig();
-    for args in [
-        &["--json", "-l"][..],
-        &["--csv", "-t", "wall"],
-        &["--format", "{pid}", "--raw"],
-        &["--columns", "pid"],
-        &["-i"],
-        &["-v"],
-        &["-C", "2"],
-        &["--count", "--json"],
-        &["-n", "2", "-g", "x", "-A", "1"],
-        &["-f", "-r"],
-    ] {
-        let output = rig.run(&[&["snap"], args].concat());
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(output.stdout.is_empty(), "{args:?}");
-    }
-    for (args, text) in [
-        (
-            &["--comm", "fiox"][..],
-            "--comm fiox: no task has this name",
-        ),
-        (&["--pid", "4711"], "--pid 4711: no task has this id"),
-        (
-            &["--site", "absent.rs:7"],
-            "--site absent.rs:7: no call site is there",
-        ),
-        (
-            &["-w", "arg.byte > 3 || arg.sector > 3"],
-            "--where: no call site has an argument \"byte\"",
-        ),
-        (
-            &["--format", "{arg.byte}"],
-            "--format: no call site has an argument",
-        ),
-        (
-            &["--csv", "--columns", "arg.byte"],
-            "--columns: no call site has",
-        ),
-    ] {
-        let output = rig.run(&[&["snap"], args].concat());
-        let said = stderr(&output);
-        assert!(said.contains(text), "{args:?}: {said}");
-        assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
-    }
-}
-
-#[test]
 fn a_table_beside_the_snapshot_is_found() {
     let rig = rig();
     let expected = rig.lines(&["snap"]);
@@ -1258,118 +907,6 @@ fn modules_are_found_where_they_are_installed() {
     // Only files with the image's name are opened.
     fs::rename(dir.join("test-mod.ko.debug"), dir.join("x.ko")).unwrap();
     assert_eq!(run(), Some(1));
-}
-
-#[test]
-fn conditions_that_can_not_be_true_are_refused_or_told() {
-    let rig = rig();
-    for (condition, what) in [
-        ("mesage !~ 'queue'", "a field of a record"),
-        ("'x' =~ message", "in quotes"),
-        ("level <= wrn", "no level"),
-        ("context == tsk", "no context"),
-        ("pid == fio", "pid is a number"),
-        ("pid =~ '4'", "pid is a number"),
-        ("comm == 5", "comm is text"),
-        ("pid == comm", "can't be compared"),
-        ("arg.sector = 5", "\"==\" is expected"),
-    ] {
-        let output = rig.run(&["--count", "-w", condition, "snap"]);
-        assert_eq!(output.status.code(), Some(2), "{condition}: {output:?}");
-        assert!(output.stdout.is_empty(), "{condition}");
-        assert!(stderr(&output).contains(what), "{condition}: {output:?}");
-    }
-    for (condition, what) in [
-        ("arg.sector == Read", "arg.sector is a number"),
-        ("arg.s == Bussy", "arg.s is a variant"),
-        ("arg.e == EOI", "arg.e is an error"),
-        ("arg.sector =~ '1'", "arg.sector is a number"),
-        ("arg.s.tug == 3", "no call site has an argument \"s.tug\""),
-    ] {
-        let output = rig.run(&["--count", "-w", condition, "snap"]);
-        assert_eq!(output.stdout, b"0\n", "{condition}");
-        assert!(stderr(&output).contains(what), "{condition}: {output:?}");
-    }
-    for condition in [
-        "arg.s == Busy",
-        "arg.e == EIO",
-        "arg.e == -5",
-        "level =~ '^e'",
-    ] {
-        let output = rig.run(&["--count", "-w", condition, "snap"]);
-        assert_eq!(output.stdout, b"1\n", "{condition}");
-        assert!(output.stderr.is_empty(), "{condition}: {output:?}");
-    }
-}
-
-#[test]
-fn times_of_which_nothing_can_be_are_refused() {
-    let rig = rig();
-    let count = |args: &[&str]| rig.run(&[args, &["--count", "snap"]].concat());
-    for args in [
-        ["--since", "10", "--until", "5"],
-        ["--since", "now", "--until", "5 min ago"],
-        ["--since", "-1", "--until", "-2"],
-        ["--since", "@10", "--until", "1970-01-01T00:00:09Z"],
-    ] {
-        let output = count(&args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(stderr(&output).contains("--since is after --until"));
-    }
-    assert_eq!(
-        count(&["--since", "98 s ago", "--until", "now"]).stdout,
-        b"4\n"
-    );
-    assert_eq!(count(&["--since", "2s", "--until", "-1m"]).stdout, b"4\n");
-}
-
-#[test]
-fn a_time_since_the_line_before_is_since_the_one_that_is_shown() {
-    let rig = rig();
-    let delta = |args: &[&str]| rig.lines(&[&["-t", "delta", "snap"], args].concat());
-    // Of 1.0, 2.0, 2.0000005, 3.0 and 4.0 s.
-    let last = delta(&["-n", "2"]);
-    assert!(last[0].starts_with("[   +0.000000] debug"), "{last:?}");
-    assert!(last[3].starts_with("[   +1.000000] info "), "{last:?}");
-    let around = delta(&["-g", "read 1", "-B", "2"]);
-    assert!(around[2].starts_with("[   +1.000000] trace"), "{around:?}");
-    assert!(around[3].starts_with("[   +0.999999] debug"), "{around:?}");
-    let reverse = delta(&["-r"]);
-    assert!(
-        reverse[1].starts_with("[   -1.000000] debug"),
-        "{reverse:?}"
-    );
-}
-
-#[test]
-fn any_number_of_threads_may_be_asked_for() {
-    let rig = rig();
-    assert_eq!(
-        rig.lines(&["--jobs", "20000", "snap"]),
-        rig.lines(&["snap"])
-    );
-    for (args, what) in [
-        (["--jobs", "0"], "not a number of threads"),
-        (["--pid", "abc"], "not the number of a thread or process"),
-    ] {
-        let output = rig.run(&[&args[..], &["snap"]].concat());
-        assert!(stderr(&output).contains(what), "{output:?}");
-    }
-}
-
-#[test]
-fn what_matches_stands_out() {
-    let rig = rig();
-    let lines = rig.lines(&["--color", "always", "-g", "[0-9]+ sectors", "snap"]);
-    assert!(
-        lines[1].ends_with("read \x1b[1;31m8 sectors\x1b[0m at 0x1000"),
-        "{lines:?}"
-    );
-    let lines = rig.lines(&["--color", "always", "-v", "-g", "8 sectors", "snap"]);
-    assert!(
-        !lines.iter().any(|l| l.contains("\x1b[1;31m8")),
-        "{lines:?}"
-    );
 }
 
 #[test]
@@ -1442,14 +979,6 @@ fn a_damaged_clock_spoils_nothing_else() {
     let output = rig.run(&["convert", "--to", "otlp", "-o", "-", "far"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\"timeUnixNano\":\"0\""), "{text}");
-}
-
-#[test]
-fn losses_are_those_of_who_is_asked_for() {
-    let rig = rig();
-    let of = |pid: &str| rig.lines(&["--pid", pid, "snap"]);
-    assert!(of("42")[0].contains("5 older records overwritten"));
-    assert_eq!(of("7").len(), 1, "{:?}", of("7"));
 }
 
 /// The hour that comes twice: what is told of the zone is of each time, not of the one before.
