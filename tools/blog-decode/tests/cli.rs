@@ -711,6 +711,19 @@ fn tables_are_found_by_build_id() {
         Some(1)
     );
 
+    // A link to a file, as debug packages have for vmlinux, is followed, but not into a tree of sources.
+    for (name, to, status) in [
+        ("test-mod.ko", rig.ko.as_path(), 0),
+        ("build", rig.path(), 1),
+    ] {
+        let dir = rig.path().join(format!("linked-{status}/7.3.4"));
+        fs::create_dir_all(&dir).unwrap();
+        std::os::unix::fs::symlink(fs::canonicalize(to).unwrap(), dir.join(name)).unwrap();
+        let modules = format!("linked-{status}");
+        let output = rig.run_exactly(&["--modules", &modules, "alone/snap"]);
+        assert_eq!(output.status.code(), Some(status), "{name}: {output:?}");
+    }
+
     // What elfutils' program finds.
     let find = rig.path().join("debuginfod-find");
     let script = format!(

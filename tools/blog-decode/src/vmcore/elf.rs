@@ -25,8 +25,9 @@ const LOAD: [u8; 4] = [1, 0, 0, 0];
 const NOTE: [u8; 4] = [4, 0, 0, 0];
 /// Notes are registers of CPUs and VMCOREINFO: this is enough for 8192 CPUs, some times over.
 const MAX_NOTES: u64 = 64 << 20;
-/// The number of program headers is elsewhere: `PN_XNUM`.
+/// The number of program headers is elsewhere: `PN_XNUM`. It is in the first section header.
 const MANY: u16 = 0xffff;
+const SECTION_INFO: u64 = 44;
 /// Of the file.
 const PAGE: u64 = 4096;
 
@@ -51,7 +52,7 @@ pub(super) fn check(file: &File) -> Result<Option<Cut>, Error> {
     if !makes_sense(&header, size) {
         return Err(damaged());
     }
-    let programs = programs(file, &header).ok_or_else(damaged)?;
+    let programs = programs(file, &header, size).ok_or_else(damaged)?;
     if !notes_make_sense(&programs, size) {
         return Err(damaged());
     }
@@ -72,11 +73,23 @@ pub(super) fn check(file: &File) -> Result<Option<Cut>, Error> {
     }))
 }
 
-/// The program headers; `None`: they can't be read. If their number is elsewhere, there are none.
-fn programs(file: &File, header: &[u8]) -> Option<Vec<[u8; PROGRAM as usize]>> {
-    let count = u16_at(header, 56).filter(|n| *n != MANY).unwrap_or(0);
-    let mut programs = vec![[0; PROGRAM as usize]; count.into()];
+/// The program headers; `None`: they can't be read.
+fn programs(file: &File, header: &[u8], size: u64) -> Option<Vec<[u8; PROGRAM as usize]>> {
+    let count = match u16_at(header, 56)? {
+        MANY => {
+            let mut info = [0; 4];
+            let at = u64_at(header, 40)?.checked_add(SECTION_INFO)?;
+            file.read_exact_at(&mut info, at).ok()?;
+            u32::from_le_bytes(info)
+        }
+        n => n.into(),
+    };
     let start = u64_at(header, 32)?;
+    let end = start.checked_add(u64::from(count) * u64::from(PROGRAM))?;
+    let mut programs = match end <= size {
+        true => vec![[0; PROGRAM as usize]; count as usize],
+        false => return None,
+    };
     file.read_exact_at(programs.as_flattened_mut(), start)
         .ok()?;
     Some(programs)
@@ -166,8 +179,26 @@ mod tests {
         std::io::Write::write_all(&mut file, &bytes).unwrap();
         assert_eq!(check(&file).unwrap(), None);
         file.set_len(4096 + 999).unwrap();
-        let cut = check(&file).unwrap().unwrap();
-        assert_eq!(cut.why, "it is cut off: 5095 of 5096 bytes are there");
-        assert_eq!(cut.zeros, 0x7000 + 999..0x8000);
+        let is_cut = |file: &File| {
+            let cut = check(file).unwrap().unwrap();
+            assert_eq!(cut.why, "it is cut off: 5095 of 5096 bytes are there");
+            assert_eq!(cut.zeros, 0x7000 + 999..0x8000);
+        };
+        is_cut(&file);
+        // The number of program headers is in a section header.
+        let at = 200u64;
+        for (field, bytes) in [
+            (56, &MANY.to_le_bytes()[..]),
+            (40, &at.to_le_bytes()),
+            (58, &SECTION.to_le_bytes()),
+            (60, &1u16.to_le_bytes()),
+            (at + SECTION_INFO, &1u32.to_le_bytes()),
+        ] {
+            file.write_all_at(bytes, field).unwrap();
+        }
+        is_cut(&file);
+        file.write_all_at(&u32::MAX.to_le_bytes(), at + SECTION_INFO)
+            .unwrap();
+        assert!(check(&file).is_err());
     }
 }
