@@ -23,8 +23,8 @@ from conftest import TOP, Run
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 41
-TESTS_DEEP = 42
+TESTS = 42
+TESTS_DEEP = 43
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
@@ -96,6 +96,21 @@ def test_ctf_has_what_blog_decode_prints(converted: Path, decoder: Path, sh: Run
     times = [line.split()[:2] for line in lines]
     assert times == sorted(times)
     assert len(lines) == RECORDS
+
+
+def test_counts_are_the_same_by_any_number_of_threads(work: Path, decoder: Path, sh: Run) -> None:
+    """So many records are counted by as many threads as there are CPUs."""
+    log = big_log(work / "threads", 120_000, sh, rings=7)
+    (log / "cut.snap").write_bytes((log / "log.snap").read_bytes()[:1_500_000])
+    for snap, status in (("log.snap", 0), ("cut.snap", 1)):
+        counts = [decoder, "stats", "--by", "comm,arg.0", "--sum", "arg.sector", "--json",
+                  "-s", log / "log.ko", log / snap]  # fmt: skip
+        said = sh(*counts, status=(status,))
+        assert said == sh("taskset", "-c", "0", *counts, status=(status,))
+        rows = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        count = sh(decoder, "--count", "-s", log / "log.ko", log / snap, status=(status,))
+        records = sum(row["records"] for row in rows)
+        assert records == int(count.splitlines()[-1]) > 50_000
 
 
 def test_peers_of_the_benchmark_have_the_same_records(work: Path, decoder: Path, sh: Run) -> None:

@@ -62,12 +62,22 @@ fn sorted(n: i128) -> [u8; 16] {
 const FROM: usize = size_of::<i128>();
 
 impl Counts {
-    /// Will count like this.
-    pub fn new(how: How) -> Self {
+    /// Will count like this, as one of so many.
+    pub fn new(how: How, of: usize) -> Self {
         Self {
             how,
+            tally: Tally::one_of(of),
             ..Self::default()
         }
+    }
+
+    /// Adds what another has counted in the same way.
+    pub fn with(mut self, other: Self) -> io::Result<Self> {
+        self.records += other.records;
+        let ranges = self.range.into_iter().chain(other.range);
+        self.range = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        self.tally.append(other.tally)?;
+        Ok(self)
     }
 
     /// Counts a record, or a line of another log.

@@ -233,6 +233,13 @@ impl Outcome {
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
+
+    /// Adds what another could not decode.
+    pub fn append(&mut self, other: Self) {
+        self.damaged = self.damaged.saturating_add(other.damaged);
+        self.undecoded.append(&other.undecoded);
+        self.log_problems.extend(other.log_problems);
+    }
 }
 
 /// Makes an entry of each event that a filter lets pass.

@@ -23,7 +23,7 @@ use std::{
     vec, //
 };
 
-/// As many bytes may the rows in memory have.
+/// As many bytes may the rows in memory have, of all that add up at once.
 const MOST: usize = 256 << 20;
 /// What a row takes beside its key.
 const ROW: usize = 128;
@@ -63,6 +63,18 @@ impl Default for Tally {
 }
 
 impl Tally {
+    /// One of so many that add up at once.
+    pub fn one_of(count: usize) -> Self {
+        Self::with_memory(MOST / count.max(1))
+    }
+
+    /// Adds what another has added up.
+    pub fn append(&mut self, other: Self) -> io::Result<()> {
+        self.files.extend(other.files);
+        let mut rows = other.rows.into_iter();
+        rows.try_for_each(|(key, sum)| self.add(&key, sum))
+    }
+
     /// Has as many bytes of rows in memory.
     fn with_memory(most: usize) -> Self {
         Self {
@@ -219,6 +231,7 @@ mod tests {
     fn sums_are_the_same_in_any_memory() {
         let mut expected = std::collections::BTreeMap::new();
         let mut tallies = [0, 1000, 100_000, MOST].map(Tally::with_memory);
+        let mut parts = [(); 3].map(|()| Tally::with_memory(2000));
         for n in 0..5000u64 {
             let key = (n * n % 701).to_string().into_bytes();
             *expected.entry(key.clone()).or_insert((0, 0)) = {
@@ -233,7 +246,13 @@ mod tests {
             for tally in tallies.iter_mut().filter(|t| t.most > 0 || n < 300) {
                 tally.add(&key, sum).unwrap();
             }
+            parts[n as usize % 3].add(&key, sum).unwrap();
         }
+        let mut of_parts = Tally::with_memory(100_000);
+        for part in parts {
+            of_parts.append(part).unwrap();
+        }
+        assert!(!of_parts.files.is_empty());
         let [none, tallies @ ..] = tallies;
         let mut rows = none.rows().unwrap();
         let mut records = 0;
@@ -241,8 +260,10 @@ mod tests {
             records += sum.records;
         }
         assert_eq!(records, 300);
-        for tally in tallies {
+        for tally in &tallies {
             assert_eq!(tally.files.is_empty(), tally.most >= 100_000);
+        }
+        for tally in tallies.into_iter().chain([of_parts]) {
             let mut rows = tally.rows().unwrap();
             for (key, (records, number)) in &expected {
                 let sum = Sum {

@@ -54,12 +54,17 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
     let input = &session.input;
     input.tell_unknown("--by, --sum", fields);
     let interval = args.per.map(|d| d.as_nanos() as i128);
-    let mut counts = Counts::new(How {
-        by: by.clone(),
-        sum: args.sum.clone(),
-        interval,
-    });
-    let status = session.run("counting", |entry| counts.entry(entry))?;
+    let start = |threads| {
+        let how = How {
+            by: by.clone(),
+            sum: args.sum.clone(),
+            interval,
+        };
+        Counts::new(how, threads)
+    };
+    let (all, status) = session.run_apart("counting", start, Counts::entry)?;
+    let counts = all.into_iter().try_fold(start(1), Counts::with);
+    let counts = counts.map_err(|e| e.to_string())?;
     let sites = input.sites();
     let mut answer = Answer {
         args,

@@ -3,7 +3,12 @@
 //! What all commands over records do alike: open files, settle the filters, go through the records,
 //! and say what is missing.
 
-use std::io;
+use std::{
+    io,
+    panic,
+    slice,
+    thread, //
+};
 
 use super::{
     args,
@@ -91,11 +96,96 @@ impl Session {
         Ok(self.end(&decoder.outcome()))
     }
 
+    /// Goes through all entries by several threads, each of which has some of the rings: for answers to
+    /// which the order of rings is of no matter. `start` makes what one of so many threads shows its
+    /// entries to. The answer is all of these, and the exit status. An error is one of `each`.
+    pub fn run_apart<T: Send>(
+        &self,
+        doing: &'static str,
+        start: impl Fn(usize) -> T + Sync,
+        each: impl Fn(&mut T, &Entry<'_>) -> io::Result<()> + Sync,
+    ) -> Result<(Vec<T>, u8), Failed> {
+        let parts = parts(&self.streams, threads(merge::records(&self.streams)));
+        let (count, input, filter) = (parts.len(), &*self.input, &self.filter);
+        let (files, boots, maps) = (&input.files, &input.boots, &input.maps);
+        let work = |part| {
+            let mut decoder = Decoder::new(files, part, boots, maps, filter);
+            // It stands for the others.
+            if part.as_ptr() == self.streams.as_ptr() {
+                let mut progress = Progress::new(doing, Unit::Records, false);
+                let all = Some(merge::records(&self.streams));
+                let each = count as u64;
+                decoder = decoder.with_tick(move |done| progress.at(done * each, all));
+            }
+            let mut to = start(count);
+            let done = decoder.run(|entry| each(&mut to, entry));
+            done.map(|()| (to, decoder.outcome()))
+        };
+        let (work, (own, others)) = (&work, parts.split_at(1));
+        let results: Vec<_> = thread::scope(|scope| {
+            // As many as the system lets us have; what those would do that it doesn't is done here.
+            let mut started = Vec::new();
+            for &part in others {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || work(part));
+                started.push((thread.ok(), part));
+            }
+            let own = own.iter().map(|part| work(part));
+            let others = started.into_iter().map(|(thread, part)| match thread {
+                Some(thread) => thread.join().unwrap_or_else(|e| panic::resume_unwind(e)),
+                None => work(part),
+            });
+            own.chain(others).collect()
+        });
+        let (mut all, mut outcome) = (Vec::new(), Outcome::default());
+        for result in results {
+            let (made, more) = result.map_err(|e| e.to_string())?;
+            all.push(made);
+            outcome.append(more);
+        }
+        Ok((all, self.end(&outcome)))
+    }
+
     /// Says what is missing; the answer is the exit status.
     pub fn end(&self, outcome: &Outcome) -> u8 {
         let tables = &self.input.tables;
         self.input.status().max(tell(outcome, &tables.searched))
     }
+}
+
+/// With fewer records, other threads aren't worth it; with more threads, those that decode would
+/// wait for the one that merges.
+const FEW: u64 = 50_000;
+const JOBS_MAX: usize = 4;
+
+/// How many threads go through so many records, if the user says nothing.
+pub fn threads(records: u64) -> usize {
+    match records < FEW {
+        true => 1,
+        false => thread::available_parallelism().map_or(1, |n| n.get().min(JOBS_MAX)),
+    }
+}
+
+/// Rings in so many parts, at most, which have about as many records each.
+fn parts(streams: &[Stream], count: usize) -> Vec<&[Stream]> {
+    let each = merge::records(streams) / count as u64 + 1;
+    let (mut all, mut rest) = (Vec::new(), streams);
+    while all.len() + 1 < count {
+        let mut sum = 0;
+        let is_enough = |stream: &Stream| {
+            sum += merge::records(slice::from_ref(stream));
+            sum >= each
+        };
+        let Some(last) = rest.iter().position(is_enough) else {
+            break;
+        };
+        let (part, more) = rest.split_at(last + 1);
+        all.push(part);
+        rest = more;
+    }
+    if all.is_empty() || !rest.is_empty() {
+        all.push(rest);
+    }
+    all
 }
 
 /// Says what could not be decoded. Tables were looked for there.

@@ -8,8 +8,7 @@ use std::{
         Write, //
     },
     num::NonZero,
-    path::PathBuf,
-    thread, //
+    path::PathBuf, //
 };
 
 use super::{
@@ -25,7 +24,10 @@ use super::{
         Ends,
         Out, //
     },
-    session::Session,
+    session::{
+        self,
+        Session, //
+    },
     Failed,
     OK,
     PARTIAL, //
@@ -127,10 +129,6 @@ struct How<'a> {
     jobs: Option<NonZero<usize>>,
 }
 
-/// With fewer records, other threads aren't worth it; with more threads, those that decode would
-/// wait for the one that merges.
-const FEW: u64 = 50_000;
-const JOBS_MAX: usize = 4;
 /// More than this are never started, whatever the user says.
 const JOBS_LIMIT: usize = 64;
 
@@ -199,10 +197,7 @@ fn threads(how: &How<'_>, has_logs: bool, records: u64) -> usize {
         return 1;
     }
     how.jobs.map_or_else(
-        || match records < FEW {
-            true => 1,
-            false => thread::available_parallelism().map_or(1, |n| n.get().min(JOBS_MAX)),
-        },
+        || session::threads(records),
         |jobs| jobs.get().min(JOBS_LIMIT),
     )
 }
