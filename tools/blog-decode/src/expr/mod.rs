@@ -17,7 +17,7 @@
 //! `arg.NAME` is an argument by its name in the format string, `arg.0` by its place; more steps
 //! lead to fields of derived types: `arg.op.fua`. Any other word is a string: `comm == fio`,
 //! `arg.e == EIO`. Levels compare by number: `level <= warn`. `=~` takes a regular expression.
-//! A variant of an enum compares by its name, an error by its name or its (negative) number.
+//! A variant of an enum compares by its name, an error by its (negative) number, also if it is named.
 //!
 //! A comparison with what a record doesn't have, or with a value of another type, is false, with
 //! `!=` and `!~` too; `!(a == b)` is true then. A field alone is true if it is there and neither
@@ -84,6 +84,10 @@ enum Operator {
 }
 
 impl Operator {
+    fn is_order(self) -> bool {
+        !matches!(self, Self::Eq | Self::Ne)
+    }
+
     fn allows(self, o: Ordering) -> bool {
         match self {
             Self::Eq => o.is_eq(),
@@ -133,8 +137,9 @@ impl Val<'_> {
             (Self::Errno(a), Self::Errno(b)) => Some(a.cmp(b)),
             (Self::Errno(a), Self::Number(b)) => Some(i128::from(*a).cmp(b)),
             (Self::Errno(a), Self::Text(b)) => {
-                let name = errno::name(a.unsigned_abs())?;
-                Some(name.as_bytes().cmp(b))
+                // By their numbers, as not every error has a name.
+                let b = errno::number(std::str::from_utf8(b).ok()?)?;
+                Some(b.cmp(&a.unsigned_abs()))
             }
             (Self::Level(a), Self::Level(b)) => Some(a.cmp(b)),
             (Self::Level(a), Self::Number(b)) => Some(i128::from(*a).cmp(b)),
@@ -179,8 +184,13 @@ impl Node {
             Self::Match { of, regex, wanted } => match of.value(s) {
                 Some(Val::Text(t)) => regex.is_match(&t) == *wanted,
                 Some(Val::Level(n)) => regex.is_match(level_name(n).as_bytes()) == *wanted,
-                Some(Val::Errno(n)) => errno::name(n.unsigned_abs())
-                    .is_some_and(|name| regex.is_match(name.as_bytes()) == *wanted),
+                Some(Val::Errno(n)) => {
+                    let is = match errno::name(n.unsigned_abs()) {
+                        Some(name) => regex.is_match(name.as_bytes()),
+                        None => regex.is_match(n.to_string().as_bytes()),
+                    };
+                    is == *wanted
+                }
                 _ => false,
             },
             Self::Truth(a) => a.value(s).is_some_and(|v| v.is_true()),

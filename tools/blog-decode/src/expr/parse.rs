@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
                 }
                 let end = std::mem::replace(&mut self.at, start);
                 self.rest();
-                check(&a, &b)?;
+                check(&a, op, &b)?;
                 self.at = end;
                 return Ok(Node::Compare(a, op, b));
             }

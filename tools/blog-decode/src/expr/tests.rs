@@ -26,17 +26,20 @@ use crate::{
 };
 
 fn check(source: &str) -> bool {
-    // A u32, a string, an i32 and an error.
-    let codes = [0x03, 0x22, 0x13, 0x26];
+    // A u32, a string, an i32, an error, and one without a name.
+    let codes = [0x03, 0x22, 0x13, 0x26, 0x26];
     let mut types = Types::new(&[]);
     let types: Vec<_> = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
-    let names = ["len", "name", "delta", "e"].map(str::to_owned).to_vec();
-    let format = "{len} {name} {delta} {e:?}";
+    let names = ["len", "name", "delta", "e", "odd"]
+        .map(str::to_owned)
+        .to_vec();
+    let format = "{len} {name} {delta} {e:?} {odd:?}";
     let template = Template::new(format, names, types).unwrap();
     let mut payload = 8192u32.to_le_bytes().to_vec();
     payload.extend(b"\x03sda");
     payload.extend((-7i32).to_le_bytes());
     payload.extend((-5i32).to_le_bytes());
+    payload.extend((-600i32).to_le_bytes());
     let mut slots = Vec::new();
     assert!(template.cut(&payload, Version::Two, &mut slots));
     let site = Site {
@@ -102,6 +105,8 @@ fn true_ones_are_true_and_false_ones_false() {
         "arg.e == -5",
         "EIO == arg.e",
         "arg.e != ENOMEM",
+        "arg.e < EPERM && arg.e > ENOMEM",
+        "arg.odd != EIO && arg.odd == -600 && arg.odd =~ '^-600$' && arg.odd !~ EIO",
         "level == warn && level <= info && level > err",
         "level == warning && level <= notice && level > error",
         "level <= 2",
@@ -144,6 +149,7 @@ fn wrong_ones_are_refused_with_the_place() {
         ("(pid == 1", "\")\"", 10),
         ("compnent == 'x'", "neither side is a field", 1),
         ("fio", "a field of a record", 1),
+        ("pid == 1 && task >= context", "no order", 13),
         ("message =~ 4", "=~ takes", 12),
         ("message =~ '('", "no regular expression", 12),
         ("comm == 'fio", "does not end", 9),

@@ -5,7 +5,8 @@
 
 use super::{
     Node,
-    Operand, //
+    Operand,
+    Operator, //
 };
 use crate::{
     error::Error,
@@ -22,7 +23,13 @@ use crate::{
 };
 
 /// Refuses what can't be compared with each other.
-pub(super) fn check(a: &Operand, b: &Operand) -> Result<(), Error> {
+pub(super) fn check(a: &Operand, op: Operator, b: &Operand) -> Result<(), Error> {
+    let context = Operand::Field(Selector::Field(Field::Context));
+    if op.is_order() && (*a == context || *b == context) {
+        return Err(syntax(
+            "contexts have no order: == and != compare them".into(),
+        ));
+    }
     match (a, b) {
         (Operand::Field(Selector::Field(a)), Operand::Field(Selector::Field(b))) => {
             let is_like =
@@ -93,7 +100,12 @@ pub(super) fn unfit(node: &Node, sites: &[&Site], all: &mut Vec<String>) {
             nodes.iter().for_each(|node| unfit(node, sites, all));
         }
         Node::Not(node) => unfit(node, sites, all),
-        Node::Compare(Operand::Field(a), _, b) | Node::Compare(b, _, Operand::Field(a)) => {
+        Node::Compare(Operand::Field(a), op, b) | Node::Compare(b, op, Operand::Field(a)) => {
+            if op.is_order() && is_variant(a, sites) {
+                all.push(format!(
+                    "{a} is a variant of an enum: < and > compare its name by letters"
+                ));
+            }
             let fits = |class: &Class<'_>| fits(*class, b);
             all.extend(told(a, sites, fits, || match b {
                 Operand::Text(text) => format!("{text:?}"),
@@ -111,6 +123,14 @@ pub(super) fn unfit(node: &Node, sites: &[&Site], all: &mut Vec<String>) {
         }
         Node::Compare(..) | Node::Truth(_) => {}
     }
+}
+
+fn is_variant(selector: &Selector, sites: &[&Site]) -> bool {
+    let Selector::Argument(path) = selector else {
+        return false;
+    };
+    let mut found = sites.iter().flat_map(|site| classes(path, site));
+    found.any(|class| matches!(class, Class::Variant(_)))
 }
 
 fn told(
@@ -146,7 +166,7 @@ fn fits(class: Class<'_>, value: &Operand) -> bool {
         (Class::Number | Class::Errno, Operand::Number(_) | Operand::Big(_)) => true,
         (Class::Text, Operand::Text(_)) => true,
         (Class::Bool, Operand::Text(text)) => text == "true" || text == "false",
-        (Class::Errno, Operand::Text(text)) => errno::is_name(text),
+        (Class::Errno, Operand::Text(text)) => errno::number(text).is_some(),
         (Class::Variant(name), Operand::Text(text)) => name == text,
         _ => false,
     }

@@ -2,14 +2,21 @@
 
 //! Names of errors, as the kernel's `errname()` knows them (asm-generic numbers).
 
+use std::{
+    collections::HashMap,
+    sync::OnceLock, //
+};
+
 /// All errors that have a name.
 pub fn all() -> impl Iterator<Item = (u32, &'static str)> {
     (1..4096).filter_map(|n| Some((n, name(n)?)))
 }
 
-/// Whether an error has this name.
-pub fn is_name(text: &str) -> bool {
-    all().any(|(_, name)| name == text)
+/// The positive number of the error with this name.
+pub fn number(name: &str) -> Option<u32> {
+    static ALL: OnceLock<HashMap<&str, u32>> = OnceLock::new();
+    let named = ALL.get_or_init(|| all().map(|(n, name)| (name, n)).collect());
+    named.get(name).copied()
 }
 
 /// Name of a positive error number.

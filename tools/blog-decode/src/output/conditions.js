@@ -40,7 +40,7 @@ function compare(a, b) {
 		return b.level ? order(a.level, b.level) : undefined;
 	}
 	if (y === "bigint") return order(a.errno, b);
-	if (y === "string") return a.name === undefined ? undefined : order(a.name, b);
+	if (y === "string") return a.all[b] ? order(a.errno, BigInt(-a.all[b])) : undefined;
 	return b.errno === undefined ? undefined : order(a.errno, b.errno);
 }
 
@@ -93,8 +93,10 @@ function condition(source, field) {
 		return is ? { name: word, get: field(word) } : { value: word };
 	};
 	// As the decoder, which refuses what could never be true.
-	const check = (a, b) => {
-		if (!a.name) return a.value !== undefined && b.name ? check(b, a) : fail("no field is compared");
+	const check = (a, sign, b) => {
+		if (!a.name) return a.value !== undefined && b.name ? check(b, sign, a) : fail("no field is compared");
+		const isOrder = sign !== "==" && sign !== "!=";
+		if (isOrder && (a.name === "context" || b.name === "context")) fail("contexts have no order");
 		const v = b.value, is = typeof v;
 		if (NUMBERS.includes(a.name) && (is === "string" || TEXTS.includes(b.name))) fail("a number");
 		if (TEXTS.includes(a.name) && (is === "bigint" || NUMBERS.includes(b.name))) fail("text");
@@ -115,7 +117,7 @@ function condition(source, field) {
 			return i => {
 				let is = a.get(i);
 				if (is?.level) is = LEVELS[is.level - 1];
-				if (is?.errno !== undefined) is = is.name;
+				if (is?.errno !== undefined) is = is.name ?? String(is.errno);
 				return typeof is === "string" && regex.test(is) === wanted;
 			};
 		}
@@ -123,7 +125,7 @@ function condition(source, field) {
 		for (const sign of ["==", "!=", "<=", ">=", "<", ">"]) {
 			if (!take(sign)) continue;
 			const b = operand();
-			check(a, b);
+			check(a, sign, b);
 			return i => {
 				const [x, y] = [value(a, i), value(b, i)];
 				const o = x === undefined || y === undefined ? undefined : compare(x, y);
@@ -180,8 +182,8 @@ function typed(text, { class: kind, base, debug }, errnos) {
 	if (kind === "bool") return is === "true" ? true : is === "false" ? false : undefined;
 	if (kind === "errno") {
 		const name = is.trim();
-		if (errnos[name]) return { errno: BigInt(-errnos[name]), name };
-		return /^-?[0-9]+$/.test(name) ? { errno: BigInt(name), name: undefined } : undefined;
+		if (errnos[name]) return { errno: BigInt(-errnos[name]), name, all: errnos };
+		return /^-?[0-9]+$/.test(name) ? { errno: BigInt(name), all: errnos } : undefined;
 	}
 	if (kind === "variant") return is.match(/^[\p{L}_][\p{L}\p{N}_]*/u)?.[0];
 	if (kind !== "text" || text === "") return undefined;
