@@ -3,12 +3,12 @@
 //! Snapshots, streams and recordings with their side tables: what a program opens first.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     path::{
         Path,
         PathBuf, //
-    },
-    sync::Arc, //
+    }, //
 };
 
 use crate::{
@@ -27,6 +27,7 @@ use crate::{
     identity,
     merge::{
         self,
+        Merge,
         Stream, //
     },
     record::Task,
@@ -35,11 +36,7 @@ use crate::{
         SiteMap,
         Tables, //
     },
-    snapshot::{
-        RingPages,
-        Snapshot, //
-    },
-    wire::record::Context, //
+    snapshot::Snapshot, //
 };
 
 /// Files of one machine or several, and what decodes them.
@@ -134,16 +131,8 @@ impl Captures {
         Some(known?.into_iter().flat_map(|s| &s.sites).collect())
     }
 
-    /// All tasks with records, if no ring is shared: these only name them record by record.
-    pub fn tasks(&self) -> Option<Vec<Task>> {
-        let mut rings = self.files.iter().flat_map(|f| &f.rings);
-        let is_shared = |r: &Arc<RingPages>| {
-            let context = r.ring.as_ref().map(|r| r.context);
-            context.is_none_or(|c| c == Context::Shared as u8)
-        };
-        if rings.any(is_shared) {
-            return None;
-        }
+    /// The tasks that files list, and those that rings are called by.
+    pub fn tasks(&self) -> Vec<Task> {
         let of_file = |file: &Snapshot| {
             let listed = file.tasks.iter().map(|t| (t.pid, t.tgid, t.comm));
             let rings = file.rings.iter().filter_map(|r| r.ring.as_ref());
@@ -151,7 +140,20 @@ impl Captures {
             listed.chain(rings).collect::<Vec<_>>()
         };
         let all = self.files.iter().flat_map(of_file);
-        let all = all.map(|(pid, tgid, comm)| Task { pid, tgid, comm });
-        Some(all.collect())
+        all.map(|(pid, tgid, comm)| Task { pid, tgid, comm })
+            .collect()
+    }
+
+    /// The tasks of all records of these components. A task is there as often as it has names.
+    pub fn writers(&self, components: &[String]) -> Vec<Task> {
+        let streams = self.streams(components);
+        let mut merge = Merge::new(&self.files, &streams, &self.boots);
+        let mut all = HashMap::new();
+        while let Some(event) = merge.next() {
+            if let Some(task) = event.writer.task {
+                all.insert((task.pid, task.tgid, task.comm), task);
+            }
+        }
+        all.into_values().collect()
     }
 }

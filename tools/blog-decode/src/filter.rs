@@ -267,19 +267,8 @@ impl Filter {
             && cpu.is_none_or(|n| self.wants_cpu(n))
     }
 
-    /// What is asked for by a name that nothing has: a task's, a site's, or an argument's. Nothing
-    /// is said of what isn't known.
-    pub fn unknown(&self, tasks: Option<&[Task]>, sites: Option<&[&Site]>) -> Vec<String> {
-        let mut all = tasks.map_or_else(Vec::new, |tasks| self.unknown_tasks(tasks));
-        all.extend(
-            sites
-                .into_iter()
-                .flat_map(|sites| self.unknown_sites(sites)),
-        );
-        all
-    }
-
-    fn unknown_tasks(&self, tasks: &[Task]) -> Vec<String> {
+    /// Which names and ids that are asked for no task has.
+    pub fn unknown_tasks(&self, tasks: &[Task]) -> Vec<String> {
         let mut all = Vec::new();
         for comm in &self.comms {
             if !tasks.iter().any(|t| matches_glob(until_nul(&t.comm), comm)) {
@@ -294,18 +283,26 @@ impl Filter {
         all
     }
 
-    fn unknown_sites(&self, sites: &[&Site]) -> Vec<String> {
+    /// Which call sites, and arguments of call sites, are asked for that there aren't. `has` says which
+    /// ids there are.
+    pub fn unknown_sites(&self, sites: &[&Site], has: impl Fn(u32) -> bool) -> Vec<String> {
         let mut all = Vec::new();
         for pattern in &self.sites {
-            if let SitePattern::File(end, (first, last)) = pattern {
-                let lines = match (first, last) {
-                    (0, &u32::MAX) => String::new(),
-                    (a, b) if a == b => format!(":{a}"),
-                    (a, b) => format!(":{a}-{b}"),
-                };
-                if !sites.iter().any(|site| pattern.matches_site(site)) {
+            match pattern {
+                SitePattern::Id(id) if !has(*id) => {
+                    all.push(format!("--site {id}: no call site has this id"));
+                }
+                SitePattern::File(end, (first, last))
+                    if !sites.iter().any(|site| pattern.matches_site(site)) =>
+                {
+                    let lines = match (first, last) {
+                        (0, &u32::MAX) => String::new(),
+                        (a, b) if a == b => format!(":{a}"),
+                        (a, b) => format!(":{a}-{b}"),
+                    };
                     all.push(format!("--site {end}{lines}: no call site is there"));
                 }
+                _ => {}
             }
         }
         let fields = self.expr.iter().flat_map(Expr::fields);

@@ -922,6 +922,28 @@ fn modules_are_found_where_they_are_installed() {
     assert_eq!(run(), Some(1));
 }
 
+/// Neither the list of tasks nor the ring has it.
+#[test]
+fn a_name_that_only_records_have_is_known() {
+    let rig = rig();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &CLOCK)
+        .component(1, "disk")
+        .ring(&Ring::task(1, 1, 42, "fio"));
+    let mut page = Page::new(1, 1, 0, 0);
+    page.writer(0, 0, 0, (42, 42, "sh"));
+    page.raw_record(0, 1, b"");
+    b.page(&Ring::task(1, 1, 42, "fio"), &page);
+    fs::write(rig.path().join("renamed"), b.end()).unwrap();
+    for (name, count) in [("sh", "1\n"), ("bash", "0\n")] {
+        let output = rig.run_exactly(&["--count", "--comm", name, "renamed"]);
+        assert_eq!(output.stdout, count.as_bytes(), "{output:?}");
+        let told = stderr(&output).contains("no task has this name");
+        assert_eq!(told, name == "bash", "{output:?}");
+    }
+}
+
 #[test]
 fn a_dash_is_no_missing_value() {
     let rig = rig();

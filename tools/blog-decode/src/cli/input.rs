@@ -8,6 +8,7 @@ use std::{
         Path,
         PathBuf, //
     },
+    slice, //
 };
 
 use super::{
@@ -35,6 +36,7 @@ use crate::{
     decode::Undecoded,
     field::Selector,
     filter::{
+        is_component,
         unknown_arguments,
         Filter, //
     },
@@ -181,11 +183,16 @@ impl Input {
             let found = boot.find(&self.boots).map_err(|e| format!("--boot: {e}"))?;
             filter.boots = Some(found);
         }
-        let sites = self.sites();
-        let tasks = self.tasks().filter(|_| !has_logs);
-        for unknown in filter.unknown(tasks.as_deref(), sites.as_deref()) {
-            complain(&unknown);
+        let mut unknown = Vec::new();
+        if !has_logs && !filter.unknown_tasks(&self.tasks()).is_empty() {
+            // Records may have names of their own.
+            unknown = filter.unknown_tasks(&self.writers(&filter.components));
         }
+        if let Some(sites) = self.sites() {
+            let has = |id| self.maps.iter().any(|map| map.find(id).is_some());
+            unknown.extend(filter.unknown_sites(&sites, has));
+        }
+        unknown.iter().for_each(|unknown| complain(unknown));
         Ok(())
     }
 
@@ -201,8 +208,11 @@ impl Input {
     /// The rings of the components that are wanted.
     pub fn streams(&self, components: &[String]) -> Vec<Stream> {
         let streams = self.captures.streams(components);
-        if !components.is_empty() && streams.is_empty() {
-            complain("no ring of that component in the snapshot");
+        for name in components {
+            let is_it = |s: &Stream| is_component(&s.component, slice::from_ref(name));
+            if !streams.iter().any(is_it) {
+                complain(&format!("--component {name}: no ring is of this component"));
+            }
         }
         streams
     }
