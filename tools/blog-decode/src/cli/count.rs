@@ -24,7 +24,9 @@ use crate::{
         Row, //
     },
     field::{
+        classes,
         is_integer,
+        Class,
         Field,
         Selector, //
     },
@@ -49,10 +51,21 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
     if let Some((_, twice)) = fields.find(|(i, field)| by[..*i].contains(field)) {
         return Err(format!("--by: {twice} is there twice").into());
     }
+    if let Some(sum @ Selector::Field(field)) = &args.sum {
+        if !field.is_number() {
+            return Err(format!("--sum: {sum} is no number").into());
+        }
+    }
     let session = Session::open(&args.input, &args.filters, false)?;
     let fields = by.iter().chain(&args.sum);
     let input = &session.input;
     input.tell_unknown("--by, --sum", fields);
+    if let (Some(sum @ Selector::Argument(path)), Some(sites)) = (&args.sum, input.sites()) {
+        let mut classes = sites.iter().flat_map(|site| classes(path, site)).peekable();
+        if classes.peek().is_some() && !classes.any(|class| class == Class::Number) {
+            complain(&format!("--sum: {sum} is no number at any call site"));
+        }
+    }
     let interval = args.per.map(|d| d.as_nanos() as i128);
     let start = |threads| {
         let how = How {
