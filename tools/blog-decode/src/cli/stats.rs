@@ -29,6 +29,7 @@ use crate::{
         Column, //
     },
     boot::Boot,
+    filter::is_component,
     merge,
     output::{
         json::{
@@ -69,7 +70,9 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
             stats_json(&sums, &streams, &input.boots, &sites, out);
             Ok(())
         } else {
-            stats_text(&sums, &streams, (&input.files, &input.boots), &sites, out)
+            let components = args.filters.components();
+            let files = (&*input.files, &*input.boots);
+            stats_text(&sums, &streams, files, &sites, components, out)
         }
     })?;
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
@@ -150,6 +153,7 @@ fn stats_text(
     streams: &[merge::Stream],
     (files, boots): (&[Snapshot], &[Boot]),
     sites: &[Used<'_>],
+    components: &[String],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
     let boot = Column::new(boots);
@@ -178,11 +182,11 @@ fn stats_text(
     for (file, of) in files.iter().zip(boots) {
         for c in file.components.values() {
             let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
-            if c.gone_records == 0 && lost.is_empty() {
+            let (name, lost) = (text(&c.name), lost.join(" "));
+            if c.gone_records == 0 && lost.is_empty() || !is_component(&name, components) {
                 continue;
             }
             boot.of(of, out);
-            let (name, lost) = (text(&c.name), lost.join(" "));
             writeln!(
                 out,
                 "{}: {} records of ended tasks are gone, lost without a ring: {}",
