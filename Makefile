@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What one can do here. Each target is a script of scripts/, which says what it
-# does, how long it took, and where its log is. In a kernel tree this file has no
-# part: there it is Kbuild.
+# The commands of this repository. Each target runs a script of scripts/, which prints what it
+# does, how long it took, and where its log is. A kernel tree doesn't get this file:
+# it has Kbuild.
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
@@ -16,11 +16,11 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
-demo-stock: ## The same with Debian's own kernel, as it comes: builds none, 5 minutes at most
+demo-stock: ## The same on Debian's unmodified kernel; compiles only BLog, no kernel
 	@scripts/setup --stock
 	@FLAVOUR=stock scripts/demo
 
-test: ## All tests that CI runs. TIER=fast|full|deep, SUITE=crash CASE=abba: some
+test: ## Run CI's tests; narrow them: TIER=fast|full|deep SUITE=crash CASE=abba
 	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests)
 	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
 
@@ -43,21 +43,21 @@ install: ## Install decoder, side table tool, man pages, completions: PREFIX=/us
 uninstall: ## Remove what "make install" has installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --uninstall
 
-deb: ## Make a Debian package of what "make install" installs, in build/
+deb: ## Make Debian packages in build/: what "make install" installs, and blog-dkms
 	@scripts/setup --package
 	@scripts/package-deb
 
 integrate: ## Put BLog into your own tree: KSRC=DIR
 	@scripts/integrate "$${KSRC:?say which tree: make integrate KSRC=DIR}"
 
-revert: ## Take BLog out of your tree again: KSRC=DIR
+revert: ## Remove BLog from your tree again: KSRC=DIR
 	@scripts/integrate --revert "$${KSRC:?say which tree: make revert KSRC=DIR}"
 
-series: ## Make a git branch and mails of BLog, to be posted: KSRC=DIR (a git tree)
+series: ## Make a git branch of BLog, and mails to post: KSRC=DIR (a git tree)
 	@scripts/setup
 	@scripts/series
 
-series-check: ## Build every commit of it, BLog off, m and y (UML; an hour, once)
+series-check: ## Build every commit of the series, BLog off, m and y (UML; an hour, once)
 	@scripts/setup
 	@scripts/series-check
 
@@ -66,15 +66,15 @@ check: ## Formatting, linters of all languages, checkpatch, and the documentatio
 	@scripts/setup --checks
 	@scripts/test style
 
-mutants: ## Change the code, see if a test fails (a night): PART="pool..." SHARD=0/20
+mutants: ## Mutation testing: report changes that no test notices (a night): PART= SHARD=0/20
 	@scripts/setup --tests
 	@nice scripts/mutants $(if $(SHARD),--shard $(SHARD)) $(PART)
 
-bench: ## Measure what a record costs, beside its peers (8 minutes, and 20 for its kernels)
+bench: ## Measure what a record costs, beside peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
-ceph: ## A Ceph cluster in a guest, its client captured: what it costs, what a stall shows
+ceph: ## Run a Ceph cluster in a guest, with its client captured: cost, and a stall
 	@scripts/setup --tests
 	@scripts/test -t deep ceph
 
@@ -104,4 +104,4 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 
 .PHONY: demo demo-stock test setup kernel decode install uninstall deb integrate revert check
-.PHONY: mutants bench bench-decode docs clean distclean help series series-check
+.PHONY: mutants bench bench-decode ceph docs clean distclean help series series-check

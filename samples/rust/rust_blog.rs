@@ -105,8 +105,8 @@ fn end(request: &Request) -> Result<u64> {
     request.sector.checked_add(sectors).ok_or(EOVERFLOW)
 }
 
-/// Two scalars, the most common call: `tests/test_fastpath.py` counts its instructions, and the
-/// stack that it takes, as both are needed again. Returns where the next request begins.
+/// Two scalars, the most common call. BLog's tests count its instructions, and the stack that it
+/// takes, as both are needed again. Returns where the next request begins.
 #[inline(never)]
 fn two_scalars(bytes: u32, sector: u64) -> u64 {
     blog_log!(SAMPLE, "{bytes} {sector}");
