@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The environment that kernels are built in: which compiler, which bindgen,
-# which source of Rust's standard library.
+# The environment of kernel builds: the compiler, bindgen, and the source of
+# Rust's standard library.
 
 TOOLS=$BLOG_CACHE/tools
-# With what tests/requirements.txt names
-# shellcheck disable=SC2034 # for those who source this
+# Python with the packages of tests/requirements.txt
+# shellcheck disable=SC2034 # for scripts that source this
 PYTHON=$TOOLS/python/bin/python
 BINDGEN=$TOOLS/bindgen-$BINDGEN_VERSION/bin/bindgen
 
-# kernel_env: exports what kbuild needs
+# kernel_env: exports the variables that kbuild needs
 kernel_env() {
 	export PATH="${BINDGEN%/*}:/usr/lib/llvm-$LLVM_MAJOR/bin:$PATH"
 	export LIBCLANG_PATH=/usr/lib/llvm-$LLVM_MAJOR/lib
 	RUST_LIB_SRC=$(rust_lib_src)
 	export RUST_LIB_SRC
-	# The same source gives the same build ID, wherever and whenever it is
-	# built, and nothing of this machine gets into a kernel.
+	# The same source gives the same build ID on any machine at any time; no
+	# name of this machine gets into a kernel.
 	export KBUILD_BUILD_TIMESTAMP='2026-01-01 00:00:00 UTC'
 	export KBUILD_BUILD_USER=blog KBUILD_BUILD_HOST=blog
 	unset MAKEFLAGS MFLAGS MAKELEVEL KBUILD_OUTPUT CROSS_COMPILE ARCH O V

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The kernels that are built here: their flavours, and where trees and build
-# directories are. Sourced by scripts/build-kernel and by what boots the result.
+# The kernels of this repository: their flavours, and where trees and build
+# directories are. Sourced by scripts/build-kernel and by the guest runner.
 #
 # From nothing, on two CPUs: 12 minutes for x86, 11 for x86-debug, 6 for uml-bench,
-# by the times of the object files. What is built after another flavour of the same
-# architecture starts with a copy of it.
+# by the times of the object files. A later flavour of the same architecture starts
+# with a copy of the first one's build.
 
-# kernel_flavours: all that there are
+# kernel_flavours: prints all flavours
 kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
 
-# kernel_fragments FLAVOUR: config fragments, later ones win. What each alone proves:
+# kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
 	case $1 in
-	# BLog as a module, which comes and goes; a kernel that costs are counted in
+	# BLog as a module, loaded and unloaded; the kernel of the counted costs
 	x86) echo common x86 crash peers blog-m ;;
 	# BLog built in, from before jump labels are ready on; lockdown, masks in compound_info;
 	# Binder
 	x86-y) echo common x86 crash distro blog-y binder ;;
-	# No allocation that fails, lock, free or arithmetic goes wrong unseen, to rmmod blog
+	# Catches failed allocations, locking, use-after-free and overflows, until rmmod
 	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
-	# Softirqs that are tasks. By hand
+	# Softirqs are tasks. Run by hand
 	x86-rt) echo common x86 blog-m debug-locks rt ;;
-	# No patched text: CPUs that run in parallel, in QEMU and with NMIs. Deep tier
+	# No patched text, so that CPUs can run in parallel in QEMU, with NMIs. Deep tier
 	x86-parallel) echo common x86 blog-m parallel ;;
 	# No race of plain accesses, in parallel CPUs. Deep tier
 	x86-kcsan) echo common x86 blog-m parallel kcsan ;;
@@ -31,7 +31,7 @@ kernel_fragments() {
 	x86-lto) echo common x86 blog-m lto ;;
 	# No preemption, no jump labels, real time, and a build of a few minutes
 	uml) echo common uml blog-y ;;
-	# CONFIG_BLOG=n: what has lines of ours compiles to what it was without
+	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml blog-n ;;
 	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m peers up ;;
@@ -41,8 +41,8 @@ kernel_fragments() {
 	esac
 }
 
-# kernel_targets FLAVOUR: what is made. Without BLog, what patches change in UML is enough:
-# if none of it has or needs anything of BLog, neither does vmlinux.
+# kernel_targets FLAVOUR: prints make's targets. Without BLog, the patched files of UML are enough:
+# if none of them contains or needs a symbol of BLog, neither does vmlinux.
 kernel_targets() {
 	case $1 in
 	*-n) echo init/init_task.o kernel/fork.o fs/exec.o drivers/block/rnull/rnull_mod.o ;;
@@ -57,7 +57,7 @@ kernel_arch() {
 	esac
 }
 
-# kernel_source_name: tells apart trees and builds of different sources
+# kernel_source_name: a name for trees and builds of this source
 kernel_source_name() {
 	if [[ -n ${KSRC-} ]]; then
 		echo "ksrc-$(hash_of "$(readlink -f "$KSRC")")"
@@ -66,7 +66,7 @@ kernel_source_name() {
 	fi
 }
 
-# kernel_pristine: the source as it came
+# kernel_pristine: the unmodified source
 kernel_pristine() { echo "${KSRC:-$BLOG_CACHE/src/linux-$KERNEL_SERIES}"; }
 
 # kernel_tree: the copy of it that BLog is integrated into

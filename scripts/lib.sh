@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What every script here shares: where things are, and how a step tells the
-# user what it does, how long it took and which log to read when it failed; and
-# versions.sh, env.sh, kernel.sh and tree.sh. Sourced by the scripts beside it;
-# runs nothing by itself.
+# Shared by all scripts here: places, and steps, which show the user what runs,
+# how long it took and which log to read if it failed; also versions.sh, env.sh,
+# kernel.sh and tree.sh. Sourced by the scripts beside it; runs nothing by itself.
 
 BLOG_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BLOG_CACHE=${BLOG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/blog}
@@ -32,14 +31,14 @@ is_tty() { [[ -t 1 && ${TERM:-dumb} != dumb ]]; }
 # hash_of WORD...: a short hash of the words
 hash_of() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 
-# need_root: for what changes the system
+# need_root WHAT: for commands that change the system
 need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
 
-# progress_loop LOG NAME T0: prints how far a step is, by the lines of its log,
-# until it is killed
+# progress_loop LOG NAME T0: prints a step's progress, in lines of its log, until
+# it is killed
 progress_loop() {
 	local log=$1 name=$2 t0=$3 n last shown=0
-	# Ends with the script, however that ends.
+	# It ends with the script, however the script ends.
 	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))
 		n=$(wc -l <"$log")
@@ -64,7 +63,7 @@ step() {
 	: >"$log"
 	progress_loop "$log" "$name" "$t0" &
 	bar=$!
-	# A subshell of its own, so that "exit" and "set -e" inside end the step.
+	# In a subshell, so that "exit" and "set -e" inside end the step.
 	set +e
 	(set -e; "$@") >>"$log" 2>&1 </dev/null
 	rc=$?
@@ -80,7 +79,7 @@ step() {
 	say "  + $name: $(seconds $ms)"
 }
 
-# have_step NAME DETAIL: says that there was nothing to do
+# have_step NAME DETAIL: reports that there was nothing to do
 have_step() { say "  = $1: up to date${2:+ ($2)}"; }
 
 for part in versions env kernel tree; do . "$BLOG_TOP/scripts/$part.sh"; done

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What of this repository goes into a kernel tree, where it goes, and as which
-# commit. Sourced by scripts/integrate and scripts/series, which do it, and by
-# scripts/build-kernel, which needs to know whether anything of it has changed.
+# The files of this repository that go into a kernel tree, their places there, and
+# their commits. Sourced by scripts/integrate and scripts/series, and by
+# scripts/build-kernel, which checks whether any of these has changed.
 
-# tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every file that is copied,
-# by patches/series: the patch is the one that it comes with
+# tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of
+# patches/series, with the patch that it belongs to
 tree_files() {
 	(
 		cd "$BLOG_TOP" || exit
@@ -21,10 +21,10 @@ tree_files() {
 	)
 }
 
-# tree_patches: names of the patches, in order. Each is a commit.
+# tree_patches: prints the names of the patches, in order. Each is a commit.
 tree_patches() { sed 's/#.*//' "$BLOG_TOP/patches/series" | awk 'NF { print $1 }'; }
 
-# tree_test_patches: those on top that only kernels of our own tests get
+# tree_test_patches: prints patches on top, which only kernels of our own tests get
 tree_test_patches() { (cd "$BLOG_TOP/patches" && ls test/*.patch); }
 
 # patched_by: reads paths of patches, prints the files that they touch
@@ -48,8 +48,8 @@ patch_files() {
 	return 1
 }
 
-# tree_commit DIR PATCH: makes one commit of the series of the files in DIR: patches
-# them and copies what comes with it. Prints the paths of the copies.
+# tree_commit DIR PATCH: makes one commit of the series in DIR: patches the files there
+# and copies the files that belong to it. Prints the paths of the copies.
 tree_commit() {
 	local with from to
 	patch_files "$1" "$BLOG_TOP/patches/$2" "$2" || return
@@ -60,7 +60,7 @@ tree_commit() {
 	done <<<"$TREE_FILES"
 }
 
-# small_tree DIR: a git tree with just the files of the kernel that patches change
+# small_tree DIR: makes a git tree with only those kernel files that patches change
 small_tree() {
 	local f to
 	mkdir -p "$1"
@@ -74,7 +74,7 @@ small_tree() {
 	git -C "$to" -c user.name=Nobody -c user.email=nobody@example.org commit -qm "Linux"
 }
 
-# tree_key: hash of what goes into a tree and of how, but for what only people read
+# tree_key: prints a hash of everything that goes into a tree, except text for people
 tree_key() {
 	(
 		cd "$BLOG_TOP" || exit

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Versions that BLog is developed and tested with, and all that scripts/fetch downloads. What
-# else comes over the network: packages of the system's own Debian (scripts/setup), crates
+# The versions that BLog is developed and tested with, and everything that scripts/fetch
+# downloads. Other downloads are packages of the system's own Debian (scripts/setup), crates
 # (Cargo.lock), and Python's packages (tests/requirements.txt).
 #
-# A newer kernel, or another rustc's library, is a choice: if Debian no longer has the file
-# below, scripts/fetch fails and says what Debian has. To take that:
+# You decide about a newer kernel or another rustc's library: if Debian no longer has the file
+# below, scripts/fetch fails and names the version that Debian has. To take that version:
 #
 #   scripts/fetch --newer kernel    writes version and hash here
 #   make test                       shows what it breaks; commit both together
 #
 # For a new series, say 7.4, add a line "kernel-7.4" (version and hash may be wrong before
-# --newer) and change KERNEL_SERIES. Of the other files, a newer version is taken with a note
-# if the suite has moved on: apt checks its signature, its hash is unknown here.
+# --newer) and change KERNEL_SERIES. For other files, a newer version is accepted with a note:
+# apt has checked its signature, but its hash isn't recorded.
 
 KERNEL_SERIES=${KERNEL_SERIES:-7.3}
 LLVM_MAJOR=19
 RUSTC_MIN=1.85.0
 
-# For what, from which suite, file, sha256
+# Item, suite, file, sha256
 DOWNLOADS='
 kernel-7.3         trixie-backports linux-source-7.3_7.3.4-1~bpo13+1_all.deb     703e369ddd4cce971452f5a593ee55df3a5c10c83caf0fa0df039633ed181ee3
 kernel-7.2         trixie-backports linux-source-7.2_7.2.12-1~bpo13+1_all.deb    73ca6c22599ba411ab3179642d33501ca2c90174e13c3c8d86e996ea1cbf2a8f
@@ -62,7 +62,7 @@ lttng              sid              liburcu8t64_0.15.7-1_amd64.deb              
 lttng              sid              libxml2-16_2.15.4+dfsg-1+b1_amd64.deb        f2b4d9acff743ff71f5409ae301452ebbb37d0d8709cf46fc9ec755d7df803ff
 '
 
-# downloads WHAT: the lines of it, without the first field
+# downloads WHAT: prints its lines, without the first field
 downloads() { awk -v w="$1" '("," $1 ",") ~ ("," w ",") { print $2, $3, $4 }' <<<"$DOWNLOADS"; }
 
 read -r _ KERNEL_DEB _ < <(downloads "kernel-$KERNEL_SERIES") || :
