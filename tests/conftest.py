@@ -46,19 +46,19 @@ def constant(suite: Path, name: str, default: str, tier: str = "") -> str:
 
 
 def files(*patterns: str) -> list[str]:
-    """Those in the work tree, from its top; what git ignores is left out."""
+    """The files in the work tree, by paths from its top, without those that git ignores."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     said = subprocess.run(command, cwd=TOP, check=True, capture_output=True, text=True).stdout
     return [name for name in said.splitlines() if (TOP / name).is_file()]
 
 
 def named(config: pytest.Config) -> list[Path]:
-    """The files or folders that are to be run."""
+    """The files or folders to run."""
     return [Path(arg.split("::")[0]).absolute() for arg in config.args]
 
 
 def in_tier(suite: Path, tier: str) -> bool:
-    """Each tier has all that those before it have."""
+    """Each tier contains the tiers before it."""
     return TIERS.index(constant(suite, "TIER", "full")) <= TIERS.index(tier)
 
 
@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Suites of another tier are left out, unless they are named."""
+    """Leaves out suites of another tier, unless they are named."""
     if collection_path in named(config):
         return None
     is_suite = collection_path.match("test_*.py")
@@ -84,7 +84,7 @@ def chosen(config: pytest.Config) -> list[Path]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Builds the kernels before anything else; in the process that starts the others."""
+    """Builds the kernels before anything else, in the process that starts the others."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     wanted = (constant(path, "KERNELS", "", config.option.tier) for path in chosen(config))
@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nothing runs beside a test that is marked so."""
+    """No other test runs beside a test with this mark."""
     with (CACHE / "tests.lock").open("w") as lock:
         alone = request.node.get_closest_marker("alone")
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
@@ -121,7 +121,7 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def work(request: pytest.FixtureRequest) -> Path:
-    """An empty folder for what the suite makes; it stays until the suite runs again."""
+    """An empty folder for the suite's files; it stays until the suite runs again."""
     path = CACHE / "test" / request.path.stem.removeprefix("test_")
     subprocess.run(["rm", "-rf", path], check=True)
     path.mkdir(parents=True)
@@ -140,7 +140,7 @@ Tap = Callable[[Iterable[str]], None]
 
 @pytest.fixture
 def tap(subtests: pytest.Subtests) -> Tap:
-    """Makes a subtest of each line of TAP; lines that are none of it explain a failure."""
+    """Makes a subtest of each line of TAP; other lines explain a failure."""
 
     def report(lines: Iterable[str]) -> None:
         seen = 0
@@ -166,7 +166,7 @@ Run = Callable[..., str]
 
 
 def run(*command: object, status: Sequence[int] = (0,), **options: object) -> str:
-    """Runs a command; its output, or a failure with the end of that."""
+    """Runs a command; returns its output, or fails with the end of it."""
     done = subprocess.run(
         [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", **options)  # type: ignore[call-overload]  # fmt: skip
@@ -184,7 +184,7 @@ def sh() -> Run:
 
 
 def printable(text: str) -> str:
-    """The text without what XML can't have: control characters."""
+    """The text without control characters, which XML can't have."""
     return re.sub("[^\t\n\x20-\ud7ff\ue000-\U0010ffff]", "?", text)
 
 
@@ -220,7 +220,7 @@ class Summary:
             self.skipped.append(f"{suite}: {name} -- {str(why).removeprefix('Skipped: ')}")
 
     def unplanned(self) -> Iterator[str]:
-        """Suites that ran whole, with other than the number of tests that they plan."""
+        """Suites that ran completely, but with another number of tests than they declare."""
         if self.config.option.keyword or any("::" in arg for arg in self.config.args):
             return
         for path in chosen(self.config):

@@ -29,8 +29,8 @@ FUZZ = TOP / "tools/blog-decode/fuzz"
 PROGRAMS = TOP / "tools/blog-decode/target/release"
 TARGETS = sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
 
-# An input that takes more seconds, or more megabytes, is a finding. (How much of the heap
-# may be used is up to the input, and far less: see src/lib.rs.)
+# An input that takes more seconds, or more megabytes, is a finding. (The limit for the heap
+# depends on the input, and is far lower: see src/lib.rs.)
 LIMITS = ["-timeout=60", "-rss_limit_mb=1024"]
 
 
@@ -47,7 +47,7 @@ def build(targets: Iterable[str]) -> None:
 
 
 class Target:
-    """A target, and its folder: kept inputs, what the target builds, what is found."""
+    """A target, and its folder: kept inputs, inputs that the target builds, findings."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
@@ -95,7 +95,7 @@ class Target:
             self.found, self.kept, self.built)  # fmt: skip
 
     def merge(self) -> None:
-        """The corpus anew: as few inputs as reach as much, the smallest 50 KB of them."""
+        """A new corpus: as few inputs as reach the same code, the smallest 50 KB of them."""
         self.run("-runs=0", self.built)
         new = self.folder / "new"
         shutil.rmtree(new, ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs BLog's KUnit suites in a guest, and reads what they say with the kernel's parser."""
+"""Runs BLog's KUnit suites in a guest, and reads their output with the kernel's parser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def cases() -> list[str]:
-    """The cases that the sources have, as SUITE.CASE."""
+    """The cases in the sources, as SUITE.CASE."""
     found = []
     for path in sorted((HERE / "kunit").rglob("*.rs")):
         text = path.read_text()
@@ -28,14 +28,14 @@ def cases() -> list[str]:
 
 
 def parse(log: str) -> dict[str, Any]:
-    """What the kernel's own parser makes of its log: its Test of each suite, by name."""
+    """The results of the kernel's own parser for a log: its Test of each suite, by name."""
     tools = str(vm.places()[1] / "tools/testing/kunit")
     if tools not in sys.path:
         sys.path.append(tools)
     parser: Any = importlib.import_module("kunit_parser")
     printer: Any = importlib.import_module("kunit_printer").null_printer
     log = re.sub(r"^\[[^]]*\] ", "", log, flags=re.MULTILINE)
-    # What is built in and each module have a report of their own.
+    # Built-in suites and each module have separate reports.
     reports = re.split(r"^(?=KTAP version)", log, flags=re.MULTILINE)[1:]
     parsed = [parser.parse_run_tests(report.splitlines(), printer) for report in reports]
     return {suite.name: suite for report in parsed for suite in report.subtests}
@@ -51,7 +51,7 @@ class Ran:
     suites: dict[str, Any]
 
     def case(self, name: str) -> str:
-        """What is wrong with a case; nothing, if all is well."""
+        """The problem of a case; nothing, if it passed."""
         suite, _, case = name.partition(".")
         if suite not in self.suites:
             return f"the suite did not run\n{self.result.told()}"
@@ -62,7 +62,7 @@ class Ran:
         return "the case did not run"
 
     def rest(self) -> Iterator[str]:
-        """What is wrong otherwise."""
+        """Other problems."""
         if self.result.problem:
             yield self.result.told()
         known = set(cases())

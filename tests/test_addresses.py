@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernel addresses in files, where kptr_restrict hides them; and which files there are for
-whom in a kernel that is locked down."""
+"""Kernel addresses in files, where kptr_restrict hides them; and who may open which file in a
+locked-down kernel."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ TESTS = 17
 SECONDS = 90
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
-# Files that are only read; debugfs refuses the others from integrity on.
+# Read-only files; debugfs refuses the others from integrity on.
 READABLE = re.compile(r"(^|/)(components|stats|snapshot|stream)$")
 
 
 def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
-    """What a guest leaves."""
+    """The files that a guest leaves."""
     kernel, path = vm.kernel(OPEN if script == "addresses" else LOCKED), TOP / "tests/e2e/guest"
     result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
     assert not result.problem, result.told()
@@ -28,7 +28,7 @@ def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
 
 
 class Files:
-    """Files of a guest, and what the decoder makes of them."""
+    """Files of a guest, and the decoder's output for them."""
 
     def __init__(self, folder: Path, flavour: str, decoder: Path, sh: Run, open_one: str) -> None:
         self.folder, self.sh, self.open_one = folder, sh, open_one
@@ -37,7 +37,7 @@ class Files:
                        "--component", "rust_blog", "--format", "{message}"]  # fmt: skip
 
     def text(self, name: str) -> tuple[list[str], str]:
-        """Its records, and all that the decoder says, errors among them."""
+        """Its records, and the decoder's whole output, errors included."""
         said = self.sh(*self.decode, self.folder / name, status=(0, 1))
         return [x for x in said.splitlines() if not x.startswith("blog-decode: ")], said
 
@@ -46,7 +46,7 @@ class Files:
         return any(ADDRESSES.fullmatch(line) for line in self.text(name)[0])
 
     def addresses(self) -> list[str]:
-        """Those of the sample."""
+        """The addresses of the sample."""
         lines = [line for line in self.text(self.open_one)[0] if ADDRESSES.fullmatch(line)]
         found = " ".join(lines).split()
         assert found

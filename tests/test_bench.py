@@ -23,7 +23,7 @@ SECONDS = 120
 
 @pytest.mark.parametrize("setup", ["instructions", "stock"])
 def test_bounds(setup: str, work: Path, subtests: pytest.Subtests) -> None:
-    """All of these are exact, so what was met stays met."""
+    """All of these numbers are exact, so a met bound stays met."""
     work = work / setup
     benchmark.run(setup, benchmark.SETUPS[setup], work)
     runs, found = benchmark.report([work / "out"])

@@ -38,7 +38,7 @@ def records(decoder: Path, sh: Run, snapshot: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def loaded(work: Path, talk: Path) -> vm.Result:
-    """What a guest under load has left."""
+    """The files of a guest under load."""
     (work / "params").write_text(f"clients={CLIENTS}\ncalls={CALLS}\n")
     result = vm.run(work, vm.kernel(KERNELS), HERE / "guest/load.sh",
                     files={"binder/params": work / "params"}, programs={"bin/talk": talk})  # fmt: skip
@@ -47,7 +47,7 @@ def loaded(work: Path, talk: Path) -> vm.Result:
 
 
 def test_each_transaction_is_recorded(loaded: vm.Result, decoder: Path, sh: Run) -> None:
-    """Sent and delivered, as Binder's own counters have it."""
+    """Sent and delivered, by Binder's own counters."""
     found = records(decoder, sh, loaded.out / "binder.snap")
     assert not [r for r in found if r["type"] == "lost"]
     messages = [r["message"] for r in found if r["type"] == "record"]
@@ -74,7 +74,7 @@ def test_a_transaction_can_be_followed(loaded: vm.Result, decoder: Path, sh: Run
 
 
 def test_rate(loaded: vm.Result) -> None:
-    """Thousands a second, in a guest that is emulated."""
+    """Thousands a second, in an emulated guest."""
     said = re.search(r"calls each: ([\d.]+) to ([\d.]+)", "\n".join(loaded.lines()))
     assert said
     rate = CLIENTS * CALLS / (float(said[2]) - float(said[1]) - 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Messages of a driver in Rust that is captured: its records decode to what it printed, line by
-line. tests/kunit/capture has the driver."""
+"""Messages of a captured driver in Rust: its records decode to the lines that it printed.
+tests/kunit/capture has the driver."""
 
 import json
 import re
@@ -21,7 +21,7 @@ SOURCE = TOP / "tests/kunit/capture/blog_capture_kunit.rs"
 
 
 class Said:
-    """What one boot has printed, and recorded."""
+    """The printed lines and the records of one boot."""
 
     def __init__(self, printed: str, records: list[dict[str, Any]]):
         ours = rf"^(?:\[ *\d+\.\d+\] )?(?:{MODULE}: |faux_driver (?=captured\d: ))(.*)$"
@@ -46,8 +46,8 @@ def said(work: Path, decoder: Path, sh: Run) -> Said:
 
 
 def test_records_decode_to_what_is_printed(said: Said) -> None:
-    """In their order, hashes of addresses included. A line that goes on is two records; what is too
-    long was cut."""
+    """In order, including hashes of addresses. A continued line is two records; a long message is
+    cut."""
     printed = [text for text in said.printed if "ä" * 200 not in text]
     recorded: list[str] = []
     for text in said.texts():

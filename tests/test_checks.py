@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of the checker itself: of a log in which all holds nothing is said, and
-each property, when violated, is noticed by its own check. Needs no kernel."""
+"""Tests of the checker itself: it reports nothing for a correct log, and each check notices
+the violation of its property. Needs no kernel."""
 
 import json
 from collections.abc import Callable
@@ -99,7 +99,7 @@ STAT = {"reads": 2, "writes": 2, "read_sectors": 10, "write_sectors": 2}
 
 
 def log_of(items: Items) -> records.Log:
-    """The log of JSON objects, by way of text, as in real use."""
+    """The log of JSON objects, passed as text, as in real use."""
     return records.read(json.dumps(item) for item in items)
 
 
@@ -169,7 +169,7 @@ def overwrite(items: Items, count: int, at: int) -> None:
             item["ordinal"] += at
 
 
-# Ways in which a log can be wrong, and which properties then don't hold.
+# Errors of a log, and the properties that they violate.
 WRONG: dict[str, tuple[Callable[[Items], object], str]] = {
     "nothing": (lambda log: None, ""),
     "nothing, in another order": (lambda log: log.sort(key=lambda i: i.get("mono_ns", 0)), ""),

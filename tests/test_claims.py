@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What README.md and CONTRIBUTING.md promise, and no other suite holds.
+"""Promises of README.md and CONTRIBUTING.md that no other suite checks.
 
 The demonstration runs without a network, KSRC= builds a copy of one's own tree, and nothing needs
-a newer Rust than the one that is named.
+a newer Rust than README.md names.
 """
 
 import json
@@ -30,7 +30,7 @@ def test_make_demo_needs_no_network(sh: Run) -> None:
 
 @pytest.mark.tier("deep")
 def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:
-    """What is changed there is in the next build, and nothing else changes it."""
+    """A change there is in the next build, and nothing else changes the tree."""
     own = work / "linux"
     command = f". scripts/lib.sh; kernel_pristine; KSRC={own}; kernel_build uml-n; kernel_tree"
     pristine, build, tree = map(Path, sh("bash", "-c", command, cwd=TOP).split())

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each clock that the rings can have, in a machine that sleeps in RAM.
 
-What is logged between two looks at other clocks decodes to times between them, before
-and after the sleep, and after whatever else ends the trust in a TSC; another clock is
-refused by name.
+Records between two readings of other clocks decode to times between these, before and after
+the sleep, and after any other event that ends the trust in a TSC. An unknown clock is refused.
 """
 
 import struct
@@ -31,7 +30,7 @@ SECOND = 10**9
 
 @dataclass
 class Look:
-    """What clocks said at one instant."""
+    """The values of all clocks at one instant."""
 
     name: str  # of the rings' clock
     boot: float
@@ -92,7 +91,7 @@ def clock_section(guest: vm.Result) -> tuple[int, list[Pair]]:
 
 
 def test_name(guest: vm.Result) -> None:
-    """The rings' clock is as it was asked for, and mono after what ends that."""
+    """The rings' clock is the requested one, and mono after the event that ends it."""
     wanted = {"mono": ["mono"] * 6, "tsc": ["tsc"] * 4 + ["mono"] * 2}
     others = ["tsc"] * 2 + ["mono"] * 6
     assert [look.name for look in looks(guest)] == wanted.get(way_of(guest), others)
@@ -136,7 +135,7 @@ def test_pairs(guest: vm.Result) -> None:
 
 
 def test_local(guest: vm.Result) -> None:
-    """Lines of the kernel's log get the time at which they were written, by the pairs."""
+    """By the pairs, lines of the kernel's log get the time at which they were written."""
     _, pairs = clock_section(guest)
     lines = [
         line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The control files of a running kernel: bad input, and what good input does. Parameters at boot."""
+"""The control files of a running kernel: bad input, good input, and parameters at boot."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What "blog-decode convert" writes, read by those who it is for.
+"""The output of "blog-decode convert", read back by the tools that it is meant for.
 
 CTF is read by babeltrace2, Perfetto's format by protoc with Perfetto's own definitions, the
 HTML report by a headless Chromium without a network. From the golden snapshot, and from 20003
@@ -77,7 +77,7 @@ def test_converts(converted: Path, form: str) -> None:
 
 
 def babeltrace(trace: Path) -> str:
-    """Its text, with UTC and without a word of complaint."""
+    """Its text, in UTC and without a warning."""
     command = ["babeltrace2", "--clock-gmt", "--clock-date", "--no-delta", str(trace)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not done.stderr
@@ -132,7 +132,7 @@ def test_peers_of_the_benchmark_have_the_same_records(work: Path, decoder: Path,
 
 @pytest.fixture(scope="module")
 def as_text(converted: Path, sh: Run) -> Callable[[str], str]:
-    """What protoc makes of a trace."""
+    """The text of a trace by protoc."""
     said = sh("cargo", "metadata", "--format-version=1", "--locked", "--offline", "--all-features",
               "--manifest-path", TOP / "tests/convert/Cargo.toml")  # fmt: skip
     packages = json.loads(said[said.index("{") :])["packages"]
@@ -244,7 +244,7 @@ class Report:
         self.times = {"load": time.monotonic() - start}
 
     def wait(self, expression: str) -> None:
-        """Until it is true. (The page's policy forbids what Playwright waits with.)"""
+        """Waits until it is true. (The page's policy forbids Playwright's own way to wait.)"""
         end = time.monotonic() + 60
         while not self.page.evaluate(expression):
             assert time.monotonic() < end, f"never true: {expression}"
@@ -279,7 +279,7 @@ class Report:
         self.page.mouse.wheel(0, delta)
 
     def is_quiet(self) -> None:
-        """It shows no error, asks for nothing but itself, and throws nothing."""
+        """It shows no error, requests only itself, and throws no exception."""
         assert self.page.locator("#error").text_content() == ""
         assert {url.split("#")[0] for url in self.requests} == {self.path.as_uri()}
         assert not self.errors

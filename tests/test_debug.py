@@ -47,7 +47,7 @@ def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest
 
 @pytest.mark.parametrize("script", ["faults", pytest.param("control", marks=deep_only)])
 def test_guest(script: str, deep: bool, work: Path, tap: Tap) -> None:
-    """Each allocation fails once, and then they fail at random; nothing is left behind."""
+    """Each allocation fails once, then they fail at random; nothing leaks."""
     machine = vm.Machine(cpus=2, mem=1536, args="page_owner=on")
     what = load.Load(script, ios=20_000, deep=int(deep))
     seconds = 3600 if deep else 600

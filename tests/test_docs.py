@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the documentation says is true.
+"""The documentation is true.
 
 Tables agree with the sources, paths and links lead somewhere, and the code in README.md and
 in the driver guide compiles, runs, and decodes to what is shown there.
@@ -52,7 +52,7 @@ KERNEL_TARGETS = {"modules_install", "htmldocs", "menuconfig", "olddefconfig"}
 
 
 def dangling(page: Path) -> list[str]:
-    """What a page refers to and isn't there. References between pages are sphinx's business."""
+    """Missing targets of a page's references. Sphinx checks references between pages."""
     text = page.read_text()
     makefile = (TOP / "Makefile").read_text()
     targets = set(" ".join(re.findall(r"^([\w. -]+?) *:(?!=)", makefile, re.MULTILINE)).split())
@@ -132,8 +132,8 @@ def guide_blocks(directive: str) -> list[str]:
 
 
 def write_modules(folder: Path) -> None:
-    """Four modules: README.md's snippet, with the calls of submit() that it speaks of; and, to
-    be compiled, the guide's drivers in Rust and C, and one of all its other blocks."""
+    """Four modules: README.md's snippet, with the calls of submit() that it names; and, only to
+    compile, the guide's drivers in Rust and C, and one module of all its other blocks."""
     snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
     calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
     assert calls, "README.md doesn't say with what submit() is called"
@@ -181,7 +181,7 @@ def test_readme_s_snippet_and_the_sample_run(ran: Path) -> None:
 
 
 def masked(text: str) -> list[str]:
-    """Lines without what differs from run to run."""
+    """Lines without times, names and pids, which differ from run to run."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return [re.sub(r"^\[ *\d+\.\d+\] | \w+\[\d+\]:", " ", line) for line in lines]
 

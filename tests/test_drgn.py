@@ -147,7 +147,7 @@ def test_damaged_snapshot_warns_and_gives_what_is_whole(
 
 
 def test_dump_is_extracted_once(log: Path, decoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands in for the decoder says what it was asked; the dump is the suite crash's."""
+    """A stand-in for the decoder prints its arguments; the suite crash has real dumps."""
     asked, decode = log / "asked", log / "decode"
     decode.write_text(
         "#!/bin/sh\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From fio to the decoder: what the log says equals what was done, or what is missing is
-counted; also while rings are too small, and while the driver is unloaded and loaded again."""
+"""From fio to the decoder: the log equals the I/Os, and missing records are counted; also while
+rings are too small, and while the driver is unloaded and loaded again."""
 
 from pathlib import Path
 

@@ -15,7 +15,7 @@ import vm
 KERNELS = "x86"
 TESTS = 2
 
-# With what two_scalars() itself reckons
+# With the arithmetic of two_scalars() itself
 STACK = 24
 
 

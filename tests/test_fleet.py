@@ -82,7 +82,7 @@ def fusion(fleet: Path) -> Ask:
 
 @pytest.fixture(scope="module", params=[duck, fusion], ids=["duckdb", "datafusion"])
 def ask(request: pytest.FixtureRequest, fleet: Path) -> Ask:
-    """An engine, with a view "log" in which the sector is a column of its own."""
+    """An engine, with a view "log" in which the sector is a column."""
     engine: Callable[[Path], Ask] = request.param
     return engine(fleet)
 
@@ -168,7 +168,7 @@ def test_what_happened_before(ask: Ask) -> None:
 
 
 def test_queries_of_the_page(fleet: Path, decoder: Path, sh: Run) -> None:
-    """They are such as DuckDB takes, and find what is there."""
+    """DuckDB accepts them, and they find the right rows."""
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
     blocks = re.findall(r"code-block:: text\n\n((?:   .*\n|\n)+)", page)
     rows = [
@@ -208,7 +208,7 @@ def test_the_job_of_the_page(fleet: Path, decoder: Path, sh: Run, tmp_path: Path
 
 
 def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None:
-    """It is not fatal: the others are whole, and of it what can be read."""
+    """It is not fatal: the table has all records of the others, and its readable ones."""
     damaged = fleet / "damaged.snap"
     whole = (fleet / "host0.snap").read_bytes()
     damaged.write_bytes(whole[: len(whole) - 100])
@@ -306,7 +306,7 @@ class Log:
             self.connection.execute(command)
 
     def command(self, *args: str) -> list[dict[str, Any]]:
-        """The objects that a command prints, without what is said on standard error."""
+        """The objects that a command prints, without standard error."""
         lines = self.run(self.decoder, *args, *self.words, status=(0, 1)).splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
@@ -494,6 +494,6 @@ def test_tasks_agree_on_now(log: Log) -> None:
 
 
 def test_json_is_a_table_to_others(log: Log, work: Path) -> None:
-    """pyarrow, which wants values of one type in a column, reads it as it comes."""
+    """pyarrow, which wants values of one type in a column, reads it unchanged."""
     table = pyarrow.json.read_json(work / "newcomer.json")
     assert table.num_rows == log.ask("SELECT count(*) FROM log")[0][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What boots guests notices what goes wrong in them.
+"""The guest runner detects every kind of failure.
 
 A kernel that complains, in whichever words and at whichever level, one that dies, one
 that hangs, and a test that fails.
@@ -41,7 +41,7 @@ def test_verdict(work: Path, name: str) -> None:
     assert bool(result.problem) == bool(status)
 
 
-# What kernels print, as they print it
+# Real messages of kernels
 COMPLAINTS = """\
 BUG: KASAN: slab-use-after-free in blog_reserve+0x10/0x20 [blog]
 BUG: sleeping function called from invalid context at mm/slab.c:1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the builds leave behind.
+"""The results of builds.
 
-The configuration that was asked for, no string of a log call in loaded memory, side tables
-that belong to their images, nothing at all with CONFIG_BLOG=n, and no warning.
+They have the requested configuration, no string of a log call in loaded memory, side tables that
+belong to their images, no trace of BLog with CONFIG_BLOG=n, and no warning.
 """
 
 import os
@@ -54,7 +54,7 @@ def compile_c(name: str, out: Path, sh: Run, options: str = "", source: Path | N
 
 
 def test_a_module_with_a_component_needs_blog(work: Path, sh: Run) -> None:
-    """Also if it has no call: BLog must not go, or its component would lead to freed memory."""
+    """Even if it has no call: without BLog, its component would lead to freed memory."""
     source = work / "component.c"
     source.write_text(
         "#include <linux/blog.h>\nextern struct blog_component c;\nBLOG_COMPONENT(c);\n"
@@ -128,7 +128,7 @@ def test_no_string_is_in_memory_more_often_than_without_blog() -> None:
 def test_a_warning_about_ours_is_an_error_and_comes_again(
     made: str, said: str, tmp_path: Path
 ) -> None:
-    """What made the warning is made again in the next build."""
+    """The next build compiles the file with the warning again."""
     path, log = tmp_path / made, tmp_path / "log"
     for where in ("build", "tree"):
         (tmp_path / where / "blog").mkdir(parents=True)
@@ -141,7 +141,7 @@ def test_a_warning_about_ours_is_an_error_and_comes_again(
 
 
 def test_warnings_about_others_are_none(tmp_path: Path, sh: Run) -> None:
-    """Where the tree is in a folder that is called like us, too."""
+    """Also if the tree is in a folder with BLog's name."""
     (tmp_path / "log").write_text("""\
   CC      blog/sys/hook.o
 /blog/tree/Makefile:7: warning: not ours

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""BLog goes into a kernel tree once, comes out without a trace, and leaves alone what it
-does not fit; and as a series of commits and mails it is the same.
+"""BLog goes into a kernel tree, comes out without a trace, and doesn't change a tree that it does
+not fit; and as a series of commits and mails it is the same.
 
-The trees here hold just the files that patches touch, and some that no patch does.
+The trees here have only the files that patches touch, and some others.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def run(
 
 
 def state(folder: Path) -> dict[str, tuple[int, str]]:
-    """All there is in a folder: modes and hashes."""
+    """All files of a folder: modes and hashes."""
     return {
         str(path.relative_to(folder)): (
             path.stat().st_mode,
@@ -76,7 +76,7 @@ class Tree:
 
 
 def copy_ours(to: Path) -> Path:
-    """What goes into a tree, and what puts it there: nobody edits it while this runs."""
+    """A copy of the files for a tree and of the scripts, so that nobody edits them meanwhile."""
     for name in OURS.split():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (TOP / name).is_dir() else shutil.copy2)(TOP / name, to / name)
@@ -255,7 +255,7 @@ def test_a_folder_that_is_gone_is_noticed(small: Path, tmp_path: Path) -> None:
 
 
 def test_documents_build_no_kernel(tmp_path: Path) -> None:
-    """Neither pages nor what a patch says are in the key of a build; code is."""
+    """A build's key depends on code, and neither on pages nor on messages of patches."""
     here = copy_ours(tmp_path / "here")
 
     def changed(name: str, change: Callable[[str], str]) -> bool:
@@ -282,7 +282,7 @@ def test_the_patch_of_task_struct_applies_alone(here: Path, pristine: Path) -> N
 
 
 class Repo:
-    """A git of the small tree. Who posts it is a setting, and is not looked for elsewhere."""
+    """A git of the small tree, with its own author, so that git's settings don't matter."""
 
     def __init__(self, here: Path, path: Path) -> None:
         self.here, self.path, self.mails = here, path, path.with_name("mails")
@@ -373,7 +373,7 @@ def test_each_mail_applies_and_all_make_the_branch(repo: Repo) -> None:
 
 
 def test_the_cover_letter_has_the_numbers_of_cost_tables(repo: Repo, tmp_path: Path) -> None:
-    """And a number that is gone from there is no letter."""
+    """If a number is missing there, no letter is made."""
     cover = (repo.mails / "0000-cover-letter.patch").read_text()
     assert not re.search("^@", cover, re.MULTILINE)
     assert re.search(r"^  blog_log!, task +[0-9.]+ +[0-9.]+", cover, re.MULTILINE)

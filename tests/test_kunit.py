@@ -44,5 +44,5 @@ def test_case(ran: kunit_run.Ran, case: str) -> None:
 
 
 def test_rest(ran: kunit_run.Ran) -> None:
-    """The kernel was content, and all that ran is what the sources have."""
+    """The kernel has no complaint, and exactly the cases of the sources ran."""
     assert not (wrong := list(ran.rest())), "\n".join(wrong)

@@ -57,7 +57,7 @@ def test_streams(streams: vm.Result, tap: Tap) -> None:
 
 
 class Capture:
-    """What the decoder makes of a file."""
+    """The decoder's output for a file."""
 
     def __init__(self, path: Path, decoder: Path, sh: Run) -> None:
         """It is whole, and has each record once, in order."""
@@ -101,7 +101,7 @@ class Capture:
 
 
 class Captures:
-    """Those that the guest has left."""
+    """The captures that the guest has left."""
 
     def __init__(self, out: Path, decoder: Path, sh: Run, subtests: pytest.Subtests) -> None:
         self.out, self.decoder, self.sh, self.subtests = out, decoder, sh, subtests
@@ -118,7 +118,7 @@ class Captures:
                 yield name
 
     def records(self, name: str) -> int:
-        """How many the component has written, by its own count."""
+        """How many records the component has written, by its own count."""
         found = re.search(
             r"^records (\d+)$", (self.out / f"{name}.stats").read_text(), re.MULTILINE
         )
@@ -140,7 +140,7 @@ def test_twenty_readers(captures: Captures) -> None:
 
 
 def test_slow_readers(captures: Captures) -> None:
-    """They have missed exactly what they were told, in their rings and in those that are gone."""
+    """They have missed exactly the reported records, in their rings and in rings that are gone."""
     taken = captures.records("slow")
     for name in captures.each("slow", 4):
         capture = captures[name]
@@ -172,7 +172,7 @@ def test_a_component_has_gone(captures: Captures) -> None:
 
 
 def test_decoder(work: Path, programs: dict[str, Path], decoder: Path, tap: Tap, sh: Run) -> None:
-    """What was recorded there decodes here, where its tables are not installed."""
+    """A recording from there decodes here, where its tables are not installed."""
     result = boot(work, programs, "decoder")
     tap(result.lines())
     assert not result.problem, result.told()

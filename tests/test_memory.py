@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory stands still: a component has all of it from the start, also where the machine can spare
-little; no user takes it away; and nobody who runs out of memory waits for BLog."""
+"""Memory is fixed: a component has all of it from the start, even if the machine can spare little;
+no user takes it away; and no process that runs out of memory waits for BLog."""
 
 from pathlib import Path
 

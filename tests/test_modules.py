@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules that share a component: BLog can't be unloaded under the one that defines it, also
-where that one has no log call of its own."""
+"""Modules that share a component: BLog can't be unloaded while the module that defines it is
+loaded, even if that module has no log call."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What users install.
+"""The files that users install.
 
 "make install" puts everything where PREFIX says and takes all of it away again. The Debian
 package is the same twice, installs in a clean Debian 12 without a network, works there, and

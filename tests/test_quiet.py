@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An idle machine stays idle: no CPU is woken for BLog. And a log call that takes the slow path
-allocates, wakes and waits for nothing, by the kernel's own trace."""
+"""An idle machine stays idle: BLog wakes no CPU. And by the kernel's own trace, a log call on the
+slow path allocates no memory, wakes no task, and doesn't wait."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def own_timers(trace: str) -> Iterator[tuple[str, str]]:
 
 
 def test_idle(work: Path, tap: Tap) -> None:
-    """Timers that BLog starts are deferrable: no idle CPU is woken for them."""
+    """BLog's timers are deferrable: they wake no idle CPU."""
     kernel, script = vm.kernel("x86"), TOP / "tests/e2e/guest/quiet.sh"
     machine = vm.Machine(2)
     result = vm.run(
@@ -51,7 +51,7 @@ LOG_CALL = re.compile("blog_reserve|blog_record")
 
 
 def own(stack: str) -> str:
-    """The part of a stack that is no interrupted code."""
+    """The part of a stack without interrupted code."""
     return re.split(r"=> asm_(?:sysvec_|common_interrupt|exc_nmi)", stack)[0]
 
 

@@ -82,7 +82,7 @@ class Cluster:
         )  # fmt: skip
 
     def kill(self, process: subprocess.Popen[Any]) -> None:
-        """It and all that it has started, at once."""
+        """It and all its children, at once."""
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
@@ -93,7 +93,7 @@ class Cluster:
 
 
 class Done:
-    """What the job has said, and how many tasks were done when a worker was killed."""
+    """The job's output, and how many tasks were done when a worker was killed."""
 
     def __init__(self, rows: list[dict[str, Any]], log: str, before: int, seconds: float) -> None:
         self.rows, self.log, self.before, self.seconds = rows, log, before, seconds
@@ -149,7 +149,7 @@ def done(work: Path, snapshots: Path, decoder: Path) -> Iterator[Done]:
 
 
 def objects(decoder: Path, sh: Run, snapshots: Path, *args: str) -> list[dict[str, Any]]:
-    """What blog-decode says of all of them, one machine's at a time."""
+    """blog-decode's results for all of them, one machine at a time."""
     said = []
     for host in range(HOSTS):
         files = [snapshots / f"host{host}.snap", *snapshots.glob(f"host{host}-*.snap")]
@@ -196,7 +196,7 @@ def test_a_worker_that_dies_is_made_up_for(done: Done) -> None:
 
 
 def test_a_damaged_snapshot_is_told(done: Done) -> None:
-    """Of one task, and it ends nothing."""
+    """In one task, and it ends nothing."""
     told = re.findall(r"^\S+/job=\S+: status 1: .*", done.log, re.MULTILINE)
     assert len(told) == 1
     assert DAMAGED in done.log

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""BLog on Debian's own kernel, without a patch: builds for it, loads, logs, decodes; and what
-does not fit that kernel is refused. Other suites have it under load (e2e, torture, crash)."""
+"""BLog on Debian's own kernel, without a patch: it builds, loads, logs and decodes, and refuses
+anything that doesn't fit that kernel. Other suites load it (e2e, torture, crash)."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def test_thread_that_executes(kernel: vm.Kernel, work: Path, decoder: Path, sh: 
 
 
 def metadata(kernel: vm.Kernel, out: Path, **given: object) -> subprocess.CompletedProcess[str]:
-    """Runs it here, where the compilers are others than the kernel's."""
+    """Runs it here, with other compilers than the kernel's."""
     release = kernel.modules.name
     _, _, cache = vm.places()
     options = {
@@ -92,7 +92,7 @@ def metadata(kernel: vm.Kernel, out: Path, **given: object) -> subprocess.Comple
 
 
 def headers(kernel: vm.Kernel, work: Path, old: str, new: str) -> Path:
-    """The headers of a kernel that is configured otherwise."""
+    """The headers of a kernel with another configuration."""
     whole = vm.places()[2] / f"tools/stock-kernel/usr/src/linux-headers-{kernel.modules.name}"
     here = work / "headers"
     shutil.rmtree(here, ignore_errors=True)
@@ -139,7 +139,7 @@ def test_another_compiler(kernel: vm.Kernel, work: Path) -> None:
 
 @pytest.fixture
 def same_rustc(work: Path) -> None:
-    """What says that it is the kernel's compiler."""
+    """A program that pretends to be the kernel's compiler."""
     stub = work / "rustc"
     stub.write_text("#!/bin/sh\necho 'rustc 1.85.1 (4eb161250 2025-03-15)'\n")
     stub.chmod(0o755)

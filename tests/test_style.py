@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Formatting, linters and the documentation build, two at a time.
 
-A slow tool doesn't see again what has passed: the cache has a mark for its input.
+A slow tool doesn't check files again that have passed: the cache has a mark for its input.
 """
 
 import difflib
@@ -25,16 +25,16 @@ PASSED = CACHE / "passed"
 TOOL = Path(sys.executable).parent
 run = partial(conftest.run, cwd=TOP)
 
-# What of C clang-format formats: all but what is made of macros that declare trace events and
-# cases, which it takes for calls.
+# C files for clang-format: all except those of macros that declare trace events and cases, which
+# it takes for calls.
 MACROS = ("lttng/*", "*/peer_events.h", "bench/bench*.h", "bench/[elp]*.c", "bench/calls.c")
 FORMATTED = (
     *("blog/*.[ch]", "rust/*.[ch]", "tests/*.[ch]"),
     *(f":!tests/{folder}/{name}" for folder in ("bench", "modules") for name in MACROS),
 )
 
-# What clang-format 19 doesn't know of the kernel's C: guards, operands of asm, and pointers to
-# functions and arrays.
+# Kernel C that clang-format 19 doesn't know: guards, operands of asm, and pointers to functions
+# and arrays.
 UNKNOWN = (
     (re.compile(r"\bguard\((\w+)\)\n\t+\(\);"), r"guard(\1)();"),
     (re.compile(r'("[=+]?\w+")\('), r"\1 ("),
@@ -51,7 +51,7 @@ def mark(inputs: list[str], *command: str) -> Path:
 
 
 def linux() -> Path:
-    """The kernel's source, as it came."""
+    """The kernel's unmodified source."""
     return Path(run("scripts/fetch", "kernel").splitlines()[-1])
 
 
@@ -95,7 +95,7 @@ def is_shell(name: str) -> bool:
 
 
 def shellcheck() -> None:
-    """A script's result depends on those that it sources, too."""
+    """A script's result also depends on the scripts that it sources."""
     scripts = files("*.sh") + [name for name in files("scripts", "tests", ".ci") if is_shell(name)]
     sourced = [name for name in scripts if name.endswith(".sh")]
     marks = {name: mark([name, *sourced], "shellcheck", name) for name in scripts}
@@ -116,7 +116,7 @@ def mypy() -> None:
 
 
 def clippy() -> None:
-    """A package's result depends on what it includes, so on all that isn't a test's or a page's."""
+    """A package's result depends on the files that it includes: on all but tests and pages."""
     inputs = files("*.rs", "*.toml", "*.lock", "tools/blog-decode", "rust", "blog")
     version = run("cargo", "clippy", "--version")
     for lock in files("*Cargo.lock"):
@@ -128,7 +128,7 @@ def clippy() -> None:
 
 
 def bindings() -> None:
-    """What binds libkdumpfile is what bindgen makes of its header."""
+    """The bindings of libkdumpfile equal bindgen's output for its header."""
     said = run("scripts/fetch", "--bindings")
     assert said == (TOP / "tools/blog-decode/kdumpfile/src/sys.rs").read_text()
 

@@ -38,7 +38,7 @@ EVERYBODY = "reader sampler flipper users"
 
 @dataclass(frozen=True)
 class Run:
-    """One run. What it is asked for, it must have done."""
+    """One run. It must have done everything that it is asked for."""
 
     name: str
     # Of the verifier: there must be records of these kinds of writers.
@@ -66,7 +66,7 @@ class Run:
                 raise ValueError(f"the script {self.script} does not read {key}")
 
     def given(self) -> dict[str, int | str]:
-        """All that the guest is told."""
+        """All parameters for the guest."""
         module = " ".join(f"{key}={value}" for key, value in self.module.items())
         words = {"module": module, "helpers": self.helpers}
         return {"max_kb": 0, **self.params, **{key: word for key, word in words.items() if word}}
@@ -164,7 +164,7 @@ LONG = [
     Run("lto", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=LTO, limit=300,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
 ]  # fmt: skip
-# Boots whose CPUs run in threads of their own, with NMIs; each has to stand it.
+# Boots with a thread for each CPU, and with NMIs; each must survive.
 BOOTS = 20
 LONG += [
     Run(f"parallel-{n}", f"{MOST} nmi", params={"seconds": 10}, nmi_ms=10, kernel=PARALLEL,
@@ -201,8 +201,8 @@ def refuse_unknown(kernel: vm.Kernel, module: dict[str, int], sh: Sh) -> None:
 
 
 def other_build(kernel: vm.Kernel, work: Path, sh: Sh) -> Path:
-    """The same module, but for its build ID. Its table has the first one's, so there is none: the
-    sections that it was made from say the same."""
+    """The same module with another build ID. Its table would name the first one: the decoder reads
+    the sections that the table was made from."""
     note, other = work / "note", work / "other/other.ko"
     other.parent.mkdir()
     section, module = f"-section=.note.gnu.build-id={note}", torture_module(kernel)
@@ -224,7 +224,7 @@ def inject(guest: vm.Guest, pause: float) -> None:
 
 
 def counters(verdict: str) -> dict[str, int]:
-    """The module's counters, by what it calls them; of a run that was parted, sums."""
+    """The module's counters, by its names for them; sums, if the run had parts."""
     found: dict[str, int] = {}
     for line in re.findall(r"^blog_torture: run \d+: (.*): SUCCESS$", verdict, re.MULTILINE):
         for number, name in re.findall(r"(\d+) ([^,]+)", line):

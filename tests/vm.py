@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Guests: packs an initrd, boots a kernel in QEMU or as User Mode Linux, and judges.
+"""Guests: packs an initrd, boots a kernel in QEMU or as User Mode Linux, and judges the run.
 
 As a program (see --help), it runs one script in a guest; tests use run() or Guest.
-It needs nothing but Python's standard library.
+It needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COMPLAINTS = re.compile(
 
 
 class Ended(Exception):
-    """The guest ended, or said nothing for too long, before it said what it should."""
+    """The guest ended, or was silent for too long, before it printed the expected line."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Kernel:
 
     @property
     def parallel(self) -> bool:
-        """Whether QEMU's CPUs run in parallel: where nobody changes the kernel's text."""
+        """Whether QEMU's CPUs run in parallel: only if nobody changes the kernel's text."""
         return self.flavour in ("x86-parallel", "x86-kcsan")
 
     @property
@@ -111,13 +111,13 @@ def kernel(flavour: str) -> Kernel:
 
 @functools.cache
 def fetch(what: str) -> Path:
-    """Where scripts/fetch has put something."""
+    """The folder of an item of scripts/fetch."""
     said = subprocess.run([TOP / "scripts/fetch", what], check=True, stdout=subprocess.PIPE)
     return Path(said.stdout.decode().split()[-1])
 
 
 def qemu() -> str:
-    """Ours, as the system's may be one that guests die of: see scripts/fetch."""
+    """Our QEMU, as guests may die under the system's: see scripts/fetch."""
     return str(fetch("qemu") / "run")
 
 
@@ -227,7 +227,7 @@ class Machine:
 
 
 def _end_with_parent() -> None:
-    """A guest doesn't outlive who started it, even if that is killed: PR_SET_PDEATHSIG."""
+    """A guest doesn't outlive its parent, even if that is killed: PR_SET_PDEATHSIG."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
@@ -260,7 +260,7 @@ class Guest:
                 env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
 
     def text(self) -> str:
-        """All that it has said so far."""
+        """Its output so far."""
         with self._lock, self.console.open("rb") as file:
             file.seek(self._read)
             new = file.read()
@@ -269,7 +269,7 @@ class Guest:
             return self._text
 
     def tail(self) -> str:
-        """The last that it has said."""
+        """The end of its output."""
         return "\n".join(self.text().splitlines()[-15:])
 
     def alive(self) -> bool:
@@ -297,7 +297,7 @@ class Guest:
             raise Ended(f"the guest did not end in {seconds:.0f} s") from None
 
     def qmp(self, command: str, **arguments: object) -> object:
-        """Has QEMU execute a command; its answer."""
+        """Makes QEMU execute a command; returns the answer."""
         if self._qmp is None:
             connection = socket.socket(socket.AF_UNIX)
             connection.settimeout(300)
@@ -326,7 +326,7 @@ class Guest:
         self.qmp("dump-guest-memory", paging=False, protocol=f"file:{path}", format=form)
 
     def end(self, keep_disks: bool = False) -> None:
-        """Kills it if it runs, and removes what nobody reads."""
+        """Kills it if it runs, and removes files that nobody reads."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -348,7 +348,7 @@ class Result:
     out: Path  # what it left in /out
 
     def lines(self) -> list[str]:
-        """What the script has said: lines that start with "guest: "."""
+        """The script's lines, which start with "guest: "."""
         return re.findall(r"^guest: (.*)$", self.guest.text(), re.MULTILINE)
 
     def told(self) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What crashes, how its memory is captured, and in which guest.
+"""The scenes of crashes, the captures of memory, and the guests.
 
-Not the full product: every scene and every form of a dump occurs, and of each kind of
-guest there are some. The long form has more of each.
+There are not all combinations: every scene and every form of a dump occurs, and some guests of
+each kind. The long form has more of each.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ FORMS = {
     "d31-elf": ["-E", "-d", "31"],
 }
 
-# What the kernel needs to be told to fall over what is wrong.
+# The settings that make the kernel panic.
 ARGS = {
     "softirq": "",
     "abba": "hung_task_panic=1",

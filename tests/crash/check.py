@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Holds what blog-decode makes of a dump against what must be in it."""
+"""Compares blog-decode's output for a dump with the expected records."""
 
 import json
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Damages a real dump in many ways, and holds that blog-decode stands it.
+"""Damages a real dump in many ways, and checks that blog-decode copes.
 
 Whatever is wrong with the file, the extractor neither dies nor hangs, stays within its
-memory, and says so if anything is missing: status 0 means that all is there, 1 that
+memory, and reports missing records: status 0 means that all is there, 1 that
 something is missing (and stderr says what), 2 that nothing can be had (and why). What
 it does print of a dump that was only cut, or has pages of zeros, was in the whole one.
 """
