@@ -102,6 +102,7 @@ help: ## Print this
 	@printf 'BLOG_CACHE=DIR     sources, tools and build trees (now: %s)\n' \
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
+	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
 .PHONY: demo demo-stock test setup kernel decode install uninstall deb integrate revert check
 .PHONY: mutants bench bench-decode ceph docs clean distclean help series series-check
