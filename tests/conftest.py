@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What every suite has: its kernels, its folder, TAP, and the summary over all suites.
+"""Shared by every suite: kernels, folder, TAP, and the summary over all suites.
 
-A suite is a file tests/test_NAME.py. Its constants say what the runner must know
-before it starts:
+A suite is a file tests/test_NAME.py. The runner reads its constants before it starts:
 
     KERNELS = "x86 uml"   flavours to build, if any
-    TESTS = 20            how many results it has when it runs whole; others are a failure
+    TESTS = 20            number of results of a complete run; any other is a failure
     SECONDS = 30          how long it takes, so that long ones start first
     TIER = "fast"         it is in the fast tier, too; "deep": only in the deep one
 
-In a tier, another value may hold: KERNELS_FAST, TESTS_DEEP. Of a suite, a test that is
-marked @pytest.mark.tier("deep") runs in that tier only.
+A tier may have other values: KERNELS_FAST, TESTS_DEEP. A test with the mark
+@pytest.mark.tier("deep") runs only in that tier.
 
 Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
@@ -39,7 +38,7 @@ TIERS = ("fast", "full", "deep")
 
 
 def constant(suite: Path, name: str, default: str, tier: str = "") -> str:
-    """What a suite's file sets a constant to; read without importing the file."""
+    """The value of a constant in a suite's file, which isn't imported."""
     pattern = rf"^({name}[A-Z_]*) = \"?([^\"\n]*)"
     found: dict[str, str] = dict(re.findall(pattern, suite.read_text(), re.MULTILINE))
     return found.get(f"{name}_{tier.upper()}", found.get(name, default))

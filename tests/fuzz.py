@@ -119,10 +119,12 @@ class Target:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     does = parser.add_mutually_exclusive_group(required=True)
-    does.add_argument("--input", type=Path, help="one input: to see what is wrong with it")
+    does.add_argument("--input", type=Path, help="run one input, to see its failure")
     does.add_argument("--add", type=Path, help="adds one input to the corpus, after a finding")
     does.add_argument(
-        "--keep", action="store_true", help="adds what runs of the suite have found, if it helps"
+        "--keep",
+        action="store_true",
+        help="adds inputs that runs of the suite have found, if they reach new code",
     )
     parser.add_argument("target", choices=TARGETS)
     args = parser.parse_args()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a log call costs, where it is exact; and that the benchmark's report is right.
+"""The exact costs of a log call, and the benchmark's report.
 
-Instructions counted by QEMU, bytes in the ring and of a call site, with trace_printk(),
-TRACE_EVENT and pr_debug() in the same boot beside them. What depends on the machine (times,
-fio) is left to "make bench", and so is LTTng: to fetch it and to build its modules alone takes
-minutes. The model of cache lines is among the host tests.
+The suite counts instructions with QEMU, bytes in the ring and of a call site, beside
+trace_printk(), TRACE_EVENT and pr_debug() in the same boot. Costs that depend on the machine
+(times, fio) are left to "make bench", and so is LTTng: to fetch it and to build its modules
+takes minutes. The model of cache lines is among the host tests.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """CephFS, captured: a real cluster and the kernel's client in one guest of User Mode Linux. Its
-debug messages decode to what dynamic debug prints of the same calls, a request that hangs is found
-by who waits for it, and all that costs little. By "make ceph", as it needs a kernel and a Debian
-of its own."""
+debug messages decode to dynamic debug's text of the same calls; the waiting task leads to the
+request that hangs; and all that costs little. Run by "make ceph", as it needs its own kernel and
+Debian."""
 
 import json
 import re

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Crash dumps: guests crash or hang, kdump (with makedumpfile) or QEMU captures them.
 
-blog-decode, which has only the dump and the side tables, must find the last records of
-whoever is guilty. The deep tier has more combinations, and dumps of large guests. What
-was found in each dump, and what that took, is in the file "said" of the suite's folder.
+blog-decode gets only the dump and the side tables, and must find the last records of the guilty
+thread. The deep tier has more combinations, and dumps of large guests. The file "said" of the
+suite's folder has the findings of each dump, and their cost.
 """
 
 import json
@@ -31,7 +31,7 @@ SECONDS = 130
 
 HERE = TOP / "tests/crash"
 RECORDS = 1000
-# A guest on a busy machine. What it waits for is always said on its console.
+# A guest on a busy machine. Its console always names the event that it waits for.
 PATIENCE = 300
 CASES = [pytest.param(case, id=case.name) for case in cases.SHORT]
 DEEP = [pytest.param(case, id=case.name, marks=pytest.mark.tier("deep")) for case in cases.LONG]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """BLog in a kernel that watches itself (KASAN, lockdep, RCU and object debugging, see
-scripts/config/debug-*.config), and with allocations that fail. Whatever the kernel
-complains of fails the run. All is in slow motion there, so this is a selection; in the
-deep tier it is all that there is."""
+scripts/config/debug-*.config), and with allocations that fail. Any complaint of the kernel
+fails the run. Everything is slow there, so this is a selection; the deep tier runs all."""
 
 from dataclasses import replace
 from pathlib import Path

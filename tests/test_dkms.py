@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """BLog on Debian's own kernel, as users get it: the package blog-dkms.
 
-In a Debian 13 with that kernel, the package is installed by dpkg, DKMS builds BLog, and the
-package's examples are built, and Debian's CephFS once more, captured; the same machine then boots
-in QEMU, where all of these log, and DKMS removes BLog. A crash there is saved by kdump-tools as Debian sets it up, with makedumpfile's
--d 31, and the dump is decoded here. Needs root; that Debian is made once, in 90 s.
+In a Debian 13 with that kernel, dpkg installs the package, DKMS builds BLog, and the test builds
+the package's examples, and Debian's CephFS again, captured. The same machine then boots in QEMU,
+where all of these log, and DKMS removes BLog. kdump-tools with Debian's settings (makedumpfile's
+-d 31) saves a crash there, and the dump is decoded here. Needs root; that Debian is made once, in
+90 s.
 """
 
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What "blog-decode convert" writes for those who have many machines, read by what they run.
+"""The output of "blog-decode convert" for fleets, read by the engines that fleets run.
 
-Parquet is read by DuckDB and by DataFusion, whose answers are those of "blog-decode stats" and
-"spans"; OTLP by OpenTelemetry's own definitions. From snapshots of four machines; on each, a span
-is a microsecond longer than on the one before.
+DuckDB and DataFusion read Parquet, and must give the answers of "blog-decode stats" and "spans".
+OpenTelemetry's own definitions read OTLP. There are snapshots of four machines; on each, a span is
+a microsecond longer than on the one before.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The decoder's parsers, fuzzed: all inputs that are kept, and new ones.
+"""The decoder's parsers, fuzzed: all kept inputs, and new ones.
 
 Each target gets four seconds; in the tier "deep", they share an hour.
 """

@@ -2,8 +2,8 @@
 """Streams in a running kernel, and blog-decode on them.
 
 The stream files: system calls, latency, twenty readers at once, slow readers, drivers and
-components that go away meanwhile; what is decoded from captures is what the rings had, each
-record once. blog-decode: follow, record and control on the real files of debugfs.
+components that go away meanwhile. Captures decode to the records of the rings, each once.
+blog-decode: follow, record and control on the real files of debugfs.
 """
 
 import json

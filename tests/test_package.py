@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The files that users install.
 
-"make install" puts everything where PREFIX says and takes all of it away again. The Debian
-package is the same twice, installs in a clean Debian 12 without a network, works there, and
-leaves nothing behind. Needs root; that Debian is made once, in 40 s.
+"make install" installs everything below PREFIX, and "make uninstall" removes all of it. Two builds
+of the Debian package are equal. It installs in a clean Debian 12 without a network, works there,
+and leaves nothing behind. Needs root; that Debian is made once, in 40 s.
 """
 
 import os

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The slow proofs over ring and pool, on the host.
 
-ThreadSanitizer and AddressSanitizer have nothing to report of the host tests, standard library
-included, after each has reported a planted bug. And for each ordering of tests/host/mutants,
-its loom model fails when it is weakened.
+ThreadSanitizer and AddressSanitizer report nothing in the host tests, standard library included,
+after each has reported a planted bug. For each ordering of tests/host/mutants, the loom model
+fails when the ordering is weakened.
 """
 
 import json

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """The torture module in all contexts of QEMU and of UML; every record is accounted for.
 
-A run boots a kernel with one script of tests/torture/guest, and has the verifier hold
-what is in the rings against what the module says who logged. From the module's own
-counters it shows that it did what it was for. In the deep tier, there are also long runs:
-64 CPUs, 10,000 tasks, CPUs that go and come, NMIs, kprobes, 100 million records.
+A run boots a kernel with one script of tests/torture/guest. The verifier compares the rings with
+the module's list of what each writer logged. The module's own counters must show that the run did
+its work. The deep tier also has long runs: 64 CPUs, 10,000 tasks, CPU hotplug, NMIs, kprobes, 100
+million records.
 """
 
 import re

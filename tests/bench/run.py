@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Measures what a record costs, beside its peers.
+"""Measures what a record costs, beside peers.
 
-setups, all of the first four if none is named:
+setups; without a name, the first four:
   native        UML with one CPU: times, beside the peers
   counted       x86 in QEMU, counting instructions: the same, beside LTTng, too; and bytes
   cpus          UML with two CPUs: two against one
@@ -9,14 +9,14 @@ setups, all of the first four if none is named:
   instructions  as counted, without LTTng and fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
-  decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; no kernel is booted
-  docs          nothing is measured: tables and plots get into Documentation/blog
+  decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; boots no kernel
+  docs          measures nothing: puts tables and plots into Documentation/blog
 
-A setup builds its modules, boots its kernel, and leaves what it has measured in
-build/bench/SETUP/out; then tables, plots and results.json are made of all that is there, in
-build/bench. The machine should have nothing else to do; what it does besides is looked at,
-and said. Exit status 1: a bound is missed. NAME=VALUE changes a parameter of the setups that
-are named: rounds, n, lttng, fio, ... (see SETUPS in the source).
+A setup builds its modules, boots its kernel, and leaves its samples in build/bench/SETUP/out.
+Then tables, plots and results.json of all samples are written to build/bench. The machine
+should be idle otherwise; the report warns if it was not. Exit status 1: a bound is missed.
+NAME=VALUE changes a parameter of the named setups: rounds, n, lttng, fio, ... (see SETUPS in
+the source).
 """
 
 import argparse

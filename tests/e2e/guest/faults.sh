@@ -12,10 +12,10 @@
 . /e2e/fault-lib.sh
 . /e2e/params
 
-# A guest in slow motion: what can be done without a process is.
+# A guest in slow motion: avoid forking where possible.
 
-# fails_cleanly NAME N: /tmp/error is what the command said, $rc how it ended.
-# A failed allocation is told by the kernel, or by busybox for it.
+# fails_cleanly NAME N: /tmp/error has the command's message, $rc its status.
+# The kernel reports a failed allocation, or busybox does.
 fails_cleanly() {
 	[ "$rc" != 0 ] || return 0
 	error=
@@ -122,7 +122,7 @@ most=8 rounds=6
 
 within_modules
 each "loading blog" "exec insmod /lib/modules/*/kernel/kernel/blog/blog.ko" "rmmod blog"
-# A driver's own allocations are its own affair.
+# A driver's own allocations don't count.
 within_blog
 each "loading a driver" "exec modprobe rnull_mod" "rmmod rnull_mod"
 [ -d "$RNULL" ] || die "no $RNULL"
@@ -167,8 +167,8 @@ elif [ "$pages" = 0 ]; then
 else
 	not_ok "$pages pages are left, of $held"
 fi
-# It reports what is older than 5 s; twice, as an object may have been on a CPU.
-# Where it has switched itself off, it refuses.
+# It reports objects older than 5 s; twice, as an object may have been on a CPU.
+# If it has switched itself off, it refuses.
 sleep 6
 set_file scan "$DEBUG/kmemleak"
 set_file scan "$DEBUG/kmemleak"
