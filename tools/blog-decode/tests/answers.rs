@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `spans`, `count` and `top`: answers over many records.
+//! `spans` and `stats`: answers over many records.
 
 #![allow(missing_docs)]
 
