@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 534
+TESTS = 535
 SECONDS = 500
 TIER = "fast"
 

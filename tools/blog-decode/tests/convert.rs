@@ -389,6 +389,57 @@ fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
     );
 }
 
+/// None takes the place of another, or of what the form has itself.
+#[test]
+fn arguments_keep_apart_whatever_they_are_called() {
+    let rig = rig();
+    let call = image::Call {
+        line: 11,
+        level: 3,
+        format: "both {message} {msg} {}",
+        args: &[("message", 0x03), ("msg", 0x03), ("message", 0x03)],
+    };
+    let ko = image::module_of(rig.dir.path(), "test-mod.ko", "two", &[call]);
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [SECOND; 4]])
+        .images(&[(1, 1, &id, "test_mod")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "fio");
+    let mut p = Page::new(1, 1, SECOND, 0);
+    p.record(SECOND, 1, (&1u32, &2u32, &3u32));
+    b.ring(&ring).page(&ring, &p);
+    fs::write(rig.path("snap"), b.end()).unwrap();
+    for form in ["perfetto", "ctf", "otlp"] {
+        assert!(rig.convert(form, form).status.success());
+    }
+    let trace = fields(&unpacked(&fs::read(rig.path("perfetto")).unwrap()));
+    let interned = messages(&trace, 1)
+        .into_iter()
+        .flat_map(|p| messages(&p, 12))
+        .flat_map(|data| messages(&data, 3));
+    let names: Vec<_> = interned.map(|i| texts(&i, 2).concat()).collect();
+    assert_eq!(names, ["message", "message'", "msg", "message''"]);
+    let metadata = fs::read_to_string(rig.path("ctf/metadata")).unwrap();
+    for name in ["_msg;", "_message;", "_msg_;", "_message_;"] {
+        let of_site = metadata.split("test::inner:11").nth(1).unwrap();
+        assert_eq!(
+            of_site.matches(&format!(" {name}")).count(),
+            1,
+            "{metadata}"
+        );
+    }
+    let log = fs::read_to_string(rig.path("otlp")).unwrap();
+    for name in ["message", "msg", "message'"] {
+        assert_eq!(
+            log.matches(&format!("\"blog.arg.{name}\"")).count(),
+            1,
+            "{log}"
+        );
+    }
+}
+
 /// What a stream of the page holds.
 fn unpack(page: &str, class: &str) -> Vec<u8> {
     let packed = STANDARD.decode(script(page, class)).unwrap();

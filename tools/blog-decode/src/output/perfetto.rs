@@ -43,7 +43,8 @@ use super::{
         string,
         uint, //
     },
-    text::loss, //
+    text::loss,
+    Names, //
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -148,6 +149,8 @@ const CHUNK: usize = 256 << 10;
 /// What times are counted by: the first of the ids that a writer may define. A packet's time is less
 /// that of the packet before it, so it takes a byte or two.
 const STEPS: u64 = 64;
+/// The argument that is the message.
+const MESSAGE: &str = "message";
 /// All packets are of one writer.
 const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, of the first packet, and `SEQ_NEEDS_INCREMENTAL_STATE`, of
@@ -463,7 +466,7 @@ impl Perfetto {
 
     /// Appends the message that is in `text`.
     fn message(&mut self, body: &mut Vec<u8>) {
-        self.interned.annotation("message", &mut self.inner);
+        self.interned.annotation(MESSAGE, &mut self.inner);
         string(annotation::STRING, &self.text, &mut self.inner);
         message(event::ANNOTATION, &self.inner, body);
     }
@@ -489,8 +492,11 @@ impl Perfetto {
         }
         let inner = &mut self.inner;
         let Ok(template) = &site.template else { return };
+        // With a key that is there twice, a viewer shows one value of both.
+        let mut names = Names::default();
+        names.add(MESSAGE);
         for (name, value, _) in template.arguments(r.payload, r.slots) {
-            self.interned.annotation(name, inner);
+            self.interned.annotation(names.add(name), inner);
             match value.view() {
                 View::Bool(b) => uint(annotation::BOOL, b.into(), inner),
                 View::Pointer(p) => uint(annotation::POINTER, p, inner),
