@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 535
+TESTS = 536
 SECONDS = 500
 TIER = "fast"
 

@@ -3,7 +3,7 @@
 //! What a file is by its first bytes, where it is not what was asked for.
 
 /// How each kind begins, and what is said of it.
-const KINDS: [(&[u8], &str); 9] = [
+const KINDS: [(&[u8], &str); 16] = [
     (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
     (b"BLOGFMT\0", "a side table, which goes with --sidetable"),
     (b"KDUMP   ", DUMP),
@@ -17,6 +17,14 @@ const KINDS: [(&[u8], &str); 9] = [
         b"LPKSHHRH",
         "a journal of systemd, of which \"journalctl -k -o short-monotonic\" makes text for --dmesg",
     ),
+    (b"\x04\x22\x4d\x18", "packed by lz4: unpack it first"),
+    (b"\x02\x21\x4c\x18", "packed by lz4: unpack it first"),
+    // Only "follow" doesn't unpack.
+    (b"\x1f\x8b", "packed by gzip: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it first"),
+    (b"\xfd7zXZ\0", "packed by xz: unpack it first"),
+    (b"BZh", "packed by bzip2: unpack it first"),
+    (b"PK\x03\x04", "packed by zip: unpack it first"),
     (b"PAR1", "a Parquet file"),
     (b"<!DOCTYPE html>", "a page for a browser"),
 ];

@@ -256,6 +256,8 @@ pub struct Reader<'a> {
     state: State,
     /// Bytes that it has given.
     given: u64,
+    /// As many it will have given at the end of the member, where its header says that.
+    whole: Option<u64>,
     /// Why the member can't be unpacked any further, once its bytes are given.
     failed: Option<&'static str>,
     /// Where the member begins.
@@ -353,6 +355,7 @@ impl<'a> Reader<'a> {
             input,
             state,
             given: 0,
+            whole: None,
             failed: None,
             member: 0,
             rewinds: 0,
@@ -376,6 +379,7 @@ impl<'a> Reader<'a> {
         }
         let form = Form::of(start);
         self.member = self.input.place();
+        self.whole = None;
         let Some(form) = form else {
             self.state = State::Astray;
             let at = self.given;
@@ -388,6 +392,8 @@ impl<'a> Reader<'a> {
             Form::Zstd => {
                 let mut frame = FrameDecoder::new();
                 let begun = frame.init(&mut self.input);
+                let size = Some(frame.content_size()).filter(|size| *size > 0);
+                self.whole = size.map(|size| self.given.saturating_add(size));
                 let failed = None;
                 begun
                     .is_ok()
@@ -457,8 +463,9 @@ impl<'a> Reader<'a> {
             self.input.rewind(self.member + 1);
         }
         let at = self.given;
+        let of = self.whole.map_or(String::new(), |n| format!("of {n} "));
         told(format!(
-            "packed by {name}, and {why} after {at} unpacked bytes"
+            "packed by {name}, and {why} after {at} {of}unpacked bytes"
         ))
     }
 }

@@ -147,6 +147,27 @@ fn what_is_there_of_a_packed_file_is_read() {
     }
 }
 
+/// A zstd frame of a block of 300 equal bytes and a raw one, with its size: 303.
+const FRAME: &[u8] = b"\x28\xb5\x2f\xfd\x60\x2f\x00\x62\x09\x00x\x19\x00\x00end";
+
+#[test]
+fn what_is_missing_of_a_frame_is_counted() {
+    let rig = Rig::new();
+    let path = rig.0.path().join("frame");
+    for (len, at) in [(FRAME.len() - 1, 300), (8, 0)] {
+        fs::write(&path, &FRAME[..len]).unwrap();
+        let error = unpack::read(&path, 1 << 20).unwrap_err().to_string();
+        let told = format!("packed by zstd, and cut off after {at} of 303 unpacked bytes");
+        assert_eq!(error, told);
+    }
+    fs::write(&path, [FRAME, &FRAME[..8]].concat()).unwrap();
+    let error = unpack::read(&path, 1 << 20).unwrap_err().to_string();
+    assert!(
+        error.ends_with("after 303 of 606 unpacked bytes"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_flipped_bit_costs_what_is_behind_it() {
     let rig = Rig::new();

@@ -520,6 +520,8 @@ fn other_files_are_refused_by_name() {
         (b"KDUMP   \x06", "a crash dump, which goes with --vmcore"),
         (b"makedumpfile\0", "a crash dump, which goes with --vmcore"),
         (b"BLOGFMT\0\x01", "a side table, which goes with --sidetable"),
+        (b"\x04\x22\x4d\x18", "packed by lz4: unpack it first"),
+        (b"BZh9", "packed by bzip2: unpack it first"),
         (b"LPKSHHRH", "a journal of systemd, of which \"journalctl -k -o short-monotonic\" makes text for --dmesg"),
         (b"\x17\x08\x44tracing6", "a binary trace, of which \"trace-cmd report\" makes text for --ftrace"),
     ] {
