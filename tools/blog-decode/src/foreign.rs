@@ -3,7 +3,7 @@
 //! Lines of other logs, which are put between the records by their time: dmesg and ftrace.
 //!
 //! What has no time of its own belongs to the line before; before the first time, and as a heading, to
-//! the one after. Nothing is believed of a line but its time; what else is recognised (level, task,
+//! the one after. What ftrace says of itself, and not of a task, has the time alone. Nothing is believed of a line but its time; what else is recognised (level, task,
 //! CPU) is there to filter by. A line keeps the time that it has:
 //!
 //! - a kernel log is read as a whole. Its lines are put in the order of their times, where they aren't:
@@ -54,7 +54,7 @@ const DISAGREE: u64 = 1_000_000;
 const OTHER_BOOT: u64 = 1_000_000_000;
 
 /// What wrote a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// printk: what dmesg, the console and `/dev/kmsg` show.
     Dmesg,
@@ -124,8 +124,9 @@ struct Told {
     are_left_out: bool,
     /// Lines before the first time that are left out.
     headings: u64,
-    /// What its first bytes say that it is.
+    /// What its first bytes say that it is, or that there are none.
     kind: Option<&'static str>,
+    is_empty: bool,
 }
 
 impl Log {
@@ -160,6 +161,7 @@ impl Log {
         };
         let mut text = Text::new(unpack::reader(input)?, &mut told)?;
         told.kind = kind::of(text.input.buffer());
+        told.is_empty = text.input.buffer().is_empty() && told.lost.is_none();
         let lines = match kind {
             Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &mut told)?),
             Kind::Ftrace => {
@@ -245,6 +247,7 @@ impl Log {
         if told.timed == 0 && told.error.is_none() {
             all.push(match told.kind {
                 Some(what) => format!("this is {what}"),
+                None if told.is_empty => "the file is empty".into(),
                 None => "no line has a time in seconds since boot".into(),
             });
         }
@@ -367,8 +370,9 @@ impl Text {
         if let Some(first) = &self.first {
             return match self.headings.pop() {
                 Some(message) => Some(Line {
+                    time: first.time,
                     message,
-                    ..first.clone()
+                    ..Line::default()
                 }),
                 None => self.first.take(),
             };
@@ -403,10 +407,13 @@ impl Text {
                     }
                 }
                 Parsed::More(message) => {
-                    return Some(Line {
-                        message: message.to_vec(),
-                        ..self.last.clone()
-                    })
+                    let mut line = self.last.clone();
+                    if message.starts_with(b"CPU:") {
+                        // "CPU:1 [LOST 12 EVENTS]"
+                        line.writer = Writer::default();
+                    }
+                    line.message = message.to_vec();
+                    return Some(line);
                 }
                 Parsed::Comment => {}
             }
@@ -860,34 +867,34 @@ mod tests {
     fn ftrace_is_read_with_and_without_flags() {
         let mut log = log(
             Kind::Ftrace,
-            "# tracer: nop\n#\ncpus=4\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n\
+            "# tracer: nop\n#\ncpus=4\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n => schedule\n\
              CPU:1 [LOST 12 EVENTS]\n fio-99  (   98) [001] 13.000000001: block_rq_issue: [x]\n",
         );
         let seen: Vec<_> = lines(&mut log)
             .iter()
             .map(|l| {
-                let t = l.writer.task.unwrap();
-                let comm = crate::snapshot::text(&t.comm);
+                let task = l.writer.task.map(|t| {
+                    let comm = crate::snapshot::text(&t.comm);
+                    format!("{comm} {} {}", t.pid, t.tgid)
+                });
                 let message = String::from_utf8(l.message.clone()).unwrap();
-                (l.time, l.writer.cpu, comm, t.pid, t.tgid, message)
+                (l.time, l.writer.cpu, task.unwrap_or_default(), message)
             })
             .collect();
-        let first = |message: &str| {
-            let comm = "kworker/0:1-H".to_owned();
-            (12_345_678_000, Some(3), comm, 12, 12, message.to_owned())
+        let first = |cpu, task: &str, message: &str| {
+            (12_345_678_000, cpu, task.to_owned(), message.to_owned())
         };
         assert_eq!(
             seen,
             [
-                first("cpus=4"),
-                first("sched_switch: a ==> b"),
-                first("CPU:1 [LOST 12 EVENTS]"),
+                first(None, "", "cpus=4"),
+                first(Some(3), "kworker/0:1-H 12 12", "sched_switch: a ==> b"),
+                first(Some(3), "kworker/0:1-H 12 12", " => schedule"),
+                first(None, "", "CPU:1 [LOST 12 EVENTS]"),
                 (
                     13_000_000_001,
                     Some(1),
-                    "fio".into(),
-                    99,
-                    98,
+                    "fio 99 98".into(),
                     "block_rq_issue: [x]".into()
                 ),
             ]
@@ -943,8 +950,12 @@ mod tests {
             let without = log(kind, "[Sat Nov 21 10:13:09 2026] dmesg -T\n");
             assert!(without.line().is_none());
             assert!(without.problems()[0].contains("no line has a time"));
-            let other = log(kind, "BLOGSNAP and so on\n");
-            assert!(other.problems()[0].contains("this is a snapshot"));
+            for (text, what) in [
+                ("BLOGSNAP and so on\n", "this is a snapshot"),
+                ("", "the file is empty"),
+            ] {
+                assert!(log(kind, text).problems()[0].contains(what));
+            }
         }
     }
 }

@@ -248,6 +248,25 @@ fn lines_of_other_logs_stand_where_their_time_is() {
         rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status.code(),
         Some(2)
     );
+    // One that could be another's is told of; one that is named twice is read once.
+    for (args, told) in [
+        (
+            ["a.snap", "b.snap"],
+            "dmesg: taken for a log of alpha, as a.snap is; HOST=FILE says",
+        ),
+        (
+            ["b.snap", "a.snap"],
+            "dmesg: taken for a log of beta, as b.snap is; HOST=FILE says",
+        ),
+        (["a.snap", "a.snap"], ""),
+    ] {
+        let out = rig.run(&[&args[..], &["--dmesg", "dmesg", "--dmesg", "dmesg"]].concat());
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains(told), "{said}");
+        assert_eq!(said.contains("taken for"), !told.is_empty(), "{said}");
+        let lines = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(lines.matches("dmesg: before").count(), 1, "{lines}");
+    }
 }
 
 #[test]

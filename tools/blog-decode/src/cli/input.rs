@@ -3,6 +3,7 @@
 //! Opens what the command line names, and tells what is wrong with it.
 
 use std::{
+    collections::HashSet,
     ops::Deref,
     path::{
         Path,
@@ -217,14 +218,15 @@ impl Input {
         streams
     }
 
-    /// Opens other logs. They are of the first file's machine and boot, or of that of the first file
-    /// from the machine that is named.
+    /// Opens other logs, each once. They are of the first file's machine and boot, or of that of the
+    /// first file from the machine that is named; where it might be another, that is told.
     pub fn logs(&mut self, args: &args::Logs) -> Result<Vec<Log>, String> {
         let mut logs = Vec::new();
         let dmesg = args.dmesg.iter().map(|path| (Kind::Dmesg, path));
         let ftrace = args.ftrace.iter().map(|path| (Kind::Ftrace, path));
         let mut guessed = false;
-        for (kind, arg) in dmesg.chain(ftrace) {
+        let mut known = HashSet::new();
+        for (kind, arg) in dmesg.chain(ftrace).filter(|log| known.insert(*log)) {
             let (file, path) = self.log_of(arg)?;
             let clock = match kind {
                 Kind::Dmesg => LogClock::Local,
@@ -258,13 +260,28 @@ impl Input {
     /// Which file's machine a log is from, and where it is.
     fn log_of(&self, arg: &Path) -> Result<(usize, PathBuf), String> {
         let named = arg.to_str().and_then(|a| a.split_once('='));
-        match named.filter(|_| !arg.exists()) {
-            None => Ok((0, arg.to_owned())),
-            Some((host, path)) => match self.files.iter().position(|f| f.host == host) {
-                Some(file) => Ok((file, path.into())),
-                None => Err(format!("{}: no snapshot is from {host}", arg.display())),
-            },
+        let named = named.filter(|_| !arg.exists());
+        let path = named.map_or(arg, |(_, path)| Path::new(path));
+        let is_of = |f: &Snapshot| named.is_none_or(|(host, _)| f.host == host);
+        let mut of = (0..self.files.len()).filter(|&i| is_of(&self.files[i]));
+        let Some(first) = of.next() else {
+            let host = named.map_or("", |(host, _)| host);
+            return Err(format!("{}: no snapshot is from {host}", arg.display()));
+        };
+        let boot = &self.boots[first];
+        if of.any(|i| self.boots[i].index != boot.index) {
+            complain(&format!(
+                "{}: taken for a log of {}, as {} is{}",
+                path.display(),
+                boot.name,
+                self.files[first].name,
+                match named {
+                    Some(_) => "",
+                    None => "; HOST=FILE says of which machine it is",
+                }
+            ));
         }
+        Ok((first, path.to_owned()))
     }
 
     /// The exit status, where there is nothing else to complain of.
