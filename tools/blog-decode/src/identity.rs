@@ -35,7 +35,8 @@ use crate::{
         PageRef,
         RingPages,
         Snapshot, //
-    }, //
+    },
+    wire::file::ClockPair, //
 };
 
 /// A ring is looked for in so many of the files before.
@@ -72,7 +73,16 @@ pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
         }
     }
     for (_, mut of) in ids.into_iter().filter(|(_, of)| of.len() > 1) {
-        of.sort_by_key(|&i| (taken(&files[i]), i));
+        // Whatever order they were given in: which machine is the second one is in its records.
+        of.sort_by_cached_key(|&i| {
+            let file = &files[i];
+            (
+                taken(file),
+                last_pair(file).map(|p| p.real),
+                file.host.clone(),
+                i,
+            )
+        });
         of_one_id(files, &of, &mut notes);
     }
     notes
@@ -80,7 +90,11 @@ pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
 
 /// When a file was taken.
 fn taken(file: &Snapshot) -> Option<u64> {
-    file.pairs.iter().map(|p| p.clock).max()
+    last_pair(file).map(|p| p.clock)
+}
+
+fn last_pair(file: &Snapshot) -> Option<&ClockPair> {
+    file.pairs.iter().max_by_key(|p| p.clock)
 }
 
 /// The log of a machine.
@@ -149,8 +163,7 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
 
 /// What is to be told of two files of a boot that disagree on real time.
 fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
-    let last = |file: &Snapshot| file.pairs.iter().max_by_key(|p| p.clock).copied();
-    let (a, b) = (last(old)?, last(new)?);
+    let (a, b) = (last_pair(old)?, last_pair(new)?);
     let passed = |a, b| i128::from(b) - i128::from(a);
     let boot = passed(a.boot, b.boot);
     let off = passed(a.real, b.real) - boot;

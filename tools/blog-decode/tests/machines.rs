@@ -106,14 +106,13 @@ impl Rig {
 
     /// Lines of "ms comm host", and what is said.
     fn records(&self, args: &[&str]) -> (Vec<String>, String) {
+        self.records_as(args, "{boot} {comm} {host} {level}")
+    }
+
+    fn records_as(&self, args: &[&str], format: &str) -> (Vec<String>, String) {
         let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
             .args(args)
-            .args([
-                "--modules",
-                "nowhere",
-                "--format",
-                "{boot} {comm} {host} {level}",
-            ])
+            .args(["--modules", "nowhere", "--format", format])
             .current_dir(self.0.path())
             .output()
             .unwrap();
@@ -222,7 +221,14 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
         ("other", file(&new, 2000, BOOTED + hour, 0)),
         ("set", file(&new, 2000, BOOTED, hour)),
         ("a bit", file(&new, 2000, BOOTED, 50 * SECOND)),
+        ("at once", file(&new, 1000, BOOTED + hour, 0)),
     ]);
+    // Each has its id, in whichever order they are given, also if they were taken at once.
+    let by_id = |order| {
+        let (rows, _) = rig.records_as(order, "{clock} {boot_id}");
+        rows
+    };
+    assert_eq!(by_id(&["a", "at once"]), by_id(&["at once", "a"]));
     for (second, words) in [
         ("b", ""),
         ("other", "their clocks contradict each other"),
