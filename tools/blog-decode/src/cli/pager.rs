@@ -124,17 +124,39 @@ fn can_run(command: &str) -> bool {
 fn shows_color(command: &str, less: &str) -> bool {
     let mut words = command.split_whitespace();
     let name = words.next().and_then(|word| word.rsplit('/').next());
-    let is_raw = |word: &str| match word.strip_prefix("--") {
-        Some(long) => long.eq_ignore_ascii_case("raw-control-chars"),
-        None => word.contains(['R', 'r']),
-    };
     match name {
         Some("less") => {
             let mut options = words.filter(|word| word.starts_with('-'));
-            options.any(is_raw) || less.split_whitespace().any(is_raw)
+            options.any(is_raw) || is_raw(less)
         }
         _ => true,
     }
+}
+
+/// Whether options of less are, among others, the one that lets colours through.
+fn is_raw(options: &str) -> bool {
+    let text = |rest: &str| rest.find('$').unwrap_or(rest.len());
+    let mut rest = options;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            'R' | 'r' => return true,
+            '-' if rest.starts_with('-') => {
+                let long = &rest[1..];
+                let end = long.find([' ', '=', '$']).unwrap_or(long.len());
+                if long[..end].eq_ignore_ascii_case("raw-control-chars") {
+                    return true;
+                }
+                rest = &long[end..];
+            }
+            // These have a text: a prompt, a file, what to search for.
+            '=' | '+' | '"' | 'D' | 'k' | 'o' | 'O' | 'p' | 'P' | 't' | 'T' => {
+                rest = &rest[text(rest)..];
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 impl Drop for Pager {
@@ -171,6 +193,11 @@ mod tests {
             ("less -SR", "-j10", true),
             ("/usr/bin/less --RAW-CONTROL-CHARS", "", true),
             ("less", "-i -R", true),
+            ("less", "-Pmore Rest$ -j10", false),
+            ("less", "-Pmore$ -j10 -R", true),
+            ("less", "--prompt=Rest$ -j10", false),
+            ("less", "--use-color --RAW-CONTROL-CHARS", true),
+            ("less -perror", "-j10", false),
             ("less", "", false),
             ("more", "", true),
             ("bat", "-j10", true),
