@@ -111,10 +111,15 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
-            // Also --help and --version, to standard output and with status 0. A closed pipe
-            // there is nobody's problem.
-            let _ = e.print();
-            return if e.use_stderr() { FAILED } else { OK };
+            // Also --help and --version, to standard output.
+            let printed = e.print();
+            if e.use_stderr() {
+                return FAILED;
+            }
+            return written(printed).unwrap_or_else(|why| {
+                complain(&why);
+                FAILED
+            });
         }
     };
     if cli.utc {
@@ -235,12 +240,19 @@ fn print_each(more: impl FnMut(&mut Vec<u8>) -> std::io::Result<bool>) -> Result
         let goes_on = more(&mut out).map_err(|e| e.to_string())?;
         match stdout.write_all(&out).and_then(|()| stdout.flush()) {
             Ok(()) if goes_on => {}
-            // Whoever reads has enough.
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-                return Err(format!("standard output: {e}").into());
-            }
-            _ => return Ok(OK),
+            result => return Ok(written(result)?),
         }
+    }
+}
+
+/// What came of writing to standard output.
+fn written(result: std::io::Result<()>) -> Result<u8, String> {
+    match result {
+        // Whoever reads has enough.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {e}"))
+        }
+        _ => Ok(OK),
     }
 }
 
