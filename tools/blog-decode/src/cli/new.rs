@@ -30,7 +30,7 @@ pub fn file<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
 ) -> Result<T, String> {
-    let told = |e: io::Error| format!("{}: {e}", path.display());
+    let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
         let mut out = BufWriter::new(io::stdout().lock());
         let result = write(&mut out)?;
@@ -54,7 +54,7 @@ pub fn directory<T>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<T, String>,
 ) -> Result<T, String> {
-    let told = |e: io::Error| format!("{}: {e}", path.display());
+    let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
         return Err("this form is a directory, which standard output can't take".into());
     }
@@ -71,6 +71,13 @@ pub fn directory<T>(
     // It isn't there any more, so there is nothing to remove.
     let _ = part.keep();
     Ok(result)
+}
+
+/// An error, without the name that a part had meanwhile.
+fn told(path: &Path, e: &io::Error) -> String {
+    let e = e.to_string();
+    let why = e.split(" at path ").next().unwrap_or_default();
+    format!("{}: {why}", path.display())
 }
 
 /// Nothing has this name yet, not even a link that leads nowhere.
