@@ -1004,13 +1004,18 @@ fn a_damaged_clock_spoils_nothing_else() {
         (&all[1]["wall_ns"], &all[1]["clock"]),
         (&Value::Null, &u64::MAX.into())
     );
-    let output = rig.run(&["convert", "--to", "ctf", "-o", "ctf", "far"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(
-        stderr(&output).contains("1 records or losses left out"),
-        "{output:?}"
-    );
+    for form in ["ctf", "perfetto", "parquet"] {
+        let output = rig.run(&["convert", "--to", form, "-o", form, "far"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(
+            stderr(&output).contains("1 records or losses left out"),
+            "{output:?}"
+        );
+    }
     assert!(rig.path().join("ctf/metadata").exists());
+    let dates = fs::read_dir(rig.path().join("parquet")).unwrap();
+    let dates: Vec<_> = dates.map(|d| d.unwrap().file_name()).collect();
+    assert_eq!(dates, ["date=2023-11-14"]);
     let output = rig.run(&["convert", "--to", "otlp", "-o", "-", "far"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\"timeUnixNano\":\"0\""), "{text}");

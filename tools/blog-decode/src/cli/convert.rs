@@ -80,9 +80,13 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         Form::Ctf => new::directory(&args.output, |path| {
             told(ctf(input, &mut each, path)).map(|n| left_out = n)
         }),
-        Form::Perfetto => new::file(&args.output, |out| told(perfetto(pairs, &mut each, out))),
+        Form::Perfetto => new::file(&args.output, |out| {
+            told(perfetto(pairs, &mut each, out)).map(|n| left_out = n)
+        }),
         Form::Html => new::file(&args.output, |out| told(html(input, pairs, &mut each, out))),
-        Form::Parquet => new::directory(&args.output, |path| told(parquet(input, &mut each, path))),
+        Form::Parquet => new::directory(&args.output, |path| {
+            told(parquet(input, &mut each, path)).map(|n| left_out = n)
+        }),
         Form::Otlp => new::file(&args.output, |out| told(otlp(input, &mut each, out))),
     };
     match made {
@@ -94,7 +98,7 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     let mut status = session.end(&decoder.outcome());
     if left_out > 0 {
         complain(&format!(
-            "{left_out} records or losses left out: their times are beyond what CTF's readers can hold"
+            "{left_out} records or losses left out: their times are beyond what readers can hold"
         ));
         status = status.max(PARTIAL);
     }
@@ -155,13 +159,14 @@ fn html(
     report.end(&host, &release)
 }
 
-fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<u64> {
     let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
         trace.entry(entry, &mut bytes);
         pack_full(&mut bytes, out)
     })?;
-    trace.end(&mut bytes, out)
+    trace.end(&mut bytes, out)?;
+    Ok(trace.left_out)
 }
 
 /// Releases of the kernels, by file.
@@ -171,10 +176,12 @@ fn releases(input: &Input) -> Vec<String> {
     input.files.iter().map(of).collect()
 }
 
-fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<()> {
+fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<u64> {
     let mut rows = Parquet::new(path, releases(input))?;
     each.run(|entry| rows.entry(entry))?;
-    rows.end()
+    let left_out = rows.left_out;
+    rows.end()?;
+    Ok(left_out)
 }
 
 fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {

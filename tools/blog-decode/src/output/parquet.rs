@@ -77,7 +77,8 @@ use crate::{
     },
 };
 
-/// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`.
+/// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`. What 64 bits with a sign
+/// can't hold, by damage, is null.
 pub const NUMBERS: [&str; 8] = [
     "time", "cpu", "pid", "tgid", "ring", "ordinal", "line", "count",
 ];
@@ -160,8 +161,9 @@ struct Column {
 
 impl Column {
     fn number(&mut self, n: Option<i128>) {
+        let n = n.and_then(|n| i64::try_from(n).ok());
         self.depths.push(n.is_some().into());
-        self.numbers.extend(n.map(saturate));
+        self.numbers.extend(n);
     }
 
     fn text(&mut self, depth: i16, text: Option<&[u8]>) {
@@ -296,6 +298,8 @@ pub struct Parquet {
     /// Which one, by day and boot.
     known: HashMap<(i64, usize), usize>,
     bytes: usize,
+    /// Records and losses whose times no reader can hold.
+    pub left_out: u64,
 }
 
 impl Parquet {
@@ -308,12 +312,17 @@ impl Parquet {
             directories: Vec::new(),
             known: HashMap::new(),
             bytes: 0,
+            left_out: 0,
         })
     }
 
     /// Adds a row.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let time = saturate(entry.boot.calibration.real(entry.clock));
+        let Ok(time) = i64::try_from(entry.boot.calibration.real(entry.clock)) else {
+            // Without a date, it would be in a directory that pandas gives up on.
+            self.left_out += 1;
+            return Ok(());
+        };
         let index = self.directory(time, entry.boot);
         let rows = &mut self.directories[index].rows;
         let before = rows.bytes();
@@ -414,10 +423,6 @@ impl Parquet {
         directory.parts += 1;
         rows.write(file, self.form.clone()).map_err(failure)
     }
-}
-
-fn saturate(n: i128) -> i64 {
-    n.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 /// The directory of a row.

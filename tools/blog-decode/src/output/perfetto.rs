@@ -316,6 +316,8 @@ pub struct Perfetto {
     last: u64,
     /// So many flows have begun.
     flows: u64,
+    /// Records and losses whose times no reader can hold.
+    pub left_out: u64,
     /// Buffers for messages that stand within others.
     body: Vec<u8>,
     what: Vec<u8>,
@@ -340,13 +342,22 @@ impl Perfetto {
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let real = entry.boot.calibration.real(entry.clock);
-        let is_first = self.offset.is_none();
         // Of several boots, it is the clock of the first.
-        let offset = || real - entry.boot.calibration.boot(entry.clock);
-        let time = real - *self.offset.get_or_insert_with(offset);
-        let time = u64::try_from(time.max(0)).unwrap_or(u64::MAX);
-        if is_first {
-            clocks(time, u64::try_from(real.max(0)).unwrap_or(u64::MAX), out);
+        let offset = self
+            .offset
+            .unwrap_or_else(|| real - entry.boot.calibration.boot(entry.clock));
+        // Readers keep both times in 64 bits with a sign.
+        let fits = |ns: i128| {
+            u64::try_from(ns)
+                .ok()
+                .filter(|ns| i64::try_from(*ns).is_ok())
+        };
+        let (Some(time), Some(wall)) = (fits(real - offset), fits(real)) else {
+            self.left_out += 1;
+            return;
+        };
+        if self.offset.replace(offset).is_none() {
+            clocks(time, wall, out);
             self.last = time;
         }
         let track = self.track(entry, out);
