@@ -24,7 +24,7 @@ kills() { dmesg | grep -c 'oom-kill:'; }
 killed() {
 	name=$1 since=$(cut -d. -f1 /proc/uptime) old=$(kills) rc=0
 	shift
-	timeout -s TERM 60 "$@" || rc=$?
+	timeout -s TERM 240 "$@" || rc=$?
 	say "$name: ended with $rc after $(($(cut -d. -f1 /proc/uptime) - since)) s"
 	if [ "$(kills)" -gt "$old" ] && [ "$rc" != 143 ] && [ "$rc" != 124 ]; then
 		ok "$name is killed"
