@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 536
+TESTS = 538
 SECONDS = 500
 TIER = "fast"
 

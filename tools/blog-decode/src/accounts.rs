@@ -129,6 +129,12 @@ pub fn damage_text(d: &Damage) -> String {
     if d.cut_off {
         parts.push("no end (cut off)".into());
     }
+    if d.torn != 0 {
+        parts.push(format!(
+            "cut off: its last {} bytes are of a section that is not whole",
+            d.torn
+        ));
+    }
     parts.extend(d.packed.clone());
     parts.join(", ")
 }

@@ -35,6 +35,10 @@ use common::{
         SECOND, //
     },
 };
+use rustix::fs::{
+    flock,
+    FlockOperation, //
+};
 
 struct Rig {
     dir: tempfile::TempDir,
@@ -261,6 +265,40 @@ fn what_was_written_before_it_was_killed_decodes() {
     let out = rig.record(&["a", "--size", &(capture.len() + 10).to_string()]);
     assert_eq!(out.status.code(), Some(0), "{out:?}");
     assert_eq!(rig.names("out"), ["blog.000002.stream", "tables"]);
+}
+
+/// A file that ends within a section is told of, but not while a recorder may yet write the rest.
+#[test]
+fn what_is_cut_off_is_told_unless_it_is_still_written() {
+    let rig = rig();
+    let whole = rig.capture(0, &[SECOND, SECOND + 1]);
+    fs::create_dir(rig.path("out")).unwrap();
+    let part = rig.path("out/000001.part");
+    fs::write(&part, [&whole[..], &whole[32..62]].concat()).unwrap();
+    let shown = |path: &str| {
+        let out = rig
+            .command(&["-s", "lib/7.3.4/blog", path])
+            .output()
+            .unwrap();
+        assert_eq!(text(&out.stdout).lines().count(), 2, "{out:?}");
+        (out.status.code(), text(&out.stderr))
+    };
+    let told = "blog-decode: out/000001.part: cut off: its last 30 bytes are of a section that is \
+                not whole\n";
+    for path in ["out", "out/000001.part"] {
+        assert_eq!(shown(path), (Some(1), told.into()));
+    }
+    let lock = fs::File::open(rig.path("out")).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    for path in ["out", "out/000001.part"] {
+        assert_eq!(shown(path), (Some(0), String::new()));
+    }
+    fs::copy(&part, rig.path("out/000001.stream")).unwrap();
+    fs::remove_file(part).unwrap();
+    assert_eq!(shown("out").0, Some(1));
+    // One that ends between sections is not cut, for all that can be known.
+    fs::write(rig.path("out/000001.stream"), whole).unwrap();
+    assert_eq!(shown("out"), (Some(0), String::new()));
 }
 
 /// Each file of a stream that is cut decodes alone, and together they have all of it once.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Captures of streams: they stop anywhere, their sections come again, and their rings change hands.
+//! Captures of streams: they may stop anywhere, their sections come again, and their rings change hands.
 
 mod common;
 
 use blog_decode::{
     blogfmt::source::Source,
-    snapshot::Snapshot, //
+    snapshot::{
+        Damage,
+        Snapshot, //
+    }, //
 };
 use common::{
     snapshot::{
@@ -105,7 +108,12 @@ fn a_capture_may_stop_anywhere() {
     for len in ends[0]..=bytes.len() {
         let file = read(&bytes[..len]).unwrap();
         assert!(file.stream);
-        assert!(!file.damage.any(), "{len}: {:?}", file.damage);
+        let start = ends.iter().filter(|end| **end <= len).max().unwrap();
+        let torn = Damage {
+            torn: (len - start) as u64,
+            ..Damage::default()
+        };
+        assert_eq!(file.damage, torn, "{len}");
         // What is whole is there. Padding may be missing.
         let whole = ends[1..].iter().filter(|end| **end <= len + 7).count();
         let pieces = file.rings[0].pages() as usize;
@@ -119,6 +127,22 @@ fn a_capture_may_stop_anywhere() {
     snapshot[28..32].copy_from_slice(&crc.to_le_bytes());
     let file = read(&snapshot).unwrap();
     assert!(!file.stream && file.damage.cut_off);
+}
+
+/// `cat` puts them into one file.
+#[test]
+fn what_is_behind_a_capture_that_is_cut_is_read() {
+    let (bytes, ends) = capture();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for len in ends[0]..=bytes.len() {
+        std::fs::write(file.path(), [&bytes[..len], &bytes].concat()).unwrap();
+        let parts = Snapshot::open_all(file.path(), &mut |_, _| {}).unwrap();
+        let start = ends.iter().filter(|end| **end <= len).max().unwrap();
+        let torn: Vec<_> = parts.iter().map(|p| p.damage.torn).collect();
+        assert_eq!(torn, [(len - start) as u64, 0], "{len}");
+        assert_eq!(parts[1].rings[0].pages(), 3);
+        assert!(!parts[1].damage.any());
+    }
 }
 
 #[test]

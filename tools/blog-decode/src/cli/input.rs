@@ -24,7 +24,10 @@ use super::{
         Progress,
         Unit, //
     },
-    record::contents,
+    record::{
+        contents,
+        is_written, //
+    },
     Failed,
     FAILED,
     OK,
@@ -117,6 +120,9 @@ impl Input {
                         if let Some(host) = host {
                             file.host.clone_from(host);
                             file.given = true;
+                        }
+                        if file.damage.torn > 0 && is_written(path) {
+                            file.damage.torn = 0;
                         }
                         files.push(file);
                     }

@@ -636,6 +636,23 @@ impl Part {
     }
 }
 
+/// Whether a program records to this file, and may yet write the rest of it.
+pub fn is_written(path: &Path) -> bool {
+    let is_part = path.extension().is_some_and(|e| e == PART);
+    let dir = path.parent().filter(|_| is_part);
+    let dir = dir.map(|dir| {
+        if dir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            dir
+        }
+    });
+    let lock = dir.and_then(|dir| File::open(dir).ok());
+    lock.is_some_and(|lock| {
+        flock(&lock, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
+}
+
 /// Files of a directory that `record` has written, the oldest first, and its side tables.
 pub fn contents(dir: &Path) -> io::Result<(Vec<PathBuf>, PathBuf)> {
     let mut files = Vec::new();

@@ -327,7 +327,12 @@ impl Cursor {
     fn cause_at_start(stream: &Stream, files: &[Snapshot]) -> Cause {
         let had = stream.ring().map_or(0, |r| r.pages.into());
         let count: u64 = stream.runs().map(|(_, run)| u64::from(run.count)).sum();
-        if files[stream.file].damage.any() && had > count {
+        let mut damage = files[stream.file].damage.clone();
+        if count > 0 {
+            // That is at the end.
+            damage.torn = 0;
+        }
+        if damage.any() && had > count {
             Cause::Missing
         } else {
             Cause::Overwritten

@@ -11,7 +11,8 @@
 //! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
 //!
 //! The capture of a stream has the same sections. They come again when they change, a ring may go
-//! to another task in the middle, and pages are in pieces. It may stop anywhere: that is no damage.
+//! to another task in the middle, and pages are in pieces. It may stop anywhere: what it has of
+//! a section that isn't whole is in [`Damage::torn`].
 
 mod fields;
 mod ring;
@@ -103,6 +104,8 @@ pub struct Damage {
     pub skipped_bytes: u64,
     /// The file ends before its End section, and is no capture of a stream.
     pub cut_off: bool,
+    /// Bytes of the section in which the capture of a stream ends.
+    pub torn: u64,
     /// The file's own header is damaged.
     pub bad_header: bool,
     /// It was packed, and can't be unpacked as a whole: why.

@@ -202,6 +202,8 @@ impl<'a> Scan<'a> {
         let mut payload = Vec::new();
         // Which section it is. No run goes on over what is damaged.
         let mut place = 0;
+        // Where the last section begins.
+        let mut begun = at;
         while at < size {
             tick(at);
             place += 1;
@@ -209,14 +211,19 @@ impl<'a> Scan<'a> {
                 // Damage, or the end.
                 place += Run::FAR;
                 let next = self.file.find_section(at + 1, size)?;
-                other = self.file.find_header(at, next.unwrap_or(size))?;
+                // It may begin where the padding of the last section would be.
+                let padding = at.saturating_sub(ALIGN - 1);
+                other = self.file.find_header(padding, next.unwrap_or(size))?;
                 if let Some(other) = other {
-                    if !self.file.stream {
-                        self.file.damage.skipped_bytes += other - at;
+                    match self.file.stream {
+                        true if other < at => self.file.damage.torn = other - begun,
+                        true => self.file.damage.torn = other - at,
+                        false => self.file.damage.skipped_bytes += other.saturating_sub(at),
                     }
                     break;
                 }
                 if next.is_none() && self.stopped_in_header(at)? {
+                    self.file.damage.torn = size - at;
                     break;
                 }
                 self.file.damage.skipped_bytes += next.unwrap_or(size) - at;
@@ -232,8 +239,9 @@ impl<'a> Scan<'a> {
                 place += Run::FAR;
                 let next = self.file.find_section(at + ALIGN, size)?;
                 other = self.file.find_header(at, next.unwrap_or(size))?;
-                if next.is_some() && other.is_none() || !self.file.stream {
-                    self.file.damage.bad_sections += 1;
+                match self.file.stream && (next.is_none() || other.is_some()) {
+                    true => self.file.damage.torn = other.unwrap_or(size) - at,
+                    false => self.file.damage.bad_sections += 1,
                 }
                 if other.is_some() {
                     break;
@@ -248,6 +256,7 @@ impl<'a> Scan<'a> {
             payload.resize(header.len as usize, 0);
             self.file.read_some(body, &mut payload)?;
             let bad = self.file.damage.bad_sections;
+            begun = at;
             at = body + header.len.next_multiple_of(ALIGN);
             match self.sections.take(self.file, &header, body, &payload) {
                 Part::None => {}
@@ -261,10 +270,15 @@ impl<'a> Scan<'a> {
                 place += Run::FAR;
                 other = self.file.find_header(body, at)?;
                 if other.is_some() {
-                    // The capture of a stream may stop anywhere.
-                    self.file.damage.bad_sections -= u64::from(self.file.stream);
+                    if let (true, Some(other)) = (self.file.stream, other) {
+                        self.file.damage.bad_sections -= 1;
+                        self.file.damage.torn = other - begun;
+                    }
                     break;
                 }
+            } else if at > size && self.file.stream {
+                // Only its padding isn't there, but that, too, is cut off.
+                self.file.damage.torn = size - begun;
             }
         }
         self.file.rings.shrink_to_fit();
