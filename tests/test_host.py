@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 538
+TESTS = 539
 SECONDS = 500
 TIER = "fast"
 

@@ -71,6 +71,7 @@ use common::{
         PAGE,
         PANIC_CPU,
         PER_CPU,
+        PHYSICAL,
         RING,
         ROOT, //
     },
@@ -848,6 +849,39 @@ fn dumps_that_are_cut_give_what_is_whole() {
         assert!(code(&out) != 0 || stderr(&out).is_empty());
     }
     assert!(holes > 8, "{holes} {partial}");
+}
+
+/// Each table has 512 ways on: who looks for what is mapped, and not for an address, tries them all.
+#[cfg(feature = "vmcore")]
+#[test]
+fn tables_that_lead_nowhere_are_no_maze() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = |name: &str, bytes: &[u8]| {
+        let core = write(dir.path(), name, bytes);
+        stdout(&decode(&["--vmcore", &core]))
+    };
+    let ram = sample().finish();
+    for levels in [4, 5] {
+        // Tables that come first: each leads to the next one only, and the last one maps nothing.
+        let mut maze = ram.clone();
+        let way = |n: u64| (PHYSICAL + n * PAGE as u64) | 3;
+        for n in 1..levels {
+            let next = if n == levels - 1 { 0 } else { way(n.into()) };
+            let addr = u64::from(n) * PAGE as u64;
+            maze.0.insert(addr, next.to_le_bytes().repeat(512));
+        }
+        let mut bytes = elf(&maze, levels);
+        let data = u64::from_le_bytes(bytes[128..136].try_into().unwrap());
+        let top = data as usize + maze.0.len() * PAGE;
+        for entry in bytes[top..top + PAGE].chunks_exact_mut(8) {
+            if entry == [0; 8] {
+                entry.copy_from_slice(&way(0).to_le_bytes());
+            }
+        }
+        let want = read("whole", &elf(&ram, levels));
+        assert_eq!(want.lines().count(), 11 + 3);
+        assert_eq!(read("maze", &bytes), want);
+    }
 }
 
 /// The library behind it is in C, and believes some of what it reads.

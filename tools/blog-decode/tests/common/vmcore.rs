@@ -611,7 +611,7 @@ pub fn stock(ram: &mut Ram) -> String {
 }
 
 /// Pages of a dump: where the first one is in physical memory.
-const PHYSICAL: u64 = 0x20_0000;
+pub const PHYSICAL: u64 = 0x20_0000;
 /// Where the kernel's image is mapped.
 const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
 
