@@ -3,8 +3,9 @@
 //! Lines of other logs, which are put between the records by their time: dmesg and ftrace.
 //!
 //! What has no time of its own belongs to the line before; before the first time, and as a heading, to
-//! the one after. What ftrace says of itself, and not of a task, has the time alone. Nothing is believed of a line but its time; what else is recognised (level, task,
-//! CPU) is there to filter by. A line keeps the time that it has:
+//! the one after. In ftrace, it has the time alone, unless it is a stack, and so of the same task.
+//! Nothing is believed of a line but its time; what else is recognised (level, task, CPU) is there to
+//! filter by. A line keeps the time that it has:
 //!
 //! - a kernel log is read as a whole. Its lines are put in the order of their times, where they aren't:
 //!   the parts of a panic that pstore has kept, messages of other programs between those of the kernel.
@@ -408,8 +409,8 @@ impl Text {
                 }
                 Parsed::More(message) => {
                     let mut line = self.last.clone();
-                    if message.starts_with(b"CPU:") {
-                        // "CPU:1 [LOST 12 EVENTS]"
+                    // A stack of this task is indented: " => schedule".
+                    if !message.trim_ascii_start().starts_with(b"=>") {
                         line.writer = Writer::default();
                     }
                     line.message = message.to_vec();
@@ -868,7 +869,7 @@ mod tests {
         let mut log = log(
             Kind::Ftrace,
             "# tracer: nop\n#\ncpus=4\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n => schedule\n\
-             CPU:1 [LOST 12 EVENTS]\n fio-99  (   98) [001] 13.000000001: block_rq_issue: [x]\n",
+             CPU:1 [LOST 12 EVENTS]\n 3)   0.123 us    |  schedule();\n fio-99  (   98) [001] 13.000000001: block_rq_issue: [x]\n",
         );
         let seen: Vec<_> = lines(&mut log)
             .iter()
@@ -924,6 +925,7 @@ mod tests {
                     (line.time, &line.message[..]),
                     (5_000_000_500, &b"x: [7]"[..])
                 );
+                first(None, "", " 3)   0.123 us    |  schedule();"),
             }
         }
     }
