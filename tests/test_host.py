@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 539
+TESTS = 540
 SECONDS = 500
 TIER = "fast"
 

@@ -125,6 +125,8 @@ struct Told {
     are_left_out: bool,
     /// Lines before the first time that are left out.
     headings: u64,
+    /// Lines with a time that is beyond all clocks.
+    beyond: u64,
     /// What its first bytes say that it is, or that there are none.
     kind: Option<&'static str>,
     is_empty: bool,
@@ -274,6 +276,12 @@ impl Log {
             let n = told.headings;
             all.push(format!(
                 "{n} lines before the first with a time are left out"
+            ));
+        }
+        if told.beyond > 0 {
+            let n = told.beyond;
+            all.push(format!(
+                "{n} lines have a time that no clock reaches: they stand with the line before"
             ));
         }
         let told = |why| format!("{}: {why}", told.name);
@@ -489,6 +497,7 @@ impl Sorted {
                     (line.time, range.clone())
                 }
                 Parsed::More(raw) => {
+                    told.beyond += u64::from(kmsg_time(raw).is_some());
                     if told.timed > 0 && is_other_boot(raw) {
                         this.boot += 1;
                         (latest, earliest) = (0, u64::MAX);
@@ -665,15 +674,19 @@ fn of_syslog(text: &[u8]) -> Option<&[u8]> {
         .map(|at| &text[at + KERNEL.len()..])
 }
 
-/// A line of `/dev/kmsg`: "6,339,5140900,-;text", time in µs.
-fn kmsg(raw: &[u8]) -> Option<Line> {
+/// Priority, time in µs and text of a line of `/dev/kmsg`: "6,339,5140900,-;text".
+fn kmsg_time(raw: &[u8]) -> Option<(u64, u64, &[u8])> {
     let (head, text) = split(raw, b';')?;
     let mut fields = head.split(|b| *b == b',');
     let priority = number(fields.next()?)?;
     number(fields.next()?)?;
-    let us = number(fields.next()?)?;
+    Some((priority, number(fields.next()?)?, text))
+}
+
+fn kmsg(raw: &[u8]) -> Option<Line> {
+    let (priority, us, text) = kmsg_time(raw)?;
     Some(Line {
-        time: us.saturating_mul(1000),
+        time: us.checked_mul(1000)?,
         level: Some(level(priority as u8)),
         writer: Writer::default(),
         message: text.to_vec(),
@@ -802,6 +815,26 @@ mod tests {
     }
 
     #[test]
+    fn no_time_is_made_of_one_that_is_beyond_all_clocks() {
+        let last = u64::MAX / 1000;
+        for (us, is_beyond) in [(last, false), (last + 1, true), (u64::MAX, true)] {
+            let line = format!("6,2,{us},-;b");
+            let text = format!("6,1,5000000,-;a\n{line}\n");
+            let mut log = log(Kind::Dmesg, text.leak());
+            let seen: Vec<_> = lines(&mut log)
+                .into_iter()
+                .map(|l| (l.time, String::from_utf8(l.message).unwrap()))
+                .collect();
+            let (expected, told) = match is_beyond {
+                true => ((5_000_000_000, line), 1),
+                false => ((last * 1000, "b".into()), 0),
+            };
+            assert_eq!(seen, [(5_000_000_000, "a".into()), expected]);
+            assert_eq!(log.problems().len(), told, "{:?}", log.problems());
+        }
+    }
+
+    #[test]
     fn parts_of_a_panic_are_put_in_order() {
         let text = "Panic#1 Part1\n<4>[ 5.2] BUG\n more\nPanic#1 Part2\n<6>[ 4.9] before\n[ 5.0] timeout\n";
         let mut log = log(Kind::Dmesg, text);
@@ -892,6 +925,7 @@ mod tests {
                 first(Some(3), "kworker/0:1-H 12 12", "sched_switch: a ==> b"),
                 first(Some(3), "kworker/0:1-H 12 12", " => schedule"),
                 first(None, "", "CPU:1 [LOST 12 EVENTS]"),
+                first(None, "", " 3)   0.123 us    |  schedule();"),
                 (
                     13_000_000_001,
                     Some(1),
@@ -925,7 +959,6 @@ mod tests {
                     (line.time, &line.message[..]),
                     (5_000_000_500, &b"x: [7]"[..])
                 );
-                first(None, "", " 3)   0.123 us    |  schedule();"),
             }
         }
     }
