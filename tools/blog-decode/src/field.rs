@@ -247,14 +247,27 @@ impl Selector {
 /// An argument, and what is left of the path to a part of it.
 fn argument<'a, 'p>(path: &'p [String], s: &'a Subject<'a>) -> Option<(Value<'a>, &'p [String])> {
     let template = s.site()?.template.as_ref().ok()?;
-    let (first, rest) = path.split_first()?;
+    let (place, rest) = place(path, template.names())?;
     let mut arguments = template.arguments(s.payload, s.slots);
-    let value = match first.parse::<usize>() {
-        Ok(i) => arguments.nth(i)?.1,
-        // Named arguments come after positional ones, which are known by their source text.
-        Err(_) => arguments.filter(|(name, ..)| name == first).last()?.1,
+    Some((arguments.nth(place)?.1, rest))
+}
+
+/// Which argument a path names, and what is left of it. A source text may have dots: `req.tag`.
+fn place<'p>(path: &'p [String], names: &[String]) -> Option<(usize, &'p [String])> {
+    if let Ok(place) = path.first()?.parse() {
+        return Some((place, &path[1..]));
+    }
+    let is_it = |name: &str, path: &[String]| {
+        let mut steps = path.iter();
+        name.split('.')
+            .all(|part| steps.next().is_some_and(|step| step == part))
+            && steps.next().is_none()
     };
-    Some((value, rest))
+    (1..=path.len()).rev().find_map(|n| {
+        // Named arguments come after positional ones, which are known by their source text.
+        let place = names.iter().rposition(|name| is_it(name, &path[..n]))?;
+        Some((place, &path[n..]))
+    })
 }
 
 /// What a value is to a condition, after as many steps into it as `path` has.
@@ -319,11 +332,7 @@ pub fn classes<'a>(path: &[String], site: &'a Site) -> Vec<Class<'a>> {
 /// The same type as that of the value that [`argument`] finds.
 fn argument_type<'a, 'p>(path: &'p [String], site: &'a Site) -> Option<(&'a Type, &'p [String])> {
     let template = site.template.as_ref().ok()?;
-    let (first, rest) = path.split_first()?;
-    let place = match first.parse() {
-        Ok(i) => i,
-        Err(_) => template.names().iter().rposition(|name| name == first)?,
-    };
+    let (place, rest) = place(path, template.names())?;
     Some((template.types().get(place)?, rest))
 }
 

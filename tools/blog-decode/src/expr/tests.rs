@@ -30,10 +30,10 @@ fn check(source: &str) -> bool {
     let codes = [0x03, 0x22, 0x13, 0x26, 0x26];
     let mut types = Types::new(&[]);
     let types: Vec<_> = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
-    let names = ["len", "name", "delta", "e", "odd"]
+    let names = ["len", "name", "delta", "e", "req.odd.tag"]
         .map(str::to_owned)
         .to_vec();
-    let format = "{len} {name} {delta} {e:?} {odd:?}";
+    let format = "{len} {name} {delta} {e:?} {4:?}";
     let template = Template::new(format, names, types).unwrap();
     let mut payload = 8192u32.to_le_bytes().to_vec();
     payload.extend(b"\x03sda");
@@ -106,7 +106,9 @@ fn true_ones_are_true_and_false_ones_false() {
         "EIO == arg.e",
         "arg.e != ENOMEM",
         "arg.e < EPERM && arg.e > ENOMEM",
-        "arg.odd != EIO && arg.odd == -600 && arg.odd =~ '^-600$' && arg.odd !~ EIO",
+        // A source text as it stands in the call.
+        "arg.req.odd.tag != EIO && arg.req.odd.tag == -600",
+        "arg.req.odd.tag =~ '^-600$' && arg.req.odd.tag !~ EIO",
         "level == warn && level <= info && level > err",
         "level == warning && level <= notice && level > error",
         "level <= 2",
@@ -129,6 +131,10 @@ fn true_ones_are_true_and_false_ones_false() {
         "arg.name == 3",
         "arg.name != 3",
         "arg.len.x == 1",
+        "arg.req",
+        "arg.req.odd",
+        "arg.req.odd.tag.x",
+        "arg.odd.tag",
         "comm == fi",
         "arg.e == ENOMEM",
         "pid == 1 || pid == 2",

@@ -257,7 +257,9 @@ function field(name) {
 	case "file": case "module": case "format": return ofSite(s => s[name] || undefined);
 	}
 	const wanted = name.slice("arg.".length);
-	if (!wanted || wanted.includes(".")) throw Error("a report has no parts of arguments");
+	// A source text may have dots: req.tag.
+	const isName = about.sites.some(({ args }) => args?.some(a => a.name === wanted));
+	if (!wanted || wanted.includes(".") && !isName) throw Error("a report has no parts of arguments");
 	const places = about.sites.map(({ args, level }) => level < 0 ? -1
 		: /^[0-9]+$/.test(wanted) ? (args[wanted] ? +wanted : -1)
 			: args.findLastIndex(a => a.name === wanted));
