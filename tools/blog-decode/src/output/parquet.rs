@@ -438,7 +438,8 @@ fn partition(time: i64, host: &str, boot: Option<&str>) -> PathBuf {
 /// A value in a path as Hive writes it.
 fn escaped(value: &str) -> String {
     if value.is_empty() {
-        return "__HIVE_DEFAULT_PARTITION__".into();
+        // Hive's own word for it is null to readers, and pandas has no null among names.
+        return "unknown".into();
     }
     let mut out = String::new();
     for c in value.chars() {
@@ -476,11 +477,11 @@ mod tests {
             ("../../etc", "host=..%2F..%2Fetc"),
             ("a=b%", "host=a%3Db%25"),
             ("\0\x1b\n", "host=%00%1B%0A"),
-            ("", "host=__HIVE_DEFAULT_PARTITION__"),
+            ("", "host=unknown"),
         ] {
             let path = partition(0, host, None);
             let parts: Vec<_> = path.iter().map(|p| p.to_str().unwrap()).collect();
-            let boot = "boot=__HIVE_DEFAULT_PARTITION__";
+            let boot = "boot=unknown";
             assert_eq!(parts, ["date=1970-01-01", expected, boot]);
         }
     }
