@@ -11,7 +11,10 @@ use std::{
 use super::{
     args::Stats,
     complain,
-    count::count,
+    count::{
+        count,
+        short, //
+    },
     input::Input,
     print_all,
     progress::{
@@ -120,23 +123,6 @@ fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
     }
     all.sort_by_key(|s| (std::cmp::Reverse(s.sum.records), s.file, s.id));
     all
-}
-
-/// `12.3k` and the like: at most five characters.
-pub(super) fn short(n: f64) -> String {
-    let mut n = n;
-    for unit in ["", "k", "M", "G", "T"] {
-        if n < 999.5 || unit == "T" {
-            return match n {
-                n if unit.is_empty() && n == n.trunc() => format!("{n}"),
-                n if n < 9.995 => format!("{n:.2}{unit}"),
-                n if n < 99.95 => format!("{n:.1}{unit}"),
-                n => format!("{n:.0}{unit}"),
-            };
-        }
-        n /= 1000.0;
-    }
-    String::new()
 }
 
 fn rate(sum: &Sum, span: Option<Span>) -> Option<f64> {
@@ -330,28 +316,5 @@ fn stats_json(
         o.number("bytes", s.sum.bytes);
         o.end();
         out.push(b'\n');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        for (n, text) in [
-            (0.0, "0"),
-            (7.0, "7"),
-            (1.5, "1.50"),
-            (999.0, "999"),
-            (1000.0, "1.00k"),
-            (12_345.0, "12.3k"),
-            (999_499.0, "999k"),
-            (999_600.0, "1.00M"),
-            (4e9, "4.00G"),
-            (1e20, "100000000T"),
-        ] {
-            assert_eq!(short(n), text);
-        }
     }
 }
