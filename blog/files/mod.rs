@@ -174,7 +174,7 @@ unsafe fn create_files<T: Subject>(
 ) {
     for file in files {
         // SAFETY: By this function's requirement.
-        unsafe { create_file::<Text<T>>(file.name, file.mode(), dir, of) };
+        unsafe { create_file::<OpenText<T>>(file.name, file.mode(), dir, of) };
     }
     // SAFETY: As above.
     unsafe {
@@ -267,7 +267,7 @@ fn name_of(file: &File) -> &CStr {
 }
 
 #[pin_data]
-struct Text<T: Subject> {
+struct OpenText<T: Subject> {
     state: Option<Arc<State>>,
     file: &'static TextFile<T>,
     /// What it said when it was last read from its start.
@@ -286,7 +286,7 @@ impl fmt::Write for Said {
     }
 }
 
-impl<T: Subject> fmt::Display for Text<T> {
+impl<T: Subject> fmt::Display for OpenText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.file.show, T::of(self.state.as_deref())) {
             (Some(show), Some(of)) => show(of, f),
@@ -295,7 +295,7 @@ impl<T: Subject> fmt::Display for Text<T> {
     }
 }
 
-impl<T: Subject> OpenFile for Text<T> {
+impl<T: Subject> OpenFile for OpenText<T> {
     type Of = State;
 
     fn open(state: Option<Arc<State>>, file: &File) -> Result<Pin<KBox<Self>>> {

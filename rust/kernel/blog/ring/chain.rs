@@ -36,13 +36,13 @@ const TRIES: u32 = 16;
 /// - `pages` and `held` are the number and the size of those pages, or more while one is being
 ///   added or taken.
 #[repr(C)]
-pub(super) struct Chain {
+pub(super) struct RingChain {
     oldest: AtomicU64,
     pub(super) pages: AtomicU32,
     pub(super) held: AtomicU32,
 }
 
-impl Chain {
+impl RingChain {
     /// Without a page.
     pub(super) const fn new() -> Self {
         Self {

@@ -32,7 +32,7 @@ mod turn;
 mod writer;
 
 use self::{
-    chain::Chain,
+    chain::RingChain,
     cursor::Cursor,
     losses::Losses,
     owner::Ownership, //
@@ -102,7 +102,7 @@ pub struct Ring {
     cursor: Cursor,
 
     // What a page turn touches.
-    chain: Chain,
+    chain: RingChain,
     losses: Losses,
 
     // Who it belongs to.
@@ -146,7 +146,7 @@ impl Ring {
             busy: AtomicU32::new(slot as u32),
             // SAFETY: By this function's requirement.
             cursor: unsafe { Cursor::new(empty) },
-            chain: Chain::new(),
+            chain: RingChain::new(),
             losses: Losses::new(),
             owner: Ownership::new(id, slot),
             next: AtomicPtr::new(ptr::null_mut()),
