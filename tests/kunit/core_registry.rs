@@ -203,8 +203,9 @@ mod suite {
 
     #[test]
     fn a_name_and_its_folder_are_there_again_at_once() -> Result {
-        let start = Instant::<Monotonic>::now();
+        let mut shortest = Delta::from_secs(3600);
         for _ in 0..10 {
+            let start = Instant::<Monotonic>::now();
             let instance = Instance::new::<true>(c"blog_test_again", SMALL);
             let state = state_of(c"blog_test_again")?;
             assert!(log(instance.raw(), 1));
@@ -217,9 +218,12 @@ mod suite {
                 bindings::dput(folder);
                 bindings::dput(all);
             }
+            drop(instance);
+            shortest = shortest.min(start.elapsed());
         }
-        // It waits no longer than it takes to remove the former one's files.
-        assert!(start.elapsed() < Delta::from_secs(2));
+        // None waits for the worker, which looks once a second. Where locks and memory are watched,
+        // a slow machine takes as long to remove the former one's files.
+        assert!(cfg!(CONFIG_PROVE_LOCKING) || shortest < Delta::from_millis(500));
         until(|| registry::going().is_none())
     }
 
