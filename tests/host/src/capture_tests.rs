@@ -4,10 +4,7 @@
 
 use std::fmt::Arguments;
 
-use kernel::blog::{
-    capture::Text,
-    BlogArg, //
-};
+use kernel::blog::{capture::Text, BlogArg};
 
 fn text(message: Arguments<'_>) -> String {
     String::from_utf8(Text::new(message).tail().to_vec()).unwrap()

@@ -31,10 +31,7 @@ mod ring_tests;
 #[cfg(test)]
 #[path = "."]
 mod stock {
-    pub(crate) use kernel::blog::{
-        ring,
-        wire, //
-    };
+    pub(crate) use kernel::blog::{ring, wire};
 
     #[path = "."]
     pub(crate) mod call {

@@ -6,28 +6,13 @@
 use crate::pool::{Index, Pool, Shelf, Sizes, Slot, Store};
 use core::{
     ptr,
-    sync::atomic::{
-        AtomicU32,
-        AtomicU64,
-        Ordering::Relaxed, //
-    },
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
 use kernel::blog::wire::dump;
 use kernel::blog::wire::{
-    page::{
-        PageInfo,
-        PAGE_HEADER_SIZE, //
-    },
-    record::{
-        Context,
-        Control,
-        Header,
-        Lost,
-        LEN_BITS,
-        LOST_CAUSES,
-        PAYLOAD_MAX, //
-    }, //
+    page::{PageInfo, PAGE_HEADER_SIZE},
+    record::{Context, Control, Header, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
 };
 use std::cell::{Cell, UnsafeCell};
 

@@ -6,10 +6,7 @@ use crate::rig::{cause, Rig, PAGE};
 use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
 use kernel::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{
-        Context,
-        Lost, //
-    }, //
+    record::{Context, Lost},
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -4,20 +4,13 @@
 
 use std::{
     ptr,
-    sync::{
-        atomic::Ordering::Relaxed,
-        Mutex,
-        MutexGuard, //
-    },
-    thread, //
+    sync::{atomic::Ordering::Relaxed, Mutex, MutexGuard},
+    thread,
 };
 
 use kernel::{
     bindings::task_struct,
-    blog::ring::{
-        Ring,
-        Tls, //
-    }, //
+    blog::ring::{Ring, Tls},
 };
 
 use crate::stock::call::task;

@@ -6,19 +6,9 @@
 //! cargo run --example fields -- snapshot 'level <= warn && arg.e == EIO' comm arg.e
 //! ```
 
-use std::{
-    env,
-    path::Path, //
-};
+use std::{env, path::Path};
 
-use blog_decode::{
-    Captures,
-    Content,
-    Error,
-    Expr,
-    Filter,
-    Selector, //
-};
+use blog_decode::{Captures, Content, Error, Expr, Filter, Selector};
 
 fn main() -> Result<(), Error> {
     let args: Vec<String> = env::args().skip(1).collect();

@@ -5,10 +5,7 @@
 use std::{
     env,
     path::PathBuf,
-    process::{
-        Command,
-        ExitCode, //
-    },
+    process::{Command, ExitCode},
 };
 
 /// What a static libkdumpfile needs.

@@ -12,27 +12,13 @@
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
 
 use crate::{
-    boot::{
-        self,
-        Boot, //
-    },
+    boot::{self, Boot},
     decode::Undecoded,
-    merge::{
-        Counts,
-        Stream, //
-    },
-    output::json::{
-        boot as boot_json,
-        ring,
-        Object, //
-    },
+    merge::{Counts, Stream},
+    output::json::{boot as boot_json, ring, Object},
     record::cause_name,
-    snapshot::{
-        text,
-        Damage,
-        Snapshot, //
-    },
-    wire::record::LOST_CAUSES, //
+    snapshot::{text, Damage, Snapshot},
+    wire::record::LOST_CAUSES,
 };
 
 /// What a run has seen.

@@ -8,34 +8,15 @@
 
 use std::{
     convert::Infallible,
-    sync::mpsc::{
-        sync_channel,
-        Receiver,
-        SyncSender, //
-    },
+    sync::mpsc::{sync_channel, Receiver, SyncSender},
     thread,
 };
 
 use crate::{
     boot::Boot,
-    decode::{
-        Decoder,
-        Entry,
-        Filter,
-        Sieve,
-        Undecoded, //
-    },
-    merge::{
-        Cause,
-        Event,
-        Merge,
-        Stream,
-        What, //
-    },
-    record::{
-        Version,
-        Writer, //
-    },
+    decode::{Decoder, Entry, Filter, Sieve, Undecoded},
+    merge::{Cause, Event, Merge, Stream, What},
+    record::{Version, Writer},
     sidetable::SiteMap,
 };
 

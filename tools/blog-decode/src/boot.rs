@@ -7,19 +7,13 @@
 //! boot counts its own time, from 0. So as soon as there are several, their order and their distances
 //! are those of real time, by the calibration of each.
 
-use std::collections::{
-    BTreeMap,
-    HashMap, //
-};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     blogfmt::bytes::hex,
-    clock::{
-        Calibration,
-        LogClock, //
-    },
+    clock::{Calibration, LogClock},
     error::Error,
-    snapshot::Snapshot, //
+    snapshot::Snapshot,
 };
 
 /// A boot of a machine.

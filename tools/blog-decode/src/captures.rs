@@ -5,38 +5,19 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
-    path::{
-        Path,
-        PathBuf, //
-    }, //
+    path::{Path, PathBuf},
 };
 
 use crate::{
-    boot::{
-        self,
-        Boot, //
-    },
-    decode::{
-        Decoder,
-        Entry,
-        Filter,
-        Undecoded, //
-    },
+    boot::{self, Boot},
+    decode::{Decoder, Entry, Filter, Undecoded},
     error::Error,
     filter::is_component,
     identity,
-    merge::{
-        self,
-        Merge,
-        Stream, //
-    },
+    merge::{self, Merge, Stream},
     record::Task,
-    sidetable::{
-        Site,
-        SiteMap,
-        Tables, //
-    },
-    snapshot::Snapshot, //
+    sidetable::{Site, SiteMap, Tables},
+    snapshot::Snapshot,
 };
 
 /// Files of one machine or several, and what decodes them.

@@ -5,11 +5,7 @@
 //! A snapshot has pairs of (ring clock, monotonic, boot, real time); between and beyond them a
 //! straight line is drawn. The output and the filters ask; nothing here can overflow or panic.
 
-use crate::wire::file::{
-    Clock,
-    ClockKind,
-    ClockPair, //
-};
+use crate::wire::file::{Clock, ClockKind, ClockPair};
 
 /// What the times of another log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,22 +13,12 @@ use regex::Regex;
 use crate::{
     blogfmt::bytes::hex,
     error::Error,
-    filter::{
-        matches_glob,
-        parse_range, //
-    },
-    sidetable::{
-        Site,
-        SiteMap, //
-    },
+    filter::{matches_glob, parse_range},
+    sidetable::{Site, SiteMap},
     wire::{
-        file::{
-            Image,
-            BUILD_ID_MAX,
-            NAME_MAX, //
-        },
-        record::Level, //
-    }, //
+        file::{Image, BUILD_ID_MAX, NAME_MAX},
+        record::Level,
+    },
 };
 
 /// The kernel takes as much in one write.

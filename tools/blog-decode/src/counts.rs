@@ -6,16 +6,9 @@ use std::io;
 
 use crate::{
     decode::Entry,
-    field::{
-        Selector,
-        Val, //
-    },
+    field::{Selector, Val},
     key,
-    tally::{
-        Rows,
-        Sum,
-        Tally, //
-    },
+    tally::{Rows, Sum, Tally},
 };
 
 /// What is counted.

@@ -5,37 +5,18 @@
 //! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
 //! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
 
-use std::{
-    collections::HashMap,
-    io::Write, //
-};
+use std::{collections::HashMap, io::Write};
 
 use crate::{
     boot::Boot,
     field::Subject,
     foreign::Log,
-    format::template::{
-        Slot,
-        Template, //
-    },
-    merge::{
-        Cause,
-        Counts,
-        Event,
-        Merge,
-        Stream,
-        What, //
-    },
+    format::template::{Slot, Template},
+    merge::{Cause, Counts, Event, Merge, Stream, What},
     output::digits,
-    record::{
-        Version,
-        Writer, //
-    },
-    sidetable::{
-        Found,
-        SiteMap, //
-    },
-    snapshot::Snapshot, //
+    record::{Version, Writer},
+    sidetable::{Found, SiteMap},
+    snapshot::Snapshot,
 };
 
 pub use crate::filter::Filter;

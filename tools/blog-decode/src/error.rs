@@ -2,11 +2,7 @@
 
 //! Why something can't be read, decoded or understood.
 
-use std::{
-    fmt,
-    io,
-    sync::Arc, //
-};
+use std::{fmt, io, sync::Arc};
 
 /// Why there is no result. What can be read in spite of damage is no error: see
 /// [`Damage`](crate::snapshot::Damage).

@@ -3,10 +3,7 @@
 //! The fields of a record by name, for conditions ([`expr`](crate::expr)) and for templates
 //! ([`output::template`](crate::output::template)).
 
-use std::{
-    borrow::Cow,
-    fmt, //
-};
+use std::{borrow::Cow, fmt};
 
 use crate::{
     blogfmt::bytes::until_nul,
@@ -14,28 +11,16 @@ use crate::{
     error::Error,
     format::{
         errno,
-        print::{
-            Printer,
-            Spec, //
-        },
+        print::{Printer, Spec},
         template::Slot,
-        types::{
-            Kind,
-            Type, //
-        },
-        value::{
-            Value,
-            View, //
-        }, //
+        types::{Kind, Type},
+        value::{Value, View},
     },
     merge::Stream,
     output::digits,
     record::Writer,
-    sidetable::{
-        Found,
-        Site, //
-    },
-    wire::record::Level, //
+    sidetable::{Found, Site},
+    wire::record::Level,
 };
 
 /// A record of which fields are asked for.

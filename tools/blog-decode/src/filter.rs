@@ -13,24 +13,12 @@ use crate::{
     error::Error,
     expr::Expr,
     field::Subject,
-    field::{
-        has_argument,
-        Selector, //
-    },
+    field::{has_argument, Selector},
     foreign::Line,
-    merge::{
-        Event,
-        What, //
-    },
-    record::{
-        Task,
-        Writer, //
-    },
-    sidetable::{
-        Found,
-        Site, //
-    },
-    wire::record::Context, //
+    merge::{Event, What},
+    record::{Task, Writer},
+    sidetable::{Found, Site},
+    wire::record::Context,
 };
 
 /// Which records are wanted. The default is all.

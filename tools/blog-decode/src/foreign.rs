@@ -15,14 +15,9 @@
 
 use std::{
     fs::File,
-    io::{
-        self,
-        BufRead,
-        BufReader,
-        Read, //
-    },
+    io::{self, BufRead, BufReader, Read},
     ops::Range,
-    path::Path, //
+    path::Path,
     vec,
 };
 
@@ -31,15 +26,9 @@ use crate::{
     clock::LogClock,
     kind,
     merge::Stream,
-    record::{
-        Task,
-        Writer, //
-    },
+    record::{Task, Writer},
     snapshot::RingPages,
-    unpack::{
-        self,
-        Lost, //
-    }, //
+    unpack::{self, Lost},
 };
 
 /// A longer line is cut into several.

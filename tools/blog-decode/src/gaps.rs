@@ -9,21 +9,15 @@
 
 use std::{
     cmp::Reverse,
-    collections::{
-        BinaryHeap,
-        HashMap, //
-    },
-    mem, //
+    collections::{BinaryHeap, HashMap},
+    mem,
 };
 
 use crate::{
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     merge::Thread,
     output::text::Line,
-    record::Task, //
+    record::Task,
 };
 
 /// A thread, and between which records it was silent. They sort by length, and the earlier is the

@@ -14,29 +14,15 @@
 //! [`tell_apart`] looks at the last page that two files have of the same ring: who has gone another way
 //! before, has other records there. So a few pages are read, whatever the length of the files.
 
-use std::{
-    cmp::Ordering,
-    collections::HashMap,
-    sync::Arc, //
-};
+use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 
 use crate::{
-    record::{
-        Item,
-        Walk, //
-    },
+    record::{Item, Walk},
     snapshot::{
-        run::{
-            end_of,
-            seq,
-            Run, //
-        },
-        text,
-        PageRef,
-        RingPages,
-        Snapshot, //
+        run::{end_of, seq, Run},
+        text, PageRef, RingPages, Snapshot,
     },
-    wire::file::ClockPair, //
+    wire::file::ClockPair,
 };
 
 /// A ring is looked for in so many of the files before.

@@ -4,11 +4,7 @@
 //!
 //! A cell is a tag, then the value as it prints, in which a zero is followed by 0xff, then two zeros.
 
-use crate::field::{
-    Selector,
-    Subject,
-    Val, //
-};
+use crate::field::{Selector, Subject, Val};
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

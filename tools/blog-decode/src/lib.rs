@@ -90,17 +90,8 @@ pub mod wire;
 
 pub use crate::{
     captures::Captures,
-    decode::{
-        Content,
-        Entry,
-        Filter,
-        Record,
-        Undecoded, //
-    },
+    decode::{Content, Entry, Filter, Record, Undecoded},
     error::Error,
     expr::Expr,
-    field::{
-        Selector,
-        Val, //
-    }, //
+    field::{Selector, Val},
 };

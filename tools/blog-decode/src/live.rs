@@ -17,44 +17,22 @@
 
 use std::{
     cmp::Reverse,
-    collections::{
-        BinaryHeap,
-        HashMap, //
-    },
+    collections::{BinaryHeap, HashMap},
     mem,
 };
 
 use crate::{
     blogfmt::source::Source,
-    boot::{
-        self,
-        Boot, //
-    },
+    boot::{self, Boot},
     error::Error,
-    merge::{
-        Cursor,
-        Event,
-        Stream, //
-    },
+    merge::{Cursor, Event, Stream},
     snapshot::{
         parse_section_header,
-        run::{
-            seq,
-            Run, //
-        },
-        scan::{
-            changes_hands,
-            Part,
-            Sections, //
-        },
-        RingInfo,
-        RingPages,
-        Snapshot,
-        ALIGN,
-        FILE_HEADER,
-        SECTION_HEADER, //
+        run::{seq, Run},
+        scan::{changes_hands, Part, Sections},
+        RingInfo, RingPages, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
     },
-    wire::file::ClockPair, //
+    wire::file::ClockPair,
 };
 
 /// Beyond that many bytes, events are given out although earlier ones may come.

@@ -10,20 +10,10 @@ use crate::{
     blogfmt::bytes::u64_at,
     error::Error,
     wire::{
-        page::{
-            PageInfo,
-            PAGE_HEADER_SIZE, //
-        },
-        record::{
-            Context,
-            ControlRecord,
-            Header,
-            Lost,
-            HEADER_SIZE,
-            WIRE_VERSION, //
-        }, //
-        types, //
-    }, //
+        page::{PageInfo, PAGE_HEADER_SIZE},
+        record::{Context, ControlRecord, Header, Lost, HEADER_SIZE, WIRE_VERSION},
+        types,
+    },
 };
 
 /// A version of records that this program reads.

@@ -9,48 +9,26 @@
 //! debuginfod.
 
 use std::{
-    collections::{
-        HashMap,
-        HashSet, //
-    },
+    collections::{HashMap, HashSet},
     fs, io, iter,
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Command,
-        Stdio, //
-    },
-    sync::{
-        Arc,
-        OnceLock, //
-    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
     blogfmt::{
         bytes::hex,
-        elf::{
-            self,
-            Elf, //
-        },
-        format::{
-            self,
-            Head,
-            Table, //
-        },
+        elf::{self, Elf},
+        format::{self, Head, Table},
         image,
-        source::Source, //
+        source::Source,
     },
     error::Error,
-    format::{
-        template::Template,
-        types::Types, //
-    },
+    format::{template::Template, types::Types},
     snapshot::text,
     unpack,
-    wire::file::Image, //
+    wire::file::Image,
 };
 
 /// As deep does the search go into a directory.

@@ -8,25 +8,17 @@
 
 use std::{
     cmp::Reverse,
-    collections::{
-        hash_map::Entry as Slot,
-        BTreeMap,
-        BinaryHeap,
-        HashMap, //
-    },
-    mem, //
+    collections::{hash_map::Entry as Slot, BTreeMap, BinaryHeap, HashMap},
+    mem,
 };
 
 use crate::{
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     field::Selector,
     filter::matches_glob,
     key,
     merge::Thread,
-    record::Task, //
+    record::Task,
 };
 
 /// So many starts may wait for their ends.

@@ -5,21 +5,13 @@
 //! It goes through one ring after the other and prints no message, so it is several times as fast
 //! as [`decode`](crate::decode).
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc, //
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     boot::Boot,
-    merge::{
-        each_record,
-        Counts,
-        Seen,
-        Stream, //
-    },
+    merge::{each_record, Counts, Seen, Stream},
     snapshot::Snapshot,
-    wire::record::HEADER_SIZE, //
+    wire::record::HEADER_SIZE,
 };
 
 /// After as many records of a ring, it is told how far it is.

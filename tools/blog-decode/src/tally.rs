@@ -7,20 +7,10 @@
 
 use std::{
     cmp::Reverse,
-    collections::{
-        BinaryHeap,
-        HashMap, //
-    },
+    collections::{BinaryHeap, HashMap},
     fs::File,
-    io::{
-        self,
-        BufReader,
-        BufWriter,
-        Read,
-        Seek,
-        Write, //
-    },
-    vec, //
+    io::{self, BufReader, BufWriter, Read, Seek, Write},
+    vec,
 };
 
 /// As many bytes may the rows in memory have, of all that add up at once.

@@ -16,45 +16,22 @@
 
 use std::{
     cmp::Reverse,
-    collections::{
-        HashMap,
-        VecDeque, //
-    },
-    sync::Arc, //
+    collections::{HashMap, VecDeque},
+    sync::Arc,
 };
 
 use crate::{
     boot::Boot,
-    decode::{
-        Content,
-        Decoder,
-        Entry,
-        Filter,
-        Outcome, //
-    },
-    merge::{
-        Cause,
-        Stream, //
-    },
+    decode::{Content, Decoder, Entry, Filter, Outcome},
+    merge::{Cause, Stream},
     output::text,
-    record::{
-        Item,
-        Walk, //
-    },
+    record::{Item, Walk},
     sidetable::SiteMap,
-    snapshot::{
-        run::end_of,
-        Snapshot, //
-    },
+    snapshot::{run::end_of, Snapshot},
     wire::{
-        file::{
-            COMM_LEN,
-            TASK_CRASHED,
-            TASK_KERNEL,
-            TASK_RUNNING, //
-        },
-        record::Context, //
-    }, //
+        file::{COMM_LEN, TASK_CRASHED, TASK_KERNEL, TASK_RUNNING},
+        record::Context,
+    },
 };
 
 /// What a task was doing.

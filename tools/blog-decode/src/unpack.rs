@@ -11,27 +11,13 @@
 use std::{
     error, fmt,
     fs::File,
-    io::{
-        self,
-        Read, //
-    },
+    io::{self, Read},
     path::Path,
 };
 
-use flate2::{
-    Crc,
-    Decompress,
-    FlushDecompress,
-    Status, //
-};
-use liblzma::stream::{
-    Action,
-    Stream, //
-};
-use ruzstd::decoding::{
-    BlockDecodingStrategy,
-    FrameDecoder, //
-};
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+use liblzma::stream::{Action, Stream};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// What files end with that are packed.
 pub const EXTENSIONS: [&str; 3] = ["gz", "zst", "xz"];
@@ -142,11 +128,7 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// zeros, it has holes.
 #[cfg(feature = "vmcore")]
 pub(crate) fn to_file(from: impl Read, mut to: &File, max: u64) -> io::Result<Option<String>> {
-    use std::io::{
-        Seek,
-        SeekFrom,
-        Write, //
-    };
+    use std::io::{Seek, SeekFrom, Write};
     let mut from = reader(from)?;
     let (mut lost, mut size) = (None, 0u64);
     let mut buffer = vec![0; 16 * HOLE];

@@ -8,21 +8,13 @@ mod common;
 
 use std::{
     fs,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 use serde_json::Value;
 

@@ -10,25 +10,14 @@ mod common;
 
 use std::{
     env, fs,
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Command,
-        Output, //
-    },
+    path::{Path, PathBuf},
+    process::{Command, Output},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    }, //
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 
 /// ns between two records of one ring.

@@ -21,37 +21,20 @@ mod pack;
 
 use std::{
     cell::Cell,
-    ffi::{
-        c_char,
-        c_int,
-        CString, //
-    },
-    ptr, //
+    ffi::{c_char, c_int, CString},
+    ptr,
 };
 
 use blog_decode::{
     blogfmt::printf,
-    format::{
-        template::Template,
-        types::Types, //
-    },
-    record::Version, //
+    format::{template::Template, types::Types},
+    record::Version,
 };
 use common::kernel::wire::{
-    pack::{
-        Codes,
-        SYMBOL,
-        UNCOMPILED, //
-    },
-    types::{
-        MAX_ARGS,
-        MAX_PAYLOAD, //
-    }, //
+    pack::{Codes, SYMBOL, UNCOMPILED},
+    types::{MAX_ARGS, MAX_PAYLOAD},
 };
-use pack::{
-    Numbers,
-    Packed, //
-};
+use pack::{Numbers, Packed};
 use proptest::prelude::*;
 
 /// Where memory is that can be read.

@@ -7,30 +7,15 @@ mod common;
 use std::{
     env, fs,
     io::Write,
-    os::unix::fs::{
-        symlink,
-        PermissionsExt, //
-    },
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Command,
-        Output,
-        Stdio, //
-    },
+    os::unix::fs::{symlink, PermissionsExt},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    }, //
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 use ruzstd::encoding::CompressionLevel;
 use serde_json::Value;

@@ -8,10 +8,7 @@ mod common;
 use std::{
     fs,
     path::PathBuf,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::sidetable::read_table;

@@ -10,40 +10,19 @@ mod proto;
 use std::{
     collections::HashMap,
     fs,
-    io::{
-        Read,
-        Write, //
-    },
+    io::{Read, Write},
     os::unix::fs::PermissionsExt,
     path::PathBuf,
-    process::{
-        Command,
-        Output,
-        Stdio, //
-    },
+    process::{Command, Output, Stdio},
 };
 
-use base64::{
-    engine::general_purpose::STANDARD,
-    Engine as _, //
-};
+use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    }, //
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
-use proto::{
-    fields,
-    messages,
-    texts,
-    unpacked,
-    Proto, //
-};
+use proto::{fields, messages, texts, unpacked, Proto};
 
 struct Rig {
     dir: tempfile::TempDir,

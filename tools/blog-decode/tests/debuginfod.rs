@@ -9,36 +9,18 @@ mod common;
 
 use std::{
     fs,
-    io::{
-        Read,
-        Write, //
-    },
-    net::{
-        TcpListener,
-        TcpStream, //
-    },
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
     path::Path,
-    process::{
-        Child,
-        Command,
-        Stdio, //
-    },
+    process::{Child, Command, Stdio},
     thread::sleep,
     time::Duration,
 };
 
-use blog_decode::{
-    blogfmt::bytes::hex,
-    sidetable::read_table, //
-};
+use blog_decode::{blogfmt::bytes::hex, sidetable::read_table};
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 
 struct Server {

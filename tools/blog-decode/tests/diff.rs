@@ -6,27 +6,14 @@ mod common;
 
 use std::{
     fs,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
-    stream::{
-        as_stream,
-        begin,
-        piece,
-        SECOND, //
-    },
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::{as_stream, begin, piece, SECOND},
 };
 
 struct Rig {

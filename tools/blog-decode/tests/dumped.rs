@@ -7,22 +7,12 @@
 
 mod common;
 
-use std::{
-    fs,
-    process::Command, //
-};
+use std::{fs, process::Command};
 
 use blog_decode::vmcore::extract;
 use common::{
     snapshot::Page,
-    vmcore::{
-        elf,
-        flattened,
-        kdump,
-        sample,
-        Ring,
-        ROOT, //
-    },
+    vmcore::{elf, flattened, kdump, sample, Ring, ROOT},
 };
 
 struct Rig(tempfile::TempDir);

@@ -6,44 +6,17 @@ mod common;
 
 use std::{
     fs,
-    io::{
-        BufRead,
-        BufReader,
-        Read,
-        Write, //
-    },
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Child,
-        Command,
-        Stdio, //
-    },
+    io::{BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
-use blog_decode::{
-    live::Live,
-    merge::What,
-    sidetable::read_table, //
-};
+use blog_decode::{live::Live, merge::What, sidetable::read_table};
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring, //
-    },
-    stream::{
-        as_stream,
-        begin,
-        clock,
-        piece,
-        Rings,
-        SECOND, //
-    },
+    snapshot::{Builder, Page, Ring},
+    stream::{as_stream, begin, clock, piece, Rings, SECOND},
 };
 use proptest::prelude::*;
 

@@ -5,44 +5,23 @@
 mod common;
 
 use std::{
-    ffi::{
-        CStr,
-        CString, //
-    },
+    ffi::{CStr, CString},
     fmt,
-    net::{
-        Ipv4Addr,
-        Ipv6Addr, //
-    },
+    net::{Ipv4Addr, Ipv6Addr},
 };
 
 use blog_decode::{
-    blogfmt::descriptor::{
-        Field,
-        Shape,
-        Type,
-        TypeKind,
-        Variant, //
-    },
-    format::{
-        template::Template,
-        types::Types, //
-    },
-    record::Version, //
+    blogfmt::descriptor::{Field, Shape, Type, TypeKind, Variant},
+    format::{template::Template, types::Types},
+    record::Version,
 };
 use common::kernel::{
     call::{
-        arg::{
-            BlogArg,
-            Errno, //
-        },
+        arg::{BlogArg, Errno},
         args::BlogArgs,
-        wrap::{
-            Hex,
-            Mac, //
-        }, //
+        wrap::{Hex, Mac},
     },
-    wire::types::TypeCode, //
+    wire::types::TypeCode,
 };
 use proptest::prelude::*;
 

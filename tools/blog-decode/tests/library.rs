@@ -2,20 +2,9 @@
 
 //! The library as other programs use it: what `examples/fields.rs` has.
 
-use std::{
-    path::PathBuf,
-    process::Command, //
-};
+use std::{path::PathBuf, process::Command};
 
-use blog_decode::{
-    Captures,
-    Content,
-    Error,
-    Expr,
-    Filter,
-    Selector,
-    Val, //
-};
+use blog_decode::{Captures, Content, Error, Expr, Filter, Selector, Val};
 
 fn golden(name: &str) -> PathBuf {
     let here = env!("CARGO_MANIFEST_DIR");

@@ -7,23 +7,11 @@
 
 mod common;
 
-use std::{
-    fs,
-    ops::Range,
-    process::Command, //
-};
+use std::{fs, ops::Range, process::Command};
 
 use common::{
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
-    stream::{
-        as_stream,
-        SECOND, //
-    },
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::{as_stream, SECOND},
 };
 
 const BOOTED: u64 = 1_700_000_000 * SECOND;

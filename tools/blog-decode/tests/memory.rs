@@ -8,40 +8,20 @@ mod common;
 #[path = "common/heap.rs"]
 mod heap;
 
-use std::{
-    fs,
-    path::Path, //
-};
+use std::{fs, path::Path};
 
 use blog_decode::{
     boot,
-    decode::{
-        Decoder,
-        Filter, //
-    },
-    merge::{
-        self,
-        Stream, //
-    },
-    output::text::{
-        Style,
-        Text, //
-    },
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    decode::{Decoder, Filter},
+    merge::{self, Stream},
+    output::text::{Style, Text},
+    sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
-    sums::Sums, //
+    sums::Sums,
 };
 use common::{
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
-    stream::as_stream, //
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::as_stream,
 };
 
 const RECORDS: u64 = 3;

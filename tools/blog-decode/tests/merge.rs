@@ -9,21 +9,14 @@ mod proto;
 use std::{
     fs,
     path::Path,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring, //
-    },
-    stream::SECOND, //
+    snapshot::{Builder, Page, Ring},
+    stream::SECOND,
 };
 use proto::unpacked;
 use serde_json::Value;

@@ -9,10 +9,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::Path,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 const PAGE: &str = concat!(

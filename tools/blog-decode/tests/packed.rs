@@ -10,27 +10,13 @@ use std::{
     collections::HashSet,
     fs,
     io::Write,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::unpack;
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
-use liblzma::stream::{
-    Check,
-    Stream, //
-};
-use ruzstd::encoding::{
-    compress_to_vec,
-    CompressionLevel, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
+use liblzma::stream::{Check, Stream};
+use ruzstd::encoding::{compress_to_vec, CompressionLevel};
 
 const FORMS: [&str; 3] = ["gz", "zst", "xz"];
 const PAGES: u64 = 200;

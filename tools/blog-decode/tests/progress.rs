@@ -7,53 +7,20 @@
 mod common;
 
 use std::{
-    fs::{
-        self,
-        File,
-        OpenOptions, //
-    },
-    io::{
-        Read,
-        Write, //
-    },
+    fs::{self, File, OpenOptions},
+    io::{Read, Write},
     os::unix::ffi::OsStrExt,
     path::Path,
-    process::{
-        Command,
-        Stdio, //
-    },
-    sync::{
-        Arc,
-        Mutex, //
-    },
-    thread::{
-        self,
-        JoinHandle, //
-    },
-    time::{
-        Duration,
-        Instant, //
-    },
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use rustix::{
-    pty::{
-        grantpt,
-        openpt,
-        ptsname,
-        unlockpt,
-        OpenptFlags, //
-    },
-    termios::{
-        tcsetwinsize,
-        Winsize, //
-    },
+    pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags},
+    termios::{tcsetwinsize, Winsize},
 };
 
 /// A bar must have come by then, on a machine of any speed.

@@ -8,37 +8,18 @@ mod common;
 use std::{
     fs,
     io::Write,
-    os::unix::fs::{
-        symlink,
-        PermissionsExt, //
-    },
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Child,
-        Command,
-        Output,
-        Stdio, //
-    },
+    os::unix::fs::{symlink, PermissionsExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
 };
 
 use blog_decode::sidetable::read_table;
 use common::{
     image,
     snapshot::Ring,
-    stream::{
-        as_stream,
-        begin,
-        piece,
-        SECOND, //
-    },
+    stream::{as_stream, begin, piece, SECOND},
 };
-use rustix::fs::{
-    flock,
-    FlockOperation, //
-};
+use rustix::fs::{flock, FlockOperation};
 
 struct Rig {
     dir: tempfile::TempDir,

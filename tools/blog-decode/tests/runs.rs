@@ -5,27 +5,14 @@
 
 mod common;
 
-use std::fs::{
-    self,
-    OpenOptions, //
-};
+use std::fs::{self, OpenOptions};
 
 use blog_decode::{
     blogfmt::source::Source,
-    merge::{
-        self,
-        each_record,
-        Seen,
-        Stream, //
-    },
-    snapshot::Snapshot, //
+    merge::{self, each_record, Seen, Stream},
+    snapshot::Snapshot,
 };
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use proptest::prelude::*;
 
 /// Page `n` of a ring, of 3 records.

@@ -7,33 +7,16 @@ mod common;
 use blog_decode::{
     blogfmt::source::Source,
     boot,
-    decode::{
-        Decoder,
-        Filter, //
-    },
-    merge::{
-        self,
-        Counts, //
-    },
+    decode::{Decoder, Filter},
+    merge::{self, Counts},
     output::{
         json::Json,
-        text::{
-            Style,
-            Text, //
-        }, //
+        text::{Style, Text},
     },
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
-    snapshot::Snapshot, //
+    sidetable::{SiteMap, Tables},
+    snapshot::Snapshot,
 };
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use serde_json::Value;
 
 const LAG: u8 = 4;

@@ -8,34 +8,18 @@ mod common;
 use std::{
     fs,
     path::Path,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::{
-    blogfmt::{
-        format::Table,
-        image as blog_image,
-        source::Source, //
-    },
-    sidetable::read_table, //
+    blogfmt::{format::Table, image as blog_image, source::Source},
+    sidetable::read_table,
 };
 use common::{
     blog_fmt_sidetable,
-    image::{
-        self,
-        CCall,
-        CALLS,
-        C_FILE,
-        FILE, //
-    }, //
+    image::{self, CCall, CALLS, C_FILE, FILE},
 };
-use object::{
-    Object,
-    ObjectSection, //
-};
+use object::{Object, ObjectSection};
 
 fn sidetable(args: &[&str], dir: &Path) -> Output {
     Command::new(blog_fmt_sidetable())

@@ -8,31 +8,17 @@ use blog_decode::{
     accounts::Accounts,
     blogfmt::source::Source,
     boot,
-    decode::{
-        Decoder,
-        Filter, //
-    },
+    decode::{Decoder, Filter},
     merge,
     output::{
         json::Json,
-        text::{
-            Style,
-            Text, //
-        },
-        Time, //
+        text::{Style, Text},
+        Time,
     },
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
 };
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 
 const ID: &[u8] = b"build id of 20 bytes";
 

@@ -6,19 +6,11 @@ mod common;
 
 use blog_decode::{
     blogfmt::source::Source,
-    snapshot::{
-        Damage,
-        Snapshot, //
-    }, //
+    snapshot::{Damage, Snapshot},
 };
 use common::{
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
-    stream::as_stream, //
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::as_stream,
 };
 
 fn read(bytes: &[u8]) -> Result<Snapshot, String> {

@@ -13,10 +13,7 @@ use std::{
     mem::offset_of,
     ops::Range,
     path::Path,
-    process::{
-        Command,
-        Output, //
-    },
+    process::{Command, Output},
 };
 
 use blog_decode::{
@@ -24,56 +21,22 @@ use blog_decode::{
     snapshot::Snapshot,
     vmcore::{
         anchor,
-        crashed::{
-            self,
-            Crashed, //
-        },
-        extract,
-        extract_with,
-        memory::{
-            Fault,
-            Memory, //
-        },
-        vmcoreinfo::VmcoreInfo, //
+        crashed::{self, Crashed},
+        extract, extract_with,
+        memory::{Fault, Memory},
+        vmcoreinfo::VmcoreInfo,
     },
     wire::{
-        dump::{
-            Crash,
-            Root,
-            ANCHORED,
-            NO_FIELD,
-            RING_BUSY,
-            STATE_OFF, //
-        },
-        file::TASK_CRASHED, //
-    }, //
+        dump::{Crash, Root, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
+        file::TASK_CRASHED,
+    },
 };
 use common::{
-    extracted::{
-        run,
-        Got,
-        Random, //
-    },
+    extracted::{run, Got, Random},
     snapshot::Page,
     vmcore::{
-        elf,
-        elf_with,
-        flattened,
-        sample,
-        stock,
-        Kernel,
-        Ram,
-        Ring,
-        ANCHOR,
-        CURRENT,
-        LIST,
-        NOTIFIER,
-        PAGE,
-        PANIC_CPU,
-        PER_CPU,
-        PHYSICAL,
-        RING,
-        ROOT, //
+        elf, elf_with, flattened, sample, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
+        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
     },
 };
 

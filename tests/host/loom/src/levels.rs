@@ -10,11 +10,7 @@
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{
-        Context,
-        CONTROL_SIZE,
-        LOST_CAUSES, //
-    }, //
+    record::{Context, CONTROL_SIZE, LOST_CAUSES},
 };
 use crate::claims::Things;
 use crate::pool::{Index, Sizes};

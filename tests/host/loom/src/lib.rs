@@ -17,11 +17,8 @@ pub mod rig;
 
 #[cfg(test)]
 use std::sync::{
-    atomic::{
-        AtomicUsize,
-        Ordering::Relaxed, //
-    },
-    Arc, //
+    atomic::{AtomicUsize, Ordering::Relaxed},
+    Arc,
 };
 
 /// Loom's threads.

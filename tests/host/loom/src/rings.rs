@@ -5,11 +5,7 @@
 use crate::blog::ring::{Owner, RingState, NO_PAGE};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{
-        Lost,
-        CONTROL_SIZE,
-        LOST_CAUSES, //
-    }, //
+    record::{Lost, CONTROL_SIZE, LOST_CAUSES},
 };
 use crate::pool::Index;
 use crate::rig::{cause, page_info, Read, Rig};

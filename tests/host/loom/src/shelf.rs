@@ -7,15 +7,7 @@
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{
-        Context,
-        Control,
-        Header,
-        CONTROL_SIZE,
-        LEN_BITS,
-        LOST_CAUSES,
-        TASK_SIZE, //
-    }, //
+    record::{Context, Control, Header, CONTROL_SIZE, LEN_BITS, LOST_CAUSES, TASK_SIZE},
 };
 use crate::rig::page_info;
 use core::ptr;

@@ -3,13 +3,7 @@
 //! Models of a task's rings: the task adds to its list, and looks through it, while those of
 //! components that go are taken out.
 
-use crate::blog::ring::{
-    Owner,
-    PageHeader,
-    Ring,
-    Tls,
-    PLACES, //
-};
+use crate::blog::ring::{Owner, PageHeader, Ring, Tls, PLACES};
 use crate::blog::wire::record::Context;
 use crate::{model, thread};
 use core::ptr;

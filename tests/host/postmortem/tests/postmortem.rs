@@ -28,30 +28,15 @@ use blog_decode::{
 };
 use blog_host_tests::rig::{page_info, set_cpu, Read, Rig, Shown};
 use kernel::blog::{
-    ring::{
-        PageHeader,
-        Ring,
-        Tls, //
-    },
+    ring::{PageHeader, Ring, Tls},
     wire::{
         dump::{
-            ComponentRoot,
-            RingLayout,
-            Root,
-            TableRoot,
-            TaskLayout,
-            Tick,
-            COMPONENT_MAGIC,
-            NO_FIELD,
-            STATE_ON, //
+            ComponentRoot, RingLayout, Root, TableRoot, TaskLayout, Tick, COMPONENT_MAGIC,
+            NO_FIELD, STATE_ON,
         },
-        file::{
-            ClockKind,
-            ClockPair,
-            NAME_MAX, //
-        },
-        record::TS_BITS, //
-    }, //
+        file::{ClockKind, ClockPair, NAME_MAX},
+        record::TS_BITS,
+    },
 };
 
 /// Writers that live as long as the test.

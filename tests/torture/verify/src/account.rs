@@ -17,30 +17,15 @@
 use std::collections::HashMap;
 
 use blog_decode::{
-    merge::{
-        unite,
-        Stream, //
-    },
+    merge::{unite, Stream},
     snapshot::Snapshot,
-    wire::record::{
-        Context,
-        Lost,
-        LOST_CAUSES, //
-    },
+    wire::record::{Context, Lost, LOST_CAUSES},
 };
 
 use crate::{
     report::Report,
     truth::Truth,
-    walk::{
-        name,
-        walk,
-        Against,
-        Content,
-        Forms,
-        Gap,
-        Run, //
-    },
+    walk::{name, walk, Against, Content, Forms, Gap, Run},
 };
 
 /// What the caller knows of the run.
@@ -105,10 +90,7 @@ fn wanted(component: &str) -> bool {
 
 /// Finds the module's calls in each file, by side tables.
 pub fn forms(files: &[Snapshot], tables: &[std::path::PathBuf], report: &mut Report) -> Vec<Forms> {
-    use blog_decode::sidetable::{
-        SiteMap,
-        Tables, //
-    };
+    use blog_decode::sidetable::{SiteMap, Tables};
     let found = Tables::load(files.iter().flat_map(|f| &f.images), tables, &[], None);
     for problem in found.problems.iter().filter(|p| p.grave) {
         report.fail("side table", || problem.text.clone());

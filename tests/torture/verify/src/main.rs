@@ -4,22 +4,15 @@
 
 use std::{
     fs,
-    path::{
-        Path,
-        PathBuf, //
-    },
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use blog_decode::snapshot::Snapshot;
 use blog_torture_verify::{
-    account::{
-        forms,
-        verify,
-        Options, //
-    },
+    account::{forms, verify, Options},
     report::Report,
-    truth::Truth, //
+    truth::Truth,
 };
 
 const USAGE: &str = "\

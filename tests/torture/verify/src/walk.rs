@@ -7,31 +7,19 @@ use std::collections::HashMap;
 
 use blog_decode::{
     merge::Stream,
-    record::{
-        Item,
-        Walk,
-        Writer as Who, //
-    },
+    record::{Item, Walk, Writer as Who},
     sidetable::SiteMap,
     snapshot::Snapshot,
     wire::{
         page::PageInfo,
-        record::{
-            Context,
-            LOST_CAUSES, //
-        }, //
+        record::{Context, LOST_CAUSES},
     },
 };
 
 use crate::{
-    payload::{
-        self,
-        Shape,
-        PAYLOAD_MAX,
-        WRITER_BITS, //
-    },
+    payload::{self, Shape, PAYLOAD_MAX, WRITER_BITS},
     report::Report,
-    truth::Truth, //
+    truth::Truth,
 };
 
 /// Which call of the module a site is.

@@ -6,30 +6,15 @@
 #[path = "../../../../tools/blog-decode/tests/common/mod.rs"]
 mod common;
 
-use blog_decode::{
-    blogfmt::source::Source,
-    snapshot::Snapshot, //
-};
+use blog_decode::{blogfmt::source::Source, snapshot::Snapshot};
 use blog_torture_verify::{
-    account::{
-        verify,
-        Options,
-        Totals, //
-    },
+    account::{verify, Options, Totals},
     expected,
     report::Report,
     truth::Truth,
-    walk::{
-        Form,
-        Forms, //
-    },
+    walk::{Form, Forms},
 };
-use common::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 
 const NAME: &str = "torture";
 /// Most bytes of a payload.

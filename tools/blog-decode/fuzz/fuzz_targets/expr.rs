@@ -4,12 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    run_within,
-    seeds,
-    words::expr,
-    REGEXES, //
-};
+use blog_decode_fuzz::{run_within, seeds, words::expr, REGEXES};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

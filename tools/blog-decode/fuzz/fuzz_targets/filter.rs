@@ -4,12 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    run_within,
-    seeds,
-    words::filter,
-    REGEXES, //
-};
+use blog_decode_fuzz::{run_within, seeds, words::filter, REGEXES};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

@@ -4,11 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    files::snapshot,
-    run,
-    seeds, //
-};
+use blog_decode_fuzz::{files::snapshot, run, seeds};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

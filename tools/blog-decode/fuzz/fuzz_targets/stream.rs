@@ -4,11 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    run,
-    seeds,
-    streams::stream, //
-};
+use blog_decode_fuzz::{run, seeds, streams::stream};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

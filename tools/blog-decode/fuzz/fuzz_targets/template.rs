@@ -4,11 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    run,
-    seeds,
-    words::template, //
-};
+use blog_decode_fuzz::{run, seeds, words::template};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

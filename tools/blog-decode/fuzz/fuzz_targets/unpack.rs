@@ -4,12 +4,7 @@
 
 #![no_main]
 
-use blog_decode_fuzz::{
-    files::unpack,
-    run_within,
-    seeds,
-    UNPACKING, //
-};
+use blog_decode_fuzz::{files::unpack, run_within, seeds, UNPACKING};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(

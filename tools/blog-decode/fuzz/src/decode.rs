@@ -8,10 +8,7 @@ use blog_decode::{
     accounts::Accounts,
     blogfmt::source::Source,
     boot,
-    decode::{
-        Decoder,
-        Filter, //
-    },
+    decode::{Decoder, Filter},
     foreign::Log,
     merge,
     output::{
@@ -21,24 +18,15 @@ use blog_decode::{
         json::Json,
         perfetto::Perfetto,
         template::Template,
-        text::{
-            Style,
-            Text, //
-        }, //
+        text::{Style, Text},
     },
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
     spans::Pair,
-    sums::Sums, //
+    sums::Sums,
 };
 
-use crate::{
-    seeds,
-    sites::sites, //
-};
+use crate::{seeds, sites::sites};
 
 /// The number that stands there, if anything does.
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

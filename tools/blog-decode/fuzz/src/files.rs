@@ -5,41 +5,23 @@
 use std::{
     collections::HashSet,
     convert::Infallible,
-    io::{
-        BufReader,
-        Read, //
-    },
+    io::{BufReader, Read},
     ops::Range,
-    sync::OnceLock, //
+    sync::OnceLock,
 };
 
 use blog_decode::{
     boot,
-    decode::{
-        Content,
-        Decoder,
-        Filter, //
-    },
+    decode::{Content, Decoder, Filter},
     expr::Expr,
     merge,
     output::template::Template,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
-    unpack::{
-        reader,
-        Lost, //
-    },
+    sidetable::{SiteMap, Tables},
+    unpack::{reader, Lost},
 };
 
 use crate::{
-    decode::{
-        decode,
-        read,
-        seal,
-        u32_at, //
-    },
+    decode::{decode, read, seal, u32_at},
     seeds,
 };
 

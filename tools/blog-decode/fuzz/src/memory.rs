@@ -7,31 +7,17 @@ use blog_decode::{
     output::template::Template,
     vmcore::{
         anchor,
-        crashed::{
-            self,
-            Crashed, //
-        },
+        crashed::{self, Crashed},
         extract_with,
-        memory::{
-            Fault,
-            Memory,
-            Physical, //
-        },
+        memory::{Fault, Memory, Physical},
         paging::Paging,
-        vmcoreinfo::VmcoreInfo, //
-    }, //
+        vmcoreinfo::VmcoreInfo,
+    },
 };
 
 use crate::{
-    common::vmcore::{
-        Ram,
-        PAGE,
-        ROOT, //
-    },
-    decode::{
-        decode,
-        read, //
-    },
+    common::vmcore::{Ram, PAGE, ROOT},
+    decode::{decode, read},
 };
 
 /// Virtual memory.

@@ -3,32 +3,15 @@
 //! Inputs that are built, by the builders of the decoder's tests: they are never out of date, as a
 //! kept file may be when a format changes.
 
-use std::{
-    env,
-    fs,
-    path::Path, //
-};
+use std::{env, fs, path::Path};
 
 use blog_decode::sidetable::read_table;
 
 use crate::common::{
     image,
-    snapshot::{
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    },
-    stream::{
-        as_stream,
-        begin,
-        clock,
-        Rings, //
-    },
-    vmcore::{
-        self,
-        Ram, //
-    },
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::{as_stream, begin, clock, Rings},
+    vmcore::{self, Ram},
 };
 
 /// Passes over three rings, with clocks between them; one ring goes to another task.

@@ -4,21 +4,13 @@
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        OnceLock, //
-    },
+    sync::{Arc, OnceLock},
 };
 
 use blog_decode::{
-    blogfmt::{
-        descriptor::Site,
-        format::Table,
-        image,
-        source::Source, //
-    },
+    blogfmt::{descriptor::Site, format::Table, image, source::Source},
     record::Version,
-    sidetable::Sites, //
+    sidetable::Sites,
 };
 
 /// Sites of all kinds of argument, of which records have these ids: 1, 2, ...

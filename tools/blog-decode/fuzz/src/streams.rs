@@ -5,30 +5,18 @@
 use std::convert::Infallible;
 
 use blog_decode::{
-    decode::{
-        Filter,
-        Sieve, //
-    },
+    decode::{Filter, Sieve},
     live::Live,
     merge::What,
     output::{
         json::Json,
-        text::{
-            Style,
-            Text, //
-        }, //
+        text::{Style, Text},
     },
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
     snapshot::split::Split,
 };
 
-use crate::{
-    decode::seal,
-    sites::sites, //
-};
+use crate::{decode::seal, sites::sites};
 
 /// Streams.
 pub fn stream(bytes: &[u8]) {

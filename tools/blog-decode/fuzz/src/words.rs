@@ -6,42 +6,22 @@
 use std::io::Cursor;
 
 use blog_decode::{
-    blogfmt::{
-        descriptor::Site,
-        format::Table,
-        printf, //
-    },
+    blogfmt::{descriptor::Site, format::Table, printf},
     boot,
     cli::args::Cli,
     clock::LogClock,
-    control::{
-        self,
-        Command, //
-    },
+    control::{self, Command},
     decode::Filter,
     expr::Expr,
-    foreign::{
-        Kind,
-        Log, //
-    },
+    foreign::{Kind, Log},
     format::parse,
     output::template::Template,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
 };
 use clap::Parser;
 
-use crate::decode::{
-    decode,
-    decode_with,
-    small, //
-};
-use crate::sites::{
-    print_all,
-    sites, //
-};
+use crate::decode::{decode, decode_with, small};
+use crate::sites::{print_all, sites};
 
 /// When the log was taken, in ns since 1970.
 const TAKEN: i128 = 1_795_298_962_000_000_000;

@@ -9,15 +9,10 @@
 //! All `unsafe` of the decoder is in this crate.
 
 use std::{
-    ffi::{
-        c_char,
-        c_uint,
-        c_void,
-        CStr, //
-    },
+    ffi::{c_char, c_uint, c_void, CStr},
     fs::File,
     os::fd::AsRawFd,
-    ptr::NonNull, //
+    ptr::NonNull,
 };
 
 // What `scripts/fetch --bindings` prints.

@@ -6,42 +6,18 @@
 //! is read back and shown.
 
 use std::{
-    fs::{
-        self,
-        OpenOptions, //
-    },
+    fs::{self, OpenOptions},
     io::Write,
-    path::{
-        Path,
-        PathBuf, //
-    },
+    path::{Path, PathBuf},
 };
 
-use super::{
-    args::Control,
-    complain,
-    here::why,
-    print_all,
-    Failed,
-    PARTIAL, //
-};
+use super::{args::Control, complain, here::why, print_all, Failed, PARTIAL};
 use crate::{
-    control::{
-        for_ids,
-        images,
-        parse,
-        writes,
-        Command,
-        Query,
-        Switched, //
-    },
+    control::{for_ids, images, parse, writes, Command, Query, Switched},
     filter::matches_glob,
     output::level_name,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
-    wire::file::Image, //
+    sidetable::{SiteMap, Tables},
+    wire::file::Image,
 };
 
 /// Switches.

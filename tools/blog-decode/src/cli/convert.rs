@@ -3,53 +3,33 @@
 //! `convert`: records into a file of another program's format.
 
 use std::{
-    fs::{
-        self,
-        File, //
-    },
-    io::{
-        self,
-        BufWriter,
-        Write, //
-    },
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     path::Path,
 };
 
 use super::{
-    args::{
-        Convert,
-        Form, //
-    },
+    args::{Convert, Form},
     complain,
     input::Input,
     new,
     poll::Signals,
     session::Session,
-    Failed,
-    PARTIAL, //
+    Failed, PARTIAL,
 };
 use crate::{
-    decode::{
-        Decoder,
-        Entry, //
-    },
+    decode::{Decoder, Entry},
     foreign::Log,
     output::{
         ctf::Ctf,
         html::Html,
         otlp::Otlp,
         parquet::Parquet,
-        perfetto::{
-            pack_full,
-            Perfetto, //
-        }, //
+        perfetto::{pack_full, Perfetto},
     },
-    snapshot::{
-        text,
-        Snapshot, //
-    },
+    snapshot::{text, Snapshot},
     spans::Pair,
-    wire::file::System, //
+    wire::file::System,
 };
 
 /// Converts.

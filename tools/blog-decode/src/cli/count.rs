@@ -2,39 +2,15 @@
 
 //! `stats` by fields: how many records have the same values, to standard output.
 
-use std::io::{
-    self,
-    Write, //
-};
+use std::io::{self, Write};
 
-use super::{
-    args::Stats,
-    complain,
-    print_each,
-    session::Session,
-    Failed, //
-};
+use super::{args::Stats, complain, print_each, session::Session, Failed};
 use crate::{
     boot::Boot,
-    counts::{
-        Counts,
-        How,
-        Ranked,
-        Row, //
-    },
-    field::{
-        classes,
-        is_integer,
-        Class,
-        Field,
-        Selector, //
-    },
+    counts::{Counts, How, Ranked, Row},
+    field::{classes, is_integer, Class, Field, Selector},
     key::Tag,
-    output::{
-        json::Object,
-        push_local,
-        text::escape_name, //
-    },
+    output::{json::Object, push_local, text::escape_name},
     sidetable::Site,
 };
 

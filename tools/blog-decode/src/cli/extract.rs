@@ -3,32 +3,21 @@
 //! `extract`: a crash dump becomes a snapshot. `--vmcore` of other commands: in memory.
 
 use std::{
-    io::{
-        self,
-        Write, //
-    },
+    io::{self, Write},
     path::PathBuf,
 };
 
 use super::{
     args::Extract,
-    complain,
-    new,
-    progress::{
-        Progress,
-        Unit, //
-    },
-    OK,
-    PARTIAL, //
+    complain, new,
+    progress::{Progress, Unit},
+    OK, PARTIAL,
 };
 use crate::{
     blogfmt::source::Source,
     error::Error,
     snapshot::Snapshot,
-    vmcore::{
-        self,
-        Extracted, //
-    },
+    vmcore::{self, Extracted},
 };
 
 /// Makes a snapshot file.

@@ -5,60 +5,27 @@
 use std::{
     collections::BTreeMap,
     io,
-    time::{
-        Duration,
-        Instant as Now, //
-    },
+    time::{Duration, Instant as Now},
 };
 
-use rustix::time::{
-    clock_gettime,
-    ClockId, //
-};
+use rustix::time::{clock_gettime, ClockId};
 
 use super::{
-    args::{
-        Follow,
-        TablePaths, //
-    },
+    args::{Follow, TablePaths},
     complain,
     input::tell_undecoded,
-    poll::{
-        streams,
-        wait,
-        Came,
-        Input,
-        Signals, //
-    },
-    print::{
-        Ends,
-        Out, //
-    },
-    Failed,
-    FAILED,
-    OK,
-    PARTIAL, //
+    poll::{streams, wait, Came, Input, Signals},
+    print::{Ends, Out},
+    Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
-    accounts::damage_text, //
-    decode::{
-        Entry,
-        Sieve, //
-    },
-    filter::{
-        is_component,
-        Instant, //
-    },
+    accounts::damage_text,
+    decode::{Entry, Sieve},
+    filter::{is_component, Instant},
     live::Live,
-    merge::{
-        Cause,
-        What, //
-    },
+    merge::{Cause, What},
     output::json::loss_name,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
 };
 

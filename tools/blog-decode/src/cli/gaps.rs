@@ -3,35 +3,23 @@
 //! `gaps`: where threads were silent for long, to standard output.
 
 use std::{
-    io::{
-        self,
-        Write, //
-    },
-    time::Duration, //
+    io::{self, Write},
+    time::Duration,
 };
 
 use super::{
     args::Gaps,
     complain,
-    print::{
-        has_color,
-        Printer, //
-    },
+    print::{has_color, Printer},
     print_all,
     session::Session,
-    Failed, //
+    Failed,
 };
 use crate::{
     blogfmt::bytes::until_nul,
     boot,
-    gaps::{
-        self,
-        Gap, //
-    },
-    output::{
-        json::Object,
-        text::escape_name, //
-    },
+    gaps::{self, Gap},
+    output::{json::Object, text::escape_name},
     snapshot::text,
 };
 

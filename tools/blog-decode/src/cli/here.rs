@@ -2,11 +2,7 @@
 
 //! Why a file of this system's BLog can't be read: what the system says of itself, and no guess.
 
-use std::{
-    fs,
-    io,
-    path::Path, //
-};
+use std::{fs, io, path::Path};
 
 /// What to tell of a file in BLog's directory that can't be opened, read or written.
 pub fn why(path: &Path, e: &io::Error) -> String {
@@ -43,9 +39,7 @@ fn absent(cmdline: &str, mounts: &str, is_loaded: bool) -> Option<&'static str> 
     }
     let is_debugfs = |line: &str| line.split_whitespace().nth(1) == Some(DEBUGFS);
     if !mounts.lines().any(is_debugfs) {
-        return Some(
-            "not there: debugfs is not mounted (mount -t debugfs none /sys/kernel/debug)", //
-        );
+        return Some("not there: debugfs is not mounted (mount -t debugfs none /sys/kernel/debug)");
     }
     (!is_loaded).then_some("not there: the module blog is not loaded")
 }

@@ -5,49 +5,26 @@
 use std::{
     collections::HashSet,
     ops::Deref,
-    path::{
-        Path,
-        PathBuf, //
-    },
-    slice, //
+    path::{Path, PathBuf},
+    slice,
 };
 
 use super::{
-    args::{
-        self,
-        TablePaths, //
-    },
-    complain,
-    extract,
+    args::{self, TablePaths},
+    complain, extract,
     here::why,
-    progress::{
-        Progress,
-        Unit, //
-    },
-    record::{
-        contents,
-        is_written, //
-    },
-    Failed,
-    FAILED,
-    OK,
-    PARTIAL, //
+    progress::{Progress, Unit},
+    record::{contents, is_written},
+    Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
-    accounts::damage_text, //
+    accounts::damage_text,
     captures::Captures,
     clock::LogClock,
     decode::Undecoded,
     field::Selector,
-    filter::{
-        is_component,
-        unknown_arguments,
-        Filter, //
-    },
-    foreign::{
-        Kind,
-        Log, //
-    },
+    filter::{is_component, unknown_arguments, Filter},
+    foreign::{Kind, Log},
     merge::Stream,
     snapshot::Snapshot,
 };

@@ -54,26 +54,14 @@ pub mod time;
 
 use std::io::Write;
 
-use clap::{
-    CommandFactory,
-    Parser, //
-};
+use clap::{CommandFactory, Parser};
 
 use self::{
-    args::{
-        command_first,
-        misplaced,
-        Cli,
-        Command, //
-    },
-    pager::Pager, //
+    args::{command_first, misplaced, Cli, Command},
+    pager::Pager,
 };
 use crate::{
-    blogfmt::format,
-    error::Error,
-    output::text::is_unsafe,
-    record::Version,
-    snapshot::VERSIONS, //
+    blogfmt::format, error::Error, output::text::is_unsafe, record::Version, snapshot::VERSIONS,
 };
 
 /// Everything was decoded.

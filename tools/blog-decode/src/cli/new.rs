@@ -8,11 +8,7 @@
 
 use std::{
     fs,
-    io::{
-        self,
-        BufWriter,
-        Write, //
-    },
+    io::{self, BufWriter, Write},
     os::unix::fs::PermissionsExt,
     path::Path,
 };

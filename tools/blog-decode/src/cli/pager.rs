@@ -6,31 +6,18 @@ use std::{
     env,
     ffi::OsStr,
     fs::OpenOptions,
-    io::{
-        self,
-        IsTerminal, //
-    },
+    io::{self, IsTerminal},
     os::fd::OwnedFd,
     path::Path,
-    process::{
-        Child,
-        Command,
-        Stdio, //
-    },
+    process::{Child, Command, Stdio},
 };
 
-use rustix::stdio::{
-    dup2_stderr,
-    dup2_stdout, //
-};
+use rustix::stdio::{dup2_stderr, dup2_stdout};
 
 use super::{
-    args::{
-        Color,
-        Show, //
-    },
+    args::{Color, Show},
     complain,
-    print::use_color, //
+    print::use_color,
 };
 
 /// A pager, which gets all that is printed, and which is waited for.

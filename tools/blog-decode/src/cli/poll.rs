@@ -6,57 +6,26 @@
 //! to read, when a signal comes, or when the time is over. The second signal ends the program.
 
 use std::{
-    fs::{
-        File,
-        OpenOptions, //
-    },
-    io::{
-        self,
-        ErrorKind,
-        Read, //
-    },
+    fs::{File, OpenOptions},
+    io::{self, ErrorKind, Read},
     os::{
-        fd::{
-            AsFd,
-            OwnedFd, //
-        },
-        unix::fs::{
-            FileTypeExt,
-            OpenOptionsExt, //
-        },
+        fd::{AsFd, OwnedFd},
+        unix::fs::{FileTypeExt, OpenOptionsExt},
     },
-    path::{
-        Path,
-        PathBuf, //
-    },
+    path::{Path, PathBuf},
     sync::{
-        atomic::{
-            AtomicBool,
-            Ordering, //
-        },
+        atomic::{AtomicBool, Ordering},
         Arc,
     },
     time::Duration,
 };
 
 use rustix::{
-    event::{
-        poll,
-        PollFd,
-        PollFlags,
-        Timespec, //
-    },
+    event::{poll, PollFd, PollFlags, Timespec},
     fs::OFlags,
-    pipe::{
-        pipe_with,
-        PipeFlags, //
-    },
+    pipe::{pipe_with, PipeFlags},
 };
-use signal_hook::consts::{
-    SIGHUP,
-    SIGINT,
-    SIGTERM, //
-};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::here::why;
 

@@ -3,48 +3,24 @@
 //! Entries to standard output: the form that was asked for, and what stands around those that match.
 
 use std::{
-    collections::{
-        HashSet,
-        VecDeque, //
-    },
-    io::{
-        self,
-        IsTerminal,
-        StdoutLock,
-        Write, //
-    },
+    collections::{HashSet, VecDeque},
+    io::{self, IsTerminal, StdoutLock, Write},
 };
 
 use regex::bytes::Regex;
 
-use super::args::{
-    Color,
-    Look,
-    Output,
-    TimeArg, //
-};
+use super::args::{Color, Look, Output, TimeArg};
 use crate::{
     batch::Print,
     boot::Boot,
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     filter::Filter,
     output::{
         csv,
         json::Json,
-        template::{
-            Columns,
-            Template, //
-        },
-        text::{
-            escape_from,
-            Line,
-            Style,
-            Text, //
-        },
-        Time, //
+        template::{Columns, Template},
+        text::{escape_from, Line, Style, Text},
+        Time,
     },
 };
 

@@ -9,27 +9,12 @@
 use std::{
     cell::RefCell,
     fmt,
-    io::{
-        self,
-        IsTerminal, //
-    },
-    time::{
-        Duration,
-        Instant, //
-    },
+    io::{self, IsTerminal},
+    time::{Duration, Instant},
 };
 
-use indicatif::{
-    HumanCount,
-    ProgressBar,
-    ProgressDrawTarget,
-    ProgressState,
-    ProgressStyle, //
-};
-use rustix::fs::{
-    fstat,
-    FileType, //
-};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use rustix::fs::{fstat, FileType};
 
 /// Nothing is shown before.
 const AFTER: Duration = Duration::from_secs(1);

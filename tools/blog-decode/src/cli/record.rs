@@ -17,75 +17,30 @@
 //! is found was left by a program or a machine that died: it gets the name that it would have got.
 
 use std::{
-    fs::{
-        self,
-        DirBuilder,
-        File,
-        OpenOptions, //
-    },
-    io::{
-        self,
-        Read,
-        Write, //
-    },
-    os::unix::fs::{
-        DirBuilderExt,
-        OpenOptionsExt, //
-    },
-    path::{
-        Path,
-        PathBuf, //
-    },
-    sync::mpsc::{
-        self,
-        Receiver,
-        RecvTimeoutError,
-        Sender, //
-    },
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     thread,
-    time::{
-        Duration,
-        Instant, //
-    },
+    time::{Duration, Instant},
 };
 
-use rustix::fs::{
-    flock,
-    FlockOperation, //
-};
+use rustix::fs::{flock, FlockOperation};
 
 use super::{
-    args::{
-        Record,
-        TablePaths, //
-    },
+    args::{Record, TablePaths},
     complain,
     here::why,
-    poll::{
-        streams,
-        wait,
-        Came,
-        Input,
-        Signals,
-        CHUNK, //
-    },
-    Failed,
-    FAILED,
-    OK,
-    PARTIAL, //
+    poll::{streams, wait, Came, Input, Signals, CHUNK},
+    Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::hex,
-    sidetable::{
-        build_id,
-        find_file, //
-    },
+    sidetable::{build_id, find_file},
     snapshot::{
-        split::{
-            file_header,
-            Split, //
-        },
-        text, //
+        split::{file_header, Split},
+        text,
     },
 };
 

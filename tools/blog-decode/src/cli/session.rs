@@ -3,38 +3,18 @@
 //! What all commands over records do alike: open files, settle the filters, go through the records,
 //! and say what is missing.
 
-use std::{
-    io,
-    panic,
-    slice,
-    thread, //
-};
+use std::{io, panic, slice, thread};
 
 use super::{
-    args,
-    complain,
-    input::{
-        tell_undecoded,
-        Input, //
-    },
-    progress::{
-        Progress,
-        Unit, //
-    },
-    Failed,
-    PARTIAL, //
+    args, complain,
+    input::{tell_undecoded, Input},
+    progress::{Progress, Unit},
+    Failed, PARTIAL,
 };
 use crate::{
-    decode::{
-        Decoder,
-        Entry,
-        Outcome, //
-    },
+    decode::{Decoder, Entry, Outcome},
     filter::Filter,
-    merge::{
-        self,
-        Stream, //
-    },
+    merge::{self, Stream},
 };
 
 /// Files that are open, and which of their records are wanted.

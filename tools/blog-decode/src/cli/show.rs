@@ -3,42 +3,20 @@
 //! `show` and `diff`: records to standard output.
 
 use std::{
-    io::{
-        self,
-        Write, //
-    },
+    io::{self, Write},
     num::NonZero,
-    path::PathBuf, //
+    path::PathBuf,
 };
 
 use super::{
-    args::{
-        self,
-        Diff,
-        Output,
-        Show, //
-    },
+    args::{self, Diff, Output, Show},
     complain,
     input::Input,
-    print::{
-        Ends,
-        Out, //
-    },
-    session::{
-        self,
-        Session, //
-    },
-    Failed,
-    OK,
-    PARTIAL, //
+    print::{Ends, Out},
+    session::{self, Session},
+    Failed, OK, PARTIAL,
 };
-use crate::{
-    accounts::Accounts,
-    boot,
-    foreign::Log,
-    merge,
-    vmcore, //
-};
+use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
 
 /// Prints records.
 pub fn show(args: &Show) -> Result<u8, Failed> {

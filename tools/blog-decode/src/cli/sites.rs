@@ -2,39 +2,23 @@
 
 //! `sites`: call sites to standard output.
 
-use std::{
-    io::Write,
-    path::Path, //
-};
+use std::{io::Write, path::Path};
 
 use super::{
     args::Sites,
-    complain,
-    extract,
+    complain, extract,
     input::Input,
     print_all,
-    stats::{
-        describe,
-        site_json, //
-    },
-    Failed,
-    FAILED,
-    OK,
-    PARTIAL, //
+    stats::{describe, site_json},
+    Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
     error::Error,
     filter::Filter,
     output::json::Object,
-    sidetable::{
-        read_table,
-        Found,
-        ImageSites,
-        Site,
-        SiteMap, //
-    },
+    sidetable::{read_table, Found, ImageSites, Site, SiteMap},
     snapshot::Snapshot,
-    sums::Sums, //
+    sums::Sums,
 };
 
 /// Lists call sites.

@@ -2,46 +2,25 @@
 
 //! `spans`: how long it took from one record to another, to standard output.
 
-use std::io::{
-    self,
-    Write, //
-};
+use std::io::{self, Write};
 
 use super::{
-    args,
-    complain,
-    print::{
-        has_color,
-        Printer, //
-    },
+    args, complain,
+    print::{has_color, Printer},
     print_each,
     session::Session,
-    Failed,
-    PARTIAL, //
+    Failed, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::until_nul,
     boot, key,
     output::{
         json::Object,
-        text::{
-            escape_name,
-            Line, //
-        }, //
+        text::{escape_name, Line},
     },
     quantile::Quantiles,
-    spans::{
-        Slowest,
-        Span,
-        Spans,
-        Unpaired, //
-    },
-    tally::{
-        Row,
-        Rows,
-        Sum,
-        Tally, //
-    },
+    spans::{Slowest, Span, Spans, Unpaired},
+    tally::{Row, Rows, Sum, Tally},
 };
 
 /// Shares of 1000 that are shown, and their names.

@@ -3,55 +3,29 @@
 //! `stats`: records, bytes and time by component, ring and site, to standard output; or what
 //! [`count`] counts.
 
-use std::{
-    collections::BTreeMap,
-    io::Write, //
-};
+use std::{collections::BTreeMap, io::Write};
 
 use super::{
     args::Stats,
     complain,
-    count::{
-        count,
-        short, //
-    },
+    count::{count, short},
     input::Input,
     print_all,
-    progress::{
-        Progress,
-        Unit, //
-    },
-    Failed,
-    PARTIAL, //
+    progress::{Progress, Unit},
+    Failed, PARTIAL,
 };
 use crate::{
-    accounts::{
-        counts,
-        lost_of,
-        ring_name,
-        Column, //
-    },
+    accounts::{counts, lost_of, ring_name, Column},
     boot::Boot,
     filter::is_component,
     merge,
     output::{
-        json::{
-            boot as boot_json,
-            ring,
-            Object, //
-        },
-        level_name, //
+        json::{boot as boot_json, ring, Object},
+        level_name,
     },
     sidetable::Found,
-    snapshot::{
-        text,
-        Snapshot, //
-    },
-    sums::{
-        Span,
-        Sum,
-        Sums, //
-    }, //
+    snapshot::{text, Snapshot},
+    sums::{Span, Sum, Sums},
 };
 
 /// Prints sums.

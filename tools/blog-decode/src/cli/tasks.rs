@@ -7,34 +7,17 @@ use std::io::Write;
 use super::{
     args::Tasks,
     input::Input,
-    print::{
-        has_color,
-        Printer, //
-    },
+    print::{has_color, Printer},
     print_all,
     session::tell,
-    Failed, //
+    Failed,
 };
 use crate::{
     blogfmt::bytes::until_nul,
     clock::Calibration,
-    output::{
-        json::Object,
-        push_local,
-        text::escape_name, //
-    },
-    snapshot::{
-        text,
-        Snapshot, //
-    },
-    tasks::{
-        collect,
-        Histories,
-        History,
-        Line,
-        State,
-        Wanted, //
-    },
+    output::{json::Object, push_local, text::escape_name},
+    snapshot::{text, Snapshot},
+    tasks::{collect, Histories, History, Line, State, Wanted},
 };
 
 /// Prints tasks.

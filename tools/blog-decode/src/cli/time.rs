@@ -8,19 +8,10 @@
 use std::cell::Cell;
 
 use jiff::{
-    civil::{
-        DateTime,
-        Time, //
-    },
+    civil::{DateTime, Time},
     fmt::temporal::Pieces,
-    tz::{
-        AmbiguousOffset,
-        TimeZone, //
-    },
-    Span,
-    SpanRelativeTo,
-    Timestamp,
-    ToSpan, //
+    tz::{AmbiguousOffset, TimeZone},
+    Span, SpanRelativeTo, Timestamp, ToSpan,
 };
 
 use crate::filter::Instant;

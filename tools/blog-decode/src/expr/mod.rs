@@ -31,25 +31,15 @@ mod parse;
 mod tests;
 mod types;
 
-use std::{
-    borrow::Cow,
-    cmp::Ordering, //
-};
+use std::{borrow::Cow, cmp::Ordering};
 
 use regex::bytes::Regex;
 
 use crate::{
-    field::{
-        Selector,
-        Subject,
-        Val, //
-    },
+    field::{Selector, Subject, Val},
     format::errno,
-    output::{
-        level_name,
-        level_named, //
-    },
-    sidetable::Site, //
+    output::{level_name, level_named},
+    sidetable::Site,
 };
 
 /// A condition.

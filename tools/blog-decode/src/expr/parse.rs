@@ -3,20 +3,10 @@
 //! The text of a condition becomes an [`Expr`].
 
 use super::{
-    types::{
-        check,
-        check_match, //
-    },
-    Expr,
-    Node,
-    Operand,
-    Operator, //
+    types::{check, check_match},
+    Expr, Node, Operand, Operator,
 };
-use crate::{
-    error::Error,
-    field::Selector,
-    filter::parse_regex, //
-};
+use crate::{error::Error, field::Selector, filter::parse_regex};
 
 /// As deep may conditions be nested.
 const MAX_DEPTH: usize = 64;

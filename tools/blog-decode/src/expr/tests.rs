@@ -6,23 +6,12 @@ use super::*;
 use crate::{
     boot::Boot,
     clock::Calibration,
-    format::{
-        template::Template,
-        types::Types, //
-    },
+    format::{template::Template, types::Types},
     merge::Stream,
-    record::{
-        Task,
-        Version,
-        Writer, //
-    },
-    sidetable::{
-        Found,
-        ImageSites,
-        Site, //
-    },
+    record::{Task, Version, Writer},
+    sidetable::{Found, ImageSites, Site},
     snapshot::RingPages,
-    wire::record::Context, //
+    wire::record::Context,
 };
 
 fn check(source: &str) -> bool {

@@ -3,23 +3,14 @@
 //! Which values can be compared. A condition that could never be true is no condition: what is wrong
 //! with fields is an error, and with arguments it is told as soon as the call sites are known.
 
-use super::{
-    Node,
-    Operand,
-    Operator, //
-};
+use super::{Node, Operand, Operator};
 use crate::{
     error::Error,
-    field::{
-        classes,
-        Class,
-        Field,
-        Selector, //
-    },
+    field::{classes, Class, Field, Selector},
     format::errno,
     output::level_named,
     sidetable::Site,
-    wire::record::Context, //
+    wire::record::Context,
 };
 
 /// Refuses what can't be compared with each other.

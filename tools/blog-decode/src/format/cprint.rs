@@ -9,24 +9,14 @@
 use super::{
     errno,
     print::Printer,
-    value::{
-        Value,
-        View, //
-    },
+    value::{Value, View},
 };
 use crate::{
     blogfmt::{
         bytes::array,
-        printf::{
-            Conversion,
-            Flags,
-            What, //
-        }, //
+        printf::{Conversion, Flags, What},
     },
-    wire::pack::{
-        PRECISION_MAX,
-        WIDTH_MAX, //
-    },
+    wire::pack::{PRECISION_MAX, WIDTH_MAX},
 };
 
 /// Width, precision and flags, as `struct printf_spec` has them: -1 is none.

@@ -2,10 +2,7 @@
 
 //! Names of errors, as the kernel's `errname()` knows them (asm-generic numbers).
 
-use std::{
-    collections::HashMap,
-    sync::OnceLock, //
-};
+use std::{collections::HashMap, sync::OnceLock};
 
 /// All errors that have a name.
 pub fn all() -> impl Iterator<Item = (u32, &'static str)> {

@@ -5,17 +5,9 @@
 //! [`value`](super::value) calls it with a [`Spec`] for each value. It writes into one buffer and
 //! allocates nothing.
 
-use std::fmt::{
-    self,
-    Write as _, //
-};
+use std::fmt::{self, Write as _};
 
-use super::parse::{
-    Align,
-    DebugHex,
-    Flags,
-    Trait, //
-};
+use super::parse::{Align, DebugHex, Flags, Trait};
 
 /// A placeholder whose width and precision are known.
 #[derive(Clone, Copy, Debug)]

@@ -10,45 +10,20 @@ use std::ops::Range;
 
 use super::{
     cprint,
-    parse::{
-        self,
-        Count,
-        Flags,
-        Piece,
-        Placeholder,
-        Position,
-        Trait, //
-    },
-    print::{
-        Printer,
-        Spec, //
-    },
-    types::{
-        Kind,
-        Type, //
-    },
-    value::{
-        Value,
-        View, //
-    },
+    parse::{self, Count, Flags, Piece, Placeholder, Position, Trait},
+    print::{Printer, Spec},
+    types::{Kind, Type},
+    value::{Value, View},
 };
 use crate::{
     blogfmt::{
-        bytes::{
-            array,
-            u64_at, //
-        },
-        printf, //
+        bytes::{array, u64_at},
+        printf,
     },
     error::Error,
     output::digits,
     record::Version,
-    wire::types::{
-        take_tail,
-        LONG,
-        LONG_SIZE,
-        MAX_TAIL, //
-    }, //
+    wire::types::{take_tail, LONG, LONG_SIZE, MAX_TAIL},
 };
 
 /// A compiled format string.

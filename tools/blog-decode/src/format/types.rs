@@ -6,24 +6,13 @@
 //! printing it would never end. Both are errors here, so that [`value`](super::value) can walk a
 //! [`Type`] without a thought.
 
-use std::{
-    collections::HashMap,
-    sync::Arc, //
-};
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    blogfmt::descriptor::{
-        self,
-        Shape,
-        TypeKind, //
-    },
+    blogfmt::descriptor::{self, Shape, TypeKind},
     error::Error,
     record::Version,
-    wire::types::{
-        self as codes,
-        TypeCode,
-        MAX_PAYLOAD, //
-    },
+    wire::types::{self as codes, TypeCode, MAX_PAYLOAD},
 };
 
 /// How often types may be nested.

@@ -5,24 +5,13 @@
 //! [`template`](super::template) cuts a payload into [`Value`]s and prints each one by its spec.
 //! A combination that Rust would not have compiled prints as by `{:?}`; nothing here fails.
 
-use std::net::{
-    Ipv4Addr,
-    Ipv6Addr, //
-};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{
     errno,
     parse::Trait,
-    print::{
-        Printer,
-        Spec, //
-    },
-    types::{
-        Derived,
-        Kind,
-        Type,
-        Variant, //
-    },
+    print::{Printer, Spec},
+    types::{Derived, Kind, Type, Variant},
 };
 use crate::blogfmt::descriptor::Shape;
 

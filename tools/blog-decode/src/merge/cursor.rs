@@ -4,32 +4,14 @@
 //!
 //! A [`Cursor`] can stop where there are no more pages, and go on when some have come.
 
-use super::{
-    Cause,
-    Counts,
-    Event,
-    Place,
-    Stream,
-    What,
-    LAG, //
-};
+use super::{Cause, Counts, Event, Place, Stream, What, LAG};
 use crate::{
-    record::{
-        Item,
-        Version,
-        Walk,
-        Writer, //
-    },
+    record::{Item, Version, Walk, Writer},
     snapshot::{
-        run::{
-            end_of,
-            seq, //
-        },
-        PageRef,
-        RingInfo,
-        Snapshot, //
+        run::{end_of, seq},
+        PageRef, RingInfo, Snapshot,
     },
-    wire::record::LOST_CAUSES, //
+    wire::record::LOST_CAUSES,
 };
 
 const NOBODY: &Writer = &Writer {
@@ -419,11 +401,7 @@ pub enum Seen {
 }
 
 /// Goes through one ring without the others, which is faster where the order is of no matter.
-pub fn each_record(
-    files: &[Snapshot],
-    stream: &Stream,
-    mut see: impl FnMut(Seen), //
-) -> Counts {
+pub fn each_record(files: &[Snapshot], stream: &Stream, mut see: impl FnMut(Seen)) -> Counts {
     let mut cursor = Cursor::new(stream);
     loop {
         cursor.advance(stream, files, true);

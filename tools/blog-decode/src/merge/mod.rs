@@ -18,40 +18,19 @@ use std::sync::Arc;
 
 use crate::{
     boot::Boot,
-    record::{
-        Task,
-        Version,
-        Writer, //
-    },
+    record::{Task, Version, Writer},
     snapshot::{
-        run::{
-            Run,
-            Steps, //
-        },
-        Losses,
-        PageRef,
-        RingInfo,
-        RingPages,
-        Snapshot, //
+        run::{Run, Steps},
+        Losses, PageRef, RingInfo, RingPages, Snapshot,
     },
     wire::{
         file::COMM_LEN,
-        record::{
-            Context,
-            Lost,
-            LOST_CAUSES, //
-        }, //
-    }, //
+        record::{Context, Lost, LOST_CAUSES},
+    },
 };
 pub(crate) use cursor::Cursor;
-pub use cursor::{
-    each_record,
-    Seen, //
-};
-pub use unite::{
-    newer,
-    unite, //
-};
+pub use cursor::{each_record, Seen};
+pub use unite::{newer, unite};
 
 /// Bits of a ring's index behind the time of its next event.
 const RING_BITS: u32 = u32::BITS;

@@ -4,16 +4,10 @@
 //! one file has lost another may have.
 
 use std::{
-    cmp::{
-        Ordering,
-        Reverse, //
-    },
-    collections::{
-        hash_map::Entry,
-        HashMap, //
-    },
+    cmp::{Ordering, Reverse},
+    collections::{hash_map::Entry, HashMap},
     ops::Range,
-    sync::Arc, //
+    sync::Arc,
 };
 
 use super::Stream;
@@ -21,17 +15,9 @@ use crate::{
     boot,
     error::Error,
     snapshot::{
-        run::{
-            end_of,
-            follows,
-            seq,
-            Run, //
-        },
-        text,
-        PageRef,
-        RingPages,
-        Snapshot, //
-    }, //
+        run::{end_of, follows, seq, Run},
+        text, PageRef, RingPages, Snapshot,
+    },
 };
 
 /// What tells rings apart: the component, by [`Components`], ring id, how often it has counted anew, and

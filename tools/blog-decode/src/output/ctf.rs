@@ -13,30 +13,20 @@
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    io::{
-        self,
-        Write, //
-    },
+    io::{self, Write},
 };
 
 use super::json::loss_name;
 use crate::{
     blogfmt::bytes::until_nul,
-    decode::{
-        Content,
-        Entry,
-        Record, //
-    },
+    decode::{Content, Entry, Record},
     format::{
-        print::{
-            Printer,
-            Spec, //
-        },
+        print::{Printer, Spec},
         template::Template,
-        types::Kind, //
+        types::Kind,
     },
     sidetable::Site,
-    wire::record::Context, //
+    wire::record::Context,
 };
 
 const MAGIC: u32 = 0xc1fc_1fc1;

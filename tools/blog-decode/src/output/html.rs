@@ -21,53 +21,27 @@
 
 use std::{
     collections::HashMap,
-    io::{
-        self,
-        BufWriter,
-        IntoInnerError,
-        Write, //
-    },
+    io::{self, BufWriter, IntoInnerError, Write},
     ops::Range,
-    sync::Arc, //
+    sync::Arc,
 };
 
 use base64::{
-    engine::general_purpose::{
-        GeneralPurpose,
-        STANDARD, //
-    },
+    engine::general_purpose::{GeneralPurpose, STANDARD},
     write::EncoderWriter,
 };
-use flate2::{
-    write::GzEncoder,
-    Compression, //
-};
+use flate2::{write::GzEncoder, Compression};
 
 use super::{
     json::Object,
-    text::{
-        escape_lines,
-        escape_name,
-        loss, //
-    }, //
+    text::{escape_lines, escape_name, loss},
 };
 use crate::{
-    decode::{
-        Content,
-        Entry,
-        Record, //
-    },
-    field::{
-        classes,
-        Class, //
-    },
+    decode::{Content, Entry, Record},
+    field::{classes, Class},
     format::errno,
     sidetable::Site,
-    spans::{
-        lanes,
-        Pair,
-        Spans, //
-    },
+    spans::{lanes, Pair, Spans},
 };
 
 const PAGE: &str = include_str!("report.html");

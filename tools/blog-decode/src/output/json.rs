@@ -44,47 +44,20 @@
 
 use std::io::Write;
 
-use super::{
-    digits,
-    level_name,
-    push_iso8601,
-    text::is_unsafe,
-    Contexts, //
-};
+use super::{digits, level_name, push_iso8601, text::is_unsafe, Contexts};
 use crate::{
-    blogfmt::{
-        bytes::until_nul,
-        descriptor::Shape, //
-    },
+    blogfmt::{bytes::until_nul, descriptor::Shape},
     boot::Boot,
-    decode::{
-        Content,
-        Entry,
-        Raw,
-        Record, //
-    },
+    decode::{Content, Entry, Raw, Record},
     format::{
         errno,
         template::is_plain,
-        value::{
-            Value,
-            View, //
-        }, //
+        value::{Value, View},
     },
     key::Tag,
-    merge::{
-        Cause,
-        Stream, //
-    },
-    record::{
-        cause_name,
-        Task,
-        Writer, //
-    },
-    sidetable::{
-        Prepared,
-        Site, //
-    },
+    merge::{Cause, Stream},
+    record::{cause_name, Task, Writer},
+    sidetable::{Prepared, Site},
 };
 
 /// Writes an object or array, key by key.

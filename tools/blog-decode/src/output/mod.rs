@@ -22,15 +22,9 @@ use std::sync::Arc;
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     record::Writer,
-    wire::record::{
-        Context,
-        Level, //
-    },
+    wire::record::{Context, Level},
 };
 
 /// Which clock times are shown by.

@@ -10,37 +10,24 @@
 
 use std::{
     collections::BTreeMap,
-    io::{
-        self,
-        Write, //
-    },
+    io::{self, Write},
     mem,
-    sync::Arc, //
+    sync::Arc,
 };
 
 use super::{
-    json::{
-        loss_name,
-        Object, //
-    },
+    json::{loss_name, Object},
     level_name,
     text::loss,
-    Names, //
+    Names,
 };
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
-    decode::{
-        Content,
-        Entry,
-        Record, //
-    },
+    decode::{Content, Entry, Record},
     format::{
-        print::{
-            Printer,
-            Spec, //
-        },
-        value::View, //
+        print::{Printer, Spec},
+        value::View,
     },
     wire::record::Level,
 };
@@ -208,12 +195,7 @@ fn line(
 }
 
 /// Appends a record; `text` is a buffer. Texts are cut to `cut`: the message, and others.
-fn record(
-    entry: &Entry<'_>,
-    cut: Option<(usize, usize)>,
-    out: &mut Vec<u8>,
-    text: &mut Vec<u8>, //
-) {
+fn record(entry: &Entry<'_>, cut: Option<(usize, usize)>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
     let (of_message, of_others) = cut.unwrap_or((usize::MAX, usize::MAX));
     let level = match &entry.content {
         Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map(|s| s.level),

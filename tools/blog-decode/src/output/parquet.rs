@@ -13,67 +13,35 @@
 
 use std::{
     collections::HashMap,
-    fs::{
-        self,
-        File, //
-    },
+    fs::{self, File},
     io, mem,
-    path::{
-        Path,
-        PathBuf, //
-    },
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
 use parquet::{
-    basic::{
-        Compression,
-        Encoding,
-        ZstdLevel, //
-    },
+    basic::{Compression, Encoding, ZstdLevel},
     column::writer::ColumnWriter,
     data_type::ByteArray,
     errors::ParquetError,
     file::{
-        properties::{
-            WriterProperties,
-            WriterPropertiesPtr, //
-        },
-        writer::SerializedFileWriter, //
+        properties::{WriterProperties, WriterPropertiesPtr},
+        writer::SerializedFileWriter,
     },
     schema::{
         parser::parse_message_type,
-        types::{
-            ColumnPath,
-            TypePtr, //
-        }, //
-    }, //
+        types::{ColumnPath, TypePtr},
+    },
 };
 
-use super::{
-    digits,
-    json,
-    level_name,
-    push_iso8601,
-    Names, //
-};
+use super::{digits, json, level_name, push_iso8601, Names};
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
-    decode::{
-        Content,
-        Entry,
-        Record, //
-    },
+    decode::{Content, Entry, Record},
     format::{
-        print::{
-            Printer,
-            Spec, //
-        },
-        value::{
-            Value,
-            View, //
-        }, //
+        print::{Printer, Spec},
+        value::{Value, View},
     },
 };
 

@@ -20,52 +20,29 @@
 
 use std::{
     collections::HashMap,
-    io::{
-        self,
-        Write, //
-    },
+    io::{self, Write},
     mem,
-    sync::Arc, //
+    sync::Arc,
 };
 
-use flate2::{
-    write::ZlibEncoder,
-    Compression, //
-};
+use flate2::{write::ZlibEncoder, Compression};
 
 use super::{
     json::loss_name,
     level_name,
-    proto::{
-        fixed,
-        int,
-        message,
-        string,
-        uint, //
-    },
+    proto::{fixed, int, message, string, uint},
     text::loss,
-    Names, //
+    Names,
 };
 use crate::{
     blogfmt::bytes::until_nul,
-    decode::{
-        Content,
-        Entry,
-        Record, //
-    },
+    decode::{Content, Entry, Record},
     format::{
-        print::{
-            Printer,
-            Spec, //
-        },
-        value::View, //
+        print::{Printer, Spec},
+        value::View,
     },
     record::Task,
-    spans::{
-        lanes,
-        Pair,
-        Spans, //
-    },
+    spans::{lanes, Pair, Spans},
 };
 
 /// `Trace.packet`.

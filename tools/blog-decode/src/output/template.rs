@@ -8,30 +8,14 @@
 //! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
 
 use super::{
-    csv,
-    digits,
-    push_local,
-    text::{
-        escape_from,
-        escape_name,
-        loss, //
-    }, //
+    csv, digits, push_local,
+    text::{escape_from, escape_name, loss},
 };
 use crate::{
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     error::Error,
-    field::{
-        Field,
-        Selector,
-        Subject, //
-    },
-    format::print::{
-        Printer,
-        Spec, //
-    },
+    field::{Field, Selector, Subject},
+    format::print::{Printer, Spec},
 };
 
 /// A compiled template.

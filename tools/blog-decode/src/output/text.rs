@@ -15,22 +15,11 @@ use std::io::Write;
 
 use regex::bytes::Regex;
 
-use super::{
-    context,
-    digits,
-    level_name,
-    push_local,
-    time_of,
-    Contexts,
-    Time, //
-};
+use super::{context, digits, level_name, push_local, time_of, Contexts, Time};
 use crate::{
-    decode::{
-        Content,
-        Entry, //
-    },
+    decode::{Content, Entry},
     merge::Cause,
-    record::cause_name, //
+    record::cause_name,
 };
 
 /// How lines look.

@@ -4,22 +4,11 @@
 
 use crate::wire::{
     file::{
-        Clock,
-        ClockPair,
-        ComponentSection,
-        End,
-        FileHeader,
-        Image,
-        RingSection,
-        SectionHeader,
-        System,
-        Task, //
+        Clock, ClockPair, ComponentSection, End, FileHeader, Image, RingSection, SectionHeader,
+        System, Task,
     },
-    page::{
-        PageInfo,
-        PAGE_HEADER_SIZE, //
-    },
-    record::LOST_CAUSES, //
+    page::{PageInfo, PAGE_HEADER_SIZE},
+    record::LOST_CAUSES,
 };
 
 /// Reads structures field by field, in the order of their declaration.

@@ -20,61 +20,29 @@ pub mod run;
 pub(crate) mod scan;
 pub mod split;
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::Read,
-    ops::RangeInclusive,
-    path::Path,
-    sync::Arc, //
-};
+use std::{collections::HashMap, fs::File, io::Read, ops::RangeInclusive, path::Path, sync::Arc};
 
 use crate::{
     blogfmt::{
-        bytes::{
-            array,
-            until_nul, //
-        },
-        source::Source, //
+        bytes::{array, until_nul},
+        source::Source,
     },
     error::Error,
     kind,
-    record::{
-        Version,
-        Walk, //
-    },
-    unpack::{
-        self,
-        Lost, //
-    },
+    record::{Version, Walk},
+    unpack::{self, Lost},
     wire::{
         file as wire,
         file::{
-            Clock,
-            ClockPair,
-            ComponentSection,
-            FileHeader,
-            Image,
-            SectionHeader,
-            System,
-            Task,
-            NAME_MAX, //
+            Clock, ClockPair, ComponentSection, FileHeader, Image, SectionHeader, System, Task,
+            NAME_MAX,
         },
         name,
-        page::{
-            PageInfo,
-            PAGE_HEADER_SIZE,
-            PAGE_MAGIC,
-            SEQ_MASK, //
-        }, //
-    }, //
+        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
+    },
 };
 use fields::Fields;
-pub use ring::{
-    Losses,
-    RingInfo,
-    RingPages, //
-};
+pub use ring::{Losses, RingInfo, RingPages};
 use run::section_of;
 use scan::Scan;
 

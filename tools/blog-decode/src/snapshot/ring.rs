@@ -4,10 +4,7 @@
 //! few bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.
 
 use super::run::Run;
-use crate::wire::{
-    file::RingSection,
-    record::LOST_CAUSES, //
-};
+use crate::wire::{file::RingSection, record::LOST_CAUSES};
 
 /// Counts by [`Lost`](crate::wire::record::Lost).
 pub type Losses = [u64; LOST_CAUSES];

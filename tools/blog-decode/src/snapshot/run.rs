@@ -10,18 +10,8 @@
 //! file was opened. Where it isn't, one page without bytes stands for all that are left, so that
 //! their records count as damaged.
 
-use super::{
-    fields::Fields,
-    parse_section_header,
-    PageRef,
-    Snapshot,
-    ALIGN,
-    SECTION_HEADER, //
-};
-use crate::wire::{
-    file::Kind,
-    page::PAGE_HEADER_SIZE, //
-};
+use super::{fields::Fields, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER};
+use crate::wire::{file::Kind, page::PAGE_HEADER_SIZE};
 
 /// Ids of component and ring, before the page in its section.
 const IDS: usize = 8;

@@ -5,33 +5,18 @@
 //! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
 //! they come. Both count what is missing or makes no sense.
 
-use std::{
-    collections::HashMap,
-    sync::Arc, //
-};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    fields::Fields,
-    run::Run,
-    text,
-    PageRef,
-    RingInfo,
-    RingPages,
-    Snapshot,
-    ALIGN,
-    MAX_PAIRS,
-    SECTION_HEADER, //
+    fields::Fields, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN, MAX_PAIRS,
+    SECTION_HEADER,
 };
 use crate::{
     error::Error,
     wire::{
         file as wire,
-        file::{
-            ClockPair,
-            Kind,
-            SectionHeader, //
-        },
-    }, //
+        file::{ClockPair, Kind, SectionHeader},
+    },
 };
 
 /// What a section says of a ring.

@@ -7,29 +7,15 @@
 //! sections anew, so that what is missing in the stream is missing in the file, and nothing else.
 
 use std::{
-    collections::{
-        BTreeMap,
-        HashSet, //
-    },
+    collections::{BTreeMap, HashSet},
     mem,
 };
 
-use super::{
-    fields::Fields,
-    parse_section_header,
-    Snapshot,
-    ALIGN,
-    FILE_HEADER,
-    SECTION_HEADER, //
-};
+use super::{fields::Fields, parse_section_header, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER};
 use crate::{
     blogfmt::source::Source,
     error::Error,
-    wire::file::{
-        Image,
-        Kind,
-        SectionHeader, //
-    },
+    wire::file::{Image, Kind, SectionHeader},
 };
 
 /// No file header is longer.

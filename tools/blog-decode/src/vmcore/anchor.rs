@@ -7,21 +7,13 @@ use std::mem::offset_of;
 
 use super::{
     kallsyms,
-    memory::{
-        word,
-        Memory, //
-    },
+    memory::{word, Memory},
     table::at_addr,
-    vmcoreinfo::VmcoreInfo, //
+    vmcoreinfo::VmcoreInfo,
 };
 use crate::{
     error::Error,
-    wire::dump::{
-        Anchor,
-        ANCHORED,
-        ANCHOR_MAGIC,
-        SYMBOL, //
-    }, //
+    wire::dump::{Anchor, ANCHORED, ANCHOR_MAGIC, SYMBOL},
 };
 
 /// The list's first block is named behind a lock: of 4 bytes, or of up to this many where locks

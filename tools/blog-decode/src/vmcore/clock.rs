@@ -3,16 +3,10 @@
 //! Calibration of the rings' clock, out of a dump: its ticks, and the crash.
 
 use super::{
-    memory::{
-        word,
-        Memory, //
-    },
-    problems::Problems, //
+    memory::{word, Memory},
+    problems::Problems,
 };
-use crate::wire::{
-    dump::Root,
-    file::ClockPair, //
-};
+use crate::wire::{dump::Root, file::ClockPair};
 
 /// A machine that stopped longer than this after its last tick isn't believed: a year in seconds.
 const MAX_AGO: u64 = 366 * 24 * 3600;
@@ -67,11 +61,8 @@ fn later(root: &Root, pair: ClockPair, jiffies: u64) -> Option<ClockPair> {
 mod tests {
     use super::*;
     use crate::{
-        vmcore::{
-            layout,
-            memory::Fault, //
-        },
-        wire::dump::Tick, //
+        vmcore::{layout, memory::Fault},
+        wire::dump::Tick,
     };
 
     /// Memory in which there is nothing but the same number.

@@ -6,11 +6,8 @@
 
 use super::{
     kallsyms,
-    memory::{
-        word,
-        Memory, //
-    },
-    vmcoreinfo::VmcoreInfo, //
+    memory::{word, Memory},
+    vmcoreinfo::VmcoreInfo,
 };
 use crate::wire::dump::SYMBOL;
 

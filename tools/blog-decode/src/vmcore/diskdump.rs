@@ -11,15 +11,9 @@
 //! then             the data
 //! ```
 
-use std::{
-    ops::Range,
-    os::unix::fs::FileExt, //
-};
+use std::{ops::Range, os::unix::fs::FileExt};
 
-use crate::blogfmt::bytes::{
-    u32_at,
-    u64_at, //
-};
+use crate::blogfmt::bytes::{u32_at, u64_at};
 
 /// How such a file starts.
 const SIGNATURE: &[u8] = b"KDUMP   ";

@@ -4,16 +4,9 @@
 //! word: numbers and places of program and section headers must make sense. Of a file that is cut
 //! off it reads zeros up to the end of the last page of the file, as if these were memory.
 
-use std::{
-    fs::File,
-    ops::Range,
-    os::unix::fs::FileExt, //
-};
+use std::{fs::File, ops::Range, os::unix::fs::FileExt};
 
-use crate::blogfmt::bytes::{
-    u16_at,
-    u64_at, //
-};
+use crate::blogfmt::bytes::{u16_at, u64_at};
 
 use crate::error::Error;
 

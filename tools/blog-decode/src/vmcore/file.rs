@@ -5,53 +5,29 @@
 //! libkdumpfile knows the formats; from it come physical memory and VMCOREINFO only.
 
 use std::{
-    cell::{
-        Cell,
-        RefCell, //
-    },
+    cell::{Cell, RefCell},
     fs::File,
-    io::{
-        self,
-        Read,
-        Seek, //
-    },
+    io::{self, Read, Seek},
     ops::Range,
-    path::{
-        Path,
-        PathBuf, //
-    },
+    path::{Path, PathBuf},
 };
 
 use kdumpfile::Dump;
 
 use super::{
     anchor,
-    crashed::{
-        self,
-        Crashed, //
-    },
-    diskdump::{
-        self,
-        Header,
-        Part, //
-    },
-    elf,
-    flat,
-    memory::{
-        Fault,
-        Physical, //
-    },
+    crashed::{self, Crashed},
+    diskdump::{self, Header, Part},
+    elf, flat,
+    memory::{Fault, Physical},
     paging::Paging,
-    vmcoreinfo::VmcoreInfo, //
+    vmcoreinfo::VmcoreInfo,
 };
 use crate::{
     error::Error,
     kind,
-    unpack::{
-        self,
-        Lost, //
-    },
-    wire::file::FILE_MAGIC, //
+    unpack::{self, Lost},
+    wire::file::FILE_MAGIC,
 };
 
 /// No dump is larger when it is unpacked.

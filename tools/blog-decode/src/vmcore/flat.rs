@@ -8,14 +8,7 @@
 
 use std::{
     fs::File,
-    io::{
-        self,
-        BufReader,
-        Read,
-        Seek,
-        SeekFrom,
-        Write, //
-    },
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
 };
 
 use crate::error::Error;

@@ -14,13 +14,9 @@
 //! Kernels that have `kallsyms_relative_base` count from what is there.
 
 use super::{
-    memory::{
-        word,
-        Fault,
-        Memory, //
-    },
+    memory::{word, Fault, Memory},
     table::at_addr,
-    vmcoreinfo::VmcoreInfo, //
+    vmcoreinfo::VmcoreInfo,
 };
 
 /// The row of all names.

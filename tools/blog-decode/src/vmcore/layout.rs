@@ -6,46 +6,19 @@
 //! What comes from here has been checked: magic, version, sizes, and that every field lies within
 //! its structure. Later code can take a layout at its word.
 
-use super::memory::{
-    counters,
-    word,
-    Fault,
-    Fields,
-    Memory as Mem, //
-};
+use super::memory::{counters, word, Fault, Fields, Memory as Mem};
 use crate::{
     error::Error,
     record::Version,
     snapshot::VERSIONS,
     wire::{
         dump::{
-            ComponentRoot,
-            Crash,
-            MemoryRoot,
-            RingLayout,
-            Root,
-            SlotLayout,
-            TableRoot,
-            TaskLayout,
-            TaskNote,
-            Tick,
-            TlsLayout,
-            COMPONENT_MAGIC,
-            ENDIAN,
-            MEMORY_MAGIC,
-            NO_FIELD,
-            ROOT_MAGIC,
-            TICKS,
-            VERSION, //
+            ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot, TaskLayout,
+            TaskNote, Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC,
+            TICKS, VERSION,
         },
-        file::{
-            self,
-            Clock,
-            ClockPair,
-            Image,
-            System, //
-        },
-    }, //
+        file::{self, Clock, ClockPair, Image, System},
+    },
 };
 
 /// The largest structure of the kernel that is believed, in bytes.

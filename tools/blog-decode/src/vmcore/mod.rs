@@ -56,39 +56,24 @@ pub mod vmcoreinfo;
 
 use std::io::Write;
 
-pub use self::file::{
-    dumps,
-    open, //
-};
+pub use self::file::{dumps, open};
 use self::{
     crashed::Crashed,
     memory::Memory,
     out::Out,
     problems::Problems,
-    table::{
-        at_addr,
-        Walks, //
-    },
-    tasks::Tasks, //
+    table::{at_addr, Walks},
+    tasks::Tasks,
 };
 use crate::{
     error::Error,
     record::Version,
-    snapshot::{
-        component_name,
-        text, //
-    },
+    snapshot::{component_name, text},
     wire::{
-        dump::{
-            self,
-            Root, //
-        },
-        file::{
-            ComponentSection,
-            NAME_MAX, //
-        },
-        page::PageInfo, //
-    }, //
+        dump::{self, Root},
+        file::{ComponentSection, NAME_MAX},
+        page::PageInfo,
+    },
 };
 
 /// Images that the root may list.

@@ -6,10 +6,7 @@ use std::path::PathBuf;
 
 use super::{
     crashed::Crashed,
-    memory::{
-        Fault,
-        Memory, //
-    }, //
+    memory::{Fault, Memory},
 };
 
 use crate::error::Error;

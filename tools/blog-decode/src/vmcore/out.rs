@@ -3,29 +3,13 @@
 //! Writes the sections of a snapshot, as `blog/read/sections.rs` does in the kernel:
 //! `rust/kernel/blog/wire/file.rs` says what they are.
 
-use std::io::{
-    self,
-    Write, //
-};
+use std::io::{self, Write};
 
 use crate::{
     record::Version,
     wire::file::{
-        Clock,
-        ClockPair,
-        ComponentSection,
-        End,
-        FileHeader,
-        Image,
-        Kind,
-        RingSection,
-        SectionHeader,
-        System,
-        Task,
-        ENDIAN,
-        FILE_MAGIC,
-        SECTION_MAGIC,
-        VERSION, //
+        Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, RingSection,
+        SectionHeader, System, Task, ENDIAN, FILE_MAGIC, SECTION_MAGIC, VERSION,
     },
 };
 

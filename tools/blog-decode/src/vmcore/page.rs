@@ -9,16 +9,9 @@ use crate::{
     blogfmt::bytes::u64_at,
     record::Version,
     wire::{
-        page::{
-            PageInfo,
-            PAGE_HEADER_SIZE,
-            SEQ_MASK, //
-        },
-        record::{
-            Header,
-            HEADER_SIZE, //
-        }, //
-    }, //
+        page::{PageInfo, PAGE_HEADER_SIZE, SEQ_MASK},
+        record::{Header, HEADER_SIZE},
+    },
 };
 
 /// Makes `page`, all bytes of a page with the header `info`, one for a snapshot: up to the end of its

@@ -7,18 +7,11 @@
 //! map, vmalloc, modules. Tables are read from the dump like everything else, and as little trusted:
 //! a walk has as many steps as there are levels.
 
-use std::{
-    cell::RefCell,
-    collections::HashMap, //
-};
+use std::{cell::RefCell, collections::HashMap};
 
 use super::{
-    memory::{
-        Fault,
-        Memory,
-        Physical, //
-    },
-    vmcoreinfo::VmcoreInfo, //
+    memory::{Fault, Memory, Physical},
+    vmcoreinfo::VmcoreInfo,
 };
 
 use crate::error::Error;

@@ -2,10 +2,7 @@
 
 //! What was not as it should be in a dump: counted by kind, with one example of each.
 
-use std::fmt::{
-    self,
-    Display, //
-};
+use std::fmt::{self, Display};
 
 /// As many kinds are told apart; what goes beyond that is counted as one.
 const MAX_KINDS: usize = 1000;

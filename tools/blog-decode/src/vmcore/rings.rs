@@ -5,46 +5,23 @@
 //! Each page says whose it is. So the pages are found by a walk over all places of pages, and the
 //! chains, which may have been in the middle of a change, are not followed.
 
-use std::collections::{
-    BTreeMap,
-    HashSet, //
-};
+use std::collections::{BTreeMap, HashSet};
 
 use super::{
     layout,
-    memory::{
-        Fields,
-        Memory, //
-    },
+    memory::{Fields, Memory},
     problems::Problems,
-    table::{
-        at_addr,
-        Walks, //
-    },
-    tasks::Tasks, //
+    table::{at_addr, Walks},
+    tasks::Tasks,
 };
 use crate::{
-    blogfmt::bytes::{
-        array,
-        u32_at,
-        u64_at,
-        u8_at, //
-    },
+    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
-        dump::{
-            MemoryRoot as Layout,
-            Root,
-            RING_BUSY, //
-        },
+        dump::{MemoryRoot as Layout, Root, RING_BUSY},
         file::RingSection,
-        page::{
-            PageInfo,
-            PAGE_HEADER_SIZE,
-            PAGE_MAGIC,
-            SEQ_MASK, //
-        },
-        record::Context, //
-    }, //
+        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
+        record::Context,
+    },
 };
 
 /// States of a ring.

@@ -2,19 +2,12 @@
 
 //! A walk over one of the kernel's growing tables: `root::Table`.
 
-use std::{
-    cell::Cell,
-    collections::HashSet, //
-};
+use std::{cell::Cell, collections::HashSet};
 
 use super::{
     layout,
-    memory::{
-        Fault,
-        Fields,
-        Memory, //
-    },
-    problems::Problems, //
+    memory::{Fault, Fields, Memory},
+    problems::Problems,
 };
 use crate::wire::dump::TableRoot;
 

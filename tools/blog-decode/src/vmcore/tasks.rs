@@ -8,40 +8,16 @@ use std::collections::HashMap;
 use super::{
     crashed::Crashed,
     layout,
-    memory::{
-        self,
-        Fault,
-        Memory, //
-    },
+    memory::{self, Fault, Memory},
     problems::Problems,
-    table::{
-        at_addr,
-        Walks, //
-    }, //
+    table::{at_addr, Walks},
 };
 use crate::{
-    blogfmt::bytes::{
-        array,
-        u32_at,
-        u64_at,
-        u8_at, //
-    },
+    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
-        dump::{
-            state_letter,
-            Root,
-            TaskNote,
-            COMPONENTS,
-            NO_FIELD, //
-        },
-        file::{
-            Task,
-            COMM_LEN,
-            TASK_CRASHED,
-            TASK_KERNEL,
-            TASK_RUNNING, //
-        }, //
-    }, //
+        dump::{state_letter, Root, TaskNote, COMPONENTS, NO_FIELD},
+        file::{Task, COMM_LEN, TASK_CRASHED, TASK_KERNEL, TASK_RUNNING},
+    },
 };
 
 const PLACE: &str = "tasks";

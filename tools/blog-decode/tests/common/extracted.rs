@@ -7,22 +7,11 @@ use std::collections::BTreeSet;
 use blog_decode::{
     blogfmt::source::Source,
     boot,
-    decode::{
-        Content,
-        Decoder,
-        Filter, //
-    },
+    decode::{Content, Decoder, Filter},
     merge,
-    sidetable::{
-        SiteMap,
-        Tables, //
-    },
+    sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
-    vmcore::{
-        extract,
-        memory::Memory,
-        Extracted, //
-    },
+    vmcore::{extract, memory::Memory, Extracted},
 };
 
 /// A record: component, ring, ordinal, clock, site.

@@ -4,15 +4,8 @@
 //! thing at a time; whoever has this module has its allocator.
 
 use std::{
-    alloc::{
-        GlobalAlloc,
-        Layout,
-        System, //
-    },
-    sync::atomic::{
-        AtomicUsize,
-        Ordering::Relaxed, //
-    },
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 /// Bytes that are allocated, and the most that ever were.

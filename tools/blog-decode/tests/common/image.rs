@@ -8,11 +8,8 @@
 use std::{
     fmt::Write,
     fs,
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::Command, //
+    path::{Path, PathBuf},
+    process::Command,
 };
 
 /// A call site of a test image.

@@ -12,11 +12,7 @@ pub mod snapshot;
 pub mod stream;
 pub mod vmcore;
 
-use std::{
-    path::PathBuf,
-    process::Command,
-    sync::OnceLock, //
-};
+use std::{path::PathBuf, process::Command, sync::OnceLock};
 
 /// The host program of the kernel build, compiled as the kernel does it: by rustc alone.
 pub fn blog_fmt_sidetable() -> &'static PathBuf {

@@ -5,19 +5,9 @@
 use super::kernel::{
     call::args::BlogArgs,
     wire::{
-        page::{
-            PAGE_HEADER_SIZE,
-            PAGE_MAGIC, //
-        },
-        record::{
-            Control,
-            Header,
-            HEADER_SIZE,
-            TASK_SIZE,
-            TS_BITS,
-            WIRE_VERSION, //
-        }, //
-    }, //
+        page::{PAGE_HEADER_SIZE, PAGE_MAGIC},
+        record::{Control, Header, HEADER_SIZE, TASK_SIZE, TS_BITS, WIRE_VERSION},
+    },
 };
 
 pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");

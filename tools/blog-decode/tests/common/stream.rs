@@ -3,12 +3,7 @@
 //! Captures of streams, made as `blog/read/` makes them: in passes, each with what rings have
 //! got since the last one.
 
-use super::snapshot::{
-    Builder,
-    Page,
-    Ring,
-    BOOT_ID, //
-};
+use super::snapshot::{Builder, Page, Ring, BOOT_ID};
 
 pub const SECOND: u64 = 1_000_000_000;
 /// Real time when the machine booted.

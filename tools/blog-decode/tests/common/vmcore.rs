@@ -8,51 +8,22 @@
 use std::collections::BTreeMap;
 
 use blog_decode::{
-    vmcore::memory::{
-        Fault,
-        Memory as ReadMemory, //
-    },
+    vmcore::memory::{Fault, Memory as ReadMemory},
     wire::{
         dump::{
-            Anchor,
-            ComponentRoot,
-            Crash,
-            MemoryRoot,
-            RingLayout,
-            Root,
-            SlotLayout,
-            TableRoot,
-            TaskLayout,
-            TaskNote,
-            Tick,
-            TlsLayout,
-            ANCHORED,
-            ANCHOR_MAGIC,
-            COMPONENT_MAGIC,
-            ENDIAN,
-            MEMORY_MAGIC,
-            NO_FIELD,
-            ROOT_MAGIC,
-            STATE_ON,
-            VERSION, //
+            Anchor, ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot,
+            TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC, COMPONENT_MAGIC, ENDIAN,
+            MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
         },
-        file::{
-            self,
-            ClockPair,
-            Image, //
-        },
+        file::{self, ClockPair, Image},
         page,
-        record::WIRE_VERSION, //
-    }, //
+        record::WIRE_VERSION,
+    },
 };
 
 use super::{
     kallsyms,
-    snapshot::{
-        padded,
-        Page,
-        BOOT_ID, //
-    },
+    snapshot::{padded, Page, BOOT_ID},
 };
 
 pub const PAGE: usize = 4096;

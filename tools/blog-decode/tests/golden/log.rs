@@ -4,17 +4,8 @@
 //! causes, records without a side table, tasks, and text that outputs must escape.
 
 use super::common::{
-    image::{
-        Call,
-        STATE, //
-    },
-    snapshot::{
-        padded,
-        Builder,
-        Page,
-        Ring,
-        BOOT_ID, //
-    }, //
+    image::{Call, STATE},
+    snapshot::{padded, Builder, Page, Ring, BOOT_ID},
 };
 
 /// The module of the side table that is there.

@@ -15,20 +15,11 @@ mod proto;
 use std::{
     env, fs,
     io::Read,
-    path::{
-        Path,
-        PathBuf, //
-    },
-    process::{
-        Command,
-        Output, //
-    },
+    path::{Path, PathBuf},
+    process::{Command, Output},
 };
 
-use base64::{
-    engine::general_purpose::STANDARD,
-    Engine as _, //
-};
+use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode::sidetable::read_table;
 use flate2::read::GzDecoder;
 use proto::unpacked;

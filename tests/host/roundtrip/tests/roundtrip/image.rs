@@ -9,24 +9,13 @@ use blog_decode::record::Version;
 use blog_decode::sidetable::{read_table, Sites};
 use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
-    bindings::{
-        task_struct,
-        TASK, //
-    },
+    bindings::{task_struct, TASK},
     blog::{
-        ring::{
-            place_of,
-            Place,
-            Ring,
-            Tls, //
-        },
+        ring::{place_of, Place, Ring, Tls},
         wire::record::Level,
-        Config,
-        Instance,
-        RawComponent,
-        Site, //
+        Config, Instance, RawComponent, Site,
     },
-    task::MIGHT_SLEEP, //
+    task::MIGHT_SLEEP,
 };
 use std::ffi::c_char;
 use std::ptr;

@@ -6,16 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{
-    live::parse_duration,
-    Filters,
-    Input,
-    Look, //
-};
-use crate::{
-    field::Selector,
-    spans::Pair, //
-};
+use super::{live::parse_duration, Filters, Input, Look};
+use crate::{field::Selector, spans::Pair};
 
 /// Which records belong together.
 #[derive(Args, Clone, Debug)]

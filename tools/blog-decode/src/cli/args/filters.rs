@@ -3,30 +3,15 @@
 //! Which records are wanted.
 
 use clap::Args;
-use regex::bytes::{
-    Regex,
-    RegexBuilder, //
-};
+use regex::bytes::{Regex, RegexBuilder};
 
 use crate::{
     boot::BootPattern,
-    cli::time::{
-        parse_time,
-        When, //
-    },
+    cli::time::{parse_time, When},
     expr::Expr,
-    filter::{
-        parse_range,
-        parse_regex,
-        Filter,
-        Instant,
-        SitePattern, //
-    },
+    filter::{parse_range, parse_regex, Filter, Instant, SitePattern},
     output::level_named,
-    wire::record::{
-        Context,
-        Level, //
-    },
+    wire::record::{Context, Level},
 };
 
 /// Which records.

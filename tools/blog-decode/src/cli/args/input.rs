@@ -4,10 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{
-    Args,
-    ValueEnum, //
-};
+use clap::{Args, ValueEnum};
 
 use super::DEBUGFS;
 use crate::clock::LogClock;

@@ -2,20 +2,11 @@
 
 //! Commands for a running system.
 
-use std::{
-    path::PathBuf,
-    time::Duration, //
-};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{
-    Around,
-    Filters,
-    Output,
-    TablePaths,
-    DEBUGFS, //
-};
+use super::{Around, Filters, Output, TablePaths, DEBUGFS};
 use crate::cli::time::parse_span;
 
 /// Options of `follow`.

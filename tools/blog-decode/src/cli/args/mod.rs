@@ -14,55 +14,17 @@ mod live;
 mod output;
 mod saved;
 
-use std::{
-    ffi::OsString,
-    path::Path, //
-};
+use std::{ffi::OsString, path::Path};
 
-use clap::{
-    Arg,
-    CommandFactory,
-    Parser,
-    Subcommand, //
-};
+use clap::{Arg, CommandFactory, Parser, Subcommand};
 
 pub use self::{
-    answers::{
-        PairArgs,
-        SpanArgs,
-        Spans, //
-        Stats,
-    },
-    filters::{
-        Around,
-        Filters, //
-    },
-    input::{
-        Input,
-        Logs,
-        TablePaths, //
-    },
-    live::{
-        Control,
-        Follow,
-        Record, //
-    },
-    output::{
-        Color,
-        Form,
-        Look,
-        Output,
-        TimeArg, //
-    },
-    saved::{
-        Convert,
-        Diff,
-        Extract,
-        Gaps,
-        Show,
-        Sites,
-        Tasks, //
-    }, //
+    answers::{PairArgs, SpanArgs, Spans, Stats},
+    filters::{Around, Filters},
+    input::{Input, Logs, TablePaths},
+    live::{Control, Follow, Record},
+    output::{Color, Form, Look, Output, TimeArg},
+    saved::{Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
 
 /// Where the kernel has the files of BLog.

@@ -2,17 +2,11 @@
 
 //! How records are printed, or written for other programs.
 
-use clap::{
-    Args,
-    ValueEnum, //
-};
+use clap::{Args, ValueEnum};
 
 use crate::output::{
-    template::{
-        Columns,
-        Template, //
-    },
-    Time, //
+    template::{Columns, Template},
+    Time,
 };
 
 /// How lines look.

@@ -2,35 +2,16 @@
 
 //! Commands for files: snapshots, side tables, crash dumps.
 
-use std::{
-    num::NonZero,
-    path::PathBuf,
-    time::Duration, //
-};
+use std::{num::NonZero, path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
-    filters::{
-        parse_level,
-        parse_pid, //
-    },
+    filters::{parse_level, parse_pid},
     live::parse_duration,
-    Around,
-    Filters,
-    Follow,
-    Form,
-    Input,
-    Logs,
-    Look,
-    Output,
-    SpanArgs,
-    TablePaths, //
+    Around, Filters, Follow, Form, Input, Logs, Look, Output, SpanArgs, TablePaths,
 };
-use crate::filter::{
-    parse_regex,
-    SitePattern, //
-};
+use crate::filter::{parse_regex, SitePattern};
 
 /// Options of `show`.
 #[derive(Args, Debug)]
