@@ -4,7 +4,9 @@
 # What the scripts that run in a guest share: where things are, and the disk.
 # tests/vm.py puts it into every initrd as /lib.sh; sourced with busybox's sh.
 
+# BLog's files are in tracefs, too. Kernels without debugfs have only those.
 BLOG=/sys/kernel/debug/blog
+[ -d /sys/kernel/debug ] || BLOG=/sys/kernel/tracing/blog
 RNULL=$BLOG/rnull
 CONFIG=/sys/kernel/config/rnull
 STAT=/sys/block/rnullb0/stat

@@ -14,7 +14,7 @@ for setting in $sysctls; do
 	echo "${setting#*=}" > "/proc/sys/${setting%%=*}" || die "$setting"
 done
 # shellcheck disable=SC2086
-[ -d /sys/kernel/debug/blog ] || modprobe blog $blog || die "modprobe blog"
+[ -d "$BLOG" ] || modprobe blog $blog || die "modprobe blog"
 # shellcheck disable=SC2086
 modprobe blog_crash $settings || die "modprobe blog_crash $settings"
 if [ -n "$kdump" ]; then
