@@ -377,6 +377,8 @@ pub(super) struct ReadRing {
     pub(super) names: KVVec<(usize, [u8; 16])>,
     /// Losses that records tell of.
     pub(super) in_band: [u64; LOST_CAUSES],
+    /// Records that the selection has left out.
+    pub(super) left: u64,
     /// Pages, and sections that tell of it.
     pub(super) pages: u32,
     pub(super) sections: u32,
@@ -587,6 +589,7 @@ impl Read {
                 times: KVVec::new(),
                 names: KVVec::new(),
                 in_band: [0; LOST_CAUSES],
+                left: 0,
                 pages: 0,
                 sections: 0,
             };
@@ -644,6 +647,10 @@ impl Read {
                     Some(Control::Lost) if is_old => (),
                     Some(Control::Lost) => {
                         ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
+                    }
+                    Some(Control::Left) => {
+                        records += u64_at(page, at + 12)?;
+                        ring.left += u64_at(page, at + 12)?;
                     }
                     Some(Control::Task) => {
                         let comm = page.get(at + 20..at + 36).ok_or(EINVAL)?;

@@ -89,6 +89,7 @@ fn read(page: &[u8]) -> (Vec<Meaning>, Vec<(u64, ControlRecord)>) {
             ControlRecord::TimeExtend(clock) => base = clock,
             ControlRecord::Task { pid, .. } => who = Some(pid),
             ControlRecord::Lost { .. } => (),
+            ControlRecord::Left(_) => panic!("not in a ring"),
         }
         controls.push((header.clock(base), said));
     }

@@ -45,6 +45,7 @@ fn control_records_are_read_as_they_were_written() {
     };
     let cases = [
         (ControlRecord::TimeExtend(u64::MAX - 3), 1, 20),
+        (ControlRecord::Left(3 << 40), 4, 20),
         (
             ControlRecord::Lost {
                 cause: 7,
@@ -70,11 +71,16 @@ fn control_records_are_read_as_they_were_written() {
     }
     assert_eq!(task.bytes(0)[12..20], [0xff, 0xff, 0xff, 0xff, 4, 3, 2, 1]);
     assert_eq!(task.bytes(0)[20..], *b"0123456789abcdef");
-    for kind in [0u32, 4, 255] {
+    for kind in [0u32, 5, 255] {
         assert_eq!(Control::from_word(kind), None);
         assert_eq!(ControlRecord::from_payload(&[kind as u8; 28]), None);
     }
-    for kind in [Control::TimeExtend, Control::Lost, Control::Task] {
+    for kind in [
+        Control::TimeExtend,
+        Control::Lost,
+        Control::Task,
+        Control::Left,
+    ] {
         assert_eq!(Control::from_word(0xffff_ff00 | kind as u32), Some(kind));
     }
 }

@@ -2,11 +2,11 @@
 
 //! The sums of `--json --stats`: for each ring, that nothing is missing without a trace.
 //!
-//! For a whole ring `decoded + overwritten + missing + damaged + lagged` is `taken` (plus what was written
-//! while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
+//! For a whole ring `decoded + overwritten + missing + damaged + lagged + left_out` is `taken` (plus what was
+//! written while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.
 //!
 //! As JSON, an object of `type` `"ring"` has `host`, `boot_id`, and `component` to `ring` as a record has, and
-//! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `lagged`, `taken` (null if the ring's section
+//! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `lagged`, `left_out`, `taken` (null if the ring's section
 //! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
 //! `"component"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
@@ -172,6 +172,7 @@ impl Accounts<'_> {
                 missing: self.sum(|c| c.missing),
                 damaged: self.sum(|c| c.damaged),
                 lagged: self.sum(|c| c.lagged),
+                left_out: self.sum(|c| c.left_out),
             },
             &mut o,
         );
@@ -201,6 +202,7 @@ pub fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("missing", c.missing);
     o.number("damaged", c.damaged);
     o.number("lagged", c.lagged);
+    o.number("left_out", c.left_out);
 }
 
 fn lost(lost: &[u64; LOST_CAUSES], o: &mut Object<'_>) {

@@ -138,6 +138,8 @@ pub enum Item {
     },
     /// Another one writes from here on, in a ring that is shared.
     Writer(Writer),
+    /// So many records stood here that weren't chosen for the reader of the file.
+    Left(u64),
 }
 
 /// A position in a page.
@@ -208,6 +210,10 @@ impl Walk {
                 });
             }
             if let Some(item) = self.control(clock, &page[at..at + len]) {
+                if let Item::Left(count) = item {
+                    self.ordinal = self.ordinal.wrapping_add(count);
+                    self.seen = self.seen.saturating_add(count);
+                }
                 return Some(item);
             }
         }
@@ -225,6 +231,7 @@ impl Walk {
                 cause,
                 count,
             }),
+            ControlRecord::Left(count) => Some(Item::Left(count)),
             ControlRecord::Task {
                 context,
                 cpu,

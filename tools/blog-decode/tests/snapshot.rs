@@ -210,6 +210,29 @@ fn statistics_account_for_every_record() {
     assert!(summary["damage"].is_null());
 }
 
+/// They count among the page's records, so what follows has its own number and nothing is missing.
+#[test]
+fn records_that_were_not_chosen_for_the_reader_are_counted_and_not_missing() {
+    let mut b = start();
+    b.component(7, "disk");
+    let mut task = Ring::task(7, 1, 42, "fio");
+    task.records = 10;
+    b.ring(&task);
+    let mut p = Page::new(1, 1, 1_000_000, 0);
+    p.record(1_000_000, 1, (&1u32,));
+    p.left(1_500_000, 5);
+    p.record(2_000_000, 1, (&2u32,));
+    p.left(3_000_000, 3);
+    b.page(&task, &p);
+    let files = [read(b.end()).unwrap()];
+    let (lines, stats) = decode_all(&files, Style::default(), &Filter::default());
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let ring: serde_json::Value = serde_json::from_str(&stats[0]).unwrap();
+    let n = |key: &str| ring[key].as_u64().unwrap();
+    assert_eq!((n("taken"), n("decoded"), n("left_out")), (10, 2, 8));
+    assert_eq!((n("missing"), n("damaged"), n("overwritten")), (0, 0, 0));
+}
+
 #[test]
 fn every_clock_can_be_shown() {
     let mut b = start();

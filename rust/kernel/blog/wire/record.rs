@@ -112,6 +112,9 @@ pub enum Control {
     /// from here on in this page, of a [`Context::Shared`] ring or of a task that isn't called as
     /// its ring any more. Pid and tgid are -1 and comm is empty where an interrupt does.
     Task = 3,
+    /// Payload: word, count (`u64`) of records that stood here, and that the selection of the
+    /// reader has left out. They count among the page's records. Not in a ring.
+    Left = 4,
 }
 
 impl Control {
@@ -121,6 +124,7 @@ impl Control {
             1 => Some(Self::TimeExtend),
             2 => Some(Self::Lost),
             3 => Some(Self::Task),
+            4 => Some(Self::Left),
             _ => None,
         }
     }
@@ -151,13 +155,15 @@ pub enum ControlRecord {
         /// Name of the task, NUL padded.
         comm: [u8; 16],
     },
+    /// [`Control::Left`]: how many.
+    Left(u64),
 }
 
 impl ControlRecord {
     /// Size of the whole record in bytes.
     pub const fn size(&self) -> usize {
         match self {
-            Self::TimeExtend(_) | Self::Lost { .. } => CONTROL_SIZE as usize,
+            Self::TimeExtend(_) | Self::Lost { .. } | Self::Left(_) => CONTROL_SIZE as usize,
             Self::Task { .. } => TASK_SIZE as usize,
         }
     }
@@ -167,6 +173,7 @@ impl ControlRecord {
         let header = Header::from_parts(clock, 0, self.size() as u32);
         let (word, [a, b, c]) = match *self {
             Self::TimeExtend(clock) => (Control::TimeExtend as u32, [clock, 0, 0]),
+            Self::Left(count) => (Control::Left as u32, [count, 0, 0]),
             Self::Lost { cause, count } => {
                 let word = Control::Lost as u32 | (cause as u32) << 8;
                 (word, [count, 0, 0])
@@ -206,6 +213,7 @@ impl ControlRecord {
         };
         Some(match Control::from_word(word)? {
             Control::TimeExtend => Self::TimeExtend(value(0)?),
+            Control::Left => Self::Left(value(0)?),
             Control::Lost => Self::Lost {
                 cause: (word >> 8) as u8,
                 count: value(0)?,
@@ -225,7 +233,7 @@ impl ControlRecord {
     }
 }
 
-/// Size in bytes of a whole time-extend or lost record.
+/// Size in bytes of a whole control record that isn't a task record.
 pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
 /// Size in bytes of a whole task record.
 pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;

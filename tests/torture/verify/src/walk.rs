@@ -232,6 +232,9 @@ impl Reader<'_, '_> {
                         }
                     }
                     Item::Writer(who) => self.who = Some(who),
+                    Item::Left(count) => {
+                        self.fail("left out", || format!("{count} records"));
+                    }
                 }
             }
             if walk.missing() != 0 || walk.left() != 0 {

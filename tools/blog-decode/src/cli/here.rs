@@ -4,6 +4,8 @@
 
 use std::{fs, io, path::Path};
 
+use super::args::{DEBUGFS, TRACEFS};
+
 /// What to tell of a file in BLog's directory that can't be opened, read or written.
 pub fn why(path: &Path, e: &io::Error) -> String {
     let why = match e.kind() {
@@ -21,27 +23,36 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-const DEBUGFS: &str = "/sys/kernel/debug";
-
 fn missing(path: &Path) -> Option<String> {
-    if !path.starts_with(DEBUGFS) {
+    if !path.starts_with(TRACEFS) && !path.starts_with(DEBUGFS) {
         return None;
     }
     let is_loaded = Path::new("/sys/module/blog").exists();
     absent(&read("/proc/cmdline"), &read("/proc/mounts"), is_loaded).map(Into::into)
 }
 
-/// Why nothing of BLog is in debugfs.
+/// Why nothing of BLog is in tracefs or debugfs.
 fn absent(cmdline: &str, mounts: &str, is_loaded: bool) -> Option<&'static str> {
+    let is_mounted = |fs| {
+        let mut places = mounts.lines().map(|line| line.split_whitespace().nth(1));
+        places.any(|place| place == Some(fs))
+    };
     let mut words = cmdline.split_whitespace();
-    if words.any(|word| matches!(word, "debugfs=off" | "debugfs=no-mount")) {
-        return Some("not there: the kernel was booted with debugfs turned off");
+    let is_off = words.any(|word| matches!(word, "debugfs=off" | "debugfs=no-mount"));
+    match (is_loaded, is_mounted(TRACEFS), is_mounted(DEBUGFS)) {
+        (false, ..) => Some("not there: the module blog is not loaded"),
+        (_, false, false) => {
+            Some("not there: tracefs is not mounted (mount -t tracefs none /sys/kernel/tracing)")
+        }
+        (_, true, _) if is_off => Some(
+            "not there: the kernel was booted with debugfs turned off, and this BLog has no files \
+             in tracefs",
+        ),
+        (_, true, false) => {
+            Some("not there: debugfs is not mounted (mount -t debugfs none /sys/kernel/debug)")
+        }
+        _ => None,
     }
-    let is_debugfs = |line: &str| line.split_whitespace().nth(1) == Some(DEBUGFS);
-    if !mounts.lines().any(is_debugfs) {
-        return Some("not there: debugfs is not mounted (mount -t debugfs none /sys/kernel/debug)");
-    }
-    (!is_loaded).then_some("not there: the module blog is not loaded")
 }
 
 fn refused(e: &io::Error, lockdown: &str) -> Option<String> {
@@ -62,17 +73,32 @@ mod tests {
 
     #[test]
     fn the_reason_is_what_the_system_says() {
-        let mounts = "none /proc proc rw 0 0\nnone /sys/kernel/debug debugfs rw 0 0\n";
+        let debugfs = "none /proc proc rw 0 0\nnone /sys/kernel/debug debugfs rw 0 0\n";
+        let tracefs = "none /proc proc rw 0 0\nnone /sys/kernel/tracing tracefs rw 0 0\n";
+        let both = [debugfs, tracefs].concat();
         for (cmdline, mounts, is_loaded, word) in [
-            ("quiet debugfs=off", mounts, true, "turned off"),
-            ("quiet debugfs=no-mount ro", "", false, "turned off"),
-            ("quiet", "none /proc proc rw 0 0\n", true, "not mounted"),
-            ("quiet", mounts, false, "not loaded"),
+            ("quiet debugfs=off", tracefs, true, "turned off"),
+            ("quiet debugfs=no-mount ro", tracefs, true, "turned off"),
+            (
+                "quiet",
+                "none /proc proc rw 0 0\n",
+                true,
+                "mount -t tracefs",
+            ),
+            (
+                "quiet debugfs=off",
+                "none /proc proc rw 0 0\n",
+                true,
+                "mount -t tracefs",
+            ),
+            ("quiet", tracefs, true, "mount -t debugfs"),
+            ("quiet", &both, false, "not loaded"),
         ] {
             let told = absent(cmdline, mounts, is_loaded);
             assert!(told.is_some_and(|told| told.contains(word)), "{told:?}");
         }
-        assert_eq!(absent("quiet xdebugfs=off", mounts, true), None);
+        assert_eq!(absent("quiet xdebugfs=off", &both, true), None);
+        assert_eq!(absent("quiet", debugfs, true), None);
         let [eperm, eacces] = [1, 13].map(io::Error::from_raw_os_error);
         let told = |e, lockdown| refused(e, lockdown).unwrap_or_default();
         assert!(told(&eperm, "none integrity [confidentiality]\n").contains("(confidentiality)"));

@@ -31,8 +31,8 @@ use super::here::why;
 
 /// As much is read at once.
 pub const CHUNK: usize = 64 << 10;
-/// `DEBUGFS_MAGIC` of the kernel.
-const DEBUGFS_MAGIC: u64 = 0x6462_6720;
+/// `TRACEFS_MAGIC` and `DEBUGFS_MAGIC` of the kernel.
+const HERE: [u64; 2] = [0x7472_6163, 0x6462_6720];
 
 /// Notices signals that ask for an end.
 pub struct Signals {
@@ -127,7 +127,7 @@ impl Input {
             options.open(path)
         };
         let file: File = open().map_err(|e| why(path, &e))?;
-        let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| s.f_type as u64 == DEBUGFS_MAGIC);
+        let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| HERE.contains(&(s.f_type as u64)));
         Ok(Self {
             name,
             file: Box::new(file),

@@ -182,6 +182,12 @@ impl Cursor {
                 Some(walk) => match walk.next(&self.page) {
                     Some(Item::Record { .. }) if walk.seen() <= self.had => None,
                     Some(Item::Lost { .. }) if walk.seen() < self.had => None,
+                    Some(Item::Left(count)) => {
+                        // Another file may have had some of them.
+                        let new = walk.seen().saturating_sub(self.had).min(count);
+                        self.counts.left_out = self.counts.left_out.saturating_add(new);
+                        None
+                    }
                     Some(Item::Record { clock, .. }) if clock < stream.cleared => {
                         self.counts.overwritten += 1;
                         None

@@ -303,6 +303,8 @@ pub struct Counts {
     pub damaged: u64,
     /// Overwritten before the reader of a stream came to them.
     pub lagged: u64,
+    /// Left out of the file, as they weren't chosen for its reader.
+    pub left_out: u64,
 }
 
 /// A ring among others. Only those take memory of which there is a page to go through.
@@ -467,6 +469,7 @@ impl<'a> Merge<'a> {
             missing: 0,
             damaged: 0,
             lagged: 0,
+            left_out: 0,
         };
         self.cursors.iter().map(|turn| match turn {
             Turn::Open(cursor) => &cursor.counts,

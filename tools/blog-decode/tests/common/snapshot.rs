@@ -68,6 +68,12 @@ impl Page {
         self.control(clock, word, &count.to_le_bytes());
     }
 
+    /// Records of the page that weren't chosen for the reader.
+    pub fn left(&mut self, clock: u64, count: u32) {
+        self.control(clock, Control::Left as u32, &u64::from(count).to_le_bytes());
+        self.records += count;
+    }
+
     pub fn writer(&mut self, clock: u64, context: u8, cpu: u16, task: (i32, i32, &str)) {
         let (pid, tgid, comm) = task;
         let mut rest = [pid.to_le_bytes(), tgid.to_le_bytes()].concat();

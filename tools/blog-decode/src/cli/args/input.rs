@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::DEBUGFS;
+use super::place;
 use crate::clock::LogClock;
 
 /// Files to read.
@@ -16,8 +16,9 @@ pub struct Input {
     #[arg(value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
 
-    /// Where the files of BLog are, on this system
-    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    /// Where the files of BLog are on this system, if not in /sys/kernel/tracing/blog or
+    /// /sys/kernel/debug/blog
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
     /// Crash dump, of which a snapshot is made first (repeatable)

@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Around, Filters, Output, TablePaths, DEBUGFS};
+use super::{place, Around, Filters, Output, TablePaths};
 use crate::cli::time::parse_span;
 
 /// Options of `follow`.
@@ -17,8 +17,9 @@ pub struct Follow {
     #[arg(value_name = "STREAM")]
     pub streams: Vec<PathBuf>,
 
-    /// Where the files of BLog are, on this system
-    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    /// Where the files of BLog are on this system, if not in /sys/kernel/tracing/blog or
+    /// /sys/kernel/debug/blog
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
     /// Only what is logged from now on
@@ -80,7 +81,7 @@ pub struct Record {
     pub duration: Option<Duration>,
 
     /// Where the files of BLog are
-    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
     #[command(flatten)]
@@ -101,7 +102,7 @@ pub struct Control {
     pub dry_run: bool,
 
     /// Where the files of BLog are
-    #[arg(long, value_name = "DIR", default_value = DEBUGFS)]
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
     /// Where the parameters of BLog are

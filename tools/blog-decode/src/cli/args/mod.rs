@@ -14,7 +14,11 @@ mod live;
 mod output;
 mod saved;
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, CommandFactory, Parser, Subcommand};
 
@@ -27,8 +31,20 @@ pub use self::{
     saved::{Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
 
-/// Where the kernel has the files of BLog.
-pub const DEBUGFS: &str = "/sys/kernel/debug/blog";
+/// Where the kernel may have the files of BLog.
+pub const TRACEFS: &str = "/sys/kernel/tracing";
+/// The other place.
+pub const DEBUGFS: &str = "/sys/kernel/debug";
+
+/// Where this kernel has them, as far as this user may know.
+fn place() -> PathBuf {
+    let blog = |fs| Path::new(fs).join("blog");
+    let missing = |e: io::Error| e.kind() == io::ErrorKind::NotFound;
+    match blog(TRACEFS).metadata().is_err_and(missing) {
+        true => blog(DEBUGFS),
+        false => blog(TRACEFS),
+    }
+}
 
 const AFTER_HELP: &str = "\
 Side tables are found by the build ID of vmlinux and each module: first in what
@@ -67,7 +83,7 @@ Examples:
   blog-decode --json --stats snapshot.bin | jq 'select(.type == \"ring\")'
   blog-decode --vmcore /var/crash/dump --component rnull
   blog-decode convert --to parquet -o fleet host1.bin host2.bin
-  ssh box cat /sys/kernel/debug/blog/snapshot | blog-decode -
+  ssh box cat /sys/kernel/tracing/blog/snapshot | blog-decode -
 
 Exit status:
   0  everything was decoded
