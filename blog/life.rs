@@ -88,6 +88,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
     if is_new {
         // SAFETY: `sweep` undoes this when it goes, and has the state.
         unsafe { tables::publish(&state) };
+        registry::wishes::fulfil(&state);
         files::create(&state);
         // SAFETY: Likewise.
         unsafe { describe::publish(state.slot(), Some(&state)) };

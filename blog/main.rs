@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `main.rs` | starts and stops the floors |
 //! | `life.rs` | components and images come and go, on all floors |
-//! | `files/` | debugfs: which files there are, what reading and writing them does |
+//! | `files/` | tracefs and debugfs: which files there are, what reading and writing them does |
 //! | `read/` | snapshots and streams |
 //! | `crash/` | what crash tools find |
 //! | `write/` | the slow path of a log call, the tables of tasks |
@@ -99,8 +99,8 @@ fn start() -> Result {
 }
 
 /// Built in, BLog starts by an early initcall, before any driver's code (`sys/exports.c`). There is
-/// only one CPU yet, and no debugfs; but there are memory, work queues and RCU, and RCU for tasks,
-/// and static keys can be switched.
+/// only one CPU yet, and no tracefs or debugfs; but there are memory, work queues and RCU, and RCU
+/// for tasks, and static keys can be switched.
 #[cfg(not(MODULE))]
 #[no_mangle]
 extern "C" fn blog_start() -> c_int {

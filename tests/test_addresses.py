@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernel addresses in files, where kptr_restrict hides them; and who may open which file in a
-locked-down kernel."""
+"""Who may open which file, in tracefs and debugfs, and in a locked-down kernel; and kernel addresses
+in files, where kptr_restrict or lockdown hides them."""
 
 import re
 from pathlib import Path
@@ -9,19 +9,19 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-OPEN, LOCKED = "uml", "x86-y"  # the second one can be locked down
-KERNELS = "uml x86-y"
-TESTS = 17
+KERNELS = "uml"
+TESTS = 19
 SECONDS = 90
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
-# Read-only files; debugfs refuses the others from integrity on.
-READABLE = re.compile(r"(^|/)(components|stats|snapshot|stream)$")
+# What can only be read, and only be written.
+READ_ONLY = re.compile(r"(^|/)(stats|snapshot|stream)$")
+WRITABLE = re.compile(r"/clear$")
 
 
 def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
     """The files that a guest leaves."""
-    kernel, path = vm.kernel(OPEN if script == "addresses" else LOCKED), TOP / "tests/e2e/guest"
+    kernel, path = vm.kernel(KERNELS), TOP / "tests/e2e/guest"
     result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
     assert not result.problem, result.told()
     return result.out
@@ -30,9 +30,9 @@ def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
 class Files:
     """Files of a guest, and the decoder's output for them."""
 
-    def __init__(self, folder: Path, flavour: str, decoder: Path, sh: Run, open_one: str) -> None:
+    def __init__(self, folder: Path, decoder: Path, sh: Run, open_one: str) -> None:
         self.folder, self.sh, self.open_one = folder, sh, open_one
-        tables = vm.kernel(flavour).build / "vmlinux"
+        tables = vm.kernel(KERNELS).build / "vmlinux"
         self.decode = [decoder, "--sidetable", tables, "--modules", "/nowhere",
                        "--component", "rust_blog", "--format", "{message}"]  # fmt: skip
 
@@ -70,35 +70,43 @@ class Files:
         other = [line for line in self.text(self.open_one)[0] if not ADDRESSES.match(line)]
         assert [line for line in lines if not line.endswith("withheld>")] == other
 
-    def opened(self, name: str, level: str, read: list[str], written: list[str]) -> None:
-        """At this level, so many could be opened to read and to write."""
+    def opened(self, name: str, level: str, **can: list[str]) -> None:
+        """At this level, these could be opened: by place and way; none of the others."""
         folder = self.folder / name
         assert (folder / "level").read_text() == f"{level}\n"
-        assert (folder / "read").read_text().split() == read
-        assert (folder / "write").read_text().split() == written
+        for way in ("tracing.read", "tracing.write", "debug.read", "debug.write"):
+            opened = (folder / way).read_text().split()
+            assert opened == can.get(way.replace(".", "_"), []), (way, opened)
 
     def every(self) -> list[str]:
         return (self.folder / "files").read_text().split()
 
     def readable(self) -> list[str]:
-        return [name for name in self.every() if READABLE.search(name)]
+        return [name for name in self.every() if not WRITABLE.search(name)]
 
 
 @pytest.fixture(scope="module")
 def restricted(work: Path, decoder: Path, sh: Run) -> Files:
     folder = boot(work, "kptr", "addresses", vm.Machine(1, 512))
-    return Files(folder, OPEN, decoder, sh, "all")
+    return Files(folder, decoder, sh, "all")
+
+
+@pytest.fixture(scope="module")
+def rights(work: Path, decoder: Path, sh: Run) -> Files:
+    folder = boot(work, "rights", "rights", vm.Machine(1, 512))
+    return Files(folder, decoder, sh, "all")
 
 
 def locked(work: Path, decoder: Path, sh: Run, level: str) -> Files:
     args = f"lockdown={level}" if level != "none" else ""
     folder = boot(work, level, "lockdown", vm.Machine(2, args=args))
-    return Files(folder, LOCKED, decoder, sh, "shown/snapshot")
+    return Files(folder, decoder, sh, "all")
 
 
 @pytest.fixture(scope="module")
-def integrity(work: Path, decoder: Path, sh: Run) -> Files:
-    return locked(work, decoder, sh, "integrity")
+def raised(work: Path, decoder: Path, sh: Run) -> Files:
+    """Locked down step by step."""
+    return locked(work, decoder, sh, "none")
 
 
 # kptr_restrict=0: root sees addresses; =1: who has CAP_SYSLOG does, and so does who opened a
@@ -114,42 +122,61 @@ def test_kptr_restrict_hides(restricted: Files, name: str) -> None:
     restricted.hides(name)
 
 
-def test_no_lockdown(work: Path, decoder: Path, sh: Run) -> None:
-    """All files can be opened."""
-    files = locked(work, decoder, sh, "none")
-    files.opened("shown", "none", files.every(), files.every())
+@pytest.mark.parametrize("place", ("tracefs", "debugfs", "group"))
+def test_rights(rights: Files, place: str) -> None:
+    """Root may open all. A group with which tracefs is mounted reads, and writes nothing."""
+    can = {user: [(rights.folder / place / user / mode).read_text().split()
+                  for mode in ("read", "write")] for user in ("root", "member", "nobody")}  # fmt: skip
+    assert can["root"] == [rights.every()] * 2
+    assert can["member"] == [rights.readable() if place == "group" else [], []]
+    assert can["nobody"] == [[], []]
 
 
-@pytest.mark.parametrize("name", ("shown", "hidden"))
-def test_integrity(integrity: Files, name: str) -> None:
-    """Files that are only read can be read, none written; whatever kptr_restrict says."""
-    integrity.opened(name, "integrity", integrity.readable(), [])
+def test_a_member_sees_no_address(rights: Files) -> None:
+    rights.hides("two")
 
 
-@pytest.mark.parametrize("name", ("shown/snapshot", "shown/stream"))
-def test_integrity_shows(integrity: Files, name: str) -> None:
-    assert integrity.shows(name)
+def at_integrity(files: Files, name: str) -> None:
+    """In tracefs, all files work. In debugfs, those that are only read do."""
+    only_read = [name for name in files.every() if READ_ONLY.search(name)]
+    files.opened(name, "integrity", tracing_read=files.every(), tracing_write=files.every(),
+                 debug_read=only_read)  # fmt: skip
 
 
-# The last one: who opened a file before it was locked down further still reads it.
-@pytest.mark.parametrize("name", ("hidden/snapshot", "hidden/stream", "raised/before"))
-def test_integrity_hides(integrity: Files, name: str) -> None:
-    integrity.hides(name)
+def test_no_lockdown(raised: Files) -> None:
+    ways = ("tracing_read", "tracing_write", "debug_read", "debug_write")
+    raised.opened("boot", "none", **dict.fromkeys(ways, raised.every()))
 
 
-def test_integrity_has_no_address_in_any_file(integrity: Files) -> None:
-    names = [str(path.relative_to(integrity.folder)) for path in integrity.folder.glob("hidden/*")]
-    integrity.has_no_address(*names)
+def test_integrity(raised: Files) -> None:
+    at_integrity(raised, "integrity")
+
+
+# Whatever kptr_restrict says. The last one: who opened a file before it was locked down further
+# still reads it.
+@pytest.mark.parametrize("name", ("integrity/said/snapshot", "integrity/said/stream", "before"))
+def test_integrity_hides(raised: Files, name: str) -> None:
+    raised.hides(name)
+
+
+def test_integrity_has_no_address_in_any_file(raised: Files) -> None:
+    names = [
+        str(path.relative_to(raised.folder)) for path in raised.folder.glob("integrity/said/*")
+    ]
+    raised.has_no_address(*names)
     for name in names:
-        data = (integrity.folder / name).read_bytes()
+        data = (raised.folder / name).read_bytes()
         assert not re.search(rb"ffff[0-9a-f]{12}", data), name
 
 
-def test_locked_down_later(integrity: Files) -> None:
-    """To confidentiality: no file can be opened."""
-    integrity.opened("raised", "confidentiality", [], [])
+def test_confidentiality(raised: Files) -> None:
+    """No file can be opened."""
+    raised.opened("confidentiality", "confidentiality")
 
 
-def test_confidentiality(work: Path, decoder: Path, sh: Run) -> None:
-    files = locked(work, decoder, sh, "confidentiality")
-    files.opened("shown", "confidentiality", [], [])
+def test_integrity_at_boot(work: Path, decoder: Path, sh: Run) -> None:
+    at_integrity(locked(work, decoder, sh, "integrity"), "boot")
+
+
+def test_confidentiality_at_boot(work: Path, decoder: Path, sh: Run) -> None:
+    locked(work, decoder, sh, "confidentiality").opened("boot", "confidentiality")

@@ -8,11 +8,11 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86 uml"
-TESTS = 147
+TESTS = 171
 SECONDS = 13
 
 # A value of each parameter that isn't its default
-PARAMETERS = {"clock": "mono", "max_kb": "8192"}
+PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "max_kb": "8192"}
 
 
 def test_control(work: Path, tap: Tap) -> None:
@@ -31,3 +31,15 @@ def test_every_parameter_at_boot(work: Path) -> None:
                     machine=vm.Machine(args=f"panic_on_warn=1 {args}"))  # fmt: skip
     assert not result.problem, result.told()
     assert set(result.lines()) == {f"{name}={value}" for name, value in PARAMETERS.items()}
+
+
+def test_settings_at_boot(work: Path, tap: Tap) -> None:
+    """For components that are built in, for those of modules that come, and at run time."""
+    words = ["blog=off", "blog.component=rust_blog:level=err,size_kb=64",
+             "blog.component=nonsense", "blog.component=rust_blog:mode=x",
+             "blog.component=rnull*:enable=1,mode=discard,ring_kb=32;:enable=1"]  # fmt: skip
+    kernel = vm.kernel("uml")
+    result = vm.run(work / "settings", kernel, TOP / "tests/e2e/guest/settings.sh",
+                    files=kernel.files(), machine=vm.Machine(args=" ".join(words)))  # fmt: skip
+    tap(result.lines())
+    assert not result.problem, result.told()

@@ -69,7 +69,7 @@ def test_package_is_whole() -> None:
 
 
 def test_running_kernel_is_read_from_debugfs(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert drgn_blog.blog_snapshot(drgn.Program()) == "/sys/kernel/debug/blog/snapshot"
+    assert drgn_blog.blog_snapshot(drgn.Program()) == "/sys/kernel/tracing/blog/snapshot"
 
 
 def test_components_and_rings_add_up(prog: drgn.Program, objects: list[Json]) -> None:

@@ -14,7 +14,7 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "stock"
-TESTS = 29
+TESTS = 34
 SECONDS = 60
 
 
@@ -40,6 +40,16 @@ def test_guest(kernel: vm.Kernel, work: Path, decoder: Path, tap: Tap, sh: Run) 
         snapshot = result.out / f"kptr{kptr}"
         text = sh(decoder, "-s", kernel.modules / "blog", snapshot, status=(status,))
         assert ("withheld>" in text) == bool(status), text
+
+
+def test_lockdown(kernel: vm.Kernel, work: Path, decoder: Path, tap: Tap, sh: Run) -> None:
+    """At level integrity, settings go through the parameter, and nobody gets addresses."""
+    script, out = TOP / "tests/stock/lockdown.sh", work / "lockdown"
+    result = vm.run(out, kernel, script, files=kernel.files(), warn=True)
+    tap(result.lines())
+    assert not result.problem, result.told()
+    text = sh(decoder, "-s", kernel.modules / "blog", result.out / "snapshot", status=(1,))
+    assert "rust_blog modprobe" in text and "withheld>" in text
 
 
 @pytest.mark.parametrize("while_", ["load", "unload", "sleep"])

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files under `/sys/kernel/debug/blog`: which there are, and what reading and writing them
-//! does.
+//! The files of the folder `blog` in tracefs and debugfs: which there are, and what reading and
+//! writing them does.
 //!
-//! `life.rs` says when a component comes and goes. What is written is parsed by `control.rs` and
-//! done by the registry; what is read is made by `stats.rs` and others, once for each time that a
+//! `life.rs` says when a component comes and goes. What is written is parsed and done by
+//! the registry; what is read is made by `stats.rs` and others, once for each time that a
 //! file is read from its start. A write either does all that it says or fails and changes nothing.
 
-use core::{
-    mem,
-    ptr,
-    str, //
-};
 use kernel::{
-    bindings,
     blog::wire::name::is_reserved,
     fmt,
     fs::{
@@ -27,27 +21,25 @@ use kernel::{
         Arc,
         Mutex, //
     },
-    uaccess::{
-        UserSliceReader,
-        UserSliceWriter, //
-    }, //
+    uaccess::UserSliceWriter, //
 };
 
-pub(crate) mod control;
 pub(crate) mod stats;
 
 use crate::{
     read::Reader,
     registry::{
         self,
-        state::State, //
+        state::State,
+        words, //
     },
     sys::{
-        debugfs::{
-            create_file,
+        hook,
+        tree::{
+            All,
+            Dir,
             OpenFile, //
-        },
-        hook, //
+        }, //
     }, //
 };
 
@@ -59,8 +51,10 @@ struct TextFile<T> {
 }
 
 impl<T> TextFile<T> {
+    /// For the owner; and for the group to read, which is root's unless tracefs is mounted with
+    /// another one.
     fn mode(&self) -> u16 {
-        u16::from(self.show.is_some()) << 8 | u16::from(self.write.is_some()) << 7
+        u16::from(self.show.is_some()) * READ | u16::from(self.write.is_some()) << 7
     }
 }
 
@@ -85,42 +79,42 @@ static COMPONENT: [TextFile<State>; 7] = [
             let on = state.look(|inner| inner.enabled);
             writeln!(f, "{}", u8::from(on))
         }),
-        write: Some(|state, text| state.set_enabled(control::parse_switch(text)?)),
+        write: Some(|state, text| state.set_enabled(words::parse_switch(text)?)),
     },
     TextFile {
         name: c"level",
         show: Some(|state, f| {
             let level = state.look(|inner| inner.level);
-            writeln!(f, "{}", control::level_name(level))
+            writeln!(f, "{}", words::level_name(level))
         }),
         write: Some(|state, text| {
-            state.set_level(control::parse_level(text)?);
+            state.set_level(words::parse_level(text)?);
             Ok(())
         }),
     },
     TextFile {
         name: c"mode",
-        show: Some(|state, f| writeln!(f, "{}", control::mode_name(state.mode()))),
+        show: Some(|state, f| writeln!(f, "{}", words::mode_name(state.mode()))),
         write: Some(|state, text| {
-            state.set_mode(control::parse_mode(text)?);
+            state.set_mode(words::parse_mode(text)?);
             Ok(())
         }),
     },
     TextFile {
         name: c"size_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.size_kb))),
-        write: Some(|state, text| state.set_size_kb(control::parse_number(text)?)),
+        write: Some(|state, text| state.set_size_kb(words::parse_number(text)?)),
     },
     TextFile {
         name: c"ring_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
-        write: Some(|state, text| state.set_ring_kb(control::parse_number(text)?)),
+        write: Some(|state, text| state.set_ring_kb(words::parse_number(text)?)),
     },
     TextFile {
         name: c"clear",
         show: None,
         write: Some(|state, text| {
-            if !control::parse_switch(text)? {
+            if !words::parse_switch(text)? {
                 return Err(EINVAL);
             }
             state.clear();
@@ -139,17 +133,15 @@ static COMPONENT: [TextFile<State>; 7] = [
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
 
-const WRITE_MAX: usize = 4096;
+const READ: u16 = 0o440;
 
-/// Our directory; null where there is none yet. The lock is held while a component's is made.
-struct Tree(*mut bindings::dentry);
-
-// SAFETY: It belongs to no thread.
-unsafe impl Send for Tree {}
+/// Kinds of file; see [`OpenFile::KIND`].
+static ALL: All = All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>>();
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
-    unsafe(uninit) static TREE: Mutex<Tree> = Tree(ptr::null_mut());
+    /// Our directory; `None` where there is none yet. The lock is held while a component's is made.
+    unsafe(uninit) static TREE: Mutex<Option<Dir>> = None;
 }
 
 // No component can have the name of one of our files.
@@ -162,25 +154,13 @@ const _: () = {
     assert!(is_reserved(SNAPSHOT.to_bytes()) && is_reserved(STREAM.to_bytes()));
 };
 
-/// Makes the files of a directory; where `of` is null, those of nothing.
-///
-/// # Safety
-///
-/// `dir` is what debugfs gave. `of` is null, or in an `Arc` that stays until the files are removed.
-unsafe fn create_files<T: Subject>(
-    dir: *mut bindings::dentry,
-    files: &'static [TextFile<T>],
-    of: *const State,
-) {
-    for file in files {
-        // SAFETY: By this function's requirement.
-        unsafe { create_file::<OpenText<T>>(file.name, file.mode(), dir, of) };
+/// Makes the files of a directory, of a component or, where that is 0, of none.
+fn create_files<T: Subject>(dir: &Dir, of: u64) {
+    for file in T::FILES {
+        dir.file::<OpenText<T>>(file.name, file.mode(), of);
     }
-    // SAFETY: As above.
-    unsafe {
-        create_file::<Reader<false>>(SNAPSHOT, 0o400, dir, of);
-        create_file::<Reader<true>>(STREAM, 0o400, dir, of);
-    }
+    dir.file::<Reader<false>>(SNAPSHOT, READ, of);
+    dir.file::<Reader<true>>(STREAM, READ, of);
 }
 
 /// Makes the rest ready. Before there are components.
@@ -191,50 +171,49 @@ pub(crate) fn prepare() {
 
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
-    // SAFETY: The name is a C string; a null parent is debugfs' root.
-    let root = unsafe { bindings::debugfs_create_dir(c"blog".as_char_ptr(), ptr::null_mut()) };
-    // SAFETY: `root` is what debugfs gave.
-    unsafe { create_files(root, &GLOBAL, ptr::null()) };
+    let root = Dir::root(&ALL);
+    create_files::<()>(&root, 0);
     // A component whose place is taken from here on finds our directory. The others are found here.
-    TREE.lock().0 = root;
+    *TREE.lock() = Some(root);
     registry::components().for_each(|state| create(&state));
 }
 
 /// Removes all that is there. No file is open, as it would keep the module.
 pub(crate) fn stop() {
-    let root = mem::replace(&mut TREE.lock().0, ptr::null_mut());
-    // SAFETY: It is what debugfs gave, or null.
-    unsafe { bindings::debugfs_remove(root) };
+    let root = TREE.lock().take();
+    if let Some(root) = root {
+        root.stop();
+    }
 }
 
 /// Makes the directory of a component, unless that is gone. Where it fails, or there is one,
 /// nothing happens. Before [`init`], which makes it then, there is no place for it.
-pub(crate) fn create(state: &Arc<State>) {
+pub(crate) fn create(state: &State) {
     let tree = TREE.lock();
+    let Some(root) = &*tree else { return };
     // One that goes from here on is found by `remove`.
-    if tree.0.is_null() || !registry::has(state) {
+    let mut files = state.files.lock();
+    if !registry::has(state) || files.is_some() {
         return;
     }
-    // SAFETY: Both are valid; debugfs takes the error pointer of a failure as parent.
-    let dir = unsafe { bindings::debugfs_create_dir(state.name().as_char_ptr(), tree.0) };
-    // SAFETY: `dir` is what debugfs gave. Who takes the component away has it until the files are
-    // removed.
-    unsafe { create_files(dir, &COMPONENT, ptr::from_ref(&**state)) };
+    let dir = root.dir(state.name());
+    create_files::<State>(&dir, state.id());
+    *files = Some(dir);
 }
 
-/// Removes the directory of a component that is out of the registry's sight. Files that are open
-/// keep what they need, so it waits for nobody but who is just opening one.
+/// Removes the directory of a component that is out of the registry's sight.
 pub(crate) fn remove(state: &State) {
-    // Who was about to make it has done that.
-    let root = TREE.lock().0;
-    if !root.is_null() {
-        // SAFETY: The name is a C string; the directory is what debugfs gave.
-        unsafe { bindings::debugfs_lookup_and_remove(state.name().as_char_ptr(), root) };
+    // Whoever was about to make it has done that. With our directory, it is gone.
+    let tree = TREE.lock();
+    let dir = state.files.lock().take();
+    if let (Some(dir), Some(_)) = (dir, &*tree) {
+        dir.remove();
     }
 }
 
 /// What text files are of.
 trait Subject: Sync + Sized + 'static {
+    const KIND: usize;
     const FILES: &'static [TextFile<Self>];
 
     /// What a file is of that was made with this.
@@ -242,6 +221,7 @@ trait Subject: Sync + Sized + 'static {
 }
 
 impl Subject for () {
+    const KIND: usize = 0;
     const FILES: &'static [TextFile<()>] = &GLOBAL;
 
     fn of(_: Option<&State>) -> Option<&()> {
@@ -250,6 +230,7 @@ impl Subject for () {
 }
 
 impl Subject for State {
+    const KIND: usize = 1;
     const FILES: &'static [TextFile<State>] = &COMPONENT;
 
     fn of(state: Option<&State>) -> Option<&State> {
@@ -257,9 +238,9 @@ impl Subject for State {
     }
 }
 
-/// The name of a file in debugfs.
+/// The name of a file of ours.
 fn name_of(file: &File) -> &CStr {
-    // SAFETY: An open file keeps its name, a C string, and nobody renames any in debugfs.
+    // SAFETY: An open file keeps its name, a C string, and nobody renames any of ours.
     unsafe {
         let dentry = (*file.as_ptr()).__bindgen_anon_1.f_path.dentry;
         CStr::from_char_ptr((*dentry).__bindgen_anon_1.d_name.name)
@@ -296,10 +277,11 @@ impl<T: Subject> fmt::Display for OpenText<T> {
 }
 
 impl<T: Subject> OpenFile for OpenText<T> {
-    type Of = State;
+    const KIND: usize = T::KIND;
 
-    fn open(state: Option<Arc<State>>, file: &File) -> Result<Pin<KBox<Self>>> {
-        hook::may_open(file)?;
+    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+        hook::may_open()?;
+        let state = registry::by_id(of)?;
         let name = name_of(file);
         let file = T::FILES.iter().find(|file| file.name == name);
         let file = file.ok_or(EINVAL)?;
@@ -325,17 +307,9 @@ impl<T: Subject> OpenFile for OpenText<T> {
         to.write_slice_file(&said.0, at)
     }
 
-    fn write(self: Pin<&Self>, from: UserSliceReader) -> Result<usize> {
-        let len = from.len();
-        if len == 0 || len > WRITE_MAX {
-            return Err(EINVAL);
-        }
-        let mut bytes = KVec::new();
-        from.read_all(&mut bytes, GFP_KERNEL)?;
+    fn write(self: Pin<&Self>, text: &str) -> Result {
         let write = self.file.write.ok_or(EINVAL)?;
-        let of = T::of(self.state.as_deref()).ok_or(EINVAL)?;
-        write(of, str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
-        Ok(len)
+        write(T::of(self.state.as_deref()).ok_or(EINVAL)?, text)
     }
 }
 
@@ -345,15 +319,15 @@ impl<T: Subject> OpenFile for OpenText<T> {
 /// All commands are looked at before the first one is done.
 fn write_control(text: &str) -> Result {
     registry::with_images(|images| {
-        if control::queries(text).next().is_none() {
+        if words::queries(text).next().is_none() {
             return Err(EINVAL);
         }
-        for query in control::queries(text) {
+        for query in words::queries(text) {
             if images.count(&query?) == 0 {
                 return Err(ENOENT);
             }
         }
-        for query in control::queries(text) {
+        for query in words::queries(text) {
             images.switch(&query?);
         }
         Ok(())

@@ -122,7 +122,7 @@ impl ComponentWalk {
         if self.form == Form::Snapshot {
             self.tasks.resize(rings, None, GFP_KERNEL)?;
             let mut from = 0;
-            while let Some(writer) = tables::next(&mut from, Some(state.slot())) {
+            while let Some(writer) = tables::next(&mut from, |slot| slot == state.slot().into()) {
                 if let Some(place) = self.tasks.get_mut(writer.ring as usize) {
                     *place = Some(writer);
                 }
@@ -211,6 +211,11 @@ impl ComponentWalk {
             self.step = RingStep::Section;
         }
         if self.settles || ring.is_empty() {
+            return Ok(false);
+        }
+        if !out.selection.chosen.has_owner(&info.owner) {
+            // As if it had been read.
+            ring.ordinal = info.records;
             return Ok(false);
         }
         if matches!(self.step, RingStep::Section) {

@@ -15,7 +15,6 @@ use kernel::{
     prelude::*,
     sync::{
         poll::PollTable,
-        Arc,
         Mutex, //
     },
     uaccess::UserSliceWriter, //
@@ -24,12 +23,13 @@ use kernel::{
 use crate::{
     read::{
         sections::Form,
+        selection::Chosen,
         walk::Walk, //
     },
-    registry::state::State,
+    registry,
     sys::{
-        debugfs::OpenFile,
         hook,
+        tree::OpenFile,
         waiters, //
     }, //
 };
@@ -42,12 +42,14 @@ pub(crate) struct Reader<const STREAM: bool> {
 }
 
 impl<const STREAM: bool> OpenFile for Reader<STREAM> {
-    type Of = State;
+    const KIND: usize = 2 + STREAM as usize;
 
     const STREAM: bool = true;
 
-    fn open(only: Option<Arc<State>>, file: &File) -> Result<Pin<KBox<Self>>> {
-        let addresses = hook::may_open(file)?;
+    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+        hook::may_open()?;
+        let addresses = hook::shows_addresses(file);
+        let only = registry::by_id(of)?;
         let form = match STREAM {
             true => Form::Stream,
             false => Form::Snapshot,
@@ -93,6 +95,11 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
                 return Err(ERESTARTSYS);
             }
         }
+    }
+
+    /// Chooses what this open file gives, before it is read; see [`Chosen::parse`].
+    fn write(self: Pin<&Self>, text: &str) -> Result {
+        self.walk.lock().choose(Chosen::parse(text)?)
     }
 
     /// Looks at the rings, unless that was done just now and somebody waits.

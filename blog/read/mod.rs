@@ -20,8 +20,8 @@ mod file;
 pub(crate) mod piece;
 mod ring;
 pub(crate) mod sections;
+pub(crate) mod selection;
 pub(crate) mod walk;
-pub(crate) mod withheld;
 
 pub(crate) use self::{
     file::Reader,

@@ -49,10 +49,10 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// From the first one up to `end`.
-    pub(super) fn new(page: &[u8], end: usize) -> Self {
+    /// From one at `at` up to `end`.
+    pub(super) fn new(page: &[u8], at: usize, end: usize) -> Self {
         Self {
-            at: PAGE_HEADER_SIZE,
+            at,
             end: end.min(page.len()),
         }
     }
@@ -93,7 +93,7 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
         return None;
     }
     let (mut before, mut task) = (0, None);
-    let mut records = Records::new(page, read);
+    let mut records = Records::new(page, PAGE_HEADER_SIZE, read);
     while let Some((at, header)) = records.next(page) {
         if header.site() != 0 {
             before += 1;

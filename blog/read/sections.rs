@@ -25,13 +25,19 @@ use kernel::{
 
 use crate::{
     clock,
-    read::withheld::Withheld,
+    read::selection::{
+        Chosen,
+        Selection, //
+    },
     registry,
     sys::{
         glue,
         params, //
     },
-    write::tables, //
+    write::tables::{
+        self,
+        Writer, //
+    }, //
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,8 +54,9 @@ const TASKS: usize = 128;
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// Room for a page, and for what a reader may add to it.
 const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
-/// Room for the largest section: its header, a page and what stands before it.
-const ROOM: usize = HEADER + size_of::<format::Page>() + PAGE_ROOM + 8;
+/// Room for the largest section: its header, what stands before a page, and what
+/// [`Selection::take_out`] needs for that.
+const ROOM: usize = HEADER + size_of::<format::Page>() + 2 * PAGE_ROOM + 8;
 
 const _: () = assert!(HEADER + IMAGES * size_of::<format::Image>() + 8 <= ROOM);
 const _: () = assert!(HEADER + TASKS * size_of::<format::Task>() + 8 <= ROOM);
@@ -96,8 +103,10 @@ pub(super) struct Sections {
     version: u32,
     steps: u32,
     told: u64,
-    /// What who reads may not see; `None`: he may see all.
-    withheld: Option<Withheld>,
+    /// What the reader gets.
+    pub(super) selection: Selection,
+    /// Whether it was chosen.
+    chosen: bool,
 }
 
 impl Sections {
@@ -128,8 +137,18 @@ impl Sections {
             version: 0,
             steps: 0,
             told: 0,
-            withheld: (!addresses).then(Withheld::new),
+            selection: Selection::new(addresses),
+            chosen: false,
         })
+    }
+
+    /// Chooses what the file will have; once, and before it has anything but its header.
+    pub(super) fn choose(&mut self, chosen: Chosen) -> Result {
+        if self.sections != 0 || self.chosen {
+            return Err(EBUSY);
+        }
+        (self.selection.chosen, self.chosen) = (chosen, true);
+        Ok(())
     }
 
     /// What of the section has not been read.
@@ -231,9 +250,7 @@ impl Sections {
             self.begin()?;
             for image in new.iter().take(IMAGES) {
                 let entry = image.entry;
-                if let Some(withheld) = &mut self.withheld {
-                    withheld.add(entry.first, image.last(), &image.addresses)?;
-                }
+                self.selection.add(entry.first, &image.facts)?;
                 self.push(entry.as_bytes())?;
                 self.images += 1;
             }
@@ -242,15 +259,18 @@ impl Sections {
         })
     }
 
-    /// Writes what the next tasks are doing that have a ring (of the component in `slot`); `from`
-    /// is that of [`tables::next`]. False: there are none.
-    pub(super) fn tasks(&mut self, from: &mut u32, slot: Option<u16>) -> Result<bool> {
+    /// Writes what the next tasks are doing that have a ring of a component with one of these
+    /// `slots`; `from` is that of [`tables::next`]. False: there are none.
+    pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
         self.begin()?;
-        for _ in 0..TASKS {
-            let Some(writer) = tables::next(from, slot) else {
-                break;
-            };
-            self.push(writer.task.as_bytes())?;
+        let mut room = TASKS;
+        while let Some(Writer { task, .. }) =
+            (room != 0).then(|| tables::next(from, &slots)).flatten()
+        {
+            if self.selection.chosen.has_task(task.pid, task.tgid) {
+                self.push(task.as_bytes())?;
+                room -= 1;
+            }
         }
         let any = self.out.len() > HEADER;
         match any {
@@ -283,16 +303,15 @@ impl Sections {
         self.push(format::Page { component, ring }.as_bytes())?;
         let start = self.out.len();
         // The vector has this room from the start, so this is no allocation.
-        self.out.resize(start + PAGE_ROOM, 0, GFP_KERNEL)?;
-        let filled = self.out.get_mut(start..).and_then(fill);
-        let Some((mut len, result)) = filled else {
+        self.out.resize(start + 2 * PAGE_ROOM, 0, GFP_KERNEL)?;
+        let page = self.out.get_mut(start..start + PAGE_ROOM);
+        let filled = page.and_then(fill);
+        let Some((len, result)) = filled else {
             self.out.clear();
             return Ok(None);
         };
-        if let Some(withheld) = &self.withheld {
-            let page = self.out.get_mut(start..start + len).unwrap_or(&mut []);
-            len = withheld.take_out(page);
-        }
+        let room = self.out.get_mut(start..).unwrap_or_default();
+        let len = self.selection.take_out(room, len);
         self.out.truncate(start + len);
         self.end(Kind::Page)?;
         self.pages = self.pages.wrapping_add(1);

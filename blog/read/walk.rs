@@ -24,7 +24,8 @@ use crate::{
         sections::{
             Form,
             Sections, //
-        }, //
+        },
+        selection::Chosen, //
     },
     registry::{
         self,
@@ -106,6 +107,11 @@ impl Walk {
         })
     }
 
+    /// Chooses what is read; see [`Sections::choose`].
+    pub(crate) fn choose(&mut self, chosen: Chosen) -> Result {
+        self.out.choose(chosen)
+    }
+
     /// Whether all was read that there will ever be.
     pub(crate) fn ended(&self) -> bool {
         matches!(self.step, Step::Done) && !self.has_data()
@@ -155,7 +161,8 @@ impl Walk {
         // `chain` alone may be that of `pin_init::Init`, too.
         for state in Iterator::chain(only.into_iter(), all.into_iter().flatten()) {
             let mut known = self.components.iter();
-            if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
+            let is_chosen = self.out.selection.chosen.has_component(state.name());
+            if is_chosen && !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
                 let new = self.watch(state, self.first);
                 self.components.push(new, GFP_KERNEL)?;
             }
@@ -202,8 +209,13 @@ impl Walk {
                 (false, Form::Stream) => Step::Component(0),
             },
             Step::Tasks => {
-                let only = self.only.as_ref().map(|state| state.slot());
-                match self.out.tasks(&mut self.task, only)? {
+                let all = self.only.is_none() && self.out.selection.chosen.has_any_component();
+                let components = &self.components;
+                let slots = |slot| {
+                    let mut slots = components.iter().map(|c| u32::from(c.state.slot()));
+                    all || slots.any(|known| known == slot)
+                };
+                match self.out.tasks(&mut self.task, slots)? {
                     true => Step::Tasks,
                     false => Step::Component(0),
                 }

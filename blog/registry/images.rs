@@ -64,6 +64,13 @@ pub(crate) fn build_id_len(id: &[u8; BUILD_ID_MAX]) -> u32 {
         .unwrap_or(BUILD_ID_MAX as u32)
 }
 
+/// What readers must know of a site, also when its module is gone.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) level: Option<Level>,
+    pub(crate) has_address: bool,
+}
+
 /// One build of vmlinux or of a module.
 pub(crate) struct Build {
     /// The image as a snapshot lists it.
@@ -71,8 +78,8 @@ pub(crate) struct Build {
     /// Where they are in memory; empty while it isn't loaded. A module's go after
     /// [`Images::remove`].
     sites: &'static [Site],
-    /// Indices of sites that have an address among their arguments.
-    pub(crate) addresses: KVVec<u32>,
+    /// What stays known of its sites.
+    pub(crate) facts: KVVec<Facts>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
 }
@@ -198,9 +205,13 @@ impl Images {
                 if sites.len() > (SITE_MAX + 1 - first) as usize {
                     return Err(ENOSPC);
                 }
-                let mut addresses = KVVec::new();
-                for (index, _) in (0..).zip(sites).filter(|(_, site)| site.has_address()) {
-                    addresses.push(index, GFP_KERNEL)?;
+                let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+                for site in sites {
+                    let new = Facts {
+                        level: site.level(),
+                        has_address: site.has_address(),
+                    };
+                    facts.push(new, GFP_KERNEL)?;
                 }
                 let new = Build {
                     entry: file::Image {
@@ -213,7 +224,7 @@ impl Images {
                         name: field,
                     },
                     sites: &[],
-                    addresses,
+                    facts,
                     gates: KVVec::new(),
                 };
                 // INVARIANT: The new range follows the last one.

@@ -50,6 +50,8 @@ use crate::{
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod state;
+pub(crate) mod wishes;
+pub(crate) mod words;
 
 /// Components by slot.
 struct Places([Option<Arc<State>>; MAX_COMPONENTS]);
@@ -80,6 +82,20 @@ pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
         slot = usize::from(state.slot()) + 1;
         Some(state)
     })
+}
+
+/// The component of a number; `None` of 0, which none has. `ENODEV`: it is gone.
+pub(crate) fn by_id(id: u64) -> Result<Option<Arc<State>>> {
+    let places = PLACES.lock();
+    match id {
+        0 => Ok(None),
+        _ => places
+            .there()
+            .find(|state| state.id() == id)
+            .cloned()
+            .map(Some)
+            .ok_or(ENODEV),
+    }
 }
 
 pub(crate) fn has(state: &State) -> bool {
@@ -278,6 +294,7 @@ pub(crate) fn init() {
         IMAGES.init();
     }
     inert::init();
+    wishes::init();
 }
 
 /// Forgets all images, when all components are gone.

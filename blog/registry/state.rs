@@ -88,12 +88,15 @@ use crate::{
     },
     sys::{
         pages::Kept,
-        quiesce, //
+        quiesce,
+        tree::Dir, //
     }, //
 };
 
 /// A slot that no component gets: no ring is of it.
 pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
+
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
@@ -205,6 +208,37 @@ struct Described {
     lost: [AtomicU64; LOST_CAUSES],
 }
 
+/// Settings, as far as they are given.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Settings {
+    pub(crate) enabled: Option<bool>,
+    /// See [`Inner::level`].
+    pub(crate) level: Option<Option<Level>>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) size_kb: Option<u32>,
+    pub(crate) ring_kb: Option<u32>,
+}
+
+impl Settings {
+    /// Whether it gives all that `other` gives.
+    pub(crate) fn cover(&self, other: &Self) -> bool {
+        fn given(settings: &Settings) -> [bool; 5] {
+            [
+                settings.enabled.is_some(),
+                settings.level.is_some(),
+                settings.mode.is_some(),
+                settings.size_kb.is_some(),
+                settings.ring_kb.is_some(),
+            ]
+        }
+        let all = given(self);
+        given(other)
+            .iter()
+            .zip(all)
+            .all(|(other, this)| this >= *other)
+    }
+}
+
 /// See [`State::control`].
 pub(crate) type Control<'a> = Guard<'a, (), MutexBackend>;
 
@@ -213,6 +247,8 @@ pub(crate) struct State {
     /// NUL padded.
     pub(crate) name: [u8; NAME_MAX],
     slot: u16,
+    /// Like no other component's, ever; not 0.
+    id: u64,
     /// Whether it is out of sight; its files may still be there.
     pub(super) going: AtomicBool,
     /// What is logged to, if it was made at run time.
@@ -228,6 +264,9 @@ pub(crate) struct State {
     control: Mutex<()>,
     #[pin]
     inner: Mutex<Inner>,
+    /// Its folder, once there is one.
+    #[pin]
+    pub(crate) files: Mutex<Option<Dir>>,
 }
 
 impl State {
@@ -247,6 +286,7 @@ impl State {
         try_pin_init!(Self {
             name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
+            id: LAST_ID.fetch_add(1, Relaxed) + 1,
             going: AtomicBool::new(false),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
@@ -269,11 +309,17 @@ impl State {
                 size_kb,
                 ring_kb,
             }),
+            files <- new_mutex!(None),
         })
     }
 
     pub(crate) fn name(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.name).unwrap_or_default()
+    }
+
+    /// What its files know it by.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// Its place in the registry, and what its rings know it by.
@@ -519,6 +565,30 @@ impl State {
         self.apply_key(control);
         if let Some((has, kb)) = less {
             pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
+        }
+        Ok(())
+    }
+
+    /// Sets all that is given, up to what fails.
+    pub(crate) fn set(&self, settings: &Settings) -> Result {
+        if let Some(kb) = settings.ring_kb {
+            self.set_ring_kb(kb)?;
+        }
+        if let Some(mode) = settings.mode {
+            self.set_mode(mode);
+        }
+        if let Some(level) = settings.level {
+            self.set_level(level);
+        }
+        // Memory that it gets is as large as it is to be.
+        if settings.enabled == Some(false) {
+            self.set_enabled(false)?;
+        }
+        if let Some(kb) = settings.size_kb {
+            self.set_size_kb(kb)?;
+        }
+        if settings.enabled == Some(true) {
+            self.set_enabled(true)?;
         }
         Ok(())
     }

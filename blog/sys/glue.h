@@ -11,7 +11,9 @@
 #include <linux/types.h>
 
 struct blog_config;
+struct dentry;
 struct file;
+struct file_operations;
 struct module;
 struct poll_table_struct;
 struct task_struct;
@@ -43,6 +45,8 @@ void blog_module_going(const struct module *mod);
 void blog_work(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
+int blog_wish(const char *text);
+size_t blog_wishes(char *to, size_t size);
 
 /* In Rust, called by clock/suspend.c. */
 void blog_clock_note(void);
@@ -70,9 +74,58 @@ void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
 void blog_stop_hooks(void);
-int blog_may_open(const struct file *file);
+int blog_may_open(void);
+bool blog_shows_addresses(const struct file *file);
+bool blog_boots_off(void);
+
+/* In sys/tracefs.c, which is built in, for sys/tree.c. */
+#if defined(CONFIG_BLOG_HOOKS) && defined(CONFIG_TRACING)
+void blog_tracefs_use(const struct file_operations *const *all);
+struct dentry *blog_tracefs_root(void);
+struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
+void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data);
+void blog_tracefs_remove(struct dentry *dir);
+#else
+static inline void blog_tracefs_use(const struct file_operations *const *all)
+{
+}
+
+static inline struct dentry *blog_tracefs_root(void)
+{
+	return NULL;
+}
+
+static inline struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent)
+{
+	return NULL;
+}
+
+static inline void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent,
+				     unsigned long data)
+{
+}
+
+static inline void blog_tracefs_remove(struct dentry *dir)
+{
+}
+#endif
+
+/* Kinds of file; KINDS of sys/tree.rs. */
+#define BLOG_FILE_KINDS 4
+
+/* A folder; struct Dir of sys/tree.rs. */
+struct blog_dir {
+	struct dentry *tracefs;
+	struct dentry *debugfs;
+};
 
 /* In C, called from Rust. */
+struct blog_dir blog_tree_start(const struct file_operations *const *all);
+void blog_tree_stop(const struct blog_dir *root);
+struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
+void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
+		      unsigned long data);
+void blog_dir_remove(const struct blog_dir *dir);
 long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);
@@ -93,6 +146,7 @@ void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
+const char *blog_take_early(void);
 extern char *blog_param_clock;
 bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);

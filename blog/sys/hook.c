@@ -16,6 +16,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
+#include <linux/moduleparam.h>
 #include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/panic_notifier.h>
@@ -80,18 +81,35 @@ void blog_stop_hooks(void)
 EXPORT_SYMBOL_GPL(blog_stop_hooks);
 
 /*
- * An error, or whether kernel addresses are for who opens a file: by the rule of
- * /proc/kallsyms, kptr_restrict, and CAP_SYSLOG when it was opened. Under lockdown
- * as for tracefs: at confidentiality, nothing is opened. (What debugfs refuses
- * from integrity on, it refuses by itself.)
+ * Under lockdown as for tracefs: at confidentiality, nothing is opened. (What
+ * debugfs refuses from integrity on, it refuses by itself.)
  */
-int blog_may_open(const struct file *file)
+int blog_may_open(void)
 {
-	int ret = security_locked_down(LOCKDOWN_TRACEFS);
-
-	return ret ?: kallsyms_show_value(file->f_cred);
+	return security_locked_down(LOCKDOWN_TRACEFS);
 }
 EXPORT_SYMBOL_GPL(blog_may_open);
+
+/*
+ * Whether kernel addresses are for who opened a file: by the rule of /proc/kallsyms,
+ * kptr_restrict, and CAP_SYSLOG when it was opened; and at integrity, for nobody.
+ */
+bool blog_shows_addresses(const struct file *file)
+{
+	return kallsyms_show_value(file->f_cred) && !security_locked_down(LOCKDOWN_DEBUGFS);
+}
+EXPORT_SYMBOL_GPL(blog_shows_addresses);
+
+/* "blog=off" */
+static bool blog_is_on __ro_after_init = true;
+core_param(blog, blog_is_on, bool, 0);
+
+/* Whether no component is to log until it is switched on. */
+bool blog_boots_off(void)
+{
+	return !blog_is_on;
+}
+EXPORT_SYMBOL_GPL(blog_boots_off);
 
 /*
  * The machine is about to stop. From here on, rings keep what they have, and crash

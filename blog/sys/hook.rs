@@ -10,21 +10,28 @@ use kernel::{
 };
 
 unsafe extern "C" {
-    fn blog_may_open(file: *const c_void) -> c_int;
+    safe fn blog_may_open() -> c_int;
+    fn blog_shows_addresses(file: *const c_void) -> bool;
     fn blog_start_hooks(hook: TaskHook) -> c_int;
+
+    /// Whether the command line says `blog=off`: no component logs until it is switched on.
+    #[link_name = "blog_boots_off"]
+    pub(crate) safe fn boots_off() -> bool;
 
     /// Ends that; no call runs any more on return.
     #[link_name = "blog_stop_hooks"]
     pub(crate) safe fn stop_hooks();
 }
 
-/// Whether who opens a file may see kernel addresses, too. `EPERM`: he may not open it. Process
-/// context.
-pub(crate) fn may_open(file: &File) -> Result<bool> {
+/// `EPERM`: lockdown forbids to open any file. Process context.
+pub(crate) fn may_open() -> Result {
+    to_result(blog_may_open())
+}
+
+/// Whether kernel addresses are for whoever opened this file. Process context.
+pub(crate) fn shows_addresses(file: &File) -> bool {
     // SAFETY: The file is valid.
-    let may = unsafe { blog_may_open(file.as_ptr().cast()) };
-    to_result(may)?;
-    Ok(may != 0)
+    unsafe { blog_shows_addresses(file.as_ptr().cast()) }
 }
 
 type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct, freed: bool);

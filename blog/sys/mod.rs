@@ -3,12 +3,12 @@
 //! What the kernel crate lacks, and the seam to what patches add to the core kernel. A file in C
 //! that Rust calls has one in Rust beside it.
 
-pub(crate) mod debugfs;
 pub(crate) mod glue;
 pub(crate) mod hook;
 pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod quiesce;
+pub(crate) mod tree;
 pub(crate) mod waiters;
 pub(crate) mod work;

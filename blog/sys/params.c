@@ -5,11 +5,13 @@
  */
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>
+#include <linux/sprintf.h>
 #include <linux/string.h>
 #include <linux/utsname.h>
 
@@ -56,6 +58,47 @@ u32 blog_param_max_kb(void)
 	u64 eighth = ((u64)totalram_pages() << (PAGE_SHIFT - 10)) / 8;
 
 	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
+}
+
+/*
+ * Settings of components that may be still to come. What is given before BLog
+ * starts, it takes up then: the kernel parses its command line before it can
+ * allocate.
+ */
+static char blog_early[1024];
+static bool blog_runs;
+
+static int blog_write_component(const char *val, const struct kernel_param *kp)
+{
+	size_t end = strlen(blog_early);
+
+	if (blog_runs)
+		return blog_wish(val);
+	if (snprintf(blog_early + end, sizeof(blog_early) - end, "%s\n", val) <
+	    sizeof(blog_early) - end)
+		return 0;
+	blog_early[end] = '\0';
+	return -ENOSPC;
+}
+
+static int blog_read_component(char *buffer, const struct kernel_param *kp)
+{
+	return blog_wishes(buffer, PAGE_SIZE);
+}
+
+static const struct kernel_param_ops blog_component_ops = {
+	.set = blog_write_component,
+	.get = blog_read_component,
+};
+
+module_param_cb(component, &blog_component_ops, NULL, 0644);
+MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, size_kb and ring_kb; NAME may end in *");
+
+/* What was given so far. From now on, blog_wish() gets it. */
+const char *blog_take_early(void)
+{
+	blog_runs = true;
+	return blog_early;
 }
 
 /* As uname -r, -m and -n, NUL padded. */

@@ -5,6 +5,7 @@
 use kernel::prelude::*;
 
 unsafe extern "C" {
+    safe fn blog_take_early() -> *const c_char;
     static blog_param_clock: *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
@@ -17,6 +18,13 @@ unsafe extern "C" {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock) }
+}
+
+/// What was wished for components before BLog started. Called once: what comes later is for
+/// `blog_wish`.
+pub(crate) fn early() -> &'static CStr {
+    // SAFETY: It is a C string, which nobody changes from now on.
+    unsafe { CStr::from_char_ptr(blog_take_early()) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.

@@ -310,11 +310,11 @@ pub(crate) struct Writer {
     pub(crate) task: file::Task,
 }
 
-/// The next task that has a ring of the component in `slot`, or of any where that is `None`.
+/// The next task that has a ring of a component in one of these `slots`.
 ///
 /// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
 /// may be left out.
-pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
+pub(crate) fn next(from: &mut u32, slots: impl Fn(u32) -> bool) -> Option<Writer> {
     while *from < SLAB.len() {
         let table = SLAB.table(*from).filter(|table| !table.is_empty());
         *from += 1;
@@ -324,7 +324,7 @@ pub(crate) fn next(from: &mut u32, slot: Option<u16>) -> Option<Writer> {
         let _guard = lock(table);
         // SAFETY: The lock is held.
         let mut rings = unsafe { table.rings() };
-        if let Some(ring) = rings.find(|ring| slot.is_none_or(|slot| ring.slot() == slot.into())) {
+        if let Some(ring) = rings.find(|ring| slots(ring.slot())) {
             let task = table.task.load(Acquire).cast::<bindings::task_struct>();
             return Some(Writer {
                 ring: ring.id(),

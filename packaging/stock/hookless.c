@@ -166,13 +166,23 @@ void blog_stop_hooks(void)
  * tells whether it hides addresses from everybody. (With kptr_restrict=0 and
  * perf_event_paranoid<=1, /proc/kallsyms shows them without CAP_SYSLOG, too.)
  */
-int blog_may_open(const struct file *file)
+bool blog_shows_addresses(const struct file *file)
 {
 	char text[32];
-	int ret = security_locked_down(LOCKDOWN_TRACEFS);
 
-	if (ret)
-		return ret;
 	snprintf(text, sizeof(text), "%pK", file);
-	return file_ns_capable(file, &init_user_ns, CAP_SYSLOG) && strspn(text, "0") < strlen(text);
+	return file_ns_capable(file, &init_user_ns, CAP_SYSLOG) &&
+	       strspn(text, "0") < strlen(text) && !security_locked_down(LOCKDOWN_DEBUGFS);
+}
+
+/* As with patches. */
+int blog_may_open(void)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
+
+/* The command line is for this module only where it says "blog.". */
+bool blog_boots_off(void)
+{
+	return false;
 }

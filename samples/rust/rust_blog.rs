@@ -6,7 +6,7 @@
 //!
 //! ```sh
 //! modprobe rust_blog
-//! cat /sys/kernel/debug/blog/snapshot > snapshot
+//! cat /sys/kernel/tracing/blog/snapshot > snapshot
 //! blog-decode snapshot
 //! ```
 //!
@@ -46,7 +46,7 @@ module! {
 }
 
 // 1. A static component. That is all: nothing to initialise, nothing to free. Its folder is
-// /sys/kernel/debug/blog/rust_blog, and what is said here can be changed there.
+// /sys/kernel/tracing/blog/rust_blog, and what is said here can be changed there.
 blog_component! {
     /// What all disks have in common.
     SAMPLE, name: "rust_blog", size_kb: 1024, ring_kb: 64, level: Trace, mode: Overwrite

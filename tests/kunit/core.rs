@@ -44,6 +44,11 @@ mod root {
     use kernel::prelude::*;
     include!("core_root.rs");
 }
+mod selection {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_selection.rs");
+}
 mod stream {
     use super::rig;
     use kernel::prelude::*;

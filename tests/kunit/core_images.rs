@@ -7,9 +7,10 @@
 mod suite {
     use super::rig::site;
     use crate::{
-        files::control::queries,
-        read::withheld::Withheld,
-        registry::images::*, //
+        registry::{
+            images::*,
+            words::queries, //
+        }, //
     };
     use kernel::{
         blog::{
@@ -62,7 +63,7 @@ mod suite {
     }
 
     #[test]
-    fn sites_with_addresses_stay_known_when_their_module_goes() -> Result {
+    fn facts_of_sites_stay_known_when_their_module_goes() -> Result {
         let (mut a, mut b, mut images) = (KVVec::new(), table(5)?, Images::new());
         for i in 0..10 {
             a.push(site(Level::ALL[i % 5], i % 4 == 3), GFP_KERNEL)?;
@@ -71,18 +72,16 @@ mod suite {
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert!(remove(&mut images, &a));
-        let mut withheld = Withheld::new();
-        assert!(withheld.has(1));
-        let known = |withheld: &Withheld| (1..20).filter(|id| withheld.has(*id)).count();
-        for (image, more) in images.list().iter().zip([2, 1]) {
-            let before = known(&withheld);
-            let first = image.entry.first;
-            withheld.add(first, image.last(), &image.addresses)?;
-            let sites = image.last() - first + 1;
-            assert_eq!(before - known(&withheld), (sites - more) as usize);
-        }
-        // What comes later is not known, so it is withheld.
-        assert!((1..18).filter(|id| withheld.has(*id)).eq([4, 8, 16, 17]));
+        let known = images.list().iter().flat_map(|image| &image.facts);
+        assert!(known
+            .map(|site| site.has_address)
+            .eq((0..16).map(|i| i % 4 == 3 && i < 10 || i == 15)));
+        let levels = images
+            .list()
+            .iter()
+            .flat_map(|image| &image.facts)
+            .map(|site| site.level);
+        assert!(levels.take(10).eq((0..10).map(|i| Some(Level::ALL[i % 5]))));
         Ok(())
     }
 

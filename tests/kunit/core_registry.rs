@@ -14,14 +14,14 @@ mod suite {
         registry::{
             self,
             *, //
-        }, //
+        },
+        sys::tree::Dir, //
     };
     use core::{
         ptr,
         sync::atomic::Ordering::Relaxed, //
     };
     use kernel::{
-        bindings,
         blog::{
             ring::MAX_COMPONENTS,
             wire::record::SITE_MAX,
@@ -209,15 +209,7 @@ mod suite {
             let instance = Instance::new::<true>(c"blog_test_again", SMALL);
             let state = state_of(c"blog_test_again")?;
             assert!(log(instance.raw(), 1));
-            // SAFETY: The names are C strings, and debugfs takes its own root by null. What was
-            // found is let go of.
-            unsafe {
-                let all = bindings::debugfs_lookup(c"blog".as_char_ptr(), ptr::null_mut());
-                let folder = bindings::debugfs_lookup(state.name().as_char_ptr(), all);
-                assert!(!all.is_null() && !folder.is_null());
-                bindings::dput(folder);
-                bindings::dput(all);
-            }
+            assert!(state.files.lock().as_ref().is_some_and(Dir::is_there));
             drop(instance);
             shortest = shortest.min(start.elapsed());
         }

@@ -407,7 +407,7 @@ mod suite {
     /// Tasks that have a ring.
     fn live(state: &State) -> u32 {
         let mut from = 0;
-        let next = || crate::write::tables::next(&mut from, Some(state.slot()));
+        let next = || crate::write::tables::next(&mut from, |slot| slot == state.slot().into());
         core::iter::from_fn(next).count() as u32
     }
 

@@ -9,84 +9,18 @@ mod suite {
     use crate::{
         read::{
             sections::Form,
-            walk::Walk,
-            withheld::Withheld, //
+            walk::Walk, //
         },
         registry::state::State, //
     };
     use kernel::{
         blog::{
             ring::Mode,
-            wire::{
-                page::{
-                    PageInfo,
-                    PAGE_HEADER_SIZE,
-                    PAGE_MAGIC, //
-                },
-                record::{
-                    Header,
-                    Lost,
-                    PAYLOAD_MAX, //
-                }, //
-            }, //
+            wire::record::Lost, //
         },
-        page::PAGE_SIZE,
         prelude::*,
         sync::Arc, //
     };
-
-    #[test]
-    fn what_is_withheld_leaves_a_record_without_payload() -> Result {
-        const BASE: u64 = 5 << 36;
-        let mut body = KVVec::new();
-        for n in 0..40u64 {
-            // Sites 1 to 4, with payloads of 5 to 20 bytes.
-            let site = n as u32 % 4 + 1;
-            let header = Header::new(BASE | n, site, 5 * site).0.to_ne_bytes();
-            body.extend_from_slice(&header, GFP_KERNEL)?;
-            body.extend_from_slice(&[0xde; 20][..5 * site as usize], GFP_KERNEL)?;
-        }
-        let info = PageInfo {
-            magic: PAGE_MAGIC,
-            size: PAGE_SIZE as u32,
-            ring: 5,
-            next: u32::MAX,
-            seq: 9,
-            base: BASE,
-            first: 1000,
-            commit: 40 << 32 | (PAGE_HEADER_SIZE + body.len()) as u64,
-        };
-        let mut page = KVVec::new();
-        page.extend_from_slice(&info.bytes(), GFP_KERNEL)?;
-        page.extend_from_slice(&body, GFP_KERNEL)?;
-        for secret in [&[][..], &[1], &[2, 4], &[1, 2, 3, 4]] {
-            let mut withheld = Withheld::new();
-            let mut indices = KVec::new();
-            for id in secret {
-                indices.push(id - 1, GFP_KERNEL)?;
-            }
-            withheld.add(1, 4, &indices)?;
-            let mut copy = KVVec::new();
-            copy.extend_from_slice(&page, GFP_KERNEL)?;
-            let len = withheld.take_out(&mut copy);
-            // The header says how long the page is now, and as many records as before.
-            assert_eq!(u64_at(&copy, 40)?, 40 << 32 | len as u64);
-            let mut at = PAGE_HEADER_SIZE;
-            for n in 0..40u64 {
-                let site = n as u32 % 4 + 1;
-                let payload = if secret.contains(&site) { 0 } else { 5 * site };
-                let header = Header(u64_at(&copy, at)?);
-                assert_eq!(header, Header::new(BASE | n, site, payload));
-                at += header.size();
-            }
-            assert_eq!(at, len);
-        }
-        // Damage ends it: nothing behind is given out.
-        page[PAGE_HEADER_SIZE..PAGE_HEADER_SIZE + 8]
-            .copy_from_slice(&Header::new(0, 1, PAYLOAD_MAX as u32).0.to_ne_bytes());
-        assert_eq!(Withheld::new().take_out(&mut page), PAGE_HEADER_SIZE);
-        Ok(())
-    }
 
     /// What a stream has told.
     struct Tape {

@@ -7,7 +7,7 @@ What BLog, the binary kernel logger, holds of the running kernel or of a crash d
 
 Everything comes from the decoder, ``blog-decode``, which must be in the PATH (or is named
 by the environment variable ``BLOG_DECODE``). Of a dump it makes a snapshot, once for each
-program; of the running kernel it reads ``/sys/kernel/debug/blog/snapshot`` each time.
+program; of the running kernel it reads ``snapshot`` in tracefs or debugfs each time.
 Objects are those of ``blog-decode --json``, as dictionaries.
 """
 
@@ -32,7 +32,8 @@ __all__ = (
     "print_blog_rings",
 )
 
-LIVE = "/sys/kernel/debug/blog/snapshot"
+# Where the running kernel has it; without patches, it is in debugfs.
+LIVE = ("/sys/kernel/tracing/blog/snapshot", "/sys/kernel/debug/blog/snapshot")
 
 # Keys of what is kept in drgn's own cache of the program.
 SNAPSHOT = "blog_snapshot"
@@ -84,7 +85,7 @@ def blog_snapshot(prog: Any) -> str:
     """
     dump = getattr(prog, "core_dump_path", None)
     if dump is None or os.fspath(dump) == "/proc/kcore":
-        return LIVE
+        return next(filter(os.path.exists, LIVE), LIVE[0])
     path: str | None = prog.cache.get(SNAPSHOT)
     if path is None:
         folder = tempfile.mkdtemp(prefix="blog-")

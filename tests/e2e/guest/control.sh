@@ -86,7 +86,7 @@ done
 for file in "$BLOG"/* "$RNULL"/*; do
 	[ -f "$file" ] || continue
 	case $(stat -c %a "$file") in
-	400 | 600 | 200) ok "${file#"$BLOG"/} is root's alone" ;;
+	440 | 640 | 200) ok "${file#"$BLOG"/} is root's to write" ;;
 	*) not_ok "${file#"$BLOG"/} has mode $(stat -c %a "$file")" ;;
 	esac
 done

@@ -2,7 +2,7 @@
 
 //! The snapshot file, version 3: a stream of sections that each stand alone.
 //!
-//! `blog/` writes it through debugfs, and crash tools build it out of a dump.
+//! `blog/` writes it through its files, and crash tools build it out of a dump.
 //! Documentation/blog/formats.rst has the order of the sections.
 //!
 //! Every section starts on a multiple of 8 bytes, has its own magic, length and checksums, and

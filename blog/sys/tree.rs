@@ -1,44 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files in debugfs with something of their own for each time that they are open, which may block
-//! and be polled. Those of `kernel::debugfs` have none of that, and don't keep their module loaded.
+//! The folder `blog` in tracefs and debugfs, and its files: the Rust side of `tree.c`.
+//!
+//! A file has something of its own for each time that it is open, may block and be polled. Those of
+//! `kernel::debugfs` have none of that, and don't keep their module loaded. A file is made with the
+//! number of what it is of, and not with a reference: opening one whose subject is gone fails.
 
-use core::marker::PhantomData;
+use core::{
+    marker::PhantomData,
+    ptr,
+    str, //
+};
 use kernel::{
     bindings,
-    error::from_result,
+    error::{
+        from_err_ptr,
+        from_result, //
+    },
     fs::{
         file::Offset,
         File, //
     },
     module::this_module,
     prelude::*,
-    sync::{
-        poll::PollTable,
-        Arc,
-        ArcBorrow, //
-    },
+    sync::poll::PollTable,
     types::ForeignOwnable,
     uaccess::{
         UserPtr,
         UserSlice,
-        UserSliceReader,
         UserSliceWriter, //
     }, //
 };
 
 use crate::LocalModule;
 
+const WRITE_MAX: usize = 4096;
+
 /// An open file.
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
-    /// What the file is of: what it was made with.
-    type Of: Send + Sync;
-
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
 
-    /// Opens the file; `of` is `None` where it was made without anything.
-    fn open(of: Option<Arc<Self::Of>>, file: &File) -> Result<Pin<KBox<Self>>>;
+    /// Which one of [`KINDS`] it is.
+    const KIND: usize;
+
+    /// Opens the file that was made with the number `of`.
+    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>>;
 
     /// Reads on at `at`, which means nothing for a stream.
     fn read(
@@ -48,8 +55,8 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
         at: &mut Offset,
     ) -> Result<usize>;
 
-    /// Writes; returns how much was taken.
-    fn write(self: Pin<&Self>, _from: UserSliceReader) -> Result<usize> {
+    /// Takes what one `write()` held.
+    fn write(self: Pin<&Self>, _text: &str) -> Result {
         Err(EINVAL)
     }
 
@@ -65,7 +72,7 @@ struct Operations<T>(PhantomData<T>);
 impl<T: OpenFile> Operations<T> {
     /// # Safety
     ///
-    /// The kernel is opening the file, which [`create_file`] has made.
+    /// The kernel is opening the file, which [`Dir::file`] has made.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
         // SAFETY: By the requirements of both functions. Nobody else has the file yet, and whoever
         // opens it may set its private data.
@@ -74,8 +81,7 @@ impl<T: OpenFile> Operations<T> {
                 // It never fails.
                 bindings::stream_open(inode, file);
             }
-            let of = (*inode).i_private.cast_const().cast::<T::Of>();
-            let of = (!of.is_null()).then(|| ArcBorrow::from_raw(of).into());
+            let of = ((*inode).i_private.addr() / KINDS) as u64;
             (*file).private_data = T::open(of, File::from_raw_file(file))?.into_foreign();
             Ok(0)
         })
@@ -132,7 +138,15 @@ impl<T: OpenFile> Operations<T> {
         let from = UserSlice::new(UserPtr::from_ptr(buf.cast_mut().cast()), count).reader();
         // SAFETY: By this function's requirement.
         let (this, _) = unsafe { Self::of(file) };
-        from_result(|| Ok(this.write(from)? as isize))
+        from_result(|| {
+            if count == 0 || count > WRITE_MAX {
+                return Err(EINVAL);
+            }
+            let mut bytes = KVec::new();
+            from.read_all(&mut bytes, GFP_KERNEL)?;
+            this.write(str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
+            Ok(count as isize)
+        })
     }
 
     /// # Safety
@@ -163,24 +177,87 @@ impl<T: OpenFile> Operations<T> {
     };
 }
 
-/// Makes a file in a directory. It is gone with the directory: `debugfs_remove()` waits for calls
-/// of [`OpenFile::open`] that are under way, and not for files that are open, which keep what they
-/// need by themselves.
+/// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
+pub(crate) const KINDS: usize = 4;
+
+/// The operations of each kind.
+#[repr(transparent)]
+pub(crate) struct All([*const c_void; KINDS]);
+
+// SAFETY: What they point to is static and never written.
+unsafe impl Sync for All {}
+
+impl All {
+    pub(crate) const fn new<A: OpenFile, B: OpenFile, C: OpenFile, D: OpenFile>() -> Self {
+        assert!(A::KIND == 0 && B::KIND == 1 && C::KIND == 2 && D::KIND == 3);
+        Self([
+            ptr::from_ref(&Operations::<A>::TABLE).cast(),
+            ptr::from_ref(&Operations::<B>::TABLE).cast(),
+            ptr::from_ref(&Operations::<C>::TABLE).cast(),
+            ptr::from_ref(&Operations::<D>::TABLE).cast(),
+        ])
+    }
+}
+
+unsafe extern "C" {
+    fn blog_tree_start(all: &'static All) -> Dir;
+    fn blog_tree_stop(root: &Dir);
+    fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
+    fn blog_file_create(name: *const c_char, mode: u16, dir: &Dir, data: usize);
+    fn blog_dir_remove(dir: &Dir);
+}
+
+/// A folder, in each place that has one; `struct blog_dir` of `glue.h`. Process context.
 ///
-/// # Safety
+/// # Invariants
 ///
-/// - `dir` is a directory of debugfs, null, or the error pointer of one that couldn't be made.
-/// - `of` is null, or leads into an `Arc` that is there until the file has been removed.
-pub(crate) unsafe fn create_file<T: OpenFile>(
-    name: &CStr,
-    mode: u16,
-    dir: *mut bindings::dentry,
-    of: *const T::Of,
-) {
-    let (name, of) = (name.as_char_ptr(), of.cast_mut().cast());
-    // SAFETY: By this function's requirements. The table is static, and names its module. What is
-    // open has no use for the file's removal to wait.
-    unsafe {
-        bindings::debugfs_create_file_unsafe(name, mode, dir, of, &Operations::<T>::TABLE);
+/// Each is null, an error pointer, or a folder that stays until it is removed by this.
+#[repr(C)]
+pub(crate) struct Dir {
+    tracefs: *mut c_void,
+    debugfs: *mut c_void,
+}
+
+// SAFETY: It belongs to no thread.
+unsafe impl Send for Dir {}
+
+impl Dir {
+    /// Makes the folder `blog`. There is one at a time.
+    pub(crate) fn root(all: &'static All) -> Self {
+        // SAFETY: All there is to it is what the types say.
+        unsafe { blog_tree_start(all) }
+    }
+
+    /// Removes the folder `blog` and all that is in it. No open file is left, as one keeps the
+    /// module, and none is being opened on return.
+    pub(crate) fn stop(self) {
+        // SAFETY: By the invariants; it goes with this.
+        unsafe { blog_tree_stop(&self) };
+    }
+
+    /// Makes a folder in this one.
+    pub(crate) fn dir(&self, name: &CStr) -> Self {
+        // SAFETY: The name is a C string, and this folder is there, by the invariants.
+        unsafe { blog_dir_create(name.as_char_ptr(), self) }
+    }
+
+    /// Makes a file in this folder. It goes with that.
+    pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
+        let data = of as usize * KINDS + T::KIND;
+        // SAFETY: As above.
+        unsafe { blog_file_create(name.as_char_ptr(), mode, self, data) };
+    }
+
+    /// Removes this folder, which isn't `blog`, with all that is in it. Files that are open stay
+    /// open; it waits at most for those that are just being opened.
+    pub(crate) fn remove(self) {
+        // SAFETY: By the invariants; it goes with this.
+        unsafe { blog_dir_remove(&self) };
+    }
+
+    /// Whether it is in a place.
+    pub(crate) fn is_there(&self) -> bool {
+        let there = |p: *mut c_void| !p.is_null() && from_err_ptr(p).is_ok();
+        there(self.tracefs) || there(self.debugfs)
     }
 }

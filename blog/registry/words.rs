@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text that users write into control files: parsers, and nothing but parsers.
+//! The text that users write into files and parameters: parsers, and nothing but parsers.
 //!
-//! Called by `mod.rs` in process context with what one `write()` held. Nothing here changes
-//! anything: a parser says what was meant, or `EINVAL`. All of them are strict, so that a typing
-//! error never does half of something.
+//! Called in process context with what one `write()` held. Nothing here changes anything: a parser
+//! says what was meant, or `EINVAL`. All of them are strict, so that a typing error never does half
+//! of something.
 
+use core::ops::RangeInclusive;
 use kernel::{
     blog::{
         ring::Mode,
@@ -19,7 +20,75 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::registry::images::Query;
+use super::{
+    images::Query,
+    state::{
+        Settings,
+        RING_KB,
+        SIZE_KB, //
+    }, //
+};
+
+/// Settings of all components with certain names.
+pub(crate) struct Wish<'a> {
+    /// See [`names`].
+    pub(crate) names: &'a str,
+    pub(crate) settings: Settings,
+}
+
+impl Wish<'_> {
+    pub(crate) fn is_for(&self, name: &[u8]) -> bool {
+        fits(self.names.as_bytes(), name)
+    }
+}
+
+/// Names of components: one; or where it ends in `*`, all that begin so.
+pub(crate) fn names(text: &str) -> Result<&str> {
+    match text.strip_suffix('*').unwrap_or(text) {
+        "" if text.is_empty() => Err(EINVAL),
+        begin if begin.contains('*') => Err(EINVAL),
+        _ => Ok(text),
+    }
+}
+
+/// Whether a name is among those that [`names`] has taken.
+pub(crate) fn fits(names: &[u8], name: &[u8]) -> bool {
+    match names.strip_suffix(b"*") {
+        Some(begin) => name.starts_with(begin),
+        None => name == names,
+    }
+}
+
+/// `NAMES:KEY=VALUE,KEY=VALUE…`: each key is the name of a file of the component, and each value
+/// what may be written into that.
+pub(crate) fn settings(text: &str) -> Result<Wish<'_>> {
+    // Names may have colons.
+    let (names, pairs) = text.rsplit_once(':').ok_or(EINVAL)?;
+    let mut settings = Settings::default();
+    for pair in pairs.split(',') {
+        let (key, value) = pair.split_once('=').ok_or(EINVAL)?;
+        let is_new = match key {
+            "enable" => settings.enabled.replace(parse_switch(value)?).is_none(),
+            "level" => settings.level.replace(parse_level(value)?).is_none(),
+            "mode" => settings.mode.replace(parse_mode(value)?).is_none(),
+            "size_kb" => settings.size_kb.replace(within(value, SIZE_KB)?).is_none(),
+            "ring_kb" => settings.ring_kb.replace(within(value, RING_KB)?).is_none(),
+            _ => false,
+        };
+        if !is_new {
+            return Err(EINVAL);
+        }
+    }
+    Ok(Wish {
+        names: self::names(names)?,
+        settings,
+    })
+}
+
+fn within(text: &str, range: RangeInclusive<u32>) -> Result<u32> {
+    let kb = parse_number(text)?;
+    range.contains(&kb).then_some(kb).ok_or(EINVAL)
+}
 
 /// The one word that `text` is to consist of; blanks and one newline at the end are allowed.
 fn word(text: &str) -> Result<&str> {
@@ -123,7 +192,8 @@ fn query(text: &str) -> Result<Query<'_>> {
     }
 }
 
-fn ids(word: &str) -> Result<(u32, u32)> {
+/// `ID` or `FIRST-LAST`.
+pub(crate) fn ids(word: &str) -> Result<(u32, u32)> {
     let (first, last) = word.split_once('-').unwrap_or((word, word));
     let (first, last) = (decimal(first)?, decimal(last)?);
     if first == 0 || first > last || last > SITE_MAX {

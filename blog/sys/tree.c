@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The folder "blog" with its files, in tracefs (of a patched kernel) and in debugfs:
+ * the same files, wherever the kernel has a place for them. A file's data says what
+ * it is of; BLog looks that up each time that the file is opened.
+ */
+
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/printk.h>
+
+#include "glue.h"
+
+static const struct file_operations *const *blog_all;
+
+/* The folder "blog". @all has the operations of each kind of file. */
+struct blog_dir blog_tree_start(const struct file_operations *const *all)
+{
+	struct blog_dir root;
+
+	blog_all = all;
+	blog_tracefs_use(all);
+	root.tracefs = blog_tracefs_root();
+	root.debugfs = debugfs_create_dir("blog", NULL);
+	if (!IS_ERR(root.debugfs))
+		return root;
+	if (root.tracefs)
+		pr_info("blog: no debugfs; the files are in tracefs, in /sys/kernel/tracing/blog\n");
+	else
+		pr_warn("blog: neither debugfs nor tracefs is allowed, so there are no files; a crash dump has the records, and drgn reads them from the live kernel\n");
+	return root;
+}
+
+/* Removes it with all that is in it; no open() that found a file there runs on return. */
+void blog_tree_stop(const struct blog_dir *root)
+{
+	blog_dir_remove(root);
+	blog_tracefs_use(NULL);
+}
+
+/* A folder in another one, wherever that is. */
+struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
+{
+	struct blog_dir dir = {
+		.tracefs = blog_tracefs_dir(name, in->tracefs),
+		/* It returns an error that is given as a folder. */
+		.debugfs = debugfs_create_dir(name, in->debugfs),
+	};
+
+	return dir;
+}
+
+/*
+ * A file in it. Debugfs's own guard around each call isn't needed: what is open
+ * keeps what it needs.
+ */
+void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data)
+{
+	blog_tracefs_file(name, mode, in->tracefs, data);
+	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data,
+				   blog_all[data % BLOG_FILE_KINDS]);
+}
+
+/* Removes it with all that is in it. Files that are open stay open. */
+void blog_dir_remove(const struct blog_dir *dir)
+{
+	blog_tracefs_remove(dir->tracefs);
+	debugfs_remove(dir->debugfs);
+}
