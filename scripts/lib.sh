@@ -34,10 +34,23 @@ hash_of() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 # need_root WHAT: for commands that change the system
 need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
 
+# lock NAME: waits until no other script has the lock of that name; it is free again when this
+# script ends
+LOCKS=()
+lock() {
+	local fd
+	mkdir -p "$BLOG_CACHE/locks"
+	exec {fd}>"$BLOG_CACHE/locks/$1"
+	LOCKS+=("$fd")
+	flock --timeout 1 "$fd" || { say "  waiting for another $1 in $BLOG_CACHE" >&2 && flock "$fd"; }
+}
+
 # progress_loop LOG NAME T0: prints a step's progress, in lines of its log, until
 # it is killed
 progress_loop() {
-	local log=$1 name=$2 t0=$3 n last shown=0
+	local log=$1 name=$2 t0=$3 n last shown=0 fd
+	# Its sleep may outlive the script, and must not keep the script's locks.
+	for fd in ${LOCKS[@]+"${LOCKS[@]}"}; do exec {fd}>&-; done
 	# It ends with the script, however the script ends.
 	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))

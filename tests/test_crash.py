@@ -47,11 +47,9 @@ def kexec(work: Path, sh: Run) -> Path:
 
 
 @pytest.fixture(scope="module")
-def makedumpfile() -> Path | None:
-    """Its folder; without it, what needs it is skipped."""
-    done = subprocess.run([TOP / "scripts/fetch", "makedumpfile"], stdout=subprocess.PIPE, text=True,
-                          check=False)  # fmt: skip
-    return None if done.returncode else Path(done.stdout.strip())
+def makedumpfile() -> Path:
+    """Its folder."""
+    return vm.fetch("makedumpfile")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +73,7 @@ def start(guest: vm.Guest, *said: str, seconds: float = PATIENCE) -> str:
     return text
 
 
-def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tuple[vm.Guest, Truth]:
+def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Guest, Truth]:
     """A guest whose scene is set, and what it has said of it."""
     kernel, kdump = vm.kernel(case.flavour), case.capture == "kdump"
     params = work / "params"
@@ -87,7 +85,7 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
     files = {"crash/params": params}
     programs: dict[str, Path] = {}
     if kdump:
-        in_crash = {"makedumpfile": makedumpfile} if makedumpfile and case.makedumpfile else {}
+        in_crash = {"makedumpfile": makedumpfile} if case.makedumpfile else {}
         # A distribution's kernel has its disks' drivers in modules.
         modules = kernel.files() if case.flavour == "stock" else {}
         second = vm.initrd(
@@ -107,8 +105,8 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path | None) -> tupl
 
 
 def from_kdump(
-    case: Case, guest: vm.Guest, work: Path, makedumpfile: Path | None
-) -> Iterator[tuple[str, Path | None]]:
+    case: Case, guest: vm.Guest, work: Path, makedumpfile: Path
+) -> Iterator[tuple[str, Path]]:
     """What the crash kernel has brought out, in all forms that are asked for."""
     if case.flavour != "stock":
         guest.wait("blog_crash: frozen", PATIENCE)
@@ -124,9 +122,6 @@ def from_kdump(
         dump = work / f"dump.{form}"
         if options is None:
             os.link(vmcore, dump)
-        elif not makedumpfile:
-            yield form, None
-            continue
         else:
             command: list[str | Path] = [makedumpfile / "run", *options, vmcore]
             with (work / f"makedumpfile.{form}").open("wb") as log, dump.open("wb") as out:
@@ -138,7 +133,7 @@ def from_kdump(
         yield form, dump
 
 
-def from_qemu(case: Case, guest: vm.Guest, work: Path) -> Iterator[tuple[str, Path | None]]:
+def from_qemu(case: Case, guest: vm.Guest, work: Path) -> Iterator[tuple[str, Path]]:
     if case.capture == "qemu":
         guest.wait("end Kernel panic", PATIENCE)
     for form in case.forms:
@@ -183,14 +178,10 @@ def test_case(
     work: Path,
     decoder: Path,
     kexec: Path,
-    makedumpfile: Path | None,
+    makedumpfile: Path,
     said: Callable[[str], None],
     subtests: pytest.Subtests,
 ) -> None:
-    if case.makedumpfile and not makedumpfile:
-        with subtests.test(msg=case.forms[0]):
-            pytest.skip("makedumpfile can't be had")
-        return
     work = work / case.name
     work.mkdir()
     tools = Tools(decoder, vm.kernel(case.flavour).modules / "blog")
@@ -214,8 +205,6 @@ def test_case(
             dumps = from_qemu(case, guest, work)
         for form, dump in dumps:
             with subtests.test(msg=form):
-                if not dump:
-                    pytest.skip("makedumpfile can't be had")
                 look(dump, facts)
                 if case.capture == "kdump" and form == case.forms[0]:
                     said(f"{case.name}, {form}: helpers {by_helpers(tools, dump)}")
