@@ -87,10 +87,10 @@ docs: ## Build Documentation/blog as HTML
 	@scripts/docs
 
 ##@ Tidying
-clean: ## Remove what was built in this directory
+clean: ## Remove what builds and tests made in this directory: build/ and target/
 	@scripts/clean
 
-distclean: ## Remove the cache too: kernel sources, tools, build trees
+distclean: ## Remove also all that BLog has in its cache
 	@scripts/clean --cache
 
 help: ## Print this

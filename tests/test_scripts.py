@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TOP, Run
+from conftest import TOP, Run, files
 
-TESTS = 4
+TESTS = 7
 SECONDS = 15
 TIER = "fast"
 
@@ -115,3 +115,46 @@ def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
         assert waiting.poll() is None
     out, err = waiting.communicate()
     assert out == "mine\n" and "waiting for another build" in err
+
+
+# --- clean ----------------------------------------------------------------------------
+
+
+def cache_names() -> set[str]:
+    """What scripts and tests call their files and folders in the cache."""
+    names: set[str] = set()
+    for name in files("scripts", "tests/*.py"):
+        text = (TOP / name).read_text()
+        names.update(re.findall(r'\$BLOG_CACHE"?/([a-z][a-z.-]*)', text))
+        names.update(re.findall(r'\b(?:CACHE|places\(\)\[2\]) / f?"([a-z.-]+)', text))
+    return names
+
+
+def test_clean_leaves_nothing_in_the_clone(clone: Path, sh: Run) -> None:
+    made = ["build/x", "tools/blog-decode/target/CACHEDIR.TAG", "tests/__pycache__/x"]
+    made += ["tests/host/proptest-regressions/x"]
+    kept = ["scripts/mine", "tests/target/mine", "tools/blog-decode/src/x"]
+    before = set(clone.rglob("*"))
+    for name in made + kept:
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).touch()
+    cache = clone.parent / "cache"
+    (cache / "tools").mkdir(parents=True)
+    sh("scripts/clean", cwd=clone, env=environment(clone))
+    left = {str(path.relative_to(clone)) for path in set(clone.rglob("*")) - before}
+    assert {name for name in left if (clone / name).is_file()} == set(kept)
+    assert (cache / "tools").is_dir()
+
+
+@pytest.mark.parametrize("mine", [False, True])
+def test_distclean_leaves_nothing_in_the_cache(clone: Path, sh: Run, mine: bool) -> None:
+    """Except files of others."""
+    names = cache_names()
+    assert len(names) > 15 and {"tools", "crates-", "ui", "tests.lock", "series"} <= names
+    cache = clone.parent / "cache"
+    for name in names:
+        (cache / name / "x").mkdir(parents=True)
+    if mine:
+        (cache / "mine").touch()
+    sh("scripts/clean", "--cache", cwd=clone, env=environment(clone))
+    assert os.listdir(cache) == ["mine"] if mine else not cache.exists()
