@@ -23,6 +23,7 @@ use common::{
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 use proto::{fields, messages, texts, unpacked, Proto};
+use rustix::process::{kill_process, Pid, Signal};
 
 struct Rig {
     dir: tempfile::TempDir,
@@ -173,9 +174,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
             .unwrap();
         // It is opened when the other end is.
         let mut log = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
-        let pid = child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
-        assert!(sent.success());
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         // It may have gone already.
         let _ = log.write_all(b"[    0.500000] one\n[    9.000000] two\n");
         drop(log);
