@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOP, Run, files
+from conftest import TOP, Run, files, offline
 
 KERNELS = "x86"
 TESTS = 4
@@ -20,10 +20,17 @@ TESTS_DEEP = 5
 SECONDS = 30
 
 
+def has_sys_admin() -> bool:
+    found = re.search(r"^CapEff:\t(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) & 1 << 21)
+
+
 def test_make_demo_needs_no_network(sh: Run) -> None:
     """Once the cache is warm; with a tenth of its I/O."""
-    demo = ["make", "-C", TOP, "demo"]
-    said = sh("unshare", "--map-root-user", "--net", *demo, env=os.environ | {"IOS": "10000"})
+    if not (alone := offline()):
+        assert not has_sys_admin()
+        pytest.skip("needs CAP_SYS_ADMIN or user namespaces: docker run --cap-add SYS_ADMIN")
+    said = sh(*alone, "make", "-C", TOP, "demo", env=os.environ | {"IOS": "10000"})
     assert re.search(r"^    \[ *\d+\.\d+\] \w+ +rnull ", said, re.MULTILINE), said
     assert "\nTry it: " in said, said
 

@@ -6,7 +6,7 @@
 mod common;
 
 use std::{
-    fs,
+    env, fs,
     io::Write,
     os::unix::fs::{symlink, PermissionsExt},
     path::{Path, PathBuf},
@@ -362,7 +362,7 @@ fn a_search_that_takes_too_long_is_given_up() {
     let find = rig.path("debuginfod-find");
     fs::write(&find, "#!/bin/sh\nexec sleep 60\n").unwrap();
     fs::set_permissions(&find, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = std::env::var("PATH").unwrap();
+    let path = env::var("PATH").unwrap();
     let mut command = rig.command(&["record", "--modules", "nowhere", "-o", "out", "a"]);
     command
         .env("DEBUGINFOD_URLS", "http://nowhere")
@@ -416,8 +416,10 @@ fn a_signal_ends_it_with_a_whole_file() {
 }
 
 #[test]
+#[ignore = "mounts: tests/test_host.py runs it where that is allowed"]
 fn a_full_disk_costs_the_oldest_files_first() {
-    // A file system of a megabyte, if one may be mounted here.
+    // A file system of a megabyte, where this makes a namespace in which it may be mounted
+    let unshare = env::var("BLOG_UNSHARE").unwrap();
     let rig = rig();
     fs::create_dir(rig.path("out")).unwrap();
     let script = "mount -t tmpfs -o size=1m none out && mkdir out/tables && \
@@ -436,17 +438,11 @@ fn a_full_disk_costs_the_oldest_files_first() {
         fs::write(rig.path(name), as_stream(b.bytes)).unwrap();
     }
     let out = Command::new("unshare")
-        .args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_blog-decode")])
+        .args(unshare.split(' '))
+        .args(["sh", "-c", script, env!("CARGO_BIN_EXE_blog-decode")])
         .current_dir(rig.dir.path())
-        .output();
-    let out = match out {
-        Ok(out)
-            if !text(&out.stderr).contains("unshare:") && !text(&out.stderr).contains("mount:") =>
-        {
-            out
-        }
-        out => return println!("SKIP: nothing can be mounted here: {out:?}"),
-    };
+        .output()
+        .unwrap();
     assert!(out.status.success(), "{out:?}");
     assert!(
         text(&out.stderr).contains("the disk is full: the oldest file is removed"),
