@@ -34,7 +34,7 @@ kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug uml..." (default x86)
 
 decode: ## Build the decoder, tools/blog-decode
 	@scripts/build-decode
-	@ls tools/blog-decode/target/release/blog-decode
+	@ls target/release/blog-decode
 
 install: ## Install decoder, side table tool, man pages, completions: PREFIX=/usr/local
 	@scripts/build-decode

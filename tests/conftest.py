@@ -131,7 +131,7 @@ def work(request: pytest.FixtureRequest) -> Path:
 def decoder() -> Path:
     """blog-decode, built."""
     subprocess.run([TOP / "scripts/build-decode"], check=True, stdout=subprocess.DEVNULL)
-    return TOP / "tools/blog-decode/target/release/blog-decode"
+    return TOP / "target/release/blog-decode"
 
 
 Tap = Callable[[Iterable[str]], None]

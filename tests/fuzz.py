@@ -26,7 +26,7 @@ import vm
 
 TOP = vm.TOP
 FUZZ = TOP / "tools/blog-decode/fuzz"
-PROGRAMS = TOP / "tools/blog-decode/target/release"
+PROGRAMS = TOP / "target/release"
 TARGETS = sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
 
 # An input that takes more seconds, or more megabytes, is a finding. (The limit for the heap

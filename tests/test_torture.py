@@ -183,7 +183,7 @@ RACE = re.compile(r"BUG: KCSAN: .*?={20}", re.DOTALL)
 def verifier(sh: Sh) -> Path:
     manifest = HERE / "verify/Cargo.toml"
     sh("cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
-    return TOP / "tests/target/release/blog-torture-verify"
+    return TOP / "target/release/blog-torture-verify"
 
 
 def torture_module(kernel: vm.Kernel) -> Path:

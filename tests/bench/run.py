@@ -290,7 +290,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
 
 def decoder() -> Path:
     call(TOP / "scripts/build-decode")
-    return TOP / "tools/blog-decode/target/release/blog-decode"
+    return TOP / "target/release/blog-decode"
 
 
 def report(folders: list[Path]) -> tuple[list[Run], bounds.Bounds]:

@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-"${DECODE:-$here/../../target/release/blog-decode}" convert --to html -o "$dir/report.html" \
+"${DECODE:-$here/../../../../target/release/blog-decode}" convert --to html -o "$dir/report.html" \
 	--modules "$here/tables" \
 	--span "queue *" "complete *" --key arg.tag "$here/snap"
 chromium-headless-shell --no-sandbox --hide-scrollbars --window-size=1200,560 \
