@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shared by every suite: kernels, folder, TAP, and the summary over all suites.
+"""Shared by every suite: kernels, folder, TAP, and the last line over all suites.
 
 A suite is a file tests/test_NAME.py. The runner reads its constants before it starts:
 
     KERNELS = "x86 uml"   flavours to build, if any
-    TESTS = 20            number of results of a complete run; any other is a failure
     SECONDS = 30          how long it takes, so that long ones start first
     TIER = "fast"         it is in the fast tier, too; "deep": only in the deep one
 
-A tier may have other values: KERNELS_FAST, TESTS_DEEP. A test with the mark
-@pytest.mark.tier("deep") runs only in that tier.
+A tier may have other values: KERNELS_FAST. A test with the mark @pytest.mark.tier("deep") runs
+only in that tier.
 
 Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
 
-import fcntl
 import re
 import subprocess
 import sys
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import vm
@@ -30,7 +25,6 @@ import vm
 sys.dont_write_bytecode = True
 TOP = vm.TOP
 CACHE = vm.places()[2]
-RESULTS = TOP / "build/test.xml"
 TIERS = ("fast", "full", "deep")
 
 
@@ -106,15 +100,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: -int(constant(item.path, "SECONDS", "1")))
 
 
-@pytest.fixture(autouse=True)
-def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No other test runs beside a test with this mark."""
-    with (CACHE / "tests.lock").open("w") as lock:
-        alone = request.node.get_closest_marker("alone")
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield
-
-
 # --- fixtures ---------------------------------------------------------------------
 
 
@@ -139,12 +124,14 @@ Tap = Callable[[Iterable[str]], None]
 
 @pytest.fixture
 def tap(subtests: pytest.Subtests) -> Tap:
-    """Makes a subtest of each line of TAP; other lines explain a failure."""
+    """Makes a subtest of each line of TAP; other lines explain a failure. The plan, a line
+    "1..N", shows that none is missing."""
 
     def report(lines: Iterable[str]) -> None:
-        seen = 0
+        seen, plan = 0, None
         said: list[str] = []
         for line in lines:
+            plan = int(line[3:]) if re.match(r"1\.\.\d+$", line) else plan
             found = re.match(r"(not )?ok - (.*)$", line)
             if not found:
                 said.append(line)
@@ -154,7 +141,7 @@ def tap(subtests: pytest.Subtests) -> Tap:
             with subtests.test(msg=name):
                 assert not bad, "\n".join(said[-20:]) or name
             said.clear()
-        assert seen, "no test in:\n" + "\n".join(said[-20:])
+        assert seen == plan, f"{seen} tests, planned are {plan}:\n" + "\n".join(said[-20:])
 
     return report
 
@@ -193,77 +180,31 @@ def sh() -> Run:
 # --- the summary ------------------------------------------------------------------
 
 
-def printable(text: str) -> str:
-    """The text without control characters, which XML can't have."""
-    return re.sub("[^\t\n\x20-\ud7ff\ue000-\U0010ffff]", "?", text)
-
-
 class Summary:
-    """Counts results by suite, writes them as JUnit XML, and ends the run with one line."""
+    """Names subtests in pytest's lists and in its JUnit XML, and ends the run with one line."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.start = time.monotonic()
-        self.counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.skipped: list[str] = []
-        self.xml = ElementTree.Element("testsuite", name="BLog")
-
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        suite = Path(report.nodeid.split("::")[0]).stem.removeprefix("test_")
-        name = report.nodeid.partition("::")[2]
-        if subtest := getattr(report, "context", None):
-            name = f"{name}: {subtest.msg}"
-        else:
-            self.seconds[suite] += report.duration
-        if report.when != "call" and report.passed:
-            return
-        self.counts[suite][report.outcome] += 1
-        case = ElementTree.SubElement(
-            self.xml, "testcase", classname=suite, name=name, time=f"{report.duration:.3f}"
-        )
-        if report.failed:
-            ElementTree.SubElement(case, "failure").text = printable(report.longreprtext)
-        if report.skipped:
-            why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-            ElementTree.SubElement(case, "skipped", message=printable(str(why)))
-            self.skipped.append(f"{suite}: {name} -- {str(why).removeprefix('Skipped: ')}")
-
-    def unplanned(self) -> Iterator[str]:
-        """Suites that ran completely, but with another number of tests than they declare."""
-        if self.config.option.keyword or any("::" in arg for arg in self.config.args):
-            return
-        for path in chosen(self.config):
-            suite = path.stem.removeprefix("test_")
-            plan = constant(path, "TESTS", "", self.config.option.tier)
-            ran = sum(self.counts[suite].values())
-            if plan and ran != int(plan):
-                yield f"{suite} plans {plan} tests, but has {ran}: see TESTS in {path.name}"
+        if isinstance(report, pytest.SubtestReport):
+            report.nodeid += f": {report.context.msg}"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         yield
-        print("\n\nSuites")
-        for suite, counts in sorted(self.counts.items()):
-            numbers = ", ".join(f"{counts[what]} {what}" for what in OUTCOMES)
-            print(f"  {suite:12} {numbers}  ({self.seconds[suite]:.1f} s)")
-        for line in self.skipped:
-            print(f"    SKIPPED: {line}")
-        total = {what: sum(c[what] for c in self.counts.values()) for what in OUTCOMES}
-        for failure in self.unplanned():
-            print(f"    FAILED: {failure}")
-            total["failed"] += 1
-        RESULTS.parent.mkdir(exist_ok=True)
-        ElementTree.ElementTree(self.xml).write(RESULTS, encoding="utf-8", xml_declaration=True)
-        if total["failed"] and not session.exitstatus:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        print(f"Total time: {time.monotonic() - self.start:.0f} s")
-        print(", ".join(f"{total[what]} {what}" for what in OUTCOMES))
-
-
-OUTCOMES = ("passed", "failed", "skipped")
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        assert reporter
+        outcomes = {
+            "passed": ("passed", "subtests passed"),
+            "failed": ("failed", "error"),
+            "skipped": ("skipped",),
+        }
+        counts = {
+            name: sum(len(reporter.stats.get(kind, ())) for kind in kinds)
+            for name, kinds in outcomes.items()
+        }
+        print(", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
-        session.config.pluginmanager.register(Summary(session.config))
+        session.config.pluginmanager.register(Summary())

@@ -10,7 +10,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "uml"
-TESTS = 19
 SECONDS = 90
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")

@@ -17,7 +17,6 @@ from conftest import TOP
 from conftest import Run as Shell
 
 KERNELS = "x86 stock"
-TESTS = 45
 SECONDS = 120
 
 

@@ -13,7 +13,6 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "x86-y"
-TESTS = 8
 SECONDS = 60
 
 HERE = TOP / "tests/binder"

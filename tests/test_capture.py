@@ -12,7 +12,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "uml"
-TESTS = 4
 SECONDS = 5
 TIER = "fast"
 

@@ -18,7 +18,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "uml-ceph"
-TESTS = 6
 SECONDS = 400
 TIER = "deep"
 

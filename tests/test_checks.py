@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from e2e import checks, pattern, records
 
-TESTS = 41
 TIER = "fast"
 
 Item = dict[str, Any]

@@ -15,8 +15,6 @@ import pytest
 from conftest import TOP, Run, files, offline
 
 KERNELS = "x86"
-TESTS = 4
-TESTS_DEEP = 5
 SECONDS = 30
 
 

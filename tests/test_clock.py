@@ -17,7 +17,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "x86"
-TESTS = 20
 SECONDS = 120
 
 # The clock, and what happens to it besides a sleep

@@ -8,7 +8,6 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86 uml"
-TESTS = 171
 SECONDS = 13
 
 # A value of each parameter that isn't its default

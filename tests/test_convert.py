@@ -23,8 +23,6 @@ from conftest import TOP, Run, offline
 from convert.check_perfetto import check
 from playwright.sync_api import Browser, Page, sync_playwright
 
-TESTS = 42
-TESTS_DEEP = 43
 SECONDS = 30
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"

@@ -25,8 +25,6 @@ from crash.check import Tools, Wrong
 from crash.truth import Truth
 
 KERNELS = "x86 x86-y stock"
-TESTS = 32
-TESTS_DEEP = 172
 SECONDS = 130
 
 HERE = TOP / "tests/crash"

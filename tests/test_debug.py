@@ -13,8 +13,6 @@ from conftest import Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug"
-TESTS = 170
-TESTS_DEEP = 388
 SECONDS = 600
 
 deep_only = pytest.mark.tier("deep")

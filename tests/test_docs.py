@@ -15,7 +15,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "uml"
-TESTS = 6
 SECONDS = 40
 
 FORMATS = TOP / "tests/docs/formats.py"

@@ -17,7 +17,6 @@ import drgn_blog
 import pytest
 from conftest import TOP, Run
 
-TESTS = 9
 SECONDS = 10
 
 Json = dict[str, Any]

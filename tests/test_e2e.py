@@ -10,7 +10,6 @@ from e2e import judge
 from e2e.load import LOADS
 
 KERNELS = "x86 stock"
-TESTS = 103
 SECONDS = 200
 
 

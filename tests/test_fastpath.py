@@ -13,7 +13,6 @@ from functools import cache
 import vm
 
 KERNELS = "x86"
-TESTS = 2
 
 # With the arithmetic of two_scalars() itself
 STACK = 24

@@ -23,7 +23,6 @@ from conftest import TOP, Run
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-TESTS = 33
 SECONDS = 10
 
 HOSTS = 4

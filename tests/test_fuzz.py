@@ -10,7 +10,6 @@ from pathlib import Path
 import fuzz
 import pytest
 
-TESTS = 14
 SECONDS = 75
 
 

@@ -11,7 +11,6 @@ import pytest
 import vm
 
 KERNELS = "uml"
-TESTS = 43
 SECONDS = 12
 
 ENDS: dict[str, tuple[str, int, dict[str, int]]] = {

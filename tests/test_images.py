@@ -17,7 +17,6 @@ from images import strings
 from images.blogelf import Image
 
 KERNELS = "x86 x86-y uml uml-n"
-TESTS = 125
 SECONDS = 10
 
 BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-TESTS = 23
 SECONDS = 60
 
 OURS = (

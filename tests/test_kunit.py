@@ -12,8 +12,6 @@ import pytest
 
 KERNELS = "uml x86 x86-y stock-kunit"
 KERNELS_FAST = "uml"
-TESTS = 540
-TESTS_FAST = 135
 SECONDS = 105
 TIER = "fast"
 

@@ -18,7 +18,6 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "x86"
-TESTS = 84
 SECONDS = 350
 
 HERE = TOP / "tests/live"

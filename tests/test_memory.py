@@ -10,7 +10,6 @@ from conftest import TOP, Tap
 from conftest import Run as Sh
 
 KERNELS = "uml stock"
-TESTS = 23
 SECONDS = 240
 
 HERE = TOP / "tests/memory"

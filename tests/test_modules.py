@@ -9,7 +9,6 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86 stock"
-TESTS = 12
 SECONDS = 25
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run, offline
 
-TESTS = 22
 SECONDS = 60
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"

@@ -12,7 +12,6 @@ from conftest import TOP, Tap
 from e2e import judge, load
 
 KERNELS = "x86-debug x86-rt"
-TESTS = 1438
 SECONDS = 3600
 TIER = "deep"
 

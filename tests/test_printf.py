@@ -13,7 +13,6 @@ import vm
 from conftest import TOP, Run
 
 KERNELS = "uml"
-TESTS = 2
 SECONDS = 30
 TIER = "fast"
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 59
 SECONDS = 800
 TIER = "deep"
 

@@ -10,7 +10,6 @@ import vm
 from conftest import TOP, Tap
 
 KERNELS = "x86"
-TESTS = 7
 SECONDS = 120
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP, Run, files
 
-TESTS = 7
 SECONDS = 15
 TIER = "fast"
 

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 4
 SECONDS = 120
 TIER = "deep"
 

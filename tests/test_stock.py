@@ -14,7 +14,6 @@ import vm
 from conftest import TOP, Run, Tap
 
 KERNELS = "stock"
-TESTS = 34
 SECONDS = 60
 
 

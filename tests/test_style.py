@@ -17,7 +17,6 @@ import conftest
 import pytest
 from conftest import CACHE, TOP, files
 
-TESTS = 10
 SECONDS = 40
 TIER = "fast"
 

@@ -21,8 +21,6 @@ from conftest import Run as Sh
 
 KERNELS = "x86 uml stock"
 KERNELS_DEEP = "x86 uml stock x86-debug x86-parallel x86-kcsan x86-lto"
-TESTS = 13
-TESTS_DEEP = 51
 SECONDS = 330
 
 QEMU, UML, STOCK, DEBUG, PARALLEL, KCSAN, LTO = KERNELS_DEEP.split()

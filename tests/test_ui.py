@@ -21,7 +21,6 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-TESTS = 29
 SECONDS = 30
 TIER = "fast"
 

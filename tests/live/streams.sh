@@ -127,4 +127,4 @@ snap gone
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads when no stream is open"; else not_ok "rmmod blog"; fi
-tap_end
+tap_end 23

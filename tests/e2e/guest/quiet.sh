@@ -64,4 +64,4 @@ wait $reader
 sleep 1
 check "nor when it is gone" [ "$(woken 3)" -le 4 ]
 rmmod blog_torture || die "rmmod blog_torture"
-tap_end
+tap_end 5
