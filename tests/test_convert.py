@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The output of "blog-decode convert", read back by the tools that it is meant for.
 
-CTF is read by babeltrace2, Perfetto's format by protoc with Perfetto's own definitions, the
-HTML report by a headless Chromium without a network. From the golden snapshot, and from 20003
+CTF is read by babeltrace2, Perfetto's format by Perfetto's own definitions, the HTML report by a
+headless Chromium without a network. From the golden snapshot, and from 20003
 records of four rings; in the deep tier from five million. BLOG_BLESS=1 makes the golden texts
 anew.
 """
@@ -13,14 +13,14 @@ import re
 import shutil
 import subprocess
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from bench import peers
 from conftest import TOP, Run, offline
-from convert.check_perfetto import check
+from convert import check_perfetto
+from convert.check_perfetto import Message
 from playwright.sync_api import Browser, Page, sync_playwright
 
 SECONDS = 30
@@ -128,78 +128,72 @@ def test_peers_of_the_benchmark_have_the_same_records(work: Path, decoder: Path,
 # --- Perfetto ---------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def as_text(converted: Path, sh: Run) -> Callable[[str], str]:
-    """The text of a trace by protoc."""
-    said = sh("cargo", "metadata", "--format-version=1", "--locked", "--offline", "--all-features",
-              "--manifest-path", TOP / "tests/convert/Cargo.toml")  # fmt: skip
-    packages = json.loads(said[said.index("{") :])["packages"]
-    paths = [Path(p["manifest_path"]) for p in packages if p["name"] == "tracing-perfetto"]
-    protos = paths[0].parent / "protos"
-
-    def protoc(trace: bytes) -> bytes:
-        command = ["protoc", "-I", str(protos), "--decode", "perfetto.protos.Trace"]
-        return subprocess.run(
-            [*command, str(protos / "perfetto_trace.proto")], input=trace, check=True,
-            stdout=subprocess.PIPE).stdout  # fmt: skip
-
-    def decode(name: str) -> str:
-        """All packets are within others, compressed."""
-        outer = protoc((converted / f"{name}.perfetto").read_bytes()).decode()
-        packed = re.findall(r'packet {\n  compressed_packets: "(.*)"\n}\n', outer)
-        assert outer.count("packet {") == len(packed) > 0
-        texts = (text.encode().decode("unicode_escape").encode("latin-1") for text in packed)
-        return protoc(b"".join(zlib.decompress(text) for text in texts)).decode()
-
-    return decode
-
-
-def test_perfetto_is_golden(as_text: Callable[[str], str]) -> None:
-    same_as_golden(as_text("golden"), "perfetto.txt")
+def events_of(trace: Message) -> list[Message]:
+    return [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
 
 
 @pytest.mark.parametrize("name", ["golden", "big"])
-def test_perfetto_rules(as_text: Callable[[str], str], name: str) -> None:
-    """No field is unknown, no rule of the trace processor broken, and no event missing."""
+def test_perfetto_rules(converted: Path, name: str) -> None:
+    """No field is unknown, no rule of the trace processor broken, and no event missing. (The
+    decoder's own tests compare the bytes with perfetto.pb.)"""
     events = len((GOLDEN / "babeltrace2.txt").read_text().splitlines())
-    check(as_text(name).splitlines(), events if name == "golden" else RECORDS)
+    trace = check_perfetto.read(converted / f"{name}.perfetto")
+    check_perfetto.check(trace, events if name == "golden" else RECORDS)
 
 
-def test_perfetto_spans(as_text: Callable[[str], str]) -> None:
+def test_perfetto_spans(converted: Path) -> None:
     """A slice, in a track of its own."""
-    text = as_text("spans")
-    plain = as_text("golden")
-    assert text.count("track_event {") == plain.count("track_event {") + 2
-    begin, end = (re.search(rf"type: {kind}\n(?: +name_iid: \d+\n)? +track_uuid: (\d+)", text)
-                  for kind in ("TYPE_SLICE_BEGIN", "TYPE_SLICE_END"))  # fmt: skip
-    assert begin and end and begin[1] == end[1]
+    trace = check_perfetto.read(converted / "spans.perfetto")
+    plain = check_perfetto.read(converted / "golden.perfetto")
+    events = events_of(trace)
+    assert len(events) == len(events_of(plain)) + 2
+    slices = [e for e in events if e.type in (e.TYPE_SLICE_BEGIN, e.TYPE_SLICE_END)]
+    begin, end = slices
+    assert (begin.type, end.type) == (begin.TYPE_SLICE_BEGIN, begin.TYPE_SLICE_END)
+    assert begin.track_uuid == end.track_uuid
     # From the first record over the slice to the last one.
-    flows = re.findall(r"^    (flow_ids|terminating_flow_ids): (\d+)$", text, re.MULTILINE)
-    (ended,) = [flow for kind, flow in flows if kind == "terminating_flow_ids"]
-    assert flows.count(("flow_ids", ended)) == 2
-    check(text.splitlines(), text.count("track_event {"))
-    assert text.count('name: "read * \\342\\206\\222 state *"') == 2
+    (ended,) = [flow for event in events for flow in event.terminating_flow_ids]
+    assert [flow for event in events for flow in event.flow_ids].count(ended) == 2
+    check_perfetto.check(trace, len(events))
+    names = [packet.track_descriptor.name for packet in trace.packet]
+    names += [name.name for packet in trace.packet for name in packet.interned_data.event_names]
+    assert names.count("read * → state *") == 2
+
+
+def add_field(trace: Message) -> None:
+    trace.packet[3].track_descriptor.MergeFromString(b"\xb8\xa6\x02\x01")
+
+
+def lose_event(trace: Message) -> None:
+    next(p for p in trace.packet if p.HasField("track_event")).ClearField("track_event")
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "complaint"),
+    ("spoil", "complaint"),
     [
-        (r"(?m)^    uuid: 3$", r"\g<0>\n    4711: 1", "unknown"),
-        ("track_uuid: 5", "track_uuid: 55", "which is not described"),
-        ("track_event {", "nothing {", "an empty packet"),
-        (r"(?m)^    category_iids: \d+$", "    category_iids: 777", "was not told of"),
-        (r"(?m)^    name_iid: \d+$", "    name_iid: 777", "of event_names was not told of"),
+        (add_field, "unknown"),
+        (lambda trace: setattr(events_of(trace)[0], "track_uuid", 55), "which is not described"),
+        (lose_event, "an empty packet"),
+        (lambda trace: events_of(trace)[0].category_iids.append(777), "is not interned"),
+        (
+            lambda trace: setattr(events_of(trace)[0], "name_iid", 777),
+            "of event_names is not interned",
+        ),
+        (
+            lambda trace: setattr(events_of(trace)[0].debug_annotations[0], "name_iid", 777),
+            "of debug_annotation_names is not interned",
+        ),
     ],
-    ids=["field", "track", "event", "id", "name"],
+    ids=["field", "track", "event", "id", "name", "argument"],
 )
 def test_perfetto_damage_is_noticed(
-    as_text: Callable[[str], str], before: str, after: str, complaint: str
+    converted: Path, spoil: Callable[[Message], None], complaint: str
 ) -> None:
-    text = as_text("golden")
-    spoilt = re.sub(before, after, text)
-    assert spoilt != text
+    trace = check_perfetto.read(converted / "golden.perfetto")
+    events = len(events_of(trace))
+    spoil(trace)
     with pytest.raises(AssertionError, match=complaint):
-        check(spoilt.splitlines(), text.count("track_event {"))
+        check_perfetto.check(trace, events)
 
 
 # --- HTML -------------------------------------------------------------------------

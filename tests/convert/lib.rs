@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-
-//! Nothing: see Cargo.toml.
