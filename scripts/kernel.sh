@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-debug uml-n uml-bench uml-ceph; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -19,10 +19,10 @@ kernel_fragments() {
 	# BLog built in, from before jump labels are ready on; masks in compound_info;
 	# Binder
 	x86-y) echo common x86 crash distro lockdown blog-y binder ;;
-	# The same with preemption and interrupts. Deep tier
-	x86-debug) echo common x86 blog-m debug-locks debug-x86 debug-memory ;;
+	# Catches failed allocations, locking, use-after-free and overflows, until rmmod
+	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
 	# Softirqs are tasks. Run by hand
-	x86-rt) echo common x86 blog-m debug-locks debug-x86 rt ;;
+	x86-rt) echo common x86 blog-m debug-locks rt ;;
 	# No patched text, so that CPUs can run in parallel in QEMU, with NMIs. Deep tier
 	x86-parallel) echo common x86 blog-m parallel ;;
 	# No race of plain accesses, in parallel CPUs. Deep tier
@@ -31,8 +31,6 @@ kernel_fragments() {
 	x86-lto) echo common x86 blog-m lto ;;
 	# No preemption, no jump labels, real time, and a build of a few minutes; lockdown
 	uml) echo common uml trace lockdown blog-y ;;
-	# Catches failed allocations, locking, use-after-free and overflows, until rmmod
-	uml-debug) echo common uml blog-m debug-locks debug-memory ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml blog-n ;;
 	# "make bench" only: times on one CPU
