@@ -26,7 +26,15 @@ MACHINES = {
     "huge": ("stock", vm.Machine(2, 2048, "hugepages=870")),
     "user": ("stock", vm.Machine(2, 1024)),
     "node": ("stock", vm.Machine(2, 1024, more=NODES)),
-    "boot": ("uml", vm.Machine(2, 256, "panic_on_warn=1 blog.max_kb=16384 blog.clock=mono")),
+    "boot": (
+        "uml",
+        vm.Machine(
+            2,
+            256,
+            "panic_on_warn=1 blog.max_kb=16384 blog.clock=mono "
+            "blog.component=rust_blog:level=debug",
+        ),
+    ),
 }
 
 

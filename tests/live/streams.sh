@@ -57,7 +57,7 @@ blog_on
 mkdir -p "$CONFIG" 2> /dev/null
 rings 32768 16384 overwrite
 disk_on 64
-same "a stream is root's alone" "$(stat -c %a "$RNULL/stream")" 400
+same "only root can write a stream" "$(stat -c %a "$RNULL/stream")" 440
 
 io 10
 streams calls "$RNULL/stream" $DISK || failures=$((failures + 1))

@@ -12,7 +12,7 @@
 
 load_blog
 tracing=no
-if [ -d $TRACING ]; then mount -t tracefs trace $TRACING && tracing=yes || die "no tracefs"; fi
+[ -e $TRACING/tracing_on ] && tracing=yes
 facts
 if [ $tracing = yes ]; then
 	# As much for each ring, so that all of them stay in the caches alike.

@@ -23,7 +23,6 @@ woken() {
 	echo $(($(wakeups) - before))
 }
 
-mount -t tracefs trace $TRACE || die "mount tracefs"
 set_file 0 $TRACE/tracing_on
 set_file 4096 $TRACE/buffer_size_kb
 set_file 1 $TRACE/options/stacktrace

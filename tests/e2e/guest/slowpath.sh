@@ -8,7 +8,6 @@
 
 TRACE=/sys/kernel/tracing
 
-mount -t tracefs trace $TRACE || die "mount tracefs"
 set_file 0 $TRACE/tracing_on
 set_file 16384 $TRACE/buffer_size_kb
 set_file 1 $TRACE/options/stacktrace
