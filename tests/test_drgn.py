@@ -35,7 +35,7 @@ def log(work: Path, sh: Run) -> Path:
 def prog(log: Path, decoder: Path, monkeypatch: pytest.MonkeyPatch) -> drgn.Program:
     """A program without a dump; the running kernel's snapshot is the test's."""
     monkeypatch.setenv("BLOG_DECODE", str(decoder))
-    monkeypatch.setattr(drgn_blog, "LIVE", str(log / "log.snap"))
+    monkeypatch.setattr(drgn_blog, "LIVE", (str(log / "log.snap"),))
     prog = drgn.Program(drgn.host_platform)
     drgn_blog.blog_tables(prog, str(log / "log.ko"))
     return prog
@@ -124,7 +124,7 @@ def test_losses_are_lines(
 
 
 def test_errors_are_said(prog: drgn.Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drgn_blog, "LIVE", "/nowhere/snapshot")
+    monkeypatch.setattr(drgn_blog, "LIVE", ("/nowhere/snapshot",))
     with pytest.raises(RuntimeError, match="nowhere"):
         drgn_blog.blog_components(prog)
     monkeypatch.setenv("BLOG_DECODE", "/nowhere/blog-decode")
@@ -137,7 +137,7 @@ def test_damaged_snapshot_warns_and_gives_what_is_whole(
 ) -> None:
     data = (log / "log.snap").read_bytes()
     (log / "cut.snap").write_bytes(data[: len(data) * 2 // 3])
-    monkeypatch.setattr(drgn_blog, "LIVE", str(log / "cut.snap"))
+    monkeypatch.setattr(drgn_blog, "LIVE", (str(log / "cut.snap"),))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         some = drgn_blog.blog_records(prog)
