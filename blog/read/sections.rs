@@ -5,7 +5,10 @@
 //! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds at most one section,
 //! until it has been read: so an open file needs room for one page, whatever is read from it.
 
-use core::mem::size_of;
+use core::{
+    iter,
+    mem::size_of, //
+};
 use kernel::{
     blog::wire::{
         file as format,
@@ -34,10 +37,7 @@ use crate::{
         glue,
         params, //
     },
-    write::tables::{
-        self,
-        Writer, //
-    }, //
+    write::tables, //
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -263,14 +263,13 @@ impl Sections {
     /// `slots`; `from` is that of [`tables::next`]. False: there are none.
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
         self.begin()?;
-        let mut room = TASKS;
-        while let Some(Writer { task, .. }) =
-            (room != 0).then(|| tables::next(from, &slots)).flatten()
-        {
-            if self.selection.chosen.has_task(task.pid, task.tgid) {
-                self.push(task.as_bytes())?;
-                room -= 1;
-            }
+        for _ in 0..TASKS {
+            let chosen = &self.selection.chosen;
+            let mut writers = iter::from_fn(|| tables::next(from, &slots));
+            let Some(writer) = writers.find(|w| chosen.has_task(w.task.pid, w.task.tgid)) else {
+                break;
+            };
+            self.push(writer.task.as_bytes())?;
         }
         let any = self.out.len() > HEADER;
         match any {
@@ -303,15 +302,17 @@ impl Sections {
         self.push(format::Page { component, ring }.as_bytes())?;
         let start = self.out.len();
         // The vector has this room from the start, so this is no allocation.
-        self.out.resize(start + 2 * PAGE_ROOM, 0, GFP_KERNEL)?;
-        let page = self.out.get_mut(start..start + PAGE_ROOM);
-        let filled = page.and_then(fill);
-        let Some((len, result)) = filled else {
+        self.out.resize(start + PAGE_ROOM, 0, GFP_KERNEL)?;
+        let filled = self.out.get_mut(start..).and_then(fill);
+        let Some((mut len, result)) = filled else {
             self.out.clear();
             return Ok(None);
         };
-        let room = self.out.get_mut(start..).unwrap_or_default();
-        let len = self.selection.take_out(room, len);
+        if !self.selection.is_all() {
+            self.out.resize(start + 2 * PAGE_ROOM, 0, GFP_KERNEL)?;
+            let room = self.out.get_mut(start..).unwrap_or_default();
+            len = self.selection.take_out(room, len);
+        }
         self.out.truncate(start + len);
         self.end(Kind::Page)?;
         self.pages = self.pages.wrapping_add(1);

@@ -77,13 +77,13 @@ impl Chosen {
         }
     }
 
-    pub(super) fn has_any_component(&self) -> bool {
+    pub(super) fn has_all_components(&self) -> bool {
         self.components.is_empty()
     }
 
     pub(super) fn has_component(&self, name: &CStr) -> bool {
         let name = name.to_bytes();
-        self.components.is_empty() || self.components.iter().any(|names| words::fits(names, name))
+        self.has_all_components() || self.components.iter().any(|names| words::fits(names, name))
     }
 
     pub(super) fn has_task(&self, pid: i32, tgid: i32) -> bool {
@@ -137,7 +137,7 @@ impl Selection {
     }
 
     /// Whether it leaves pages as they are.
-    fn is_all(&self) -> bool {
+    pub(super) fn is_all(&self) -> bool {
         self.addresses && !self.is_by_site()
     }
 
@@ -173,9 +173,6 @@ impl Selection {
     /// length. `room` starts with the page and is twice as long as a page may be, as what tells of
     /// records that weren't chosen may be longer than those were.
     pub(crate) fn take_out(&self, room: &mut [u8], len: usize) -> usize {
-        if self.is_all() {
-            return len;
-        }
         let Some(mut info) = PageInfo::read(room) else {
             return 0;
         };

@@ -209,7 +209,7 @@ impl Walk {
                 (false, Form::Stream) => Step::Component(0),
             },
             Step::Tasks => {
-                let all = self.only.is_none() && self.out.selection.chosen.has_any_component();
+                let all = self.only.is_none() && self.out.selection.chosen.has_all_components();
                 let components = &self.components;
                 let slots = |slot| {
                     let mut slots = components.iter().map(|c| u32::from(c.state.slot()));
