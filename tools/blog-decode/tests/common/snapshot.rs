@@ -132,6 +132,8 @@ pub struct Ring {
     pub records: u64,
     pub lost: [u64; 8],
     pub told: [u64; 8],
+    /// Pages that it had.
+    pub pages: u32,
 }
 
 impl Ring {
@@ -147,6 +149,7 @@ impl Ring {
             records: 0,
             lost: [0; 8],
             told: [0; 8],
+            pages: 0,
         }
     }
 
@@ -314,7 +317,8 @@ impl Builder {
         for n in r.lost.iter().chain(&r.told) {
             p.extend(n.to_le_bytes());
         }
-        p.extend([0; 8]);
+        p.extend(r.pages.to_le_bytes());
+        p.extend([0; 4]);
         self.rings += 1;
         self.section(5, &p)
     }
