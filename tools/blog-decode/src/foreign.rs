@@ -114,11 +114,23 @@ struct Told {
     are_left_out: bool,
     /// Lines before the first time that are left out.
     headings: u64,
-    /// Lines with a time that is beyond all clocks.
+    /// Lines with a time that is beyond all clocks, and with a date instead of one.
     beyond: u64,
+    dated: u64,
     /// What its first bytes say that it is, or that there are none.
     kind: Option<&'static str>,
     is_empty: bool,
+}
+
+impl Told {
+    /// Counts a line without a time that says when it was written.
+    fn untimed(&mut self, line: &Parsed<'_>) {
+        match line {
+            Parsed::More(raw) => self.dated += u64::from(has_date(raw)),
+            Parsed::Beyond(_) => self.beyond += 1,
+            Parsed::Line(_) | Parsed::Comment => {}
+        }
+    }
 }
 
 impl Log {
@@ -273,6 +285,12 @@ impl Log {
                 "{n} lines have a time that no clock reaches: they stand with the line before"
             ));
         }
+        if told.dated > 0 && told.timed > 0 {
+            let n = told.dated;
+            all.push(format!(
+                "{n} lines have a date and no time since boot: they stand with the line before"
+            ));
+        }
         let told = |why| format!("{}: {why}", told.name);
         all.into_iter().map(told).collect()
     }
@@ -376,7 +394,9 @@ impl Text {
             };
         }
         while self.read_line(told) {
-            match kind.parse(&self.raw) {
+            let parsed = kind.parse(&self.raw);
+            told.untimed(&parsed);
+            match parsed {
                 Parsed::Line(line) => {
                     told.timed += 1;
                     if line.time < self.latest {
@@ -397,14 +417,14 @@ impl Text {
                     }
                     return Some(line);
                 }
-                Parsed::More(message) if self.at_start => {
+                Parsed::More(message) | Parsed::Beyond(message) if self.at_start => {
                     let held: usize = self.headings.iter().map(|h| h.len() + 1).sum();
                     match held + message.len() <= HEADING_MAX {
                         true => self.headings.push(message.to_vec()),
                         false => told.headings += 1,
                     }
                 }
-                Parsed::More(message) => {
+                Parsed::More(message) | Parsed::Beyond(message) => {
                     let mut line = self.last.clone();
                     // A stack of this task is indented: " => schedule".
                     if !message.trim_ascii_start().starts_with(b"=>") {
@@ -460,7 +480,8 @@ impl Sorted {
             this.bytes.extend_from_slice(raw);
             // Below `max`.
             let range = at as u32..this.bytes.len() as u32;
-            let (time, of) = match dmesg(raw) {
+            let parsed = dmesg(raw);
+            let (time, of) = match &parsed {
                 Parsed::Comment => continue,
                 Parsed::Line(line) => {
                     told.timed += 1;
@@ -485,8 +506,8 @@ impl Sorted {
                     }
                     (line.time, range.clone())
                 }
-                Parsed::More(raw) => {
-                    told.beyond += u64::from(kmsg_time(raw).is_some());
+                Parsed::More(raw) | Parsed::Beyond(raw) => {
+                    told.untimed(&parsed);
                     if told.timed > 0 && is_other_boot(raw) {
                         this.boot += 1;
                         (latest, earliest) = (0, u64::MAX);
@@ -529,7 +550,7 @@ impl Sorted {
                 message: bytes(&place.text).to_vec(),
                 ..line
             },
-            Parsed::More(_) | Parsed::Comment => Line {
+            Parsed::More(_) | Parsed::Beyond(_) | Parsed::Comment => Line {
                 message: bytes(&place.text).to_vec(),
                 ..Line::default()
             },
@@ -564,11 +585,23 @@ enum Parsed<'a> {
     Line(Line),
     /// It has no time: it goes on with the one before.
     More(&'a [u8]),
+    /// It has a time that no clock reaches.
+    Beyond(&'a [u8]),
     Comment,
 }
 
-/// `12.345678`, with any number of decimals, in ns.
-fn seconds(text: &[u8]) -> Option<u64> {
+impl<'a> Parsed<'a> {
+    /// A line at a time, if the clock reaches it.
+    fn at(time: Time, raw: &'a [u8], line: impl FnOnce(u64) -> Line) -> Self {
+        time.map_or(Self::Beyond(raw), |time| Self::Line(line(time)))
+    }
+}
+
+/// A time in ns; `None`: no clock reaches it.
+type Time = Option<u64>;
+
+/// `12.345678`, with any number of decimals.
+fn seconds(text: &[u8]) -> Option<Time> {
     let text = std::str::from_utf8(text).ok()?;
     let (whole, fraction) = text.split_once('.')?;
     let is_number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
@@ -576,10 +609,10 @@ fn seconds(text: &[u8]) -> Option<u64> {
         return None;
     }
     let nanos: String = fraction.chars().chain("00000000".chars()).take(9).collect();
-    let whole: u64 = whole.parse().ok()?;
-    whole
-        .checked_mul(1_000_000_000)?
-        .checked_add(nanos.parse().ok()?)
+    let nanos = nanos.parse().ok()?;
+    let whole = whole.parse::<u64>().ok();
+    let time = whole.and_then(|whole| whole.checked_mul(1_000_000_000)?.checked_add(nanos));
+    Some(time)
 }
 
 /// A level of BLog for one of printk's.
@@ -606,9 +639,15 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
     if raw.is_empty() {
         return Parsed::Comment;
     }
-    if let Some(line) = kmsg(raw) {
-        return Parsed::Line(line);
+    if let Some((priority, time, text)) = kmsg(raw) {
+        return Parsed::at(time, raw, |time| Line {
+            time,
+            level: Some(level(priority as u8)),
+            writer: Writer::default(),
+            message: text.to_vec(),
+        });
     }
+    let raw = without_style(raw);
     let (mut rest, mut priority) = (raw, None);
     if let Some((n, after)) = raw.strip_prefix(b"<").and_then(|r| split(r, b'>')) {
         if let Some(n) = number(n) {
@@ -626,7 +665,9 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
             (b"info", 6),
             (b"debug", 7),
         ];
-        let is_word = facility.trim_ascii().iter().all(u8::is_ascii_lowercase);
+        // As "local0".
+        let is_letter = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let is_word = facility.trim_ascii().iter().all(is_letter);
         if let Some((name, after)) = split(after, b':').filter(|_| is_word) {
             let found = NAMES.iter().find(|(n, _)| *n == name.trim_ascii());
             if let Some((_, n)) = found {
@@ -637,7 +678,7 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
     let Some((time, text)) = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed)) else {
         return Parsed::More(raw);
     };
-    Parsed::Line(Line {
+    Parsed::at(time, raw, |time| Line {
         time,
         level: priority,
         writer: Writer::default(),
@@ -645,8 +686,23 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
     })
 }
 
+/// A line without what a terminal, as a serial console's, or an editor has put in front of it:
+/// colours, and a mark of UTF-8.
+fn without_style(mut raw: &[u8]) -> &[u8] {
+    loop {
+        let escape = raw.strip_prefix(b"\x1b[").and_then(|rest| {
+            let end = rest.iter().position(|b| !matches!(b, b'0'..=b'?'))?;
+            rest.get(end + 1..)
+        });
+        match escape.or_else(|| raw.strip_prefix("\u{feff}".as_bytes())) {
+            Some(rest) => raw = rest,
+            None => return raw,
+        }
+    }
+}
+
 /// "[   12.345678] text"; in the brackets, `dmesg -d` also has the time since the line before.
-fn bracketed(text: &[u8]) -> Option<(u64, &[u8])> {
+fn bracketed(text: &[u8]) -> Option<(Time, &[u8])> {
     let (time, text) = split(text.strip_prefix(b"[")?, b']')?;
     let time = time.trim_ascii_start();
     let time = split(time, b' ').map_or(time, |(time, _)| time);
@@ -663,23 +719,37 @@ fn of_syslog(text: &[u8]) -> Option<&[u8]> {
         .map(|at| &text[at + KERNEL.len()..])
 }
 
-/// Priority, time in µs and text of a line of `/dev/kmsg`: "6,339,5140900,-;text".
-fn kmsg_time(raw: &[u8]) -> Option<(u64, u64, &[u8])> {
+/// Priority, time and text of a line of `/dev/kmsg`, which has µs: "6,339,5140900,-;text".
+fn kmsg(raw: &[u8]) -> Option<(u64, Time, &[u8])> {
     let (head, text) = split(raw, b';')?;
     let mut fields = head.split(|b| *b == b',');
     let priority = number(fields.next()?)?;
     number(fields.next()?)?;
-    Some((priority, number(fields.next()?)?, text))
+    let us = number(fields.next()?)?;
+    Some((priority, us.checked_mul(1000), text))
 }
 
-fn kmsg(raw: &[u8]) -> Option<Line> {
-    let (priority, us, text) = kmsg_time(raw)?;
-    Some(Line {
-        time: us.checked_mul(1000)?,
-        level: Some(level(priority as u8)),
-        writer: Writer::default(),
-        message: text.to_vec(),
-    })
+/// Whether a line begins with a date and a time of day, as syslog, journalctl and dmesg -T have it:
+/// "Nov 21 10:13:09 ", "2026-11-21T10:13:09" or "[Sat Nov 21 10:13:09 2026]".
+fn has_date(raw: &[u8]) -> bool {
+    const LONGEST: usize = 28;
+    let is = |form: &[u8], text: &[u8]| {
+        let fits = |(form, b): (&u8, &u8)| match form {
+            b'0' => b.is_ascii_digit() || *b == b' ',
+            b'a' => b.is_ascii_alphabetic(),
+            form => form == b,
+        };
+        text.len() >= form.len() && form.iter().zip(text).all(fits)
+    };
+    let start = raw.strip_prefix(b"[").unwrap_or(raw);
+    let start = &start[..start.len().min(LONGEST)];
+    let forms: [&[u8]; 4] = [
+        b"aaa 00 00:00:00 ",
+        b"0000-00-00T00:00:00",
+        b"0000-00-00 00:00:00",
+        b"aaa aaa 00 00:00:00 ",
+    ];
+    forms.iter().any(|form| is(form, start))
 }
 
 /// "    fio-1234    (   1230) [001] d..2.    12.345678: sched_switch: ..."
@@ -687,10 +757,10 @@ fn ftrace(raw: &[u8]) -> Parsed<'_> {
     if raw.is_empty() || raw.starts_with(b"#") {
         return Parsed::Comment;
     }
-    task_line(raw).map_or(Parsed::More(raw), Parsed::Line)
+    task_line(raw).unwrap_or(Parsed::More(raw))
 }
 
-fn task_line(raw: &[u8]) -> Option<Line> {
+fn task_line(raw: &[u8]) -> Option<Parsed<'_>> {
     // The CPU is in brackets, which a task's name may have, too.
     let mut starts = raw.iter().enumerate().filter(|(_, b)| **b == b'[');
     starts.find_map(|(at, _)| {
@@ -699,7 +769,7 @@ fn task_line(raw: &[u8]) -> Option<Line> {
         let cpu = number(cpu).filter(|_| is_number)?;
         let task = task(&raw[..at])?;
         let (time, message) = time(after)?;
-        Some(Line {
+        Some(Parsed::at(time, raw, |time| Line {
             time,
             level: None,
             writer: Writer {
@@ -708,7 +778,7 @@ fn task_line(raw: &[u8]) -> Option<Line> {
                 task: Some(task),
             },
             message: message.to_vec(),
-        })
+        }))
     })
 }
 
@@ -723,8 +793,11 @@ fn task(text: &[u8]) -> Option<Task> {
     }
     let dash = task.iter().rposition(|b| *b == b'-')?;
     let pid = i32::try_from(number(&task[dash + 1..])?).ok()?;
+    // Of several files, or buffers, trace-cmd puts the name before that of the task: "one.dat:   fio".
+    let name = task[..dash].windows(3).rposition(|w| w == b":  ");
+    let name = &task[name.map_or(0, |at| at + 1)..dash];
     let mut comm = [0; 16];
-    for (to, from) in comm.iter_mut().zip(task[..dash].trim_ascii()) {
+    for (to, from) in comm.iter_mut().zip(name.trim_ascii()) {
         *to = *from;
     }
     let tgid = tgid.and_then(|n| i32::try_from(n).ok()).unwrap_or(pid);
@@ -732,7 +805,7 @@ fn task(text: &[u8]) -> Option<Task> {
 }
 
 /// Perhaps flags, then the time, then the rest.
-fn time(text: &[u8]) -> Option<(u64, &[u8])> {
+fn time(text: &[u8]) -> Option<(Time, &[u8])> {
     let mut rest = text.trim_ascii_start();
     for _ in 0..2 {
         let end = rest.iter().position(|b| b.is_ascii_whitespace())?;
@@ -940,7 +1013,9 @@ mod tests {
         ] {
             for process in ["", "  (   80)", "  (-------)"] {
                 let text = format!("  {name}-{pid}{process} [001] d..2.  5.000000500: x: [7]");
-                let line = task_line(text.as_bytes()).unwrap();
+                let Parsed::Line(line) = ftrace(text.as_bytes()) else {
+                    panic!("{text}");
+                };
                 let task = line.writer.task.unwrap();
                 assert_eq!(crate::snapshot::text(&task.comm), name);
                 assert_eq!((task.pid, line.writer.cpu), (pid, Some(1)));

@@ -317,6 +317,66 @@ fn each_output_says_what_a_line_is_from() {
 }
 
 #[test]
+fn what_has_no_time_that_counts_is_told_of() {
+    let rig = rig();
+    let with = |option: &str, text: &str| {
+        fs::write(rig.path().join("log"), text).unwrap();
+        let out = rig.run(&["a.snap", option, "log"]);
+        let err = String::from_utf8(out.stderr).unwrap();
+        (
+            out.status.code(),
+            err,
+            String::from_utf8(out.stdout).unwrap(),
+        )
+    };
+    let beyond = "1 lines have a time that no clock reaches";
+    let dated = "3 lines have a date and no time since boot";
+    for (option, text, expected) in [
+        ("--dmesg", "[    0.5] a\n[99999999999999.0] b\n", beyond),
+        (
+            "--dmesg",
+            "6,1,500000,-;a\n6,2,18446744073709552,-;b\n",
+            beyond,
+        ),
+        (
+            "--ftrace",
+            " dd-42 [001] 1.500000: x: a\n dd-42 [001] 99999999999999.500000: x: b\n",
+            beyond,
+        ),
+        (
+            "--dmesg",
+            "Nov 21 10:13:09 h kernel: [    0.5] a\nNov 21 12:13:09 h sshd[1]: b\n\
+             2026-11-21T12:13:10.5+01:00 h sshd[1]: c\n[Sat Nov 21 10:13:09 2026] d\n",
+            dated,
+        ),
+    ] {
+        let (status, err, out) = with(option, text);
+        assert_eq!(status, Some(1), "{err}");
+        assert!(err.contains(expected), "{err}");
+        // Nothing of it is left out.
+        let shown = out
+            .lines()
+            .filter(|l| l.contains("dmesg") || l.contains("ftrace"));
+        assert_eq!(shown.count(), text.lines().count(), "{out}");
+    }
+    let (_, _, out) = with("--dmesg", "[    0.1] a\nlocal0:warn  : [    0.5] b\n");
+    assert!(out.contains("[  100.500000] warn  dmesg: b"), "{out}");
+    // What a console or an editor has put before a time doesn't hide it.
+    for before in ["\x1b[32m", "\x1b[0m\x1b[1;31m", "\u{feff}"] {
+        let (_, _, out) = with("--dmesg", &format!("[    0.1] a\n{before}[    0.5] b\n"));
+        assert!(out.contains("[  100.500000]       dmesg: b"), "{out}");
+    }
+    // The names of several traces are no part of a task's.
+    let trace =
+        "  one.dat:       fio-42 [001]  1.5: x: a\n  two.dat:   a b: c-43 [001]  1.6: x: b\n";
+    let (_, _, out) = with("--ftrace", trace);
+    assert!(
+        out.contains(" fio[42]: x: a") && out.contains(" a b: c[43]: x: b"),
+        "{out}"
+    );
+}
+
+#[test]
 fn a_log_that_has_no_times_is_told_of() {
     let rig = rig();
     fs::write(rig.path().join("dates"), "[Sat Nov 21 10:13:09 2026] x\n").unwrap();
