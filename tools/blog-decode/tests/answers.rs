@@ -246,6 +246,7 @@ fn records_are_counted_by_any_field() {
     assert_eq!(of("from_boot_ns"), [0, 0, 1_000_000_000]);
     assert_eq!(of("records"), [2, 1, 1]);
     assert_eq!(of("sum"), [7, 6, 5]);
+    assert!(per.iter().all(|row| row.get("sum_text").is_none()));
     let text = rig.text(&["stats", "--by", "context"]);
     assert_eq!(
         text,
@@ -390,4 +391,26 @@ fn counts_are_exact_however_many_rows_there_are() {
     let rows = rig.text(&["stats", "--by", "comm", "--per", "0.0005"]);
     let from: Vec<&str> = rows.lines().skip(1).map(|l| l[..18].trim()).collect();
     assert_eq!(from[..2], ["0.000000000", "0.001000000"]);
+}
+
+/// Programs round what has more than 64 bits, or give up on the file.
+#[test]
+fn no_number_has_more_bits_than_programs_read() {
+    let most = i64::MAX as u64;
+    for (values, sum, text) in [
+        (&[most - 1, 1][..], Value::from(most), None),
+        (&[most, 1], Value::Null, Some("9223372036854775808")),
+        (
+            &[u64::MAX, u64::MAX],
+            Value::Null,
+            Some("36893488147419103230"),
+        ),
+    ] {
+        let task: Vec<_> = (1..).zip(values).map(|(us, n)| (us, 1, *n)).collect();
+        let rig = Rig::new(&task, &[], None);
+        let args = ["stats", "--by", "component", "--sum", "arg.sector"];
+        let rows = rig.json(&args, "count");
+        assert_eq!(rows[0]["sum"], sum);
+        assert_eq!(rows[0].get("sum_text"), text.map(Value::from).as_ref());
+    }
 }

@@ -1004,6 +1004,39 @@ fn a_damaged_clock_spoils_nothing_else() {
     let output = rig.run(&["convert", "--to", "otlp", "-o", "-", "far"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\"timeUnixNano\":\"0\""), "{text}");
+    // No number that is told of it has more than 64 bits either.
+    for line in rig.lines(&["stats", "--json", "far"]) {
+        let object: Value = serde_json::from_str(&line).unwrap();
+        let mut values = object.as_object().unwrap().values();
+        assert!(values.all(|value| !value.is_f64()), "{line}");
+    }
+}
+
+/// A collector refuses all of a line that has a number which 64 bits with a sign don't hold.
+#[test]
+fn no_loss_is_too_large_for_a_collector() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    for (lost, expected) in [
+        (i64::MAX as u64, r#"{"intValue":"9223372036854775807"}"#),
+        (1 << 63, r#"{"stringValue":"9223372036854775808"}"#),
+    ] {
+        let mut b = Builder::new();
+        b.system(BOOT_ID)
+            .clock(1, &CLOCK)
+            .images(&[(1, 4, &table.build_id, "test_mod")])
+            .component(1, "disk");
+        let ring = Ring::task(1, 1, 42, "fio");
+        let mut p = Page::new(1, 1, 1000, 0);
+        p.lost(1000, 0, lost);
+        p.record(2000, 4, ());
+        b.ring(&ring).page(&ring, &p);
+        fs::write(rig.path().join("lost"), b.end()).unwrap();
+        let output = rig.run(&["convert", "--to", "otlp", "-o", "-", "lost"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let count = format!(r#"{{"key":"blog.lost.count","value":{expected}}}"#);
+        assert!(text.contains(&count), "{text}");
+    }
 }
 
 /// The hour that comes twice: what is told of the zone is of each time, not of the one before.

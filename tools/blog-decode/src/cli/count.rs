@@ -233,7 +233,12 @@ impl Answer<'_> {
             false => o.maybe("from_boot_ns", from),
         }
         o.number("records", row.sum.records);
-        o.maybe("sum", row.sum.number.filter(|_| self.args.sum.is_some()));
+        let sum = row.sum.number.filter(|_| self.args.sum.is_some());
+        let fits = |n: &i128| i64::try_from(*n).is_ok();
+        o.maybe("sum", sum.filter(fits));
+        if let Some(sum) = sum.filter(|n| !fits(n)) {
+            o.wide("sum_text", sum);
+        }
         let mut by = Object::new(o.key("by"));
         let columns = self.by.iter().zip(&self.are_numbers);
         for ((field, is_number), (tag, value)) in columns.zip(&row.values) {

@@ -99,9 +99,28 @@ impl<'a> Object<'a> {
         self.out
     }
 
-    /// Adds a number.
+    /// Adds a number; null if it has more than 64 bits, as by damage: programs would round it, or give
+    /// up on all of the file.
     pub fn number(&mut self, key: &'static str, n: impl Into<i128>) {
-        digits::push_signed(self.key(key), n.into());
+        let n = n.into();
+        match (i64::try_from(n), u64::try_from(n)) {
+            (Err(_), Err(_)) => self.text(key, None),
+            _ => digits::push_signed(self.key(key), n),
+        }
+    }
+
+    /// Adds a number as text.
+    pub fn wide(&mut self, key: &'static str, n: i128) {
+        let out = self.key(key);
+        out.push(b'"');
+        digits::push_signed(out, n);
+        out.push(b'"');
+    }
+
+    /// Adds true or false.
+    pub fn flag(&mut self, key: &'static str, is: bool) {
+        let word: &[u8] = if is { b"true" } else { b"false" };
+        self.key(key).extend_from_slice(word);
     }
 
     /// Adds a string, or null.
@@ -389,7 +408,7 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
 fn argument(v: Value<'_>, o: &mut Object<'_>) {
     let number = |n: i128, o: &mut Object<'_>| match i64::try_from(n) {
         Ok(_) => o.number("value", n),
-        Err(_) => put(o.key("text"), format_args!("\"{n}\"")),
+        Err(_) => o.wide("text", n),
     };
     match v.view() {
         View::Uint(n) => match i128::try_from(n) {

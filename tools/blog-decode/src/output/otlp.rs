@@ -277,8 +277,8 @@ fn of_site(r: &Record<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
         let name = names.add(&format!("blog.arg.{name}"));
         match value.view() {
             View::Bool(b) => all.bool(name, b),
-            View::Uint(n) if i64::try_from(n).is_ok() => all.number(name, n as i128),
-            View::Int(n) if i64::try_from(n).is_ok() => all.number(name, n),
+            View::Uint(n) if i128::try_from(n).is_ok() => all.number(name, n as i128),
+            View::Int(n) => all.number(name, n),
             View::Str(bytes) | View::CStr(bytes) => all.text(name, bytes),
             _ => {
                 text.clear();
@@ -345,9 +345,14 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// In JSON, a number of 64 bits is text.
+    /// In JSON, a number of 64 bits is text. Collectors refuse the line if it has more of them, or
+    /// the highest and no sign.
     fn number(&mut self, key: &str, n: i128) {
-        self.add(key, |o| o.text("intValue", n.to_string().as_str()));
+        let kind = match i64::try_from(n) {
+            Ok(_) => "intValue",
+            Err(_) => "stringValue",
+        };
+        self.add(key, |o| o.wide(kind, n));
     }
 
     fn bool(&mut self, key: &str, b: bool) {
