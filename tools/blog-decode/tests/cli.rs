@@ -1039,6 +1039,33 @@ fn no_loss_is_too_large_for_a_collector() {
     }
 }
 
+/// Readers of a trace want times that don't go back. Where they do, that isn't silent.
+#[test]
+fn a_time_that_is_changed_is_told_of() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let second = 1_000_000_000;
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &CLOCK)
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "fio");
+    b.ring(&ring);
+    for (seq, at) in [(1, 50), (2, 2), (3, 60)] {
+        let mut p = Page::new(1, seq, at * second, seq - 1);
+        p.record(at * second, 4, ());
+        b.page(&ring, &p);
+    }
+    fs::write(rig.path().join("back"), b.end()).unwrap();
+    for (form, status) in [("ctf", 1), ("html", 1), ("perfetto", 0), ("parquet", 0)] {
+        let output = rig.run(&["convert", "--to", form, "-o", form, "back"]);
+        assert_eq!(output.status.code(), Some(status), "{output:?}");
+        let told = "1 records or losses have the time of the one before: theirs is earlier";
+        assert_eq!(stderr(&output).contains(told), status == 1, "{output:?}");
+    }
+}
+
 /// The hour that comes twice: what is told of the zone is of each time, not of the one before.
 #[test]
 fn the_end_of_summer_time_is_in_the_times() {

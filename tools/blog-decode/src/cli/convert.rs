@@ -55,17 +55,19 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         decoder: &mut decoder,
         signals: &signals,
     };
-    let mut left_out = 0;
+    let mut odd = Odd::default();
     let made = match args.to {
         Form::Ctf => new::directory(&args.output, |path| {
-            told(ctf(input, &mut each, path)).map(|n| left_out = n)
+            told(ctf(input, &mut each, path)).map(|n| odd = n)
         }),
         Form::Perfetto => new::file(&args.output, |out| {
-            told(perfetto(pairs, &mut each, out)).map(|n| left_out = n)
+            told(perfetto(pairs, &mut each, out)).map(|n| odd = n)
         }),
-        Form::Html => new::file(&args.output, |out| told(html(input, pairs, &mut each, out))),
+        Form::Html => new::file(&args.output, |out| {
+            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
+        }),
         Form::Parquet => new::directory(&args.output, |path| {
-            told(parquet(input, &mut each, path)).map(|n| left_out = n)
+            told(parquet(input, &mut each, path)).map(|n| odd = n)
         }),
         Form::Otlp => new::file(&args.output, |out| told(otlp(input, &mut each, out))),
     };
@@ -76,13 +78,29 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         Err(e) => return Err(e.into()),
     }
     let mut status = session.end(&decoder.outcome());
-    if left_out > 0 {
-        complain(&format!(
-            "{left_out} records or losses left out: their times are beyond what readers can hold"
-        ));
-        status = status.max(PARTIAL);
+    for (n, what) in [
+        (
+            odd.left_out,
+            "left out: their times are beyond what readers can hold",
+        ),
+        (
+            odd.moved,
+            "have the time of the one before: theirs is earlier",
+        ),
+    ] {
+        if n > 0 {
+            complain(&format!("{n} records or losses {what}"));
+            status = status.max(PARTIAL);
+        }
     }
     Ok(status)
+}
+
+/// How many records and losses are not converted as they are.
+#[derive(Default)]
+struct Odd {
+    left_out: u64,
+    moved: u64,
 }
 
 /// Goes through the records, until there are no more or a signal asks for an end.
@@ -108,13 +126,13 @@ fn told<T>(result: io::Result<T>) -> Result<T, String> {
     })
 }
 
-fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<u64> {
+fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
-    let left_out = trace.left_out;
+    let (left_out, moved) = (trace.left_out, trace.moved);
     fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
-    Ok(left_out)
+    Ok(Odd { left_out, moved })
 }
 
 /// Names of the machines, and a kernel release.
@@ -132,21 +150,24 @@ fn html(
     pairs: Vec<Pair>,
     each: &mut Each<'_, '_>,
     out: &mut dyn Write,
-) -> io::Result<()> {
+) -> io::Result<Odd> {
     let mut report = Html::new(out, pairs)?;
     each.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
-    report.end(&host, &release)
+    let (left_out, moved) = (0, report.moved);
+    report.end(&host, &release)?;
+    Ok(Odd { left_out, moved })
 }
 
-fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<u64> {
+fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
     let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
         trace.entry(entry, &mut bytes);
         pack_full(&mut bytes, out)
     })?;
     trace.end(&mut bytes, out)?;
-    Ok(trace.left_out)
+    let (left_out, moved) = (trace.left_out, 0);
+    Ok(Odd { left_out, moved })
 }
 
 /// Releases of the kernels, by file.
@@ -156,12 +177,12 @@ fn releases(input: &Input) -> Vec<String> {
     input.files.iter().map(of).collect()
 }
 
-fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<u64> {
+fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     let mut rows = Parquet::new(path, releases(input))?;
     each.run(|entry| rows.entry(entry))?;
     let left_out = rows.left_out;
     rows.end()?;
-    Ok(left_out)
+    Ok(Odd { left_out, moved: 0 })
 }
 
 fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {

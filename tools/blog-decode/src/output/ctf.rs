@@ -71,6 +71,8 @@ pub struct Ctf<W> {
     offset: Option<i128>,
     /// Records and losses whose times no reader can hold.
     pub left_out: u64,
+    /// Those that have the time of the one before, as theirs is earlier.
+    pub moved: u64,
     text: Vec<u8>,
 }
 
@@ -86,6 +88,7 @@ impl<W: Write> Ctf<W> {
             index: HashMap::new(),
             offset: None,
             left_out: 0,
+            moved: 0,
             text: Vec::new(),
         }
     }
@@ -103,7 +106,9 @@ impl<W: Write> Ctf<W> {
             return Ok(());
         }
         self.offset = Some(offset);
-        let time = ((real - offset) as u64).max(self.last);
+        let own = (real - offset) as u64;
+        let time = own.max(self.last);
+        self.moved += u64::from(own < time);
         self.last = time;
         self.times.get_or_insert((time, time)).1 = time;
         let id = match &entry.content {

@@ -147,6 +147,8 @@ pub struct Html<W: Write> {
     start: Option<Start>,
     /// Records that are missing.
     lost: u64,
+    /// Entries that have the time of the one before, as theirs is earlier.
+    pub moved: u64,
     /// Index by boot, component and context.
     lane_index: HashMap<(usize, Arc<str>, Vec<u8>), u32>,
     lane_list: Vec<Lane>,
@@ -290,6 +292,7 @@ impl<W: Write> Html<W> {
             spans: pairs.into_iter().map(kind).collect(),
             start: None,
             lost: 0,
+            moved: 0,
             lane_index: HashMap::new(),
             lane_list: Vec::new(),
             site_index: HashMap::new(),
@@ -346,7 +349,9 @@ impl<W: Write> Html<W> {
         }
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
-        self.times.push(((time - start.time) as f64).max(last));
+        let own = (time - start.time) as f64;
+        self.moved += u64::from(own < last);
+        self.times.push(own.max(last));
         self.lanes.push(lane);
         self.sites.push(site);
         self.ends.push(self.text_len);
