@@ -1012,6 +1012,47 @@ fn a_damaged_clock_spoils_nothing_else() {
     }
 }
 
+/// A misspelt argument is told of, even if a table is missing: `!` of it is true of every record.
+#[test]
+fn unknown_names_are_told_of_without_all_tables() {
+    let rig = rig();
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &CLOCK)
+        .images(&[(1, 4, &table.build_id, "test_mod"), (5, 1, b"gone", "gone")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 1, 42, "fio");
+    let mut p = Page::new(1, 1, 1000, 0);
+    p.record(2000, 1, (&8u32, &0x1000u64));
+    b.ring(&ring).page(&ring, &p);
+    fs::write(rig.path().join("some"), b.end()).unwrap();
+    for (args, told) in [
+        (
+            ["--where", "!(arg.sectr == 1)"],
+            "--where: no call site has an argument \"sectr\" (not all tables are there)",
+        ),
+        (
+            ["--where", "arg.count != 'x'"],
+            "(not all tables are there)",
+        ),
+        (
+            ["--site", "9"],
+            "--site 9: no call site has this id (not all tables are there)",
+        ),
+        (
+            ["--format", "{arg.sectr}"],
+            "--format: no call site has an argument \"sectr\" (not all tables are there)",
+        ),
+    ] {
+        let output = rig.run(&[&args[..], &["some"]].concat());
+        assert!(stderr(&output).contains(told), "{output:?}");
+    }
+    // Without any table, that is all that there is to be told.
+    let output = rig.run_bare(&["--where", "!(arg.sectr == 1)", "alone/snap"]);
+    assert!(!stderr(&output).contains("sectr"), "{output:?}");
+}
+
 /// A collector refuses all of a line that has a number which 64 bits with a sign don't hold.
 #[test]
 fn no_loss_is_too_large_for_a_collector() {

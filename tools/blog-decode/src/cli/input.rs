@@ -26,6 +26,7 @@ use crate::{
     filter::{is_component, unknown_arguments, Filter},
     foreign::{Kind, Log},
     merge::Stream,
+    sidetable::Site,
     snapshot::Snapshot,
 };
 
@@ -172,21 +173,32 @@ impl Input {
             // Records may have names of their own.
             unknown = filter.unknown_tasks(&self.writers(&filter.components));
         }
-        if let Some(sites) = self.sites() {
-            let has = |id| self.maps.iter().any(|map| map.find(id).is_some());
-            unknown.extend(filter.unknown_sites(&sites, has));
-        }
+        let has = |id| self.maps.iter().any(|map| map.find(id).is_some());
+        let of_sites = |sites: &[&Site]| filter.unknown_sites(sites, has);
+        unknown.extend(self.unknown(of_sites));
         unknown.iter().for_each(|unknown| complain(unknown));
         Ok(())
     }
 
     /// Tells of arguments that no call site has.
     pub fn tell_unknown<'a>(&self, option: &str, fields: impl IntoIterator<Item = &'a Selector>) {
-        if let Some(sites) = self.sites() {
-            for unknown in unknown_arguments(fields, &sites) {
-                complain(&format!("{option}: {unknown}"));
-            }
+        for unknown in self.unknown(|sites| unknown_arguments(fields, sites)) {
+            complain(&format!("{option}: {unknown}"));
         }
+    }
+
+    /// What is unknown among the call sites. A record whose table is missing has no arguments either.
+    fn unknown(&self, of: impl FnOnce(&[&Site]) -> Vec<String>) -> Vec<String> {
+        let (sites, are_all) = (self.known_sites(), self.sites().is_some());
+        if sites.is_empty() && !are_all {
+            return Vec::new();
+        }
+        let rest = if are_all {
+            ""
+        } else {
+            " (not all tables are there)"
+        };
+        of(&sites).into_iter().map(|what| what + rest).collect()
     }
 
     /// The rings of the components that are wanted.
