@@ -84,7 +84,7 @@ impl Quantiles {
     }
 
     /// How many values there are from a power of two up to the next one, from the first one that
-    /// has any to the last.
+    /// has any to the last. If there are zeros, the first one begins at 0 and has them, too.
     pub fn octaves(&self) -> Vec<(u64, u64)> {
         let octave = |value: u64| value.checked_ilog2().unwrap_or(0);
         if self.count == 0 {
@@ -92,6 +92,7 @@ impl Quantiles {
         }
         let first = octave(self.min);
         let mut all: Vec<(u64, u64)> = (first..=octave(self.max)).map(|o| (1 << o, 0)).collect();
+        all[0].0 = all[0].0.min(self.min);
         for (part, n) in &self.parts {
             all[(octave(largest(*part)) - first) as usize].1 += n;
         }
@@ -148,5 +149,8 @@ mod tests {
         let octaves = q.octaves();
         assert_eq!(octaves[..3], [(1, 1), (2, 2), (4, 4)]);
         assert_eq!(octaves.last(), Some(&(512, 489)));
+        let mut q = Quantiles::default();
+        [0, 0, 1, 2].into_iter().for_each(|n| q.add(n));
+        assert_eq!(q.octaves(), [(0, 3), (2, 1)]);
     }
 }
