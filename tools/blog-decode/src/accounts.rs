@@ -45,14 +45,6 @@ pub fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str,
         .map(|(i, &n)| (cause_name(i as u8), n))
 }
 
-/// Sum of all losses of a ring.
-fn lost_sum(stream: &Stream) -> u64 {
-    stream
-        .lost()
-        .iter()
-        .fold(0, |sum, &n| sum.saturating_add(n))
-}
-
 /// The column with the names of boots, which is there if there are several.
 pub struct Column(Option<usize>);
 
@@ -176,11 +168,8 @@ impl Accounts<'_> {
             },
             &mut o,
         );
-        let lost = self
-            .streams
-            .iter()
-            .fold(0u64, |sum, s| sum.saturating_add(lost_sum(s)));
-        o.number("lost", lost);
+        let lost = self.streams.iter().map(Stream::lost_sum);
+        o.number("lost", lost.fold(0, u64::saturating_add));
         o.number("undecoded", self.undecoded.sum());
         let damage: Vec<String> = self
             .files

@@ -172,8 +172,6 @@ fn stats_text(
         "lost"
     )?;
     for (stream, r) in streams.iter().zip(&sums.rings) {
-        let lost = stream.lost();
-        let lost = lost.iter().fold(0u64, |sum, &n| sum.saturating_add(n));
         let n = &r.counts;
         boot.of(&boots[stream.file], out);
         writeln!(
@@ -187,7 +185,7 @@ fn stats_text(
             seconds(r.span.map(|s| s.seconds())),
             n.overwritten,
             n.missing.saturating_add(n.damaged).saturating_add(n.lagged),
-            lost
+            stream.lost_sum()
         )?;
     }
     let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);

@@ -218,8 +218,8 @@ impl Page<'_> {
         let letter = char::from(t.letter).to_string();
         o.text("letter", Some(letter.as_str()).filter(|_| t.letter != 0));
         o.maybe("cpu", t.cpu);
-        flag(&mut o, "kernel_thread", t.kernel);
-        flag(&mut o, "crashed", t.crashed);
+        o.flag("kernel_thread", t.kernel);
+        o.flag("crashed", t.crashed);
         o.maybe("silent_ns", h.last.map(|last| self.ago(last)));
         let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
         o.maybe("exited_ns", exited);
@@ -228,11 +228,6 @@ impl Page<'_> {
         o.end();
         out.push(b'\n');
     }
-}
-
-fn flag(o: &mut Object<'_>, key: &'static str, is: bool) {
-    let out = o.key(key);
-    out.extend_from_slice(if is { b"true" } else { b"false" });
 }
 
 /// Lines, each of which is an object, as a list.

@@ -16,6 +16,7 @@ use crate::{
         bytes::array,
         printf::{Conversion, Flags, What},
     },
+    output::civil,
     wire::pack::{PRECISION_MAX, WIDTH_MAX},
 };
 
@@ -610,11 +611,11 @@ fn time_and_date(ext: &str, bytes: &[u8]) -> String {
     let letters = ext.get(2..).unwrap_or("");
     match ext.as_bytes().get(1) {
         Some(b'R') => date_and_time(std::array::from_fn(int), letters),
-        Some(b'T') => date_and_time(civil(seconds), letters),
+        Some(b'T') => date_and_time(tm(seconds), letters),
         _ => {
             let before = match letters.starts_with('p') {
                 true => (seconds as u64).to_string(),
-                false => date_and_time(civil(seconds), letters),
+                false => date_and_time(tm(seconds), letters),
             };
             format!("{before}.{:09}", word_at(bytes, 8))
         }
@@ -622,25 +623,17 @@ fn time_and_date(ext: &str, bytes: &[u8]) -> String {
 }
 
 /// `time64_to_tm()`
-fn civil(seconds: i64) -> Time {
+fn tm(seconds: i64) -> Time {
     let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400) as i32);
-    // Counted from 1 March of the year 0, a leap day is the last one of its year.
-    let days = i128::from(days) + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let is_next = month >= 10;
-    let year = era * 400 + year + i128::from(is_next) - 1900;
-    let month = if is_next { month - 10 } else { month + 2 };
+    let (year, month, day) = civil(days);
+    let [year, month] = [year - 1900, month - 1].map(|n| n as i32);
     [
         second % 60,
         second / 60 % 60,
         second / 3600,
-        of_month as i32,
-        month as i32,
-        year as i32,
+        day as i32,
+        month,
+        year,
     ]
 }
 

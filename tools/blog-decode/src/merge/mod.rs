@@ -93,6 +93,11 @@ impl Stream {
         self.ring().map_or([0; LOST_CAUSES], RingInfo::lost)
     }
 
+    /// How many that are.
+    pub fn lost_sum(&self) -> u64 {
+        self.lost().into_iter().fold(0, u64::saturating_add)
+    }
+
     /// A stretch of its pages, and the file that it is in.
     fn run(&self, i: usize) -> Option<(usize, &Run)> {
         match &self.united {

@@ -498,8 +498,7 @@ impl<W: Write> Html<W> {
                 o.text("name", a.name.as_str());
                 o.text("class", a.class);
                 o.number("base", a.base);
-                o.key("debug")
-                    .extend_from_slice(if a.debug { b"true" } else { b"false" });
+                o.flag("debug", a.debug);
             });
         });
         let mut errnos = Object::new(o.key("errnos"));

@@ -210,7 +210,7 @@ pub fn push_iso8601(out: &mut Vec<u8>, ns: i128, offset: i32, with_ns: bool) {
 }
 
 /// Year, month and day of a day since 1970, by the Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
     // Years start in March here, so that the leap day is the last of its year.
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

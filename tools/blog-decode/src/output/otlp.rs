@@ -356,10 +356,7 @@ impl<'a> Attributes<'a> {
     }
 
     fn bool(&mut self, key: &str, b: bool) {
-        self.add(key, |o| {
-            let word: &[u8] = if b { b"true" } else { b"false" };
-            o.key("boolValue").extend_from_slice(word);
-        });
+        self.add(key, |o| o.flag("boolValue", b));
     }
 
     fn end(self) {

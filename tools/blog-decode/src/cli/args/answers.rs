@@ -39,7 +39,6 @@ pub struct SpanArgs {
     pub span: Vec<String>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub keys: PairArgs,
 }
 
@@ -64,11 +63,9 @@ pub struct Spans {
     pub end: String,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub pair: PairArgs,
 
     /// Count spans apart that start with different values of these fields, as host or arg.op
@@ -81,11 +78,9 @@ pub struct Spans {
     pub number: usize,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub look: Look,
 }
 
@@ -109,7 +104,6 @@ Exit status:
 #[command(after_help = STATS_HELP)]
 pub struct Stats {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     /// Count records apart that have different values of these fields, as comm or arg.op
@@ -130,7 +124,6 @@ pub struct Stats {
     pub number: Option<usize>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     /// Print JSON, one object a line

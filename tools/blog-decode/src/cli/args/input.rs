@@ -26,7 +26,6 @@ pub struct Input {
     pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 
     /// Name of the machine that a file is from, instead of the one in the file (repeatable)

@@ -36,19 +36,15 @@ pub struct Follow {
     pub last: Option<usize>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub around: Around,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub output: Output,
 }
 
@@ -85,7 +81,6 @@ pub struct Record {
     pub blog: PathBuf,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 }
 
@@ -114,7 +109,6 @@ pub struct Control {
     pub parameters: PathBuf,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 }
 

@@ -7,6 +7,9 @@
 //! (`input`, `filters`, `output`), and each command's own options (`saved` for those of files,
 //! `answers` for those that sum up, `live` for those of a running system).
 
+// Groups of options have no help of their own.
+#![allow(missing_docs)]
+
 mod answers;
 mod filters;
 mod input;

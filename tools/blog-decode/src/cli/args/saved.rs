@@ -17,23 +17,18 @@ use crate::filter::{parse_regex, SitePattern};
 #[derive(Args, Debug)]
 pub struct Show {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub around: Around,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub logs: Logs,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub output: Output,
 
     /// Only the last lines, as many; with --follow, of those that are there at the beginning
@@ -99,7 +94,6 @@ pub struct Sites {
     pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 
     /// Only sites of this level and more important ones
@@ -139,15 +133,12 @@ pub struct Diff {
     pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub tables: TablePaths,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub output: Output,
 }
 
@@ -156,7 +147,6 @@ pub struct Diff {
 #[command(after_help = CONVERT_HELP)]
 pub struct Convert {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     /// The format
@@ -168,15 +158,12 @@ pub struct Convert {
     pub output: PathBuf,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub spans: SpanArgs,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub logs: Logs,
 }
 
@@ -197,7 +184,6 @@ Exit status:
 #[command(after_help = TASKS_HELP)]
 pub struct Tasks {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     /// Only tasks that are blocked (D), unless --running is given too
@@ -225,7 +211,6 @@ pub struct Tasks {
     pub records: usize,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub look: Look,
 }
 
@@ -256,7 +241,6 @@ Exit status:
 #[command(after_help = GAPS_HELP)]
 pub struct Gaps {
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub input: Input,
 
     /// As many gaps
@@ -268,11 +252,9 @@ pub struct Gaps {
     pub longer: Option<Duration>,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub filters: Filters,
 
     #[command(flatten)]
-    #[allow(missing_docs)]
     pub look: Look,
 }
 
