@@ -21,7 +21,7 @@
 use std::{
     collections::HashMap,
     io::{self, Write},
-    mem,
+    mem, ptr,
     sync::Arc,
 };
 
@@ -248,28 +248,34 @@ impl Interned {
         id
     }
 
+    /// The id of a name that stands alone.
+    fn name(&mut self, field: u32, name: &[u8]) -> u64 {
+        self.id(field, |out| string(interned::NAME, name, out))
+    }
+
     /// Names of categories, with commas between them, as they are shown: so they need one id.
-    fn categories(&mut self, names: &[&str], body: &mut Vec<u8>) {
-        let id = self.id(interned::CATEGORY, |out| {
-            string(interned::NAME, names.join(",").as_bytes(), out);
-        });
-        uint(event::CATEGORY, id, body);
+    fn categories(&mut self, names: &[&str]) -> u64 {
+        self.name(interned::CATEGORY, names.join(",").as_bytes())
     }
+}
 
-    /// The name of an event, of which there are few.
-    fn name(&mut self, name: &[u8], body: &mut Vec<u8>) {
-        let id = self.id(interned::EVENT, |out| string(interned::NAME, name, out));
-        uint(event::NAME_ID, id, body);
-    }
+/// Ids of what is the same for all records of a call site.
+#[derive(Default)]
+struct OfSite {
+    /// Where the site is in memory: files may disagree on what an id is.
+    address: usize,
+    /// By component.
+    categories: Vec<(Arc<str>, u64)>,
+    /// The format, if it tells what they are about; and where the call is.
+    place: Option<(Option<u64>, u64)>,
+    names: Names,
+    arguments: Vec<u64>,
+}
 
-    /// Begins an argument.
-    fn annotation(&mut self, name: &str, inner: &mut Vec<u8>) {
-        let id = self.id(interned::ANNOTATION, |out| {
-            string(interned::NAME, name.as_bytes(), out);
-        });
-        inner.clear();
-        uint(annotation::NAME, id, inner);
-    }
+/// Begins an argument.
+fn begin(id: u64, inner: &mut Vec<u8>) {
+    inner.clear();
+    uint(annotation::NAME, id, inner);
 }
 
 /// Whether a format tells what a record is about; that of a text which is an argument doesn't.
@@ -281,6 +287,8 @@ fn is_telling(format: &str) -> bool {
 #[derive(Default)]
 pub struct Perfetto {
     interned: Interned,
+    /// By file of the input and id.
+    sites: HashMap<(usize, u32), OfSite>,
     tracks: HashMap<Key, u64>,
     /// By boot and thread id.
     lives: HashMap<(usize, i32), Vec<Life>>,
@@ -291,6 +299,8 @@ pub struct Perfetto {
     offset: Option<i128>,
     /// Time of the last packet that counts from the one before.
     last: u64,
+    /// Of the argument that is the message; 0: it has none yet.
+    message_id: u64,
     /// So many flows have begun.
     flows: u64,
     /// Records and losses whose times no reader can hold.
@@ -344,15 +354,15 @@ impl Perfetto {
         uint(event::TYPE, event::TYPE_INSTANT, &mut body);
         uint(event::TRACK, track, &mut body);
         match &entry.content {
-            Content::Record(r) => {
-                let site = r.found.as_ref().and_then(|f| f.site);
-                self.categories(entry, site.map(|site| level_name(site.level)), &mut body);
-                self.record(r, &mut what);
-            }
+            Content::Record(r) => self.record(entry, r, &mut body, &mut what),
             Content::Loss { cause, count } => {
-                self.interned.categories(&["lost"], &mut body);
-                self.interned.name(loss_name(*cause).as_bytes(), &mut what);
-                self.interned.annotation("count", &mut self.inner);
+                let interned = &mut self.interned;
+                let cause_name = loss_name(*cause).as_bytes();
+                uint(event::CATEGORY, interned.categories(&["lost"]), &mut body);
+                let name = interned.name(interned::EVENT, cause_name);
+                uint(event::NAME_ID, name, &mut what);
+                let id = interned.name(interned::ANNOTATION, b"count");
+                begin(id, &mut self.inner);
                 uint(annotation::UINT, *count, &mut self.inner);
                 message(event::ANNOTATION, &self.inner, &mut what);
                 self.text.clear();
@@ -429,7 +439,8 @@ impl Perfetto {
                 let mut body = Vec::new();
                 uint(event::TYPE, event::TYPE_SLICE_BEGIN, &mut body);
                 uint(event::TRACK, lane, &mut body);
-                self.interned.categories(&["span"], &mut body);
+                let category = self.interned.categories(&["span"]);
+                uint(event::CATEGORY, category, &mut body);
                 fixed(event::FLOW, slice.flow, &mut body);
                 body.extend_from_slice(&slice.what);
                 self.event(slice.start, &body, out);
@@ -446,45 +457,88 @@ impl Perfetto {
     /// The level, if there is one, and the component.
     fn categories(&mut self, entry: &Entry<'_>, level: Option<&str>, body: &mut Vec<u8>) {
         let component = &*entry.stream.component;
-        match level {
-            Some(level) => self.interned.categories(&[level, component], body),
-            None => self.interned.categories(&[component], body),
-        }
+        let id = match level {
+            Some(level) => self.interned.categories(&[level, component]),
+            None => self.interned.categories(&[component]),
+        };
+        uint(event::CATEGORY, id, body);
     }
 
     /// Appends the message that is in `text`.
     fn message(&mut self, body: &mut Vec<u8>) {
-        self.interned.annotation(MESSAGE, &mut self.inner);
+        let id = match self.message_id {
+            0 => self.interned.name(interned::ANNOTATION, MESSAGE.as_bytes()),
+            id => id,
+        };
+        self.message_id = id;
+        begin(id, &mut self.inner);
         string(annotation::STRING, &self.text, &mut self.inner);
         message(event::ANNOTATION, &self.inner, body);
     }
 
-    fn record(&mut self, r: &Record<'_>, body: &mut Vec<u8>) {
+    fn record(
+        &mut self,
+        entry: &Entry<'_>,
+        r: &Record<'_>,
+        body: &mut Vec<u8>,
+        what: &mut Vec<u8>,
+    ) {
         let Some(site) = r.found.as_ref().and_then(|f| f.site) else {
-            return string(event::NAME, r.message, body);
+            self.categories(entry, None, body);
+            return string(event::NAME, r.message, what);
         };
-        match is_telling(&site.format) {
-            true => self.interned.name(site.format.as_bytes(), body),
-            false => string(event::NAME, r.message, body),
+        let (key, component) = ((entry.stream.file, r.id), &entry.stream.component);
+        let (interned, of) = (&mut self.interned, self.sites.entry(key).or_default());
+        let address = ptr::from_ref(site) as usize;
+        if of.address != address {
+            *of = OfSite {
+                address,
+                ..OfSite::default()
+            };
         }
-        let location = self.interned.id(interned::LOCATION, |out| {
-            string(interned::NAME, site.file.as_bytes(), out);
-            string(interned::FUNCTION, site.module.as_bytes(), out);
-            uint(interned::LINE, site.line.into(), out);
+        let category = match of.categories.iter().find(|known| known.0 == *component) {
+            Some((_, id)) => *id,
+            None => {
+                let id = interned.categories(&[level_name(site.level), component]);
+                of.categories.push((component.clone(), id));
+                id
+            }
+        };
+        uint(event::CATEGORY, category, body);
+        let (name, location) = *of.place.get_or_insert_with(|| {
+            let is_telling = is_telling(&site.format);
+            let name = is_telling.then(|| interned.name(interned::EVENT, site.format.as_bytes()));
+            let location = interned.id(interned::LOCATION, |out| {
+                string(interned::NAME, site.file.as_bytes(), out);
+                string(interned::FUNCTION, site.module.as_bytes(), out);
+                uint(interned::LINE, site.line.into(), out);
+            });
+            // With a key that is there twice, a viewer shows one value of both.
+            of.names.add(MESSAGE);
+            (name, location)
         });
-        uint(event::LOCATION, location, body);
-        if is_telling(&site.format) && r.message != site.format.as_bytes() {
+        match name {
+            Some(id) => uint(event::NAME_ID, id, what),
+            None => string(event::NAME, r.message, what),
+        }
+        uint(event::LOCATION, location, what);
+        if name.is_some() && r.message != site.format.as_bytes() {
             self.text.clear();
             self.text.extend_from_slice(r.message);
-            self.message(body);
+            self.message(what);
         }
-        let inner = &mut self.inner;
+        let Some(of) = self.sites.get_mut(&key) else {
+            return;
+        };
+        let (interned, inner) = (&mut self.interned, &mut self.inner);
         let Ok(template) = &site.template else { return };
-        // With a key that is there twice, a viewer shows one value of both.
-        let mut names = Names::default();
-        names.add(MESSAGE);
-        for (name, value, _) in template.arguments(r.payload, r.slots) {
-            self.interned.annotation(names.add(name), inner);
+        let arguments = template.arguments(r.payload, r.slots);
+        for (i, (name, value, _)) in arguments.enumerate() {
+            if i == of.arguments.len() {
+                let name = of.names.add(name).as_bytes();
+                of.arguments.push(interned.name(interned::ANNOTATION, name));
+            }
+            begin(of.arguments[i], inner);
             match value.view() {
                 View::Bool(b) => uint(annotation::BOOL, b.into(), inner),
                 View::Pointer(p) => uint(annotation::POINTER, p, inner),
@@ -500,7 +554,7 @@ impl Perfetto {
                     string(annotation::STRING, &self.text, inner);
                 }
             }
-            message(event::ANNOTATION, inner, body);
+            message(event::ANNOTATION, inner, what);
         }
     }
 
