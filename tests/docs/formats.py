@@ -307,7 +307,8 @@ def compare_options(b, _facts, errors):
     folder = TOP / "tools/blog-decode/src/cli/args"
     source = "\n".join(path.read_text() for path in sorted(folder.iterdir()))
     options = []
-    for struct_ in ("Input", "TablePaths", "Filters", "Around", "Logs", "Output", "Show", "Cli"):
+    structs = "Input TablePaths Filters Around Logs Output Show Jobs Cli"
+    for struct_ in structs.split():
         body = find(rf"pub struct {struct_} \{{\n(.*?)\n\}}", source, re.S)[1]
         for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
             value = re.search(r'value_name = "(.*?)"', arg)

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Events in batches, which other threads decode and print.
+//! Events in batches, which other threads decode.
 //!
-//! One thread merges the rings, as their order is one. Batches of what comes out go to the others
-//! in turn, and what they have printed comes back in the same order: the output is the same with
-//! any number of threads. There are so many batches, and no more; they are used again.
+//! One thread merges the rings, as their order is one. It gives batches of events to the others, and
+//! takes back in the same order what they have made of the entries: lines that are printed, or the
+//! entries themselves. The result is the same with any number of threads.
 
-use std::{
-    convert::Infallible,
-    sync::mpsc::{sync_channel, Receiver, SyncSender},
-    thread,
-};
+use std::{convert::Infallible, mem, thread};
 
 use crate::{
     boot::Boot,
-    decode::{Decoder, Entry, Filter, Sieve, Undecoded},
-    merge::{Cause, Event, Merge, Stream, What},
+    decode::{Content, Decoder, Entry, Filter, Raw, Record, Sieve, Undecoded},
+    format::template::Slot,
+    merge::{Cause, Event, Stream, What},
+    queue::Queue,
     record::{Version, Writer},
     sidetable::SiteMap,
 };
 
 /// Events of a batch.
 const EVENTS: usize = 2048;
-/// Batches on their way for each thread: one that it prints, and the next one.
-const EACH: usize = 2;
 
 /// An event whose bytes are in its batch.
 struct Kept {
@@ -51,17 +47,16 @@ enum KeptWhat {
 }
 
 #[derive(Default)]
-struct Batch {
+struct Batch<M> {
     events: Vec<Kept>,
     payloads: Vec<u8>,
     writers: Vec<Writer>,
-    /// What was printed, and how its first line depends on what comes before.
-    out: Vec<u8>,
+    made: M,
     undecoded: Undecoded,
     shown: u64,
 }
 
-impl Batch {
+impl<M> Batch<M> {
     fn push(&mut self, ring: usize, event: &Event<'_>) {
         let what = match event.what {
             What::Loss { cause, count } => KeptWhat::Loss { cause, count },
@@ -93,188 +88,239 @@ impl Batch {
         });
     }
 
+    /// An event that was pushed.
+    fn event<'a>(&'a self, kept: &Kept, streams: &'a [Stream]) -> Event<'a> {
+        Event {
+            file: kept.file,
+            stream: &streams[kept.ring],
+            clock: kept.clock,
+            writer: &self.writers[kept.writer],
+            what: match kept.what {
+                KeptWhat::Loss { cause, count } => What::Loss { cause, count },
+                KeptWhat::Record {
+                    site,
+                    ordinal,
+                    version,
+                    payload: (start, end),
+                } => What::Record {
+                    site,
+                    ordinal,
+                    version,
+                    payload: &self.payloads[start..end],
+                },
+            },
+        }
+    }
+
     fn clear(&mut self) {
         self.events.clear();
         self.payloads.clear();
         self.writers.clear();
-        self.out.clear();
     }
 }
 
 /// What all threads read.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
+    streams: &'a [Stream],
     boots: &'a [Boot],
     maps: &'a [SiteMap],
     filter: &'a Filter,
 }
 
-impl Shared<'_> {
-    /// Prints batches until there are no more, or nobody wants them.
-    fn print(
-        self,
-        streams: &[Stream],
-        todo: &Receiver<Batch>,
-        done: &SyncSender<Batch>,
-        mut printer: impl Print,
-    ) {
+impl<'a> Shared<'a> {
+    /// What a thread does with a batch.
+    fn work<W: Work + 'a>(self, mut work: W) -> impl FnMut(Batch<W::Made>) -> Batch<W::Made> + 'a {
         let mut sieve = Sieve::new(self.filter);
-        for mut batch in todo {
-            let Batch {
-                events,
-                payloads,
-                writers,
-                out,
-                ..
-            } = &mut batch;
-            for kept in &*events {
-                let stream = &streams[kept.ring];
-                let event = Event {
-                    file: kept.file,
-                    stream,
-                    clock: kept.clock,
-                    writer: &writers[kept.writer],
-                    what: match kept.what {
-                        KeptWhat::Loss { cause, count } => What::Loss { cause, count },
-                        KeptWhat::Record {
-                            site,
-                            ordinal,
-                            version,
-                            payload: (start, end),
-                        } => What::Record {
-                            site,
-                            ordinal,
-                            version,
-                            payload: &payloads[start..end],
-                        },
-                    },
-                };
-                let (map, boot) = (&self.maps[kept.file], &self.boots[stream.file]);
-                let result = sieve.event(&event, map, boot, &mut |entry| {
-                    printer.entry(entry, out);
+        move |mut batch| {
+            let mut made = mem::take(&mut batch.made);
+            for (i, kept) in batch.events.iter().enumerate() {
+                let event = batch.event(kept, self.streams);
+                let (map, boot) = (&self.maps[event.file], &self.boots[event.stream.file]);
+                let Ok(()) = sieve.event(&event, map, boot, &mut |entry| {
+                    work.entry(i, entry, &mut made);
                     Ok::<_, Infallible>(())
                 });
-                match result {
-                    Ok(()) => {}
-                }
             }
-            batch.undecoded = std::mem::take(&mut sieve.undecoded);
-            batch.shown = std::mem::take(&mut sieve.shown);
-            if done.send(batch).is_err() {
-                return;
-            }
+            batch.made = made;
+            batch.undecoded = mem::take(&mut sieve.undecoded);
+            batch.shown = mem::take(&mut sieve.shown);
+            batch
         }
     }
 }
 
-/// What prints the entries of batches.
-pub trait Print: Send {
-    /// Appends an entry.
-    fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>);
+/// What other threads do with entries.
+pub trait Work: Send {
+    /// What they make of those of a batch.
+    type Made: Default + Send;
+
+    /// Adds what is made of an entry; `event` is its number in the batch.
+    fn entry(&mut self, event: usize, entry: &Entry<'_>, made: &mut Self::Made);
 }
 
-impl Decoder<'_> {
-    /// Prints the entries that the filter lets pass, but for lines of other logs, by so many threads
-    /// besides this one. `printer` makes what prints; `write` gets what was printed, in order, until
-    /// it says stop by an error.
-    pub fn print<P: Print, E>(
+/// Keeps what it takes to have the entry again.
+struct Decode;
+
+/// Entries of a batch.
+#[derive(Default)]
+struct Decoded {
+    entries: Vec<DecodedEntry>,
+    messages: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+struct DecodedEntry {
+    event: usize,
+    is_match: bool,
+    is_plain: bool,
+    raw: Option<Raw>,
+    /// Where its message and its slots end.
+    ends: (usize, usize),
+}
+
+impl Work for Decode {
+    type Made = Decoded;
+
+    fn entry(&mut self, event: usize, entry: &Entry<'_>, made: &mut Decoded) {
+        let (mut is_plain, mut raw) = (false, None);
+        if let Content::Record(r) = &entry.content {
+            (is_plain, raw) = (r.is_plain, r.raw);
+            made.messages.extend_from_slice(r.message);
+            made.slots.extend_from_slice(r.slots);
+        }
+        made.entries.push(DecodedEntry {
+            event,
+            is_match: entry.is_match,
+            is_plain,
+            raw,
+            ends: (made.messages.len(), made.slots.len()),
+        });
+    }
+}
+
+impl Batch<Decoded> {
+    /// Calls `show` with each entry, and forgets it.
+    fn show<E>(
+        &mut self,
+        shared: Shared<'_>,
+        show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut made = mem::take(&mut self.made);
+        let mut starts = (0, 0);
+        for of in &made.entries {
+            let event = self.event(&self.events[of.event], shared.streams);
+            let (stream, clock, writer) = (event.stream, event.clock, event.writer);
+            let content = match event.what {
+                What::Loss { cause, count } => Content::Loss { cause, count },
+                What::Record {
+                    site: id,
+                    ordinal,
+                    payload,
+                    ..
+                } => Content::Record(Record {
+                    id,
+                    ordinal,
+                    found: shared.maps[event.file].find(id),
+                    payload,
+                    slots: &made.slots[starts.1..of.ends.1],
+                    message: &made.messages[starts.0..of.ends.0],
+                    raw: of.raw,
+                    is_plain: of.is_plain,
+                }),
+            };
+            starts = of.ends;
+            show(&Entry {
+                stream,
+                boot: &shared.boots[stream.file],
+                clock,
+                writer,
+                content,
+                is_match: of.is_match,
+            })?;
+        }
+        made.entries.clear();
+        made.messages.clear();
+        made.slots.clear();
+        self.made = made;
+        Ok(())
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// Has other threads do `work` with the entries that the filter lets pass, but for lines of
+    /// other logs. `take` gets what they have made, in order, and leaves it empty; it says stop by an
+    /// error.
+    pub fn run_by<W: Work + 'a, E>(
         &mut self,
         threads: usize,
-        printer: impl Fn() -> P,
-        write: impl FnMut(&[u8]) -> Result<(), E>,
+        work: impl Fn() -> W,
+        mut take: impl FnMut(&mut W::Made) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.batches(threads, work, |_, batch| take(&mut batch.made))
+    }
+
+    /// Calls `show` for each entry that the filter lets pass, as [`Decoder::run`] does; other threads
+    /// decode.
+    pub(crate) fn run_decoded<E>(
+        &mut self,
+        threads: usize,
+        mut show: impl FnMut(&Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.batches(
+            threads,
+            || Decode,
+            |shared, batch| batch.show(shared, &mut show),
+        )
+    }
+
+    fn batches<W: Work + 'a, E>(
+        &mut self,
+        threads: usize,
+        work: impl Fn() -> W,
+        mut take: impl FnMut(Shared<'a>, &mut Batch<W::Made>) -> Result<(), E>,
     ) -> Result<(), E> {
         let shared = Shared {
+            streams: self.merge.streams(),
             boots: self.boots,
             maps: self.maps,
             filter: self.sieve.filter,
         };
-        let mut tick = self.tick.take();
-        let tick = |done| {
-            if let Some(tick) = &mut tick {
-                tick(done);
+        let (merge, sum) = (&mut self.merge, &mut self.sieve);
+        let (mut tick, mut given) = (self.tick.take(), 0);
+        thread::scope(|scope| {
+            // One would only wait for this one.
+            let threads = threads * usize::from(threads > 1);
+            let mut queue = Queue::new(scope, threads, || shared.work(work()));
+            let mut finish = |batch: &mut Batch<W::Made>| {
+                sum.undecoded.append(&mem::take(&mut batch.undecoded));
+                sum.shown += mem::take(&mut batch.shown);
+                take(shared, batch)
+            };
+            loop {
+                let mut batch = queue.full().unwrap_or_default();
+                finish(&mut batch)?;
+                batch.clear();
+                while batch.events.len() < EVENTS {
+                    let ring = merge.step();
+                    let Some((ring, event)) = ring.and_then(|i| Some((i, merge.event(i)?))) else {
+                        break;
+                    };
+                    batch.push(ring, &event);
+                }
+                if batch.events.is_empty() {
+                    break;
+                }
+                given += batch.events.len() as u64;
+                if let Some(tick) = &mut tick {
+                    tick(given);
+                }
+                queue.push(batch);
             }
-        };
-        let sum = &mut self.sieve;
-        run(&mut self.merge, shared, threads, printer, write, tick, sum)
-    }
-}
-
-/// Prints all events by so many threads besides this one. `printer` makes what prints an entry;
-/// `write` gets what was printed, in the order of the events, until it says stop by an error. `tick`
-/// gets how many events were given out so far. What could not be decoded and what was shown is added
-/// to `sum`.
-fn run<P: Print, E>(
-    merge: &mut Merge<'_>,
-    shared: Shared<'_>,
-    threads: usize,
-    printer: impl Fn() -> P,
-    mut write: impl FnMut(&[u8]) -> Result<(), E>,
-    mut tick: impl FnMut(u64),
-    sum: &mut Sieve<'_>,
-) -> Result<(), E> {
-    let streams = merge.streams();
-    thread::scope(|scope| {
-        let start = |_| {
-            let (send, todo) = sync_channel(EACH);
-            let (done, receive) = sync_channel(EACH);
-            let printer = printer();
-            let work = move || shared.print(streams, &todo, &done, printer);
-            let started = thread::Builder::new().spawn_scoped(scope, work);
-            started.ok().map(|_| (send, receive))
-        };
-        // As many as the system lets us have.
-        let workers: Vec<_> = (0..threads).map_while(start).collect();
-        if workers.is_empty() {
-            let (mut printer, mut out) = (printer(), Vec::new());
-            while let Some(event) = merge.next() {
-                let map = &shared.maps[event.file];
-                let boot = &shared.boots[event.stream.file];
-                sum.event(&event, map, boot, &mut |entry| {
-                    printer.entry(entry, &mut out);
-                    write(&out)?;
-                    out.clear();
-                    Ok(())
-                })?;
-            }
-            return Ok(());
-        }
-        let mut finish = |batch: &mut Batch| {
-            sum.undecoded.append(&std::mem::take(&mut batch.undecoded));
-            sum.shown += batch.shown;
-            write(&batch.out)
-        };
-        let (mut sent, mut received, mut given) = (0, 0, 0);
-        let mut is_more = true;
-        while is_more || received < sent {
-            let mut batch = Batch::default();
-            if !is_more || sent - received == EACH * workers.len() {
-                // A thread ends before its channel only by a panic, which the scope passes on.
-                let Ok(next) = workers[received % workers.len()].1.recv() else {
-                    return Ok(());
-                };
-                batch = next;
-                received += 1;
+            while let Some(mut batch) = queue.pop() {
                 finish(&mut batch)?;
             }
-            if !is_more {
-                continue;
-            }
-            batch.clear();
-            while batch.events.len() < EVENTS {
-                let ring = merge.step();
-                let Some((ring, event)) = ring.and_then(|i| Some((i, merge.event(i)?))) else {
-                    is_more = false;
-                    break;
-                };
-                batch.push(ring, &event);
-            }
-            given += batch.events.len() as u64;
-            tick(given);
-            if workers[sent % workers.len()].0.send(batch).is_err() {
-                return Ok(());
-            }
-            sent += 1;
-        }
-        Ok(())
-    })
+            Ok(())
+        })
+    }
 }

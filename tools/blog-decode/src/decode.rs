@@ -391,6 +391,7 @@ pub struct Decoder<'a> {
     pub(crate) maps: &'a [SiteMap],
     pub(crate) sieve: Sieve<'a>,
     logs: Vec<Log>,
+    threads: usize,
     pub(crate) tick: Option<Box<dyn FnMut(u64)>>,
 }
 
@@ -412,6 +413,7 @@ impl<'a> Decoder<'a> {
             maps,
             sieve: Sieve::new(filter),
             logs: Vec::new(),
+            threads: 1,
             tick: None,
         }
     }
@@ -419,6 +421,12 @@ impl<'a> Decoder<'a> {
     /// Tells `tick` now and then, how many records and losses are done. It is dropped at the end.
     pub fn with_tick(mut self, tick: impl FnMut(u64) + 'static) -> Self {
         self.tick = Some(Box::new(tick));
+        self
+    }
+
+    /// Has so many other threads decode, if it is more than one and there are no other logs.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 
@@ -455,6 +463,9 @@ impl<'a> Decoder<'a> {
 
     /// Calls `show` for each entry that the filter lets pass, until it says stop by an error.
     pub fn run<E>(&mut self, mut show: impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
+        if self.threads > 1 && self.logs.is_empty() {
+            return self.run_decoded(self.threads, show);
+        }
         let (mut tick, mut done) = (self.tick.take(), 0);
         while let Some(event) = self.merge.next() {
             done += 1;

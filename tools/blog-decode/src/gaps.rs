@@ -10,13 +10,11 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
-    mem,
 };
 
 use crate::{
     decode::{Content, Entry},
     merge::Thread,
-    output::text::Line,
     record::Task,
 };
 
@@ -32,10 +30,8 @@ pub struct Gap {
     pub pid: (i32, i32),
     /// Its name, NUL padded.
     pub comm: [u8; crate::wire::file::COMM_LEN],
-    /// The record before, in the form that was asked for.
-    pub before: Line,
-    /// The record after.
-    pub after: Line,
+    /// The numbers of the records before and after, among all entries.
+    pub records: [u64; 2],
 }
 
 /// The last record of a thread.
@@ -44,8 +40,8 @@ struct Last {
     time: Option<i128>,
     /// The thread, by the ring.
     thread: Thread,
-    /// It, in the form that was asked for.
-    line: Line,
+    /// Its number among all entries.
+    number: u64,
 }
 
 /// Finds gaps.
@@ -55,7 +51,6 @@ pub struct Gaps {
     /// By boot and thread id.
     threads: HashMap<(usize, i32), Last>,
     largest: BinaryHeap<Reverse<Gap>>,
-    spare: Line,
     seen: u64,
 }
 
@@ -67,48 +62,38 @@ impl Gaps {
             least,
             threads: HashMap::new(),
             largest: BinaryHeap::new(),
-            spare: Line::default(),
             seen: 0,
         }
     }
 
-    /// Is shown an entry, and prints it by `print` if it is a thread's record.
-    pub fn entry(&mut self, entry: &Entry<'_>, print: impl FnOnce(&Entry<'_>, &mut Line)) {
+    /// Is shown an entry.
+    pub fn entry(&mut self, entry: &Entry<'_>) {
         let boot = entry.boot.index;
         match &entry.content {
             Content::Record(_) => {
                 if let Some(task) = entry.writer.task {
-                    self.record(entry, boot, &task, print);
+                    self.record(entry, boot, &task);
                 }
             }
             Content::Loss { .. } => self.lost(entry, boot),
             Content::Line { .. } => {}
         }
+        self.seen += 1;
     }
 
-    fn record(
-        &mut self,
-        entry: &Entry<'_>,
-        boot: usize,
-        task: &Task,
-        print: impl FnOnce(&Entry<'_>, &mut Line),
-    ) {
-        self.seen += 1;
-        print(entry, &mut self.spare);
+    fn record(&mut self, entry: &Entry<'_>, boot: usize, task: &Task) {
         let now = entry.boot.axis(entry.clock);
-        let stream = entry.stream;
-        let Some(last) = self.threads.get_mut(&(boot, task.pid)) else {
-            let last = Last {
-                time: Some(now),
-                thread: Thread::of(stream),
-                line: mem::take(&mut self.spare),
-            };
-            self.threads.insert((boot, task.pid), last);
-            return;
+        let thread = Thread::of(entry.stream);
+        let last = self.threads.get(&(boot, task.pid));
+        let since = last.filter(|last| !last.thread.is_over(&thread, entry.clock));
+        let since = since.and_then(|last| Some((last.number, last.time?)));
+        let (before, length) = since.map_or((0, 0), |(number, then)| (number, now - then));
+        let this = Last {
+            time: Some(now),
+            thread,
+            number: self.seen,
         };
-        let since = last.time;
-        let since = since.filter(|_| !last.thread.is_over(stream, entry.clock));
-        let length = since.map_or(0, |then| now - then);
+        self.threads.insert((boot, task.pid), this);
         let is_large = self.largest.len() < self.most
             || self.largest.peek().is_some_and(|g| g.0.length < length);
         if length >= self.least.max(1) && is_large && self.most > 0 {
@@ -117,18 +102,12 @@ impl Gaps {
                 order: Reverse(self.seen),
                 pid: (task.pid, task.tgid),
                 comm: task.comm,
-                before: last.line.clone(),
-                after: self.spare.clone(),
+                records: [before, self.seen],
             }));
             if self.largest.len() > self.most {
                 self.largest.pop();
             }
         }
-        last.time = Some(now);
-        if !last.thread.has(stream) {
-            last.thread = Thread::of(stream);
-        }
-        mem::swap(&mut last.line, &mut self.spare);
     }
 
     /// Forgets when those were heard of last whose records may be lost here.

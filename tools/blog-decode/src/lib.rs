@@ -14,6 +14,7 @@
 //! sidetable.rs  which call site is meant: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
 //! captures.rs   files with their side tables
+//! queue.rs      jobs of other threads, whose results keep their order
 //! batch.rs      events that other threads decode
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     which entries are wanted
@@ -76,6 +77,7 @@ pub mod live;
 pub mod merge;
 pub mod output;
 pub mod quantile;
+mod queue;
 pub mod record;
 pub mod sidetable;
 pub mod snapshot;

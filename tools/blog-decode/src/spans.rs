@@ -78,12 +78,80 @@ pub struct Unpaired {
     pub keyless: u64,
 }
 
-struct Open<L> {
-    start: i128,
+/// What an entry is to a kind of spans.
+pub enum Seen {
+    /// Records of a boot were lost, at that time.
+    Lost(usize, i128),
+    /// A record matches a pattern but lacks a key.
+    Keyless,
+    /// A record starts a span, or ends one, or both.
+    Half(Half),
+}
+
+/// A start, or an end.
+pub struct Half {
+    is_start: bool,
+    is_end: bool,
+    now: i128,
+    clock: u64,
+    /// The boot, and what belongs together.
+    key: (usize, Vec<u8>),
     task: Option<Task>,
     /// The thread, if that is what belongs together.
     thread: Option<Thread>,
     group: Vec<u8>,
+}
+
+impl Pair {
+    /// Looks at an entry.
+    pub fn look(&self, entry: &Entry<'_>) -> Option<Seen> {
+        let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
+        let record = match &entry.content {
+            Content::Record(record) => record,
+            Content::Loss { .. } => return Some(Seen::Lost(boot, now)),
+            Content::Line { .. } => return None,
+        };
+        let is_start = matches_glob(record.message, &self.start);
+        let is_end = matches_glob(record.message, &self.end);
+        if !is_start && !is_end {
+            return None;
+        }
+        let subject = entry.subject()?;
+        let (mut key, task) = (Vec::new(), entry.writer.task);
+        let has_key = match (self.keys.as_slice(), task) {
+            // By its id: its name may change.
+            ([], Some(task)) => {
+                key.extend([task.pid.to_be_bytes(), task.tgid.to_be_bytes()].concat());
+                true
+            }
+            ([], None) => false,
+            (keys, _) => keys
+                .iter()
+                .all(|field| key::push(field, &subject, &mut key)),
+        };
+        if !has_key {
+            return Some(Seen::Keyless);
+        }
+        let mut group = Vec::new();
+        for field in self.by.iter().filter(|_| is_start) {
+            key::push(field, &subject, &mut group);
+        }
+        Some(Seen::Half(Half {
+            is_start,
+            is_end,
+            now,
+            clock: entry.clock,
+            key: (boot, key),
+            task,
+            thread: self.keys.is_empty().then(|| Thread::of(entry.stream)),
+            group,
+        }))
+    }
+}
+
+/// A start without its end so far, and what is kept of it.
+struct Open<L> {
+    half: Half,
     line: L,
 }
 
@@ -113,84 +181,62 @@ impl<L> Spans<L> {
         entry: &Entry<'_>,
         keep: impl FnOnce(&Entry<'_>) -> L,
     ) -> Option<Span<L>> {
-        let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
-        let Content::Record(record) = &entry.content else {
-            if matches!(entry.content, Content::Loss { .. }) {
+        let seen = self.pair.look(entry)?;
+        self.add(seen, || keep(entry))
+    }
+
+    /// The same of what [`Pair::look`] has seen.
+    pub fn add(&mut self, seen: Seen, keep: impl FnOnce() -> L) -> Option<Span<L>> {
+        let half = match seen {
+            Seen::Lost(boot, now) => {
                 self.lost.insert(boot, now);
+                return None;
             }
-            return None;
-        };
-        let is_start = matches_glob(record.message, &self.pair.start);
-        let is_end = matches_glob(record.message, &self.pair.end);
-        if !is_start && !is_end {
-            return None;
-        }
-        let subject = entry.subject()?;
-        let (mut key, task) = (Vec::new(), entry.writer.task);
-        let has_key = match (self.pair.keys.as_slice(), task) {
-            // By its id: its name may change.
-            ([], Some(task)) => {
-                key.extend([task.pid.to_be_bytes(), task.tgid.to_be_bytes()].concat());
-                true
+            Seen::Keyless => {
+                self.unpaired.keyless += 1;
+                return None;
             }
-            ([], None) => false,
-            (keys, _) => keys
-                .iter()
-                .all(|field| key::push(field, &subject, &mut key)),
+            Seen::Half(half) => half,
         };
-        if !has_key {
-            self.unpaired.keyless += 1;
-            return None;
-        }
-        let key = (boot, key);
-        let ended = match is_end {
-            true => self.end(&key, now, entry),
-            false => None,
-        };
-        if is_start {
-            let mut group = Vec::new();
-            for field in &self.pair.by {
-                key::push(field, &subject, &mut group);
-            }
-            let open = Open {
-                start: now,
-                task,
-                thread: self.pair.keys.is_empty().then(|| Thread::of(entry.stream)),
-                group,
-                line: keep(entry),
-            };
-            self.start(key, open);
+        let ended = half.is_end.then(|| self.end(&half)).flatten();
+        if half.is_start {
+            let line = keep();
+            self.start(Open { half, line });
         }
         ended
     }
 
-    fn end(&mut self, key: &(usize, Vec<u8>), now: i128, entry: &Entry<'_>) -> Option<Span<L>> {
-        let mut found = self.open.remove_entry(key);
-        let is_over = |thread: &Thread| thread.is_over(entry.stream, entry.clock);
-        if let Some((_, open)) = found.take_if(|(_, o)| o.thread.as_ref().is_some_and(is_over)) {
-            self.unfinished(key.0, open.start);
+    fn end(&mut self, end: &Half) -> Option<Span<L>> {
+        let (boot, mut found) = (end.key.0, self.open.remove_entry(&end.key));
+        let is_over = |start: &Half| {
+            let threads = start.thread.as_ref().zip(end.thread.as_ref());
+            threads.is_some_and(|(start, other)| start.is_over(other, end.clock))
+        };
+        if let Some((_, open)) = found.take_if(|(_, open)| is_over(&open.half)) {
+            self.unfinished(boot, open.half.now);
         }
-        let Some((key, open)) = found else {
+        let Some(((_, key), Open { half, line })) = found else {
             self.unpaired.ends += 1;
-            self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&key.0));
+            self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&boot));
             return None;
         };
         Some(Span {
-            start: open.start,
-            length: u64::try_from(now - open.start).unwrap_or(0),
-            key: key.1,
-            task: open.task,
-            group: open.group,
-            line: open.line,
+            start: half.now,
+            length: u64::try_from(end.now - half.now).unwrap_or(0),
+            key,
+            task: half.task,
+            group: half.group,
+            line,
         })
     }
 
-    fn start(&mut self, key: (usize, Vec<u8>), open: Open<L>) {
-        let (boot, is_full) = (key.0, self.open.len() >= MAX_OPEN);
+    fn start(&mut self, mut open: Open<L>) {
+        let (key, is_full) = (mem::take(&mut open.half.key), self.open.len() >= MAX_OPEN);
+        let boot = key.0;
         match self.open.entry(key) {
             Slot::Occupied(mut known) => {
                 let old = known.insert(open);
-                self.unfinished(boot, old.start);
+                self.unfinished(boot, old.half.now);
             }
             Slot::Vacant(_) if is_full => self.unpaired.dropped += 1,
             Slot::Vacant(new) => {
@@ -208,7 +254,7 @@ impl<L> Spans<L> {
     /// What has no other half, now that there are no more entries.
     pub fn unpaired(mut self) -> Unpaired {
         for ((boot, _), open) in mem::take(&mut self.open) {
-            self.unfinished(boot, open.start);
+            self.unfinished(boot, open.half.now);
         }
         self.unpaired
     }
@@ -252,8 +298,8 @@ impl<L> Slowest<L> {
         }
     }
 
-    /// Keeps a span if it is one of them; `keep` makes what is kept of its end.
-    pub fn add(&mut self, span: Span<L>, keep: impl FnOnce() -> L) {
+    /// Keeps a span if it is one of them, with what is kept of its end.
+    pub fn add(&mut self, span: Span<L>, end: L) {
         self.seen += 1;
         let is_full = self.spans.len() >= self.most;
         let last = self.spans.last_key_value().map(|(key, _)| key.0 .0);
@@ -261,7 +307,7 @@ impl<L> Slowest<L> {
             return;
         }
         let key = (Reverse(span.length), self.seen);
-        self.spans.insert(key, (span, keep()));
+        self.spans.insert(key, (span, end));
         if self.spans.len() > self.most {
             self.spans.pop_last();
         }

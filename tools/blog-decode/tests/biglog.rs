@@ -128,6 +128,58 @@ fn are_the_same_by_any_number_of_threads(records: u64, run: &dyn Fn(&[&str]) -> 
     }
 }
 
+/// All files in a directory, or the one that it is.
+fn files(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let (mut all, mut todo) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(next) = todo.pop() {
+        match fs::read_dir(&next) {
+            Ok(dir) => todo.extend(dir.map(|e| e.unwrap().path())),
+            Err(_) => {
+                let name = next.strip_prefix(path).unwrap();
+                all.push((name.to_owned(), fs::read(&next).unwrap()));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+fn answers_and_files_are_the_same(dir: &Path, run: &dyn Fn(&[&str]) -> Output) {
+    let spans = ["spans", "read 1 *", "read 4 *", "-n", "40"];
+    for args in [
+        &spans[..],
+        &[&spans[..], &["--json", "--by", "comm"]].concat(),
+        &[&spans[..], &["-k", "component", "--time", "delta"]].concat(),
+        &["gaps", "-n", "30"],
+        &["gaps", "--json", "--grep", "read [17] "],
+        &["stats", "--by", "comm,arg.0", "--sum", "arg.1"],
+        &["show", "--grep", "read 7 ", "-C", "2"],
+    ] {
+        let by = |jobs| run(&[args, &["-s", "log.ko", "log.snap", "--jobs", jobs]].concat());
+        let one = by("1");
+        assert!(
+            one.status.success() && one.stdout.len() > 1000,
+            "{args:?} {one:?}"
+        );
+        for jobs in ["2", "3", "9"] {
+            assert!(by(jobs) == one, "{args:?} --jobs {jobs}");
+        }
+    }
+    for form in ["ctf", "html", "otlp", "parquet", "perfetto"] {
+        let by = |jobs: &str| {
+            let out = format!("{form}-{jobs}");
+            let args = ["convert", "--to", form, "-o", &out, "--jobs", jobs];
+            let output = run(&[&args[..], &["-s", "log.ko", "log.snap"]].concat());
+            assert!(output.status.success(), "{output:?}");
+            files(&dir.join(out))
+        };
+        let one = by("1");
+        for jobs in ["2", "3"] {
+            assert!(by(jobs) == one, "{form} --jobs {jobs}");
+        }
+    }
+}
+
 #[test]
 fn a_log_of_any_size_is_decoded() {
     if let Ok(wanted) = env::var("BLOG_FLEET") {
@@ -162,6 +214,7 @@ fn a_log_of_any_size_is_decoded() {
     assert!(output.status.success(), "{output:?}");
     if wanted.is_none() {
         are_the_same_by_any_number_of_threads(records, &run);
+        answers_and_files_are_the_same(&dir, &run);
     }
     let text = String::from_utf8(output.stdout).unwrap();
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();

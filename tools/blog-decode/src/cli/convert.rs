@@ -6,6 +6,7 @@ use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::Path,
+    thread,
 };
 
 use super::{
@@ -18,13 +19,14 @@ use super::{
     Failed, PARTIAL,
 };
 use crate::{
+    batch::Work,
     decode::{Decoder, Entry},
     foreign::Log,
     output::{
         ctf::Ctf,
         html::Html,
-        otlp::Otlp,
-        parquet::Parquet,
+        otlp::{Maker, Otlp},
+        parquet::{packer, Parquet},
         perfetto::{pack_full, Perfetto},
     },
     snapshot::{text, Snapshot},
@@ -41,7 +43,7 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
         return Err("--span: only html and perfetto have spans".into());
     }
-    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty())?;
+    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty(), args.jobs)?;
     // Nothing is written so far.
     let signals = Signals::new()?;
     let mut logs = session.input.logs(&args.logs)?;
@@ -49,11 +51,13 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     logs.iter_mut().for_each(Log::leave_out_earlier);
     let input = &session.input;
     input.tell_unknown("--key", &args.spans.keys.key);
+    let is_alone = session.threads == 1 || !logs.is_empty();
     let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
     let mut each = Each {
         decoder: &mut decoder,
         signals: &signals,
+        threads: if is_alone { 1 } else { session.threads },
     };
     let mut odd = Odd::default();
     let made = match args.to {
@@ -107,15 +111,37 @@ struct Odd {
 struct Each<'a, 'b> {
     decoder: &'a mut Decoder<'b>,
     signals: &'a Signals,
+    /// Threads that decode; 1 if there are other logs.
+    threads: usize,
 }
 
-impl Each<'_, '_> {
+impl<'b> Each<'_, 'b> {
     fn run(&mut self, mut entry: impl FnMut(&Entry<'_>) -> io::Result<()>) -> io::Result<()> {
         let signals = self.signals;
-        self.decoder.run(|e| match signals.asked() {
-            true => Err(io::Error::other("interrupted")),
-            false => entry(e),
+        self.decoder.run(|e| {
+            goes_on(signals)?;
+            entry(e)
         })
+    }
+
+    /// The same by other threads, which do `work`.
+    fn run_by<W: Work + 'b>(
+        &mut self,
+        work: impl Fn() -> W,
+        mut take: impl FnMut(&mut W::Made) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let signals = self.signals;
+        self.decoder.run_by(self.threads, work, |made| {
+            goes_on(signals)?;
+            take(made)
+        })
+    }
+}
+
+fn goes_on(signals: &Signals) -> io::Result<()> {
+    match signals.asked() {
+        true => Err(io::Error::other("interrupted")),
+        false => Ok(()),
     }
 }
 
@@ -178,15 +204,23 @@ fn releases(input: &Input) -> Vec<String> {
 }
 
 fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
-    let mut rows = Parquet::new(path, releases(input))?;
-    each.run(|entry| rows.entry(entry))?;
-    let left_out = rows.left_out;
-    rows.end()?;
-    Ok(Odd { left_out, moved: 0 })
+    thread::scope(|scope| {
+        let packer = packer(scope, usize::from(each.threads > 1))?;
+        let mut rows = Parquet::new(path, releases(input), packer);
+        each.run(|entry| rows.entry(entry))?;
+        let left_out = rows.left_out;
+        rows.end()?;
+        Ok(Odd { left_out, moved: 0 })
+    })
 }
 
 fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
     let mut logs = Otlp::new(out, releases(input));
-    each.run(|entry| logs.entry(entry))?;
+    match each.threads {
+        1 => each.run(|entry| logs.entry(entry))?,
+        _ => each.run_by(Maker::default, |made| {
+            logs.add(made, |file| &input.boots[file])
+        })?,
+    }
     logs.end()
 }

@@ -31,7 +31,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
             return Err(format!("--sum: {sum} is no number").into());
         }
     }
-    let session = Session::open(&args.input, &args.filters, false)?;
+    let session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     let fields = by.iter().chain(&args.sum);
     let input = &session.input;
     input.tell_unknown("--by, --sum", fields);

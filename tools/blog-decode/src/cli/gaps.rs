@@ -19,31 +19,36 @@ use crate::{
     blogfmt::bytes::until_nul,
     boot,
     gaps::{self, Gap},
-    output::{json::Object, text::escape_name},
+    output::{
+        json::Object,
+        text::{escape_name, Line},
+    },
     snapshot::text,
 };
 
 /// Prints gaps.
 pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
-    let session = Session::open(&args.input, &args.filters, false)?;
+    let session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     let mut printer = Printer::beside(&args.look, boot::width(&session.input.boots));
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
     let mut gaps = gaps::Gaps::new(args.number, least);
     let status = session.run("decoding", |entry| {
-        gaps.entry(entry, |entry, line| printer.keep(entry, line));
+        gaps.entry(entry);
         Ok(())
     })?;
     let gaps = gaps.largest();
+    let lines = session.lines(gaps.iter().flat_map(|gap| gap.records), &mut printer);
     if gaps.is_empty() {
         complain("there is no such gap");
     }
     let color = has_color(&args.look);
     print_all(|out| {
         for (n, gap) in gaps.iter().enumerate() {
+            let lines = gap.records.map(|number| &lines[&number]);
             match args.look.json {
-                true => as_json(gap, out),
-                false => as_text(gap, n == 0, color, &mut printer, out)?,
+                true => as_json(gap, lines, out),
+                false => as_text(gap, lines, n == 0, color, &mut printer, out)?,
             }
         }
         Ok(())
@@ -53,6 +58,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
 
 fn as_text(
     gap: &Gap,
+    lines: [&Line; 2],
     is_first: bool,
     color: bool,
     printer: &mut Printer<'_>,
@@ -77,21 +83,20 @@ fn as_text(
         out.extend_from_slice(b"\x1b[0m");
     }
     out.push(b'\n');
-    printer.group([&gap.before, &gap.after], out);
+    printer.group(lines, out);
     Ok(())
 }
 
-fn as_json(gap: &Gap, out: &mut Vec<u8>) {
+fn as_json(gap: &Gap, [before, after]: [&Line; 2], out: &mut Vec<u8>) {
     let mut o = Object::new(out);
     o.text("type", "gap");
     o.number("ns", gap.length);
     o.number("pid", gap.pid.0);
     o.number("tgid", gap.pid.1);
     o.text("comm", text(&gap.comm).as_str());
-    o.key("before")
-        .extend_from_slice(gap.before.text.trim_ascii_end());
-    o.key("after")
-        .extend_from_slice(gap.after.text.trim_ascii_end());
+    let line = |line: &Line, out: &mut Vec<u8>| out.extend_from_slice(line.text.trim_ascii_end());
+    line(before, o.key("before"));
+    line(after, o.key("after"));
     o.end();
     out.push(b'\n');
 }

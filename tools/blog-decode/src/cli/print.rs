@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 
 use super::args::{Color, Look, Output, TimeArg};
 use crate::{
-    batch::Print,
+    batch::Work,
     boot::Boot,
     decode::{Content, Entry},
     filter::Filter,
@@ -183,8 +183,17 @@ pub enum Printer<'a> {
     Template(&'a Template),
 }
 
-impl Print for Printer<'_> {
-    fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+impl Work for Printer<'_> {
+    type Made = Vec<u8>;
+
+    fn entry(&mut self, _: usize, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        self.print(entry, out);
+    }
+}
+
+impl Printer<'_> {
+    /// Appends an entry.
+    fn print(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => text.entry(entry, out),
             Self::Json(json) => json.entry(entry, out),
@@ -193,9 +202,7 @@ impl Print for Printer<'_> {
             Self::Template(template) => template.entry(entry, out),
         }
     }
-}
 
-impl Printer<'_> {
     /// Prints records beside what a command is about; `host` as for [`Out::new`].
     pub fn beside(look: &Look, host: Option<usize>) -> Self {
         match look.json {
@@ -210,7 +217,7 @@ impl Printer<'_> {
             Self::Text(text) => text.keep(entry, line),
             _ => {
                 line.text.clear();
-                self.entry(entry, &mut line.text);
+                self.print(entry, &mut line.text);
             }
         }
     }
@@ -347,7 +354,7 @@ impl Window {
         let mark = is_new.then(|| mark(boot));
         if self.before == 0 && self.after == 0 {
             self.mark(mark, out);
-            return printer.entry(entry, out);
+            return printer.print(entry, out);
         }
         let is_loss = matches!(entry.content, Content::Loss { .. });
         if entry.is_match {
@@ -359,13 +366,13 @@ impl Window {
             }
             self.left = self.after;
             self.mark(mark, out);
-            return printer.entry(entry, out);
+            return printer.print(entry, out);
         }
         if self.left > 0 || is_loss && self.waiting.is_empty() {
             self.separate(out);
             self.left = self.left.saturating_sub(usize::from(!is_loss));
             self.mark(mark, out);
-            return printer.entry(entry, out);
+            return printer.print(entry, out);
         }
         let mut line = if self.waiting.len() >= self.before {
             match self.waiting.pop_front() {

@@ -3,18 +3,22 @@
 //! What all commands over records do alike: open files, settle the filters, go through the records,
 //! and say what is missing.
 
-use std::{io, panic, slice, thread};
+use std::{collections::HashMap, io, iter, slice, thread};
 
 use super::{
     args, complain,
     input::{tell_undecoded, Input},
+    print::Printer,
     progress::{Progress, Unit},
     Failed, PARTIAL,
 };
 use crate::{
+    batch::Work,
     decode::{Decoder, Entry, Outcome},
     filter::Filter,
     merge::{self, Stream},
+    output::text::Line,
+    queue::Queue,
 };
 
 /// Files that are open, and which of their records are wanted.
@@ -25,6 +29,8 @@ pub struct Session {
     pub filter: Filter,
     /// The rings that may have some.
     pub streams: Vec<Stream>,
+    /// Threads that decode.
+    pub threads: usize,
 }
 
 impl Session {
@@ -33,10 +39,15 @@ impl Session {
         input: &args::Input,
         filters: &args::Filters,
         has_logs: bool,
+        jobs: args::Jobs,
     ) -> Result<Self, Failed> {
         // What is wrong with the filters is told first.
         let filter = filters.build()?;
-        Self::new(Input::open(input)?, filter, filters, has_logs)
+        let mut this = Self::new(Input::open(input)?, filter, filters, has_logs)?;
+        if let Some(jobs) = jobs.jobs {
+            this.threads = jobs.get().min(JOBS_LIMIT);
+        }
+        Ok(this)
     }
 
     /// The same of files that are open.
@@ -51,6 +62,7 @@ impl Session {
         Ok(Self {
             input,
             filter,
+            threads: threads(merge::records(&streams)),
             streams,
         })
     }
@@ -62,6 +74,7 @@ impl Session {
         let all = Some(merge::records(&self.streams));
         let (boots, maps) = (&self.input.boots, &self.input.maps);
         Decoder::new(&self.input.files, &self.streams, boots, maps, &self.filter)
+            .with_threads(self.threads)
             .with_tick(move |done| progress.at(done, all))
     }
 
@@ -76,6 +89,46 @@ impl Session {
         Ok(self.end(&decoder.outcome()))
     }
 
+    /// Has other threads do `work` with all entries; `take` gets what they have made.
+    pub fn run_by<'a, W: Work + 'a>(
+        &'a self,
+        doing: &'static str,
+        work: impl Fn() -> W,
+        take: impl FnMut(&mut W::Made) -> io::Result<()>,
+    ) -> Result<u8, Failed> {
+        let mut decoder = self.decoder(doing, false);
+        let done = decoder.run_by(self.threads, work, take);
+        done.map_err(|e| e.to_string())?;
+        Ok(self.end(&decoder.outcome()))
+    }
+
+    /// The lines of some entries, by their numbers among all of them, as `printer` prints them. They
+    /// are decoded a second time: that costs less than to print all of which some may be wanted.
+    pub fn lines(
+        &self,
+        numbers: impl Iterator<Item = u64>,
+        printer: &mut Printer<'_>,
+    ) -> HashMap<u64, Line> {
+        let mut lines: HashMap<_, _> = numbers.map(|n| (n, Line::default())).collect();
+        let Some(last) = lines.keys().max().copied() else {
+            return lines;
+        };
+        let mut number = 0;
+        // It stops at the last one.
+        let _ = self.decoder("decoding", false).run(|entry| {
+            if let Some(line) = lines.get_mut(&number) {
+                printer.keep(entry, line);
+            }
+            number += 1;
+            if number <= last {
+                Ok(())
+            } else {
+                Err(())
+            }
+        });
+        lines
+    }
+
     /// Goes through all entries by several threads, each of which has some of the rings: for answers to
     /// which the order of rings is of no matter. `start` makes what one of so many threads shows its
     /// entries to. The answer is all of these, and the exit status. An error is one of `each`.
@@ -85,10 +138,10 @@ impl Session {
         start: impl Fn(usize) -> T + Sync,
         each: impl Fn(&mut T, &Entry<'_>) -> io::Result<()> + Sync,
     ) -> Result<(Vec<T>, u8), Failed> {
-        let parts = parts(&self.streams, threads(merge::records(&self.streams)));
+        let parts = parts(&self.streams, self.threads);
         let (count, input, filter) = (parts.len(), &*self.input, &self.filter);
         let (files, boots, maps) = (&input.files, &input.boots, &input.maps);
-        let work = |part| {
+        let work = |part: &[Stream]| {
             let mut decoder = Decoder::new(files, part, boots, maps, filter);
             // It stands for the others.
             if part.as_ptr() == self.streams.as_ptr() {
@@ -101,20 +154,16 @@ impl Session {
             let done = decoder.run(|entry| each(&mut to, entry));
             done.map(|()| (to, decoder.outcome()))
         };
-        let (work, (own, others)) = (&work, parts.split_at(1));
-        let results: Vec<_> = thread::scope(|scope| {
-            // As many as the system lets us have; what those would do that it doesn't is done here.
-            let mut started = Vec::new();
-            for &part in others {
-                let thread = thread::Builder::new().spawn_scoped(scope, move || work(part));
-                started.push((thread.ok(), part));
+        let work = &work;
+        let results = thread::scope(|scope| {
+            let mut queue = Queue::new(scope, count * usize::from(count > 1), || work);
+            let mut results = Vec::new();
+            for part in parts {
+                results.extend(queue.full());
+                queue.push(part);
             }
-            let own = own.iter().map(|part| work(part));
-            let others = started.into_iter().map(|(thread, part)| match thread {
-                Some(thread) => thread.join().unwrap_or_else(|e| panic::resume_unwind(e)),
-                None => work(part),
-            });
-            own.chain(others).collect()
+            results.extend(iter::from_fn(|| queue.pop()));
+            results
         });
         let (mut all, mut outcome) = (Vec::new(), Outcome::default());
         for result in results {
@@ -136,9 +185,11 @@ impl Session {
 /// wait for the one that merges.
 const FEW: u64 = 50_000;
 const JOBS_MAX: usize = 4;
+/// More than this are never started, whatever the user says.
+const JOBS_LIMIT: usize = 64;
 
 /// How many threads go through so many records, if the user says nothing.
-pub fn threads(records: u64) -> usize {
+fn threads(records: u64) -> usize {
     match records < FEW {
         true => 1,
         false => thread::available_parallelism().map_or(1, |n| n.get().min(JOBS_MAX)),

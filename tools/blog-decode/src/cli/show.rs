@@ -4,7 +4,6 @@
 
 use std::{
     io::{self, Write},
-    num::NonZero,
     path::PathBuf,
 };
 
@@ -13,7 +12,7 @@ use super::{
     complain,
     input::Input,
     print::{Ends, Out},
-    session::{self, Session},
+    session::Session,
     Failed, OK, PARTIAL,
 };
 use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
@@ -21,7 +20,8 @@ use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
 /// Prints records.
 pub fn show(args: &Show) -> Result<u8, Failed> {
     args.around.check(&args.filters)?;
-    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty())?;
+    let has_logs = !args.logs.is_empty();
+    let mut session = Session::open(&args.input, &args.filters, has_logs, args.jobs)?;
     let context = args.around.numbers();
     session.filter.with_context = context != (0, 0);
     let logs = session.input.logs(&args.logs)?;
@@ -35,7 +35,6 @@ pub fn show(args: &Show) -> Result<u8, Failed> {
         },
         count: args.count,
         looks_for: args.filters.looks_for(),
-        jobs: args.jobs,
     };
     print(&session, logs, &how)
 }
@@ -87,7 +86,6 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
         ends: Ends::default(),
         count: false,
         looks_for: args.filters.looks_for(),
-        jobs: None,
     };
     print(&session, Vec::new(), &how)
 }
@@ -103,12 +101,7 @@ struct How<'a> {
     count: bool,
     /// That there is none is worth an exit status.
     looks_for: bool,
-    /// Threads that decode, if the user says so.
-    jobs: Option<NonZero<usize>>,
 }
-
-/// More than this are never started, whatever the user says.
-const JOBS_LIMIT: usize = 64;
 
 fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed> {
     let (input, boots) = (&session.input, &session.input.boots);
@@ -118,16 +111,20 @@ fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed>
     if let Some(template) = &how.output.format {
         input.tell_unknown("--format", template.fields());
     }
-    let threads = threads(how, !logs.is_empty(), merge::records(&session.streams));
+    let is_by_others = session.threads > 1 && logs.is_empty() && !how.count;
     let mut decoder = session.decoder("decoding", true).with_logs(logs);
     let width = boot::width(boots);
     let mut out = Out::new(how.output, &session.filter, how.context, width, how.ends);
     let mut matches = 0u64;
-    let others = out.others(boots).filter(|_| threads > 1);
+    let others = out.others(boots).filter(|_| is_by_others);
     let mut written = match others {
         Some(printer) => {
             // Without context, all records that are shown match.
-            let written = decoder.print(threads, printer, |bytes| out.bytes(bytes));
+            let written = decoder.run_by(session.threads, printer, |bytes| {
+                let written = out.bytes(bytes);
+                bytes.clear();
+                written
+            });
             matches = decoder.shown();
             written
         }
@@ -175,17 +172,6 @@ fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed>
         }
     }
     Ok(status)
-}
-
-/// How many threads decode.
-fn threads(how: &How<'_>, has_logs: bool, records: u64) -> usize {
-    if how.count || has_logs {
-        return 1;
-    }
-    how.jobs.map_or_else(
-        || session::threads(records),
-        |jobs| jobs.get().min(JOBS_LIMIT),
-    )
 }
 
 fn write_stats(stats: &Accounts<'_>) -> io::Result<()> {

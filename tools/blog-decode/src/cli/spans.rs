@@ -2,7 +2,10 @@
 
 //! `spans`: how long it took from one record to another, to standard output.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use super::{
     args, complain,
@@ -12,14 +15,17 @@ use super::{
     Failed, PARTIAL,
 };
 use crate::{
+    batch::Work,
     blogfmt::bytes::until_nul,
-    boot, key,
+    boot,
+    decode::Entry,
+    key,
     output::{
         json::Object,
         text::{escape_name, Line},
     },
     quantile::Quantiles,
-    spans::{Slowest, Span, Spans, Unpaired},
+    spans::{Pair, Seen, Slowest, Span, Spans, Unpaired},
     tally::{Row, Rows, Sum, Tally},
 };
 
@@ -37,31 +43,40 @@ const MANY: usize = 1 << 16;
 
 /// Prints how long spans were.
 pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
-    let session = Session::open(&args.input, &args.filters, false)?;
+    let session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     let input = &session.input;
     let fields = args.pair.key.iter().chain(&args.by);
     input.tell_unknown("--key, --by", fields);
     let mut printer = Printer::beside(&args.look, boot::width(&input.boots));
-    let mut spans = Spans::new(args.pair.pair(&args.start, &args.end, &args.by));
+    let pair = args.pair.pair(&args.start, &args.end, &args.by);
+    let mut spans = Spans::new(pair.clone());
     // By group and length.
     let mut groups = Tally::default();
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
-    let mut status = session.run("decoding", |entry| {
-        let Some(span) = spans.entry(entry, |start| printer.kept(start)) else {
-            return Ok(());
-        };
-        all.add(span.length);
-        if !args.by.is_empty() {
-            let key = [&span.group[..], &span.length.to_be_bytes()].concat();
-            let one = Sum {
-                records: 1,
-                number: None,
+    let mut entries = 0;
+    let look = || Look(&pair);
+    let mut status = session.run_by("decoding", look, |made: &mut Looked| {
+        for (number, seen) in made.seen.drain(..) {
+            let number = entries + number;
+            let Some(span) = spans.add(seen, || number) else {
+                continue;
             };
-            groups.add(&key, one)?;
+            all.add(span.length);
+            if !args.by.is_empty() {
+                let key = [&span.group[..], &span.length.to_be_bytes()].concat();
+                let one = Sum {
+                    records: 1,
+                    number: None,
+                };
+                groups.add(&key, one)?;
+            }
+            slowest.add(span, number);
         }
-        slowest.add(span, || printer.kept(entry));
+        entries += std::mem::take(&mut made.entries);
         Ok(())
     })?;
+    let ends = slowest.iter().flat_map(|(span, end)| [span.line, *end]);
+    let lines = session.lines(ends, &mut printer);
     let unpaired = spans.unpaired();
     if all.count() == 0 {
         complain("there are no spans: no record that matches END follows one that matches START");
@@ -75,6 +90,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         all: &all,
         has_keys: !args.pair.key.is_empty(),
         slowest: &slowest,
+        lines: &lines,
         unpaired,
     };
     let mut groups = Groups {
@@ -107,6 +123,26 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         Ok(true)
     })?;
     Ok(status)
+}
+
+/// Looks for halves of spans.
+struct Look<'a>(&'a Pair);
+
+/// What there was among some entries: with the number of each entry, and how many there were.
+#[derive(Default)]
+struct Looked {
+    seen: Vec<(u64, Seen)>,
+    entries: u64,
+}
+
+impl Work for Look<'_> {
+    type Made = Looked;
+
+    fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Looked) {
+        made.seen
+            .extend(self.0.look(entry).map(|seen| (made.entries, seen)));
+        made.entries += 1;
+    }
 }
 
 /// The groups, one after the other.
@@ -143,7 +179,9 @@ struct Answer<'a> {
     all: &'a Quantiles,
     /// Whether there are keys; otherwise, a span is of one thread.
     has_keys: bool,
-    slowest: &'a Slowest<Line>,
+    /// With the numbers of their records, of which these are the lines.
+    slowest: &'a Slowest<u64>,
+    lines: &'a HashMap<u64, Line>,
     unpaired: Unpaired,
 }
 
@@ -183,7 +221,7 @@ impl Answer<'_> {
             out.append(&mut self.key(span));
             escape_name(out, start);
             writeln!(out, "{reset}")?;
-            printer.group([&span.line, end], out);
+            printer.group([span.line, *end].map(|number| &self.lines[&number]), out);
         }
         let Unpaired {
             starts,
@@ -226,8 +264,13 @@ impl Answer<'_> {
         out.push(b'\n');
     }
 
+    /// A record, by its number.
+    fn object(&self, number: u64) -> &[u8] {
+        self.lines[&number].text.trim_ascii_end()
+    }
+
     /// The values of a span's keys, or who the thread is.
-    fn key(&self, span: &Span<Line>) -> Vec<u8> {
+    fn key(&self, span: &Span<u64>) -> Vec<u8> {
         match (&span.task, self.has_keys) {
             (Some(task), false) => {
                 let mut name = until_nul(&task.comm).to_vec();
@@ -252,9 +295,8 @@ impl Answer<'_> {
             o.text("type", "span");
             o.number("ns", span.length);
             o.text("key", &*String::from_utf8_lossy(&self.key(span)));
-            o.key("start")
-                .extend_from_slice(span.line.text.trim_ascii_end());
-            o.key("end").extend_from_slice(end.text.trim_ascii_end());
+            o.key("start").extend_from_slice(self.object(span.line));
+            o.key("end").extend_from_slice(self.object(*end));
             o.end();
             out.push(b'\n');
         }

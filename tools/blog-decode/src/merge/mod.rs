@@ -192,11 +192,11 @@ impl Thread {
         (&self.component, self.ring, self.epoch) == (&stream.component, stream.id, stream.of.epoch)
     }
 
-    /// Whether who has its id and logs to `stream` at `clock` is another: it has ended before, or its
-    /// ring counts anew, as it does for another thread.
-    pub(crate) fn is_over(&self, stream: &Stream, clock: u64) -> bool {
-        let is_anew = (&self.component, self.ring) == (&stream.component, stream.id)
-            && self.epoch != stream.of.epoch;
+    /// Whether who has its id at `clock`, with the ring of `other`, is another: it has ended before, or
+    /// its ring counts anew, as it does for another thread.
+    pub(crate) fn is_over(&self, other: &Self, clock: u64) -> bool {
+        let is_anew = (&self.component, self.ring) == (&other.component, other.ring)
+            && self.epoch != other.epoch;
         is_anew || self.exit.is_some_and(|exit| exit < clock)
     }
 }

@@ -22,6 +22,7 @@ use super::{
     Names,
 };
 use crate::{
+    batch::Work,
     blogfmt::bytes::until_nul,
     boot::Boot,
     decode::{Content, Entry, Record},
@@ -78,8 +79,38 @@ pub struct Otlp<W> {
     /// By boot and file.
     waiting: BTreeMap<(usize, usize), Waiting>,
     bytes: usize,
-    record: Vec<u8>,
+    maker: Maker,
+    one: Records,
+}
+
+/// Records, without what lines have around them.
+#[derive(Default)]
+pub struct Records {
+    /// File of the input, component, and where it ends.
+    list: Vec<(usize, Arc<str>, usize)>,
+    bytes: Vec<u8>,
+}
+
+/// Makes records of entries.
+#[derive(Default)]
+pub struct Maker {
     text: Vec<u8>,
+}
+
+impl Work for Maker {
+    type Made = Records;
+
+    fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Records) {
+        let start = made.bytes.len();
+        record(entry, None, &mut made.bytes, &mut self.text);
+        if made.bytes.len() - start > LONG {
+            made.bytes.truncate(start);
+            record(entry, Some(CUT), &mut made.bytes, &mut self.text);
+        }
+        let stream = entry.stream;
+        let one = (stream.file, stream.component.clone(), made.bytes.len());
+        made.list.push(one);
+    }
 }
 
 impl<W: Write> Otlp<W> {
@@ -90,51 +121,72 @@ impl<W: Write> Otlp<W> {
             releases,
             waiting: BTreeMap::new(),
             bytes: 0,
-            record: Vec::new(),
-            text: Vec::new(),
+            maker: Maker::default(),
+            one: Records::default(),
         }
     }
 
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let key = (entry.boot.index, entry.stream.file);
-        let release = self.releases.get(key.1).map_or("", String::as_str);
+        let mut one = mem::take(&mut self.one);
+        self.maker.entry(0, entry, &mut one);
+        let added = self.add(&mut one, |_| entry.boot);
+        self.one = one;
+        added
+    }
+
+    /// Adds records, and leaves none. `boot` says which boot a file of the input is of.
+    pub fn add<'b>(
+        &mut self,
+        records: &mut Records,
+        boot: impl Fn(usize) -> &'b Boot,
+    ) -> io::Result<()> {
+        let mut start = 0;
+        for (file, component, end) in records.list.drain(..) {
+            let record = &records.bytes[start..end];
+            self.record(boot(file), file, &component, record)?;
+            start = end;
+        }
+        records.bytes.clear();
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        boot: &Boot,
+        file: usize,
+        component: &Arc<str>,
+        record: &[u8],
+    ) -> io::Result<()> {
+        let release = self.releases.get(file).map_or("", String::as_str);
+        let key = (boot.index, file);
         let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
-            resource: resource(entry.boot, release),
+            resource: resource(boot, release),
             scopes: BTreeMap::new(),
             count: 0,
             bytes: 0,
         });
-        self.record.clear();
-        record(entry, None, &mut self.record, &mut self.text);
-        if self.record.len() > LONG {
-            self.record.clear();
-            record(entry, Some(CUT), &mut self.record, &mut self.text);
-        }
-        let frame = match waiting.scopes.contains_key(&entry.stream.component) {
+        let frame = match waiting.scopes.contains_key(component) {
             true => 1,
             // A name is six times as long at most.
-            false => FRAME + 6 * entry.stream.component.len(),
+            false => FRAME + 6 * component.len(),
         };
-        let added = self.record.len() + frame;
+        let added = record.len() + frame;
         let begun = FRAME + waiting.resource.len() + waiting.bytes;
         if waiting.count == BATCH || waiting.count > 0 && begun + added > LINE {
             self.bytes -= waiting.write(&mut self.out)?;
         }
         waiting.bytes += added;
-        let scope = match waiting.scopes.get_mut(&entry.stream.component) {
+        let scope = match waiting.scopes.get_mut(component) {
             Some(scope) => scope,
-            None => {
-                let component = entry.stream.component.clone();
-                waiting.scopes.entry(component).or_default()
-            }
+            None => waiting.scopes.entry(component.clone()).or_default(),
         };
         if !scope.is_empty() {
             scope.push(b',');
             self.bytes += 1;
         }
-        scope.extend_from_slice(&self.record);
-        self.bytes += self.record.len();
+        scope.extend_from_slice(record);
+        self.bytes += record.len();
         waiting.count += 1;
         if self.bytes > LIMIT {
             self.write()?;

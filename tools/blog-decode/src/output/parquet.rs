@@ -7,16 +7,17 @@
 //! only in the path. An argument is its text if it is a string, nothing if it is `None` or `()`,
 //! and else as in [`json`](super::json). Bytes that are no UTF-8 become U+FFFD.
 //!
-//! Rows wait in memory, [`LIMIT`] bytes of them at most. Then the directory with most of them gets
+//! Rows wait in memory, [`LIMIT`] bytes of them at most, and twice as many while they are written. Then the directory with most of them gets
 //! another file, so no file stays open, however many directories there are. A file has one row
 //! group. Its statistics let an engine skip it when it asks for another time.
 
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io, mem,
+    io, iter, mem,
     path::{Path, PathBuf},
     sync::Arc,
+    thread::Scope,
 };
 
 use parquet::{
@@ -43,6 +44,7 @@ use crate::{
         print::{Printer, Spec},
         value::{Value, View},
     },
+    queue::Queue,
 };
 
 /// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`. What 64 bits with a sign
@@ -173,7 +175,7 @@ impl Column {
 
 /// Rows of one directory.
 #[derive(Default)]
-struct Rows {
+pub struct Rows {
     numbers: [Column; NUMBERS.len()],
     texts: [Column; TEXTS.len()],
     /// Names and values of arguments.
@@ -256,12 +258,25 @@ struct Directory {
     parts: u64,
 }
 
+/// Writes rows to files. They need several times as long as it takes to collect them.
+pub type Packer<'a> = Queue<'a, (Rows, File), io::Result<()>>;
+
+/// Starts a packer, by another thread if that is worth it.
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> io::Result<Packer<'a>> {
+    let form = form().map_err(failure)?;
+    let write = || {
+        let form = form.clone();
+        move |(rows, file): (Rows, File)| rows.write(file, form.clone()).map_err(failure)
+    };
+    Ok(Queue::new(scope, threads, write))
+}
+
 /// Writes the files.
-pub struct Parquet {
+pub struct Parquet<'a> {
     dir: PathBuf,
     /// By file of the input.
     releases: Vec<String>,
-    form: Form,
+    packer: Packer<'a>,
     directories: Vec<Directory>,
     /// Which one, by day and boot.
     known: HashMap<(i64, usize), usize>,
@@ -270,18 +285,18 @@ pub struct Parquet {
     pub left_out: u64,
 }
 
-impl Parquet {
+impl<'a> Parquet<'a> {
     /// Starts in an empty directory. `releases` are the kernel's, by file.
-    pub fn new(dir: &Path, releases: Vec<String>) -> io::Result<Self> {
-        Ok(Self {
+    pub fn new(dir: &Path, releases: Vec<String>, packer: Packer<'a>) -> Self {
+        Self {
             dir: dir.into(),
             releases,
-            form: form().map_err(failure)?,
+            packer,
             directories: Vec::new(),
             known: HashMap::new(),
             bytes: 0,
             left_out: 0,
-        })
+        }
     }
 
     /// Adds a row.
@@ -375,7 +390,8 @@ impl Parquet {
 
     /// Writes what waits.
     pub fn end(mut self) -> io::Result<()> {
-        (0..self.directories.len()).try_for_each(|index| self.flush(index))
+        (0..self.directories.len()).try_for_each(|index| self.flush(index))?;
+        iter::from_fn(|| self.packer.pop()).collect()
     }
 
     fn flush(&mut self, index: usize) -> io::Result<()> {
@@ -389,7 +405,9 @@ impl Parquet {
         fs::create_dir_all(&dir)?;
         let file = File::create_new(dir.join(format!("part-{}.parquet", directory.parts)))?;
         directory.parts += 1;
-        rows.write(file, self.form.clone()).map_err(failure)
+        self.packer.full().transpose()?;
+        self.packer.push((rows, file));
+        Ok(())
     }
 }
 

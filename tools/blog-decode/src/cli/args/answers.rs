@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{live::parse_duration, Filters, Input, Look};
+use super::{live::parse_duration, Filters, Input, Jobs, Look};
 use crate::{field::Selector, spans::Pair};
 
 /// Which records belong together.
@@ -82,6 +82,9 @@ pub struct Spans {
 
     #[command(flatten)]
     pub look: Look,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
 }
 
 const SPANS_HELP: &str = "\
@@ -129,6 +132,9 @@ pub struct Stats {
     /// Print JSON, one object a line
     #[arg(short, long)]
     pub json: bool,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
 }
 
 impl Stats {

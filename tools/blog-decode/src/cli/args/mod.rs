@@ -30,7 +30,7 @@ pub use self::{
     filters::{Around, Filters},
     input::{Input, Logs, TablePaths},
     live::{Control, Follow, Record},
-    output::{Color, Form, Look, Output, TimeArg},
+    output::{Color, Form, Jobs, Look, Output, TimeArg},
     saved::{Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
 

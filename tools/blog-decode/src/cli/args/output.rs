@@ -2,6 +2,8 @@
 
 //! How records are printed, or written for other programs.
 
+use std::num::NonZero;
+
 use clap::{Args, ValueEnum};
 
 use crate::output::{
@@ -133,4 +135,18 @@ pub enum Form {
     Parquet,
     /// A file of logs in OTLP's JSON, as OpenTelemetry's collectors read it
     Otlp,
+}
+
+/// How many threads work.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Jobs {
+    /// Decode by so many threads, besides the one that puts records in order; by as many as there
+    /// are CPUs, at most 4, if it isn't said; at most 64 are started. The output is the same
+    #[arg(long, value_name = "N", value_parser = parse_jobs)]
+    pub jobs: Option<NonZero<usize>>,
+}
+
+fn parse_jobs(s: &str) -> Result<NonZero<usize>, String> {
+    s.parse()
+        .map_err(|_| "not a number of threads, from 1 on".into())
 }

@@ -2,14 +2,14 @@
 
 //! Commands for files: snapshots, side tables, crash dumps.
 
-use std::{num::NonZero, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
     filters::{parse_level, parse_pid},
     live::parse_duration,
-    Around, Filters, Follow, Form, Input, Logs, Look, Output, SpanArgs, TablePaths,
+    Around, Filters, Follow, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
 
@@ -61,10 +61,8 @@ pub struct Show {
     #[arg(long, requires = "json")]
     pub stats: bool,
 
-    /// Decode by so many threads, besides the one that puts records in order; by as many as there
-    /// are CPUs, at most 4, if it isn't said; at most 64 are started. The output is the same
-    #[arg(long, value_name = "N", value_parser = parse_jobs)]
-    pub jobs: Option<NonZero<usize>>,
+    #[command(flatten)]
+    pub jobs: Jobs,
 }
 
 impl From<Show> for Follow {
@@ -165,6 +163,9 @@ pub struct Convert {
 
     #[command(flatten)]
     pub logs: Logs,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
 }
 
 const CONVERT_HELP: &str = "\
@@ -256,6 +257,9 @@ pub struct Gaps {
 
     #[command(flatten)]
     pub look: Look,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
 }
 
 const GAPS_HELP: &str = "\
@@ -300,8 +304,3 @@ Exit status:
   0  everything that BLog held is in the snapshot
   1  a partial result: part of it is missing from the dump, or damaged
   2  no snapshot was written";
-
-fn parse_jobs(s: &str) -> Result<NonZero<usize>, String> {
-    s.parse()
-        .map_err(|_| "not a number of threads, from 1 on".into())
-}
