@@ -498,6 +498,29 @@ def test_html_filters_by_arguments(small: Report, decoder: Path, sh: Run) -> Non
     small.shows("20 of 20 shown")
 
 
+def test_html_filters_by_an_argument_with_dots(small: Report) -> None:
+    """Source text names an argument that is given by position: req.sector."""
+    rename = """([from, to]) => about.sites.forEach(
+        s => s.args?.forEach(a => { if (a.name === from) a.name = to; }))"""
+
+    def shown(condition: str) -> str:
+        small.page.locator("#where").fill("component == nosuch")
+        small.shows("0 of 20 shown")
+        small.page.locator("#where").fill(condition)
+        small.wait("document.querySelectorAll('.row').length > 0")
+        return small.count()
+
+    expected = shown("arg.sector > 0x1000")
+    small.page.evaluate(rename, ["sector", "req.sector"])
+    assert shown("arg.req.sector > 0x1000") == expected
+    for wrong in ("arg.req.nosuch == 1", "arg.req == 1 || arg.req.sector.x == 1"):
+        small.page.locator("#where").fill(wrong)
+        small.wait("document.getElementById('where').classList.contains('bad')")
+    small.page.evaluate(rename, ["req.sector", "sector"])
+    small.page.locator("#where").fill("")
+    small.shows("20 of 20 shown")
+
+
 def test_html_keys_and_markers(small: Report) -> None:
     press = small.page.keyboard.press
     press("Enter")  # leaves the field that the last test was in
