@@ -675,14 +675,16 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
             }
         }
     }
-    let Some((time, text)) = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed)) else {
+    let own = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed));
+    let own = own.map(|(time, text)| (&b""[..], time, text));
+    let Some((before, time, text)) = own.or_else(|| in_console(rest)) else {
         return Parsed::More(raw);
     };
     Parsed::at(time, raw, |time| Line {
         time,
         level: priority,
         writer: Writer::default(),
-        message: text.strip_prefix(b" ").unwrap_or(text).to_vec(),
+        message: [before, text.strip_prefix(b" ").unwrap_or(text)].concat(),
     })
 }
 
@@ -707,6 +709,26 @@ fn bracketed(text: &[u8]) -> Option<(Time, &[u8])> {
     let time = time.trim_ascii_start();
     let time = split(time, b' ').map_or(time, |(time, _)| time);
     Some((seconds(time)?, text))
+}
+
+/// A time after what else a console shows in the line, as a prompt: "login: [   12.345678] text".
+/// Here it must look as printk writes it.
+fn in_console(text: &[u8]) -> Option<(&[u8], Time, &[u8])> {
+    const HEAD: usize = 256;
+    const LEAST: usize = "12345.678901".len();
+    let is_time = |time: &[u8]| {
+        let (whole, micros) = split(time.trim_ascii_start(), b'.')?;
+        let is_number = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+        (time.len() >= LEAST && micros.len() == 6 && is_number(whole)).then_some(())
+    };
+    let starts = (0..text.len().min(HEAD)).filter(|at| text[*at] == b'[');
+    starts
+        .map(|at| text.split_at(at))
+        .find_map(|(before, rest)| {
+            is_time(split(&rest[1..], b']')?.0)?;
+            let (time, text) = bracketed(rest)?;
+            Some((before, time, text))
+        })
 }
 
 /// What a line of syslog, as kern.log has it, says of the kernel: "DATE HOST kernel: [   12.345678] text".
@@ -874,6 +896,22 @@ mod tests {
             ]
         );
         assert!(log.problems().is_empty(), "{:?}", log.problems());
+    }
+
+    #[test]
+    fn a_line_of_a_console_may_begin_with_what_else_is_there() {
+        let text =
+            "[    3.000000] a\ndebian login: [   35.100000] b\nfoo[1]: [x] \r[   36.100000] c\n\
+                    took [  1.5] s\nid [123456789012] d\n";
+        let expected = [
+            (3.0, "a"),
+            (35.1, "debian login: b"),
+            (36.1, "foo[1]: [x] \rc"),
+            (36.1, "took [  1.5] s"),
+            (36.1, "id [123456789012] d"),
+        ];
+        let seen = texts(&mut log(Kind::Dmesg, text));
+        assert_eq!(seen, expected.map(|(t, s)| (t, s.to_owned())));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //!
 //! [`Spans`] is shown all entries in the order of time. It keeps starts, by the boot and the values
 //! of the fields that both records have in common, until the end comes. A start that comes again
-//! has lost its end, and so has one of a thread that has ended, where the thread is what they have in common. Memory is bounded: so many starts are kept at most, others are counted.
+//! has lost its end, and so has one of a thread that has ended, where the thread is what they have
+//! in common. Memory is bounded: so many starts are kept at most, others are counted.
 
 use std::{
     cmp::Reverse,
@@ -76,6 +77,8 @@ pub struct Unpaired {
     pub dropped: u64,
     /// Records that match a pattern but lack a key.
     pub keyless: u64,
+    /// Ends that are earlier than their start, as clocks disagree: how long that took is unknown.
+    pub backward: u64,
 }
 
 /// What an entry is to a kind of spans.
@@ -220,9 +223,13 @@ impl<L> Spans<L> {
             self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&boot));
             return None;
         };
+        let Ok(length) = u64::try_from(end.now - half.now) else {
+            self.unpaired.backward += 1;
+            return None;
+        };
         Some(Span {
             start: half.now,
-            length: u64::try_from(end.now - half.now).unwrap_or(0),
+            length,
             key,
             task: half.task,
             group: half.group,
@@ -327,5 +334,37 @@ mod tests {
     fn spans_of_a_lane_do_not_overlap() {
         let spans = [(0, 9), (1, 2), (2, 5), (3, 4), (4, 9), (9, 9), (9, 10)];
         assert_eq!(lanes(spans.into_iter()), [0, 1, 1, 2, 2, 1, 0]);
+    }
+    #[test]
+    fn an_end_before_its_start_is_no_span_of_no_length() {
+        let half = |is_start, now| {
+            Seen::Half(Half {
+                is_start,
+                is_end: !is_start,
+                now,
+                clock: 0,
+                key: (0, b"key".to_vec()),
+                task: None,
+                thread: None,
+                group: Vec::new(),
+            })
+        };
+        let mut spans = Spans::new(Pair {
+            start: "*".into(),
+            end: "*".into(),
+            keys: Vec::new(),
+            by: Vec::new(),
+        });
+        let mut lengths = Vec::new();
+        for seen in [(true, 5), (false, 4), (true, 6), (false, 6)] {
+            let span = spans.add(half(seen.0, seen.1), || ());
+            lengths.extend(span.map(|span| span.length));
+        }
+        assert_eq!(lengths, [0]);
+        let unpaired = spans.unpaired();
+        assert_eq!(
+            (unpaired.backward, unpaired.starts, unpaired.ends),
+            (1, 0, 0)
+        );
     }
 }

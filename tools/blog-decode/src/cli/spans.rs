@@ -86,6 +86,13 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         complain("too many starts had no end yet: there may be more spans, and fewer ends without a start");
         status = status.max(PARTIAL);
     }
+    if unpaired.backward > 0 {
+        let n = unpaired.backward;
+        complain(&format!(
+            "{n} ends are earlier than their start, as clocks disagree: these spans are left out"
+        ));
+        status = status.max(PARTIAL);
+    }
     let answer = Answer {
         all: &all,
         has_keys: !args.pair.key.is_empty(),
@@ -230,6 +237,7 @@ impl Answer<'_> {
             ends_after_loss,
             dropped,
             keyless,
+            backward: _,
         } = self.unpaired;
         writeln!(
             out,
@@ -309,6 +317,7 @@ impl Answer<'_> {
         o.number("ends_after_loss", u.ends_after_loss);
         o.number("dropped", u.dropped);
         o.number("keyless", u.keyless);
+        o.number("backward", u.backward);
         o.end();
         out.push(b'\n');
     }
