@@ -5,6 +5,8 @@ A kernel that complains, in whichever words and at whichever level, one that die
 that hangs, and a test that fails.
 """
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,11 +83,29 @@ rcu: RCU lockdep checking is enabled.
 page_owner is enabled""".splitlines()
 
 
-@pytest.mark.parametrize("line", COMPLAINTS)
-def test_complaint(line: str) -> None:
-    assert vm.COMPLAINTS.search(f"[    1.000000] {line}")
+def test_complaints() -> None:
+    for line in COMPLAINTS:
+        assert vm.COMPLAINTS.search(f"[    1.000000] {line}"), line
+    for line in INNOCENT:
+        assert not vm.COMPLAINTS.search(line), line
 
 
-@pytest.mark.parametrize("line", INNOCENT)
-def test_no_complaint(line: str) -> None:
-    assert not vm.COMPLAINTS.search(line)
+def test_again_with_a_shell(work: Path) -> None:
+    """A guest leaves its command, which runs again; its script waits for who is at the terminal."""
+    (work / "run").write_text("#!/bin/sh\necho guest: it runs\nexit 7\n")
+    vm.run(work, vm.kernel("uml"), work / "run", machine=vm.Machine(cpus=1, mem=256))
+    again = [sys.executable, vm.__file__, "--again", str(work)]
+    done = subprocess.run(again, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert "guest: it runs" in done.stdout and "blog-guest: exit 7" in done.stdout
+    with subprocess.Popen(
+        [*again, "--shell"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdin and running.stdout
+        said = ""
+        while not said.endswith("/ # "):
+            assert (more := running.stdout.read(1)), said
+            said += more
+        running.stdin.write("echo sum=$((40 + 2)); /run\nexit\n")
+        running.stdin.flush()
+        said += running.stdout.read()
+    assert "sum=42" in said and "blog-guest: exit 7" in said, said

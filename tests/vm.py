@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Guests: packs an initrd, boots a kernel in QEMU or as User Mode Linux, and judges the run.
 
-As a program (see --help), it runs one script in a guest; tests use run() or Guest.
+As a program (see --help), it runs one script in a guest, or a test's guest once more, with a shell
+or a debugger; tests use run() or Guest.
 It needs only Python's standard library.
 """
 
@@ -15,6 +16,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -251,11 +253,13 @@ class Guest:
         self._text, self._read = "", 0  # what was read of the console, and how many bytes
         self._lock = threading.Lock()
         self._seen = 0  # characters of it that wait() has looked at
+        command = machine.command(kernel, initrd, self.disks, self._scratch / "qmp")
+        # For again()
+        (work / "command").write_text(shlex.join(command) + "\n")
         with self.console.open("wb") as out:
             # A group of its own: UML has children that would outlive it.
             self.process = subprocess.Popen(
-                machine.command(kernel, initrd, self.disks, self._scratch / "qmp"),
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=_end_with_parent,
                 env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
 
@@ -439,6 +443,43 @@ def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) ->
             guest.wait_end(0.2)
 
 
+# --- a guest once more -------------------------------------------------------------
+
+
+def again(folder: Path, *, shell: bool, gdb: bool) -> int:
+    """Runs the guest of this folder on this terminal: with `shell`, its init starts one in place of
+    the script, which is /run; with `gdb`, a debugger has the kernel. Returns the exit status."""
+    words = shlex.split((folder / "command").read_text())
+    is_uml = "-append" not in words
+    disks = [word for text in words for word in re.findall(r"(?:file|ubd\d)=(/[^,]*)", text)]
+    with tempfile.TemporaryDirectory(prefix="blog-") as scratch:
+        words = [re.sub(r"(?<=^unix:).*?/qmp", f"{scratch}/qmp", word) for word in words]
+        more = ("blog_shell " if shell else "") + ("nokaslr" if gdb else "")
+        if is_uml:
+            words += more.split()
+            # The signals of UML's CPUs, timers and processes
+            known = "handle SIGSEGV SIGUSR1 SIGIO SIGALRM nostop noprint pass"
+            words = ["gdb", "-ex", known, "--args", *words] if gdb else words
+        else:
+            words[words.index("-append") + 1] += f" {more}"
+            # Ctrl-C is for the guest; Ctrl-A X ends QEMU.
+            words[words.index("-serial") + 1] = "mon:stdio"
+            if gdb:
+                words += ["-s", "-S"]
+                image = Path(words[words.index("-kernel") + 1])
+                print(f"gdb -ex 'target remote :1234' {image.parents[3] / 'vmlinux'}", flush=True)
+        try:
+            for disk in disks:
+                with open(disk, "wb") as file:
+                    file.truncate(16 << 30)
+            return subprocess.run(
+                words, env=os.environ | {"TMPDIR": "/tmp"}, preexec_fn=_end_with_parent
+            ).returncode
+        finally:
+            for disk in disks:
+                Path(disk).unlink()
+
+
 def _pairs(words: list[str]) -> dict[str, Path]:
     split = (word.partition("=") for word in words)
     return {path: Path(source) for source, _, path in split}
@@ -449,10 +490,14 @@ def main() -> int:
         description="Runs a script in a guest: busybox's sh on a kernel with BLog.",
         epilog="Exit status: the script's; 121 the kernel complained though the script was "
         "content; 122 no results; 124 killed by the time limit; 125 the guest ended without a "
-        "word. Example: tests/vm.py --kernel uml --cpus 1 my-script.sh",
+        "word. Example: tests/vm.py --kernel uml --cpus 1 my-script.sh. Each guest leaves its command "
+        "in its folder: tests/vm.py --again FOLDER runs it once more.",
     )
     add = parser.add_argument
-    add("script", type=Path, help="becomes /run in the guest")
+    add("script", type=Path, nargs="?", help="becomes /run in the guest")
+    add("--again", type=Path, metavar="FOLDER", help="run this folder's guest once more, here")
+    add("--shell", action="store_true", help="with --again: a shell in place of the script")
+    add("--gdb", action="store_true", help="with --again: the kernel waits for gdb")
     add("--kernel", default="x86", metavar="FLAVOUR|BUILD", help="flavour, or a build directory")
     add("--out", type=Path, default=Path("."), help="folder: console, and out/ for its /out")
     add("-f", dest="files", action="append", default=[], metavar="FILE=PATH")
@@ -464,11 +509,15 @@ def main() -> int:
     add("--icount", action="store_true", help="clocks count instructions; one CPU")
     add("--warn", action="store_true", help="let complaints of the kernel pass")
     args = parser.parse_args()
+    if args.again:
+        return again(args.again, shell=args.shell, gdb=args.gdb)
+    if not args.script or args.shell or args.gdb:
+        parser.error("which script? (--shell and --gdb are for --again)")
     chosen = args.kernel
     where = Kernel(Path(chosen).name, Path(chosen)) if "/" in chosen else kernel(chosen)
     machine = Machine(args.cpus, args.mem, args.args, icount=args.icount)
     result = run(
-        args.out, where, args.script, files=_pairs(args.files), programs=_pairs(args.programs),
+        args.out.resolve(), where, args.script, files=_pairs(args.files), programs=_pairs(args.programs),
         machine=machine, seconds=args.seconds, warn=args.warn,
         echo=lambda line: print(line, flush=True))  # fmt: skip
     if result.problem:
