@@ -175,10 +175,6 @@ def tables(work: Path) -> list[Path]:
     return [*(work / "ko").rglob("*.blogfmt"), vm.kernel("uml").build / "vmlinux.blogfmt"]
 
 
-def test_readme_s_snippet_and_the_sample_run(ran: Path) -> None:
-    assert all((ran / name).stat().st_size for name in ("disk", "rust_blog"))
-
-
 def masked(text: str) -> list[str]:
     """Lines without times, names and pids, which differ from run to run."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
