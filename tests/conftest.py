@@ -177,6 +177,13 @@ def sh() -> Run:
     return run
 
 
+def biglog(what: str, count: int, of: int, folder: Path) -> Path:
+    """The folder with a "log" of RECORDS and RINGS, or a "fleet" of SNAPSHOTS and HOSTS."""
+    run("cargo", "run", "--quiet", "--offline", "--locked", "-p", "blog-decode",
+        "--example", "biglog", what, count, of, folder, cwd=TOP)  # fmt: skip
+    return folder
+
+
 # --- the summary ------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ the helpers want its pid alone.
 """
 
 import json
-import os
 import subprocess
 import warnings
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import drgn
 import drgn_blog
 import pytest
-from conftest import TOP, Run
+from conftest import TOP, biglog
 
 SECONDS = 10
 
@@ -23,12 +22,9 @@ Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def log(work: Path, sh: Run) -> Path:
+def log(work: Path) -> Path:
     """The folder with log.snap and its side tables, log.ko."""
-    env = os.environ | {"BLOG_BIG_LOG": f"20003 4 {work}"}
-    sh("cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
-       "--manifest-path", TOP / "tools/blog-decode/Cargo.toml", env=env)  # fmt: skip
-    return work
+    return biglog("log", 20003, 4, work)
 
 
 @pytest.fixture

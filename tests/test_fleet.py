@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from conftest import TOP, Run
+from conftest import TOP, Run, biglog
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
@@ -37,9 +37,7 @@ Ask = Callable[[str], Rows]
 def fleet(work: Path, decoder: Path, sh: Run) -> Path:
     """The folder with hostN.snap, log.ko, parquet and otlp. The tables have dmesg of one machine,
     which hangs half a second after its boot."""
-    sh("cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
-       "--manifest-path", TOP / "tools/blog-decode/Cargo.toml",
-       env=os.environ | {"BLOG_FLEET": f"{HOSTS} {HOSTS} {work}"})  # fmt: skip
+    biglog("fleet", HOSTS, HOSTS, work)
     dmesg = work / "dmesg"
     dmesg.write_text(f"[{HUNG:12.6f}] INFO: task fio:1000 blocked for more than 122 seconds.\n")
     for form, log in (("parquet", ["--dmesg", f"host1={dmesg}"]), ("otlp", [])):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CACHE, TOP, Run
+from conftest import CACHE, TOP, Run, biglog
 
 SECONDS = 120
 TIER = "deep"
@@ -99,13 +99,11 @@ class Done:
 
 
 @pytest.fixture(scope="module")
-def snapshots(work: Path, sh: Run) -> Path:
+def snapshots(work: Path) -> Path:
     """The folder with all of them, and log.ko."""
     folder = work / "snapshots"
     folder.mkdir()
-    sh("cargo", "test", "--quiet", "--offline", "--locked", "--test", "biglog",
-       "--manifest-path", TOP / "tools/blog-decode/Cargo.toml",
-       env=os.environ | {"BLOG_FLEET": f"{SNAPSHOTS} {HOSTS} {folder}"})  # fmt: skip
+    biglog("fleet", SNAPSHOTS, HOSTS, folder)
     damaged = folder / DAMAGED
     content = damaged.read_bytes()
     damaged.unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The records of tools/blog-decode/tests/biglog.rs with one ring, as other loggers write them:
+"""The records of tools/blog-decode/examples/biglog.rs with one ring, as other loggers write them:
 as ftrace's events in the files of "trace-cmd record", and as CTF such as LTTng's.
 
 What a file has besides its records is what the readers ask for.
