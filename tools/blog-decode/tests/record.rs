@@ -377,21 +377,20 @@ fn a_search_that_takes_too_long_is_given_up() {
     );
 }
 
-/// Directories with links to themselves, of which there are three to the power of 12 otherwise.
+/// Directories with links to themselves: a search that follows them comes to nine to the power of
+/// 12, and never ends.
 #[test]
 fn tables_are_found_where_links_lead_in_circles() {
     let rig = rig();
-    for n in 0..3 {
+    for n in 0..9 {
         symlink(".", rig.path("lib/7.3.4/blog").join(format!("loop{n}"))).unwrap();
     }
     fs::write(rig.path("a"), rig.capture(0, &[SECOND])).unwrap();
-    let start = std::time::Instant::now();
     assert_eq!(rig.record(&["a"]).status.code(), Some(0));
     // Where the table isn't, all is searched.
     fs::remove_file(rig.path("lib/7.3.4/blog/test_mod.blogfmt")).unwrap();
     fs::remove_dir_all(rig.path("out")).unwrap();
     assert_eq!(rig.record(&["a"]).status.code(), Some(1));
-    assert!(start.elapsed().as_secs() < 5);
 }
 
 #[test]
