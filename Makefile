@@ -11,6 +11,13 @@ MAKEFLAGS += --no-print-directory
 FLAVOUR ?= x86
 export KSRC KERNEL_SERIES BLOG_CACHE BLOG_JOBS
 
+# What "make mutants" changes, and whose tests must notice it
+HOST_TESTS := --test-package blog-host-tests,kernel,roundtrip,postmortem
+MUTANTS_pool := -p blog-host-tests $(HOST_TESTS)
+MUTANTS_kernel := -p kernel $(HOST_TESTS)
+MUTANTS_macros := -p macros --test-package roundtrip,kernel
+MUTANTS_decoder := -p blog-decode
+
 ##@ The two that matter
 demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
@@ -68,7 +75,10 @@ check: ## Formatting, linters of all languages, checkpatch, and the documentatio
 
 mutants: ## Mutation testing: report changes that no test notices (a night): PART= SHARD=0/20
 	@scripts/setup --tests
-	@nice scripts/mutants $(if $(SHARD),--shard $(SHARD)) $(PART)
+	@PATH="$$(scripts/fetch cargo-mutants | tail -n 1)/bin:$$PATH"; status=0; \
+	$(foreach part,$(or $(PART),pool kernel macros decoder),\
+		nice cargo mutants --iterate -o target/mutants/$(part) $(if $(SHARD),--shard $(SHARD)) \
+		$(MUTANTS_$(part)) || status=$$?;) exit $$status
 
 bench: ## Measure what a record costs, beside peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
