@@ -11,10 +11,12 @@
 //! Machines also contradict each other by what the same value of their clock means. Real time alone may
 //! have been set between two files: that is told.
 //!
-//! [`tell_apart`] looks at the last page that two files have of the same ring: who has gone another way
-//! before, has other records there. So a few pages are read, whatever the length of the files.
+//! [`tell_apart`] looks at the last page that two files have of the same ring: a machine that has gone
+//! another way before has other records there. Where they have none in common, it looks whether the
+//! ring can have gone on from the last page of one to the first of the other. So a few pages are read,
+//! whatever the length of the files.
 
-use std::{cmp::Ordering, collections::HashMap, sync::Arc};
+use std::{cmp::Ordering, collections::HashMap, slice, sync::Arc};
 
 use crate::{
     record::{Item, Walk},
@@ -292,15 +294,16 @@ fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
     };
     let is_later = |p: &PageRef| p.base >= a1.base.max(taken(old.0).unwrap_or(0));
     if seq(&b0) > seq(&a1) {
-        return match b0.first < end_of(&a1) {
-            true => Relation::Anew,
-            false => Relation::Same,
+        return match () {
+            () if goes_on(old.0, &a1, &b0) => Relation::Same,
+            () if b0.first < end_of(&a1) && is_later(&b0) => Relation::Anew,
+            () => Relation::Other,
         };
     }
     if seq(&b1) < seq(&a0) {
         return match () {
             () if is_later(&b0) => Relation::Anew,
-            () if b1.base <= a0.base => Relation::Same,
+            () if goes_on(new.0, &b1, &a0) => Relation::Same,
             () => Relation::Other,
         };
     }
@@ -313,6 +316,13 @@ fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
         }
     }
     decide(&records(old.0, &pa), &records(new.0, &pb), taken(old.0))
+}
+
+/// Whether a ring can have gone on from a page that a file has to one at a later place: neither its
+/// ordinals nor its times go back.
+fn goes_on(file: &Snapshot, page: &PageRef, later: &PageRef) -> bool {
+    let last = || records(file, slice::from_ref(page)).last().map(|r| r.clock);
+    end_of(page) <= later.first && last().is_none_or(|clock| clock <= later.base)
 }
 
 /// The pages, or pieces of it, at a position of a ring.

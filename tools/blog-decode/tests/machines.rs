@@ -189,6 +189,40 @@ fn machines_from_one_saved_state_are_told_apart() {
 }
 
 #[test]
+fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
+    let file = |pages, taken| {
+        File {
+            pages,
+            taken,
+            ..File::default()
+        }
+        .bytes()
+    };
+    let rig = Rig::of(&[
+        ("a", file(&[(1, 0, &[10, 20, 120][..])], 130)),
+        ("next", file(&[(2, 3, &[140, 150][..])], 160)),
+        // It has begun the page sooner: by its records, or by its time.
+        ("sooner", file(&[(2, 2, &[110, 150][..])], 160)),
+        ("earlier", file(&[(2, 3, &[110, 150][..])], 160)),
+        // It counts anew.
+        ("anew", file(&[(2, 0, &[140, 150][..])], 160)),
+    ]);
+    for (second, is_other) in [
+        ("next", false),
+        ("sooner", true),
+        ("earlier", true),
+        ("anew", false),
+    ] {
+        for order in [["a", second], [second, "a"]] {
+            let (records, said) = rig.records(&order);
+            assert_eq!(said.contains("of two machines"), is_other, "{order:?}: {said}");
+            let kept = records.iter().filter(|r| !r.ends_with("lost")).count();
+            assert!(kept >= 5, "{order:?}: {records:#?}");
+        }
+    }
+}
+
+#[test]
 fn machines_whose_clocks_contradict_each_other_are_told_apart() {
     // They have no page in common.
     let file = |pages, taken, booted, set| {
