@@ -43,6 +43,12 @@ const DISAGREE: u64 = 1_000_000;
 /// console that doesn't show the first line of a kernel, as with "quiet".
 const OTHER_BOOT: u64 = 1_000_000_000;
 
+/// A line of syslog that is earlier by so many ns than the one above it is of another boot: syslog
+/// writes lines as they come.
+const LATE: u64 = 100_000_000;
+/// Lines that are earlier by so many ns may be of another boot, as far as anybody knows.
+const FAR_BACK: u64 = 60_000_000_000;
+
 /// What wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -109,6 +115,8 @@ struct Told {
     /// Lines that are earlier than one before, and which is the first one.
     back: u64,
     first_back: u64,
+    /// Those that are so much earlier that they may be of another boot.
+    far_back: u64,
     /// Lines of earlier boots, and whether they are left out.
     earlier: u64,
     are_left_out: bool,
@@ -128,7 +136,7 @@ impl Told {
         match line {
             Parsed::More(raw) => self.dated += u64::from(has_date(raw)),
             Parsed::Beyond(_) => self.beyond += 1,
-            Parsed::Line(_) | Parsed::Comment => {}
+            Parsed::Line(_) | Parsed::Within(_) | Parsed::Comment => {}
         }
     }
 }
@@ -266,6 +274,13 @@ impl Log {
                  lines of others {how}"
             ));
         }
+        if told.far_back > 0 {
+            let n = told.far_back;
+            all.push(format!(
+                "{n} lines are earlier than one above them by more than a minute: they may be of \
+                 another boot"
+            ));
+        }
         if self.kind == Kind::Ftrace && told.back > 0 {
             let (n, first) = (told.back, told.first_back);
             all.push(format!(
@@ -282,7 +297,8 @@ impl Log {
         if told.beyond > 0 {
             let n = told.beyond;
             all.push(format!(
-                "{n} lines have a time that no clock reaches: they stand with the line before"
+                "{n} lines have a time that isn't in seconds, or that no clock reaches: they stand with \
+                 the line before"
             ));
         }
         if told.dated > 0 && told.timed > 0 {
@@ -397,7 +413,7 @@ impl Text {
             let parsed = kind.parse(&self.raw);
             told.untimed(&parsed);
             match parsed {
-                Parsed::Line(line) => {
+                Parsed::Line(line) | Parsed::Within(line) => {
                     told.timed += 1;
                     if line.time < self.latest {
                         told.back += 1;
@@ -467,8 +483,8 @@ impl Sorted {
         let mut places = Vec::<Place>::new();
         // Lines that belong to the next one that has a time begin there.
         let mut heading = Some(0);
-        // The latest time of this boot, and the earliest.
-        let (mut latest, mut earliest) = (0, u64::MAX);
+        // The latest time of this boot, and the earliest; and whether it has ended.
+        let (mut latest, mut earliest, mut is_over) = (0, u64::MAX, false);
         while text.read_line(told) {
             let raw = &text.raw;
             let at = this.bytes.len();
@@ -480,14 +496,19 @@ impl Sorted {
             this.bytes.extend_from_slice(raw);
             // Below `max`.
             let range = at as u32..this.bytes.len() as u32;
-            let parsed = dmesg(raw);
+            let parsed = match dmesg(raw) {
+                Parsed::Within(line) if line.time < latest && !is_over => Parsed::More(raw),
+                parsed => parsed,
+            };
             let (time, of) = match &parsed {
                 Parsed::Comment => continue,
-                Parsed::Line(line) => {
+                Parsed::Line(line) | Parsed::Within(line) => {
                     told.timed += 1;
                     if line.time < latest {
                         let is_below = line.time.saturating_add(OTHER_BOOT) < earliest;
-                        if is_boot(&line.message) || is_below && heading.is_none() {
+                        let is_appended = has_date(raw) && latest - line.time >= LATE;
+                        let is_other = is_over || is_appended || is_below && heading.is_none();
+                        if is_boot(&line.message) || is_other {
                             this.boot += 1;
                             (latest, earliest) = (0, u64::MAX);
                         } else if latest - line.time >= DISAGREE {
@@ -495,8 +516,11 @@ impl Sorted {
                             if told.back == 1 {
                                 told.first_back = text.number;
                             }
+                            let is_far = heading.is_none() && latest - line.time >= FAR_BACK;
+                            told.far_back += u64::from(is_far);
                         }
                     }
+                    is_over = is_end(&line.message);
                     latest = latest.max(line.time);
                     earliest = earliest.min(line.time);
                     let first = heading.take().unwrap_or(places.len());
@@ -545,8 +569,8 @@ impl Sorted {
         let place = self.places.next()?;
         let bytes = |range: &Range<u32>| &self.bytes[range.start as usize..range.end as usize];
         let line = match dmesg(bytes(&place.of)) {
-            Parsed::Line(line) if place.of == place.text => line,
-            Parsed::Line(line) => Line {
+            Parsed::Line(line) | Parsed::Within(line) if place.of == place.text => line,
+            Parsed::Line(line) | Parsed::Within(line) => Line {
                 message: bytes(&place.text).to_vec(),
                 ..line
             },
@@ -563,6 +587,19 @@ impl Sorted {
 fn is_boot(message: &[u8]) -> bool {
     const FIRST: &[u8] = b"Linux version ";
     message.windows(FIRST.len()).any(|text| text == FIRST)
+}
+
+/// The last line that a kernel prints.
+fn is_end(message: &[u8]) -> bool {
+    let ends: [&[u8]; 5] = [
+        b"reboot: Restarting system",
+        b"reboot: Power down",
+        b"reboot: System halted",
+        b"Starting new kernel",
+        b"Rebooting in ",
+    ];
+    ends.iter()
+        .any(|end| message.windows(end.len()).any(|text| text == *end))
 }
 
 /// A line of journalctl between two boots.
@@ -583,9 +620,11 @@ fn is_part(raw: &[u8]) -> bool {
 
 enum Parsed<'a> {
     Line(Line),
+    /// A time stands within it, which may be its own if time goes on.
+    Within(Line),
     /// It has no time: it goes on with the one before.
     More(&'a [u8]),
-    /// It has a time that no clock reaches.
+    /// It has a time that isn't in seconds, or that no clock reaches.
     Beyond(&'a [u8]),
     Comment,
 }
@@ -675,17 +714,22 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
             }
         }
     }
-    let own = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed));
-    let own = own.map(|(time, text)| (&b""[..], time, text));
-    let Some((before, time, text)) = own.or_else(|| in_console(rest)) else {
-        return Parsed::More(raw);
+    let line = |text: &[u8]| {
+        let message = text.strip_prefix(b" ").unwrap_or(text).to_vec();
+        move |time| Line {
+            time,
+            level: priority,
+            writer: Writer::default(),
+            message,
+        }
     };
-    Parsed::at(time, raw, |time| Line {
-        time,
-        level: priority,
-        writer: Writer::default(),
-        message: [before, text.strip_prefix(b" ").unwrap_or(text)].concat(),
-    })
+    if let Some((time, text)) = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed)) {
+        return Parsed::at(time, raw, line(without_style(text)));
+    }
+    match in_console(rest) {
+        Some(time) => Parsed::Within(line(raw)(time)),
+        None => Parsed::More(raw),
+    }
 }
 
 /// A line without what a terminal, as a serial console's, or an editor has put in front of it:
@@ -711,24 +755,24 @@ fn bracketed(text: &[u8]) -> Option<(Time, &[u8])> {
     Some((seconds(time)?, text))
 }
 
-/// A time after what else a console shows in the line, as a prompt: "login: [   12.345678] text".
+/// A time after what else a console shows in the line, as a prompt: "login: [   35.123456] text".
 /// Here it must look as printk writes it.
-fn in_console(text: &[u8]) -> Option<(&[u8], Time, &[u8])> {
+fn in_console(text: &[u8]) -> Option<u64> {
     const HEAD: usize = 256;
     const LEAST: usize = "12345.678901".len();
-    let is_time = |time: &[u8]| {
-        let (whole, micros) = split(time.trim_ascii_start(), b'.')?;
-        let is_number = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
-        (time.len() >= LEAST && micros.len() == 6 && is_number(whole)).then_some(())
-    };
+    if has_date(text) || text[0].is_ascii_whitespace() {
+        return None;
+    }
     let starts = (0..text.len().min(HEAD)).filter(|at| text[*at] == b'[');
-    starts
-        .map(|at| text.split_at(at))
-        .find_map(|(before, rest)| {
-            is_time(split(&rest[1..], b']')?.0)?;
-            let (time, text) = bracketed(rest)?;
-            Some((before, time, text))
-        })
+    starts.map(|at| &text[at + 1..]).find_map(|rest| {
+        let (time, _) = split(rest, b']')?;
+        let (_, micros) = split(time, b'.')?;
+        let is_time = time.len() >= LEAST && micros.len() == 6;
+        is_time
+            .then(|| seconds(time.trim_ascii_start()))
+            .flatten()
+            .flatten()
+    })
 }
 
 /// What a line of syslog, as kern.log has it, says of the kernel: "DATE HOST kernel: [   12.345678] text".
@@ -833,8 +877,15 @@ fn time(text: &[u8]) -> Option<(Time, &[u8])> {
         let end = rest.iter().position(|b| b.is_ascii_whitespace())?;
         let word = &rest[..end];
         rest = rest[end..].trim_ascii_start();
-        if let Some(time) = word.strip_suffix(b":").and_then(seconds) {
+        let Some(word) = word.strip_suffix(b":") else {
+            continue;
+        };
+        if let Some(time) = seconds(word) {
             return Some((time, rest));
+        }
+        // Ticks of some other clock.
+        if number(word).is_some() {
+            return Some((None, rest));
         }
     }
     None
@@ -902,13 +953,18 @@ mod tests {
     fn a_line_of_a_console_may_begin_with_what_else_is_there() {
         let text =
             "[    3.000000] a\ndebian login: [   35.100000] b\nfoo[1]: [x] \r[   36.100000] c\n\
-                    took [  1.5] s\nid [123456789012] d\n";
+                    took [  1.5] s\nid [123456789012] d\n\
+                    was [   12.000000] e\n  remote [   37.000000] f\n\
+                    Nov 21 10:13:11 host app[5]: saw [   37.000000] g\n";
         let expected = [
             (3.0, "a"),
-            (35.1, "debian login: b"),
-            (36.1, "foo[1]: [x] \rc"),
+            (35.1, "debian login: [   35.100000] b"),
+            (36.1, "foo[1]: [x] \r[   36.100000] c"),
             (36.1, "took [  1.5] s"),
             (36.1, "id [123456789012] d"),
+            (36.1, "was [   12.000000] e"),
+            (36.1, "  remote [   37.000000] f"),
+            (36.1, "Nov 21 10:13:11 host app[5]: saw [   37.000000] g"),
         ];
         let seen = texts(&mut log(Kind::Dmesg, text));
         assert_eq!(seen, expected.map(|(t, s)| (t, s.to_owned())));
@@ -935,6 +991,30 @@ mod tests {
     }
 
     #[test]
+    fn times_that_may_mean_another_thing_are_reported() {
+        for (kind, text, what) in [
+            (
+                Kind::Dmesg,
+                "[  5.0] a\n[ 99.0] b\n[ 30.0] c\n",
+                "1 lines are earlier than one above them by more than a minute",
+            ),
+            (
+                Kind::Ftrace,
+                " fio-42 [000] d..2. 5.0: x: a\n bad-57 [003] ..... 1000: x: ticks\n",
+                "1 lines have a time that isn't in seconds",
+            ),
+        ] {
+            let mut log = log(kind, text);
+            lines(&mut log);
+            let problems = log.problems();
+            assert!(
+                problems.len() == 1 && problems[0].contains(what),
+                "{problems:?}"
+            );
+        }
+    }
+
+    #[test]
     fn parts_of_a_panic_are_put_in_order() {
         let text = "Panic#1 Part1\n<4>[ 5.2] BUG\n more\nPanic#1 Part2\n<6>[ 4.9] before\n[ 5.0] timeout\n";
         let mut log = log(Kind::Dmesg, text);
@@ -956,6 +1036,11 @@ mod tests {
             "[0.0] Linux version 7\n[900.0] old\n[0.0] Linux version 7\n[5.0] new\n",
             "[0.0] Linux version 7\n[900.0] old\n-- Boot 0123 --\n[0.0] h kernel: Linux version 7\n[5.0] new\n",
             "[0.0] Linux version 7\n[900.0] old\n-- Reboot --\n[950.0] new\n",
+            // The second boot's first line is not earlier than the first one's.
+            "[0.4] ACPI\n[100.0] reboot: Restarting system\n[1.6] ACPI\n[1.7] x\n",
+            // Syslog has no heading.
+            "Nov 21 10:13:09 h kernel: [    5.5] a\nNov 21 10:13:10 h kernel: [    6.5] b\n\
+             Nov 22 10:13:09 h kernel: [    5.6] c\nNov 22 10:13:10 h kernel: [    6.6] d\n",
             // A console with "quiet", of which the start is lost.
             "[3.0] ACPI\n[900.0] old\n[0.5] ACPI\n[5.0] new\n",
         ] {
@@ -970,7 +1055,7 @@ mod tests {
             }
             let old: Vec<_> = seen.iter().filter(|l| !l.0).collect();
             assert!(old.iter().all(|l| l.1) && old.len() == 2, "{seen:?}");
-            assert_eq!(old[1].2, 900_000_000_000);
+            assert!([900_000_000_000, 100_000_000_000, 6_500_000_000].contains(&old[1].2));
             assert!(seen[2..].iter().all(|l| l.0 && !l.1), "{seen:?}");
             let problems = log.problems();
             assert!(problems[0].contains("the 2 lines of others come first"), "{problems:?}");
