@@ -480,6 +480,7 @@ def test_html_filters_by_arguments(small: Report, decoder: Path, sh: Run) -> Non
         "pid == fio",
         "tgid == 1",
         "arg.s.tag == 3",
+        "arg.key == 01",
     ):
         small.page.locator("#where").fill("")
         small.shows("20 of 20 shown")

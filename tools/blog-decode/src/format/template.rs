@@ -390,6 +390,20 @@ impl Template {
         })
     }
 
+    /// Whether an argument is padded to a width, or cut to a precision.
+    pub fn is_cut(&self, argument: usize) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Argument(a) => {
+                a.index == argument && (a.width.is_some() || a.precision.is_some())
+            }
+            Step::Conversion(c) => {
+                let counts = (c.says.width, c.says.precision);
+                c.value == argument && counts != (printf::Count::None, printf::Count::None)
+            }
+            Step::Literal(_) => false,
+        })
+    }
+
     /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
     pub fn is_plain(&self) -> bool {
         self.is_plain

@@ -186,7 +186,7 @@ function typed(text, { class: kind, base, debug }, errnos) {
 		return /^-?[0-9]+$/.test(name) ? { errno: BigInt(name), all: errnos } : undefined;
 	}
 	if (kind === "variant") return is.match(/^[\p{L}_][\p{L}\p{N}_]*/u)?.[0];
-	if (kind !== "text" || text === "") return undefined;
+	if (kind !== "text") return undefined;
 	if (!debug || !/^".*"$/s.test(text)) return text;
 	// In quotes, as {:?} has it.
 	return text.slice(1, -1).replace(/\\(?:u\{([0-9a-f]+)\}|x([0-9a-f]{2})|(.))/g, (_, u, x, c) =>

@@ -61,6 +61,8 @@ const SECOND: i128 = 1_000_000_000;
 const LOST: i32 = -1;
 /// A number in front of a message that has three more digits, of base 128, instead of one.
 const LONG: usize = 127;
+/// The place of what isn't there: no message is so long.
+const NOWHERE: usize = (1 << 21) - 1;
 
 /// Base64, in scripts that are not too long.
 struct Parts<W: Write> {
@@ -204,8 +206,8 @@ struct Places {
     escaped: Vec<u8>,
     /// In the order of the message.
     parts: Vec<(usize, Range<usize>)>,
-    /// The same of each argument, escaped; empty if it isn't shown.
-    of: Vec<Range<usize>>,
+    /// The same of each argument, escaped.
+    of: Vec<Option<Range<usize>>>,
 }
 
 impl Places {
@@ -215,7 +217,7 @@ impl Places {
         let template = site.and_then(|s| s.template.as_ref().ok());
         let count = template.map_or(0, |t| t.names().len());
         self.of.clear();
-        self.of.resize(count, 0..0);
+        self.of.resize(count, None);
         self.parts.clear();
         self.message.clear();
         // A record that is a hex dump has no slots.
@@ -243,13 +245,13 @@ impl Places {
         };
         for (argument, place) in &self.parts {
             let shown = push(place.start)..push(place.end);
-            match self.of.get_mut(*argument) {
-                Some(of) if of.start == of.end => *of = shown,
-                _ => {}
+            if let Some(of) = self.of.get_mut(*argument) {
+                of.get_or_insert(shown);
             }
         }
         push(self.message.len());
         for place in &self.of {
+            let place = place.clone().unwrap_or(NOWHERE..NOWHERE);
             number(place.start, out);
             number(place.len(), out);
         }
@@ -523,7 +525,9 @@ impl<W: Write> Html<W> {
 /// What the values of an argument are to a condition.
 fn class(site: Option<&Site>, argument: usize) -> &'static str {
     let classes = site.map(|site| classes(&[argument.to_string()], site));
+    let template = site.and_then(|s| s.template.as_ref().ok());
     match classes.unwrap_or_default().first() {
+        Some(Class::Text) if template.is_some_and(|t| t.is_cut(argument)) => "cut",
         Some(Class::Number) => "number",
         Some(Class::Text) => "text",
         Some(Class::Bool) => "bool",

@@ -3,7 +3,8 @@
 "use strict";
 const $ = id => document.getElementById(id);
 const LEVELS = ["?", "err", "warn", "info", "debug", "trace"];
-const LANE = 18, ROW = 20, LABEL = 260, PAD = 6, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127;
+const LANE = 18, ROW = 20, LABEL = 260, PAD = 6, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127,
+	NOWHERE = (1 << 21) - 1;
 // Components that have a colour of their own in the chart, lanes of spans that are not folded, and
 // spans in the table.
 const COLOURS = 12, UNFOLDED = 8, SLOWEST = 1000;
@@ -128,6 +129,7 @@ const messageStart = i => skip(p => bytes[p], startOf(i), numbers(i));
 const message = i => decoder.decode(bytes.subarray(messageStart(i), ends[i]));
 
 // An argument's text.
+// An argument of a record; undefined if its message doesn't have it.
 function argument(i, which) {
 	let p = startOf(i);
 	const next = () => {
@@ -138,7 +140,7 @@ function argument(i, which) {
 	};
 	p = skip(at => bytes[at], p, 2 * which);
 	const from = next(), length = next(), start = messageStart(i) + from;
-	return decoder.decode(bytes.subarray(start, start + length));
+	return from === NOWHERE ? undefined : decoder.decode(bytes.subarray(start, start + length));
 }
 
 // Messages for one who goes through them: many are decoded at once.
@@ -263,10 +265,12 @@ function field(name) {
 	const places = about.sites.map(({ args, level }) => level < 0 ? -1
 		: /^[0-9]+$/.test(wanted) ? (args[wanted] ? +wanted : -1)
 			: args.findLastIndex(a => a.name === wanted));
+	if (places.some((place, s) => place >= 0 && about.sites[s].args[place].class === "cut")) {
+		throw Error("a report has the padded or cut text of this argument only");
+	}
 	return i => {
-		const place = places[sites[i]];
-		if (place < 0) return undefined;
-		return typed(argument(i, place), site(i).args[place], about.errnos);
+		const place = places[sites[i]], text = place < 0 ? undefined : argument(i, place);
+		return text === undefined ? undefined : typed(text, site(i).args[place], about.errnos);
 	};
 }
 
@@ -696,7 +700,7 @@ const RECORD = [
 	["x", "thread or context", i => laneName(lanes[i])],
 	// The end of a path tells more than its start.
 	["s", "source", i => origin(site(i)).replace(/^.+(?=.{23}$)/, "\u2026"), "source"],
-	["a", "arguments", i => oneLine(site(i).args.map((a, k) => `${a.name}=${argument(i, k)}`).join(" ")),
+	["a", "arguments", i => oneLine(site(i).args.map((a, k) => `${a.name}=${argument(i, k) ?? ""}`).join(" ")),
 		"args"],
 	["m", "message", i => oneLine(message(i))],
 ];
@@ -757,7 +761,7 @@ function choose(i, scroll) {
 		$("detail").textContent = "";
 		return draw();
 	}
-	const s = site(i), args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k)}`).join("");
+	const s = site(i), args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k) ?? ""}`).join("");
 	const place = s.file ? `\n${origin(s)}  ${s.module}\n${s.format}` : "";
 	$("detail").textContent = `${clock(times[i])}  ${s.level < 0 ? "lost" : LEVELS[s.level]}  ` +
 		`${lane(i).component}  ${laneName(lanes[i])}\n${message(i)}${place}${args}`;
