@@ -65,6 +65,19 @@ pub enum Instant {
     BeforeEnd(i128),
 }
 
+impl Instant {
+    /// Its place on the axis of a boot's entries.
+    pub fn on(self, boot: &Boot) -> i128 {
+        let real_at_boot = boot.calibration.real_of_boot(0);
+        match (self, boot.is_one_of_several) {
+            (Self::Boot(ns), true) => ns + real_at_boot,
+            (Self::Boot(ns), false) | (Self::Real(ns), true) => ns,
+            (Self::Real(ns), false) => ns - real_at_boot,
+            (Self::BeforeEnd(ns), _) => boot.end - ns,
+        }
+    }
+}
+
 /// A call site that a user has named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SitePattern {
@@ -232,14 +245,20 @@ impl Filter {
             && (self.contexts.is_empty() || context.is_some_and(|c| self.contexts.contains(&c)))
     }
 
-    fn wants_time(&self, clock: u64, boot: &Boot) -> bool {
-        let c = &boot.calibration;
-        let cmp = |limit: Instant| match limit {
-            Instant::Boot(ns) => c.boot(clock).cmp(&ns),
-            Instant::Real(ns) => c.real(clock).cmp(&ns),
-            Instant::BeforeEnd(ns) => boot.axis(clock).cmp(&(boot.end - ns)),
+    /// Refuses times between which none of the boots can have a record.
+    pub fn is_possible(&self, boots: &[Boot]) -> Result<(), String> {
+        let (Some(since), Some(until)) = (self.since, self.until) else {
+            return Ok(());
         };
-        self.since.is_none_or(|t| cmp(t).is_ge()) && self.until.is_none_or(|t| cmp(t).is_le())
+        match boots.iter().any(|boot| since.on(boot) <= until.on(boot)) {
+            false if !boots.is_empty() => Err("--since is after --until".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn wants_time(&self, clock: u64, boot: &Boot) -> bool {
+        self.since.is_none_or(|t| boot.axis(clock) >= t.on(boot))
+            && self.until.is_none_or(|t| boot.axis(clock) <= t.on(boot))
     }
 
     /// Whether a line of another log is wanted, by what is known of it: what it doesn't have, as most

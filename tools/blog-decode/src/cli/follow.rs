@@ -63,7 +63,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         buffer: Vec::new(),
         status: OK,
     };
-    if args.new || args.filters.has_relative_times() {
+    if args.new || args.filters.needs_log() {
         // By the clock of the first stream, when it was opened.
         while source.live.opened(0).is_none() && source.wait()? {}
     }
@@ -78,6 +78,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
             *limit = Some(Instant::Real(now - ns));
         }
     }
+    filter.is_possible(&source.live.boots)?;
     // They line up as they come to be known.
     let host = (args.streams.len() > 1).then_some(0);
     let mut out = Out::new(

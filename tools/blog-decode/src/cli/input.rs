@@ -164,6 +164,7 @@ impl Input {
         let taken = self.boots.iter().filter_map(|b| b.calibration.taken());
         let taken = taken.map(|p| p.real).max().unwrap_or(0);
         args.set_times(filter, taken.into())?;
+        filter.is_possible(&self.boots)?;
         if let Some(boot) = args.boot() {
             let found = boot.find(&self.boots).map_err(|e| format!("--boot: {e}"))?;
             filter.boots = Some(found);
