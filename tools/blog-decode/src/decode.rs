@@ -203,6 +203,8 @@ impl Undecoded {
 pub struct Outcome {
     /// Records that are damaged.
     pub damaged: u64,
+    /// Records that weren't chosen for the reader that made the file: no problem.
+    pub left_out: u64,
     /// Records that have no message.
     pub undecoded: Undecoded,
     /// What is wrong with other logs.
@@ -210,14 +212,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether there is any.
+    /// Whether there is any problem.
     pub fn any(&self) -> bool {
-        *self != Self::default()
+        let left_out = self.left_out;
+        *self
+            != Self {
+                left_out,
+                ..Self::default()
+            }
     }
 
     /// Adds what another could not decode.
     pub fn append(&mut self, other: Self) {
         self.damaged = self.damaged.saturating_add(other.damaged);
+        self.left_out = self.left_out.saturating_add(other.left_out);
         self.undecoded.append(&other.undecoded);
         self.log_problems.extend(other.log_problems);
     }
@@ -268,6 +276,11 @@ impl<'a> Sieve<'a> {
             return Ok(());
         }
         match event.what {
+            // Nobody wanted them.
+            What::Loss {
+                cause: Cause::LeftOut,
+                ..
+            } if !self.filter.with_left_out => Ok(()),
             // A loss has no text and no level to be filtered by.
             What::Loss { cause, count } => show(&Entry {
                 stream,
@@ -453,9 +466,10 @@ impl<'a> Decoder<'a> {
 
     /// What was not decoded so far.
     pub fn outcome(&self) -> Outcome {
-        let damaged = self.counts().map(|c| c.damaged);
+        let sum = |of: fn(&Counts) -> u64| self.counts().map(of).fold(0, u64::saturating_add);
         Outcome {
-            damaged: damaged.fold(0, u64::saturating_add),
+            damaged: sum(|c| c.damaged),
+            left_out: sum(|c| c.left_out),
             undecoded: self.undecoded().clone(),
             log_problems: self.logs.iter().flat_map(Log::problems).collect(),
         }

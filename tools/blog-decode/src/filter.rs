@@ -52,6 +52,8 @@ pub struct Filter {
     pub boots: Option<Vec<usize>>,
     /// Whether records that `expr` or `grep` refuse are wanted too, as context of others.
     pub with_context: bool,
+    /// Whether there is an entry where records were left out of the file, too.
+    pub with_left_out: bool,
 }
 
 /// A time that a user has named, in ns.
@@ -201,6 +203,7 @@ impl Filter {
             invert: _,
             boots,
             with_context: _,
+            with_left_out: _,
         } = self;
         level.is_some()
             || !sites.is_empty()

@@ -11,6 +11,7 @@ use std::{
     cmp::Reverse,
     collections::{hash_map::Entry as Slot, BTreeMap, BinaryHeap, HashMap},
     mem,
+    sync::Arc,
 };
 
 use crate::{
@@ -77,14 +78,20 @@ pub struct Unpaired {
     pub dropped: u64,
     /// Records that match a pattern but lack a key.
     pub keyless: u64,
+    /// Spans in whose time records of the ring that they start or end in were lost: an end and
+    /// another start maybe among them.
+    pub over_loss: u64,
     /// Ends that are earlier than their start, as clocks disagree: how long that took is unknown.
     pub backward: u64,
 }
 
+/// Boot, component and id of a ring.
+type RingKey = (usize, Arc<str>, u32);
+
 /// What an entry is to a kind of spans.
 pub enum Seen {
-    /// Records of a boot were lost, at that time.
-    Lost(usize, i128),
+    /// Records of a ring were lost.
+    Lost(RingKey),
     /// A record matches a pattern but lacks a key.
     Keyless,
     /// A record starts a span, or ends one, or both.
@@ -102,6 +109,7 @@ pub struct Half {
     task: Option<Task>,
     /// The thread, if that is what belongs together.
     thread: Option<Thread>,
+    ring: RingKey,
     group: Vec<u8>,
 }
 
@@ -109,9 +117,10 @@ impl Pair {
     /// Looks at an entry.
     pub fn look(&self, entry: &Entry<'_>) -> Option<Seen> {
         let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
+        let ring = || (boot, entry.stream.component.clone(), entry.stream.id);
         let record = match &entry.content {
             Content::Record(record) => record,
-            Content::Loss { .. } => return Some(Seen::Lost(boot, now)),
+            Content::Loss { .. } => return Some(Seen::Lost(ring())),
             Content::Line { .. } => return None,
         };
         let is_start = matches_glob(record.message, &self.start);
@@ -147,6 +156,7 @@ impl Pair {
             key: (boot, key),
             task,
             thread: self.keys.is_empty().then(|| Thread::of(entry.stream)),
+            ring: ring(),
             group,
         }))
     }
@@ -155,6 +165,8 @@ impl Pair {
 /// A start without its end so far, and what is kept of it.
 struct Open<L> {
     half: Half,
+    /// Its number.
+    number: u64,
     line: L,
 }
 
@@ -162,8 +174,11 @@ struct Open<L> {
 pub struct Spans<L> {
     pair: Pair,
     open: HashMap<(usize, Vec<u8>), Open<L>>,
-    /// When records of a boot were lost last.
-    lost: HashMap<usize, i128>,
+    /// How many were added.
+    number: u64,
+    /// The number of the last loss of a boot, and of a ring.
+    lost: HashMap<usize, u64>,
+    lost_of: HashMap<RingKey, u64>,
     unpaired: Unpaired,
 }
 
@@ -173,7 +188,9 @@ impl<L> Spans<L> {
         Self {
             pair,
             open: HashMap::new(),
+            number: 0,
             lost: HashMap::new(),
+            lost_of: HashMap::new(),
             unpaired: Unpaired::default(),
         }
     }
@@ -190,9 +207,11 @@ impl<L> Spans<L> {
 
     /// The same of what [`Pair::look`] has seen.
     pub fn add(&mut self, seen: Seen, keep: impl FnOnce() -> L) -> Option<Span<L>> {
+        self.number += 1;
         let half = match seen {
-            Seen::Lost(boot, now) => {
-                self.lost.insert(boot, now);
+            Seen::Lost(ring) => {
+                self.lost.insert(ring.0, self.number);
+                self.lost_of.insert(ring, self.number);
                 return None;
             }
             Seen::Keyless => {
@@ -203,8 +222,8 @@ impl<L> Spans<L> {
         };
         let ended = half.is_end.then(|| self.end(&half)).flatten();
         if half.is_start {
-            let line = keep();
-            self.start(Open { half, line });
+            let (number, line) = (self.number, keep());
+            self.start(Open { half, number, line });
         }
         ended
     }
@@ -216,9 +235,9 @@ impl<L> Spans<L> {
             threads.is_some_and(|(start, other)| start.is_over(other, end.clock))
         };
         if let Some((_, open)) = found.take_if(|(_, open)| is_over(&open.half)) {
-            self.unfinished(boot, open.half.now);
+            self.unfinished(boot, open.number);
         }
-        let Some(((_, key), Open { half, line })) = found else {
+        let Some(((_, key), Open { half, number, line })) = found else {
             self.unpaired.ends += 1;
             self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&boot));
             return None;
@@ -227,6 +246,8 @@ impl<L> Spans<L> {
             self.unpaired.backward += 1;
             return None;
         };
+        let has_lost = |ring| self.lost_of.get(ring).is_some_and(|lost| *lost > number);
+        self.unpaired.over_loss += u64::from(has_lost(&half.ring) || has_lost(&end.ring));
         Some(Span {
             start: half.now,
             length,
@@ -243,7 +264,7 @@ impl<L> Spans<L> {
         match self.open.entry(key) {
             Slot::Occupied(mut known) => {
                 let old = known.insert(open);
-                self.unfinished(boot, old.half.now);
+                self.unfinished(boot, old.number);
             }
             Slot::Vacant(_) if is_full => self.unpaired.dropped += 1,
             Slot::Vacant(new) => {
@@ -252,16 +273,17 @@ impl<L> Spans<L> {
         }
     }
 
-    fn unfinished(&mut self, boot: usize, start: i128) {
+    /// Counts a start of that number that has no end.
+    fn unfinished(&mut self, boot: usize, start: u64) {
         self.unpaired.starts += 1;
         let lost = self.lost.get(&boot);
-        self.unpaired.starts_before_loss += u64::from(lost.is_some_and(|lost| *lost >= start));
+        self.unpaired.starts_before_loss += u64::from(lost.is_some_and(|lost| *lost > start));
     }
 
     /// What has no other half, now that there are no more entries.
     pub fn unpaired(mut self) -> Unpaired {
         for ((boot, _), open) in mem::take(&mut self.open) {
-            self.unfinished(boot, open.half.now);
+            self.unfinished(boot, open.number);
         }
         self.unpaired
     }
@@ -336,7 +358,7 @@ mod tests {
         assert_eq!(lanes(spans.into_iter()), [0, 1, 1, 2, 2, 1, 0]);
     }
     #[test]
-    fn an_end_before_its_start_is_no_span_of_no_length() {
+    fn ends_before_their_start_and_spans_over_a_loss_are_counted() {
         let half = |is_start, now| {
             Seen::Half(Half {
                 is_start,
@@ -346,9 +368,11 @@ mod tests {
                 key: (0, b"key".to_vec()),
                 task: None,
                 thread: None,
+                ring: (0, "disk".into(), 1),
                 group: Vec::new(),
             })
         };
+        let lost = |ring| Seen::Lost((0, "disk".into(), ring));
         let mut spans = Spans::new(Pair {
             start: "*".into(),
             end: "*".into(),
@@ -356,12 +380,25 @@ mod tests {
             by: Vec::new(),
         });
         let mut lengths = Vec::new();
-        for seen in [(true, 5), (false, 4), (true, 6), (false, 6)] {
-            let span = spans.add(half(seen.0, seen.1), || ());
-            lengths.extend(span.map(|span| span.length));
+        for seen in [
+            lost(1),
+            half(true, 5),
+            half(false, 4),
+            half(true, 6),
+            half(false, 6),
+            // Of these, one goes over a loss in its ring.
+            half(true, 6),
+            lost(2),
+            half(false, 7),
+            half(true, 8),
+            lost(1),
+            half(false, 10),
+        ] {
+            lengths.extend(spans.add(seen, || ()).map(|span| span.length));
         }
-        assert_eq!(lengths, [0]);
+        assert_eq!(lengths, [0, 1, 2]);
         let unpaired = spans.unpaired();
+        assert_eq!(unpaired.over_loss, 1);
         assert_eq!(
             (unpaired.backward, unpaired.starts, unpaired.ends),
             (1, 0, 0)

@@ -215,7 +215,11 @@ fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
     ] {
         for order in [["a", second], [second, "a"]] {
             let (records, said) = rig.records(&order);
-            assert_eq!(said.contains("of two machines"), is_other, "{order:?}: {said}");
+            assert_eq!(
+                said.contains("of two machines"),
+                is_other,
+                "{order:?}: {said}"
+            );
             let kept = records.iter().filter(|r| !r.ends_with("lost")).count();
             assert!(kept >= 5, "{order:?}: {records:#?}");
         }

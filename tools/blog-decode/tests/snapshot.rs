@@ -231,6 +231,13 @@ fn records_that_were_not_chosen_for_the_reader_are_counted_and_not_missing() {
     let n = |key: &str| ring[key].as_u64().unwrap();
     assert_eq!((n("taken"), n("decoded"), n("left_out")), (10, 2, 8));
     assert_eq!((n("missing"), n("damaged"), n("overwritten")), (0, 0, 0));
+    // Who asks for silence learns where there may have been none.
+    let filter = Filter {
+        with_left_out: true,
+        ..Filter::default()
+    };
+    let (lines, _) = decode_all(&files, Style::default(), &filter);
+    assert!(lines[1].ends_with("5 records left out here"), "{lines:?}");
 }
 
 #[test]

@@ -273,7 +273,7 @@ impl Run<'_> {
             match event.what {
                 What::Record { .. } => self.records += 1,
                 What::Loss {
-                    cause: Cause::Overwritten,
+                    cause: Cause::Overwritten | Cause::LeftOut,
                     ..
                 } => {}
                 What::Loss { cause, count } => {

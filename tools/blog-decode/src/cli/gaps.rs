@@ -28,7 +28,8 @@ use crate::{
 
 /// Prints gaps.
 pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
-    let session = Session::open(&args.input, &args.filters, false, args.jobs)?;
+    let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
+    session.filter.with_left_out = true;
     let mut printer = Printer::beside(&args.look, boot::width(&session.input.boots));
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);

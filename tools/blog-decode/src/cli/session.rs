@@ -219,6 +219,15 @@ fn parts(streams: &[Stream], count: usize) -> Vec<&[Stream]> {
     all
 }
 
+/// Says how many records weren't chosen for the reader that made a file.
+pub fn tell_left_out(count: u64) {
+    if count != 0 {
+        complain(&format!(
+            "{count} records are not in the file: others were chosen for its reader, in the kernel"
+        ));
+    }
+}
+
 /// Says what could not be decoded. Tables were looked for there.
 pub fn tell(outcome: &Outcome, searched: &[String]) -> u8 {
     let mut status = super::OK;
@@ -227,6 +236,7 @@ pub fn tell(outcome: &Outcome, searched: &[String]) -> u8 {
         1 => complain("1 record is damaged"),
         n => complain(&format!("{n} records are damaged")),
     }
+    tell_left_out(outcome.left_out);
     for problem in &outcome.log_problems {
         complain(problem);
     }

@@ -43,7 +43,8 @@ const MANY: usize = 1 << 16;
 
 /// Prints how long spans were.
 pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
-    let session = Session::open(&args.input, &args.filters, false, args.jobs)?;
+    let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
+    session.filter.with_left_out = true;
     let input = &session.input;
     let fields = args.pair.key.iter().chain(&args.by);
     input.tell_unknown("--key, --by", fields);
@@ -237,6 +238,7 @@ impl Answer<'_> {
             ends_after_loss,
             dropped,
             keyless,
+            over_loss,
             backward: _,
         } = self.unpaired;
         writeln!(
@@ -244,6 +246,12 @@ impl Answer<'_> {
             "\nunpaired: {starts} starts, {starts_before_loss} of them before a loss; \
              {ends} ends, {ends_after_loss} of them after a loss"
         )?;
+        if over_loss > 0 {
+            writeln!(
+                out,
+                "{over_loss} spans go over a loss in their ring: another end and start may be lost there"
+            )?;
+        }
         if dropped > 0 {
             writeln!(
                 out,
@@ -317,6 +325,7 @@ impl Answer<'_> {
         o.number("ends_after_loss", u.ends_after_loss);
         o.number("dropped", u.dropped);
         o.number("keyless", u.keyless);
+        o.number("over_loss", u.over_loss);
         o.number("backward", u.backward);
         o.end();
         out.push(b'\n');

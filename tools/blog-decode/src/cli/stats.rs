@@ -12,6 +12,7 @@ use super::{
     input::Input,
     print_all,
     progress::{Progress, Unit},
+    session::tell_left_out,
     Failed, PARTIAL,
 };
 use crate::{
@@ -52,6 +53,8 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
             stats_text(&sums, &streams, files, &sites, components, out)
         }
     })?;
+    let left_out = sums.rings.iter().map(|r| r.counts.left_out);
+    tell_left_out(left_out.fold(0, u64::saturating_add));
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
         complain("some records are damaged");
         return Ok(input.status().max(PARTIAL));

@@ -114,6 +114,7 @@ impl Cursor {
                         Cause::Overwritten => &mut self.counts.overwritten,
                         Cause::Missing => &mut self.counts.missing,
                         Cause::Damaged => &mut self.counts.damaged,
+                        Cause::LeftOut => &mut self.counts.left_out,
                     };
                     *counter = counter.saturating_add(n);
                 }
@@ -185,8 +186,7 @@ impl Cursor {
                     Some(Item::Left(count)) => {
                         // Another file may have had some of them.
                         let new = walk.seen().saturating_sub(self.had).min(count);
-                        self.counts.left_out = self.counts.left_out.saturating_add(new);
-                        None
+                        loss(self.clock, Cause::LeftOut, new)
                     }
                     Some(Item::Record { clock, .. }) if clock < stream.cleared => {
                         self.counts.overwritten += 1;

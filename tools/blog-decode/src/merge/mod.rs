@@ -257,6 +257,8 @@ pub enum Cause {
     Missing,
     /// Their page is in the file, but is damaged.
     Damaged,
+    /// They weren't chosen for the reader that made the file.
+    LeftOut,
 }
 
 /// What happened.
@@ -308,7 +310,7 @@ pub struct Counts {
     pub damaged: u64,
     /// Overwritten before the reader of a stream came to them.
     pub lagged: u64,
-    /// Left out of the file, as they weren't chosen for its reader.
+    /// See [`Cause::LeftOut`].
     pub left_out: u64,
 }
 

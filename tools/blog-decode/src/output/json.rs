@@ -304,6 +304,7 @@ pub fn loss_name(cause: Cause) -> &'static str {
         Cause::Overwritten => "overwritten",
         Cause::Missing => "missing",
         Cause::Damaged => "damaged",
+        Cause::LeftOut => "left_out",
     }
 }
 

@@ -335,6 +335,7 @@ pub fn loss(cause: Cause, count: u64, out: &mut Vec<u8>) {
             format_args!("{count} {records} missing here (not in the snapshot)"),
         ),
         Cause::Damaged => put(out, format_args!("{count} {records} damaged here")),
+        Cause::LeftOut => put(out, format_args!("{count} {records} left out here")),
     }
 }
 

@@ -123,6 +123,7 @@ impl Filters {
             invert: self.invert,
             boots: None,
             with_context: false,
+            with_left_out: false,
         })
     }
 
