@@ -75,12 +75,13 @@ impl Column {
 const HOST: &str = "host";
 
 /// Id of a ring, and whose it is.
-pub fn ring_name(stream: &Stream) -> String {
-    format!("{} {}", stream.id, context(stream))
+pub fn ring_name(stream: &Stream, counts: &Counts) -> String {
+    format!("{} {}", stream.id, context(stream, counts))
 }
 
-fn context(stream: &Stream) -> String {
-    match (stream.owner(), stream.context()) {
+fn context(stream: &Stream, counts: &Counts) -> String {
+    let writer = stream.last_writer(counts);
+    match (writer.task, stream.context()) {
         (Some(t), _) => format!("{}[{}]", text(&t.comm).escape_default(), t.pid),
         (None, Some(c)) => match stream.shared().or(stream.cpu()) {
             Some(cpu) => format!("{}/{cpu}", c.name()),
@@ -130,7 +131,7 @@ impl Accounts<'_> {
             let mut o = Object::new(out);
             o.text("type", "ring");
             boot_json(&self.boots[s.file], &mut o);
-            ring(s, &s.writer(), &mut o);
+            ring(s, &s.last_writer(c), &mut o);
             o.maybe("retired", s.ring().map(|r| r.retired));
             counts(c, &mut o);
             o.maybe("taken", s.ring().map(|r| r.records));
@@ -165,6 +166,7 @@ impl Accounts<'_> {
                 damaged: self.sum(|c| c.damaged),
                 lagged: self.sum(|c| c.lagged),
                 left_out: self.sum(|c| c.left_out),
+                last_name: None,
             },
             &mut o,
         );

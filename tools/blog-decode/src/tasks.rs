@@ -260,6 +260,8 @@ fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
 #[derive(Default)]
 struct Lines {
     last: Option<u64>,
+    /// The name that the last record's task had.
+    comm: Option<[u8; COMM_LEN]>,
     by_component: HashMap<Arc<str>, VecDeque<Line>>,
 }
 
@@ -267,6 +269,7 @@ impl Lines {
     fn push(&mut self, entry: &Entry<'_>, most: usize, line: text::Line) {
         if matches!(entry.content, Content::Record(_)) {
             self.last = self.last.max(Some(entry.clock));
+            self.comm = entry.writer.task.map(|t| t.comm);
         }
         let lines = match self.by_component.get_mut(&entry.stream.component) {
             Some(lines) => lines,
@@ -360,8 +363,11 @@ pub fn collect(
 
     let chosen = tasks.into_iter().filter(|(_, task)| wanted.wants(task));
     let mut histories: Vec<History> = chosen
-        .map(|(key, task)| {
+        .map(|(key, mut task)| {
             let lines = of_tasks.remove(&key).unwrap_or_default();
+            // A ring has its owner's first name.
+            let is_current = key.1 == 0 && !file[0].tasks.is_empty();
+            task.comm = lines.comm.filter(|_| !is_current).unwrap_or(task.comm);
             let cpu = task.cpu.filter(|_| task.state == State::Running);
             let interrupts = cpu.and_then(|cpu| of_cpus.remove(&cpu));
             History {

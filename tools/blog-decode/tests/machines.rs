@@ -540,6 +540,43 @@ fn a_name_is_the_one_of_its_time() {
 }
 
 #[test]
+fn what_is_said_of_a_thread_has_its_last_name() {
+    let ring = Ring {
+        records: 2,
+        ..Ring::task(1, 1, 42, "bash")
+    };
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0, 0, 0, 0], [SECOND; 4]])
+        .component(1, "disk");
+    let mut page = Page::new(1, 1, 10, 0);
+    page.record(10, 1, ());
+    page.writer(20, 0, 0, (42, 42, "fio"));
+    page.record(20, 1, ());
+    b.ring(&ring).page(&ring, &page);
+    let rig = Rig::of(&[("snap", b.end())]);
+    for (args, row) in [
+        (&["stats"][..], " fio[42] "),
+        (&["stats", "--json"], "\"type\":\"ring-sum\","),
+        (&["show", "--json", "--stats"], "\"type\":\"ring\","),
+        (&["tasks", "--all"], "fio[42]: "),
+    ] {
+        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(args)
+            .args(["--modules", "nowhere", "snap"])
+            .current_dir(rig.0.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8([out.stdout, out.stderr].concat()).unwrap();
+        let found = text.lines().find(|line| line.contains(row));
+        assert!(
+            found.is_some_and(|row| row.contains("fio")),
+            "{args:?}: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_stream_tells_owners_of_a_ring_apart() {
     let at = |ms: u64| ms * SECOND / 1000;
     let owner = |comm, exit_clock| Ring {

@@ -181,7 +181,7 @@ fn stats_text(
             out,
             "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
             stream.component.escape_default().to_string(),
-            ring_name(stream),
+            ring_name(stream, n),
             r.sum.records,
             short(r.sum.bytes as f64),
             rate(&r.sum, r.span).map_or("-".into(), short),
@@ -277,7 +277,7 @@ fn stats_json(
     for (stream, r) in streams.iter().zip(&sums.rings) {
         let mut o = Object::new(out);
         o.text("type", "ring-sum");
-        ring(stream, &stream.writer(), &mut o);
+        ring(stream, &stream.last_writer(&r.counts), &mut o);
         span_json(&r.sum, r.span, &boots[stream.file], &mut o);
         counts(&r.counts, &mut o);
         o.end();

@@ -230,7 +230,10 @@ impl Cursor {
                         match stream.shared() {
                             Some(_) => self.writer = writer,
                             // The ring's own task has another name.
-                            None => self.writer.task = writer.task,
+                            None => {
+                                self.writer.task = writer.task;
+                                self.counts.last_name = writer.task.map(|t| t.comm);
+                            }
                         }
                         None
                     }

@@ -151,6 +151,15 @@ impl Stream {
         (cpu != u32::MAX && self.shared().is_none()).then_some(cpu)
     }
 
+    /// Who wrote to it last, as far as that is known by what came out of it.
+    pub fn last_writer(&self, counts: &Counts) -> Writer {
+        let mut writer = self.writer();
+        if let (Some(task), Some(comm)) = (&mut writer.task, counts.last_name) {
+            task.comm = comm;
+        }
+        writer
+    }
+
     /// Who writes to it, as far as that is the same for all its records.
     pub fn writer(&self) -> Writer {
         match self.shared() {
@@ -312,6 +321,8 @@ pub struct Counts {
     pub lagged: u64,
     /// See [`Cause::LeftOut`].
     pub left_out: u64,
+    /// The last name of its owner, if the records have another one than the ring.
+    pub last_name: Option<[u8; COMM_LEN]>,
 }
 
 /// A ring among others. Only those take memory of which there is a page to go through.
@@ -477,6 +488,7 @@ impl<'a> Merge<'a> {
             damaged: 0,
             lagged: 0,
             left_out: 0,
+            last_name: None,
         };
         self.cursors.iter().map(|turn| match turn {
             Turn::Open(cursor) => &cursor.counts,
