@@ -38,7 +38,8 @@ def test_settings_at_boot(work: Path, tap: Tap) -> None:
              "blog.component=nonsense", "blog.component=rust_blog:mode=x",
              "blog.component=rnull*:enable=1,mode=discard,ring_kb=32;:enable=1"]  # fmt: skip
     kernel = vm.kernel("uml")
+    files = kernel.files() | {"blog.service": TOP / "packaging/debian/blog.service"}
     result = vm.run(work / "settings", kernel, TOP / "tests/e2e/guest/settings.sh",
-                    files=kernel.files(), machine=vm.Machine(args=" ".join(words)))  # fmt: skip
+                    files=files, machine=vm.Machine(args=" ".join(words)))  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()

@@ -29,6 +29,19 @@ same "at run time, at once" "$(cat "$SAMPLE/enable" "$SAMPLE/level" "$RNULL/size
 	"1 trace 128 "
 for n in 1 2 3; do set_file "rust_blog:enable=$((n % 2)),level=debug,size_kb=64" $WISHES; done
 same "the last one of its kind is kept" "$(grep -c rust_blog $WISHES)" 1
+# The unit of the package does the same with a file.
+mkdir -p /etc
+cat > /etc/blog.conf << 'END'
+# for the disk that hangs
+rust_blog:level=warn   # the sample
+rnull:size_kb=256
+END
+eval "$(sed -n 's/^ExecStart=//p' /blog.service)"
+same "a file's settings" "$(cat "$SAMPLE/level" "$RNULL/size_kb" | tr '\n' ' ')" "warn 256 "
+echo 'rust_blog:level=nonsense' > /etc/blog.conf
+eval "$(sed -n 's/^ExecStart=//p' /blog.service)" 2> /dev/null && not_ok "an error in the file" ||
+	ok "an error in the file"
+
 before=$(cat $WISHES; settings "$SAMPLE"; settings "$RNULL")
 for bad in rust_blog rust_blog: :level=err 'rust_blog:level' 'rust_blog:level=' 'rust_blog:level=6' \
 	'rust_blog:Level=err' 'rust_blog:level=err,' 'rust_blog:level=err,level=err' 'a*b:enable=1' \
@@ -47,4 +60,4 @@ n=0
 while echo "component_with_a_long_name_$n:level=err" 2> /dev/null > $WISHES; do n=$((n + 1)); done
 [ $n -gt 50 ] && [ $n -lt 120 ] && ok "there is an end" || not_ok "there is an end: $n"
 same "the first one is still there" "$(head -n 1 $WISHES)" "*:enable=0"
-tap_end 23
+tap_end 25
