@@ -42,7 +42,14 @@ pub struct Output {
     pub csv: bool,
 
     /// Print these columns: fields as for --format, as arg.sector, with commas between them
-    #[arg(long, value_name = "FIELDS", value_parser = Columns::parse, requires = "csv")]
+    #[arg(
+        long,
+        value_name = "FIELDS",
+        value_parser = Columns::parse,
+        requires = "csv",
+        // Clap doesn't require what another option excludes.
+        conflicts_with_all = ["time", "ns", "location", "json", "format", "raw"]
+    )]
     pub columns: Option<Columns>,
 
     /// Print each record by this template: fields of --where, and {time} {boot} {mono} {wall}
