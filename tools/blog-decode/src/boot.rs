@@ -214,15 +214,12 @@ impl BootPattern {
         if found.is_empty() {
             let name = |(back, boot): (usize, &&Boot)| {
                 let id = boot.id.as_deref().unwrap_or("without an id");
-                format!(
-                    "{}{back} of {}: {id}",
-                    if back == 0 { "" } else { "-" },
-                    boot.host
-                )
+                let sign = if back == 0 { "" } else { "-" };
+                format!("boot {sign}{back} of {} ({id})", boot.host)
             };
             let names: Vec<String> = all().map(name).collect();
             return Err(Error::Syntax(format!(
-                "no such boot; there are {}",
+                "no such boot, only {}",
                 names.join(", ")
             )));
         }
