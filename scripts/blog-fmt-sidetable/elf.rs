@@ -34,6 +34,8 @@ pub const SHT_NOTE: u32 = 7;
 /// Section is loaded.
 pub const SHF_ALLOC: u64 = 2;
 const SHF_COMPRESSED: u64 = 0x800;
+/// How old tools compress sections, which have "ZLIB" and a big-endian size, and not the flag.
+const ELFCOMPRESS_ZLIB: u32 = 1;
 
 const EHDR_SIZE: u64 = 64;
 const SHDR_SIZE: usize = 64;
@@ -165,7 +167,12 @@ impl Elf {
             let name = names.get(name_off..).unwrap_or_default();
             // No section that matters has a long name.
             let name = &name[..name.len().min(256)];
-            s.name = String::from_utf8_lossy(until_nul(name)).into_owned();
+            let name = String::from_utf8_lossy(until_nul(name));
+            // Old tools have a name of their own for what they compress.
+            s.name = match name.strip_prefix(".zdebug") {
+                Some(rest) => format!(".debug{rest}"),
+                None => name.into_owned(),
+            };
         }
         Ok(elf)
     }
@@ -188,14 +195,23 @@ impl Elf {
         }
         let what = format!("section {}", s.name);
         let bytes = read(&self.source, s.offset, s.size, &what)?;
-        if s.flags & SHF_COMPRESSED == 0 {
-            return Ok(bytes);
-        }
-        let header = |at| u64_at(&bytes, at).filter(|n| *n <= MAX_SECTION);
-        let size = header(8).ok_or_else(|| format!("{what} is compressed, and damaged"))?;
-        let kind = u32_at(&bytes, 0).unwrap_or(0);
-        let packed = bytes.get(CHDR_SIZE..).unwrap_or_default();
-        inflate(kind, packed, size as usize).map_err(|e| format!("{what} {e}"))
+        let is_old = s.name.starts_with(".debug") && bytes.starts_with(b"ZLIB");
+        let (kind, size, packed) = match (s.flags & SHF_COMPRESSED, is_old) {
+            (0, false) => return Ok(bytes),
+            (0, true) => (
+                ELFCOMPRESS_ZLIB,
+                u64_at(&bytes, 4).map(u64::swap_bytes),
+                bytes.get(12..),
+            ),
+            _ => (
+                u32_at(&bytes, 0).unwrap_or(0),
+                u64_at(&bytes, 8),
+                bytes.get(CHDR_SIZE..),
+            ),
+        };
+        let size = size.filter(|n| *n <= MAX_SECTION);
+        let size = size.ok_or_else(|| format!("{what} is compressed, and damaged"))?;
+        inflate(kind, packed.unwrap_or_default(), size as usize).map_err(|e| format!("{what} {e}"))
     }
 
     /// The bytes of a section that may be missing: from a file with debug information, for example,

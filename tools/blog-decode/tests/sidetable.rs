@@ -321,6 +321,12 @@ fn a_debug_file_has_the_table() {
             &[][..],
             &["--compress-debug-sections=zlib"],
             &["--compress-debug-sections=zstd"],
+            // The old way, and old tools' name for it.
+            &["--compress-debug-sections=zlib-gnu"],
+            &[
+                "--compress-debug-sections=zlib-gnu",
+                "--rename-section=.debug.blog=.zdebug.blog",
+            ],
         ] {
             let command = [&["objcopy", "--only-keep-debug"], how, &[name, debug]].concat();
             image::tool(dir.path(), &command);
