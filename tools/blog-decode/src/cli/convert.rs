@@ -73,7 +73,9 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         Form::Parquet => new::directory(&args.output, |path| {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
         }),
-        Form::Otlp => new::file(&args.output, |out| told(otlp(input, &mut each, out))),
+        Form::Otlp => new::file(&args.output, |out| {
+            told(otlp(input, &mut each, out)).map(|n| odd = n)
+        }),
     };
     match made {
         Ok(()) => {}
@@ -214,7 +216,7 @@ fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Od
     })
 }
 
-fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
     let mut logs = Otlp::new(out, releases(input));
     match each.threads {
         1 => each.run(|entry| logs.entry(entry))?,
@@ -222,5 +224,7 @@ fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Resu
             logs.add(made, |file| &input.boots[file])
         })?,
     }
-    logs.end()
+    let left_out = logs.left_out;
+    logs.end()?;
+    Ok(Odd { left_out, moved: 0 })
 }

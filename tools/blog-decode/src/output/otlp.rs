@@ -81,6 +81,8 @@ pub struct Otlp<W> {
     bytes: usize,
     maker: Maker,
     one: Records,
+    /// Records and losses whose times no reader can hold.
+    pub left_out: u64,
 }
 
 /// Records, without what lines have around them.
@@ -89,6 +91,7 @@ pub struct Records {
     /// File of the input, component, and where it ends.
     list: Vec<(usize, Arc<str>, usize)>,
     bytes: Vec<u8>,
+    left_out: u64,
 }
 
 /// Makes records of entries.
@@ -101,11 +104,17 @@ impl Work for Maker {
     type Made = Records;
 
     fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Records) {
+        let real = i64::try_from(entry.boot.calibration.real(entry.clock));
+        let Some(time) = real.ok().filter(|ns| *ns >= 0) else {
+            // 0 would be a time that isn't known.
+            made.left_out += 1;
+            return;
+        };
         let start = made.bytes.len();
-        record(entry, None, &mut made.bytes, &mut self.text);
+        record(entry, time, None, &mut made.bytes, &mut self.text);
         if made.bytes.len() - start > LONG {
             made.bytes.truncate(start);
-            record(entry, Some(CUT), &mut made.bytes, &mut self.text);
+            record(entry, time, Some(CUT), &mut made.bytes, &mut self.text);
         }
         let stream = entry.stream;
         let one = (stream.file, stream.component.clone(), made.bytes.len());
@@ -123,6 +132,7 @@ impl<W: Write> Otlp<W> {
             bytes: 0,
             maker: Maker::default(),
             one: Records::default(),
+            left_out: 0,
         }
     }
 
@@ -148,6 +158,7 @@ impl<W: Write> Otlp<W> {
             start = end;
         }
         records.bytes.clear();
+        self.left_out += mem::take(&mut records.left_out);
         Ok(())
     }
 
@@ -247,7 +258,13 @@ fn line(
 }
 
 /// Appends a record; `text` is a buffer. Texts are cut to `cut`: the message, and others.
-fn record(entry: &Entry<'_>, cut: Option<(usize, usize)>, out: &mut Vec<u8>, text: &mut Vec<u8>) {
+fn record(
+    entry: &Entry<'_>,
+    time: i64,
+    cut: Option<(usize, usize)>,
+    out: &mut Vec<u8>,
+    text: &mut Vec<u8>,
+) {
     let (of_message, of_others) = cut.unwrap_or((usize::MAX, usize::MAX));
     let level = match &entry.content {
         Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map(|s| s.level),
@@ -255,9 +272,7 @@ fn record(entry: &Entry<'_>, cut: Option<(usize, usize)>, out: &mut Vec<u8>, tex
         Content::Loss { .. } => None,
     };
     let mut o = Object::new(out);
-    // 0 is a time that isn't known.
-    let real = u64::try_from(entry.boot.calibration.real(entry.clock)).unwrap_or(0);
-    o.text("timeUnixNano", real.to_string().as_str());
+    o.wide("timeUnixNano", time.into());
     match (&entry.content, level) {
         (Content::Loss { .. }, _) => {
             o.number("severityNumber", WARN);
