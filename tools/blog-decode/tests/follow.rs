@@ -377,7 +377,7 @@ fn what_is_no_stream_and_what_isnt_there_is_told() {
     for (args, what) in [
         (&["text"][..], "text: not a BLog snapshot"),
         (&["short"], "short: not a BLog snapshot"),
-        (&["cut"], "cut: damaged: nothing in it is whole"),
+        (&["cut"], "cut: cut off: nothing in it is whole"),
         (&["missing"], "missing: No such file"),
         (&["--blog", "nowhere"], "nowhere: No such file or directory"),
         (&["/dev/null"], "/dev/null: nothing came"),

@@ -73,6 +73,8 @@ pub fn record(args: &Record) -> Result<u8, Failed> {
         Some(every) => snapshots(args, every, end, &signals, &mut dir),
         None => stream(args, end, &signals, &mut dir),
     };
+    // First why it ended.
+    let failed = result.inspect_err(|why| complain(why)).is_err();
     dir.give_up();
     complain(&format!(
         "{} files, {} bytes written to {}{}",
@@ -84,9 +86,9 @@ pub fn record(args: &Record) -> Result<u8, Failed> {
             n => format!("; the oldest {n} removed"),
         }
     ));
-    result?;
     Ok(match dir.written {
         0 => FAILED,
+        _ if failed => FAILED,
         _ => dir.status,
     })
 }

@@ -317,7 +317,7 @@ impl Snapshot {
                 self.damage.bad_header = true;
                 Ok(at)
             }
-            None if is_ours => Err(Error::File("damaged: nothing in it is whole".into())),
+            None if is_ours => Err(nothing(n < FILE_HEADER)),
             None => Err(Error::File(match kind::of(&raw) {
                 Some(what) => format!("not a BLog snapshot, but {what}"),
                 None => "not a BLog snapshot".into(),
@@ -534,6 +534,12 @@ pub(crate) fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
     let h = Fields(raw).section_header()?;
     let sound = h.crc == crc32fast::hash(raw.get(..SECTION_HEADER - 4)?);
     (sound && h.len <= wire::SECTION_MAX).then_some(h)
+}
+
+/// A file of ours without a whole section.
+fn nothing(is_cut: bool) -> Error {
+    let why = if is_cut { "cut off" } else { "damaged" };
+    Error::File(format!("{why}: nothing in it is whole"))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    fields::Fields, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN, MAX_PAIRS,
-    SECTION_HEADER,
+    fields::Fields, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN,
+    MAX_PAIRS, SECTION_HEADER,
 };
 use crate::{
     error::Error,
@@ -269,7 +269,8 @@ impl<'a> Scan<'a> {
         self.file.rings.shrink_to_fit();
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
         if self.sections.count == 0 {
-            return Err(Error::File("damaged: nothing in it is whole".into()));
+            let first = self.file.section_at(start)?.map_or(0, |header| header.len);
+            return Err(nothing(size < start + SECTION_HEADER as u64 + first));
         }
         if self.file.damage.bad_header {
             self.file.version = self.file.likely_version();
