@@ -20,6 +20,20 @@ use crate::{
     snapshot::Snapshot,
 };
 
+/// The directories in which files are: there, side tables may be beside them.
+pub(crate) fn beside<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let dirs = files.filter(|path| path.is_file()).filter_map(Path::parent);
+    let mut all: Vec<PathBuf> = dirs
+        .map(|dir| match dir.as_os_str().is_empty() {
+            true => ".".into(),
+            false => dir.to_owned(),
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// Files of one machine or several, and what decodes them.
 pub struct Captures {
     /// The files.
@@ -63,16 +77,7 @@ impl Captures {
         }
         let notes = identity::tell_apart(&mut files);
         let images = files.iter().flat_map(|f| &f.images);
-        let paths = files.iter().map(|file| Path::new(&file.name));
-        let dirs = paths.filter(|path| path.is_file()).filter_map(Path::parent);
-        let mut beside: Vec<PathBuf> = dirs
-            .map(|dir| match dir.as_os_str().is_empty() {
-                true => ".".into(),
-                false => dir.to_owned(),
-            })
-            .collect();
-        beside.sort();
-        beside.dedup();
+        let beside = beside(files.iter().map(|file| Path::new(&file.name)));
         let tables = Tables::load(images, sidetables, &beside, modules);
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
         Self {

@@ -282,13 +282,7 @@ impl Tables {
             return;
         }
         self.searched.push(dir.display().to_string());
-        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries
-            .map(|e| e.path())
-            .filter(|path| may_be_table(path) && (is_table_name(path) || wanted.names(path)))
-            .collect();
-        files.sort();
-        for path in files {
+        for path in files_in(dir, |path| wanted.names(path)) {
             self.try_file(&path, wanted);
         }
     }
@@ -384,8 +378,25 @@ impl Tables {
     }
 }
 
+/// The side tables in a directory, and the images with names that are `wanted`.
+fn files_in(dir: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|e| e.path())
+        .filter(|path| may_be_table(path) && (is_table_name(path) || wanted(path)))
+        .collect();
+    files.sort();
+    files
+}
+
 /// The table of this build, from where [`Tables::load`] would have it.
-pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path) -> Option<Table> {
+pub fn find_file(
+    build_id: &[u8],
+    name: &str,
+    paths: &[PathBuf],
+    beside: &[PathBuf],
+    modules: &Path,
+) -> Option<Table> {
     let installed = fs::read_dir(modules).into_iter().flatten().flatten();
     let installed = installed.map(|e| e.path().join("blog"));
     let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
@@ -395,7 +406,10 @@ pub fn find_file(build_id: &[u8], name: &str, paths: &[PathBuf], modules: &Path)
     let mut named = Files::new([under_releases(modules), under_releases(&debug)].concat());
     let named = iter::from_fn(|| named.next()).filter(|path| stem(path) == name);
     let asked = KINDS.iter().filter(|_| asks());
-    iter::from_fn(|| files.next())
+    let beside = beside.iter();
+    beside
+        .flat_map(|dir| files_in(dir, |path| stem(path) == name))
+        .chain(iter::from_fn(|| files.next()))
         .chain(dirs.flat_map(|dir| by_id(dir, build_id)))
         .chain(named)
         .chain(asked.filter_map(|kind| ask(kind, build_id).ok().flatten()))

@@ -33,6 +33,8 @@ fn rig() -> Rig {
     let ko = image::module(dir.path(), "test-mod.ko", "one");
     let table = read_table(&ko, |_| true).unwrap().unwrap();
     fs::write(tables.join("test_mod.blogfmt"), table.encode().unwrap()).unwrap();
+    // Nothing is beside what is read.
+    fs::remove_file(ko).unwrap();
     Rig {
         dir,
         id: table.build_id,
@@ -482,4 +484,23 @@ fn what_is_no_stream_is_told_by_name_and_leaves_no_file() {
             assert_eq!(rig.names("out"), ["tables"]);
         }
     }
+}
+
+#[test]
+fn a_table_beside_what_is_read_is_found() {
+    let rig = rig();
+    let capture = rig.path("capture");
+    fs::create_dir(&capture).unwrap();
+    fs::write(capture.join("a"), rig.capture(0, &[SECOND])).unwrap();
+    let table = rig.path("lib/7.3.4/blog/test_mod.blogfmt");
+    fs::rename(table, capture.join("one.blogfmt")).unwrap();
+    for args in [&["follow"][..], &["-f"]] {
+        let args = [args, &["--modules", "nowhere", "capture/a"]].concat();
+        let out = rig.command(&args).output().unwrap();
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+    }
+    let args = ["record", "--modules", "nowhere", "-o", "out", "capture/a"];
+    let out = rig.command(&args).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+    assert_eq!(rig.names("out/tables").len(), 1);
 }

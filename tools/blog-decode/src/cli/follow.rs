@@ -5,6 +5,7 @@
 use std::{
     collections::BTreeMap,
     io,
+    path::Path,
     time::{Duration, Instant as Now},
 };
 
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     accounts::damage_text,
+    captures::beside,
     decode::{Entry, Sieve},
     filter::{is_component, Instant},
     live::Live,
@@ -201,11 +203,11 @@ impl<'a> Sites<'a> {
             }
             let is_first = self.images[i] == 0;
             self.images[i] = file.images.len();
-            let images = file.images.iter();
+            let beside = beside([Path::new(&file.name)].into_iter());
             let tables = Tables::load(
-                images,
+                file.images.iter(),
                 &self.paths.sidetable,
-                &[],
+                &beside,
                 Some(&self.paths.modules),
             );
             for problem in tables.problems.iter().filter(|_| is_first) {

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     blogfmt::bytes::hex,
+    captures::beside,
     sidetable::{build_id, find_file},
     snapshot::{
         split::{file_header, Split},
@@ -375,9 +376,10 @@ impl<'a> Dir<'a> {
         let (ask, asked) = mpsc::channel::<(String, Vec<u8>)>();
         let (answer, found) = mpsc::channel();
         let paths = args.tables.clone();
+        let beside = beside(args.stream.iter().map(PathBuf::as_path));
         thread::spawn(move || {
             for (name, id) in asked {
-                let done = add_table(&tables, &name, &id, &paths);
+                let done = add_table(&tables, &name, &id, &paths, &beside);
                 if answer.send((name, id, done)).is_err() {
                     break;
                 }
@@ -515,12 +517,18 @@ fn is_full(e: &io::Error) -> bool {
 }
 
 /// Puts the side table of a build into a directory, where it is then as a whole, or not at all.
-fn add_table(dir: &Path, name: &str, id: &[u8], paths: &TablePaths) -> io::Result<()> {
+fn add_table(
+    dir: &Path,
+    name: &str,
+    id: &[u8],
+    paths: &TablePaths,
+    beside: &[PathBuf],
+) -> io::Result<()> {
     let target = dir.join(format!("{}.blogfmt", hex(id)));
     if target.exists() {
         return Ok(());
     }
-    let table = find_file(id, name, &paths.sidetable, &paths.modules);
+    let table = find_file(id, name, &paths.sidetable, beside, &paths.modules);
     let Some(bytes) = table.and_then(|table| table.encode().ok()) else {
         let what = format!("no side table of build ID {}", hex(id));
         return Err(io::Error::other(what));
