@@ -43,6 +43,7 @@ use crate::{
         split::{file_header, Split},
         text,
     },
+    wire::file::FILE_MAGIC,
 };
 
 /// Name of files.
@@ -618,14 +619,22 @@ pub fn is_written(path: &Path) -> bool {
     })
 }
 
-/// Files of a directory that `record` has written, the oldest first, and its side tables.
+fn has_magic(path: &Path) -> bool {
+    let mut start = [0; FILE_MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == FILE_MAGIC
+}
+
+/// Files of a directory that `record` has written, the oldest first, with what else is a snapshot or a
+/// stream; and its side tables.
 pub fn contents(dir: &Path) -> io::Result<(Vec<PathBuf>, PathBuf)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let kind = path.extension().and_then(|e| e.to_str());
         // What was being written when the machine went down is a capture all the same.
-        if path.is_file() && matches!(kind, Some("stream" | "snapshot" | PART)) {
+        let is_named = matches!(kind, Some("stream" | "snapshot" | PART));
+        if path.is_file() && (is_named || has_magic(&path)) {
             files.push(path);
         }
     }
