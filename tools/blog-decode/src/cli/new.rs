@@ -7,7 +7,7 @@
 //! the owner may read it, since a log may hold anything.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::{self, BufWriter, Write},
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -29,12 +29,13 @@ pub fn file<T>(
     let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
         let mut out = BufWriter::new(io::stdout().lock());
-        let result = write(&mut out)?;
-        out.flush().map_err(|e| match e.kind() {
-            io::ErrorKind::BrokenPipe => CLOSED.into(),
-            _ => told(e),
-        })?;
-        return Ok(result);
+        return whole(write(&mut out)?, &mut out, told);
+    }
+    // What takes bytes and keeps none under this name: a device, a pipe.
+    let takes = |m: fs::Metadata| !m.is_file() && !m.is_dir();
+    if fs::metadata(path).is_ok_and(takes) {
+        let mut out = BufWriter::new(File::options().write(true).open(path).map_err(told)?);
+        return whole(write(&mut out)?, &mut out, told);
     }
     free(path).map_err(told)?;
     let part = Builder::new().prefix(PREFIX).tempfile_in(parent(path));
@@ -43,6 +44,19 @@ pub fn file<T>(
     let part = out.into_inner().map_err(|e| told(e.into_error()))?;
     part.persist_noclobber(path).map_err(|e| told(e.error))?;
     Ok(result)
+}
+
+/// Writes the rest of what goes to a file that is there.
+fn whole<T>(
+    result: T,
+    out: &mut impl Write,
+    told: impl Fn(io::Error) -> String,
+) -> Result<T, String> {
+    match out.flush() {
+        Ok(()) => Ok(result),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(CLOSED.into()),
+        Err(e) => Err(told(e)),
+    }
 }
 
 /// Makes the directory `path` of what `write` puts there.
