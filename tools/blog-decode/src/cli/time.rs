@@ -23,19 +23,23 @@ pub enum When {
     At(Instant),
     /// One of the local time zone.
     Local(DateTime),
-    /// So many days before the one on which the snapshot was taken, at this time.
-    Day(i64, Time),
+    /// So many days before the one on which the snapshot was taken, at this time; and whether that is
+    /// of UTC.
+    Day(i64, Time, bool),
 }
 
 impl When {
     /// Which time that is for a snapshot that was taken at this one, in ns since 1970. `is_end`: of two
     /// that it may be, it is the later one.
     pub fn resolve(self, taken: i128, is_end: bool) -> Result<Instant, String> {
-        let zone = TimeZone::system();
+        let zone = match self {
+            Self::Day(.., true) => TimeZone::UTC,
+            _ => TimeZone::system(),
+        };
         let date = match self {
             Self::At(instant) => return Ok(instant),
             Self::Local(date) => Ok(date),
-            Self::Day(days, time) => Timestamp::from_nanosecond(taken)
+            Self::Day(days, time, _) => Timestamp::from_nanosecond(taken)
                 .map(|t| zone.to_datetime(t).date())
                 .and_then(|date| date.checked_sub(days.days()))
                 .map(|date| date.to_datetime(time)),
@@ -100,6 +104,7 @@ fn parse_seconds(s: &str) -> Option<i128> {
 
 /// Reads a TIME of `--since` and `--until`.
 pub fn parse_time(s: &str) -> Result<When, String> {
+    let s = &lower(s)?;
     let at = if s == "now" {
         Some(Instant::BeforeEnd(0))
     } else if let Some(rest) = s.strip_prefix('-') {
@@ -120,26 +125,50 @@ pub fn parse_time(s: &str) -> Result<When, String> {
         .ok_or_else(|| "not a time (see TIME below --help)".into())
 }
 
-/// `5m`, `1h30m`, `2 days`: in ns.
+/// Words in lower case. A letter stays what it is: others take `M` for months, and `m` is a minute.
+fn lower(s: &str) -> Result<String, String> {
+    let mut bytes = s.as_bytes().to_vec();
+    let is_word = |b: &u8| b.is_ascii_alphabetic();
+    bytes
+        .chunk_by_mut(|a, b| is_word(a) == is_word(b))
+        .filter(|word| word.len() > 1)
+        .for_each(<[u8]>::make_ascii_lowercase);
+    String::from_utf8(bytes).map_err(|e| e.to_string())
+}
+
+/// `5m`, `1h30m`, `2 days`: in ns. Months and years are as long as they are on average, as for systemd.
 pub fn parse_span(s: &str) -> Option<i128> {
+    const MONTH: i128 = 2_629_800 * 1_000_000_000;
     let span: Span = s.parse().ok()?;
-    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
-    (!duration.is_negative()).then(|| duration.as_nanos())
+    let months = i128::from(span.get_years()) * 12 + i128::from(span.get_months());
+    let rest = span.try_years(0).and_then(|span| span.try_months(0)).ok()?;
+    let duration = rest.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
+    (!span.is_negative()).then(|| months * MONTH + duration.as_nanos())
 }
 
 /// `today`, `yesterday`, with or without a time, and a time alone.
 fn parse_day(s: &str) -> Option<When> {
+    let (s, is_utc) = match s.strip_suffix(UTC) {
+        Some(rest) => (rest, true),
+        None => (s, false),
+    };
     let (day, time) = s.split_once(' ').unwrap_or((s, "00:00"));
-    match day {
-        "today" => Some(When::Day(0, time.parse().ok()?)),
-        "yesterday" => Some(When::Day(1, time.parse().ok()?)),
-        _ => Some(When::Day(0, s.parse().ok().filter(|_| s.contains(':'))?)),
-    }
+    let (days, time) = match day {
+        "today" => (0, time),
+        "yesterday" => (1, time),
+        "tomorrow" => (-1, time),
+        _ => (0, Some(s).filter(|s| s.contains(':'))?),
+    };
+    Some(When::Day(days, time.parse().ok()?, is_utc))
 }
+
+/// What journalctl has behind times of UTC.
+const UTC: &str = " utc";
 
 /// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset.
 fn parse_date(s: &str) -> Option<When> {
-    let pieces = Pieces::parse(s).ok()?;
+    let zoned = s.strip_suffix(UTC).map(|date| format!("{date}[UTC]"));
+    let pieces = Pieces::parse(zoned.as_deref().unwrap_or(s)).ok()?;
     let date = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let at = match (pieces.to_numeric_offset(), pieces.to_time_zone().ok()?) {
         (Some(offset), _) => offset.to_timestamp(date),
@@ -168,6 +197,14 @@ mod tests {
         assert_eq!(at("2 hours 1 minute ago"), Ok(Instant::BeforeEnd(7260 * s)));
         assert_eq!(at("90s ago"), Ok(Instant::BeforeEnd(90 * s)));
         assert_eq!(at("5m"), Ok(Instant::Boot(300 * s)));
+        assert_eq!(at("5 MIN ago"), Ok(Instant::BeforeEnd(300 * s)));
+        assert_eq!(at("Now"), Ok(Instant::BeforeEnd(0)));
+        // As "systemd-analyze timespan" has them.
+        assert_eq!(at("1 month ago"), Ok(Instant::BeforeEnd(2_629_800 * s)));
+        let year_and_day = Ok(Instant::BeforeEnd((31_557_600 + 86_400) * s));
+        assert_eq!(at("1 year 1 day ago"), year_and_day);
+        assert_eq!(at("1970-01-02 00:00 UTC"), Ok(Instant::Real(86_400 * s)));
+        assert_eq!(at("1970-01-02 utc"), Ok(Instant::Real(86_400 * s)));
         assert_eq!(at("@5.000000001"), Ok(Instant::Real(5 * s + 1)));
         assert_eq!(at("1970-01-02T00:00Z"), Ok(Instant::Real(86_400 * s)));
         let t = Ok(Instant::Real(1_795_255_989 * s + s / 4));
@@ -175,9 +212,22 @@ mod tests {
         assert_eq!(at("2026-11-21 12:13:09.25+02:00"), t);
         assert_eq!(at("2026-11-21 05:43:09.25-04:30"), t);
         let time = |h, m| Time::constant(h, m, 0, 0);
-        assert_eq!(parse_time("10:13"), Ok(When::Day(0, time(10, 13))));
-        assert_eq!(parse_time("today"), Ok(When::Day(0, time(0, 0))));
-        assert_eq!(parse_time("yesterday 09:30"), Ok(When::Day(1, time(9, 30))));
+        for (text, days, of_day, is_utc) in [
+            ("10:13", 0, time(10, 13), false),
+            ("10:13 UTC", 0, time(10, 13), true),
+            ("today", 0, time(0, 0), false),
+            ("Today utc", 0, time(0, 0), true),
+            ("yesterday 09:30", 1, time(9, 30), false),
+            ("tomorrow", -1, time(0, 0), false),
+            ("TOMORROW 09:30 UTC", -1, time(9, 30), true),
+        ] {
+            assert_eq!(
+                parse_time(text),
+                Ok(When::Day(days, of_day, is_utc)),
+                "{text}"
+            );
+        }
+        assert_eq!(at("10:13 UTC"), Ok(Instant::Real(36_780 * s)));
         for bad in [
             "",
             "x",
@@ -193,6 +243,9 @@ mod tests {
             "5 ago",
             "-5m ago",
             "now ago",
+            "5M ago",
+            "UTC",
+            "5 min ago UTC",
             "24:00",
             "today x",
             "@",
@@ -226,7 +279,7 @@ mod tests {
     #[test]
     fn hostile_clocks_make_no_panic() {
         for taken in [i128::MIN, i128::MAX, -1, 0] {
-            let _ = When::Day(1, Time::midnight()).resolve(taken, false);
+            let _ = When::Day(1, Time::midnight(), false).resolve(taken, false);
         }
     }
 }
