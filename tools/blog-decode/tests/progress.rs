@@ -223,10 +223,8 @@ fn there_is_none_on_pipes_and_none_beside_them() {
     assert!(terminal.end().starts_with("component "));
 }
 
-/// The log of this system, with all that is said of it; its colours and the status stay.
-#[test]
-fn a_pager_gets_what_a_terminal_would() {
-    let dir = tempfile::tempdir().unwrap();
+/// A loss, without an end.
+fn cut_off() -> Vec<u8> {
     let mut b = Builder::new();
     let ring = Ring::task(1, 1, 42, "fio");
     let mut page = Page::new(1, 1, 0, 0);
@@ -236,8 +234,14 @@ fn a_pager_gets_what_a_terminal_would() {
         .component(1, "disk")
         .ring(&ring)
         .page(&ring, &page);
-    // Without its end.
-    fs::write(dir.path().join("snapshot"), &b.bytes).unwrap();
+    b.bytes
+}
+
+/// The log of this system, with all that is said of it; its colours and the status stay.
+#[test]
+fn a_pager_gets_what_a_terminal_would() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("snapshot"), cut_off()).unwrap();
     let run = |args: &[&str], pager: Option<&str>| {
         let terminal = Terminal::new();
         let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
@@ -271,6 +275,14 @@ fn a_pager_gets_what_a_terminal_would() {
     let shown = run(&[], Some("no-such-pager -x"));
     assert!(shown.contains("there is no pager no-such-pager"), "{shown}");
     assert!(shown.contains(said) && shown.contains(lost), "{shown}");
+    // Nor by one that fails, or gives up, before it has read anything.
+    for pager in ["false; exit 1", "most-is-not-there; echo", "exit 0"] {
+        let shown = run(&[], Some(pager));
+        assert!(shown.contains(said) && shown.contains(lost), "{shown}");
+    }
+    // Who has read has seen enough.
+    let shown = run(&[], Some("head -c 1 > /dev/null; exit 1"));
+    assert_eq!(shown, "");
     for (args, pager) in [
         (&["--no-pager"][..], Some("cat > paged")),
         (&["snapshot"], Some("cat")),
@@ -282,5 +294,26 @@ fn a_pager_gets_what_a_terminal_would() {
             shown.contains(said) && shown.contains(lost),
             "{args:?}: {shown:?}"
         );
+    }
+}
+
+/// What sets no TERM may be a terminal that shows escapes as letters.
+#[test]
+fn without_term_there_are_no_colours() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("snap"), cut_off()).unwrap();
+    for (term, has_color) in [(Some("xterm"), true), (Some("dumb"), false), (None, false)] {
+        let terminal = Terminal::new();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
+        command
+            .args(["--modules", "nowhere", "--no-pager", "snap"])
+            .current_dir(dir.path())
+            .env_remove("TERM")
+            .envs(term.map(|term| ("TERM", term)))
+            .stdin(Stdio::null())
+            .stdout(terminal.stdio());
+        command.output().unwrap();
+        drop(command);
+        assert_eq!(terminal.end().contains("\x1b[3"), has_color, "{term:?}");
     }
 }

@@ -5,24 +5,30 @@
 use std::{
     env,
     ffi::OsStr,
-    fs::OpenOptions,
-    io::{self, IsTerminal},
-    os::fd::OwnedFd,
+    fs::{File, OpenOptions},
+    io::{self, IsTerminal, Read, Write},
+    os::fd::{AsFd, OwnedFd},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 
-use rustix::stdio::{dup2_stderr, dup2_stdout};
+use rustix::{
+    io::ioctl_fionread,
+    pipe::{pipe_with, PipeFlags},
+    stdio::{dup2_stderr, dup2_stdout},
+};
 
 use super::{
     args::{Color, Show},
     complain,
-    print::use_color,
+    print::{is_able, use_color},
 };
 
 /// A pager, which gets all that is printed, and which is waited for.
 pub struct Pager {
-    child: Child,
+    pump: Option<JoinHandle<io::Result<ExitStatus>>>,
     name: String,
     /// Standard error before.
     stderr: Option<OwnedFd>,
@@ -30,20 +36,21 @@ pub struct Pager {
 
 /// Ends with what fits the screen and at ^C, and shows colours.
 const LESS: &str = "FRXK";
+/// How often it looks whether a pager has begun to read.
+const LOOK: Duration = Duration::from_millis(1);
 /// What a shell answers of a program that it can't run.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 impl Pager {
     /// Starts the one that `PAGER` names, or less, if it is wanted and there is one.
     pub fn start(show: &mut Show) -> Option<Self> {
-        let terminal = env::var_os("TERM").is_some_and(|t| !t.is_empty() && t != "dumb");
         // What comes through a pipe takes its time, and a bar shows how far it is.
         let is_piped = show
             .input
             .snapshots
             .iter()
             .any(|path| path.as_os_str() == "-");
-        let is_wanted = terminal && !is_piped && !show.no_pager && !show.count;
+        let is_wanted = is_able() && !is_piped && !show.no_pager && !show.count;
         if !is_wanted || !io::stdout().is_terminal() {
             return None;
         }
@@ -66,8 +73,9 @@ impl Pager {
         }
         // Who may only run this program as root gets no shell by it.
         command.env("LESSSECURE", "1");
-        let mut child = command.stdin(Stdio::piped()).spawn().ok()?;
-        let input = child.stdin.take()?;
+        let screen = io::stdout().as_fd().try_clone_to_owned().ok()?;
+        let (from, input) = pipe_with(PipeFlags::CLOEXEC).ok()?;
+        let child = command.stdin(Stdio::piped()).spawn().ok()?;
         let less = less
             .as_deref()
             .unwrap_or(OsStr::new(LESS))
@@ -85,11 +93,42 @@ impl Pager {
         }
         dup2_stdout(&input).ok()?;
         Some(Self {
-            child,
+            pump: Some(thread::spawn(move || {
+                pump(child, File::from(from), screen.into())
+            })),
             name,
             stderr,
         })
     }
+}
+
+/// Gives a pager what is printed, or prints it if the pager ends before it has read a byte.
+fn pump(mut pager: Child, mut from: impl Read, mut screen: File) -> io::Result<ExitStatus> {
+    // All that is waited for: an empty pipe has room for it.
+    let mut start = [0; 4096];
+    let n = from.read(&mut start)?;
+    let start = &start[..n];
+    let Some(mut to) = pager.stdin.take().filter(|_| n > 0) else {
+        return pager.wait();
+    };
+    let written = to.write_all(start);
+    let is_unread = |to| ioctl_fionread(to).is_ok_and(|left| left == n as u64);
+    while written.is_ok() && is_unread(&to) {
+        if pager.try_wait()?.is_none() {
+            thread::sleep(LOOK);
+        } else if is_unread(&to) {
+            break;
+        }
+    }
+    // Whoever reads may have enough: then the end is that of this pipe, too.
+    let _ = match written.is_err() || is_unread(&to) {
+        true => screen
+            .write_all(start)
+            .and_then(|()| io::copy(&mut from, &mut screen)),
+        false => io::copy(&mut from, &mut to),
+    };
+    drop((from, to));
+    pager.wait()
 }
 
 /// Whether the program of a command is there; what a shell has to think about may be.
@@ -153,11 +192,11 @@ impl Drop for Pager {
             return;
         };
         let _ = dup2_stdout(&null).and(dup2_stderr(&null));
-        let ended = self.child.wait();
+        let ended = self.pump.take().and_then(|pump| pump.join().ok());
         if let Some(stderr) = &self.stderr {
             let _ = dup2_stderr(stderr);
         }
-        let code = ended.ok().and_then(|status| status.code());
+        let code = ended.and_then(Result::ok).and_then(|status| status.code());
         if code.is_some_and(|code| NOT_RUN.contains(&code)) {
             complain(&format!(
                 "the pager {} can't be run (PAGER); try --no-pager",

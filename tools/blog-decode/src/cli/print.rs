@@ -295,11 +295,14 @@ pub(super) fn use_color(when: Color, stdout: &impl IsTerminal) -> bool {
         Color::Never => false,
         Color::Auto => {
             let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-            stdout.is_terminal()
-                && !no_color
-                && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+            stdout.is_terminal() && !no_color && is_able()
         }
     }
+}
+
+/// Whether a terminal can do more than print: by `TERM`, which one that is able sets.
+pub(super) fn is_able() -> bool {
+    std::env::var_os("TERM").is_some_and(|t| !t.is_empty() && t != "dumb")
 }
 
 /// Records around those that match, as with grep.

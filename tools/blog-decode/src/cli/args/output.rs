@@ -121,7 +121,7 @@ impl From<TimeArg> for Time {
 /// When to use colours.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    /// On a terminal, unless NO_COLOR is set, or TERM is dumb or not set
     Auto,
     /// Always
     Always,
