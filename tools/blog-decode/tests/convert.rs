@@ -529,3 +529,24 @@ fn spans_that_do_not_fit_are_refused() {
         assert!(!rig.path("out").exists());
     }
 }
+
+#[test]
+fn what_has_no_other_half_is_reported() {
+    let rig = rig();
+    for form in ["html", "perfetto"] {
+        let spans = ["--span", "read *", "nothing*", "--span", "state *", "no"];
+        let output = rig.convert_with(form, form, &[&spans[..], &["-k", "level"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        for what in [
+            "read * \u{2192} nothing*: there are no spans",
+            "read * \u{2192} nothing*: unpaired: 1 starts, 0 of them before a loss; 1 ends, ",
+            "state * \u{2192} no: unpaired: 1 starts, 0 of them before a loss; 0 ends, ",
+        ] {
+            assert!(said.contains(what), "{said}");
+        }
+        let output = rig.convert_with(form, "-", &["--span", "read *", "state *"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
+}

@@ -16,7 +16,8 @@ use super::{
     new,
     poll::Signals,
     session::Session,
-    Failed, PARTIAL,
+    spans::{notes, problems, NONE},
+    Failed, OK, PARTIAL,
 };
 use crate::{
     batch::Work,
@@ -30,7 +31,7 @@ use crate::{
         perfetto::{pack_full, Perfetto},
     },
     snapshot::{text, Snapshot},
-    spans::Pair,
+    spans::{Pair, Spans, Unpaired},
     wire::file::System,
 };
 
@@ -60,15 +61,16 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         threads: if is_alone { 1 } else { session.threads },
     };
     let mut odd = Odd::default();
+    let mut halves = Halves::new(&pairs);
     let made = match args.to {
         Form::Ctf => new::directory(&args.output, |path| {
             told(ctf(input, &mut each, path)).map(|n| odd = n)
         }),
         Form::Perfetto => new::file(&args.output, |out| {
-            told(perfetto(pairs, &mut each, out)).map(|n| odd = n)
+            told(perfetto(pairs, &mut halves, &mut each, out)).map(|n| odd = n)
         }),
         Form::Html => new::file(&args.output, |out| {
-            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
+            told(html(input, pairs, &mut halves, &mut each, out)).map(|n| odd = n)
         }),
         Form::Parquet => new::directory(&args.output, |path| {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
@@ -99,7 +101,44 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
             status = status.max(PARTIAL);
         }
     }
-    Ok(status)
+    Ok(status.max(halves.tell()))
+}
+
+/// What of spans has no other half, of each kind: how many spans there are, and what finds them.
+struct Halves(Vec<(String, u64, Spans<()>)>);
+
+impl Halves {
+    fn new(pairs: &[Pair]) -> Self {
+        let kind = |pair: &Pair| (pair.name(), 0, Spans::new(pair.clone()));
+        Self(pairs.iter().map(kind).collect())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) {
+        for (_, count, spans) in &mut self.0 {
+            *count += u64::from(spans.entry(entry, |_| ()).is_some());
+        }
+    }
+
+    /// The answer is the exit status.
+    fn tell(self) -> u8 {
+        let mut status = OK;
+        for (name, count, spans) in self.0 {
+            let unpaired = spans.unpaired();
+            let mut problems = problems(&unpaired);
+            problems.extend((count == 0).then(|| NONE.into()));
+            if !problems.is_empty() {
+                status = PARTIAL;
+            }
+            let (backward, rest) = (unpaired.backward, Unpaired::default());
+            if unpaired != (Unpaired { backward, ..rest }) {
+                problems.extend(notes(&unpaired));
+            }
+            for what in problems {
+                complain(&format!("{name}: {what}"));
+            }
+        }
+        status
+    }
 }
 
 /// How many records and losses are not converted as they are.
@@ -176,20 +215,30 @@ fn machine(input: &Input) -> (String, String) {
 fn html(
     input: &Input,
     pairs: Vec<Pair>,
+    halves: &mut Halves,
     each: &mut Each<'_, '_>,
     out: &mut dyn Write,
 ) -> io::Result<Odd> {
     let mut report = Html::new(out, pairs)?;
-    each.run(|entry| report.entry(entry))?;
+    each.run(|entry| {
+        halves.entry(entry);
+        report.entry(entry)
+    })?;
     let (host, release) = machine(input);
     let (left_out, moved) = (0, report.moved);
     report.end(&host, &release)?;
     Ok(Odd { left_out, moved })
 }
 
-fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+fn perfetto(
+    pairs: Vec<Pair>,
+    halves: &mut Halves,
+    each: &mut Each<'_, '_>,
+    out: &mut dyn Write,
+) -> io::Result<Odd> {
     let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
+        halves.entry(entry);
         trace.entry(entry, &mut bytes);
         pack_full(&mut bytes, out)
     })?;

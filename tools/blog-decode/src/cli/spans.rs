@@ -80,18 +80,11 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let lines = session.lines(ends, &mut printer);
     let unpaired = spans.unpaired();
     if all.count() == 0 {
-        complain("there are no spans: no record that matches END follows one that matches START");
+        complain(NONE);
         status = status.max(PARTIAL);
     }
-    if unpaired.dropped > 0 {
-        complain("too many starts had no end yet: there may be more spans, and fewer ends without a start");
-        status = status.max(PARTIAL);
-    }
-    if unpaired.backward > 0 {
-        let n = unpaired.backward;
-        complain(&format!(
-            "{n} ends are earlier than their start, as clocks disagree: these spans are left out"
-        ));
+    for problem in problems(&unpaired) {
+        complain(&problem);
         status = status.max(PARTIAL);
     }
     let answer = Answer {
@@ -231,37 +224,10 @@ impl Answer<'_> {
             writeln!(out, "{reset}")?;
             printer.group([span.line, *end].map(|number| &self.lines[&number]), out);
         }
-        let Unpaired {
-            starts,
-            starts_before_loss,
-            ends,
-            ends_after_loss,
-            dropped,
-            keyless,
-            over_loss,
-            backward: _,
-        } = self.unpaired;
-        writeln!(
-            out,
-            "\nunpaired: {starts} starts, {starts_before_loss} of them before a loss; \
-             {ends} ends, {ends_after_loss} of them after a loss"
-        )?;
-        if over_loss > 0 {
-            writeln!(
-                out,
-                "{over_loss} spans go over a loss in their ring: another end and start may be lost there"
-            )?;
-        }
-        if dropped > 0 {
-            writeln!(
-                out,
-                "{dropped} starts were left out: too many had no end yet"
-            )?;
-        }
-        if keyless > 0 {
-            writeln!(out, "{keyless} records have no such key")?;
-        }
-        Ok(())
+        out.push(b'\n');
+        notes(&self.unpaired)
+            .iter()
+            .try_for_each(|note| writeln!(out, "{note}"))
     }
 
     fn sum_as_json(&self, group: Option<&[u8]>, q: &Quantiles, out: &mut Vec<u8>) {
@@ -330,6 +296,60 @@ impl Answer<'_> {
         o.end();
         out.push(b'\n');
     }
+}
+
+/// That there are none.
+pub(super) const NONE: &str =
+    "there are no spans: no record that matches END follows one that matches START";
+
+/// What makes an answer partial.
+pub(super) fn problems(unpaired: &Unpaired) -> Vec<String> {
+    let mut all = Vec::new();
+    if unpaired.dropped > 0 {
+        all.push(
+            "too many starts had no end yet: there may be more spans, and fewer ends without a start"
+                .into(),
+        );
+    }
+    if unpaired.backward > 0 {
+        let n = unpaired.backward;
+        all.push(format!(
+            "{n} ends are earlier than their start, as clocks disagree: these spans are left out"
+        ));
+    }
+    all
+}
+
+/// What has no other half.
+pub(super) fn notes(unpaired: &Unpaired) -> Vec<String> {
+    let Unpaired {
+        starts,
+        starts_before_loss,
+        ends,
+        ends_after_loss,
+        dropped,
+        keyless,
+        over_loss,
+        backward: _,
+    } = unpaired;
+    let mut all = vec![format!(
+        "unpaired: {starts} starts, {starts_before_loss} of them before a loss; \
+         {ends} ends, {ends_after_loss} of them after a loss"
+    )];
+    if *over_loss > 0 {
+        all.push(format!(
+            "{over_loss} spans go over a loss in their ring: another end and start may be lost there"
+        ));
+    }
+    if *dropped > 0 {
+        all.push(format!(
+            "{dropped} starts were left out: too many had no end yet"
+        ));
+    }
+    if *keyless > 0 {
+        all.push(format!("{keyless} records have no such key"));
+    }
+    all
 }
 
 fn row(q: &Quantiles, name: Option<&[u8]>, out: &mut Vec<u8>) -> io::Result<()> {
