@@ -99,13 +99,13 @@ impl<'a> Object<'a> {
         self.out
     }
 
-    /// Adds a number; null if it has more than 64 bits, as by damage: programs would round it, or give
-    /// up on all of the file.
+    /// Adds a number. If 64 bits with a sign don't hold it, as by damage, it is null, and text of
+    /// another key: programs would round it and all others of the column, or give up on the file.
     pub fn number(&mut self, key: &'static str, n: impl Into<i128>) {
-        let n = n.into();
-        match (i64::try_from(n), u64::try_from(n)) {
-            (Err(_), Err(_)) => self.text(key, None),
-            _ => digits::push_signed(self.key(key), n),
+        let (n, out) = (n.into(), self.key(key));
+        match i64::try_from(n) {
+            Ok(_) => digits::push_signed(out, n),
+            Err(_) => put(out, format_args!("null,\"{key}_text\":\"{n}\"")),
         }
     }
 
@@ -225,8 +225,7 @@ impl Json {
         let (clock, c) = (entry.clock, &entry.boot.calibration);
         let boot = c.boot(clock);
         let wall = c.real_of_boot(boot);
-        out.extend_from_slice(b",\"clock\":");
-        digits::push(out, clock);
+        Object::more(out).number("clock", clock);
         out.extend_from_slice(b",\"boot_ns\":");
         let at = out.len();
         time(boot, out);
@@ -340,8 +339,7 @@ fn comm(task: Option<&Task>, o: &mut Object<'_>) {
 
 fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
     let site = r.found.as_ref().and_then(|f| f.site);
-    o.out.extend_from_slice(b",\"ordinal\":");
-    digits::push(o.out, r.ordinal);
+    o.number("ordinal", r.ordinal);
     o.out.extend_from_slice(b",\"site\":");
     digits::push(o.out, r.id.into());
     o.out.extend_from_slice(b",\"image\":");
