@@ -113,7 +113,7 @@ def test_latency_by_host(fleet: Path, decoder: Path, sh: Run, ask: Ask) -> None:
     said = objects(decoder, sh, "spans", "-k", "arg.sector", "--by", "host", "--json",
                    "read 0 *", "read 1 *", *inputs(fleet))  # fmt: skip
     wanted = {
-        o["by"]: (o["spans"], o["min_ns"], o["max_ns"])
+        o["by"]["host"]: (o["spans"], o["min_ns"], o["max_ns"])
         for o in said
         if o["type"] == "span-sum" and o["by"]
     }
@@ -370,7 +370,11 @@ def test_sites_have_their_records(log: Log) -> None:
 
 def test_spans_by_a_field_are_those_of_the_records(log: Log) -> None:
     said = log.command("spans", "-k", "arg.tag", "--by", "arg.bytes", "queue *", "complete *")
-    sums = {o["by"]: (o["spans"], o["max_ns"]) for o in said if o["type"] == "span-sum"}
+    sums = {
+        o["by"] and str(o["by"]["arg.bytes"]): (o["spans"], o["max_ns"])
+        for o in said
+        if o["type"] == "span-sum"
+    }
     rows = log.ask(
         "WITH all_of_them AS (SELECT message, lag(num(args, 'bytes')::VARCHAR) OVER w AS bytes,"
         " lag(message) OVER w AS last, boot_ns - lag(boot_ns) OVER w AS ns FROM log"

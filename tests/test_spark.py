@@ -177,7 +177,7 @@ def test_latencies(done: Done, snapshots: Path, decoder: Path, sh: Run) -> None:
     said = objects(decoder, sh, snapshots, "spans", "-k", "boot_id", "-k", "arg.sector", "--by",
                    "host", "read 0 *", "read 1 *")  # fmt: skip
     wanted = {
-        o["by"]: (o["spans"], o["min_ns"], o["max_ns"])
+        o["by"]["host"]: (o["spans"], o["min_ns"], o["max_ns"])
         for o in said
         if o["type"] == "span-sum" and o["by"]
     }

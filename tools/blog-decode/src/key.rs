@@ -86,13 +86,29 @@ pub fn cells(mut key: &[u8]) -> Vec<Cell> {
     all
 }
 
-/// The values of a key with blanks between them, for people; `-` is one that isn't there.
-pub fn text(key: &[u8]) -> Vec<u8> {
-    let cells = cells(key).into_iter();
-    let values: Vec<_> = cells
-        .map(|(tag, value)| if tag == Tag::None { b"-".into() } else { value })
-        .collect();
-    values.join(&b' ')
+/// Values with blanks between them, for people. `-` is one that isn't there; what could be taken for it,
+/// or for several, has quotes.
+pub fn text(cells: &[Cell]) -> Vec<u8> {
+    let last = cells.len().saturating_sub(1);
+    let mut out = Vec::new();
+    for (i, (tag, value)) in cells.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b" " });
+        let is_plain = !matches!(value.as_slice(), [] | b"-" | [b'"', ..])
+            && (i == last || !value.contains(&b' '));
+        match (tag, is_plain) {
+            (Tag::None, _) => out.push(b'-'),
+            (_, true) => out.extend_from_slice(value),
+            (_, false) => {
+                out.push(b'"');
+                for &byte in value {
+                    out.extend_from_slice(if b"\"\\".contains(&byte) { b"\\" } else { b"" });
+                    out.push(byte);
+                }
+                out.push(b'"');
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -125,6 +141,20 @@ mod tests {
             let expected: Vec<Cell> = texts.iter().map(|t| (Tag::Text, t.to_vec())).collect();
             assert_eq!(cells(&key(texts)), expected);
         }
-        assert_eq!(text(&key(&[b"a", b"b c"])), b"a b c");
+    }
+
+    #[test]
+    fn texts_of_other_values_differ() {
+        for (values, expected) in [
+            (&[&b"a"[..], b"b c"][..], "a b c"),
+            (&[b"a b", b"c"], "\"a b\" c"),
+            (&[b"a \"\\", b"c"], "\"a \\\"\\\\\" c"),
+            (&[b"-"], "\"-\""),
+            (&[b"", b"\"\""], "\"\" \"\\\"\\\"\""),
+        ] {
+            let made = text(&cells(&key(values)));
+            assert_eq!(String::from_utf8(made).unwrap(), expected);
+        }
+        assert_eq!(text(&[(Tag::None, Vec::new())]), b"-");
     }
 }

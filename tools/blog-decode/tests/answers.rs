@@ -16,7 +16,7 @@ use common::{
     image,
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
-use serde_json::Value;
+use serde_json::{json, Value};
 
 const US: u64 = 1000;
 const START: &str = "read * sectors at 0x1";
@@ -123,7 +123,8 @@ fn spans_go_from_ring_to_ring() {
     let slowest = rig.json(&[&args[..], &["-n", "3"]].concat(), "span");
     let of = |key: &str| slowest.iter().map(|s| s[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("ns"), [100_000, 99_000, 98_000]);
-    assert_eq!(of("key"), ["100", "99", "98"]);
+    let keys: Vec<_> = slowest.iter().map(|s| &s["key"]["arg.count"]).collect();
+    assert_eq!(keys, [100, 99, 98]);
     assert_eq!(slowest[0]["start"]["context"], "task");
     assert_eq!(slowest[0]["end"]["context"], "softirq");
     let unpaired = rig.json(&args, "unpaired");
@@ -155,7 +156,7 @@ fn spans_are_grouped() {
         END,
     ];
     let sums = rig.json(&args, "span-sum");
-    assert_eq!(sums[1]["by"], "fio 1");
+    assert_eq!(sums[1]["by"], json!({"comm": "fio", "arg.sector": 1}));
     assert_eq!((sums.len(), &sums[1]["spans"]), (2, &100.into()));
 }
 
@@ -191,7 +192,7 @@ fn without_a_key_a_span_is_of_one_thread() {
     assert_eq!(spans.len(), 1);
     assert_eq!(
         (&spans[0]["ns"], &spans[0]["key"]),
-        (&7000.into(), &"fio[7]".into())
+        (&7000.into(), &json!({"pid": 7, "tgid": 7, "comm": "fio"}))
     );
     // From one to the next: each ends the one before and starts another.
     let spans = rig.json(&["spans", "read *", "read *"], "span");
@@ -282,7 +283,8 @@ fn both_answer_for_several_machines() {
     let args = ["spans", "-k", "arg.count", START, END];
     let sums = rig.json(&[&args[..], &by].concat(), "span-sum");
     let of = |key: &str| sums.iter().map(|s| s[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("by"), [Value::Null, "one".into(), "two".into()]);
+    let hosts = ["one", "two"].map(|host| json!({ "host": host }));
+    assert_eq!(of("by"), [&[Value::Null][..], &hosts].concat());
     assert_eq!(of("spans"), [3, 2, 1]);
     assert_eq!(of("max_ns"), [3000, 2000, 3000]);
     let rows = rig.json(&[&["stats", "--per", "1"], &by[..]].concat(), "count");
@@ -330,7 +332,10 @@ fn a_thread_that_was_renamed_is_the_same_one() {
     assert_eq!(spans.len(), 1);
     assert_eq!(
         (&spans[0]["ns"], &spans[0]["key"]),
-        (&2_000_000.into(), &"sh[7]".into())
+        (
+            &2_000_000.into(),
+            &json!({"pid": 7, "tgid": 7, "comm": "sh"})
+        )
     );
 }
 
@@ -346,7 +351,10 @@ fn keys_with_blanks_are_not_those_of_others() {
     of_threads(&rig, "snap", threads);
     let spans = rig.json(&["spans", "-k", "comm,arg.count", START, END], "span");
     let keys: Vec<_> = spans.iter().map(|s| (&s["ns"], &s["key"])).collect();
-    assert_eq!(keys, [(&4_000_000.into(), &"a 1 2".into())]);
+    let key = json!({"comm": "a 1", "arg.count": 2});
+    assert_eq!(keys, [(&4_000_000.into(), &key)]);
+    let shown = rig.text(&["spans", "-k", "comm,arg.count", START, END]);
+    assert!(shown.contains("\n4.00ms for \"a 1\" 2\n"), "{shown}");
     let rows = rig.json(&["stats", "--by", "comm,arg.count"], "count");
     assert_eq!(rows.len(), 3);
 }
@@ -412,5 +420,38 @@ fn no_number_has_more_bits_than_programs_read() {
         let rows = rig.json(&args, "count");
         assert_eq!(rows[0]["sum"], sum);
         assert_eq!(rows[0].get("sum_text"), text.map(Value::from).as_ref());
+    }
+}
+
+#[test]
+fn a_value_that_no_signed_number_holds_is_text() {
+    let most = i64::MAX as u64;
+    let rig = Rig::new(&[(10, 1, most), (20, 1, most + 1)], &[], None);
+    let rows = rig.json(&["stats", "--by", "arg.sector"], "count");
+    let of = |key: &str| rows.iter().filter_map(|r| r.get(key)).collect::<Vec<_>>();
+    let numbers = [json!({ "arg.sector": most }), json!({"arg.sector": null})];
+    assert!(
+        numbers.iter().all(|row| of("by").contains(&row)),
+        "{rows:?}"
+    );
+    assert_eq!(
+        of("by_text"),
+        [&json!({"arg.sector": "9223372036854775808"})]
+    );
+}
+
+/// A thread may be called as a value that isn't there is shown.
+#[test]
+fn nothing_and_a_dash_differ() {
+    let rig = Rig::new(&[], &[(10, 1, 1)], None);
+    of_threads(&rig, "dash", &[(7, "-", &[(10, 1, 1)])]);
+    for (snapshot, comm) in [("snap", "-"), ("dash", "\"-\"")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
+            .args(["stats", "--by", "comm", "-s", "test-mod.ko", snapshot])
+            .current_dir(rig.dir.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.ends_with(&format!(" {comm}\n")), "{text}");
     }
 }

@@ -9,8 +9,12 @@ use crate::{
     boot::Boot,
     counts::{Counts, How, Ranked, Row},
     field::{classes, is_integer, Class, Field, Selector},
-    key::Tag,
-    output::{json::Object, push_local, text::escape_name},
+    key::{self, Cell, Tag},
+    output::{
+        json::{fits, Object},
+        push_local,
+        text::escape_name,
+    },
     sidetable::Site,
 };
 
@@ -56,8 +60,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
     let sites = input.sites();
     let mut answer = Answer {
         args,
-        by: &by,
-        are_numbers: by.iter().map(|f| is_number(f, sites.as_deref())).collect(),
+        fields: Fields::new(&by, sites.as_deref()),
         all: counts.records,
         seconds: match (interval, counts.range) {
             (Some(ns), _) => ns as f64 / 1e9,
@@ -82,18 +85,51 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
 /// As many bytes are printed at a time.
 const MANY: usize = 1 << 16;
 
-/// Whether all values of a field are integers that JSON's readers keep. What isn't known is not.
-fn is_number(field: &Selector, sites: Option<&[&Site]>) -> bool {
-    match field {
-        Selector::Field(field) => field.is_number(),
-        Selector::Argument(path) => sites.is_some_and(|sites| is_integer(path, sites)),
+/// Fields of which records have the same values.
+pub(super) struct Fields<'a> {
+    all: &'a [Selector],
+    /// Whether all values of a field are integers, of 64 bits at most. What isn't known is not.
+    are_numbers: Vec<bool>,
+}
+
+impl<'a> Fields<'a> {
+    /// `sites`: all that there are, if that is known.
+    pub fn new(all: &'a [Selector], sites: Option<&[&Site]>) -> Self {
+        let is_number = |field: &Selector| match field {
+            Selector::Field(field) => field.is_number(),
+            Selector::Argument(path) => sites.is_some_and(|sites| is_integer(path, sites)),
+        };
+        Self {
+            all,
+            are_numbers: all.iter().map(is_number).collect(),
+        }
+    }
+
+    /// Adds an object of their values; and, if 64 bits with a sign don't hold a number, another one of
+    /// such numbers as text.
+    pub fn json(&self, key: &str, values: &[Cell], o: &mut Object<'_>) {
+        let all = || self.all.iter().zip(&self.are_numbers).zip(values);
+        let mut object = Object::new(o.foreign_key(key));
+        for ((field, is_number), (tag, value)) in all() {
+            object.cell(&field.to_string(), *is_number, *tag, value);
+        }
+        object.end();
+        let is_wide = |((_, is_number), (tag, value)): &((_, &bool), &Cell)| {
+            **is_number && *tag != Tag::None && !fits(value)
+        };
+        if all().any(|one| is_wide(&one)) {
+            let mut object = Object::new(o.foreign_key(&format!("{key}_text")));
+            for ((field, _), (tag, value)) in all().filter(is_wide) {
+                object.cell(&field.to_string(), false, *tag, value);
+            }
+            object.end();
+        }
     }
 }
 
 struct Answer<'a> {
     args: &'a Stats,
-    by: &'a [Selector],
-    are_numbers: Vec<bool>,
+    fields: Fields<'a>,
     all: u64,
     /// What rates are over.
     seconds: f64,
@@ -187,7 +223,7 @@ impl Answer<'_> {
         if let Some(sum) = &self.args.sum {
             write!(out, " {:>14}", format!("sum {sum}"))?;
         }
-        for field in self.by {
+        for field in self.fields.all {
             write!(out, " {field}")?;
         }
         out.push(b'\n');
@@ -211,15 +247,10 @@ impl Answer<'_> {
             let sum = row.sum.number.map_or("?".into(), |n| n.to_string());
             write!(out, " {sum:>14}")?;
         }
-        for (tag, value) in &row.values {
-            out.push(b' ');
-            let start = out.len();
-            match tag {
-                Tag::None => out.push(b'-'),
-                _ => out.extend_from_slice(value),
-            }
-            escape_name(out, start);
-        }
+        out.push(b' ');
+        let start = out.len();
+        out.append(&mut key::text(&row.values));
+        escape_name(out, start);
         out.push(b'\n');
         Ok(())
     }
@@ -233,18 +264,8 @@ impl Answer<'_> {
             false => o.maybe("from_boot_ns", from),
         }
         o.number("records", row.sum.records);
-        let sum = row.sum.number.filter(|_| self.args.sum.is_some());
-        let fits = |n: &i128| i64::try_from(*n).is_ok();
-        o.maybe("sum", sum.filter(fits));
-        if let Some(sum) = sum.filter(|n| !fits(n)) {
-            o.wide("sum_text", sum);
-        }
-        let mut by = Object::new(o.key("by"));
-        let columns = self.by.iter().zip(&self.are_numbers);
-        for ((field, is_number), (tag, value)) in columns.zip(&row.values) {
-            by.cell(&field.to_string(), *is_number, *tag, value);
-        }
-        by.end();
+        o.maybe("sum", row.sum.number.filter(|_| self.args.sum.is_some()));
+        self.fields.json("by", &row.values, &mut o);
         o.end();
         out.push(b'\n');
     }

@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     args, complain,
+    count::Fields,
     print::{has_color, Printer},
     print_each,
     session::Session,
@@ -19,7 +20,8 @@ use crate::{
     blogfmt::bytes::until_nul,
     boot,
     decode::Entry,
-    key,
+    field::{Field, Selector},
+    key::{self, Cell, Tag},
     output::{
         json::Object,
         text::{escape_name, Line},
@@ -35,6 +37,12 @@ const SHARES: [(u64, &str, &str); 4] = [
     (900, "p90", "p90_ns"),
     (990, "p99", "p99_ns"),
     (999, "p99.9", "p999_ns"),
+];
+/// What a thread is.
+const THREAD: [Selector; 3] = [
+    Selector::Field(Field::Pid),
+    Selector::Field(Field::Tgid),
+    Selector::Field(Field::Comm),
 ];
 /// The longest bar of the histogram.
 const BAR: u64 = 50;
@@ -87,9 +95,12 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         complain(&problem);
         status = status.max(PARTIAL);
     }
+    let sites = input.sites();
+    let fields = |all| Fields::new(all, sites.as_deref());
     let answer = Answer {
         all: &all,
-        has_keys: !args.pair.key.is_empty(),
+        keys: Some(fields(&args.pair.key)).filter(|_| !args.pair.key.is_empty()),
+        by: fields(&args.by),
         slowest: &slowest,
         lines: &lines,
         unpaired,
@@ -154,7 +165,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn next(&mut self) -> io::Result<Option<(Vec<u8>, Quantiles)>> {
+    fn next(&mut self) -> io::Result<Option<(Vec<Cell>, Quantiles)>> {
         let (mut group, mut lengths) = (None, Quantiles::default());
         loop {
             let next = match self.next.take() {
@@ -172,14 +183,15 @@ impl Groups {
             lengths.add_many(u64::from_be_bytes(*length), sum.records);
             group.get_or_insert_with(|| of.to_vec());
         }
-        Ok(group.map(|group| (group, lengths)))
+        Ok(group.map(|group| (key::cells(&group), lengths)))
     }
 }
 
 struct Answer<'a> {
     all: &'a Quantiles,
-    /// Whether there are keys; otherwise, a span is of one thread.
-    has_keys: bool,
+    /// Without keys, a span is of one thread.
+    keys: Option<Fields<'a>>,
+    by: Fields<'a>,
     /// With the numbers of their records, of which these are the lines.
     slowest: &'a Slowest<u64>,
     lines: &'a HashMap<u64, Line>,
@@ -230,11 +242,13 @@ impl Answer<'_> {
             .try_for_each(|note| writeln!(out, "{note}"))
     }
 
-    fn sum_as_json(&self, group: Option<&[u8]>, q: &Quantiles, out: &mut Vec<u8>) {
+    fn sum_as_json(&self, group: Option<&[Cell]>, q: &Quantiles, out: &mut Vec<u8>) {
         let mut o = Object::new(out);
         o.text("type", "span-sum");
-        let by = group.map(key::text);
-        o.text("by", by.as_deref().map(String::from_utf8_lossy).as_deref());
+        match group {
+            Some(group) => self.by.json("by", group, &mut o),
+            None => o.text("by", None),
+        }
         o.number("spans", q.count());
         o.number("min_ns", q.min());
         for (share, _, key) in SHARES {
@@ -253,13 +267,27 @@ impl Answer<'_> {
 
     /// The values of a span's keys, or who the thread is.
     fn key(&self, span: &Span<u64>) -> Vec<u8> {
-        match (&span.task, self.has_keys) {
-            (Some(task), false) => {
+        match (&span.task, &self.keys) {
+            (Some(task), None) => {
                 let mut name = until_nul(&task.comm).to_vec();
                 name.extend(format!("[{}]", task.pid).into_bytes());
                 name
             }
-            _ => key::text(&span.key),
+            _ => key::text(&key::cells(&span.key)),
+        }
+    }
+
+    /// The same as an object.
+    fn key_json(&self, span: &Span<u64>, o: &mut Object<'_>) {
+        let mut thread = Vec::new();
+        if let Some(task) = &span.task {
+            let ids = [task.pid, task.tgid].map(|id| (Tag::Number, id.to_string().into_bytes()));
+            thread.extend(ids);
+            thread.push((Tag::Text, until_nul(&task.comm).to_vec()));
+        }
+        match &self.keys {
+            Some(fields) => fields.json("key", &key::cells(&span.key), o),
+            None => Fields::new(&THREAD, None).json("key", &thread, o),
         }
     }
 
@@ -276,7 +304,7 @@ impl Answer<'_> {
             let mut o = Object::new(out);
             o.text("type", "span");
             o.number("ns", span.length);
-            o.text("key", &*String::from_utf8_lossy(&self.key(span)));
+            self.key_json(span, &mut o);
             o.key("start").extend_from_slice(self.object(span.line));
             o.key("end").extend_from_slice(self.object(*end));
             o.end();

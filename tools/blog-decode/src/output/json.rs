@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
     }
 
     /// Starts a value under a key that comes from the input.
-    fn foreign_key(&mut self, key: &str) -> &mut Vec<u8> {
+    pub fn foreign_key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.first {
             self.out.push(b',');
         }
@@ -145,7 +145,7 @@ impl<'a> Object<'a> {
         let out = self.foreign_key(key);
         match (tag, is_number) {
             (Tag::None, _) => out.extend_from_slice(b"null"),
-            (Tag::Number, true) => out.extend_from_slice(value),
+            (_, true) if fits(value) => out.extend_from_slice(value),
             (_, true) => out.extend_from_slice(b"null"),
             (_, false) => string(value, out),
         }
@@ -155,6 +155,11 @@ impl<'a> Object<'a> {
     pub fn end(self) {
         self.out.push(b'}');
     }
+}
+
+/// Whether a text is a number that 64 bits with a sign hold.
+pub fn fits(number: &[u8]) -> bool {
+    std::str::from_utf8(number).is_ok_and(|n| n.parse::<i64>().is_ok())
 }
 
 /// Writes objects.
