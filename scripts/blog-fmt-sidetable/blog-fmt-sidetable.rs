@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Writes the side tables of vmlinux and of modules: what `blog-decode` must know of each
-//! `blog_log!` call site, and what is not in the kernel's memory.
+//! Writes the side tables of vmlinux and of modules: the format string, place and types of each
+//! log call, which `blog-decode` needs and which are not in the kernel's memory.
 //!
-//! The kernel build runs it as a host program after linking. It reads ELF and writes
-//! `NAME.blogfmt`, and stores into the image what its C calls pass. It uses nothing but `std` and
-//! never touches the network.
+//! The kernel build runs it as a host program after linking. It reads ELF, writes `NAME.blogfmt`,
+//! and stores into the image which arguments its C calls pass. It uses nothing but `std` and never
+//! touches the network.
 
 // The modules are shared with blog-decode, a library, where `pub` is what it says.
 #![allow(unreachable_pub)]
@@ -42,24 +42,23 @@ Write the BLog side tables of kernel images.
 
 Usage: blog-fmt-sidetable [OPTIONS] FILE...
 
-Reads vmlinux and modules (.ko), and writes for each one with blog_log! call
-sites a side table NAME.blogfmt (vmlinux.blogfmt, or the module's name as lsmod
-prints it). blog-decode finds it by the image's build ID. A module has its table
-in itself, too, so that it is where the module is, also when that is stripped of
-debug information. An image without call sites gets no table; that is no error.
-The formats of C calls are compiled, and what a call passes is stored into the
-image. A format that can't be compiled is an error; of a captured message it is a
-warning, as nothing else needs that message. With -o, tables
-can be given as well.
+Reads vmlinux and modules (.ko), and writes a side table NAME.blogfmt for each
+image with log calls, from Rust or C. NAME is vmlinux, or the module's name as
+lsmod prints it. blog-decode finds the table by the image's build ID. A module
+also contains its table, even if it is stripped of debug information. An image
+without log calls gets no table; that is no error. The program compiles the
+formats of C calls, and stores the result into the image. A format that can't be
+compiled is an error; for a captured message it is a warning, and the message is
+not recorded. With -o, inputs may also be tables.
 
 Options:
-  -o DIR         Write tables into DIR, which must exist, as NAME-BUILDID.blogfmt,
-                 so that those of other builds stay (default: beside each ELF)
+  -o DIR         Write tables to DIR, which must exist, as NAME-BUILDID.blogfmt,
+                 so that tables of other builds stay (default: beside each ELF)
       --output FILE
-                 Write the table of a single ELF to FILE; for an image without
-                 call sites FILE is removed
-      --show     Print the tables (of ELF or .blogfmt files), write nothing
-  -v, --verbose  Say what was written
+                 Write the table of a single ELF to FILE; remove FILE if the
+                 image has no log calls
+      --show     Print the tables of ELF or .blogfmt files, and write nothing
+  -v, --verbose  Report what was written
   -h, --help     Print this help
 
 Examples:

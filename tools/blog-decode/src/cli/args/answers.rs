@@ -12,8 +12,8 @@ use crate::{field::Selector, spans::Pair};
 /// Which records belong together.
 #[derive(Args, Clone, Debug)]
 pub struct PairArgs {
-    /// Fields that both records have the same values of, as arg.tag (repeatable, or
-    /// comma-separated); without it, both are of the same thread
+    /// Fields with the same values in both records, such as arg.tag (repeatable, or
+    /// comma-separated); without -k, both records must be of one thread
     #[arg(short, long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
     pub key: Vec<Selector>,
 }
@@ -33,8 +33,8 @@ impl PairArgs {
 /// Spans in what `convert` writes.
 #[derive(Args, Clone, Debug)]
 pub struct SpanArgs {
-    /// Also show how long it took from a record whose message is like START to one like END, as
-    /// the command spans does; for html and perfetto (repeatable)
+    /// Add spans from a record whose message matches START to one that matches END, as the command
+    /// spans does; for html and perfetto (repeatable)
     #[arg(long, num_args = 2, value_names = ["START", "END"])]
     pub span: Vec<String>,
 
@@ -54,11 +54,11 @@ impl SpanArgs {
 #[derive(Args, Debug)]
 #[command(after_help = SPANS_HELP)]
 pub struct Spans {
-    /// The message of the record that starts a span; * stands for anything
+    /// Pattern for the message of the record that starts a span; * matches anything
     #[arg(value_name = "START")]
     pub start: String,
 
-    /// The message of the record that ends it
+    /// Pattern for the message of the record that ends it
     #[arg(value_name = "END")]
     pub end: String,
 
@@ -68,12 +68,12 @@ pub struct Spans {
     #[command(flatten)]
     pub pair: PairArgs,
 
-    /// Count spans apart that start with different values of these fields, as host or arg.op
+    /// Group spans by the values of these fields of their starts, such as host or arg.op
     /// (repeatable, or comma-separated)
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
     pub by: Vec<Selector>,
 
-    /// Show so many of the spans that took the longest
+    /// Show the N slowest spans
     #[arg(short, long, value_name = "N", default_value_t = 5)]
     pub number: usize,
 
@@ -88,7 +88,7 @@ pub struct Spans {
 }
 
 const SPANS_HELP: &str = "\
-A start that comes again before its end is counted as a start without an end. At most
+A start that comes again before its end counts as a start without an end. At most
 1,048,576 starts wait for their ends. Percentiles are exact to 1 part in 128.
 
 Examples:
@@ -109,20 +109,20 @@ pub struct Stats {
     #[command(flatten)]
     pub input: Input,
 
-    /// Count records apart that have different values of these fields, as comm or arg.op
-    /// (repeatable, or comma-separated); without it, of file, line and format
+    /// Count records by the values of these fields, such as comm or arg.op (repeatable, or
+    /// comma-separated); without it, by file, line and format
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
     pub by: Vec<Selector>,
 
-    /// Count each interval of this length apart
+    /// Count each interval of this length separately
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub per: Option<Duration>,
 
-    /// Add up this field, as arg.bytes
+    /// Add up this field, such as arg.bytes
     #[arg(long, value_name = "FIELD", value_parser = parse_field)]
     pub sum: Option<Selector>,
 
-    /// Show so many rows (of each interval), those with the most records
+    /// Show the N rows with the most records (of each interval)
     #[arg(short, long, value_name = "N")]
     pub number: Option<usize>,
 
@@ -146,10 +146,10 @@ impl Stats {
 }
 
 const STATS_HELP: &str = "\
-Without options but --component, there are three tables: components with what is lost of
-them, rings, and call sites. With others, there is one row for each combination of values.
-All counts and sums are exact, however many rows there are. Figures as 12.3k are rounded;
---json has them in full.
+Without options other than --component, stats prints three tables: components with their
+losses, rings, and call sites. With other options, it prints one row for each combination
+of values. All counts and sums are exact, however many rows there are. Figures such as
+12.3k are rounded; --json has them in full.
 
 Examples:
   blog-decode stats snapshot

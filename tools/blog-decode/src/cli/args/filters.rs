@@ -35,11 +35,12 @@ pub struct Filters {
     #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse_pid)]
     pid: Vec<i32>,
 
-    /// Only tasks of these names; * stands for anything (repeatable, or comma-separated)
+    /// Only tasks with these names; * matches anything (repeatable, or comma-separated)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     comm: Vec<String>,
 
-    /// Only interrupts on these CPUs: 3 or 0-3 (repeatable, or comma-separated)
+    /// Only records written on these CPUs, in an interrupt or to a shared ring: 3 or 0-3
+    /// (repeatable, or comma-separated)
     #[arg(long, value_name = "CPU", value_delimiter = ',', value_parser = parse_range)]
     cpu: Vec<(u32, u32)>,
 
@@ -81,7 +82,7 @@ pub struct Filters {
     #[arg(short = 'v', long, requires = "grep")]
     invert: bool,
 
-    /// Only records for which this is true
+    /// Only records for which this condition is true
     #[arg(short = 'w', long = "where", value_name = "CONDITION")]
     condition: Option<String>,
 }
@@ -159,15 +160,15 @@ impl Filters {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Filters")]
 pub struct Around {
-    /// Also print this many records after each that --grep and --where choose
+    /// Also print N records after each match of --grep and --where
     #[arg(short = 'A', long, value_name = "N", help_heading = "Filters")]
     pub after: Option<usize>,
 
-    /// Also print this many records before each that --grep and --where choose
+    /// Also print N records before each match of --grep and --where
     #[arg(short = 'B', long, value_name = "N", help_heading = "Filters")]
     pub before: Option<usize>,
 
-    /// Also print this many records around each that --grep and --where choose
+    /// Also print N records before and after each match of --grep and --where
     #[arg(short = 'C', long, value_name = "N", help_heading = "Filters")]
     pub around: Option<usize>,
 }

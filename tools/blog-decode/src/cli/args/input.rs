@@ -12,23 +12,23 @@ use crate::clock::LogClock;
 /// Files to read.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// Snapshot files; - is standard input. Several are merged. Without any, that of this system
+    /// Snapshot files, which are merged; - is standard input. The default is this system's log
     #[arg(value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
 
-    /// Where the files of BLog are on this system, if not in /sys/kernel/tracing/blog or
+    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
     /// /sys/kernel/debug/blog
     #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
-    /// Crash dump, of which a snapshot is made first (repeatable)
+    /// Crash dump, from which a snapshot is extracted first (repeatable)
     #[arg(long, value_name = "FILE")]
     pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
     pub tables: TablePaths,
 
-    /// Name of the machine that a file is from, instead of the one in the file (repeatable)
+    /// Another snapshot, FILE, whose machine is called NAME (repeatable)
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
     pub host: Vec<(String, PathBuf)>,
 }
@@ -43,15 +43,15 @@ impl Input {
 /// Other logs, which are put between the records.
 #[derive(Args, Debug, Default)]
 pub struct Logs {
-    /// Also this kernel log: the output of dmesg, or a console (repeatable)
+    /// Merge in this kernel log: the output of dmesg, or a console (repeatable)
     #[arg(long, value_name = "[HOST=]FILE")]
     pub dmesg: Vec<PathBuf>,
 
-    /// Also this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
+    /// Merge in this ftrace log: the file trace, or the output of trace-cmd report (repeatable)
     #[arg(long, value_name = "[HOST=]FILE")]
     pub ftrace: Vec<PathBuf>,
 
-    /// Clock of these ftrace logs, which /sys/kernel/tracing/trace_clock names
+    /// Clock of these ftrace logs, as in /sys/kernel/tracing/trace_clock
     #[arg(long, value_name = "CLOCK", value_enum, default_value_t)]
     pub ftrace_clock: FtraceClock,
 }
@@ -88,18 +88,18 @@ impl Logs {
 /// Where side tables are.
 #[derive(Args, Clone, Debug)]
 pub struct TablePaths {
-    /// Side table, ELF image, or directory of them (repeatable)
+    /// Side table, vmlinux, .ko, or a directory with these (repeatable)
     #[arg(short, long, value_name = "PATH")]
     pub sidetable: Vec<PathBuf>,
 
-    /// Where installed side tables are searched, as DIR/*/blog
+    /// Directory of installed side tables, which are in DIR/*/blog
     #[arg(long, value_name = "DIR", default_value = "/lib/modules")]
     pub modules: PathBuf,
 }
 
 impl TablePaths {
-    /// Whether all that are named are there; the error is the first that isn't. To be asked before
-    /// anything else is done.
+    /// Checks that all named paths exist; the error names the first that doesn't. Call this before
+    /// anything else.
     pub fn check(&self) -> Result<(), String> {
         for path in &self.sidetable {
             std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -12,21 +12,21 @@ use crate::cli::time::parse_span;
 /// Options of `follow`.
 #[derive(Args, Debug)]
 pub struct Follow {
-    /// Stream files, or pipes with what is read from one; - is standard input. Without any, those
-    /// of this system
+    /// Stream files, or pipes with their content; - is standard input. The default is this
+    /// system's streams
     #[arg(value_name = "STREAM")]
     pub streams: Vec<PathBuf>,
 
-    /// Where the files of BLog are on this system, if not in /sys/kernel/tracing/blog or
+    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
     /// /sys/kernel/debug/blog
     #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
-    /// Only what is logged from now on
+    /// Only records that are logged from now on
     #[arg(long, conflicts_with = "since")]
     pub new: bool,
 
-    /// Of what is there at the beginning, only the last lines, as many
+    /// Of the records in the rings at the start, show only the last N lines
     #[arg(
         short = 'n',
         long,
@@ -51,24 +51,24 @@ pub struct Follow {
 /// Options of `record`.
 #[derive(Args, Debug)]
 pub struct Record {
-    /// The stream file, or with --every the snapshot file, or a pipe with such. Without it, that of
-    /// this system
+    /// The stream file, or the snapshot file with --every, or a pipe with its content. The default
+    /// is this system's file
     #[arg(value_name = "FILE")]
     pub stream: Vec<PathBuf>,
 
-    /// The directory; it may have older files, which count for --size
+    /// The directory; older files in it count for --size
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// All files together are not larger than this; the oldest are removed
+    /// Limit for all files together; the oldest files are removed
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = parse_size)]
     pub size: u64,
 
-    /// Begin another file when one has got this much
+    /// Start the next file after this size
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_size)]
     pub file_size: u64,
 
-    /// Take snapshots, as often as this, instead of the stream
+    /// Take a snapshot at this interval, instead of recording the stream
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub every: Option<Duration>,
 
@@ -76,7 +76,7 @@ pub struct Record {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
-    /// Where the files of BLog are
+    /// Directory of this system's BLog files
     #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
@@ -88,19 +88,19 @@ pub struct Record {
 #[derive(Args, Debug)]
 #[command(after_help = CONTROL_HELP)]
 pub struct Control {
-    /// What to do, each command in quotes. Without any: how all is now
+    /// What to do, each command in quotes. Without a command, show the settings
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
 
-    /// Only show what would be done
+    /// Show what the commands would do, and do nothing
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Where the files of BLog are
+    /// Directory of this system's BLog files
     #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
 
-    /// Where the parameters of BLog are
+    /// Directory of BLog's module parameters
     #[arg(
         long,
         value_name = "DIR",
@@ -115,16 +115,16 @@ pub struct Control {
 const CONTROL_HELP: &str = "\
 A COMMAND is one of
   component NAME SETTING...   on, off, clear, level=LEVEL, mode=overwrite, mode=discard,
-                              size_kb=N, ring_kb=N; * in NAME stands for anything
+                              size_kb=N, ring_kb=N; * in NAME matches anything
   max_kb=N                    limit of all components together
-  CONDITION... FLAGS          call sites; all conditions must hold:
-    module NAME                 by the name in lsmod, or vmlinux
-    file FILE[:LINES]           its path, the end of it, or with *
+  CONDITION... FLAGS          call sites for which all conditions hold:
+    module NAME                 its name in lsmod, or vmlinux
+    file FILE[:LINES]           its path, the end of its path, or a pattern with *
     line N, line N-M
-    format TEXT                 a part of the format string, in quotes if it has blanks
+    format TEXT                 a part of the format string, in quotes if it contains blanks
     level LEVEL
     site ID, site ID-ID
-  FLAGS are +p (on at any level), -p (off), =_ (back to the component's level)
+  FLAGS are +p (on at any level), -p (off) or =_ (back to the component's level)
 
 Examples:
   blog-decode control 'component rnull level=debug'
@@ -133,7 +133,7 @@ Examples:
 
 Exit status:
   0  done
-  1  done, but some image has no side table, so its sites were not looked at
+  1  done, but an image has no side table, so its sites were left out
   2  wrong usage, no such call site or component, or the kernel refused it";
 
 /// `4096`, `64k`, `1M`, `2G`.

@@ -50,31 +50,31 @@ fn place() -> PathBuf {
 }
 
 const AFTER_HELP: &str = "\
-Side tables are found by the build ID of vmlinux and each module: first in what
---sidetable names (.blogfmt files, vmlinux, .ko files, or directories of them),
-then in /lib/modules/*/blog and /usr/lib/debug/.build-id, then by debuginfod if
-DEBUGINFOD_URLS is set. Images may be packed by gzip, zstd or xz. A table of another
-build is refused. Records without a table are printed in hex, with the build ID that
-is needed.
+blog-decode finds side tables by the build ID of vmlinux and each module. It searches,
+in this order: what --sidetable names (.blogfmt files, vmlinux, .ko files, or directories
+of them), the snapshot's directory, /lib/modules/*/blog, /usr/lib/debug/.build-id, the
+modules in /lib/modules, and debuginfod if DEBUGINFOD_URLS is set. gzip, zstd or xz may
+have packed an image. A table of another build is refused. Records without a table are
+printed in hex, with the build ID of the table.
 
-All filters must agree. TIME of --since and --until is one of:
+A record must pass all filters. TIME of --since and --until is one of:
   12.5                   seconds since boot, as in dmesg
   -30, -5m, -1h30m       so long before the snapshot was taken
-  2026-11-21T10:13:09Z   date and time, UTC; with +02:00 instead of Z, of that offset;
-                         without both, of the local time zone, or with --utc of UTC
+  2026-11-21T10:13:09Z   date and time; Z is UTC, +02:00 is an offset; without these it
+                         is the local time zone, or UTC with --utc
   10:13                  on the day on which the snapshot was taken
   today, yesterday       that day and the one before; also 'yesterday 22:00'
   @1795255989            seconds since 1970
 
-CONDITION of --where compares fields (component level context cpu pid tgid comm site
-image module file line format message, and arguments as arg.NAME or arg.0) by
+CONDITION of --where compares fields (host boot_id component level context cpu pid tgid
+comm site image module file line format message, and arguments as arg.NAME or arg.0) by
 == != < <= > >= =~ !~, combined by && || ! and parentheses:
   arg.bytes >= 64k && level <= warn
   arg.e == EIO || message =~ 'time(d )?out'
 A comparison with what a record doesn't have is false.
 
-Lost records are shown where they are missing, as lines with '-----' (with --json:
-objects of type \"lost\"). That the oldest records were overwritten is no error.
+Lines with '-----' stand where records are missing (with --json: objects of type
+\"lost\"). Records that newer ones have overwritten are no error.
 
 Examples:
   blog-decode snapshot.bin
@@ -90,9 +90,9 @@ Examples:
 
 Exit status:
   0  everything was decoded
-  1  a partial result: damage, records without a side table, or a side table that
-     was named and cannot be used; what it was is on standard error. Also if --grep
-     or --where chose no record
+  1  a partial result: damage, records without a side table, or a named side table
+     that can't be used; standard error has the reason. Also if --grep or --where
+     matched no record
   2  nothing could be decoded, or wrong usage";
 
 /// Decode BLog snapshots to text, in the order of time.
@@ -106,7 +106,7 @@ Exit status:
     subcommand_negates_reqs = true
 )]
 pub struct Cli {
-    /// What to do; without it, the records are shown.
+    /// What to do; without it, `show`.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// Options of `show`.
@@ -120,30 +120,30 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Print records in the order of time: what is done without a command
+    /// Print records in the order of time; the default without a command
     Show(Box<Show>),
     /// Print records of a live system as they come, until it is interrupted
     Follow(Box<Follow>),
-    /// Write what this system logs into a directory that can be decoded anywhere
+    /// Write this system's log to a directory that any machine can decode
     Record(Record),
-    /// Switch components and call sites of this system, or show how they are switched
+    /// Switch components and call sites of this system, or show their settings
     Control(Control),
-    /// Count records, bytes and losses by component, ring and call site; or records by any fields
-    /// or arguments, also in each interval of time
+    /// Count records, bytes and losses by component, ring and call site; or count records by any
+    /// fields or arguments, also for each interval of time
     Stats(Box<Stats>),
     /// List call sites, and how many records each has
     Sites(Sites),
-    /// Print what a snapshot has that an earlier one had not
+    /// Print the records of a snapshot that came after those of an earlier one
     Diff(Box<Diff>),
-    /// Write records into a trace for another program
+    /// Write records in the format of another program
     Convert(Box<Convert>),
-    /// Print what each task did last, the one that is likely stuck first
+    /// Print what each task did last, likely stuck tasks first
     Tasks(Tasks),
-    /// Print where threads were silent for the longest, and between which records
+    /// Print the longest silences of threads, with the records before and after
     Gaps(Box<Gaps>),
-    /// Print how long it took from one record to another: percentiles, and the slowest
+    /// Print the times from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
-    /// Make a snapshot out of a crash dump
+    /// Write a snapshot of what a crash dump has of BLog
     Extract(Extract),
     /// Print a shell's completions
     Completions {
@@ -153,11 +153,11 @@ pub enum Command {
     },
     /// Print the man page
     Man,
-    /// Print which versions of each format this program reads
+    /// Print the versions of snapshots, records and side tables that this program reads
     Versions,
 }
 
-/// Puts the command in front of options of it that are before it.
+/// Puts the command before those of its options that come before it.
 pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
     let mut args = with_boot(args);
     let mut cli = Cli::command();
@@ -173,8 +173,8 @@ pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// `-b -1` as `--boot=-1`: the value of this option may be left out, so what is behind it is no
-/// value to clap.
+/// `-b -1` as `--boot=-1`: this option works without a value, so clap takes no separate word as its
+/// value.
 fn with_boot(args: Vec<OsString>) -> Vec<OsString> {
     let is_number = |word: &OsString| {
         let word = word.to_str().unwrap_or_default();
@@ -212,7 +212,7 @@ fn are_options(command: &clap::Command, words: &[OsString]) -> bool {
                 None => return false,
             }
         } else {
-            // Several in one word; what is behind one that takes a value is its value.
+            // Several in one word; the rest after one that takes a value is its value.
             let mut letters = option.chars();
             loop {
                 let Some(letter) = letters.next() else {
@@ -273,7 +273,7 @@ mod tests {
                 "x --sidetable=t -n 3 gaps snap",
                 "x gaps --sidetable=t -n 3 snap",
             ),
-            // The value of an option, a file behind others, and what a command doesn't have.
+            // The value of an option, a file after others, and options that a command lacks.
             ("x -s tasks snap", "x -s tasks snap"),
             ("x snap tasks", "x snap tasks"),
             ("x --longer 1 tasks snap", "x --longer 1 tasks snap"),

@@ -15,8 +15,7 @@ use crate::output::{
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Clock of the times that are shown; "boot" if it isn't said, or "wall" if there are several
-    /// boots
+    /// Clock of the times; the default is boot, or wall if there are several boots
     #[arg(
         short,
         long,
@@ -41,7 +40,7 @@ pub struct Output {
     #[arg(long, conflicts_with = "format")]
     pub csv: bool,
 
-    /// Print these columns: fields as for --format, as arg.sector, with commas between them
+    /// Print these columns: fields as in --format, with commas between them: wall,comm,arg.sector
     #[arg(
         long,
         value_name = "FIELDS",
@@ -52,8 +51,8 @@ pub struct Output {
     )]
     pub columns: Option<Columns>,
 
-    /// Print each record by this template: fields of --where, and {time} {boot} {mono} {wall}
-    /// {clock} {args}, all in braces, with widths as {level:<5}; \\n and \\t
+    /// Print each record by this template: the fields of --where, and {time} {boot} {mono} {wall}
+    /// {clock} {args}, in braces, with widths as in {level:<5}; \n is a newline, \t a tab
     #[arg(long, value_name = "TEMPLATE", value_parser = Template::parse)]
     pub format: Option<Template>,
 
@@ -66,11 +65,10 @@ pub struct Output {
     pub color: Color,
 }
 
-/// How the records look that commands show beside what they are about.
+/// How records look that a command shows with its results.
 #[derive(Args, Debug)]
 pub struct Look {
-    /// Clock of the times that are shown; "boot" if it isn't said, or "wall" if there are several
-    /// boots
+    /// Clock of the times; the default is boot, or wall if there are several boots
     #[arg(short, long, value_name = "CLOCK")]
     pub time: Option<TimeArg>,
 
@@ -102,7 +100,7 @@ pub enum TimeArg {
     Mono,
     /// Ticks of the ring's clock
     Raw,
-    /// Seconds since the line before
+    /// Seconds since the previous line
     Delta,
 }
 

@@ -31,7 +31,7 @@ pub struct Show {
     #[command(flatten)]
     pub output: Output,
 
-    /// Only the last lines, as many; with --follow, of those that are there at the beginning
+    /// Only the last N lines; with --follow, the last N lines in the rings at the start
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["after", "before", "around"])]
     pub last: Option<usize>,
 
@@ -43,7 +43,7 @@ pub struct Show {
     #[arg(long, conflicts_with_all = ["json", "csv", "format", "last", "reverse"])]
     pub count: bool,
 
-    /// Go on with records as they come, as the command follow does
+    /// Go on with new records, as the command follow does
     #[arg(
         short,
         long,
@@ -57,7 +57,7 @@ pub struct Show {
     #[arg(long)]
     pub no_pager: bool,
 
-    /// At the end, print what was decoded and lost for each ring, as objects
+    /// At the end, print an object for each ring, with the records decoded and lost
     #[arg(long, requires = "json")]
     pub stats: bool,
 
@@ -83,18 +83,18 @@ impl From<Show> for Follow {
 /// Options of `sites`.
 #[derive(Args, Debug)]
 pub struct Sites {
-    /// Snapshots, side tables or ELF images; those in a snapshot are listed with their records
+    /// Snapshots, side tables or ELF images; sites of a snapshot are listed with their records
     #[arg(required_unless_present = "vmcore", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Crash dump, of which a snapshot is made first (repeatable)
+    /// Crash dump, from which a snapshot is extracted first (repeatable)
     #[arg(long, value_name = "FILE")]
     pub vmcore: Vec<PathBuf>,
 
     #[command(flatten)]
     pub tables: TablePaths,
 
-    /// Only sites of this level and more important ones
+    /// Only sites of this level and of more important ones
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     pub level: Option<u8>,
 
@@ -126,7 +126,7 @@ pub struct Diff {
     #[arg(value_name = "NEW", required_unless_present = "vmcore")]
     pub new: Option<PathBuf>,
 
-    /// Crash dump, instead of NEW; given twice, instead of OLD and NEW
+    /// Crash dump instead of NEW; given twice, dumps instead of OLD and NEW
     #[arg(long, value_name = "FILE")]
     pub vmcore: Vec<PathBuf>,
 
@@ -207,7 +207,7 @@ pub struct Tasks {
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     pub component: Vec<String>,
 
-    /// As many records of each task and component
+    /// Show N records of each task and component
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub records: usize,
 
@@ -216,15 +216,15 @@ pub struct Tasks {
 }
 
 const TASKS_HELP: &str = "\
-Without options, tasks that were running, blocked (D) or waiting for a CPU when the machine
-stopped, or when the snapshot was taken. In this order:
+Without options, shows tasks that were running, blocked (D) or waiting for a CPU when the
+machine stopped, or when the snapshot was taken. In this order:
   1. the task that was running where the machine crashed
-  2. running and blocked tasks, the one whose last record is the longest ago first: who gets
-     on with its work logs, who is stuck doesn't
+  2. running and blocked tasks, the one with the oldest last record first: a task that
+     makes progress logs, a stuck one doesn't
   3. tasks that wait for a CPU, in the same order
-  4. the others (--all, --pid): sleeping, then ended ones, the latest record first
-For each, its last records of each component, the newest last, with how long before the end.
-For a running task, those of interrupts on its CPU too.
+  4. with --all or --pid: sleeping tasks and tasks that have ended, the latest record first
+Each task has its last records of each component, the newest last; each line shows how long
+before the end it was logged. A running task also has the records of interrupts on its CPU.
 
 Examples:
   blog-decode tasks --vmcore /var/crash/dump.202611211013
@@ -244,11 +244,11 @@ pub struct Gaps {
     #[command(flatten)]
     pub input: Input,
 
-    /// As many gaps
+    /// Show the N longest gaps
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     pub number: usize,
 
-    /// Only gaps that are at least this long
+    /// Only gaps of at least this length
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub longer: Option<Duration>,
 
@@ -264,9 +264,9 @@ pub struct Gaps {
 
 const GAPS_HELP: &str = "\
 For each gap: the thread, how long it logged nothing, the record before and the record after.
-The largest comes first. Only records count that the filters choose, and only those of tasks:
-an interrupt that doesn't come is not late. Where records were lost there is no gap, as nobody
-knows. Silence that lasts until the end is no gap either: that is what tasks shows.
+The longest gap comes first. Only records of tasks that pass the filters count: an interrupt
+that doesn't come is not late. There is no gap where records of a thread were lost. The
+command tasks shows silence that lasts until the end.
 
 Examples:
   blog-decode gaps snapshot
@@ -292,9 +292,9 @@ pub struct Extract {
 }
 
 const EXTRACT_HELP: &str = "\
-Needs VMCOREINFO in the dump (kdump has it; QEMU if the guest has -device vmcoreinfo), and
-neither vmlinux nor DWARF. What the dump lacks, or what is damaged, is named on standard
-error; everything else is in the snapshot.
+The dump must contain VMCOREINFO: kdump writes it, QEMU does if the guest has -device
+vmcoreinfo. extract needs neither vmlinux nor DWARF. Standard error names what is damaged or
+missing in the dump; everything else is in the snapshot.
 
 Examples:
   blog-decode extract --vmcore /var/crash/dump.202611211013 -o snapshot
@@ -302,5 +302,5 @@ Examples:
 
 Exit status:
   0  everything that BLog held is in the snapshot
-  1  a partial result: part of it is missing from the dump, or damaged
+  1  a partial result: parts are damaged, or missing in the dump
   2  no snapshot was written";
