@@ -33,8 +33,8 @@ use super::name_bytes;
 /// given hold for all sites.
 ///
 /// The words are those of dynamic debug, as far as the kernel can know the answer: it has no
-/// strings. `file`, `line`, `func`, `format` and `component` are for `blog-decode`, which looks
-/// them up in the side tables and writes `site` commands.
+/// strings. `file`, `line` and `format` are for `blog-decode`, which looks them up in the side tables
+/// and writes `site` commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Query<'a> {
     /// `module NAME`: the image's name, `vmlinux` for what is built in.

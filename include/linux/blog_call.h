@@ -60,7 +60,7 @@ struct blog_site {
  * @percpu:	for BLog
  * @state:	for BLog
  * @name:	name; that of the variable if none is given
- * @size_kb:	limit of all rings together, in KiB
+ * @size_kb:	all its memory, in KiB: rings and their tables
  * @ring_kb:	limit of one ring, in KiB
  * @level:	the least important level that is logged: BLOG_ERR ... BLOG_TRACE
  * @mode:	BLOG_OVERWRITE or BLOG_DISCARD

@@ -65,7 +65,7 @@ pub type StaticKey = crate::types::Opaque<crate::bindings::static_key_false>;
 pub struct Config {
     /// The component's name, NUL terminated. Null in a [`Config`] that is in no component.
     name: *const c_char,
-    /// Limit of all rings together, in KiB.
+    /// All its memory, in KiB: rings and their tables.
     pub size_kb: u32,
     /// Limit of one ring, in KiB.
     pub ring_kb: u32,
@@ -112,7 +112,7 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Sets the limit of all rings together, in KiB.
+    /// Sets the size of all its memory, in KiB: rings and their tables.
     size_kb: u32;
     /// Sets the limit of one ring, in KiB.
     ring_kb: u32;
