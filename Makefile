@@ -92,7 +92,7 @@ bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same reco
 	@scripts/setup --tests
 	@scripts/bench decode
 
-docs: ## Build Documentation/blog as HTML
+docs: ## Build Documentation/blog as HTML, and check docs/
 	@scripts/setup --checks
 	@scripts/docs
 

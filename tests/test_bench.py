@@ -203,11 +203,3 @@ def test_the_plot_has_a_bar_for_each_number(tmp_path: Path) -> None:
     assert svg.count("<rect") == 4
     widths = [plot.LENGTH / 4, plot.LENGTH, plot.LENGTH / 2]
     assert all(f'width="{w:.1f}"' in svg for w in widths)
-
-
-def test_the_curves_are_those_with_many_shelves(tmp_path: Path) -> None:
-    rows = "alone: nothing\nCPUs  shelves  speedup\n 2 2 2.0\n 256 1 1.5\n 256 64 64.0"
-    svg = tables.scaling_plot(rows)
-    # 9 lines of the grid each way, the dashed one, and the curve
-    assert svg.count("<polyline") == 2 * 9 + 2
-    assert "alone: nothing" in svg

@@ -18,7 +18,8 @@ KERNELS = "uml"
 SECONDS = 40
 
 FORMATS = TOP / "tests/docs/formats.py"
-PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("Documentation/blog/*.rst")])
+KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
+PAGES = [*sorted([*TOP.glob("*.md"), *TOP.glob("docs/*.rst")]), *KERNEL_PAGES]
 README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
 
 
@@ -31,11 +32,12 @@ def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
 
 OURS = re.compile(
     r"(?:blog|rust/kernel/blog|rust/macros|rust/helpers|samples/rust|scripts|tools|tests"
-    r"|patches|Documentation/blog|\.ci)/[\w./*-]+|include/linux/blog\.h|rust/kernel/blog\.rs"
+    r"|patches|packaging|Documentation/blog|docs|\.ci)/[\w./*-]+|include/linux/blog\.h"
+    r"|rust/kernel/blog\.rs"
 )
 # Files of the kernel itself, or made by the build
 NOT_OURS = re.compile(
-    r"scripts/(checkpatch\.pl|config|Makefile\S*)|\S+\.(o|ko|blogfmt)$"
+    r"scripts/((checkpatch|get_maintainer)\.pl|config|Makefile\S*)|\S+\.(o|ko|blogfmt)$"
     r"|samples/rust/(Kconfig|Makefile)$|scripts/blog-fmt-sidetable/blog-fmt-sidetable$"
 )
 DEBUGFS = re.compile(
@@ -67,6 +69,8 @@ def dangling(page: Path) -> list[str]:
                 path = here + word.removeprefix(there) if word.startswith(there) else path
             path = path.rstrip("/")
             lost += [] if any(TOP.glob(path)) else [word]
+    links = re.findall(r"^\.\. _[\w-]+: (\S+\.rst)$", text, re.MULTILINE)
+    lost += [link for link in links if not (page.parent / link).exists()]
     if page.suffix == ".md":
         headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
         anchors = {
@@ -80,6 +84,24 @@ def dangling(page: Path) -> list[str]:
 
 def test_paths_links_and_make_targets_exist() -> None:
     assert not {page.name: found for page in PAGES if (found := dangling(page))}
+
+
+def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
+    """They are read where neither its Makefile nor its scripts are. Its other files have to be
+    named as such."""
+    series = (TOP / "patches/series").read_text()
+    kernels = {"scripts/config", *re.findall(r" (scripts/\S+)", series)}
+    targets = re.findall(r"^([a-z-]+):.*##", (TOP / "Makefile").read_text(), re.MULTILINE)
+    ours = set(targets) - {"install", "clean", "distclean", "help"}
+    lost = []
+    for page in KERNEL_PAGES:
+        text = " ".join(page.read_text().split())
+        lost += [(page.name, m) for m in re.findall(r"\bmake ([a-z-]+)", text) if m in ours]
+        for path in re.findall(r"\b(?:scripts|packaging|tests|tools|patches|docs)/[\w./-]+", text):
+            if not any(path.startswith(name) for name in kernels):
+                elsewhere = re.match("tests/|tools/|docs/", path) and "BLog's repository" in text
+                lost += [] if elsewhere else [(page.name, path)]
+    assert not lost
 
 
 # --- code -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from conftest import TOP, files
 SECONDS = 60
 
 OURS = (
-    "Kconfig Kbuild blog include rust samples scripts patches Documentation tests/kunit"
+    "Kconfig Kbuild blog include rust samples scripts patches Documentation docs tests/kunit"
     " tests/modules"
 )
 POSTER = "A. Poster <poster@example.org>"
@@ -377,7 +377,7 @@ def test_the_cover_letter_has_the_numbers_of_cost_tables(repo: Repo, tmp_path: P
     assert not re.search("^@", cover, re.MULTILINE)
     assert re.search(r"^  blog_log!, task +[0-9.]+ +[0-9.]+", cover, re.MULTILINE)
     here = copy_ours(tmp_path / "here")
-    tables = here / "Documentation/blog/cost-tables.rst"
+    tables = here / "docs/cost-tables.rst"
     tables.write_text(tables.read_text().replace("\n  blog_log!, task ", "\n  blog_log!, a task "))
     repo.git("branch", "-q", "-m", "blog", "kept")
     stale = repo.series(here)

@@ -213,7 +213,7 @@ class Machine:
         # On a busy host, the loop in check_timer() may be over before QEMU has delivered
         # the timer interrupts that it counts: an emulated timer needn't be checked.
         # Without tsc=nowatchdog, a boot now and then hangs. So it does, or dies, with a thread
-        # for each CPU, unless the kernel's text is never changed: see "Kernels" in testing.rst.
+        # for each CPU, unless the kernel's text is never changed: see "Kernels" in docs/testing.rst.
         args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
         accel = ["-accel", f"tcg,thread={'multi' if kernel.parallel else 'single'}"]
         accel += ["-icount", "shift=0,sleep=off"] if self.icount else []

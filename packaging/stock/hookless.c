@@ -2,7 +2,7 @@
 /*
  * In place of hook.c, for a kernel that has no patch of BLog: tasks that end,
  * crashes, and who may read, by what such a kernel exports. What that can't do
- * is said at each function; Documentation/blog/stock.rst has all of it.
+ * is said at each function; docs/stock.rst has all of it.
  */
 
 #include <linux/atomic.h>

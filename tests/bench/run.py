@@ -10,7 +10,7 @@ setups; without a name, the first four:
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
   decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; boots no kernel
-  docs          measures nothing: puts tables and plots into Documentation/blog
+  docs          measures nothing: puts tables and plots into the pages
 
 A setup builds its modules, boots its kernel, and leaves its samples in build/bench/SETUP/out.
 Then tables, plots and results.json of all samples are written to build/bench. The machine
@@ -336,7 +336,8 @@ def main() -> int:
     words = parser.parse_args().words
     setups = [word for word in words if "=" not in word] or list(ALL)
     if setups == ["docs"]:
-        tables.into_pages(OUT, TOP / "Documentation/blog")
+        for folder in ("Documentation/blog", "docs"):
+            tables.into_pages(OUT, TOP / folder)
         return 0
     if setups == ["decode"]:
         return int(decode.measure(OUT / "decode", decoder()))

@@ -262,35 +262,6 @@ def instructions_plot(run: Run) -> str:
     return plot.bars("Instructions of a record, in a task", groups)
 
 
-def bytes_plot(run: Run) -> str:
-    groups = [
-        (
-            name,
-            [
-                (label, traffic.MIB / run.traffic[buffer][shape])
-                for label, (_, buffer) in LABELS.items()
-                if shape in run.traffic[buffer]
-            ],
-        )
-        for shape, name in PLOTTED.items()
-    ]
-    return plot.bars("Bytes of a record in the buffer, all headers in", groups)
-
-
-def scaling_plot(model: str) -> str:
-    """The curves that the model of cache lines expects, from its table: shelves for all CPUs."""
-    label = ""
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for line in model.splitlines():
-        words = line.split()
-        if words and words[0].isdigit():
-            if words[1] != "1":
-                lines.setdefault(label, []).append((int(words[0]), float(words[-1])))
-        elif ":" in line:
-            label = line.strip()
-    return plot.curves("What more CPUs bring (by a model of cache lines)", "CPUs", "speedup", lines)
-
-
 def all_values(run: Run) -> Iterator[Value]:
     """Everything of a run that results.json has."""
     yield from run.costs()
@@ -314,12 +285,10 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
     if counted := by_setup.get("counted"):
         texts["sites"] = sites_table(counted)
         (out / "cost-instructions.svg").write_text(instructions_plot(counted))
-        (out / "cost-bytes.svg").write_text(bytes_plot(counted))
         if native := by_setup.get("native"):
             texts["summary"] = summary(counted, native)
     model = (out / "model" / "table").read_text()
     texts["model"] = where(read_facts(out / "model"), "model") + f"\n{model}"
-    (out / "cost-cpus.svg").write_text(scaling_plot(model))
     texts["bounds"] = "".join(map(head, runs)) + "\n" + verdicts(found.verdicts)
     for name, text in texts.items():
         if text:
@@ -334,7 +303,7 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
 
 
 def put_into(lines: list[str], out: Path) -> list[str]:
-    """The lines of a page, with the literal block behind each ".. bench: FILE" from OUT."""
+    """The lines of a page, with the literal block after each ".. bench: FILE" from OUT."""
     result, i = [], 0
     while i < len(lines):
         result.append(lines[i])
@@ -354,5 +323,5 @@ def into_pages(out: Path, folder: Path) -> None:
         text = page.read_text()
         if "\n.. bench: " in text:
             page.write_text("\n".join(put_into(text.splitlines(), out)) + "\n")
-    for picture in out.glob("cost-*.svg"):
-        shutil.copy(picture, folder)
+    for picture in folder.glob("cost-*.svg"):
+        shutil.copy(out / picture.name, picture)
