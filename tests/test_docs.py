@@ -104,6 +104,82 @@ def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
     assert not lost
 
 
+# --- names, versions, options ---------------------------------------------------------
+
+
+def test_one_version_is_named_everywhere() -> None:
+    found = {
+        name: re.search(pattern, (TOP / name).read_text(), re.MULTILINE)
+        for name, pattern in {
+            "tools/blog-decode/Cargo.toml": r'^version = "(.+)"$',
+            "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
+            "packaging/debian/changelog": r"\((.+?)\)",
+            "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) ",
+            "README.md": r"^Status: ([\d.]+),",
+        }.items()
+    }
+    assert len({match and match[1] for match in found.values()}) == 1, found
+
+
+def test_the_root_for_crash_tools_is_as_formats_rst_says() -> None:
+    """Its version, which the file's own head names, too, and its first fields."""
+    source = (TOP / "rust/kernel/blog/wire/dump.rs").read_text()
+    page = (TOP / "Documentation/blog/formats.rst").read_text()
+    version = re.search(r"VERSION: u32 = (\d+);", source)
+    assert version
+    assert f"post-mortem root, version {version[1]}:" in source
+    assert f"dump.rs``, version {version[1]}," in page
+    table = page[page.index("\nPost-mortem root\n") : page.index("\nStream file\n")]
+    rows = re.findall(r"^(\d+) +(\d+) +(\w+)", table, re.MULTILINE)
+    sizes = {"[u8; 8]": 8, "u32": 4}
+    fields = re.findall(r"^    pub (\w+): (.+),$", source[source.index("struct Root {") :], re.M)
+    at = 0
+    for (offset, size, name), (field, kind) in zip(rows, fields, strict=False):
+        assert (int(offset), int(size), name) == (at, sizes[kind], field)
+        at += sizes[kind]
+    assert len(rows) == 7
+
+
+def test_the_guides_have_all_options_of_kconfig() -> None:
+    kconfig = (TOP / "Kconfig").read_text()
+    guide = (TOP / "Documentation/blog/admin-guide.rst").read_text()
+    deploy = (TOP / "Documentation/blog/deploy.rst").read_text()
+    options = set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE)) - {"BLOG_HOOKS"}
+    assert not [name for name in options if f"CONFIG_{name}" not in guide]
+    selected = re.findall(r"^\tselect (\w+)$", kconfig, re.MULTILINE)
+    assert not [name for name in selected if f"``{name}``" not in guide or name not in deploy]
+
+
+def test_all_fields_of_conditions_are_named(decoder: Path) -> None:
+    """In the help, on the page, and in the comment that has the grammar."""
+    said = subprocess.run(
+        [decoder, "stats", "--by", "nothing", "x"], capture_output=True, text=True, check=False)  # fmt: skip
+    names = re.search(r"there are ([a-z_ ]+),", said.stderr)
+    assert names, said.stderr
+    told = subprocess.run([decoder, "--help"], capture_output=True, text=True, check=True).stdout
+    page = (TOP / "Documentation/blog/decode.rst").read_text()
+    grammar = (TOP / "tools/blog-decode/src/expr/mod.rs").read_text()
+    for text, start, end in (
+        (told, "CONDITION of --where", "combined by"),
+        (page, "Fields are", "arguments:"),
+        (grammar, "//! field ", "arg.NAME"),
+    ):
+        part = text[text.index(start) :]
+        words = set(re.findall(r"\w+", part[: part.index(end)]))
+        assert not set(names[1].split()) - words, start
+
+
+def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
+    page = (TOP / "Documentation/blog/fleet.rst").read_text()
+    command = re.search(r"^  ExecStart=/usr/bin/(.*)$", page, re.MULTILINE)
+    assert command
+    # Without BLog's files, it fails when it opens them.
+    said = subprocess.run(
+        [decoder, *command[1].replace("/var/log/blog", "/dev/null/x").split()[1:], "/nothing"],
+        capture_output=True, text=True, check=False)  # fmt: skip
+    assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
+
+
 # --- code -----------------------------------------------------------------------------
 
 HEAD = """// SPDX-License-Identifier: GPL-2.0
@@ -171,6 +247,45 @@ def write_modules(folder: Path) -> None:
     (folder / "guide.rs").write_text(guide)
     (folder / "cdisk.c").write_text("".join(guide_blocks(r"\.\. code-block:: c")))
     (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o cdisk.o\n")
+
+
+# What the header for trees without BLog takes from the kernel
+KERNEL = """
+extern int _printk(const char *, ...) __attribute__((__format__(__printf__, 1, 2)));
+#define no_printk(fmt, ...) ({ if (0) _printk(fmt, ##__VA_ARGS__); 0; })
+#define static_assert(x) _Static_assert(x, "")
+"""
+WITHOUT = """
+DECLARE_BLOG_COMPONENT(disk);
+BLOG_COMPONENT(disk, .size_kb = 1024);
+void f(void);
+void f(void)
+{
+	blog_err(disk, "one");
+	blog_warn(disk, "%d", 1);
+	blog_info(disk, "%d %s", 1, "x");
+	blog_log(disk, "%d", 1);
+	blog_debug(disk, "%d", 1);
+	blog_trace(disk, "%d", @);
+}
+"""
+
+
+def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
+    """On the host, whose headers for the kernel have no blog.h either."""
+    (header,) = re.findall(r"\n  /\* disk_blog\.h \*/\n((?:  .*\n)+)", GUIDE.read_text())
+    names = set(re.findall(r"#define (\w+)\(", header))
+    real = (TOP / "patches/task_struct-blog-tls.patch").read_text()
+    real += (TOP / "include/linux/blog_call.h").read_text()
+    assert not [name for name in names if name not in real]
+    header = re.sub(r"#include <linux/(build_bug|printk)\.h>", "", header)
+    for value, status in (("1", 0), ('"x"', 1)):
+        source = work / "without.c"
+        source.write_text(
+            KERNEL + re.sub("^  ", "", header, flags=re.M) + WITHOUT.replace("@", value)
+        )
+        command = ["cc", "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only", source]
+        assert subprocess.run(command, check=False).returncode == status
 
 
 def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> None:
