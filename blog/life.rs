@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Components and images come and go here: what is made for one when it comes, and what is taken
-//! away when it goes, on all floors. Calls go down, and nobody calls this but main.rs, modules and
-//! drivers.
+//! Components and images come and go here: this makes and removes their parts on all floors. Calls
+//! go down, and only main.rs, modules and drivers call this.
 //!
 //! Static components come and go with their modules: the notifier of `sys/modules.c` calls
 //! [`blog_module_coming`] before a module's first instruction runs, and [`blog_module_going`] after
 //! its last; vmlinux's are attached when BLog starts. Dynamic ones come and go with
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
-//! A driver may drop an `Instance` under locks that others need to free memory. So that only takes
-//! the component out of sight. A work item does the rest ([`blog_reap`]), in two steps, of which
-//! who needs a place may have done the first one ([`sweep`]): then no task has a ring of it any
-//! more, but a log call to another component may just be looking at such a ring. One grace period
-//! does for all that have gone meanwhile.
+//! A driver may drop an `Instance` under locks that others need to free memory. So the drop only
+//! hides the component. A work item does the rest ([`blog_reap`]), in two steps. A new component
+//! that needs the place may have done the first step ([`sweep`]): then no task has a ring of the
+//! old one any more, but a log call to another component may still be looking at such a ring. One
+//! grace period covers all components that have gone meanwhile.
 
 use core::{
     iter,
@@ -65,7 +64,7 @@ pub(crate) fn init() {
 
 /// Ends all that: no module logs any more.
 ///
-/// Components of modules that stay are told, so that they are off until BLog is there again.
+/// Components of modules that stay are switched off until BLog is loaded again.
 pub(crate) fn stop() {
     registry::components().for_each(|state| {
         state.unhook();

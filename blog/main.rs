@@ -3,27 +3,26 @@
 //! BLog, the binary logger: what `kernel::blog` logs to.
 //!
 //! The fast path of a log call is in the kernel crate (`rust/kernel/blog/`) and is compiled in
-//! drivers. This module owns what it writes to, and how that is read and controlled:
-//!
-//! From the top down; nothing imports what stands above it:
+//! drivers. This module owns the rings, and reads and controls them. Its floors, from the top down;
+//! none imports one above it:
 //!
 //! | floor | what it is |
 //! |---|---|
 //! | `main.rs` | starts and stops the floors |
 //! | `life.rs` | components and images come and go, on all floors |
-//! | `files/` | tracefs and debugfs: which files there are, what reading and writing them does |
+//! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
-//! | `crash/` | what crash tools find |
+//! | `crash/` | structures for crash tools |
 //! | `write/` | the slow path of a log call, the tables of tasks |
-//! | `registry/` | which components and images there are, and their settings |
-//! | `memory/` | a component's pages and rings; in `pool/` what of that a log call can reach |
+//! | `registry/` | components and images, and their settings |
+//! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |
 //! | `clock/` | which clock records have, and how it compares with others |
 //! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
 //!
-//! Two kinds of code never mix. What a log call may reach (`write/slow.rs`, `memory/pool/`, and
-//! what says so elsewhere) runs in any context and uses neither locks nor the kernel. All the rest
-//! runs in process context, may sleep, and never makes a log call wait.
+//! Two kinds of code never mix. Code that a log call may reach (`write/slow.rs`, `memory/pool/`,
+//! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
+//! other code runs in process context, may sleep, and never makes a log call wait.
 
 use core::sync::atomic::{
     AtomicBool,

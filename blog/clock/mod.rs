@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The clock of all records: which one it is.
+//! The clock of all records.
 //!
-//! The raw TSC where it can be trusted, else `ktime_get_mono_fast_ns()`: chosen before anything can
-//! log, or by the parameter `blog.clock`. Both are safe to read in any context. The second one may
-//! step back a little, so a ring's writer that reads it clamps it to the ring's last value.
+//! It is the raw TSC if that can be trusted, else `ktime_get_mono_fast_ns()`. BLog chooses it
+//! before anything can log; the parameter `blog.clock` overrides the choice. Both are safe to read
+//! in any context. The second one may step back a little, so a ring's writer that reads it clamps
+//! it to the ring's last value.
 //!
-//! When the TSC stops, jumps or can't be trusted any more, it is left for the other one, for good:
+//! If the TSC stops, jumps or can't be trusted any more, BLog changes to the other clock, for good:
 //! see Documentation/blog/internals.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
 //! look for that. The kernel never converts times: the decoder draws lines through [`pairs`].
 
@@ -226,8 +227,8 @@ fn leave_if_jumped() -> bool {
     jumped && leave(due().map(|(due, _)| due))
 }
 
-/// Leaves the TSC, which should be at `due` if it has jumped. Any context; the next [`tick`] tells.
-/// False: a pair is just being stored, by somebody whom this interrupts perhaps.
+/// Leaves the TSC, which should be at `due` if it has jumped. Any context; the next [`tick`] logs
+/// it. False: a pair is just being stored, by somebody whom this interrupts perhaps.
 pub(crate) fn leave(due: Option<u64>) -> bool {
     let left = pairs::change(|pairs| {
         if !is_tsc() {
@@ -245,7 +246,7 @@ pub(crate) fn leave(due: Option<u64>) -> bool {
             ..end
         });
         set(ClockKind::Mixed, 1_000_000_000, base);
-        // Who still sees the old value has read the TSC before, or will see another base.
+        // A call that still sees the old value has read the TSC before, or will see another base.
         blog_clock_is_tsc.store(0, Relaxed);
         LEFT.store(true, Relaxed);
     });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All clocks at some instants, from when BLog started up to now: what the decoder draws lines
-//! through.
+//! Pairs: all clocks at some instants, from BLog's start up to now. The decoder draws lines through
+//! them.
 //!
-//! They are kept in the root, where crash tools find them, too. One comes about every second, from
-//! the worker and from readers, and one before and after each sleep. There are as many as the root
-//! has room for; then those go that are missed least ([`super::thin`]).
+//! They are in the root, where crash tools find them, too. The worker and readers add one about
+//! every second; another one comes before and after each sleep. If the root has no more room, the
+//! pair goes that matters least ([`super::thin`]).
 
 use core::sync::atomic::{
     fence,

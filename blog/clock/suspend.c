@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the machine sleeps. With one CPU left, it calls syscore operations, sleeps,
- * and goes the same way back; so does a guest of Xen that is saved or moved. They
- * are registered once, after those of timekeeping: so they are called before these
- * stop the clocks, and after these have started them again.
+ * Notes the clocks when the machine sleeps. With one CPU left, the kernel calls
+ * syscore operations, sleeps, and calls them again after it; so does a guest of
+ * Xen that is saved or moved. BLog's operation is registered once, after that of
+ * timekeeping. So the kernel calls it before the clocks stop, and after they have
+ * started again.
  *
- * Where a machine is only idle (s2idle), no syscore operation is called, but
- * clocks stop all the same. So PM notifiers note all clocks, too. There may be any
- * number of calls, in any order: opening /dev/snapshot makes them as well.
+ * If a machine is only idle (s2idle), the kernel calls no syscore operation, but
+ * clocks stop all the same. So PM notifiers note all clocks, too. They may be
+ * called any number of times, in any order: opening /dev/snapshot also calls them.
  */
 #include <linux/notifier.h>
 #include <linux/suspend.h>

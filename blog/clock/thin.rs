@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which of many instants can be left out.
+//! Chooses which of many instants to leave out.
 //!
 //! Needs nothing but `core`, and compiles on the host unchanged.
 

@@ -3,9 +3,9 @@
  * Clocks that the kernel crate can't read: that of the kernel's log; and the time
  * stamp counter, whether it can be trusted as the clock of records, and its rate.
  *
- * The kernel knows both on real hardware. User mode Linux is a process with the
- * x86 configuration symbols but no hardware; the counter works in a process,
- * too, so there the processor is asked.
+ * On hardware, the kernel knows both. User mode Linux is a process with the x86
+ * configuration symbols but no hardware; the counter works in a process, too, so
+ * BLog asks the processor there.
  */
 #include <linux/bits.h>
 #include <linux/sched/clock.h>

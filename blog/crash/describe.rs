@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Fills in the post-mortem root: what `rust/kernel/blog/wire/dump.rs` describes, as crash tools
-//! find it in a dump.
+//! Fills in the post-mortem root, which crash tools find in a dump; `rust/kernel/blog/wire/dump.rs`
+//! describes it.
 //!
-//! The registry, components and the worker say here what changes; all in process context. Nothing
-//! in the running kernel reads it. An address is stored after what it leads to is complete, and
-//! taken out before that goes.
+//! The registry, components and the worker report changes here, in process context. Nothing in the
+//! running kernel reads the root. An address is stored after its target is complete, and removed
+//! before the target goes.
 
 use core::{
     mem::offset_of,
@@ -147,7 +147,7 @@ global_lock! {
     unsafe(uninit) static LISTED: Mutex<Kept<[file::Image]>> = Kept::none();
 }
 
-/// Tells crash tools about the images. Without memory for that, the list stays as it is.
+/// Updates crash tools' list of images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
     registry::with_images(|images| {
         let entries = images.list().iter().map(|build| build.entry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is found after a crash.
+//! Structures that crash tools read.
 
 pub(crate) mod describe;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of the folder `blog` in tracefs and debugfs: which there are, and what reading and
-//! writing them does.
+//! The files of the folder `blog` in tracefs and debugfs, and the effects of reading and writing
+//! them.
 //!
-//! `life.rs` says when a component comes and goes. What is written is parsed and done by
-//! the registry; what is read is made by `stats.rs` and others, once for each time that a
-//! file is read from its start. A write either does all that it says or fails and changes nothing.
+//! `life.rs` calls this when a component comes and goes. The registry parses and executes writes.
+//! `stats.rs` and others make the text of a read, once for each time that a file is read from its
+//! start. A write either takes effect as a whole, or fails and changes nothing.
 
 use kernel::{
     blog::wire::name::is_reserved,
@@ -118,7 +118,7 @@ static COMPONENT: [TextFile<State>; 7] = [
                 return Err(EINVAL);
             }
             state.clear();
-            // With what it has logged, what its module has left behind goes.
+            // The state that its module has left behind goes with its records.
             registry::remove_left(state);
             Ok(())
         }),
@@ -140,7 +140,7 @@ static ALL: All = All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reade
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
-    /// Our directory; `None` where there is none yet. The lock is held while a component's is made.
+    /// Our directory; `None` if there is none yet. The lock is held while a component's is made.
     unsafe(uninit) static TREE: Mutex<Option<Dir>> = None;
 }
 
@@ -291,7 +291,7 @@ impl<T: Subject> OpenFile for OpenText<T> {
         )
     }
 
-    /// Reads on; from the start on, what there is to read is said anew.
+    /// Reads on; at the start of the file, makes its text anew.
     fn read(
         self: Pin<&Self>,
         _file: &File,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the text files say: lines of a key and a value, for people and for scripts.
+//! The content of the text files: lines of a key and a value, for people and for scripts.
 //!
-//! Called by `mod.rs` in process context. The numbers are read while writers go on, so those of
-//! one file need not fit each other to the last record. Keys are an interface: new ones may come,
-//! those that are there keep their meaning.
+//! Called by `mod.rs` in process context. It reads the numbers while writers go on, so those of one
+//! file need not fit each other to the last record. Keys are an interface: new ones may come,
+//! existing ones keep their meaning.
 
 use kernel::{
     blog::{

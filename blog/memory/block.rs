@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whole pages of the kernel's memory: all that BLog keeps is in such, and is counted in them.
+//! Whole pages of the kernel's memory. All of BLog's memory is in such pages, and counted in them.
 //!
-//! A [`Block`] is some pages whose addresses follow each other. Arrays are put into it one after
-//! the other ([`Rest`]), and go with it without a word. Process context.
+//! A [`Block`] is a number of pages whose addresses follow each other. It holds arrays, one after
+//! the other ([`Rest`]), which go with it. Process context.
 
 use core::{
     mem,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How much memory there may be: `blog.max_kb` for all, and what the machine can spare.
+//! The limits of memory: `blog.max_kb` for all, and what the machine can spare.
 //!
-//! All that BLog keeps is whole pages, which are counted before they are allocated and until they
-//! have been freed. They are taken when a component is switched on, or when somebody sets a limit,
-//! and stay: nothing comes in the background, and nothing goes because others want memory.
+//! BLog's memory is whole pages. They count from before they are allocated until they have been
+//! freed. BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
+//! them: nothing comes in the background, and nothing goes because others want memory.
 
 use core::sync::atomic::{
     fence,

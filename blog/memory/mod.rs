@@ -3,20 +3,20 @@
 //! The memory of one component: its pages, its rings, and the tables that the pool links them
 //! with.
 //!
-//! All of it is taken when a component is switched on, in process context, and stays until its
-//! budget is changed (`resize.rs`) or it is freed, when no log call can run that knows it. A
+//! BLog takes all of it when a component is switched on, in process context. It stays until the
+//! budget changes (`resize.rs`), or until it is freed, when no log call that knows it can run. A
 //! log call reads it through [`Store`] and never waits for it. Pages that log calls turn into
 //! rings, or give to tables of tasks, are the component's own.
 //!
 //! | file | what it is |
 //! |---|---|
 //! | `mod.rs` | the memory of a component, as others see it |
-//! | `budget.rs` | how much there may be |
+//! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
-//! | `resize.rs` | how its budget is changed |
-//! | `store.rs` | what the pool works on |
+//! | `resize.rs` | changes its budget |
+//! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
-//! | `pool/` | what log calls take pages and rings from |
+//! | `pool/` | the source of pages and rings for log calls |
 
 use core::{
     ops::Deref,
@@ -310,9 +310,9 @@ impl Drop for Owned {
 
 /// What there is besides of a ring that many write into: these are the rings with the lowest ids.
 struct Shared {
-    /// Who wrote last, for [`Ring::begin_shared`].
+    /// The last writer, for [`Ring::begin_shared`].
     last: AtomicU64,
-    /// Who wrote when somebody looked last; 0: nobody.
+    /// The writer at the last look; 0: none.
     seen: AtomicU32,
 }
 
@@ -370,7 +370,7 @@ impl Memory {
         }
     }
 
-    /// The table of per-CPU rings that a component points to; null where there is none.
+    /// The table of per-CPU rings that a component points to; null if there is none.
     pub(crate) fn percpu(&self) -> *mut AtomicPtr<Ring> {
         match self.percpu {
             [] => ptr::null_mut(),
@@ -440,7 +440,7 @@ impl Memory {
     /// there is to be confirmed by [`Self::copy`].
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
         let index = self.pool.store.ring(id)?.oldest_page()?;
-        // SAFETY: Where there is no page any more, this is an empty one. A header is atomics only,
+        // SAFETY: If the page is gone, this is an empty one. A header is atomics only,
         // and stays until who has found it sleeps.
         let header = unsafe { &*self.pool.pages(u32::MAX, false).page(index) };
         Some((index, header.seq()))

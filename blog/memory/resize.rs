@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How the budget of a component is changed: pages are added to it, or taken from it, there and
-//! then.
+//! Changes the budget of a component: adds pages to it, or takes pages from it, at once.
 //!
-//! As the component's lock is held, what is to be added has been taken before ([`Stock`]), and what
-//! goes is only taken out of its slot. A log call or a reader, which don't sleep meanwhile, may
-//! still look at it, so it is freed when `quiesce()` has waited for them.
+//! Under the component's lock, nothing is allocated or freed. The caller has taken new pages before
+//! ([`Stock`]); pages that go are only removed from their slots. A log call or a reader, which
+//! don't sleep meanwhile, may still look at such a page, so it is freed after `quiesce()` has
+//! waited for them.
 
 use core::{
     ptr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the pool works on: a component's slots, rings and shelves.
+//! The data of the pool: a component's slots, rings and shelves.
 
 use core::{
     ops::Range,

@@ -3,8 +3,8 @@
 //! A growing table whose parts never move.
 //!
 //! Log calls look up pages and rings in it by index, in any context, while process context makes it
-//! larger. Its parts lie anywhere; what leads to them is an array of pointers, which is replaced by
-//! a longer one when need be. Looking up takes three loads and neither locks nor waits.
+//! larger. Its parts are anywhere; an array of pointers leads to them, which is replaced by a
+//! longer one if needed. A look-up takes three loads, takes no lock, and never waits.
 
 use core::sync::atomic::{
     AtomicPtr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A component, as far as it was read.
+//! A reader's position in a component.
 
 use kernel::{
     blog::{
@@ -260,7 +260,7 @@ impl ComponentWalk {
 
     /// Writes the component's section, if it says anything that it didn't say before.
     fn write(&mut self, inner: &Inner, out: &mut Sections) -> Result {
-        // What happened since, but for what is told with rings.
+        // What happened since, without what rings report.
         let since = self.now.sub(&self.told).sub(&self.free);
         let mut loose = self.shown;
         loose.add(0, &since.lost);

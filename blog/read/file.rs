@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files: opening, reading, and waiting for what there is to read.
+//! The files: opening, reading, and waiting for records.
 
 use kernel::{
     bindings,
@@ -62,7 +62,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
         )
     }
 
-    /// Reads on; 0 at the end. Where there is nothing to read now, it waits, or with `O_NONBLOCK`
+    /// Reads on; 0 at the end. If there is nothing to read now, it waits, or with `O_NONBLOCK`
     /// returns `EAGAIN`, after a look at all rings, so that what was logged before was read.
     fn read(
         self: Pin<&Self>,

@@ -2,16 +2,16 @@
 
 //! Readers: the files `snapshot` and `stream`, of each component and of all.
 //!
-//! A snapshot has what is in the rings now; a stream has that, and then what comes, as it comes.
-//! Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream, with the
-//! tasks and an end. The format is that of `rust/kernel/blog/wire/file.rs`. Each open file has a
-//! walk of its own, so readers don't know of each other, and take nothing from the rings. They
+//! A snapshot has the records that are in the rings now; a stream has these, and then new records
+//! as they come. Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream,
+//! with the tasks and an end. The format is that of `rust/kernel/blog/wire/file.rs`. Each open file
+//! has a walk of its own, so readers don't affect each other, and take nothing from the rings. They
 //! never make a log call wait.
 //!
-//! How it goes through the rings, counts what is missing and waits is in
-//! Documentation/blog/internals.rst, "Readers". A pass in which there is nothing to write is *dry*:
-//! then the reader of a stream waits. A component's lock is held for one section, or for [a number
-//! of rings](component::RINGS) without news.
+//! Documentation/blog/internals.rst, "Readers", explains how a walk goes through the rings, counts
+//! missing records, and waits. A pass with nothing to write is *dry*: then the reader of a stream
+//! waits. A walk holds a component's lock for one section, or for [a number of
+//! rings](component::RINGS) without news.
 //!
 //! [`Walk`]: walk::Walk
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What of a copied page a reader gets: all of it, or the part behind a position.
+//! The part of a copied page that a reader gets: all of it, or the part after a position.
 //!
-//! A stream has been read up to a position. The part behind it becomes a page of its own: with its
-//! own time, number of its first record, and counts, so that it can be decoded alone, as any page.
+//! A stream has been read up to a position. The part after it becomes a page of its own, with its
+//! own time, number of its first record, and counts, so that it can be decoded alone, like any
+//! page.
 
 use kernel::blog::wire::{
     page::{
@@ -26,7 +27,7 @@ pub(crate) struct From {
     pub(crate) seq: u64,
     /// Of that page, what lies before this end is left out.
     pub(crate) end: u32,
-    /// The record that should come first. Where another one does, a lost record tells how many are
+    /// The record that should come first. If another one does, a lost record has how many are
     /// missing. `None`: that is not known.
     pub(crate) next: Option<u64>,
 }
@@ -74,7 +75,7 @@ impl Records {
 /// Room for a lost and a task record.
 const FRONT: usize = (CONTROL_SIZE + TASK_SIZE) as usize;
 
-/// Leaves of a copied page what lies behind a position; `None`: nothing does.
+/// Cuts a copied page down to the part after a position; `None` if that is empty.
 ///
 /// `page` starts with a copy that `PageHeader::copy` has made, and so a well-formed one (where it
 /// isn't, nothing is left), and has room for a lost and a task record more.
@@ -103,7 +104,7 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
         match ControlRecord::from_payload(payload) {
             // The time from which what follows counts.
             Some(ControlRecord::TimeExtend(clock)) => info.base = clock,
-            // Who has written what follows.
+            // The writer of the following records.
             Some(said @ ControlRecord::Task { .. }) => task = Some(said),
             _ => (),
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A ring, as far as it was read: its section, and pieces of its pages.
+//! A reader's position in a ring: its section, and pieces of its pages.
 
 use kernel::{
     blog::{
@@ -92,7 +92,7 @@ impl RingWalk {
         lag: 0,
     };
 
-    /// Nothing of a ring was read yet; nobody's where there is nothing to read.
+    /// Nothing of a ring was read yet; nobody's if there is nothing to read.
     pub(super) fn of(info: &Info, history: bool) -> Self {
         if info.records == 0 && info.lost.iter().all(|n| *n == 0) {
             return Self::NONE;
@@ -115,7 +115,7 @@ impl RingWalk {
         self.first_seq == 0
     }
 
-    /// Adds what the file has told of it.
+    /// Adds what the file has already reported.
     pub(super) fn add_to(&self, sum: &mut Loose, form: Form) {
         let shown = self.shown.map(|shown| (shown.records, shown.lost));
         let (shown, lost) = shown.unwrap_or((0, [0; LOST_CAUSES]));
@@ -229,7 +229,7 @@ impl RingWalk {
         None
     }
 
-    /// Goes on behind a piece. True: pages before it are missing that were there before.
+    /// Goes on after a piece. True: pages before it are missing that were there before.
     pub(super) fn take(&mut self, found: &Found, form: Form) -> bool {
         let missed = found.seq > self.seq + 1;
         self.page = found.index;

@@ -3,7 +3,7 @@
 //! Writes the sections of a snapshot or a stream, one at a time.
 //!
 //! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds at most one section,
-//! until it has been read: so an open file needs room for one page, whatever is read from it.
+//! until it has been read. So an open file needs room for one page only.
 
 use core::{
     iter,

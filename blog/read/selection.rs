@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a reader gets: all, or what was chosen for its open file; and where it may not see
-//! addresses, no arguments of calls that have one among them.
+//! Selects what a reader gets: everything, or what was chosen for its open file. A reader that may
+//! not see addresses gets no arguments of calls that have one among them.
 //!
 //! See "Addresses" in Documentation/blog/internals.rst. A record without its arguments keeps its
-//! header, and so its time, its site and its place in the counts; a decoder knows it, as it has no
-//! payload. In place of records that weren't chosen, a control record says how many they were.
+//! header, and so its time, its site and its place in the counts; a decoder knows it by the missing
+//! payload. In place of records that weren't chosen, a control record has their number.
 
 use crate::{
     read::piece::Records,
@@ -211,7 +211,7 @@ impl Selection {
             to += size;
         }
         left.write(room, &mut to);
-        // Whatever is behind that is not given out.
+        // Nothing after that is given out.
         info.commit = u64::from(info.records()) << 32 | to as u64;
         put(room, 0, &info.bytes());
         to
@@ -232,7 +232,7 @@ struct Left {
 }
 
 impl Left {
-    /// Tells of them, if there are any.
+    /// Writes their number, if there are any.
     fn write(&mut self, room: &mut [u8], to: &mut usize) {
         if self.count != 0 {
             let record = ControlRecord::Left(self.count);

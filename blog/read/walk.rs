@@ -196,7 +196,7 @@ impl Walk {
         Step::Idle
     }
 
-    /// Makes the next section, or none where there is nothing to say.
+    /// Makes the next section, or none if there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
             Step::Head => match self.out.head()? {
@@ -296,7 +296,7 @@ impl Walk {
         to: &mut UserSliceWriter,
         stop: impl Fn() -> bool,
     ) -> Result<usize> {
-        // A pass that has begun was past some rings before the call: only a whole one tells.
+        // A pass that has begun was past some rings before the call: only a whole one counts.
         let mut passes = match self.step {
             Step::Idle => 1,
             _ => 2,

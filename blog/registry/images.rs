@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Site ids: which range of them belongs to which build of vmlinux or of a module.
+//! Site ids: each build of vmlinux or of a module has a range of them.
 //!
 //! The registry adds an image when vmlinux's or a module's sites become known, and takes it out
 //! when the module goes; the snapshot lists the ranges, the control file switches their sites.
@@ -32,9 +32,9 @@ use super::name_bytes;
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
 ///
-/// The words are those of dynamic debug, as far as the kernel can know the answer: it has no
-/// strings. `file`, `line` and `format` are for `blog-decode`, which looks them up in the side tables
-/// and writes `site` commands.
+/// The words are those of dynamic debug, as far as the kernel can look them up: it has no strings.
+/// `file`, `line` and `format` are for `blog-decode`, which looks them up in the side tables and
+/// writes `site` commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Query<'a> {
     /// `module NAME`: the image's name, `vmlinux` for what is built in.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands in for a component at run time that could not be made: nothing that a mount or a
-//! device is for may fail because its log has no place or no memory.
+//! The inert component, which stands in for an instance that could not be made: no mount and no
+//! device may fail because its log has no place or no memory.
 //!
-//! It belongs to nobody: all such instances share one for each level, which has no rings, so that
-//! each call ends in the slow path, where it is counted. The count is in the file `stats`.
+//! All such instances share one for each level. It has no rings, so each call ends in the slow
+//! path, which counts it. The count is in the file `stats`.
 
 use core::{
     ptr,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The registry: which components there are, and which images have sites.
+//! The registry: the components, and the images with sites.
 //!
 //! `life.rs` makes them come and go, on all floors.
 //!
 //! # Locks
 //!
-//! One lock protects the places, under which components' own locks are taken, another one the
-//! images. Nobody waits or allocates under the first two, as somebody may wait for them who frees
-//! memory: what is to be put in is made before, what was taken out is freed after.
+//! One lock protects the places; components' own locks nest in it. Another lock protects the
+//! images. Nobody waits or allocates under the first two, as a task that frees memory may wait for
+//! them. Entries are made before, and freed after.
 
 use core::{
     iter,

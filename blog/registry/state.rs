@@ -21,9 +21,9 @@
 //!
 //! # Locks
 //!
-//! Nobody waits or allocates under a component's lock. So memory is taken before and freed after,
-//! by one at a time, who has [`State::control`]. That also keeps the driver's side while its static
-//! key is switched, which takes long. Neither readers nor dropping an `Instance` take it.
+//! Nobody waits or allocates under a component's lock. So the holder of [`State::control`], one at
+//! a time, takes memory before and frees it after. That lock also keeps the driver's side while its
+//! static key is switched, which takes long. Neither readers nor a drop of an `Instance` take it.
 
 use core::{
     mem,
@@ -143,7 +143,7 @@ pub(crate) struct Inner {
     pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
-    /// When it was cleared, in the ring's clock; 0: never. Who shows records leaves out older ones.
+    /// When it was cleared, in the ring's clock; 0: never. Decoders leave out older records.
     pub(crate) cleared: u64,
     /// Whether it logs (when it is attached).
     pub(crate) enabled: bool,

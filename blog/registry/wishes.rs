@@ -3,8 +3,8 @@
 //! Settings for components that may still be to come: the parameter `component`, on the command
 //! line, in modprobe's configuration, or written at run time.
 //!
-//! A component gets what is wished for its name before it logs anything. What is written at run
-//! time is for those that are there, too. Later wishes come after earlier ones.
+//! A component gets the settings for its name before it logs anything. Settings that are written at
+//! run time also apply to existing components. Later settings come after earlier ones.
 
 use core::{
     slice,

@@ -2,9 +2,9 @@
 
 //! The text that users write into files and parameters: parsers, and nothing but parsers.
 //!
-//! Called in process context with what one `write()` held. Nothing here changes anything: a parser
-//! says what was meant, or `EINVAL`. All of them are strict, so that a typing error never does half
-//! of something.
+//! Called in process context with the bytes of one `write()`. Nothing here changes anything: a
+//! parser returns the meaning, or `EINVAL`. All of them are strict, so that a typing error never
+//! has half of an effect.
 
 use core::ops::RangeInclusive;
 use kernel::{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What others find of the Rust side: symbols for drivers, and where it starts if
- * it is built in.
+ * What others see of the Rust side: symbols for drivers, and the initcall if it is
+ * built in.
  */
 
 #include <linux/cache.h>
@@ -29,6 +29,6 @@ const u8 blog_present = 1;
 EXPORT_SYMBOL_GPL(blog_present);
 
 #ifndef MODULE
-/* Before the initcalls of all drivers, which are linked behind blog/. */
+/* Before the initcalls of all drivers, which are linked after blog/. */
 early_initcall(blog_start);
 #endif

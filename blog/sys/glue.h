@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the C and the Rust side of BLog's module call of each other. The file in
- * Rust beside each in C declares the same.
+ * Functions that the C and the Rust side of BLog's module call of each other. The
+ * file in Rust beside each file in C declares the same.
  */
 
 #ifndef BLOG_GLUE_H

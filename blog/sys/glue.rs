@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What bindings have without an abstraction, as safe functions.
+//! Safe functions for bindings that have no abstraction.
 //!
-//! A function here, and in the files that stand beside one in C, says whether it may be called from
-//! a log call (any context, NMI included) or only in process context.
+//! The comment of a function here, and in the files beside those in C, says whether a log call may
+//! call it (any context, NMI included), or only process context.
 
 use kernel::{
     bindings,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The built-in part of BLog: the hook for a task with rings that ends or gets
- * another name, and that for a crash. The logger itself may be a module, so it
- * registers its function here when it is ready and takes it back before it
- * goes. At a crash there is nothing to call: what is done then is built in.
+ * another name, and the hook for a crash. The logger itself may be a module, so it
+ * registers its function here when it is ready, and removes it before it goes. At
+ * a crash there is no call of the module: that code is built in.
  *
- * Nothing here looks at what tsk->blog_tls points to, and nothing here is on a
- * logging path.
+ * Nothing here dereferences tsk->blog_tls, and nothing here is on a logging path.
  */
 
 #include <linux/blog.h>

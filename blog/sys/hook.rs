@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the core kernel calls, and asks: the Rust side of `hook.c`, or `hookless.c`.
+//! Calls from the core kernel, and questions to it: the Rust side of `hook.c`, or `hookless.c`.
 
 use kernel::{
     bindings,

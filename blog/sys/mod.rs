@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the kernel crate lacks, and the seam to what patches add to the core kernel. A file in C
-//! that Rust calls has one in Rust beside it.
+//! Functions that the kernel crate lacks, and the seam to the patches of the core kernel. A file in
+//! C that Rust calls has a file in Rust beside it.
 
 pub(crate) mod glue;
 pub(crate) mod hook;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages of the kernel's memory. Also where there are many, each is one to the page
- * allocator: vmalloc() splits larger blocks (why: pages.rs).
+ * Pages of the kernel's memory. The page allocator sees single pages, even in large
+ * areas: vmalloc() splits larger blocks (why: pages.rs).
  *
- * Allocating reclaims what it can, but has no task killed, and says nothing. Process
- * context, and not where reclaim waits for the caller.
+ * An allocation reclaims what it can, but has no task killed, and prints nothing.
+ * Process context, and not where reclaim waits for the caller.
  */
 
 #include <linux/gfp.h>

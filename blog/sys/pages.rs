@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Pages of the kernel's memory: the Rust side of `pages.c`; and values in such pages, which crash
-//! tools are to find in a dump. makedumpfile, which knows an older kernel's slabs and blocks of
-//! pages only, takes all of these but the first page for a process's and may leave them out.
+//! Pages of the kernel's memory: the Rust side of `pages.c`; and values in such pages, so that
+//! crash tools find them in a dump. makedumpfile knows only the slabs and blocks of pages of older
+//! kernels. It takes all pages of these but the first for a process's, and may leave them out.
 
 use core::{
     mem,
@@ -15,7 +15,7 @@ use kernel::{
 };
 
 unsafe extern "C" {
-    /// Pages of zeroes whose addresses follow each other; null where there are none. Process
+    /// Pages of zeroes whose addresses follow each other; null if there are none. Process
     /// context.
     #[link_name = "blog_pages_alloc"]
     pub(crate) safe fn alloc_pages(count: u32) -> *mut c_void;

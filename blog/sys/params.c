@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters, as the kernel crate's can neither be changed by who runs the
- * machine, nor hold a text; and the machine's names, which it doesn't have.
+ * Module parameters: those of the kernel crate can neither be changed at run time
+ * nor hold a text. And the machine's names, which that crate lacks.
  */
 
 #include <linux/compiler.h>

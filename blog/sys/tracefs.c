@@ -2,8 +2,8 @@
 /*
  * Files of BLog in tracefs. This part is built in: tracefs exports no function
  * that makes a folder, and it doesn't wait for an open() that is under way when a
- * file is removed. So what the files are opened by stays, and finds the logger's
- * own operations if the logger is there.
+ * file is removed. So the operations that open the files stay, and find the
+ * logger's own operations if the logger is loaded.
  */
 
 #include <linux/errno.h>
@@ -46,7 +46,7 @@ void blog_tracefs_use(const struct file_operations *const *all)
 }
 EXPORT_SYMBOL_GPL(blog_tracefs_use);
 
-/* The folder "blog"; NULL where there is no tracefs, or lockdown forbids it. */
+/* The folder "blog"; NULL if there is no tracefs, or lockdown forbids it. */
 struct dentry *blog_tracefs_root(void)
 {
 	return tracefs_create_dir("blog", NULL);

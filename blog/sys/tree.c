@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The folder "blog" with its files, in tracefs (of a patched kernel) and in debugfs:
- * the same files, wherever the kernel has a place for them. A file's data says what
- * it is of; BLog looks that up each time that the file is opened.
+ * the same files, wherever the kernel has a place for them. A file's data is the
+ * number of its subject, which BLog looks up whenever the file is opened.
  */
 
 #include <linux/debugfs.h>

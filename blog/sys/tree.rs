@@ -2,9 +2,9 @@
 
 //! The folder `blog` in tracefs and debugfs, and its files: the Rust side of `tree.c`.
 //!
-//! A file has something of its own for each time that it is open, may block and be polled. Those of
-//! `kernel::debugfs` have none of that, and don't keep their module loaded. A file is made with the
-//! number of what it is of, and not with a reference: opening one whose subject is gone fails.
+//! An open file has data of its own, may block, and may be polled. Files of `kernel::debugfs` can
+//! do none of that, and don't keep their module loaded. A file has the number of its subject, and
+//! not a reference to it: opening a file whose subject is gone fails.
 
 use core::{
     marker::PhantomData,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who waits for a stream: the Rust side of `waiters.c`. Process context.
+//! Readers that wait for a stream: the Rust side of `waiters.c`. Process context.
 
 use core::mem;
 use kernel::{

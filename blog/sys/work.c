@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work items that are there from the start, without memory for them: the worker
- * (write/worker.rs), and what takes away components that are gone (life.rs).
+ * Work items that exist from the start and need no memory: the worker
+ * (write/worker.rs), and the one that removes components that are gone (life.rs).
  */
 
 #include <linux/jiffies.h>

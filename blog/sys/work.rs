@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Work items that are there from the start: the Rust side of `work.c`.
+//! Work items that exist from the start: the Rust side of `work.c`.
 
 unsafe extern "C" {
     /// Has `blog_work` called about once a second. Process context.

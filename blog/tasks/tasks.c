@@ -2,7 +2,7 @@
 /*
  * Tasks: which one runs where, for log calls, and the locks of their tables.
  *
- * What a log call may reach is not traced, as its tracer may log.
+ * Functions that a log call may reach are not traced, as a tracer may log.
  */
 
 #include <linux/array_size.h>
@@ -42,7 +42,7 @@ u32 blog_cpu_of(const struct task_struct *task)
 /* Without SMP they have no size, so that it says nothing of their number. */
 #define BLOG_TLS_LOCKS 64
 
-/* Who owns which task table: see write/tables.rs. Tables of a group share one. */
+/* The locks of task tables: see write/tables.rs. Tables of a group share one. */
 static struct {
 	raw_spinlock_t lock;
 } ____cacheline_aligned_in_smp blog_tls_locks[BLOG_TLS_LOCKS] = {

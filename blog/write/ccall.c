@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Log calls of drivers in C: where their arguments are collected, and how what
- * they point to is read. Called from any context, and never waits.
+ * Log calls of drivers in C: collects their arguments, and reads what these point
+ * to. Called from any context, and never waits.
  */
 
 #include <linux/array_size.h>

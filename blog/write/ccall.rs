@@ -2,7 +2,7 @@
 
 //! Records of drivers in C: the Rust side of `ccall.c`.
 //!
-//! Runs wherever drivers log, as `slow.rs`.
+//! Like `slow.rs`, it runs wherever drivers log.
 
 use core::sync::atomic::{
     AtomicU32,

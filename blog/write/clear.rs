@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `clear` does. It stands here, as the tables of tasks have to do with it.
+//! The effect of `clear`. It is here because it changes the tables of tasks.
 
 use kernel::time::{
     delay::fsleep,

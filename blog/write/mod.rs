@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands behind a log call: its slow path, and the tables of tasks.
+//! The rest of a log call: its slow path, and the tables of tasks.
 
 mod ccall;
 mod clear;

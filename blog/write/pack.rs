@@ -2,8 +2,8 @@
 
 //! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
 //!
-//! What pointers lead to is read by `ccall.c`, so a pointer to nothing does no harm. All else needs
-//! no kernel and compiles on the host unchanged. Nothing here allocates.
+//! `ccall.c` reads the memory at pointers, so a bad pointer does no harm. The rest needs no kernel
+//! and compiles on the host unchanged. Nothing here allocates.
 
 use core::{
     ptr,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The slow path of a log call: what a driver's code calls when it has no ring yet, or no
-//! room in its page, or interrupts itself.
+//! The slow path of a log call: a driver's code calls it if it has no ring yet, or no room in its
+//! page, or interrupts itself.
 //!
 //! Runs wherever drivers log: in tasks, softirqs, hard interrupts and NMIs, with any locks held,
 //! inside the allocator or the scheduler. So nothing here locks, waits, wakes, allocates or calls
-//! anything of the kernel that can be traced; all it uses is the pool, and tables that were made
-//! before, or makes of the pool's pages. A context that can't have what it needs for a ring of its
-//! own, or that is in the middle of a record already, writes into one of the component's shared
-//! rings. Only what can't be had there either is counted as a loss.
+//! anything of the kernel that can be traced. It uses only the pool, and tables that were made
+//! before or that it makes of the pool's pages. A context that gets no ring of its own, or that is
+//! in the middle of a record already, writes to one of the component's shared rings. If these have
+//! no room either, the record counts as lost.
 
 use core::{
     ptr,
@@ -132,7 +132,7 @@ struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
     bytes: u32,
-    /// The machine has crashed: what is there stays, and new records go where there is room.
+    /// The machine has crashed: old records stay, and new ones go where there is room.
     frozen: bool,
     /// The kind of context, and the CPU, which may have become another one meanwhile.
     here: (Context, u32),
@@ -277,7 +277,7 @@ impl Call<'_> {
         Some(ring)
     }
 
-    /// Who is logging.
+    /// The caller.
     fn caller(&self) -> Owner {
         match self.here {
             // SAFETY: The current task is valid.

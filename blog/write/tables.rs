@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Tasks: the tables of their rings, from a task's first record to its end; see "Tasks" in
-//! Documentation/blog/internals.rst. Where a task's table is found: [`task`].
+//! Documentation/blog/internals.rst. [`task`] finds a task's table.
 //!
-//! A table comes out of its CPU's stock; where there is none left, a page of the component that the
-//! task logs to becomes tables: a log call can't allocate.
+//! A table comes out of its CPU's stock. If that is empty, a page of the component that the task
+//! logs to becomes tables: a log call can't allocate.
 //!
-//! [`get`] is for log calls: it waits for nothing, in any context. Everything else is not, and uses
-//! the lock of the table ([`lock`]): while it is held, a table that has a task keeps it, and the
-//! task is valid. What a ring's component is, is valid as long as interrupts are off, as they are
-//! then: who takes that away has waited by `quiesce()` before it is freed.
+//! [`get`] is for log calls: it waits for nothing, in any context. All other functions take the
+//! lock of the table ([`lock`]): under it, a table that has a task keeps it, and the task is valid.
+//! A ring's component is valid as long as interrupts are off, as they are under the lock:
+//! `quiesce()` has waited for that before the component is freed.
 
 use core::{
     cell::Cell,
@@ -351,7 +351,7 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
     while let Some(table) = unsafe { task::table(task) } {
         let guard = lock(table);
         if !freed {
-            // Its next records tell. Perhaps it executes a program, and has another id already.
+            // Its next records show it. Perhaps it executes a program, and has another id already.
             // SAFETY: The lock is held.
             unsafe { table.rings() }.for_each(Ring::rename);
             return;

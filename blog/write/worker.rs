@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is done about once a second: clocks are noted, it is seen whether the TSC can still be
-//! trusted, and what log calls have left is put in order.
+//! The worker, which runs about once a second: it notes the clocks, checks whether the TSC can
+//! still be trusted, and puts memory on shelves that log calls have left.
 //!
-//! It is a deferrable work item: a CPU that is idle is not woken for it. Nothing else of BLog runs
-//! by itself, and no log call waits for it.
+//! It is a deferrable work item, so it wakes no idle CPU. Nothing else of BLog runs in the
+//! background, and no log call waits for it.
 
 use core::sync::atomic::{
     AtomicU64,

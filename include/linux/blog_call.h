@@ -11,7 +11,7 @@
  * may be made in any context but noinstr code, and evaluates its arguments
  * once, and only if it logs. The format is that of printk(), and must be a
  * string literal. It is not in the kernel's memory: scripts/blog-fmt-sidetable
- * compiles it when the image is linked, which fails if it can't be stored.
+ * compiles it when the image is linked, and fails if it can't be stored.
  */
 #ifndef _LINUX_BLOG_CALL_H
 #define _LINUX_BLOG_CALL_H

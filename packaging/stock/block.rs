@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's block layer, and what `patches/rust-blk-mq-request-blog.patch` adds to it.
+//! The kernel's block layer, with the additions of `patches/rust-blk-mq-request-blog.patch`.
 
 pub use stock::block::*;
 

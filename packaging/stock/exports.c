@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What of the crate blog_kernel drivers may call: as the kernel does with its own. */
+/* Exports symbols of the crate blog_kernel to drivers, as the kernel does with its own crate. */
 
 #include <linux/build_bug.h>
 #include <linux/export.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In place of hook.c, for a kernel that has no patch of BLog: tasks that end,
- * crashes, and who may read, by what such a kernel exports. What that can't do
- * is said at each function; docs/stock.rst has all of it.
+ * In place of hook.c, for a kernel without BLog's patches: tasks that end, crashes,
+ * and the rights of readers, by what such a kernel exports. The comment of each
+ * function has its limits; docs/stock.rst has all of them.
  */
 
 #include <linux/atomic.h>
@@ -40,7 +40,7 @@ static void blog_look_at(struct tracepoint *tp, void *wanted)
 		want->tp = tp;
 }
 
-/* From now on @probe is called; NULL where there is no such tracepoint, or no memory. */
+/* From now on @probe is called; NULL if there is no such tracepoint, or no memory. */
 static struct tracepoint *blog_probe(const char *name, void *probe)
 {
 	struct blog_wanted want = { .name = name };
@@ -95,7 +95,7 @@ static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)
 
 /*
  * Crash tools know the head of the list of panic notifiers, and find the root
- * behind ours; struct Anchor of rust/kernel/blog/wire/dump.rs.
+ * after ours; struct Anchor of rust/kernel/blog/wire/dump.rs.
  */
 static struct {
 	struct notifier_block nb;

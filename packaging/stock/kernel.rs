@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The kernel's crate, and what BLog's patches add to it.
+//! The kernel's crate, with the additions of BLog's patches.
 //!
-//! Drivers that are built for a kernel without these patches have this crate as `kernel`, and need
-//! not know.
+//! Drivers that are built for a kernel without these patches see this crate as `kernel`.
 
 #![allow(missing_docs)]
 

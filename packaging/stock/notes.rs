@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! What tasks were doing when the machine crashed: a copy for crash tools, as makedumpfile may
-//! leave out that part of a task. First of those that were blocked, running or the like: there may
-//! be tens of thousands that wait for something to do.
+//! leave out that part of a task. Tasks that were running or blocked come first: there may be tens
+//! of thousands of idle ones.
 
 use core::{
     mem::offset_of,

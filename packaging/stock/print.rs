@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What drivers print by, and what makes them modules: the kernel's macros, which record messages
-//! of a driver that is captured, as `patches/rust-blog-capture.patch` has them do.
+//! The macros for printing and for modules: those of the kernel, which also record the messages of
+//! a captured driver, as with `patches/rust-blog-capture.patch`.
 //!
-//! Where the driver isn't captured, they are the kernel's.
+//! If the driver isn't captured, they are the kernel's own.
 
 #![allow(clippy::crate_in_macro_def)]
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the table of a task's rings is kept, for kernels whose `task_struct` has no place for it:
-//! in a hash table, by the task's address.
+//! The place of the table of a task's rings, for kernels whose `task_struct` has none: a hash
+//! table, by the task's address.
 //!
 //! In place of `rust/kernel/blog/call/task.rs`, with the same functions.
 //!
-//! A task's home is one of [`SLOTS`] slots. Where another task is at home there, a log call looks
-//! at the other slots of the bucket, which are in the same cache line; and where these are all
-//! taken, the task has no rings of its own and logs to shared ones. Nothing is ever moved: a slot
-//! is taken by a log call of the task that it is for, and is empty again when that task has ended.
+//! A task's home is one of [`SLOTS`] slots. If another task has it, a log call looks at the other
+//! slots of the bucket, which are in the same cache line. If all of these are taken, the task has
+//! no rings of its own and logs to shared ones. Nothing ever moves: a log call of a task takes a
+//! slot, which is empty again when that task has ended.
 
 use core::{
     ptr,

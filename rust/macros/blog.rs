@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The macros of `kernel::blog`, as functions from tokens to tokens; `lib.rs` has their entry
-//! points. Whatever the user got wrong comes back as an error with a place, never as a panic.
+//! points. A mistake of the user becomes an error with a place, never a panic.
 //!
 //! `format` parses format strings, `log` makes call sites, `capture` makes them of messages that a
 //! driver prints, `component` makes static components, `derive` makes `BlogArg` for a user's types,

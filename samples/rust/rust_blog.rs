@@ -10,7 +10,7 @@
 //! blog-decode snapshot
 //! ```
 //!
-//! Each part below can be read alone: 1. a static component, 2. types of one's own, 3. calls and
+//! Each part below can be read alone: 1. a static component, 2. own types, 3. calls and
 //! levels, 4. the format language, 5. components made at run time, 6. contexts.
 
 use kernel::{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one uses at a time, and nobody waits for.
+//! A right that one user has at a time, and nobody waits for.
 
 use core::{
     ops::Deref,

@@ -2,12 +2,12 @@
 
 //! The pool behind a component's rings: the levels of memory that a log call can reach.
 //!
-//! Called from the slow path of a log call, in any context up to NMI, so nothing here locks,
-//! waits, or calls the kernel. What is free, and what has retired, is on shelves. A shelf is
-//! *claimed* by one compare-and-swap, used, and let go again. A caller that doesn't get it goes on
-//! to the next shelf: the holder may be what the caller has interrupted. Who has something to give,
-//! and gets no shelf at all, leaves it for [`Pool::collect`]. Each loop is bounded. This folder
-//! needs nothing but `core`, `ring/` and `wire/`, and compiles on the host unchanged.
+//! The slow path of a log call calls it, in any context up to NMI, so nothing here locks, waits, or
+//! calls the kernel. Free and retired memory is on shelves. A caller *claims* a shelf by one
+//! compare-and-swap, uses it, and lets it go. A caller that doesn't get it goes on to the next
+//! shelf: it may itself have interrupted the holder. A caller that has memory to give, and gets no
+//! shelf at all, leaves it for [`Pool::collect`]. Each loop is bounded. This folder needs nothing
+//! but `core`, `ring/` and `wire/`, and compiles on the host unchanged.
 //!
 //! | file | level |
 //! |---|---|
@@ -15,12 +15,12 @@
 //! | `mod.rs` | free pages, those that the CPU has at hand first |
 //! | `rings.rs` | rings of tasks that have ended, the oldest page first; and free rings |
 //! | `share.rs` | live rings that hold more than their share |
-//! | `shelf.rs` | what a CPU has at hand of all that, and who else has some |
-//! | `slot.rs` | what all of that is about: the place of a page, whole or split |
-//! | `claim.rs`, `list.rs` | what it is built of |
+//! | `shelf.rs` | what a CPU has at hand of all that, and which other shelves have some |
+//! | `slot.rs` | the place of a page, whole or split |
+//! | `claim.rs`, `list.rs` | the parts that all of this is built of |
 //!
 //! Pages come from the kernel, and go back to it, in process context. Some become rings here, and
-//! stay that.
+//! stay rings.
 
 use core::{
     ops::Range,
@@ -86,11 +86,11 @@ const LOOKS: usize = 8;
 /// are chunks in a page, which they may make.
 const PIECES: u32 = 16;
 
-/// So many pages above the reserve may just be passing, and are not told of. Else a shelf that gets
+/// So many pages above the reserve may just be passing, and set no bit. Else a shelf that gets
 /// and gives pages by turns would call all CPUs each time.
 const PASSING: u32 = 2;
 
-/// What a [`Pool`] works on. It may grow; what is there stays where it is as long as the pool.
+/// The data of a [`Pool`]. It may grow; its parts stay in their places as long as the pool lives.
 pub(crate) trait Store {
     /// Sizes of pages and chunks; constant.
     fn sizes(&self) -> Sizes;
@@ -112,7 +112,7 @@ pub(crate) trait Store {
     fn make_rings(&self, page: u32) -> Option<Range<u32>>;
     /// Pages that rings can hold.
     fn data_pages(&self) -> u32;
-    /// A header for rings without pages, and where there is no page: [`PageHeader::empty`].
+    /// A header for rings without pages, and if there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
 }
 

@@ -84,7 +84,7 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// Takes a free ring; where there is none, one of a page that is made rings of; where there
+    /// Takes a free ring; if there is none, one of a page that is made rings of; where there
     /// can't be more of these, pages of those that retired first become free until there is one. Of
     /// one that holds a lot, some. `steal`: as for [`Self::pages`].
     #[inline]
@@ -103,7 +103,8 @@ impl<S: Store> Pool<S> {
         id
     }
 
-    /// A ring where there is no free one. Not inlined, so that who finds one doesn't pay for this.
+    /// A ring if there is no free one. Not inlined, so that a caller that finds one doesn't pay for
+    /// it.
     #[inline(never)]
     fn other_ring(&self, own: usize, cpu: u32, steal: bool) -> Option<u32> {
         let mut id = self.new_ring(own, cpu, steal);

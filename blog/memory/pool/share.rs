@@ -3,11 +3,11 @@
 //! Fair shares: a ring that holds more than its part of the budget gives up its oldest page for
 //! others.
 //!
-//! A ring's share is the budget, less the reserve, divided by the rings that there are. A ring is
-//! *poor* if it would not have more than that with one more page, *rich* if it holds more. As the
+//! A ring's share is the budget, minus the reserve, divided by the number of rings. A ring is
+//! *poor* if it would not exceed its share with one more page, *rich* if it exceeds it. As the
 //! budget is all that rings can hold, there are rich ones whenever a poor one gets nothing
-//! elsewhere. They are looked for from where the last one was found: a rich ring is asked until it
-//! is none any more.
+//! elsewhere. The search starts where the last one ended, so a rich ring gives pages until it is
+//! rich no more.
 
 use core::sync::atomic::Ordering::Relaxed;
 

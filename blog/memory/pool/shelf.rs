@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A shelf: what a CPU has at hand, and what it counts; and which shelves have something.
+//! A shelf: the memory that a CPU has at hand, and its counters; and which shelves have something.
 //!
-//! Nothing depends on where a caller runs: any CPU may use any shelf, a task may be moved in the
-//! middle, and an NMI may come. But as long as each finds on its own shelf what it needs, no cache
+//! Nothing depends on the caller's CPU: any CPU may use any shelf, a task may be moved in the
+//! middle, and an NMI may come. But as long as each CPU finds memory on its own shelf, no cache
 //! line moves between CPUs.
 
 use core::sync::atomic::{

@@ -2,9 +2,9 @@
 
 //! The slab: pages that are split into chunks, so that a ring of a few records needs no page.
 //!
-//! A split page belongs to one shelf, [`Slot::shelf`]; who has claimed that is alone with
+//! A split page belongs to one shelf, [`Slot::shelf`]. Only the holder of its claim uses
 //! [`Slot::chunks`], the bits of its free chunks. A page with free chunks is in the shelf's list.
-//! When all of its chunks are free, it is taken out, whole again, and belongs to no shelf.
+//! When all of its chunks are free, it leaves the list, is whole again, and belongs to no shelf.
 
 use core::sync::atomic::{
     AtomicU32,

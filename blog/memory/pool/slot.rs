@@ -2,10 +2,10 @@
 
 //! The place of a page: its memory, its links, and whether it is whole or split into chunks.
 //!
-//! Slots stay where they are as long as the component's memory; the page in one may be given back
-//! to the kernel, and another one may come.
+//! Slots stay in their places as long as the component's memory lives. BLog may give the page in
+//! one back to the kernel, and another one may come.
 //!
-//! What rings know as the index of a page is the number of a slot and a part: [`Index`].
+//! To rings, the index of a page is the number of a slot and a part: [`Index`].
 
 use core::{
     mem::{
@@ -31,7 +31,7 @@ use kernel::blog::{
 
 use super::NONE;
 
-/// Bits of an index that tell the part of the page.
+/// Bits of an index for the part of the page.
 const PART_BITS: u32 = 5;
 /// The part that is the whole page.
 const WHOLE: u32 = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `blog/` exports to drivers, under its C names.
+//! The functions that `blog/` exports to drivers, under their C names.
 //!
 //! Only code that is inlined or instantiated in a driver's crate may use these: the kernel crate is
 //! always built in, and `blog/` may be a module.
@@ -19,7 +19,7 @@ use super::{
 };
 
 unsafe extern "C" {
-    /// Makes a component, and switches it on where `config` says so. Where there is no room or no
+    /// Makes a component, and switches it on where `config` says so. If there is no room or no
     /// memory for it, it only counts what it loses. Never null. May sleep.
     ///
     /// # Safety

@@ -2,10 +2,9 @@
 
 //! The post-mortem root in live memory, and the switch that freezes all rings at a crash.
 //!
-//! `wire/dump.rs` has the layout. The root lies here, in the kernel crate, because that is always
-//! in vmlinux, also where `blog/` is a module: so VMCOREINFO can name it, and it is valid, if
-//! empty, at any time. `blog/crash/describe.rs` fills it in. [`Live`] compiles on the host
-//! unchanged.
+//! `wire/dump.rs` has the layout. The root is here, in the kernel crate, because that is always in
+//! vmlinux, even if `blog/` is a module. So VMCOREINFO can name it, and it is valid, if empty, at
+//! any time. `blog/crash/describe.rs` fills it in. [`Live`] compiles on the host unchanged.
 
 use super::wire::{
     dump::{

@@ -2,9 +2,9 @@
 
 //! `blog_capture!`: records a message of a driver that is captured.
 //!
-//! `pr_info!`, `dev_dbg!` and their kin expand to it under `--cfg BLOG_CAPTURE`, beside what prints
-//! the message. It expands as a log call does, whose arguments are the message as a `Text`, and the
-//! name of the device if it is of one: see `log`.
+//! `pr_info!`, `dev_dbg!` and their kin expand to it under `--cfg BLOG_CAPTURE`, in addition to the
+//! print. It expands as a log call does (see `log`). Its arguments are the message as a `Text`, and
+//! the name of the device if the message has one.
 
 use proc_macro2::{
     TokenStream,

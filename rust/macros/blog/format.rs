@@ -2,9 +2,9 @@
 
 //! The format language of `std::fmt`, from text to [`Piece`]s.
 //!
-//! By it, the macros know which arguments a call wants, and by which trait; `blog-decode` includes
-//! this very file to print them. It accepts what `rustc_parse_format` accepts, knows neither tokens
-//! nor types nor values, and never panics. It needs only `std`.
+//! The macros find out by it which arguments a call needs, and by which trait; `blog-decode`
+//! includes this very file to print them. It accepts what `rustc_parse_format` accepts, knows
+//! neither tokens nor types nor values, and never panics. It needs only `std`.
 
 /// Part of a format string.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,11 +235,11 @@ impl<'a> Parser<'a> {
         };
         let (text, _) = start.split_at(start.len() - self.rest.len());
         Err(format!(
-            "expected `}}` in format string behind `{{{text}`, {found}"
+            "expected `}}` in format string after `{{{text}`, {found}"
         ))
     }
 
-    /// Parses what is behind the `:`.
+    /// Parses what comes after the `:`.
     fn spec(&mut self, p: &mut Placeholder) -> Result<()> {
         let mut ahead = self.rest.chars();
         if let (Some(fill), Some('<' | '^' | '>')) = (ahead.next(), ahead.next()) {

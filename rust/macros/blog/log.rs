@@ -103,7 +103,7 @@ impl Parse for LogInput {
         }
         let component = input.parse()?;
         if input.is_empty() {
-            return Err(input.error("expected a format string behind the component"));
+            return Err(input.error("expected a format string after the component"));
         }
         input.parse::<Token![,]>()?;
         if !input.peek(LitStr) {

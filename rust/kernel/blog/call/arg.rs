@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be logged: [`BlogArg`], and its implementations for types of `core`.
+//! [`BlogArg`], the trait of types that can be logged, and its implementations for types of `core`.
 //!
 //! The macros' expansions call this to store an argument into a record, and to put its type code
 //! into the call site's descriptor. [`types`] defines the bytes. Types of the kernel are in
@@ -60,7 +60,7 @@ use super::super::wire::types::{
     note = "structs and enums with fields of fixed size can be logged with `#[derive(BlogArg)]`"
 )]
 pub unsafe trait BlogArg {
-    /// `Self`. The macros' expansions name the type so, to have one compile error where there is no
+    /// `Self`. The macros' expansions name the type so, to have one compile error if there is no
     /// implementation.
     #[doc(hidden)]
     type This: BlogArg + ?Sized;

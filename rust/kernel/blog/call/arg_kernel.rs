@@ -2,7 +2,7 @@
 
 //! [`BlogArg`] for types of the kernel crate.
 //!
-//! As `arg.rs` and `fmt.rs`, for what does not compile on the host.
+//! Like `arg.rs` and `fmt.rs`, for types that don't compile on the host.
 
 use super::super::wire::types::{
     self,

@@ -2,9 +2,9 @@
 
 //! A call site's whole list of arguments: its size, and its bytes.
 //!
-//! The macros' expansions build a tuple of references and call `log()` of it, which passes them to
-//! a function that they share with others. That asks this for the size, and has the bytes stored.
-//! A list of scalars has a constant size and turns into plain stores.
+//! The macros' expansions build a tuple of references and call its `log()`, which passes them to a
+//! function that calls with the same types share. That function gets the size here, and stores the
+//! bytes. A list of scalars has a constant size and turns into plain stores.
 
 #[cfg(CONFIG_BLOG_HOOKS)]
 use core::marker::PhantomData;
@@ -82,7 +82,7 @@ unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usi
     }
 }
 
-/// Length of an argument's tail, as it is told.
+/// Length of an argument's tail, as the record has it.
 #[inline(always)]
 fn tail_len<T: BlogArg + ?Sized>(arg: &T) -> usize {
     // Limited, so that a sum of `MAX_ARGS` of them cannot overflow.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Messages of a driver that is captured: what `pr_info!`, `dev_dbg!` and their kin expand to,
-//! beside what prints them.
+//! Messages of a captured driver: `pr_info!`, `dev_dbg!` and their kin expand to this, in addition
+//! to the print.
 //!
-//! They were not written for BLog, so any type can be an argument. The message is formatted at the
-//! call, if it logs, into a bounded [`Text`].
+//! They were not written for BLog, so any type can be an argument. A call that logs formats its
+//! message into a bounded [`Text`].
 
 #[cfg(CONFIG_BLOG_HOOKS)]
 use core::ffi::CStr;
@@ -86,7 +86,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// The most that is stored, in bytes: as many as a length of one byte can tell.
+    /// The most that is stored, in bytes: the maximum of a length of one byte.
     pub const MAX: usize = LONG - 1;
 
     /// Stands where text was cut.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Components: what a driver logs to.
+//! Components, which drivers log to.
 //!
-//! A static component is declared by `blog_component!`; an [`Instance`](super::instance::Instance)
-//! is one that is made at run time, for a mount or a device. Both are a [`RawComponent`], which
-//! `blog/` fills in when it attaches the component, and which the fast path reads. Nothing here
-//! allocates rings or pages, and nothing runs when a static component's module is loaded: `blog/`
-//! finds it by its section.
+//! `blog_component!` declares a static component; an [`Instance`](super::instance::Instance) is
+//! made at run time, for a mount or a device. Both are a [`RawComponent`]: `blog/` fills it in when
+//! it attaches the component, and the fast path reads it. Nothing here allocates rings or pages,
+//! and nothing runs when a static component's module is loaded: `blog/` finds it by its section.
 
 use core::{
     ffi::{
@@ -174,7 +173,7 @@ pub struct Switch {
     pub slot: AtomicU32,
     /// [`place_of`](super::super::ring::place_of) that.
     pub place: AtomicU32,
-    /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null where there is none yet.
+    /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null if there is none yet.
     ///
     /// [`Context::percpu_index`]: super::super::wire::record::Context::percpu_index
     pub percpu: AtomicPtr<AtomicPtr<Ring>>,

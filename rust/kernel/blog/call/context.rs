@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which ring is the caller's: that of the task, or of this CPU's interrupt context.
+//! The caller's ring: that of the task, or of this CPU's interrupt context.
 //!
 //! Called from the fast path, in any context but `noinstr` code. It takes no lock, disables
 //! nothing, and calls nothing that can be traced.

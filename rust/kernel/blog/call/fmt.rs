@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which format traits (`{}`, `{:?}`, `{:x}`, …) a type can be logged with, and [`Probe`].
+//! The format traits (`{}`, `{:?}`, `{:x}`, …) that a type can be logged with, and [`Probe`].
 //!
 //! The macros' expansions call these empty functions for each argument and each trait that its
 //! placeholders name, so that a wrong one is a compile error at the argument, in BLog's words.
-//! They leave no code. What is accepted here is what the decoder prints as `fmt!` does, so the
-//! list is closed.
+//! They leave no code. The list is closed: it has what the decoder prints as `fmt!` does.
 
 use core::{
     ffi::CStr,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a log call expands to, on the driver's side.
+//! The driver's side of a log call.
 //!
-//! The macros' expansions name what is here; it is compiled in drivers. Nothing here knows how
-//! rings get memory, or how they are read. Nothing here allocates.
+//! The macros' expansions use these items, which are compiled in drivers. Nothing here knows how
+//! rings get memory, or how readers read them. Nothing here allocates.
 
 pub(super) mod arg;
 mod arg_kernel;

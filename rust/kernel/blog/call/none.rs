@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands for a ring, and for a task's table, where there is none: so that the fast path need
-//! not test for null.
+//! Placeholders for a missing ring and for a missing task table, so that the fast path need not
+//! test for null.
 
 use super::super::ring::{
     PageHeader,

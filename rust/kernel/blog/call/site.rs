@@ -3,8 +3,8 @@
 //! A call site in memory: the 8 bytes of section `.blog_sites`.
 //!
 //! The macros' expansions emit one for each call, by `asm!`, and test it before anything else of
-//! the call runs. `blog/` gives it an id when its image is loaded, and switches it. What the site
-//! says (format, file, line, names) is not in memory at all: it is in the side table, at the same
+//! the call runs. `blog/` gives it an id when its image is loaded, and switches it. The site's
+//! format, file, line and names are not in memory at all: the side table has them, at the same
 //! index.
 
 use core::sync::atomic::{

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the table of a task's rings is kept: in the task itself, `task_struct::blog_tls`.
+//! The place of the table of a task's rings: in the task itself, `task_struct::blog_tls`.
 //!
-//! This is the seam to what a patch adds to `task_struct`. `packaging/stock/task.rs` has the same
-//! functions for kernels without it. Only a log call of the task itself stores a table, and what
-//! ends the task takes it away.
+//! This is the seam to the field that a patch adds to `task_struct`. `packaging/stock/task.rs` has
+//! the same functions for kernels without it. Only a log call of the task itself stores a table;
+//! the hook at the task's end removes it.
 
 use core::{
     mem::offset_of,

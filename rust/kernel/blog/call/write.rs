@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How a record is written: inlined into the one function that does it for all calls of a crate
-//! whose arguments are passed alike.
+//! Writes a record. The compiler inlines this into one function of a crate, for all calls that pass
+//! the same types.
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
     context, //
 };
 
-/// Tells the compiler that a call is off the way that is taken most.
+/// Marks a call as cold for the compiler.
 #[doc(hidden)]
 #[cold]
 #[inline(always)]
@@ -43,7 +43,7 @@ fn clock() -> Option<u64> {
     Some(tsc)
 }
 
-/// Writes a record that can simply go behind the last one; for any other, returns what
+/// Writes a record that can simply go after the last one; for any other, returns what
 /// [`write_slow`] is to be given.
 ///
 /// # Safety

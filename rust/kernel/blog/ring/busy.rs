@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whose turn it is to write into a ring: at any instant, there is one writer at most.
+//! The right to write into a ring: at any instant, at most one writer has it.
 
 use super::{
     super::wire::dump::RING_BUSY,
@@ -44,7 +44,7 @@ impl Ring {
         // and has ended it when this goes on.
         busy.store(busy.load(Relaxed) | RING_BUSY, Relaxed);
         // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
-        // is enough that the compiler keeps what follows behind the store.
+        // is enough that the compiler keeps what follows after the store.
         compiler_fence(SeqCst);
         true
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a ring's next record goes: the current page, and what is left of it.
+//! The place of a ring's next record: the current page, and the room in it.
 
 use super::{
     super::wire::record::{
@@ -29,10 +29,10 @@ const NO_ROOM: u64 = 1;
 /// # Invariants
 ///
 /// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
-/// - `limit` is at most the size of that page, or [`NO_ROOM`]: where there is no page yet, while
+/// - `limit` is at most the size of that page, or [`NO_ROOM`]: if there is no page yet, while
 ///   the writer is in a [turn](super::Ring::turn), and after one that has found none. 0 means that
 ///   the cursor is closed: there may be something to do before the next record.
-/// - `ts_base` has the upper bits of the times that headers tell from here on.
+/// - `ts_base` has the upper bits of the times in the headers from here on.
 /// - `seq` is the position of the current page, or of the last one that there was.
 /// - `taken` is the number of records taken before the current page, once the ring is retired that
 ///   of all records.
@@ -89,19 +89,19 @@ impl Cursor {
         (self.page.load(Acquire) == page).then_some(seen)
     }
 
-    /// Whether the time of a record at `ts` is told by its header, after the records before.
+    /// Whether the header of a record at `ts` is enough to know its time, after the records before.
     #[inline]
     pub(super) fn knows(&self, ts: u64) -> bool {
         (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS == 0
     }
 
-    /// From here on, headers tell times from `ts` on.
+    /// From here on, headers have times from `ts` on.
     #[inline]
     pub(super) fn set_base(&self, ts: u64) {
         self.ts_base.store(ts & !TS_MASK, Relaxed);
     }
 
-    /// Whether a record of `bytes` bytes can go behind the last one.
+    /// Whether a record of `bytes` bytes can go after the last one.
     #[inline]
     pub(super) fn has_room(&self, bytes: u32) -> bool {
         u64::from(self.header().end()) + u64::from(bytes) <= self.limit.load(Relaxed)

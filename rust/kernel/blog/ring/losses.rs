@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a ring has lost, and what of that its records tell.
+//! The losses of a ring, and how many of them its records report.
 
 use super::super::wire::record::{
     Lost,
@@ -43,7 +43,7 @@ impl Losses {
         self.lost[cause as usize].fetch_add(count, Relaxed);
     }
 
-    /// How many causes have losses that no record tells of yet.
+    /// How many causes have losses that no record reports yet.
     pub(super) fn untold(&self) -> u32 {
         let counts = self.lost.iter().zip(&self.told);
         counts
@@ -52,7 +52,7 @@ impl Losses {
     }
 
     /// Hands each cause that has untold losses to `tell`, with how many they are. Where that
-    /// returns true, a record tells of them now. For the ring's writer.
+    /// returns true, a record reports them now. For the ring's writer.
     pub(super) fn tell(&self, mut tell: impl FnMut(Lost, u64) -> bool) {
         for cause in Lost::ALL {
             let lost = self.lost[cause as usize].load(Relaxed);
@@ -80,7 +80,7 @@ impl Losses {
         self.lost.each_ref().map(|n| n.load(Relaxed))
     }
 
-    /// What is told of that. To be loaded before what was lost, so that it is never more.
+    /// How many of them are reported. Load it before the losses, so that it is never more.
     pub(super) fn told(&self) -> [u64; LOST_CAUSES] {
         // ORDERING: Acquire, and before `lost`: it pairs with the store in `tell`.
         self.told.each_ref().map(|n| n.load(Acquire))

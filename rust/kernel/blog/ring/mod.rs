@@ -105,7 +105,7 @@ pub struct Ring {
     chain: RingChain,
     losses: Losses,
 
-    // Who it belongs to.
+    // The owner.
     owner: Ownership,
     /// The next ring of the same task, see [`Tls`].
     next: AtomicPtr<Ring>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who writes into a ring: a ring's life from its first owner to the next one.
+//! The owner of a ring: a ring's life from its first owner to the next one.
 
 use super::super::wire::record::{
     Context,
@@ -35,7 +35,7 @@ pub enum RingState {
     Retired = 2,
 }
 
-/// Who writes into a ring.
+/// A writer of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The kind of context.
@@ -95,7 +95,7 @@ impl Owner {
 pub struct Info {
     /// State.
     pub state: RingState,
-    /// Who writes into it.
+    /// The writer.
     pub owner: Owner,
     /// When the task ended, in the ring's clock.
     pub exit_clock: u64,
@@ -103,13 +103,13 @@ pub struct Info {
     pub first_seq: u64,
     /// Position of the current page; less than `first_seq` where this owner has had none. Pages up
     /// to here are this owner's for sure. Later ones are its own if, once they are copied,
-    /// [`Ring::info`] tells the same `first_seq`.
+    /// [`Ring::info`] returns the same `first_seq`.
     pub last_seq: u64,
     /// Records taken in all.
     pub records: u64,
     /// Records lost, by cause.
     pub lost: [u64; LOST_CAUSES],
-    /// Of these, those that records in the ring tell of.
+    /// Of these, those that records in the ring report.
     pub told: [u64; LOST_CAUSES],
     /// Pages held; a moment old.
     pub pages: u32,
@@ -117,7 +117,7 @@ pub struct Info {
     pub held: u32,
 }
 
-/// Who a ring belongs to, or belonged to.
+/// The owner of a ring, or its last owner.
 ///
 /// # Invariants
 ///
@@ -264,7 +264,7 @@ impl Ring {
             // Amid what belongs together: it has acquire loads and fences of its own, and so the
             // models see that those of `unchanged` are needed.
             let records = self.records();
-            // Before `lost`, so that never more is told than was lost.
+            // Before `lost`, so that the reports never exceed the losses.
             let told = self.losses.told();
             Some(Info {
                 state,

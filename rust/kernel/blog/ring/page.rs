@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A page in memory: its header, which readers and writers share, and where rings get pages.
+//! A page in memory: its header, which readers and writers share, and the source of rings' pages.
 
 use super::super::wire::{
     page::{
@@ -117,7 +117,7 @@ impl PageHeader {
         self.commit.load(Relaxed) as u32
     }
 
-    /// What is left of the page behind that end.
+    /// The rest of the page after that end.
     #[inline]
     pub(super) fn room(&self) -> u32 {
         self.size().saturating_sub(self.end())

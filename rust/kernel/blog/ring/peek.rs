@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Loads of what only the calling context stores.
+//! Loads of fields that only the calling context stores.
 
 #[cfg(not(CONFIG_BLOG_HOOKS))]
 use core::sync::atomic::Ordering::Relaxed;

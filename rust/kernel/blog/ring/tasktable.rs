@@ -208,7 +208,7 @@ impl Tls {
             let _ =
                 self.rings[place_of(slot) as usize].compare_exchange(old, none, Relaxed, Relaxed);
             let next = ring.next.load(Relaxed);
-            // INVARIANT: The list goes on with what followed. Who stands on the ring still gets
+            // INVARIANT: The list goes on with what followed. A walker on the ring still gets
             // there, too.
             // ORDERING: Release, as `next` was stored so.
             if link.compare_exchange(old, next, Release, Relaxed).is_ok() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Turning the page: the slow path of a writer, which makes room and tells of what was lost.
+//! Turning the page: the slow path of a writer, which makes room and reports losses.
 
 use super::super::wire::{
     page::PAGE_HEADER_SIZE,
@@ -68,7 +68,7 @@ impl Ring {
         ts: u64,
     ) -> Result<(), Lost> {
         let extend = !self.cursor.knows(ts);
-        // What is lost from here on is told of at the next turn.
+        // What is lost from here on is reported at the next turn.
         let has_lost = self.cursor.reopen();
         let causes = if has_lost { self.losses.untold() } else { 0 };
         let untold = bytes.saturating_add(causes * CONTROL_SIZE);

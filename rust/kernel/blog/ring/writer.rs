@@ -37,7 +37,7 @@ use core::{
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// A ring that is busy for the caller and has room for the record; null where there is none,
+    /// A ring that is busy for the caller and has room for the record; null if there is none,
     /// and the loss has been counted.
     pub ring: *const Ring,
     /// The record's time.
@@ -62,7 +62,7 @@ impl Ring {
     /// arguments and stores exactly `bytes - 8` bytes there. It may also store to the 8 bytes
     /// before that, where the header comes afterwards.
     ///
-    /// An error is that the record can't simply go behind the last one: with the ring if the record
+    /// An error is that the record can't simply go after the last one: with the ring if the record
     /// has been begun (the ring is marked as busy), else with a null pointer; and with the time, or
     /// 0 where it wasn't read. The caller finds a place, and calls [`Self::put`].
     ///
@@ -105,8 +105,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes one record where `place` says, behind the last one; the other arguments are those of
-    /// [`Self::write`]. False where there is no place.
+    /// Writes one record where `place` says, after the last one; the other arguments are those of
+    /// [`Self::write`]. False if there is no place.
     ///
     /// # Safety
     ///
@@ -237,7 +237,7 @@ impl Ring {
         self.renamed.load(Relaxed) != 0
     }
 
-    /// Counts lost records; the next record that gets through tells of them.
+    /// Counts lost records; the next record that gets through reports them.
     ///
     /// # Safety
     ///
@@ -251,7 +251,7 @@ impl Ring {
         self.cursor.close();
     }
 
-    /// Whether a record of `bytes` bytes at time `ts` can go behind the last one without a
+    /// Whether a record of `bytes` bytes at time `ts` can go after the last one without a
     /// [`turn`](Self::turn). For the ring's writer.
     #[inline]
     pub fn has_room(&self, bytes: u32, ts: u64) -> bool {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 4: how a crash tool finds everything there is, without DWARF.
+//! The post-mortem root, version 4: a crash tool finds everything from here, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
-//! Where BLog is a module of a kernel without its patches, an [`Anchor`] leads to it.
-//! `blog/` fills it in when it starts and empties it when it is unloaded; `blog-decode` includes
-//! this very file to find its way through a dump. `root.rs` has the root of the running kernel.
+//! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
+//! in when it starts and empties it when it is unloaded. `blog-decode` includes this very file to
+//! find its way through a dump. `root.rs` has the root of the running kernel.
 //!
-//! What has a layout of its own here is `repr(C)`, without implicit padding, and only grows at the
-//! end: its size stands beside its magic. Of what is laid out elsewhere, by `ring/` or by the
-//! compiler, the root tells sizes and offsets ([`RingLayout`], [`SlotLayout`], [`TlsLayout`],
-//! [`TaskLayout`]). All addresses are virtual ones of the kernel, 0 where there is nothing; all
-//! walks are bounded by counts that stand beside the address.
+//! The structures of this file are `repr(C)`, without implicit padding, and only grow at the end:
+//! each has its size beside its magic. For structures of other files, or laid out by the compiler,
+//! the root has sizes and offsets ([`RingLayout`], [`SlotLayout`], [`TlsLayout`], [`TaskLayout`]).
+//! All addresses are virtual ones of the kernel, or 0. Counts beside an address bound each walk.
 //!
 //! # What a dump may show
 //!
-//! The machine stopped anywhere. A pointer here is stored after what it leads to is complete, and
-//! cleared before that goes; a count never exceeds what is there. So a reader that goes from the
-//! root never meets a half-made structure, with these exceptions: what a ring says of its owner
-//! while its `version` is odd; and a page whose `seq` has no position, or whose `ring` is another
-//! one than that which led to it: it holds nothing of that ring.
+//! The machine may have stopped anywhere. A pointer here is stored when its target is complete, and
+//! cleared before the target goes; a count never exceeds the number of complete entries. So a
+//! reader that starts from the root never finds a half-made structure, with two exceptions: the
+//! owner of a ring while its `version` is odd; and a page whose `seq` has no position, or whose
+//! `ring` is not the ring that led to it, which holds nothing of that ring.
 
 use super::file::{
     Clock,
@@ -72,7 +71,7 @@ pub struct TableRoot {
     pub chunks: u64,
     /// Pointers in it.
     pub capacity: u32,
-    /// Values behind each pointer that isn't null.
+    /// Values that each pointer leads to if it isn't null.
     pub per_chunk: u32,
     /// Bytes from one value to the next.
     pub stride: u32,
@@ -99,7 +98,7 @@ pub struct RingLayout {
     pub held: u32,
     /// `[u64; 8]`: records lost, by `record::Lost`.
     pub lost: u32,
-    /// `[u64; 8]`: of these, those that records in the ring tell of.
+    /// `[u64; 8]`: of these, those that records in the ring report.
     pub told: u32,
     /// `u32`: the ring's id within its component.
     pub id: u32,
@@ -300,7 +299,7 @@ pub struct Root {
     /// [`STATE_OFF`] or [`STATE_ON`].
     pub state: u32,
 
-    /// The machine, as a snapshot tells of it; its name as it was when BLog started.
+    /// The machine, as in a snapshot; its name when BLog started.
     pub system: System,
     /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `ticks` and [`Crash::pair`].
     pub clock: Clock,

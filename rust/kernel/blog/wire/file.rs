@@ -11,10 +11,10 @@
 //! (IEEE 802.3, reflected, as in zlib).
 //!
 //! All integers are in the byte order of the machine that wrote the file; [`FileHeader::endian`]
-//! tells. Strings are UTF-8 or at least bytes without NUL, padded with NULs, in fixed arrays, or a
-//! `u16` length and the bytes where the text says so. All structures are `repr(C)` without
-//! implicit padding, and may grow at the end in a later version: a reader takes the length from
-//! the section, not from the structure.
+//! shows it. Strings are UTF-8 or at least bytes without NUL, padded with NULs, in fixed arrays, or
+//! a `u16` length and the bytes where the text says so. All structures are `repr(C)` without
+//! implicit padding, and may grow at the end in a later version: a reader takes the length from the
+//! section, not from the structure.
 
 use super::record::LOST_CAUSES;
 
@@ -140,7 +140,7 @@ pub struct System {
     pub machine: [u8; 64],
     /// `uname -n`, NUL padded.
     pub host: [u8; 64],
-    /// Random id of this boot, all zero where there is none.
+    /// Random id of this boot, all zero if there is none.
     pub boot_id: [u8; 16],
 }
 
@@ -150,10 +150,10 @@ pub struct System {
 pub enum ClockKind {
     /// `ktime_get_mono_fast_ns()`: nanoseconds of CLOCK_MONOTONIC.
     MonoFast = 1,
-    /// The raw x86 time stamp counter; [`Clock::pairs`] tell its rate.
+    /// The raw x86 time stamp counter; [`Clock::pairs`] show its rate.
     Tsc = 2,
     /// First the TSC and then the other one, as the machine slept or the TSC could not be trusted
-    /// any more; [`Clock::pairs`] tell the rates.
+    /// any more; [`Clock::pairs`] show the rates.
     Mixed = 3,
 }
 
@@ -297,7 +297,7 @@ pub struct RingSection {
     /// Process id of a task's ring, else -1.
     pub tgid: i32,
     /// Name of the task when it got the ring, NUL padded.
-    /// [`Control::Task`](super::record::Control::Task) tells of later ones.
+    /// [`Control::Task`](super::record::Control::Task) has later ones.
     pub comm: [u8; COMM_LEN],
     /// When the task ended, in the ring's clock; 0 while it lives.
     pub exit_clock: u64,
@@ -306,7 +306,7 @@ pub struct RingSection {
     pub records: u64,
     /// Records lost, by `record::Lost`, in all.
     pub lost: [u64; LOST_CAUSES],
-    /// Of these, those that lost records in the ring tell of. The difference came after the last
+    /// Of these, those that lost records in the ring report. The difference came after the last
     /// record.
     pub told: [u64; LOST_CAUSES],
     /// Pages that the ring held when this section was written. Fewer Page sections may follow:

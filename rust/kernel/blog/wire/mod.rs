@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What leaves the kernel: the bytes of records, pages, snapshot files and crash dumps.
+//! The bytes that leave the kernel: records, pages, snapshot files and crash dumps.
 //!
 //! Each format is defined here, once: the kernel writes by these files, and `blog-decode` includes
 //! them by path to read. They need nothing but `core`, never allocate, and hold no state.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Names of components: which there can be.
+//! Names of components: which ones are allowed.
 //!
 //! A name becomes a directory beside BLog's own files, a word of the control files' language, and a
 //! part of what tools print. The crate of `blog_component!` includes this file, too.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What a C call passes, in codes of four bits.
+//! The arguments of a C call, in codes of four bits.
 //!
-//! A C call passes its arguments as C does, and says nothing of them. `blog-fmt-sidetable` compiles
-//! its format into a word of [`Codes`] at build time, which is in the image. The one writer for all
-//! C calls (`blog/write/pack.rs`) packs what was passed by that word, with no format at hand. The
-//! codes are in no record, and the decoder has no use for them: it knows the same arguments by
-//! their [type codes](super::types).
+//! A C call passes its arguments as C does, without their types. `blog-fmt-sidetable` compiles its
+//! format into a word of [`Codes`] at build time, which is in the image. The one writer for all C
+//! calls (`blog/write/pack.rs`) packs the arguments by that word, without the format. The codes are
+//! in no record, and the decoder doesn't use them: it knows the same arguments by their
+//! [type codes](super::types).
 //!
 //! Most calls pass nothing but numbers. Their word starts with [`NUMBERS`] in place of the number
 //! of arguments, which is next; then come the sizes of these in bytes, in four bits each. So the
 //! writer has nothing to look up.
 //!
-//! Of other calls, from the lowest bits up, the word has the number of arguments that were passed,
-//! then codes, then zeros. What is stored of a pointer is text, as a `CSTR`, or else a `RESULT`; of
-//! one to nothing, the text `(null)` or `(efault)`, or the error 0 or `EFAULT`.
+//! For other calls, from the lowest bits up, the word has the number of passed arguments, then
+//! codes, then zeros. For a pointer, the record has text as a `CSTR`, or else a `RESULT`; for a
+//! null or bad pointer, the text `(null)` or `(efault)`, or the error 0 or `EFAULT`.
 
 use super::types::MAX_ARGS;
 

@@ -60,7 +60,7 @@ impl Header {
     }
 
     /// The full clock. `base` is that of the page's start, or of the latest time-extend record
-    /// behind it.
+    /// after it.
     ///
     /// All that follows times goes by this. It is exact: there is a time-extend record before the
     /// first record whose upper bits differ, also where they have become less. So a record whose
@@ -118,7 +118,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// The kind behind a first payload word, where this version knows it.
+    /// The kind after a first payload word, where this version knows it.
     pub const fn from_word(word: u32) -> Option<Self> {
         match word as u8 {
             1 => Some(Self::TimeExtend),

@@ -4,8 +4,8 @@
 //!
 //! They are in the `.debug.blog` descriptors, never in a record: decoders read its bytes by them.
 //!
-//! Every argument has *fixed* bytes, which are always stored: those that its kind's constant says.
-//! Strings and slices have a *tail* directly after that, their bytes; what is fixed is a `u8` with
+//! Every argument has *fixed* bytes, which are always stored; their number follows from its kind.
+//! Strings and slices have a *tail* directly after that, their bytes; the fixed part is a `u8` with
 //! the length. The tails of a record share a budget: see [`take_tail`], and "Tails and cuts" in
 //! Documentation/blog/formats.rst.
 
@@ -97,7 +97,7 @@ pub const DERIVED: u8 = 0x50;
 ///
 /// # Invariants
 ///
-/// None: a code that was read from a file may be anything. [`TypeCode::is_valid`] tells.
+/// None: a code that was read from a file may be anything. [`TypeCode::is_valid`] checks it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct TypeCode(pub u64);
