@@ -2,8 +2,8 @@
 
 //! Bounded reads of untrusted bytes, and the checksum of side tables.
 //!
-//! Every other file here reads its input through these functions. They never panic: what lies
-//! outside of the bytes is `None`. All integers are little-endian.
+//! Every other file here reads its input through these functions. They never panic: a read outside
+//! of the bytes returns `None`. All integers are little-endian.
 //!
 //! Needs only `std`; `blog-decode` includes this very file.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Descriptors: what log calls and `#[derive(BlogArg)]` leave behind in `.debug.blog`.
+//! Descriptors: the data of log calls and of `#[derive(BlogArg)]` in `.debug.blog`.
 //!
 //! `image.rs` parses them out of an ELF section, `format.rs` writes them into a side table and
 //! reads them back: the same bytes, except that the reference to the site's entry has become the
@@ -22,7 +22,7 @@
 //!       24 u32 line   28 u8 level   29 u8 version = 1   30 u16 flags
 //!       32 u16 format length, u16 file length, u16 module length, u16 arguments length
 //!       40 then these, format and arguments as in the source, zero padding to 8
-//!       Flags: 1, a message that was there before, whose format may be one that can't be stored.
+//!       Flags: 1, a captured message, whose format need not be one that can be stored.
 //!
 //! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants

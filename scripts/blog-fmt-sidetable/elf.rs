@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Reading ELF: as much of it as vmlinux and a .ko need, for bytes that nobody vouches for.
+//! Reads ELF, as far as vmlinux and a .ko need it, from untrusted bytes.
 //!
 //! `image.rs` asks for sections, symbols, relocations and notes by name. Every offset and length is
 //! checked before it is used; nothing here panics, and no buffer is larger than the file. It knows

@@ -3,9 +3,9 @@
 //! Puts a side table into a module, as a section that no loader loads and no strip takes for debug
 //! information.
 //!
-//! What is in the file stays where it is. Behind it come the table, the names of sections with one
-//! more, and the section headers with one more; at last the ELF header says where these are. So a
-//! module is whole at any time.
+//! The content of the file stays where it is. The table comes after it, then the names of sections
+//! with one more, and the section headers with one more. At last the ELF header gets the new place
+//! of these. So the module is whole at any time.
 
 use std::{
     fs::{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The side table file, `NAME.blogfmt`, version 1: what a decoder must know of one image.
+//! The side table file, `NAME.blogfmt`, version 1: all that a decoder needs to know of an image.
 //!
 //! `blog-fmt-sidetable` writes it out of vmlinux or a .ko; `blog-decode` includes this very file
 //! to read it. A damaged file is refused as a whole: half a table would decode to nonsense.

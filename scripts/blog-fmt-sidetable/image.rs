@@ -6,8 +6,8 @@
 //! belongs to. In vmlinux the linker has resolved that to an address, counted from
 //! `__start_blog_sites`. Either way the index of the entry is the index of the site in the table.
 //!
-//! The formats of C calls are compiled here. What their writer has to know of them is to be stored
-//! into the image ([`Word`]), which only the program of the kernel build does.
+//! It compiles the formats of C calls. The program of the kernel build stores the result into the
+//! image for the calls' writer ([`Word`]).
 //!
 //! Needs only `std`; `blog-decode` includes this very file.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The sums of `--json --stats`: for each ring, that nothing is missing without a trace.
+//! The sums of `--json --stats`, which show for each ring that nothing is missing without a trace.
 //!
 //! For a whole ring `decoded + overwritten + missing + damaged + lagged + left_out` is `taken` (plus what was
 //! written while the snapshot was copied), and `taken + lost` is all that its writer ever tried to write.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Which boot of which machine a file is of, and how times of several boots compare.
+//! The boot and machine of each file, and how times of several boots compare.
 //!
-//! Files with the same boot id are of one boot, unless `identity.rs` has found that they
-//! are of two machines; a file without one is of a boot of its own. Each
-//! boot counts its own time, from 0. So as soon as there are several, their order and their distances
-//! are those of real time, by the calibration of each.
+//! Files with the same boot id are of one boot, unless `identity.rs` has found that they are of two
+//! machines; a file without one is of a boot of its own. Each boot counts its own time, from 0. So
+//! if there are several, their order and their distances are those of real time, by the calibration
+//! of each.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ use crate::{
 /// A boot of a machine.
 #[derive(Clone, Debug)]
 pub struct Boot {
-    /// Number of the first file that is of it: what tells boots apart.
+    /// Number of its first file, by which boots differ.
     pub index: usize,
     /// Its id in hex, if the file has it.
     pub id: Option<String>,

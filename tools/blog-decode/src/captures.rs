@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Snapshots, streams and recordings with their side tables: what a program opens first.
+//! Snapshots, streams and recordings with their side tables: a program opens these first.
 
 use std::{
     collections::HashMap,
@@ -44,7 +44,7 @@ pub struct Captures {
     pub maps: Vec<SiteMap>,
     /// The boot of each file.
     pub boots: Vec<Boot>,
-    /// What is to be told of which files are of the same machine.
+    /// What to report about files of the same machine.
     pub notes: Vec<String>,
 }
 

@@ -2,8 +2,9 @@
 
 //! From a ring's clock to times that people know.
 //!
-//! A snapshot has pairs of (ring clock, monotonic, boot, real time); between and beyond them a
-//! straight line is drawn. The output and the filters ask; nothing here can overflow or panic.
+//! A snapshot has pairs of (ring clock, monotonic, boot, real time); straight lines between and
+//! beyond them convert times. The output and the filters call this; nothing here can overflow or
+//! panic.
 
 use crate::wire::file::{Clock, ClockKind, ClockPair};
 

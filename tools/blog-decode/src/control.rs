@@ -3,8 +3,8 @@
 //! Commands that switch components and call sites of a live system.
 //!
 //! The words are those of dynamic debug. The kernel has no file names, lines and formats, so it can
-//! only match modules, ids and levels; whatever else a command names is looked up in the side
-//! tables here, and becomes ids.
+//! only match modules, ids and levels. This looks up everything else in the side tables, and turns
+//! it into ids.
 //!
 //! Nothing here touches the system: `cli::control` does.
 
@@ -195,7 +195,7 @@ fn query(words: &[String]) -> Result<Query, Error> {
                     q.flags.clone_from(word);
                     Ok(q)
                 }
-                Some(more) => Err(Error::Syntax(format!("{more:?} behind the flags"))),
+                Some(more) => Err(Error::Syntax(format!("{more:?} after the flags"))),
             };
         }
         let mut value = || {
@@ -324,7 +324,7 @@ pub fn writes(commands: &[String]) -> Vec<String> {
     all
 }
 
-/// An image as the kernel's file `control` tells of it.
+/// An image as the kernel's file `control` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switched {
     /// Its name.
@@ -420,7 +420,7 @@ mod tests {
         for (text, what) in [
             ("module", "module what?"),
             ("module a", "no flags"),
-            ("+p x", "\"x\" behind the flags"),
+            ("+p x", "\"x\" after the flags"),
             ("module a module b +p", "module twice"),
             ("file a.rs:3 line 4 +p", "line twice"),
             ("func read +p", "functions"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! From an event to what is printed: looks up the site, prints the message, filters.
+//! From an event to its text: looks up the site, prints the message, filters.
 //!
 //! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
 //! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
@@ -85,7 +85,7 @@ pub struct Entry<'a> {
     pub boot: &'a Boot,
     /// Full clock.
     pub clock: u64,
-    /// Who wrote it.
+    /// The writer.
     pub writer: &'a Writer,
     /// Record or loss.
     pub content: Content<'a>,

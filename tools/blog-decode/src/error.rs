@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Why something can't be read, decoded or understood.
+//! Reasons why something can't be read, decoded or parsed.
 
 use std::{fmt, io, sync::Arc};
 

@@ -29,7 +29,7 @@ pub struct Subject<'a> {
     pub stream: &'a Stream,
     /// The boot that it is of.
     pub boot: &'a Boot,
-    /// Who wrote it.
+    /// The writer.
     pub writer: &'a Writer,
     /// Level of what has no site.
     pub level: Option<u8>,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Which records are wanted: the filters of the command line, all of which must agree.
+//! The filters of the command line; a record must pass all of them.
 //!
-//! Those that need no message are asked first. Losses have no level, site or message: they pass
-//! wherever the lost records may have been of those that are wanted.
+//! Filters that need no message come first. Losses have no level, site or message: they pass if the
+//! lost records may have been among the selected ones.
 
 use regex::bytes::Regex;
 

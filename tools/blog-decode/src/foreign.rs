@@ -2,16 +2,16 @@
 
 //! Lines of other logs, which are put between the records by their time: dmesg and ftrace.
 //!
-//! What has no time of its own belongs to the line before; before the first time, and as a heading, to
-//! the one after. In ftrace, it has the time alone, unless it is a stack, and so of the same task.
-//! Nothing is believed of a line but its time; what else is recognised (level, task, CPU) is there to
-//! filter by. A line keeps the time that it has:
+//! A line without a time belongs to the line before; before the first time, and as a heading, to
+//! the one after. In ftrace, it gets only the time, unless it is part of a stack, and so of the
+//! same task. Only the time of a line is trusted; level, task and CPU are for filters. A line keeps
+//! its time:
 //!
-//! - a kernel log is read as a whole. Its lines are put in the order of their times, where they aren't:
-//!   the parts of a panic that pstore has kept, messages of other programs between those of the kernel.
-//!   If it has several boots, the last one is the snapshot's; what the others have logged comes first.
-//!   A boot begins where the kernel says so, or where the time falls below that of all lines before;
-//! - a log of ftrace is read line by line, so its length is of no matter. It stays in its own order.
+//! - A kernel log is read as a whole, and its lines are sorted by their times if needed: parts of a
+//!   panic in pstore, or messages of other programs, may be out of order. If it has several boots,
+//!   the last one is the snapshot's, and the lines of the others come first. A boot begins where the
+//!   kernel says so, or where the time falls below that of all lines before.
+//! - A log of ftrace is read line by line, so its length doesn't matter. It stays in its own order.
 
 use std::{
     fs::File,
@@ -82,7 +82,7 @@ pub struct Line {
     pub time: u64,
     /// Level, as those of records.
     pub level: Option<u8>,
-    /// Who wrote it.
+    /// The writer.
     pub writer: Writer,
     /// The rest of it.
     pub message: Vec<u8>,
@@ -103,7 +103,7 @@ pub struct Log {
     told: Told,
 }
 
-/// What is to be told of a log.
+/// What to report about a log.
 #[derive(Default)]
 struct Told {
     name: String,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Where threads were silent for long: the largest gaps between records of one thread.
+//! Long silences of threads: the longest gaps between records of one thread.
 //!
-//! A [`Gaps`] is shown all entries in the order of time, and keeps of each thread the last one. Rings
-//! of several components are one thread's; interrupts are nobody's. Where records of a thread
-//! may be missing, nobody knows whether it was silent: there is no gap. A thread that has the id of one
+//! A [`Gaps`] gets all entries in the order of time, and keeps the last one of each thread. Rings
+//! of several components count as one thread; interrupts don't count. If records of a thread may be
+//! missing, nobody knows whether it was silent: there is no gap. A thread that has the id of one
 //! that has ended is another.
 
 use std::{

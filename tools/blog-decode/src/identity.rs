@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Which files with the same boot id are of the same log.
+//! Finds out which files with the same boot id are of the same log.
 //!
-//! Machines that were started from one saved state have all in common up to then: boot id, rings,
-//! positions of pages. What each has logged since stands at the same places, so pages of the same
-//! place that contradict each other are of two machines. And a machine may have counted anew: its log
-//! was cleared, or a component was made again, and then all that it has is later than what an earlier
-//! file has.
+//! Machines that were started from one saved state have everything in common up to then: boot id,
+//! rings, positions of pages. Their later records have the same places, so pages of the same place
+//! that contradict each other are of two machines. But a machine may also have counted anew: its
+//! log was cleared, or a component was made again. Then all its records are later than those of an
+//! earlier file.
 //!
-//! Machines also contradict each other by what the same value of their clock means. Real time alone may
-//! have been set between two files: that is told.
+//! Machines also contradict each other if the same value of their clocks means different times. If
+//! only real time differs, somebody may have set it between two files: that is reported.
 //!
 //! [`tell_apart`] looks at the last page that two files have of the same ring: a machine that has gone
 //! another way before has other records there. Where they have none in common, it looks whether the
@@ -45,7 +45,7 @@ enum Relation {
 }
 
 /// Marks files of different machines by [`Snapshot::copy`], and rings that count anew by
-/// [`RingPages::epoch`]. The answer is what is to be told.
+/// [`RingPages::epoch`]. Returns what to report.
 pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut ids = Vec::<([u8; 16], Vec<usize>)>::new();
@@ -149,7 +149,7 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
     }
 }
 
-/// What is to be told of two files of a boot that disagree on real time.
+/// The report on two files of a boot that disagree on real time.
 fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
     let (a, b) = (last_pair(old)?, last_pair(new)?);
     let passed = |a, b| i128::from(b) - i128::from(a);

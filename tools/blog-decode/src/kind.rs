@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What a file is by its first bytes, where it is not what was asked for.
+//! The kind of an unexpected file, by its first bytes.
 
-/// How each kind begins, and what is said of it.
+/// How each kind begins, and its description in messages.
 const KINDS: [(&[u8], &str); 16] = [
     (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
     (b"BLOGFMT\0", "a side table, which goes with --sidetable"),

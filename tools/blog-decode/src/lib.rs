@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Decodes what BLog, the binary kernel logger, has recorded.
+//! Decodes the records of BLog, the binary kernel logger.
 //!
 //! ```text
 //! snapshot/     a file: sections, checksums, damage; where each page is
@@ -10,14 +10,14 @@
 //! live.rs       the same of streams, as they come
 //! foreign.rs    lines of other logs: dmesg, ftrace
 //! identity.rs   which files with the same boot id are of one machine
-//! kind.rs       what a file is that is not what was asked for
-//! sidetable.rs  which call site is meant: tables and ELF images, by build ID
+//! kind.rs       the kind of an unexpected file
+//! sidetable.rs  finds call sites: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
 //! captures.rs   files with their side tables
 //! queue.rs      jobs of other threads, whose results keep their order
 //! batch.rs      events that other threads decode
 //! decode.rs     an event becomes an entry: site, message
-//! filter.rs     which entries are wanted
+//! filter.rs     selects entries
 //! error.rs      why there is no result
 //! expr/         conditions on entries
 //! field.rs      the fields of an entry by name
@@ -28,7 +28,7 @@
 //! spans.rs      from a record that starts something to the one that ends it
 //! quantile.rs   how values are distributed
 //! clock.rs      the ring's clock becomes a time
-//! boot.rs       which boot a file is of; one time for all of them
+//! boot.rs       the boot of a file; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
 //! tasks.rs      what each task did last, the likely culprit first
 //! gaps.rs       where threads were silent for long
@@ -41,14 +41,14 @@
 //! # For other programs
 //!
 //! [`Captures`] opens files with their side tables, [`Captures::for_each`] goes through the records
-//! that a [`Filter`] lets pass, in the order of time. An [`Entry`] has the message and what stands
-//! around it; a [`Selector`] takes a field or an argument out of it by name, as a value or as text.
-//! `examples/fields.rs` is all of that in some 40 lines. These are the names that are kept; all else
-//! serves the program `blog-decode`, and changes with it. With `default-features = false`, neither
-//! the command line nor libkdumpfile is needed.
+//! that a [`Filter`] lets pass, in the order of time. An [`Entry`] has the message and all fields;
+//! a [`Selector`] takes a field or an argument out of it by name, as a value or as text.
+//! `examples/fields.rs` does all of that in some 40 lines. These names stay; everything else serves
+//! the program `blog-decode`, and changes with it. With `default-features = false`, neither the
+//! command line nor libkdumpfile is needed.
 //!
-//! Input is never trusted: every length is checked, memory is bounded by the size of the input,
-//! and whatever is damaged is counted and told of. Nothing here is `unsafe`.
+//! Input is never trusted: every length is checked, memory is bounded by the size of the input, and
+//! all damage is counted and reported. Nothing here is `unsafe`.
 
 #![forbid(unsafe_code)]
 

@@ -2,18 +2,18 @@
 
 //! Streams as they come: bytes in, events in the order of time out.
 //!
-//! The kernel goes through the rings in passes, and gives what each has got since the last one. So
-//! what comes first was not always written first. [`Live`] holds events back until no earlier one
-//! can come: what was written before a pass began is there when the pass ends, and that a pass has
-//! begun shows by the ring with which it begins. When nothing comes for a while, nothing earlier is
-//! on its way, and all is given out.
+//! The kernel goes through the rings in passes, and returns the new records of each. So the first
+//! record of a stream isn't always the oldest. [`Live`] holds events back until no earlier one can
+//! come: all records from before a pass are there when the pass ends, and the ring with which a
+//! pass begins shows that it has begun. When nothing comes for a while, nothing earlier is on its
+//! way, and [`Live`] returns everything.
 //!
 //! ```text
 //! feed(bytes) ─► sections ─► pages of each ring ─► cursors ─► heap, by time ─► event()
 //! ```
 //!
-//! Pages that were gone through are dropped, and so are rings that went to another task. So memory
-//! is bounded by what is held back, at most [`HELD_MAX`], and by the rings that there are at once.
+//! It drops pages that it is done with, and rings that went to another task. So memory is bounded
+//! by the events that it holds back, at most [`HELD_MAX`], and by the rings at any one time.
 
 use std::{
     cmp::Reverse,

@@ -100,7 +100,7 @@ pub struct Task {
     pub comm: [u8; 16],
 }
 
-/// Who wrote a record. The default is that nothing is known.
+/// The writer of a record. By default, nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writer {
     /// Where it ran.

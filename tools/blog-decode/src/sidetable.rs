@@ -2,11 +2,10 @@
 
 //! Finds the side tables of a snapshot's images, and makes call sites out of them.
 //!
-//! A table counts only if its build ID is the image's: one of another build is refused, with both
-//! IDs named, and never used to decode. Tables come from files and directories that the user
-//! names (`.blogfmt`, or the ELF images themselves, also packed), then from `/lib/modules/*/blog`,
-//! then by the build ID itself: from a directory `.build-id` as debuggers have it, and from
-//! debuginfod.
+//! A table is used only if its build ID is the image's. One of another build is refused, with both
+//! IDs named. Tables come from files and directories that the user names (`.blogfmt`, or the ELF
+//! images themselves, also packed), then from `/lib/modules/*/blog`, then by the build ID itself:
+//! from a directory `.build-id` as debuggers have it, and from debuginfod.
 
 use std::{
     collections::{HashMap, HashSet},

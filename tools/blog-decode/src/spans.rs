@@ -55,7 +55,7 @@ pub struct Span<L> {
     pub length: u64,
     /// The values of its keys ([`key`]); without any, of the thread's id and the process's.
     pub key: Vec<u8>,
-    /// Who has started it.
+    /// The task that has started it.
     pub task: Option<Task>,
     /// The values of what it is grouped by.
     pub group: Vec<u8>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What the command `stats` counts: records, bytes and time by ring, component and call site.
+//! The counts of the command `stats`: records, bytes and time by ring, component and call site.
 //!
 //! It goes through one ring after the other and prints no message, so it is several times as fast
 //! as [`decode`](crate::decode).

@@ -2,8 +2,8 @@
 
 //! Sums by key, exact for any number of keys, in bounded memory.
 //!
-//! What is in memory is a table. When it is full, its rows go to a temporary file, sorted; at the
-//! end these files are read side by side. So nothing is dropped, and nothing is an estimate.
+//! A table is in memory. When it is full, its rows go to a temporary file, sorted; at the end,
+//! these files are read side by side. So nothing is dropped, and nothing is an estimate.
 
 use std::{
     cmp::Reverse,

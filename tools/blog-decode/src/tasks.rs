@@ -2,15 +2,15 @@
 
 //! What each task did last, the likely culprit first.
 //!
-//! A snapshot says what tasks with rings were doing when it was taken, or when the machine stopped.
-//! [`collect`] joins that with the last records of each. Nothing is read but the ends of the rings
-//! that are asked for.
+//! A snapshot has the states of tasks with rings when it was taken, or when the machine stopped.
+//! [`collect`] joins these with the last records of each task. It reads only the ends of the rings
+//! in question.
 //!
 //! # Who comes first
 //!
 //! 1. The task that was running on the CPU that crashed.
-//! 2. Tasks that are running or blocked, the one whose last record is the longest ago first: who
-//!    gets on with its work logs, who is stuck doesn't. Of two that are alike, the blocked one.
+//! 2. Tasks that are running or blocked, the one with the oldest last record first: a task that
+//!    makes progress logs, a stuck one doesn't. Of two that are alike, the blocked one.
 //! 3. Tasks that wait for a CPU, in the same order.
 //! 4. All others: sleeping, then ended ones; the latest record first.
 
@@ -174,7 +174,7 @@ pub struct Histories {
 /// A task by thread id and end.
 type Key = (i32, u64);
 
-/// All tasks that a file tells of.
+/// All tasks of a file.
 fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
     let mut tasks = HashMap::new();
     for t in &file.tasks {
@@ -410,7 +410,7 @@ fn rank(h: &History, now: u64) -> (u8, Reverse<u64>, State, i32, u64) {
     let silence = h.last.map(|last| now.saturating_sub(last));
     let (class, by) = match h.task.state {
         _ if h.task.crashed => (0, 0),
-        // Who has left no record is no more suspicious than who has just left one.
+        // A task without a record is no more suspicious than one that has just logged.
         State::Running | State::Blocked => (1, silence.unwrap_or(0)),
         State::Runnable => (2, silence.unwrap_or(0)),
         State::Sleeping | State::Stopped | State::Unknown => {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Files that gzip, zstd or xz have packed, which their first bytes say.
+//! Files that gzip, zstd or xz have packed; their first bytes show it.
 //!
-//! A file may have several members, one behind the other. What is damaged or cut off in one costs what
-//! comes after that in this member, and no more: a [`Reader`] gives all that could be unpacked, then
-//! says once what is [`Lost`], and goes on with the next member. That may begin before the place where
-//! the damage shows, as a decoder takes what comes for its own at first. What is packed may be packed
-//! again. Who reads sets the limit: a few bytes can be unpacked to any number.
+//! A file may have several members, one after the other. If one is damaged or cut off, only the
+//! rest of that member is lost: a [`Reader`] returns all bytes that could be unpacked, then reports
+//! once what is [`Lost`], and goes on with the next member. That may begin before the place where
+//! the damage shows, as a decoder takes the next bytes for its own at first. A packed file may be
+//! packed again. The reader sets the limit: a few bytes can be unpacked to any number.
 
 use std::{
     error, fmt,
@@ -78,7 +78,7 @@ impl Form {
 pub struct Lost(String);
 
 impl Lost {
-    /// The one that an error tells of, if it is one.
+    /// The one that an error is about, if it is one.
     pub fn of(e: &io::Error) -> Option<&Self> {
         e.get_ref()?.downcast_ref()
     }
@@ -521,7 +521,7 @@ impl Gzip {
         }
     }
 
-    /// Compares with what stands behind it.
+    /// Compares with what comes after it.
     fn end(&mut self, input: &mut Input<'_>) -> io::Result<Step> {
         let sums = match input.peek(8)? {
             [a, b, c, d, e, f, g, h, ..] => [[*a, *b, *c, *d], [*e, *f, *g, *h]],

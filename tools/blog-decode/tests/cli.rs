@@ -106,7 +106,7 @@ impl Rig {
     }
 
     fn run_bare(&self, args: &[&str]) -> Output {
-        // Options go behind the command.
+        // Options go after the command.
         let modules = ["--modules", "nowhere"];
         match args.split_first() {
             Some((command, rest)) if ["stats", "sites", "diff"].contains(command) => {
@@ -1110,7 +1110,7 @@ fn a_time_that_is_changed_is_told_of() {
     }
 }
 
-/// The hour that comes twice: what is told of the zone is of each time, not of the one before.
+/// The hour that comes twice: the zone that is reported is of each time, not of the one before.
 #[test]
 fn the_end_of_summer_time_is_in_the_times() {
     let rig = rig();

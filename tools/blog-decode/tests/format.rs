@@ -541,7 +541,7 @@ fn what_rusts_own_tests_are_about() {
             }
         };
     }
-    // Text: padded and cut by characters; escaped by what they do, alone and behind others.
+    // Text: padded and cut by characters; escaped by what they do, alone and after others.
     let texts = [
         "",
         "a",

@@ -57,7 +57,7 @@ fn snapshot(rings: u32, pages: u64) -> Vec<u8> {
     b.end()
 }
 
-/// The capture of a stream of one ring, which is told of, and so are clocks, between its pages.
+/// The capture of a stream of one ring; sections of the ring and of clocks are between its pages.
 fn capture(pages: u64) -> Vec<u8> {
     let mut b = begin();
     let mut ring = Ring::task(1, 1, 101, "task");

@@ -107,7 +107,7 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
         .unwrap()
         .build_id;
     // At first a clock of 2 ticks a ns; a sleep of 100 s; then one of a tick a ns, which has begun
-    // anew behind that.
+    // anew after that.
     let turns = |n: u64| n << 36;
     let pairs = [
         [0, 0, 0, 0],
@@ -241,7 +241,7 @@ fn lines_of_other_logs_stand_where_their_time_is() {
         rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status.code(),
         Some(2)
     );
-    // One that could be another's is told of; one that is named twice is read once.
+    // One that could be another's is reported; one that is named twice is read once.
     for (args, told) in [
         (
             ["a.snap", "b.snap"],

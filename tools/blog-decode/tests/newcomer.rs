@@ -24,7 +24,7 @@ struct Step {
     output: Vec<String>,
 }
 
-/// Commands are behind `$` in literal blocks; those behind `#` want the machine itself.
+/// Commands are after `$` in literal blocks; those after `#` want the machine itself.
 fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut step: Option<Step> = None;

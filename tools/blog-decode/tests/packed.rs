@@ -171,7 +171,7 @@ fn a_flipped_bit_costs_what_is_behind_it() {
         assert!(records.iter().all(|r| all.contains(r)), "{form}");
         let status = rig.run(&[&file]).status.code();
         assert_eq!(status, Some(1), "{form}");
-        // A member behind it is there, whatever it is packed by.
+        // A member after it is there, whatever it is packed by.
         for other in FORMS {
             let both = [&bytes[..], &packed(&plain, other)].concat();
             let (records, said) = rig.records("both", &both);
@@ -261,7 +261,7 @@ fn a_file_may_have_several_members() {
     let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"12345"].concat();
     let frames = [&skipped[..], &packed(a, "zst"), &skipped, &packed(b, "zst")].concat();
     assert_eq!(rig.records("frames", &frames).0, all);
-    // What is behind it, and isn't packed, is no part of it, but is told of.
+    // Bytes after it that aren't packed are no part of it, but are reported.
     let tail = [&packed(&plain, "gz")[..], b"tail"].concat();
     let (records, said) = rig.records("tail", &tail);
     assert_eq!(records, all);

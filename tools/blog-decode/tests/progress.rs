@@ -271,7 +271,7 @@ fn a_pager_gets_what_a_terminal_would() {
         assert!(paged.contains(said) && paged.contains(lost) && paged.contains("\x1b[32m"));
         fs::remove_file(dir.path().join("paged")).unwrap();
     }
-    // One that isn't there is told of, and nothing is lost.
+    // One that isn't there is reported, and nothing is lost.
     let shown = run(&[], Some("no-such-pager -x"));
     assert!(shown.contains("there is no pager no-such-pager"), "{shown}");
     assert!(shown.contains(said) && shown.contains(lost), "{shown}");

@@ -133,7 +133,7 @@ fn what_a_dead_machine_was_writing_is_used() {
     fs::write(rig.path("out/blog.000004.part"), snapshot).unwrap();
     fs::write(rig.path("out/tables/5a.part"), "half").unwrap();
     rig.record(&["a"]);
-    // It goes on behind it.
+    // It goes on after it.
     assert_eq!(
         rig.names("out")[..3],
         [
@@ -250,7 +250,7 @@ fn what_was_written_before_it_was_killed_decodes() {
     assert_eq!(rig.names("out"), ["blog.000002.stream", "tables"]);
 }
 
-/// A file that ends within a section is told of, but not while a recorder may yet write the rest.
+/// A file that ends within a section is reported, but not while a recorder may yet write the rest.
 #[test]
 fn what_is_cut_off_is_told_unless_it_is_still_written() {
     let rig = rig();

@@ -429,7 +429,7 @@ impl Memory for Zeroes {
 }
 
 /// Four million pointers for each of many components, which are all the same: they come to an
-/// end, and the one ring behind the last pointer takes the room of one.
+/// end, and the one ring after the last pointer takes the room of one.
 #[test]
 fn tables_of_nothing_end() {
     const POINTERS: u32 = 1 << 22;
@@ -490,7 +490,7 @@ fn read<const N: usize>(ram: &Ram, addr: u64) -> [u8; N] {
     buf
 }
 
-/// Whatever is damaged: what is missing is told of, one way or the other.
+/// Whatever is damaged: what is missing is reported, one way or the other.
 #[test]
 fn damage_is_named_in_thousands_of_cases() {
     let stopped = sample().finish();

@@ -142,7 +142,7 @@ fn whole() -> &'static Whole {
 }
 
 /// A whole file is damaged, by steps of 4 bytes, and its checksums aren't put right: what is
-/// missing is told of, what isn't damaged is there, and there is nothing that never was.
+/// missing is reported, what isn't damaged is there, and there is nothing that never was.
 pub fn damage(steps: &[u8]) {
     let whole = whole();
     let (mut bytes, mut touched) = (whole.bytes.clone(), Vec::new());

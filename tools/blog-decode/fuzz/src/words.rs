@@ -131,7 +131,7 @@ pub fn control(bytes: &[u8]) {
     let joined = control::writes(&writes);
     assert_eq!(joined.join("\n"), writes.join("\n"));
     for write in joined {
-        // One that is too long is told of by who writes it.
+        // The writer reports one that is too long.
         assert!(write.len() < control::WRITE_MAX || !write.contains('\n'));
     }
 }

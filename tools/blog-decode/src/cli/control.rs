@@ -2,8 +2,8 @@
 
 //! `control`: switches components and call sites of this system.
 //!
-//! All commands are understood, and all sites found, before anything is written. What was changed
-//! is read back and shown.
+//! It parses all commands and finds all sites before it writes anything. Then it reads the changed
+//! settings back and shows them.
 
 use std::{
     fs::{self, OpenOptions},

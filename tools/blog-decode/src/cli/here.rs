@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Why a file of this system's BLog can't be read: what the system says of itself, and no guess.
+//! The reason why a file of this system's BLog can't be read, by facts of the system, without a
+//! guess.
 
 use std::{fs, io, path::Path};
 
 use super::args::{DEBUGFS, TRACEFS};
 
-/// What to tell of a file in BLog's directory that can't be opened, read or written.
+/// The message for a file in BLog's directory that can't be opened, read or written.
 pub fn why(path: &Path, e: &io::Error) -> String {
     let why = match e.kind() {
         io::ErrorKind::NotFound => missing(path),

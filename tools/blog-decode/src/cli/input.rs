@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Opens what the command line names, and tells what is wrong with it.
+//! Opens the files that the command line names, and reports what is wrong with them.
 
 use std::{
     collections::HashSet,
@@ -181,7 +181,7 @@ impl Input {
         Ok(())
     }
 
-    /// Tells of arguments that no call site has.
+    /// Reports arguments that no call site has.
     pub fn tell_unknown<'a>(&self, option: &str, fields: impl IntoIterator<Item = &'a Selector>) {
         for unknown in self.unknown(|sites| unknown_arguments(fields, sites)) {
             complain(&format!("{option}: {unknown}"));
@@ -280,7 +280,7 @@ impl Input {
         Ok((first, path.to_owned()))
     }
 
-    /// The exit status, where there is nothing else to complain of.
+    /// The exit status, if there is nothing else to complain of.
     pub fn status(&self) -> u8 {
         let is_bad = |f: &Snapshot| f.rings.is_empty() && f.damage.any();
         if self.files.iter().all(is_bad) {
@@ -291,7 +291,7 @@ impl Input {
     }
 }
 
-/// Tells which records have no text.
+/// Reports which records have no text.
 pub fn tell_undecoded(u: &Undecoded, searched: &[String]) {
     for ((name, id), n) in &u.no_table {
         let why = match id.as_str() {

@@ -8,11 +8,11 @@
 //! args/      commands and options
 //! time.rs    forms of TIME
 //! here.rs    why a file of this system's BLog can't be read
-//! input.rs   opens snapshots and side tables, and says what is wrong with them
-//! session.rs what all commands over records do: open, settle, run, say what is missing
+//! input.rs   opens snapshots and side tables, and reports what is wrong with them
+//! session.rs what all commands over records do: open, settle, run, report what is missing
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
-//! new.rs     files and directories that are there whole or not at all
-//! progress.rs how far it is, on a terminal
+//! new.rs     output files and directories, which appear when they are complete
+//! progress.rs progress, on a terminal
 //! pager.rs   a pager on the terminal
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show, diff: records to standard output
@@ -22,7 +22,7 @@
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
-//! spans.rs   spans: how long it took from one record to another
+//! spans.rs   spans: the times from one record to another
 //! count.rs   stats by fields: how many records have the same values
 //! gaps.rs    gaps: where threads were silent for long
 //! stats.rs   stats: records, bytes and time by component, ring and site
@@ -71,7 +71,7 @@ pub const PARTIAL: u8 = 1;
 /// Nothing could be decoded, or wrong usage.
 pub const FAILED: u8 = 2;
 
-/// Why a command has no result; nothing, if that was told.
+/// Why a command has no result; nothing, if that was already printed.
 #[derive(Debug)]
 pub struct Failed(Option<String>);
 
@@ -93,7 +93,7 @@ impl From<&str> for Failed {
     }
 }
 
-/// Runs the program; the answer is its exit status.
+/// Runs the program; returns its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
     let args = command_first(args.into_iter().collect());
     let cli = match Cli::try_parse_from(args) {
@@ -166,7 +166,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
     status
 }
 
-/// The man page: the program's, with those of its commands behind it.
+/// The man page: that of the program, then those of its commands.
 fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
     let mut command = Cli::command();
     command.build();
@@ -184,7 +184,7 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Tells the user something that is no result.
+/// Prints a message on standard error.
 pub(crate) fn complain(what: &str) {
     progress::clear();
     // Names in it can come from a hostile file.
@@ -195,7 +195,7 @@ pub(crate) fn complain(what: &str) {
     let _ = writeln!(std::io::stderr(), "blog-decode: {what}");
 }
 
-/// The text of an error of the system without the number that Rust puts behind it.
+/// The text of a system error without the number that Rust appends.
 fn without_number(what: &str) -> String {
     let mut parts = what.split(" (os error ");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -233,7 +233,7 @@ fn print_each(more: impl FnMut(&mut Vec<u8>) -> std::io::Result<bool>) -> Result
     }
 }
 
-/// What came of writing to standard output.
+/// The result of writing to standard output.
 fn written(result: std::io::Result<()>) -> Result<u8, String> {
     match result {
         // Whoever reads has enough.

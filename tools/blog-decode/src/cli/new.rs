@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Files and directories that a command makes: there whole, or not at all.
+//! Files and directories that a command makes, which appear when they are complete.
 //!
-//! What is written has another name until it is complete: `.blog-decode` and some letters, beside
-//! where it is to be. It goes if something fails, and never takes the place of what is there. Only
-//! the owner may read it, since a log may hold anything.
+//! Until then, they have another name in the same directory: `.blog-decode` and some letters. If
+//! something fails, they are removed. They never replace an existing file. Only the owner may read
+//! them, since a log may contain anything.
 
 use std::{
     fs::{self, File},

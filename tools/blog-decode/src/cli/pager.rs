@@ -71,7 +71,7 @@ impl Pager {
         if less.is_none() {
             command.env("LESS", LESS);
         }
-        // Who may only run this program as root gets no shell by it.
+        // A user who may run only this program as root gets no shell by it.
         command.env("LESSSECURE", "1");
         let screen = io::stdout().as_fd().try_clone_to_owned().ok()?;
         let (from, input) = pipe_with(PipeFlags::CLOEXEC).ok()?;
@@ -146,7 +146,7 @@ fn can_run(command: &str) -> bool {
     found
 }
 
-/// Whether a pager lets colours through: less has to be told.
+/// Whether a pager lets colours through: less needs an option for it.
 fn shows_color(command: &str, less: &str) -> bool {
     let mut words = command.split_whitespace();
     let name = words.next().and_then(|word| word.rsplit('/').next());

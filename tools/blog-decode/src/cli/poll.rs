@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Streams that are read as they come, and the signals that end it: for `follow` and `record`.
+//! Reads streams as they come, and notices the signals that end this, for `follow` and `record`.
 //!
-//! A stream is a file of debugfs, a pipe, or standard input. Waiting ends when there is something
-//! to read, when a signal comes, or when the time is over. The second signal ends the program.
+//! A stream is a file of tracefs or debugfs, a pipe, or standard input. A wait ends when there is
+//! something to read, when a signal comes, or when the time is over. The second signal ends the
+//! program.
 
 use std::{
     fs::{File, OpenOptions},

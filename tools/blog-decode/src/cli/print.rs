@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Entries to standard output: the form that was asked for, and what stands around those that match.
+//! Entries to standard output, in the chosen form, with the context of matches.
 
 use std::{
     collections::{HashSet, VecDeque},

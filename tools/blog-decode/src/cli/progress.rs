@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! How far it is: a bar on the terminal, for whatever takes over a second.
+//! Progress: a bar on the terminal, for work of more than a second.
 //!
-//! It stands on standard error, only where that is a terminal and can't be in anybody's way: not
-//! if standard output is a pipe, as who reads it may have the same terminal (`| less`), and not
-//! while records come out on a terminal. It is gone before anything else is said.
+//! It is on standard error, and only if that is a terminal and the bar disturbs nobody: not if
+//! standard output is a pipe, as its reader may have the same terminal (`| less`), and not while
+//! records go to the terminal. The bar is removed before any other output.
 
 use std::{
     cell::RefCell,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `record`: a directory with what a system logs, to be decoded anywhere.
+//! `record`: a directory with the log of a system, which decodes anywhere.
 //!
 //! ```text
 //! DIR/blog.000001.stream   captures, or with --every: blog.000001.snapshot
-//! DIR/blog.000002.part     what is being written; it becomes .stream when it is full
+//! DIR/blog.000002.part     the file being written; it becomes .stream when it is full
 //! DIR/tables/ID.blogfmt    side tables of the images, by build ID
 //! ```
 //!
-//! Whatever happens, what is in a file decodes: the table of an image is on disk before the first
-//! bytes are written that tell of the image. Tables are looked for in a thread of its own, as a
-//! stream doesn't wait; what comes meanwhile is held.
+//! Whatever happens, the content of a file decodes: the table of an image is on disk before the
+//! first bytes that name the image. A separate thread searches tables, as a stream doesn't wait;
+//! what comes meanwhile is held.
 //!
-//! Numbers go on from those that are there. A stream is cut into files, each of which decodes alone
-//! ([`Split`]). When all files together are larger than the limit, the oldest go. A .part file that
-//! is found was left by a program or a machine that died: it gets the name that it would have got.
+//! Numbers continue those of existing files. [`Split`] cuts a stream into files, each of which
+//! decodes alone. When all files together exceed the limit, the oldest go. A .part file was left by
+//! a program or a machine that died: it gets the name that it would have got.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -477,7 +477,7 @@ impl<'a> Dir<'a> {
         !self.searched.is_empty() && Instant::now() < self.until
     }
 
-    /// Tells which tables were not found in time.
+    /// Reports which tables were not found in time.
     fn give_up(&mut self) {
         for (name, id) in std::mem::take(&mut self.searched) {
             complain(&format!(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What all commands over records do alike: open files, settle the filters, go through the records,
-//! and say what is missing.
+//! The common part of all commands over records: opens files, settles the filters, goes through the
+//! records, and reports what is missing.
 
 use std::{collections::HashMap, io, iter, slice, thread};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `spans`: how long it took from one record to another, to standard output.
+//! `spans`: the times from one record to another, to standard output.
 
 use std::{
     collections::HashMap,

@@ -2,8 +2,8 @@
 
 //! The forms in which a user may name a time.
 //!
-//! A time without a zone is of the zone of who reads, as `TZ` and `/etc/localtime` have it. Times
-//! are shown in it, too.
+//! A time without a zone is in the user's zone, by `TZ` and `/etc/localtime`. Output has times in
+//! that zone, too.
 
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Conditions on a record: what `--where` takes.
+//! Conditions on a record, for `--where`.
 //!
 //! ```text
 //! condition   = and { "||" and }
@@ -19,9 +19,9 @@
 //! `arg.e == EIO`. Levels compare by number: `level <= warn`. `=~` takes a regular expression.
 //! A variant of an enum compares by its name, an error by its (negative) number, also if it is named.
 //!
-//! A comparison with what a record doesn't have, or with a value of another type, is false, with
-//! `!=` and `!~` too; `!(a == b)` is true then. A field alone is true if it is there and neither
-//! false, 0 nor empty.
+//! A comparison with a field that a record doesn't have, or with a value of another type, is false,
+//! with `!=` and `!~` too; `!(a == b)` is true then. A field alone is true if the record has it,
+//! and it is not false, 0 or empty.
 //!
 //! [`Expr::parse`] is for the command line, [`Expr::is_true`] for each record. It allocates nothing
 //! but where an argument is no plain number or string.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Which values can be compared. A condition that could never be true is no condition: what is wrong
-//! with fields is an error, and with arguments it is told as soon as the call sites are known.
+//! Checks which values can be compared. A condition that can never be true is refused: with fields
+//! it is an error, with arguments it is reported as soon as the call sites are known.
 
 use super::{Node, Operand, Operator};
 use crate::{

@@ -32,7 +32,7 @@ pub struct Template {
     steps: Vec<Step>,
     types: Vec<Type>,
     names: Vec<String>,
-    /// How a payload is cut, by version; `None` where there is none of such records.
+    /// How a payload is cut, by version; `None` if there is none of such records.
     plans: [Option<Plan>; 2],
     is_plain: bool,
 }

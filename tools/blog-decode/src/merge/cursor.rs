@@ -2,7 +2,7 @@
 
 //! Goes through one ring: records and losses in their order.
 //!
-//! A [`Cursor`] can stop where there are no more pages, and go on when some have come.
+//! A [`Cursor`] can stop if there are no more pages, and go on when more have come.
 
 use super::{Cause, Counts, Event, Place, Stream, What, LAG};
 use crate::{

@@ -2,14 +2,13 @@
 
 //! One time-ordered sequence out of all rings of all files.
 //!
-//! Snapshots of one boot overlap. So first the pages of each ring are united over the files
-//! (`unite.rs`). Then
-//! [`Merge`] goes through all rings at once, always taking the earliest event. It holds one page
-//! in memory of each ring that it is in the middle of.
+//! Snapshots of one boot overlap. So `unite.rs` first unites the pages of each ring over the files.
+//! Then [`Merge`] goes through all rings at once, and always takes the earliest event. It holds one
+//! page in memory of each ring that it is in the middle of.
 //!
-//! Losses are events with a place of their own: what the writer tells of in-band, and what the
-//! ordinals of pages show: records that were overwritten before the first page, and gaps between
-//! pages.
+//! Losses are events with a place of their own: those that the writer reports in-band, and those
+//! that the ordinals of pages show, which are records overwritten before the first page, and gaps
+//! between pages.
 
 mod cursor;
 mod unite;
@@ -32,7 +31,7 @@ pub(crate) use cursor::Cursor;
 pub use cursor::{each_record, Seen};
 pub use unite::{newer, unite};
 
-/// Bits of a ring's index behind the time of its next event.
+/// Bits of a ring's index, below the time of its next event.
 const RING_BITS: u32 = u32::BITS;
 /// Of more rings than this, one whose first event isn't due is closed again, and read a second time.
 const OPEN_MAX: usize = 1 << 14;
@@ -300,7 +299,7 @@ pub struct Event<'a> {
     pub stream: &'a Stream,
     /// Full clock.
     pub clock: u64,
-    /// Who wrote it. In a shared ring, nobody knows whose records were lost.
+    /// The writer. In a shared ring, nobody knows whose records were lost.
     pub writer: &'a Writer,
     /// What happened.
     pub what: What<'a>,
@@ -342,7 +341,7 @@ pub struct Merge<'a> {
     open: usize,
     /// A tree of losers: who lost against whom on the way up from the rings, which are its leaves.
     losers: Vec<u128>,
-    /// Who won: the ring with the earliest event; before the first one, whoever.
+    /// The winner: the ring with the earliest event; before the first one, any ring.
     winner: Option<u128>,
     /// For several boots: events are ordered by real time. Else by the ring's clock.
     by_real_time: Option<&'a [Boot]>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The pages of each ring, united over all files: the same page in two files counts once, and what
-//! one file has lost another may have.
+//! The pages of each ring, united over all files: a page in two files counts once, and one file may
+//! have records that another has lost.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -185,7 +185,7 @@ impl Stream {
         end.map_or(Ordering::Equal, |end| end.cmp(&from))
     }
 
-    /// Whether `clear` has come behind `last`, which an earlier file has: it counts records anew, so
+    /// Whether `clear` has come after `last`, which an earlier file has: it counts records anew, so
     /// that ordinals and time disagree. Then all that is here is new.
     fn is_cleared(&self, last: &PageRef, files: &[Snapshot]) -> bool {
         let mut runs = self.runs();
@@ -211,7 +211,7 @@ impl Stream {
     }
 }
 
-/// Puts a ring's pages in order, and takes out what is there twice.
+/// Puts a ring's pages in order, and removes duplicates.
 ///
 /// Runs of different pages stay as they are. Those that overlap are taken apart, page by page.
 fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
@@ -253,7 +253,7 @@ fn taken_apart(files: &[Snapshot], runs: &[(usize, Run)]) -> Vec<(usize, Run)> {
     pages
 }
 
-/// Takes out what is there twice.
+/// Removes duplicates.
 ///
 /// A ring's page numbers never repeat. A capture of a stream has a page in pieces, which go on
 /// where the one before has ended. Of the same page, the file that has the most of its records

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! How entries are shown: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] as
-//! the user wants it, [`ctf`] and [`perfetto`] for viewers of traces,
-//! [`html`] for a browser, [`parquet`] and [`otlp`] for what reads many machines at once.
+//! Output of entries: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] for the
+//! user's own form, [`ctf`] and [`perfetto`] for viewers of traces, [`html`] for a browser,
+//! [`parquet`] and [`otlp`] for fleets.
 
 pub mod csv;
 pub mod ctf;

@@ -224,10 +224,10 @@ fn host_prefix(entry: &Entry<'_>) -> String {
 /// events and arguments, call sites.
 #[derive(Default)]
 struct Interned {
-    /// Ids by field of `InternedData`, and what stands there behind the id.
+    /// Ids by field of `InternedData`, and the content there after the id.
     ids: HashMap<Vec<u8>, u64>,
     key: Vec<u8>,
-    /// What the next packet is to tell of.
+    /// What the next packet has to contain.
     news: Vec<u8>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Entries by a template that the user gives: what `--format` takes.
+//! Entries by the user's template, for `--format`.
 //!
 //! Text, and fields in braces: those of [`field`](crate::field), `boot` (seconds since boot), `time`
 //! (the same, or `wall` if there are several boots), `mono`, `wall`, `clock`, and `args` (all
@@ -83,11 +83,7 @@ impl Template {
                     Some('n') => literal.push('\n'),
                     Some('t') => literal.push('\t'),
                     Some('\\') => literal.push('\\'),
-                    _ => {
-                        return Err(Error::Syntax(
-                            "a \"\\\" without n, t or \\ behind it".into(),
-                        ))
-                    }
+                    _ => return Err(Error::Syntax("a \"\\\" without n, t or \\ after it".into())),
                 },
                 c => literal.push(c),
             }

@@ -233,7 +233,7 @@ impl Snapshot {
         Scan::new(self).run(start, tick)
     }
 
-    /// What is in the same file from `start` on. Nothing behind that is read through this one.
+    /// What is in the same file from `start` on. Nothing after that is read through this one.
     fn behind(&mut self, start: u64) -> std::io::Result<Self> {
         let skipped = start as i64 - self.base;
         let (source, base) = match &mut self.source {

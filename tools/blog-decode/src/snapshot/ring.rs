@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What a file says of a ring, and where its pages are. There may be a million rings, so this takes
-//! few bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.
+//! A ring of a file, and the places of its pages. There may be a million rings, so this takes few
+//! bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.
 
 use super::run::Run;
 use crate::wire::{file::RingSection, record::LOST_CAUSES};
@@ -25,7 +25,7 @@ pub struct RingInfo {
     pub exit_clock: u64,
     pub records: u64,
     pub pages: u32,
-    /// Lost, and told of. Most rings lose nothing.
+    /// Losses, and those reported. Most rings lose nothing.
     losses: Option<Box<[Losses; 2]>>,
 }
 
@@ -35,7 +35,7 @@ impl RingInfo {
         self.losses.as_ref().map_or([0; LOST_CAUSES], |l| l[0])
     }
 
-    /// Of these, those that lost records in the ring tell of.
+    /// Of these, those that lost records in the ring report.
     pub fn told(&self) -> Losses {
         self.losses.as_ref().map_or([0; LOST_CAUSES], |l| l[1])
     }

@@ -2,13 +2,13 @@
 
 //! Pages that follow each other: a ring's part of a file, in a few words.
 //!
-//! A snapshot has the pages of a ring one behind the other, and each goes on where the one before has
-//! ended. So it is enough to know the first and the last one: where the others are, their sections
-//! say, when they are read. What is kept of a file doesn't grow with its rings' length.
+//! A snapshot has the pages of a ring one after the other, and each continues the one before. So it
+//! is enough to know the first and the last one: the sections of the others lead from one to the
+//! next. The memory for a file doesn't grow with its rings' length.
 //!
-//! [`Steps`] goes through a [`Run`], and checks that what it finds is still what was there when the
-//! file was opened. Where it isn't, one page without bytes stands for all that are left, so that
-//! their records count as damaged.
+//! [`Steps`] goes through a [`Run`], and checks that the file still has the same content as when it
+//! was opened. If not, one page without bytes stands for all remaining ones, so that their records
+//! count as damaged.
 
 use super::{fields::Fields, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER};
 use crate::wire::{file::Kind, page::PAGE_HEADER_SIZE};
@@ -59,7 +59,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of one page. The section behind it begins at `after`; `place` says which one its own is.
+    /// A run of one page. The section after it begins at `after`; `place` says which one its own
+    /// is.
     pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, place: u64) -> Self {
         Self {
             first: page,
@@ -199,7 +200,7 @@ impl Steps {
         page
     }
 
-    /// Finds the page behind `before`, and reads its section into `bytes`: how much there was.
+    /// Finds the page after `before`, and reads its section into `bytes`: how much there was.
     fn find(
         &mut self,
         run: &Run,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Goes through the sections of a file, and takes in what they say.
+//! Goes through the sections of a file, and takes in their content.
 //!
 //! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
 //! they come. Both count what is missing or makes no sense.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Where the root is. VMCOREINFO says it, but for a kernel that knows nothing of BLog. There, BLog
-//! is a module, and has an [`Anchor`] among the kernel's panic notifiers.
+//! Finds the root. VMCOREINFO has its address, except in a kernel without BLog's patches. There,
+//! BLog is a module, and has an [`Anchor`] among the kernel's panic notifiers.
 
 use std::mem::offset_of;
 

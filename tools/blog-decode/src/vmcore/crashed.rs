@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Who crashed, where nobody has noted it: an oops that is fatal starts a crash kernel without a
-//! call of anything that a module could have asked for. But the kernel names the CPU to itself, and
-//! each CPU's task.
+//! The task that crashed, if nobody has noted it: a fatal oops starts a crash kernel without
+//! calling anything that a module can register. But the kernel itself notes the CPU, and each CPU's
+//! task.
 
 use super::{
     kallsyms,

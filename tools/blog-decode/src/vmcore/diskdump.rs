@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What the headers of a compressed dump say of the file itself: whether it is one part of several,
-//! and whether it is all there. libkdumpfile finds that out only where it needs what is missing.
+//! The headers of a compressed dump: whether the file is one part of several, and whether it is
+//! complete. libkdumpfile notices that only if it needs the missing part.
 //!
 //! ```text
 //! block 0          header

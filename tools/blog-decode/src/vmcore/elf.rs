@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Whether the header of an ELF file can be given to libkdumpfile, which takes some of it at its
-//! word: numbers and places of program and section headers must make sense. Of a file that is cut
-//! off it reads zeros up to the end of the last page of the file, as if these were memory.
+//! Checks the header of an ELF file for libkdumpfile, which trusts some of it: numbers and places
+//! of program and section headers must make sense. At the end of a file that is cut off,
+//! libkdumpfile reads zeros up to the end of the last page of the file, as if these were memory.
 
 use std::{fs::File, ops::Range, os::unix::fs::FileExt};
 

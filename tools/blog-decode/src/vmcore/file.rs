@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Opens a vmcore: what is in the file, up to the kernel's virtual memory and BLog's root.
+//! Opens a vmcore, up to the kernel's virtual memory and BLog's root.
 //!
 //! libkdumpfile knows the formats; from it come physical memory and VMCOREINFO only.
 
@@ -39,7 +39,7 @@ pub struct Vmcore {
     pub memory: Paging<Pages>,
     /// Address of the root.
     pub root: u64,
-    /// Who crashed, if nobody noted it.
+    /// The task that crashed, if nobody noted it.
     pub crashed: Option<Crashed>,
     /// What is wrong with the file as such, if anything.
     pub problem: Option<String>,

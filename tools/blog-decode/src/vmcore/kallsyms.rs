@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Where a symbol of the kernel is, by the tables that `scripts/kallsyms.c` makes of all names. A
-//! kernel has them for itself (`kernel/kallsyms.c`); VMCOREINFO says where they are, since 6.0.
+//! Finds a symbol of the kernel by the tables that `scripts/kallsyms.c` makes of all names. The
+//! kernel has them for itself (`kernel/kallsyms.c`); VMCOREINFO has their addresses, since 6.0.
 //!
 //! ```text
 //! kallsyms_num_syms      u32: how many symbols there are

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The kernel's root and what it leads to, read out of memory: `rust/kernel/blog/wire/dump.rs` says what
-//! the structures are.
+//! Reads the kernel's root and its layouts out of memory: `rust/kernel/blog/wire/dump.rs` has the
+//! structures.
 //!
-//! What comes from here has been checked: magic, version, sizes, and that every field lies within
-//! its structure. Later code can take a layout at its word.
+//! It checks magic, version, sizes, and that every field lies within its structure, so later code
+//! can trust a layout.
 
 use super::memory::{counters, word, Fault, Fields, Memory as Mem};
 use crate::{

@@ -3,33 +3,31 @@
 //! From the memory of a machine that has stopped to a snapshot.
 //!
 //! ```text
-//! diskdump.rs   what a compressed dump says of itself: cut off, one part of several
-//! elf.rs        whether the header of an ELF file can be given to libkdumpfile
-//! file.rs       opens a vmcore through libkdumpfile; nofile.rs: there is none
+//! diskdump.rs   whether a compressed dump is cut off, or one part of several
+//! elf.rs        checks the header of an ELF file for libkdumpfile
+//! file.rs       opens a vmcore through libkdumpfile; nofile.rs: without it
 //! flat.rs       puts a flattened one in order first
 //! vmcoreinfo.rs the rows that a kernel leaves for crash tools
-//! anchor.rs     where the root is
-//! kallsyms.rs   where a symbol of the kernel is
-//! crashed.rs    who crashed, where that wasn't noted
+//! anchor.rs     finds the root
+//! kallsyms.rs   finds a symbol of the kernel
+//! crashed.rs    the task that crashed, if that wasn't noted
 //! paging.rs     virtual memory out of physical memory
-//! memory.rs     what the extractor needs of memory
-//! layout.rs     the root, and what else has a layout of its own
+//! memory.rs     memory, as the extractor sees it
+//! layout.rs     the root, and other layouts
 //! table.rs      a walk over a table
 //! tasks.rs      what tasks were doing
-//! rings.rs      rings and where their pages are
-//! page.rs       what of a page is whole
+//! rings.rs      rings and the places of their pages
+//! page.rs       the intact part of a page
 //! clock.rs      calibration
-//! problems.rs   what was not as it should be
+//! problems.rs   damage, by kind
 //! out.rs        the sections of a snapshot
 //! ```
 //!
-//! [`extract`] does it: from the root, which [`anchor`] finds (`rust/kernel/blog/wire/dump.rs` says
-//! what there is), through components, rings and pages, to the same file that debugfs would have
-//! given. It is all checked: a dump may be cut off, lack pages or be damaged, and the machine
-//! may have stopped in the middle of anything. What is whole is written; what isn't is in
+//! [`extract`] does it: from the root, which [`anchor`] finds, through components, rings and pages,
+//! to the file that the running kernel would have returned. `rust/kernel/blog/wire/dump.rs` has the
+//! structures. Everything is checked: a dump may be cut off, lack pages or be damaged, and the
+//! machine may have stopped in the middle of anything. Intact data is written; damage is in
 //! [`Problems`]. Time and memory grow with what BLog holds, not with the dump.
-//!
-//! What `clear` has hidden on the live system is there all the same: it hides, and frees nothing.
 
 pub mod anchor;
 mod clock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Stands in for `file.rs` where the program is built without libkdumpfile: says so.
+//! Stands in for `file.rs` if the program is built without libkdumpfile, and reports that.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Vmcore {
     pub memory: Nothing,
     /// Address of the root.
     pub root: u64,
-    /// Who crashed, if nobody noted it.
+    /// The task that crashed, if nobody noted it.
     pub crashed: Option<Crashed>,
     /// What is wrong with the file as such, if anything.
     pub problem: Option<String>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Writes the sections of a snapshot, as `blog/read/sections.rs` does in the kernel:
-//! `rust/kernel/blog/wire/file.rs` says what they are.
+//! Writes the sections of a snapshot, as `blog/read/sections.rs` does in the kernel.
+//! `rust/kernel/blog/wire/file.rs` defines them.
 
 use std::io::{self, Write};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! A page out of a dump: what of it is whole.
+//! The intact part of a page of a dump.
 //!
-//! The kernel publishes records by one word with the end and the number of records. Where the
-//! records don't agree with it, the page is damaged, and it is cut where they cease to make sense.
+//! The kernel publishes records by one word with the end and the number of records. If the records
+//! don't agree with it, the page is damaged, and is cut where they cease to make sense.
 
 use crate::{
     blogfmt::bytes::u64_at,

@@ -2,10 +2,10 @@
 
 //! Virtual memory out of physical memory: x86's page tables, of 4 or 5 levels.
 //!
-//! VMCOREINFO says where the kernel's top table is and where the kernel was loaded; that is all,
-//! wherever KASLR has put things. So any address of the kernel can be read: its image, the direct
-//! map, vmalloc, modules. Tables are read from the dump like everything else, and as little trusted:
-//! a walk has as many steps as there are levels.
+//! VMCOREINFO has the address of the kernel's top table, and where the kernel was loaded. That is
+//! enough, wherever KASLR has put things, to read any address of the kernel: its image, the direct
+//! map, vmalloc, modules. Tables come from the dump like everything else, and are trusted as
+//! little: a walk has as many steps as there are levels.
 
 use std::{cell::RefCell, collections::HashMap};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What was not as it should be in a dump: counted by kind, with one example of each.
+//! Damage in a dump: counted by kind, with one example of each.
 
 use std::fmt::{self, Display};
 
-/// As many kinds are told apart; what goes beyond that is counted as one.
+/// The number of kinds that are counted separately; further ones count as one.
 const MAX_KINDS: usize = 1000;
 
 /// A kind of problem.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The rings of a component and where their pages are.
+//! The rings of a component and the places of their pages.
 //!
-//! Each page says whose it is. So the pages are found by a walk over all places of pages, and the
-//! chains, which may have been in the middle of a change, are not followed.
+//! Each page names its ring. So a walk over all places of pages finds them; the chains are not
+//! followed, as they may have been in the middle of a change.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -115,7 +115,7 @@ fn chunk_values(
     let total = stride * u64::from(table.per_chunk);
     let mut whole = vec![0; total.min(MAX_CHUNK) as usize];
     let is_whole = total <= MAX_CHUNK && memory.read(chunk, &mut whole).is_ok();
-    // Where the next page starts, behind one that can't be read.
+    // Where the next page starts, after one that can't be read.
     let mut skip_to = 0;
     for i in 0..table.per_chunk {
         let offset = u64::from(i) * stride;

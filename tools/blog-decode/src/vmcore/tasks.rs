@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What the tasks that have rings were doing when the machine stopped; and the one in which it
-//! crashed.
+//! What tasks with rings were doing when the machine stopped; and the task in which it crashed.
 
 use std::collections::HashMap;
 
@@ -34,7 +33,7 @@ pub(super) struct Tasks {
     pub(super) list: Vec<Task>,
     /// Index into `list` by address of a ring.
     by_ring: HashMap<u64, usize>,
-    /// Who crashed.
+    /// The task that crashed.
     crashed: Option<Crashed>,
     /// What was noted of tasks, by their address.
     notes: HashMap<u64, TaskNote>,

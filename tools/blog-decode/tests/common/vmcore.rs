@@ -594,7 +594,7 @@ pub fn elf(ram: &Ram, levels: u32) -> Vec<u8> {
 /// Pages of physical memory, page tables last, and VMCOREINFO.
 fn physical(ram: &Ram, levels: u32, rows: &str) -> (Vec<Vec<u8>>, String) {
     let pages: Vec<(u64, &Vec<u8>)> = ram.0.iter().map(|(addr, page)| (*addr, page)).collect();
-    // The tables come behind them, the top one first.
+    // The tables come after them, the top one first.
     let mut tables = vec![[0u64; 512]];
     let physical = |n: usize| PHYSICAL + (n * PAGE) as u64;
     for (n, (addr, _)) in pages.iter().enumerate() {

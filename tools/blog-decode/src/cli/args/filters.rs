@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Which records are wanted.
+//! Options that select records.
 
 use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};

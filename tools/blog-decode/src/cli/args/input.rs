@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Files that are read, and where side tables are.
+//! Options for input files and side tables.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! All commands and options, each defined once, with its help. The man page and the shells'
-//! completions are made from here too.
+//! completions come from here, too.
 //!
-//! Here is the program itself and the list of its commands; beside it: what commands share
-//! (`input`, `filters`, `output`), and each command's own options (`saved` for those of files,
-//! `answers` for those that sum up, `live` for those of a running system).
+//! This file has the program itself and the list of its commands. The others have options that
+//! commands share (`input`, `filters`, `output`), and each command's own options (`saved` for
+//! commands on files, `answers` for those that sum up, `live` for those of a running system).
 
 // Groups of options have no help of their own.
 #![allow(missing_docs)]

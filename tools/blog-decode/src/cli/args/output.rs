@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! How records are printed, or written for other programs.
+//! Options for printing records, and for writing them for other programs.
 
 use std::num::NonZero;
 
