@@ -35,7 +35,7 @@ LIMITS = ["-timeout=60", "-rss_limit_mb=1024"]
 
 
 def build(targets: Iterable[str]) -> None:
-    """With libFuzzer as LLVM's package has it; where there is none, the crate libfuzzer-sys
+    """With libFuzzer as LLVM's package has it; if there is none, the crate libfuzzer-sys
     compiles its own."""
     env = dict(os.environ)
     for llvm in sorted(Path("/usr/lib").glob("llvm-*/lib/clang/*/lib/linux")):

@@ -12,7 +12,7 @@ from typing import Any
 from crash import truth as facts
 from crash.truth import Truth, Writer
 
-# A ring of 16 KiB has three whole pages at least behind the one that is being
+# A ring of 16 KiB has three whole pages at least after the one that is being
 # written; a record takes 80 bytes at most.
 LEAST = 3 * 4000 // 80
 

@@ -23,7 +23,7 @@ mod tests {
         time::Delta, //
     };
 
-    /// Room for the largest payload, and a byte behind that must stay.
+    /// Room for the largest payload, and a byte after that must stay.
     struct Payload {
         bytes: [u8; types::MAX_PAYLOAD + 1],
         size: usize,

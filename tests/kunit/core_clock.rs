@@ -227,7 +227,7 @@ mod suite {
         assert!(all
             .last()
             .is_some_and(|pair| pair.local != 0 && pair.clock <= now));
-        // A reader who has them is told of newer ones alone.
+        // A reader that has them gets newer ones only.
         let told = all.last().map_or(0, |pair| pair.clock);
         let (before, new) = (version(), since(told)?);
         assert!(new.iter().all(|pair| pair.clock > told));

@@ -367,7 +367,7 @@ pub(super) struct ReadRing {
     pub(super) told: [u64; LOST_CAUSES],
     /// Ordinal of its first record in the snapshot, or missed by a stream's reader.
     pub(super) first: Option<u64>,
-    /// Ordinal of the record behind the last one.
+    /// Ordinal of the record after the last one.
     pub(super) next: u64,
     /// The numbers in its records.
     pub(super) numbers: KVVec<u64>,

@@ -281,7 +281,7 @@ mod suite {
             let read = Read::new(Some(state.clone()), 4096)?;
             let ring = read.only_ring()?;
             assert_eq!(&*ring.numbers, &[77 + round]);
-            // What was lost before counts where it is told of: in front of the first record.
+            // What was lost before counts where it is reported: in front of the first record.
             assert_eq!(ring.in_band[Lost::Full as usize], lost);
             total += lost;
             assert_eq!(ring.told[Lost::Full as usize], total);
@@ -419,7 +419,7 @@ mod suite {
             assert!(rig.log(n));
         }
         let mut walk = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
-        // Up to behind the ring's section, which lists three pages.
+        // Up to after the ring's section, which lists three pages.
         let mut file = KVVec::new();
         while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
         // All is freed, and the same ring writes other pages, at the same places.

@@ -43,7 +43,7 @@ mod suite {
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
 
     /// A page with `n` records of the sites 1 to 4 in turn, each with that many times `unit` bytes
-    /// of payload, and room behind it.
+    /// of payload, and room after it.
     fn page(n: u64, unit: u32) -> Result<(KVVec<u8>, usize)> {
         let mut body = KVVec::new();
         for n in 0..n {
@@ -103,7 +103,7 @@ mod suite {
             }
             assert_eq!(at, len);
         }
-        // Damage ends it: nothing behind is given out.
+        // Damage ends it: nothing after is given out.
         let (mut damaged, len) = page(40, 5)?;
         damaged[PAGE_HEADER_SIZE..PAGE_HEADER_SIZE + 8]
             .copy_from_slice(&Header::new(0, 1, PAYLOAD_MAX as u32).0.to_ne_bytes());

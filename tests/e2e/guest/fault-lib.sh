@@ -24,7 +24,7 @@ only_within() {
 # within_modules: the kernel maps all modules in the top GiB, and no other code
 within_modules() { only_within 0xffffffffc0000000 0xffffffffff000000; }
 
-# within_blog: in blog.ko, and not in a driver, whose text may be right behind
+# within_blog: in blog.ko, and not in a driver, whose text may be right after
 within_blog() {
 	only_within "$(cat /sys/module/blog/sections/.text)" \
 		"0x$(awk '$4 == "[blog]" && tolower($2) == "t" { print $1 }' /proc/kallsyms |

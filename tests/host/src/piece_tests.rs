@@ -51,7 +51,7 @@ fn is_control(item: &[u8]) -> bool {
     Header(u64::from_le_bytes(*item.first_chunk().unwrap())).site() == 0
 }
 
-/// A page of these items, without room behind them.
+/// A page of these items, without room after them.
 fn page(items: &[Vec<u8>]) -> Vec<u8> {
     let body = items.concat();
     let records = items.iter().filter(|item| !is_control(item)).count() as u64;
@@ -196,7 +196,7 @@ fn nothing_is_left_of_a_page_that_is_not_well_formed() {
             "at {position}"
         );
     }
-    // A position in the header, an end behind the copy, and no room for what is put in front.
+    // A position in the header, an end after the copy, and no room for what is put in front.
     assert!(cut(&mut whole.clone(), &from(SEQ, PAGE_HEADER_SIZE - 1)).is_none());
     assert!(cut(&mut whole[..whole.len() - 1].to_vec(), &from(SEQ - 1, 0)).is_none());
     let lag = |n: usize| From {

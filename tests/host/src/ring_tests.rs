@@ -193,7 +193,7 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
         // SAFETY: This is the ring's context, and all pages are of this pool.
         unsafe {
             if turns % 2 == 0 {
-                // It is told of in this turn, and what comes meanwhile isn't forgotten for that.
+                // It is reported in this turn, and what comes meanwhile isn't forgotten for that.
                 ring.count_lost(Lost::Disabled, 1);
             }
             assert!(ring.begin());

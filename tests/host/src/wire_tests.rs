@@ -180,7 +180,7 @@ fn a_type_s_code_says_how_it_is_stored() {
         assert_eq!(code.is_valid(), size.is_some(), "{kind:#x}");
         let text = TypeCode(code.0 | 1 << 8);
         assert_eq!(text.is_valid(), text == TypeCode::TEXT);
-        // The value, or the error in its place, behind a byte that says which of them.
+        // The value, or the error in its place, after a byte that says which of them.
         for (outer, or) in [(OPTION, 0), (RESULT, 4)] {
             let wrapped = code.wrapped(outer);
             assert_eq!((wrapped.kind(), wrapped.inner()), (outer, code));

@@ -356,7 +356,7 @@ extern "C" fn blog_torture_targets() -> u32 {
     TARGETS.len() as u32
 }
 
-/// Writes a target's name; false where there is no target.
+/// Writes a target's name; false if there is no target.
 ///
 /// # Safety
 ///

@@ -14,7 +14,7 @@ pub fn f(a: u32) {
     blog_log!("{}", a);
     //~       ^ expected a component in front of the format string
     blog_log!(C);
-//~ ^ unexpected end of input, expected a format string behind the component
+//~ ^ unexpected end of input, expected a format string after the component
     blog_log!(C, FORMAT, a);
     //~          ^ the format must be a string literal
     blog_log!(C, b"bytes");

@@ -29,21 +29,21 @@ pub fn f(a: u32, b: u32) {
     blog_log!(C, "{x} {}", x = a, b);
     //~                           ^ positional arguments cannot follow named arguments
     blog_log!(C, "{", a);
-    //~          ^ expected `}` in format string behind `{`, but it ends
+    //~          ^ expected `}` in format string after `{`, but it ends
     blog_log!(C, "{a");
-    //~          ^ expected `}` in format string behind `{a`, but it ends
+    //~          ^ expected `}` in format string after `{a`, but it ends
     blog_log!(C, "a }");
     //~          ^ unmatched `}` in format string; write `}}` for a `}`
     blog_log!(C, "{a b}");
-    //~          ^ expected `}` in format string behind `{a `, found `b`
+    //~          ^ expected `}` in format string after `{a `, found `b`
     blog_log!(C, "{a?}");
-    //~          ^ expected `}` in format string behind `{a`, found `?`
+    //~          ^ expected `}` in format string after `{a`, found `?`
     blog_log!(C, "{:y}", a);
     //~          ^ unknown format trait `y`; known are ``, `?`, `x?`, `X?`, `x`, `X`, `o`, `b`, `e`, `E` and `p`
     blog_log!(C, "{:xx}", a);
     //~          ^ unknown format trait `xx`; known are ``, `?`, `x?`, `X?`, `x`, `X`, `o`, `b`, `e`, `E` and `p`
     blog_log!(C, "{:?x}", a);
-    //~          ^ expected `}` in format string behind `{:?`, found `x`
+    //~          ^ expected `}` in format string after `{:?`, found `x`
     blog_log!(C, "{:65536}", a);
     //~          ^ `65536` in format string is greater than 65535
     blog_log!(C, "a\0b");

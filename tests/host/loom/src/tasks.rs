@@ -97,7 +97,7 @@ fn a_ring_is_added_while_the_one_before_it_is_taken_out() {
         task.log(&task.rings[1]);
         other.join().unwrap();
         assert_eq!(task.slots(), [SECOND]);
-        // Loom doesn't know that what an exchange stores comes right behind what it has read, so
+        // Loom doesn't know that what an exchange stores comes right after what it has read, so
         // for it, the place may be empty.
         assert!([SECOND, NONE].contains(&task.shown()));
     });

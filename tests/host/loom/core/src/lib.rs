@@ -10,7 +10,7 @@
 //!   reader every one that no ordering forbids. An atomic here has the size of the real one, as it
 //!   lies in pages and in `repr(C)` structures; loom's object for it is found by its address, so it
 //!   must not move once it is used. Plain stores of records are relaxed atomic ones for loom, word
-//!   by word. What this can't show: a load that is delayed behind a later store (loom runs a load
+//!   by word. What this can't show: a load that is delayed past a later store (loom runs a load
 //!   at once), and nested writers (these run as calls in the middle of a record, in the ordinary
 //!   tests).
 //! - of cache lines, on one thread: [`lines`] counts each access.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Arguments by themselves, as JSON, CTF, Perfetto, `{args}` and conditions take them: the text of
-//! each is what `{}` prints (`{:?}` where there is no `{}`), and a number is that number, in the
+//! each is what `{}` prints (`{:?}` if there is no `{}`), and a number is that number, in the
 //! bytes that CTF copies, too.
 
 use super::image::with_host;
