@@ -3,7 +3,7 @@
 #
 # Shared by all scripts here: places, and steps, which show the user what runs,
 # how long it took and which log to read if it failed; also versions.sh, env.sh,
-# kernel.sh and tree.sh. Sourced by the scripts beside it; runs nothing by itself.
+# kernel.sh and tree.sh. Sourced by the scripts beside it; only defines functions.
 
 BLOG_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BLOG_CACHE=${BLOG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/blog}

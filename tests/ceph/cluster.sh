@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Starts Ceph on this machine: a monitor, an OSD that stores in memory, an MDS; and a file
-# system. Nobody has to say who they are.
+# system. It needs no authentication.
 
 set -euo pipefail
 at() { echo "[$(cut -d' ' -f1 /proc/uptime)] $*"; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 #
-# What the scripts that run in a guest share: where things are, and the disk.
+# Shared by the scripts that run in a guest: where things are, and the disk.
 # tests/vm.py puts it into every initrd as /lib.sh; sourced with busybox's sh.
 
 # BLog's files are in tracefs, too. Kernels without debugfs have only those.

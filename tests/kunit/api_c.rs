@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Log calls of drivers in C, which are in `c_calls.c`. What their records decode to is for the
-//! host; here it is how many there are, and how long.
+//! Log calls of drivers in C, which are in `c_calls.c`: how many records there are, and how long.
+//! The host tests what they decode to.
 
 use kernel::prelude::*;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Debug messages of a driver in C that is captured: those of `c_capture.c`. Whether they decode to
-//! what dynamic debug prints is for `tests/test_printf.py`.
+//! Debug messages of a captured driver in C: those of `c_capture.c`. On the host, BLog's tests
+//! compare them with what dynamic debug prints.
 
 use kernel::prelude::*;
 

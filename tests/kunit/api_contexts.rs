@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which ring a call logs to: that of the task, of the softirq or of the hard interrupt which it
-//! runs in. Timers bring the calls into interrupts; what they saw is judged in the test's task.
+//! The ring that a call logs to: that of the task, of the softirq or of the hard interrupt which it
+//! runs in. Timers bring the calls into interrupts; the test's task checks the results.
 
 use kernel::prelude::*;
 

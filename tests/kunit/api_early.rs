@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Calls while the kernel boots. Where BLog is built in, it starts with the early initcalls, before
+//! Calls while the kernel boots. If BLog is built in, it starts with the early initcalls, before
 //! all drivers. Code may run before even that: in early parameters, before there are per-CPU areas
 //! or an allocator. The calls are in `early.c`, which calls [`blog_kunit_early`].
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! KUnit suites of BLog's API, seen from a driver: a module of its own, which logs to components
-//! of its own with the macros. What the blog module does inside is tested there.
+//! KUnit suites of BLog's API, seen from a driver: a separate module, which logs to its own
+//! components with the macros. The blog module has the suites of its inside.
 
 use kernel::prelude::*;
 

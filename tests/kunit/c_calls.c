@@ -12,7 +12,7 @@
 BLOG_COMPONENT(blog_kunit_c, .name = "kunit_c", .size_kb = 64, .ring_kb = 16, .level = BLOG_DEBUG);
 BLOG_COMPONENT(blog_kunit_c_off, .name = "kunit_c_off", .size_kb = 64, .enabled = false);
 
-/* How many of these are evaluated is told to Rust. */
+/* Rust reads how many of these were evaluated. */
 u32 blog_kunit_c_evaluated;
 
 static u32 evaluated(void)

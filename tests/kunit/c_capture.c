@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Debug messages of a driver that is captured: see api_capture.rs, which knows
- * how many records they are, and tests/test_printf.py, which compares them to
- * what dynamic debug prints. The Makefile says that this file is captured.
+ * Debug messages of a captured driver: see api_capture.rs, which knows the number
+ * of records. On the host, tests/test_printf.py of BLog's repository compares them
+ * with what dynamic debug prints. The Makefile captures this file.
  */
 
 #define pr_fmt(fmt) "captured: " fmt

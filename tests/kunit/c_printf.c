@@ -2,8 +2,8 @@
 /*
  * Everything that printk() can print, twice: as a record with its arguments,
  * and, in the record after it, as the text that snprintf() makes of them.
- * tests/test_printf.py decodes both, and compares. The cases of
- * lib/tests/printf_kunit.c are among them.
+ * On the host, tests/test_printf.py of BLog's repository decodes and compares both.
+ * The cases of lib/tests/printf_kunit.c are among them.
  */
 
 #include <linux/array_size.h>

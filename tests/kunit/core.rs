@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// The suites that look inside, and what they share; those of the API are modules of their own.
+// The suites of BLog's inside, and their common parts; those of the API are modules of their own.
 
 mod rig {
     include!("core_rig.rs");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what may be written into control files, and what may not.
-// All of that is pure, so it needs no component.
+// KUnit suite: good and bad words for control files. The parsers are pure, so it needs no
+// component.
 
 #[kunit_tests(blog_control)]
 mod suite {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: site ids by build ID, and switching sites. It works on tables of sites of its own,
-// not on those of the running system.
+// KUnit suite: site ids by build ID, and switching sites. It works on its own tables of sites, not
+// on those of the running system.
 
 #[kunit_tests(blog_images)]
 mod suite {

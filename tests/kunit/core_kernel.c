@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What suites of the logger's insides compare it with, or need of the kernel:
- * core_locks.rs, core_root.rs and core_worker.rs.
+ * Functions of the kernel that the suites of the logger's inside need, or compare
+ * it with: core_locks.rs, core_root.rs and core_worker.rs.
  */
 
 #include <linux/cpumask.h>

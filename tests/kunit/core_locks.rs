@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: who waits for whom. What takes long in one component, or is held up by somebody
-// else, must not delay the others, and nothing that a driver needs to free memory may wait for
-// memory. What is held up here is let go after a while, so that a test fails rather than hangs.
+// KUnit suite: locks and waiting. A long operation on one component, or one that somebody holds up,
+// must not delay the others. Nothing that a driver needs to free memory may wait for memory. The
+// tests release what they hold up after a while, so that a test fails rather than hangs.
 
 #[kunit_tests(blog_locks)]
 mod suite {
@@ -110,7 +110,7 @@ mod suite {
     #[test]
     fn a_clear_that_waits_for_log_calls_delays_nobody_else() -> Result {
         if kernel::cpu::nr_cpu_ids() < 2 {
-            // Who holds it up has the only CPU.
+            // The task that holds it up has the only CPU.
             return Ok(());
         }
         let rig = Rig::new(c"blog_test_slow", SMALL)?;
@@ -160,7 +160,7 @@ mod suite {
         })?;
         let _other = go_on()?;
         assert!(state_of(c"blog_test_locked").is_ok());
-        // It can go itself. Who has its lock has the state.
+        // It can go itself. The holder of its lock has the state.
         assert!(!locked.done());
         drop(rig);
         assert!(!locked.done());

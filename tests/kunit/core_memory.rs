@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite for the memory of a component. Included by blog/main.rs. What the pool does by
-// itself, host tests show (tests/host/src/pool_tests.rs).
+// KUnit suite for the memory of a component. Included by blog/main.rs. Host tests cover the pool
+// alone.
 
 /// Memory, in the kernel.
 #[kunit_tests(blog_memory)]
@@ -247,7 +247,7 @@ mod memory_suite {
         set_max_kb(0);
         assert!(lost);
         let rig = rig?;
-        // It gets none by itself.
+        // It gets none in the background.
         assert!(!rig.log(3));
         rig.state()?.set_enabled(true)?;
         assert!(rig.log(4));

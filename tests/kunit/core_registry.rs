@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: components come and go. Static ones are announced as the module notifier does it,
+// KUnit suite: components come and go. The suite announces static ones as the module notifier does,
 // from memory that stands in for a module's.
 
 #[kunit_tests(blog_registry)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// What the KUnit suites of blog/ stand on: a component made for one test, a way to log numbers to
-// it, and a reader of snapshots. Included by blog/main.rs into its own crate, because the suites
-// look at what no driver sees. It never runs outside of a test.
+// The base of the KUnit suites of blog/: a component made for one test, a way to log numbers to it,
+// and a reader of snapshots. Included by blog/main.rs into its own crate, because the suites look
+// at the inside. It never runs outside of a test.
 
 use core::{
     mem,
@@ -375,7 +375,7 @@ pub(super) struct ReadRing {
     pub(super) times: KVVec<u64>,
     /// Task records: how many numbers were before, and the name.
     pub(super) names: KVVec<(usize, [u8; 16])>,
-    /// Losses that records tell of.
+    /// Losses that records report.
     pub(super) in_band: [u64; LOST_CAUSES],
     /// Records that the selection has left out.
     pub(super) left: u64,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what rings keep and lose, and what a snapshot says of it. Each case has a component
-// of its own and logs to it from its own task; the strict parser of core_rig.rs checks every
-// snapshot (checksums, order, time, counts) on the way.
+// KUnit suite: what rings keep and lose, and how a snapshot shows it. Each case has a component of
+// its own and logs to it from its own task; the strict parser of core_rig.rs checks every snapshot
+// (checksums, order, time, counts) on the way.
 
 #[kunit_tests(blog_ring)]
 mod suite {

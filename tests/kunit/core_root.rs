@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what the root tells crash tools, and what a crash does. That the root leads to what
-// was logged, the crash suite shows with dumps.
+// KUnit suite: the root for crash tools, and the effects of a crash. On the host, the suite "crash"
+// of BLog's repository finds the records in real dumps.
 
 #[kunit_tests(blog_root)]
 mod suite {
@@ -306,7 +306,7 @@ mod suite {
         for cause in Lost::ALL {
             assert!(cause == Lost::Frozen || sum(cause) == 0);
         }
-        // Not so in a crash, but for the next tests: it goes on, and tells of it.
+        // Not so in a crash, but for the next tests: it goes on, and reports the losses.
         assert!(rig.log(6000));
         let read = Read::new(Some(rig.state()?), 4096)?;
         let ring = read.rings.iter().find(|ring| ring.pid == pid);

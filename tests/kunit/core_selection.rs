@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what a reader gets that may not see addresses, or for whom something was chosen.
+// KUnit suite: readers that may not see addresses, and readers with a choice of their own.
 
 #[kunit_tests(blog_selection)]
 mod suite {

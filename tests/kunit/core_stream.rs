@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: streams. That a reader gets every record once, in order, or is told how many it has
-// missed: whatever happens to the rings meanwhile.
+// KUnit suite: streams. A reader gets every record once, in order, or the number of those that it
+// has missed, whatever happens to the rings meanwhile.
 
 #[kunit_tests(blog_stream)]
 mod suite {
@@ -193,7 +193,7 @@ mod suite {
         assert!(ring.lag() > 0 && ring.lag() < PER_PAGE * 2 - 10);
         assert_eq!(ring.numbers.len() as u64 + ring.lag(), PER_PAGE * 2 + 5);
         assert_eq!(ring.numbers.last(), Some(&(PER_PAGE * 2 + 4)));
-        // Who comes later has what came after the clear, as a snapshot does.
+        // A later reader has the records after the clear, as a snapshot does.
         let mut later = Tape::new(Some(rig.state()?))?;
         later.pass(4096)?;
         let ring = later.only_ring()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what is done once a second. Included by blog/main.rs.
+// KUnit suite: the worker. Included by blog/main.rs.
 
 #[kunit_tests(blog_worker)]
 mod suite {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Log calls while the kernel boots: see api_early.rs. Only where the suites are
- * built in.
+ * Log calls while the kernel boots: see api_early.rs. Only if the suites are built
+ * in.
  */
 
 #include <linux/init.h>

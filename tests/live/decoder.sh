@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# blog-decode on the files of a running kernel: what it follows, records and
-# switches. Prints TAP for the runner.
+# blog-decode on the files of a running kernel: follow, record and control. Prints
+# TAP for the runner.
 . /lib.sh
 
 # is NAME COMMAND...

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# How soon records are in a stream, and on the screen of who follows it. Prints TAP for
-# the runner.
+# How soon records are in a stream, and in the output of blog-decode follow. Prints TAP
+# for the runner.
 . /lib.sh
 
 DISK=/dev/rnullb0

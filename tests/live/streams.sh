@@ -82,7 +82,7 @@ sleep 1
 finish
 snap twenty
 
-# Readers that are too slow, or stop for a while: what they missed is told.
+# Readers that are too slow, or stop for a while: the stream reports what they missed.
 phase "slow readers"
 rings 512 8 overwrite
 copies slow 3 rnull/stream 4096 40

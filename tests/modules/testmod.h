@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the modules of BLog's tests share: parameters, threads, and NMIs.
+ * Shared by the modules of BLog's tests: parameters, threads, and NMIs.
  */
 #ifndef BLOG_TESTMOD_H
 #define BLOG_TESTMOD_H

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# BLog as a module of Debian's own kernel: what must be refused is, and what a driver logs
+# BLog as a module of Debian's own kernel: it refuses what it must, and a driver's records
 # can be read. Prints TAP; the snapshot goes to /out.
 . /lib.sh
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit's suites on a kernel that has no KUnit: runs those of the module that this
- * file is linked to, when its parameter "kunit" is written, and says what came of
- * them as KUnit does. A case that fails ends its thread, as there.
+ * KUnit's suites on a kernel without KUnit: runs those of the module that this file
+ * is linked to when its parameter "kunit" is written, and prints the results as
+ * KUnit does. A case that fails ends its thread, as there.
  */
 
 #include <kunit/test.h>
@@ -27,7 +27,7 @@ struct run {
 	bool failed;
 };
 
-/* One at a time. Who writes the parameter doesn't hold its lock, as suites set some, too. */
+/* One at a time. The writer doesn't hold the parameters' lock, as suites set some, too. */
 static struct run run;
 static struct task_struct *running; /* its thread */
 static DEFINE_MUTEX(running_lock);

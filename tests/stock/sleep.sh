@@ -3,7 +3,7 @@
 #
 # /dev/snapshot is open while BLog is loaded, unloaded, or while the machine sleeps
 # (blog_while=load, unload, sleep): opening and closing it calls PM notifiers, in an order
-# that no sleep has. BLog's clock goes on as if nothing was.
+# that no sleep has. BLog's clock goes on unchanged.
 # shellcheck disable=SC2154
 . /lib.sh
 
@@ -19,7 +19,7 @@ sleep)
 esac
 exec 3<&-
 if [ "$blog_while" = unload ]; then
-	# Whatever is left behind is found by whoever is next in the list, or walks it.
+	# A walk of the list, or its next user, finds an entry that was left behind.
 	modprobe blog || die "modprobe blog"
 fi
 modprobe rust_blog || die "modprobe rust_blog"

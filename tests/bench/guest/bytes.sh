@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2154
 #
-# How many records fit: each logger's buffer of 1 MiB is filled with one kind of
-# record until it has overwritten all else, and what it holds is counted, here or
-# on the host. Sourced by scripts in the guest.
+# How many records fit: one kind of record fills each logger's buffer of 1 MiB until
+# it holds nothing else. Then its records are counted, here or on the host. Sourced by
+# scripts in the guest.
 
 # More than enough of the smallest records to overwrite everything, in one round
 # (and two to warm up).

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2154
 #
-# What the benchmark's scripts in the guest share. Sourced by them. Parameters
-# come in /bench/params.
+# Shared by the benchmark's scripts in the guest, which source it. Parameters come
+# in /bench/params.
 . /bench/params
 BLOG=/sys/kernel/debug/blog
 BENCH=/sys/kernel/debug/blog_bench

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Many tasks that have logged and stay, on many CPUs that have logged in interrupts,
-# for a dump of all that. It never ends by itself. Parameters in /torture/params: crowd.
+# for a dump of all that. It never ends. Parameters in /torture/params: crowd.
 # shellcheck disable=SC2154
 . /torture/lib.sh
 . /torture/params

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The guest that is to crash: loads what is needed, the crash kernel too where there
-# is one, and starts the scene. It never comes back. Parameters in /crash/params:
+# The guest that will crash: loads the modules, and the crash kernel if there is one,
+# and starts the scene. It never returns. Parameters in /crash/params:
 # scene, settings (NAME=VALUE for the module), blog (the same for blog), sysctls,
 # sysrq, kdump.
 # shellcheck disable=SC2154

@@ -56,7 +56,7 @@ xen) # As a guest of Xen that is moved: syscore operations without anything arou
 	log ;;
 esac
 
-# It is told to sleep, but something wakes it before it does.
+# It starts to sleep, but something wakes it before it does.
 set_file "$(cat /sys/power/wakeup_count)" /sys/power/wakeup_count
 set_file +1 $ALARM
 sleep 3

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Control files in a running kernel: what is wrong is refused with the right
-# error and changes nothing, what is right is taken. Prints TAP for the runner.
+# Control files in a running kernel: bad input is refused with the right error and
+# changes nothing, good input is accepted. Prints TAP for the runner.
 . /lib.sh
 
 # state: all that a control file could change

@@ -4,7 +4,7 @@
 # Each allocation that BLog makes fails once: while it and a driver are loaded,
 # while a component is switched on, grows, is cleared and read. Then they fail
 # at random. Every operation must either work or end with a clean error, and
-# work when it is done again; afterwards nothing may be left behind. Needs
+# work when it is repeated; afterwards, no memory may leak. Needs
 # CONFIG_FAULT_INJECTION; prints TAP for the runner. $deep=1: every allocation,
 # else those that CI has time for. Parameters come in /e2e/params.
 # shellcheck disable=SC2154

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A module that only has a component keeps BLog, and what logs to it finds its rings.
+# A module that only has a component keeps BLog loaded, and calls that log to it find its rings.
 # Prints TAP for the runner.
 . /lib.sh
 

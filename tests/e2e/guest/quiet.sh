@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Twenty components that were logged to, and then are not. Leaves in /out a trace of
-# what starts timers meanwhile. Prints TAP for the runner.
+# Twenty components with records, to which nobody logs any more. Leaves in /out a trace
+# of timers that start meanwhile. Prints TAP for the runner.
 . /lib.sh
 
 TRACE=/sys/kernel/tracing
@@ -42,7 +42,7 @@ check "nothing runs more often than once a second" [ "$(woken 30)" -le 31 ]
 set_file 0 $TRACE/tracing_on
 cat $TRACE/trace > /out/trace
 
-# Reading is no reason to run, and who waits for news looks again by itself.
+# Reading is no reason to run, and a waiting reader looks again without it.
 cat $BLOG/snapshot > /dev/null
 check "nor after a snapshot" [ "$(woken 3)" -le 4 ]
 cat $BLOG/stream > /dev/null &

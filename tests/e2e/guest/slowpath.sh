@@ -15,7 +15,7 @@ for event in kmem/kmalloc kmem/kmem_cache_alloc kmem/mm_page_alloc sched/sched_w
 	sched/sched_switch workqueue/workqueue_queue_work lock/contention_begin timer/timer_start; do
 	set_file 1 $TRACE/events/$event/enable
 done
-# Who is preempted doesn't sleep.
+# A preempted task doesn't sleep.
 set_file 'prev_state & 0xff' $TRACE/events/sched/sched_switch/filter
 
 modprobe blog || die "modprobe blog"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is stored of a captured message.
+//! The stored part of a captured message.
 
 use std::fmt::Arguments;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is kept, and that all the rest is counted: whoever else reads, steals, ends or begins.
+//! The records that stay, and the count of all others, while others read, steal, end and begin.
 
 use crate::rig::{Rig, PAGE};
 use kernel::blog::ring::{Mode, Pages, Ring};

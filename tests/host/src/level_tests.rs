@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who gets what of the pool, and when: shares, reserves, and what others have left.
+//! The order of the pool's levels: shares, reserves, and memory that others have left.
 
 use crate::pool::Hit;
 use crate::rig::{Rig, PAGE};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a reader gets of a page that it has had a part of: the rest, and what that needs to be
-//! understood alone.
+//! The rest of a page for a reader that has had a part of it, which must decode alone.
 
 use crate::piece::{cut, From};
 use kernel::blog::wire::{

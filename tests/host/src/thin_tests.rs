@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Pairs of clocks of a long life: what is left of them when there is no room for all.
+//! Pairs of clocks of a long life: which ones stay when there is no room for all.
 
 use crate::thin::least;
 use kernel::blog::wire::{dump::TICKS, file::ClockPair};

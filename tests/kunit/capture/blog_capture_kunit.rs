@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A driver that is captured: it never heard of BLog, and its messages are records all the same.
-//! The line that captures it is in the Makefile.
+//! A captured driver: its code doesn't mention BLog, and its messages become records all the same.
+//! A line in the Makefile captures it.
 
 use kernel::prelude::*;
 

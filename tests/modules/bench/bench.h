@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the benchmark module share.
+ * Shared by the files of the benchmark module.
  *
  * A case is a loop that does one thing n times, with arguments that change and
- * that the compiler can't know. What it costs is what remains when the loop
- * with the same arguments and nothing in it is taken off; the host does that.
+ * that the compiler can't know. Its cost is the difference to the empty loop with
+ * the same arguments; the host subtracts that.
  */
 #ifndef BLOG_BENCH_H
 #define BLOG_BENCH_H

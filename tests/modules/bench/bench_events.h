@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The same records as events: each is there three times, one that is never on,
- * one that ftrace is told to record, and one for LTTng.
+ * The same records as events, each three times: one that is never on, one that
+ * ftrace records, and one for LTTng.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM blog_bench

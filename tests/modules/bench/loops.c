@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Loops with nothing in them: what the other C files' loops cost by themselves. */
+/* Empty loops: the cost of the other C files' loops alone. */
 
 #include "bench.h"
 

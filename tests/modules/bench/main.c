@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The benchmark module. It measures when it is told to, by a line written to
- * /sys/kernel/debug/blog_bench/run, and leaves raw samples in "results" beside
- * it, for tests/bench/report to make something of. The lines:
+ * The benchmark module. A line written to /sys/kernel/debug/blog_bench/run makes it
+ * measure. It leaves raw samples in "results" beside that file, for tests/bench on
+ * the host. The lines:
  *
  *	cases CONTEXT ROUNDS N NAME...		these cases, one batch of N each in
  *						every round; "blog_" or "blog_on."
@@ -10,10 +10,10 @@
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
  *	cpus CPUS ROUNDS N CASE			on one CPU and on CPUS, by turns
- *	mark NAME				what follows is told apart by that name
+ *	mark NAME				gives the following samples that name
  *
- * All cases of a line are measured by turns, so what disturbs one round
- * disturbs all of them. The first two rounds warm up and are not told.
+ * All cases of a line are measured by turns, so a disturbance in one round
+ * disturbs all of them. The first two rounds warm up and are left out.
  */
 
 #include <linux/debugfs.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace_printk() and pr_debug(), as somebody would write them by hand, and the
- * clock that ftrace reads for each event. Of the calls of pr_debug(), those in
+ * trace_printk() and pr_debug(), as written by hand, and the clock that ftrace
+ * reads for each event. Of the calls of pr_debug(), those in
  * functions with "_on" in their name are switched on by the runner, through
  * dynamic debug.
  */

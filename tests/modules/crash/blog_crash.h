@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the crash module share.
+ * Shared by the files of the crash module.
  */
 #ifndef BLOG_CRASH_H
 #define BLOG_CRASH_H

@@ -2,8 +2,8 @@
 
 //! The logging half of the crash module: components, and calls as any driver has them.
 //!
-//! C brings these functions into the contexts that a crash is looked for in. A record follows from
-//! its writer and its sequence number, so who reads a dump can say of each one what it must be.
+//! C calls these functions in the contexts whose records the tests look for. A record follows from
+//! its writer and its sequence number, so a reader of a dump knows what each one must be.
 
 use core::sync::atomic::Ordering::Relaxed;
 use kernel::{

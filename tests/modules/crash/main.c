@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Brings the kernel down, or to a halt, while it logs: for tests of what is to be
- * found in a crash dump. Never load this into a kernel that is to live.
+ * Brings the kernel down, or to a halt, while it logs, for tests that read crash
+ * dumps. Never load this into a kernel that you need.
  *
  *	modprobe blog_crash
  *	echo abba > /sys/module/blog_crash/parameters/scene
  *
- * Each writer whose last records matter says who it is, and how many it has
- * logged, before it goes to where it crashes or hangs. A thread of its own, the
- * crier, puts that on the console, for who checks the dump:
+ * Each writer whose last records matter notes who it is, and how many records it
+ * has logged, before it goes to where it crashes or hangs. A separate thread, the
+ * crier, prints that on the console, for the test that checks the dump:
  *
  *	blog_crash: writer 1 context task cpu -1 pid 61 comm crash_abba/1 records 403
  *	blog_crash: ready abba
  *
- * In the scenes with steps, where the crash is placed in the middle of a log call,
- * that call has not returned, and its thread says itself where it is, past the
- * kernel: other CPUs may wait for this one. A line more says after how many
- * instructions of the call, and how many records are published.
+ * In the scenes with steps, the crash comes in the middle of a log call. That call
+ * has not returned, and its thread prints where it is without the kernel's help, as
+ * other CPUs may wait for this one. One more line has the number of instructions of
+ * the call so far, and of published records.
  *
- * When a crash kernel is about to be started, and BLog is told, a last line says
- * whether the note without which nobody can read the dump was saved before:
+ * When the kernel is about to start a crash kernel, and calls BLog, a last line
+ * says whether the note without which nobody can read the dump was saved before:
  *
  *	blog_crash: note saved
  */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A crash in the middle of a log call, at an instruction of one's choice.
+ * A crash in the middle of a log call, at a chosen instruction.
  *
- * A thread sets the trap flag, and logs: after each instruction, be it in the
- * driver's code or in blog, the CPU raises a debug exception, whose handler
- * counts. At the instruction that was asked for it stays, interrupts off, until
- * an NMI comes. That NMI either is the crash (unknown_nmi_panic), or, with
- * "every", lets the thread go on to the next place: so the hypervisor can take many
- * dumps of one log call.
+ * A thread sets the trap flag, and logs: after each instruction, be it in the driver's code or in
+ * blog, the CPU raises a debug exception, whose handler counts. At the chosen instruction it stays,
+ * interrupts off, until an NMI comes. That NMI either is the crash (unknown_nmi_panic), or, with
+ * "every", lets the thread go on to the next place: so the hypervisor can take many dumps of one
+ * log call.
  *
  * Scene "record": the count starts with the log call. Scene "turn": it starts at
  * blog_reserve(), where a call goes that has no room left in its page.

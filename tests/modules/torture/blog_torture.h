@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the torture module share.
+ * Shared by the files of the torture module.
  *
  * A writer is whatever logs under a number of its own: a task, the timer of a
  * CPU, NMIs on a CPU. Its records carry its number and count up for each
- * component, so a reader can tell for each component and writer which records
- * there were.
+ * component, so a reader knows for each component and writer which records there
+ * were.
  */
 #ifndef BLOG_TORTURE_H
 #define BLOG_TORTURE_H

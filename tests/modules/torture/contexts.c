@@ -6,9 +6,9 @@
  *
  * Each CPU has one of each, and each is a writer of its own. None of them can
  * interrupt itself, so a writer's records are made one after the other. They
- * start when their CPU comes up, and have ended when it goes down: who looks
- * whether a timer is active that may just be running elsewhere, and then starts
- * it, races with that timer's own start of itself, and breaks the list it is in.
+ * start when their CPU comes up, and have ended when it goes down. To look whether
+ * a timer is active, which may just be running elsewhere, and then to start it,
+ * would race with that timer's own start of itself, and break the list it is in.
  */
 
 #include <linux/cpu.h>

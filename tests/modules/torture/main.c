@@ -3,16 +3,15 @@
  * Torture test of BLog.
  *
  * Logs self-checking records from every context that this kernel has, for some
- * seconds, while components come and go, CPUs go down and up, and whoever likes
- * turns the knobs in debugfs. Then it prints one line that ends with SUCCESS or
- * FAILURE. That verdict is about the run: every context that was asked for did
- * log, and nothing failed. Whether each record is where it should be is for
- * tests/torture/verify, which compares snapshots with what is in debugfs under
- * blog_torture/truth.
+ * seconds, while components come and go, CPUs go down and up, and users change
+ * settings. Then it prints one line that ends with SUCCESS or FAILURE. That verdict
+ * is about the run: every requested context has logged, and nothing failed. It
+ * doesn't cover the records: a verifier in BLog's repository compares snapshots
+ * with blog_torture/truth in debugfs.
  *
- * This file has the parameters and the order of things; tasks.c, contexts.c
- * and probes.c bring calls into their contexts; torture.rs logs; truth.c says
- * who logged how much.
+ * This file has the parameters and the order of steps; tasks.c, contexts.c and
+ * probes.c bring calls into their contexts; torture.rs logs; truth.c has the number
+ * of records of each writer.
  */
 
 #include <linux/debugfs.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a self-checking record holds, from its component, writer and sequence number alone.
+//! The content of a self-checking record, from its component, writer and sequence number alone.
 //!
-//! The torture module makes records by this file, and the verifier, which includes the very same
-//! file, says what each of them must be. It needs nothing but `core`.
+//! The torture module makes records by this file. The verifier includes the very same file to check
+//! them. It needs nothing but `core`.
 //!
 //! A record has its writer, its sequence number, and a checksum of both and of the component's
 //! name: so one that got into another component, or is put together from two, shows. The checksum
@@ -58,7 +58,7 @@ pub(crate) fn sum(salt: u32, writer: u32, seq: u32) -> u32 {
 pub(crate) enum Shape {
     /// Three numbers.
     Short,
-    /// Bytes behind the numbers.
+    /// Bytes after the numbers.
     Bytes(&'static [u8]),
     /// A text between the numbers.
     Text(&'static str),

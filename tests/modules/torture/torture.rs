@@ -2,9 +2,9 @@
 
 //! The logging half of the torture module: components, and calls as any driver has them.
 //!
-//! C brings these functions into their contexts (`main.c` says how). A sequence number is taken in
-//! an argument of the call, so it is used up exactly if the call logs: what comes after that is
-//! either in a ring, or overwritten, or counted as lost.
+//! C calls these functions in their contexts (see `main.c`). The sequence number is an argument of
+//! the call, so it is only used if the call logs: then the record is in a ring, overwritten, or
+//! counted as lost.
 
 use core::{
     ffi::{

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who logs, and how much: the numbers of writers, and what the verifier reads.
+ * Counts the records of each writer, for the verifier.
  *
  * debugfs, in blog_torture/:
  *   state  r   "running" or "done"; w: "stop" ends the run
  *   truth  r   each writer with the number of its records in each component
- *   log    w   a number: the caller logs so many records; one more when the
+ *   log    w   a number: the caller logs that many records; one more when the
  *              file is closed, which for a task that ends is in its exit
  */
 

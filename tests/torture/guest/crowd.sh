@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Many tasks that log ten short records each and stay. Whether all of them are there
-# is for the verifier; here they get 8 MiB for 10,000 tasks, and less for fewer, with
-# the tables of tasks, of which BLog has 96 KiB from the start. Parameters come in
+# Many tasks that log ten short records each and stay. The verifier checks that all
+# records are there. The tasks get 8 MiB for 10,000, and less for fewer, including
+# their tables, of which BLog has 96 KiB from the start. Parameters come in
 # /torture/params.
 # shellcheck disable=SC2154
 . /torture/lib.sh

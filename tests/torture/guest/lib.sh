@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2034,SC2154,SC3028
 #
-# What the scripts of torture share besides /lib.sh: readers, the sampler of memory,
-# and those who turn knobs and start tasks. Each runs until /tmp/stop is there.
+# Shared by the scripts of torture, besides /lib.sh: readers, the sampler of memory,
+# and helpers that change settings and start tasks. Each runs until /tmp/stop exists.
 . /lib.sh
 TORTURE=/sys/kernel/debug/blog_torture
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A small machine, and components that may have more than all of its memory: each
-# starts with no more than it leaves to others, no OOM killer comes, and nobody says
-# anything but what a component lacks. When others take what is left, it stays as it
-# is. Parameters come in /torture/params.
+# starts with no more than it leaves to others, the OOM killer doesn't run, and the
+# kernel's log only has what a component lacks. When others take the rest, nothing
+# changes. Parameters come in /torture/params.
 # shellcheck disable=SC2154,SC2034
 . /torture/lib.sh
 . /torture/params

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Models of a claim: at any instant one has what is claimed, alone, and sees what was done to it.
+//! Models of a claim: at any instant at most one thread holds it, and sees what earlier holders
+//! did.
 
 use crate::pool::{Claimed, List};
 use crate::{model, thread};

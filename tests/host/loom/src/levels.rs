@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Models of the pool's levels below a ring. What holds, whoever is faster:
+//! Models of the pool's levels below a ring. These hold for any order of the threads:
 //!
 //! - *Once*: a page, or a chunk of it, is in one hand or in one level.
-//! - *Seen*: who takes one sees what was done to it before, be it as a part of a page or as one.
+//! - *Seen*: a taker sees what was done to it before, as a part of a page or as a whole one.
 //! - *Whole*: when all chunks of a page are free, they are a page again.
-//! - *Shape*: what a reader copies is of a time at which the page was what the reader takes it for.
+//! - *Shape*: a reader's copy is of a time at which the page had the shape that the reader assumes.
 
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
 use crate::blog::wire::{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Models of a shared ring: it has one writer at any instant, each record comes after a task record
-//! of who wrote it, and a writer sees all that the one before it did.
+//! of its writer, and a writer sees everything that the one before it did.
 
 use crate::shelf::Shelf;
 use crate::{model, thread};

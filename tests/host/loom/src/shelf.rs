@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The least that a ring needs around it: pages that lie on a shelf, in an order that the model
-//! chooses. What the models of rings alone are made of; those of rings and pool together use the
-//! rig.
+//! The minimum that a ring needs: pages on a shelf, in an order that the model chooses. The models
+//! of rings alone use it; those of rings and pool together use the rig.
 
 use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE};
 use crate::blog::wire::{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Models of thieves: contexts that take the oldest page of a ring which they don't own, live or
-//! retired. What holds, whoever is faster:
+//! retired. These hold for any order of the threads:
 //!
 //! - *Once*: each page is in one hand: a ring's chain, the shelf, or a thief.
 //! - *Chain*: `oldest`, `next`, … ends at the current page, and `pages` and `held` count just that.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A process that logs stands in for a kernel. What it is at an instant is frozen by `fork()`: the
-//! child has a copy of all memory, and of the thread that forked only; whatever the other threads
-//! were doing, they have stopped in the middle of. The parent then extracts a snapshot from the
-//! child's memory, which is the dump.
+//! A process that logs stands in for a kernel. `fork()` freezes its state at an instant: the child
+//! has a copy of all memory, but only of the thread that forked, so the other threads have stopped
+//! in the middle of their work. The parent then extracts a snapshot from the child's memory, which
+//! is the dump.
 
 use std::{
     fs::File,

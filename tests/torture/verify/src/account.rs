@@ -12,7 +12,7 @@
 //!
 //! holds for each component, with no tolerance. What rings have taken must be there page by page
 //! up to the ring's own count, without a hole; decoded records are checked one by one, and none may
-//! be there twice. A ring that one task alone writes to must hold up by itself.
+//! be there twice. A ring with a single writer must add up alone.
 
 use std::collections::HashMap;
 
@@ -211,7 +211,7 @@ fn all_files(against: &Against<'_>, report: &mut Report) -> u64 {
     decoded
 }
 
-/// Sorts a writer's runs, and looks for what is there twice or never was.
+/// Sorts a writer's runs, and looks for duplicates and for records that never were.
 fn sort(
     component: &str,
     writer: u32,

@@ -3,11 +3,11 @@
 //! Accounts for every record of a run of BLog's torture module.
 //!
 //! ```text
-//! truth.rs    who logged how much: what the module says
-//! payload.rs  what each record must hold: the module's own file, by path
+//! truth.rs    the module's counts of each writer's records
+//! payload.rs  the content that each record must have: the module's own file, by path
 //! walk.rs     goes through one ring: contents, order, gaps
 //! account.rs  adds up: attempted = decoded + overwritten + lost, for each component and ring
-//! report.rs   what was found: failures with their places, and sums
+//! report.rs   the results: failures with their places, and sums
 //! ```
 //!
 //! Sections, pages and records are read by the library of `blog-decode`. A run's directory has

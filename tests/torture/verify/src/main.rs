@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Says whether a run of BLog's torture module has lost or damaged anything. See the library.
+//! Reports whether a run of BLog's torture module has lost or damaged anything. See the library.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What was found: failures with their places, and sums for people.
+//! The results: failures with their places, and sums for people.
 
 use std::collections::BTreeMap;
 

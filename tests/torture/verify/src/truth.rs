@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who logged how much, as the module says in `blog_torture/truth`.
+//! The module's counts of each writer's records, from `blog_torture/truth`.
 
 use std::collections::HashMap;
 

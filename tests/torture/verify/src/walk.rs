@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Goes through one ring: is each record what its writer must have logged, in order, and only
-//! once? What is missing between two records is taken down for `account.rs`.
+//! Goes through one ring: is each record what its writer must have logged, in order, and only once?
+//! It notes records that are missing between two others, for `account.rs`.
 
 use std::collections::HashMap;
 
@@ -101,7 +101,7 @@ pub struct Content {
     pub end: u64,
     /// Records between pages that are there.
     pub holes: u64,
-    /// Losses that the ring tells of, by cause.
+    /// Losses that the ring reports, by cause.
     pub told: [u64; LOST_CAUSES],
     /// Pages, in pieces or whole.
     pub pages: u64,
@@ -150,7 +150,7 @@ struct Reader<'a, 'r> {
     index: usize,
     open: HashMap<u32, Open>,
     page: u64,
-    /// Who writes now, in a shared ring.
+    /// The current writer, in a shared ring.
     who: Option<Who>,
     shared: bool,
     /// Records by writer's kind, added up at the end.
@@ -219,7 +219,7 @@ impl Reader<'_, '_> {
                             // In the piece before, too.
                             continue;
                         }
-                        // Who shares a ring reads the clock before it is his turn.
+                        // A writer of a shared ring reads the clock before its turn.
                         if clock < clock_before && !self.shared {
                             self.fail("time goes back", || format!("record {ordinal}"));
                         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the verifier must find: each test plants one fault into a sound run.
+//! The faults that the verifier must find: each test plants one into a sound run.
 
 // Snapshots are built by what tests of the decoder build them with.
 #[path = "../../../../tools/blog-decode/tests/common/mod.rs"]

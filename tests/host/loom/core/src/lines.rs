@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who has which cache line: each atomic access, and each store to a page by pointer, is put down
-//! to a line and to the CPU that the model says it runs on.
+//! The owners of cache lines: each atomic access, and each store to a page by pointer, counts for a
+//! line and for the CPU that the model runs it on.
 //!
-//! A line is in the caches of those who have accessed it since somebody last stored to it; whoever
+//! A line is in the caches of all CPUs that have accessed it since the last store; a CPU that
 //! stores has it alone. An access to a line that is not in the caller's cache, but in another one,
-//! moves it: that is what costs time where many CPUs work at once. First accesses don't count, nor
-//! do lines that leave a cache for lack of room. The model runs all CPUs on one thread, by turns.
+//! moves it: that costs time if many CPUs work at once. First accesses don't count, nor do lines
+//! that leave a cache for lack of room. The model runs all CPUs on one thread, by turns.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
