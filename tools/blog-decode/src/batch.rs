@@ -2,9 +2,9 @@
 
 //! Events in batches, which other threads decode.
 //!
-//! One thread merges the rings, as their order is one. It gives batches of events to the others, and
-//! takes back in the same order what they have made of the entries: lines that are printed, or the
-//! entries themselves. The result is the same with any number of threads.
+//! One thread merges the rings into one order. It gives batches of events to the others, and takes
+//! their results back in the same order: printed lines, or the entries themselves. The result is the
+//! same with any number of threads.
 
 use std::{convert::Infallible, mem, thread};
 

@@ -2,10 +2,10 @@
 
 //! Spans: from a record that starts something to the one that ends it, whichever rings they are in.
 //!
-//! [`Spans`] is shown all entries in the order of time. It keeps starts, by the boot and the values
-//! of the fields that both records have in common, until the end comes. A start that comes again
-//! has lost its end, and so has one of a thread that has ended, where the thread is what they have
-//! in common. Memory is bounded: so many starts are kept at most, others are counted.
+//! [`Spans`] gets all entries in the order of time. It keeps starts, by the boot and the values of
+//! the fields that both records have in common, until the end comes. A start that comes again has
+//! lost its end. So has a start of a thread that has ended, if both records must be of one thread.
+//! Memory is bounded: beyond a number of starts, further ones are only counted.
 
 use std::{
     cmp::Reverse,

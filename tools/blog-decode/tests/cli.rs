@@ -1015,7 +1015,7 @@ fn a_damaged_clock_spoils_nothing_else() {
     }
 }
 
-/// A misspelt argument is told of, even if a table is missing: `!` of it is true of every record.
+/// A misspelt argument is reported, even if a table is missing: `!` of it is true of every record.
 #[test]
 fn unknown_names_are_told_of_without_all_tables() {
     let rig = rig();

@@ -44,7 +44,7 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
     let filter = args.filters.build()?;
     let named = args.old.iter().chain(&args.new);
     let named = named.map(|path| (vec![path.clone()], false));
-    // A dump comes behind a snapshot: what has crashed makes no more of them.
+    // A dump comes after a snapshot: a crashed machine takes no more of them.
     let dumps = vmcore::dumps(&args.vmcore).into_iter();
     let all: Vec<_> = named.chain(dumps.map(|dump| (dump, true))).collect();
     if all.len() != 2 {

@@ -36,7 +36,7 @@
 //! arguments are. So each key has values of one type, and any program can make columns of them.
 //!
 //! A loss has `type` `"lost"`, `clock` to `wall_ns` and `component` to `ring` as above, `cause`
-//! (`"overwritten"`, `"missing"`, `"damaged"`, or as the kernel told: `"no-page"`, `"nested"`, …)
+//! (`"overwritten"`, `"missing"`, `"damaged"`, or as the kernel names it: `"no-page"`, `"nested"`, …)
 //! and `count`.
 //!
 //! With `--stats`, an object of `type` `"ring"` follows for each ring, and one of `type`

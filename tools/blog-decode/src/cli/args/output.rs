@@ -142,11 +142,11 @@ pub enum Form {
     Otlp,
 }
 
-/// How many threads work.
+/// The number of threads.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Jobs {
-    /// Decode by so many threads, besides the one that puts records in order; by as many as there
-    /// are CPUs, at most 4, if it isn't said; at most 64 are started. The output is the same
+    /// Decode with N threads, besides the one that puts records in order; the default is the number
+    /// of CPUs, at most 4, and the limit is 64. The output is the same
     #[arg(long, value_name = "N", value_parser = parse_jobs)]
     pub jobs: Option<NonZero<usize>>,
 }
