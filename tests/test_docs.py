@@ -19,7 +19,10 @@ SECONDS = 40
 
 FORMATS = TOP / "tests/docs/formats.py"
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
-PAGES = [*sorted([*TOP.glob("*.md"), *TOP.glob("docs/*.rst")]), *KERNEL_PAGES]
+PAGES = [
+    *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
+    *KERNEL_PAGES,
+]
 README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
 
 

@@ -3,8 +3,8 @@
 //! Events in batches, which other threads decode.
 //!
 //! One thread merges the rings into one order. It gives batches of events to the others, and takes
-//! their results back in the same order: printed lines, or the entries themselves. The result is the
-//! same with any number of threads.
+//! their results back in the same order: printed lines, or the entries themselves. The result is
+//! the same with any number of threads.
 
 use std::{convert::Infallible, mem, thread};
 
