@@ -12,7 +12,7 @@ const BLUR: u128 = 4000;
 /// Place of the one, neither the first nor the last, that is missed the least where lines are drawn
 /// through the others: that with its neighbours spans the smallest triangles (the algorithm of
 /// Visvalingam and Whyatt), in proportion to the square of its age. So the ends of sleeps stay, and
-/// the places where rates change; and the past is told the better the nearer it is.
+/// the places where rates change; and the recent past is more exact than the distant one.
 ///
 /// `at` is the instant at a place below `len`, in the order of `clock`.
 pub(super) fn least(len: usize, at: impl Fn(usize) -> ClockPair) -> usize {

@@ -128,7 +128,7 @@ pub(crate) fn stop() {
 /// Addresses of components' descriptions, by slot.
 static DESCRIBED: Live<[u64; COMPONENTS]> = Live::new([0; COMPONENTS]);
 
-/// Says which component crash tools find in a place of the registry, if any: by who has that place.
+/// Sets which component crash tools find in a place of the registry, if any. Called by its owner.
 ///
 /// # Safety
 ///

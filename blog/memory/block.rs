@@ -179,9 +179,9 @@ impl Chain {
     ///
     /// # Safety
     ///
-    /// It is one of [`Block::into_page`]. Nobody may find it any more, and who has found it before
-    /// doesn't need what is in it after its header; by the time that this is dropped, nobody looks
-    /// at it at all.
+    /// It is one of [`Block::into_page`]. Nobody may find it any more, and a caller that has found
+    /// it before doesn't need its content after the header; by the time that this is dropped,
+    /// nobody looks at it at all.
     pub(crate) unsafe fn push(&mut self, page: *mut u8) {
         if page.is_null() {
             return;

@@ -441,7 +441,7 @@ impl Memory {
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
         let index = self.pool.store.ring(id)?.oldest_page()?;
         // SAFETY: If the page is gone, this is an empty one. A header is atomics only,
-        // and stays until who has found it sleeps.
+        // and stays until the caller sleeps.
         let header = unsafe { &*self.pool.pages(u32::MAX, false).page(index) };
         Some((index, header.seq()))
     }

@@ -164,7 +164,7 @@ impl Owned {
     /// added since it was said what is needed.
     pub(crate) unsafe fn end_resize(&mut self, mut stock: Stock) {
         if let Some(tables) = stock.tables.take() {
-            // SAFETY: By this function's requirement: who makes rings has ended.
+            // SAFETY: By this function's requirement: all makers of rings have ended.
             unsafe { self.add_tables(tables, stock.need) };
         }
         self.add(|| stock.pages.pop());

@@ -21,7 +21,7 @@ use kernel::blog::wire::{
     }, //
 };
 
-/// A position in a ring, and what to say to who reads on from there.
+/// A position in a ring, and the state for reading on from there.
 pub(crate) struct From {
     /// Position of the page; what is in pages before that is left out.
     pub(crate) seq: u64,

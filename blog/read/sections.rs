@@ -110,7 +110,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Begins with the file's header. `addresses`: whether who reads may see them.
+    /// Begins with the file's header. `addresses`: whether the reader may see them.
     pub(super) fn new(form: Form, addresses: bool) -> Result<Self> {
         let mut header = format::FileHeader {
             magic: format::FILE_MAGIC,
@@ -239,8 +239,8 @@ impl Sections {
         }
     }
 
-    /// Writes the images that were not written yet, as far as they fit; false: there are none. Of
-    /// sites that come later, who may not see addresses sees no arguments.
+    /// Writes the images that were not written yet, as far as they fit; false: there are none. A
+    /// reader that may not see addresses gets no arguments of sites that come later.
     pub(super) fn images(&mut self) -> Result<bool> {
         registry::with_images(|images| {
             let new = images.list().get(self.images..).unwrap_or_default();

@@ -169,9 +169,9 @@ impl Selection {
             .unwrap_or(later)
     }
 
-    /// Takes out of a copied page, or a piece of one, what the reader doesn't get; returns its new
-    /// length. `room` starts with the page and is twice as long as a page may be, as what tells of
-    /// records that weren't chosen may be longer than those were.
+    /// Removes from a copied page, or a piece of one, what the reader doesn't get; returns its new
+    /// length. `room` starts with the page and is twice as long as a page may be, as the control
+    /// records in place of records that weren't chosen may be longer than those were.
     pub(crate) fn take_out(&self, room: &mut [u8], len: usize) -> usize {
         let Some(mut info) = PageInfo::read(room) else {
             return 0;

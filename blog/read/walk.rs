@@ -88,7 +88,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Starts at the beginning. `addresses`: whether who reads may see them.
+    /// Starts at the beginning. `addresses`: whether the reader may see them.
     pub(crate) fn new(form: Form, only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
         let now = Instant::now();
         Ok(Self {

@@ -16,7 +16,7 @@ unsafe extern "C" {
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
 }
 
-/// Jiffies in a second. (`bindings::HZ` is what user space is told.)
+/// Jiffies in a second. (`bindings::HZ` is the value for user space.)
 pub(crate) fn hz() -> u32 {
     msecs_to_jiffies(1000) as u32
 }

@@ -293,7 +293,7 @@ fn steals(mode: Mode) -> bool {
     mode == Mode::Overwrite
 }
 
-/// A task as who is logging.
+/// A task as the caller.
 ///
 /// # Safety
 ///

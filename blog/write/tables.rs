@@ -273,7 +273,7 @@ pub(crate) unsafe fn publish(state: &State) {
 ///
 /// Interrupts are off for as long as the result is used.
 unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
-    // SAFETY: By the requirement of `publish`: `quiesce` waits for who has interrupts off.
+    // SAFETY: By the requirement of `publish`: `quiesce` waits for code with interrupts off.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
 

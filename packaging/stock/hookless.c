@@ -163,7 +163,7 @@ void blog_stop_hooks(void)
 
 /*
  * As in hook.c. kallsyms_show_value() is not exported; of kptr_restrict, %pK
- * tells whether it hides addresses from everybody. (With kptr_restrict=0 and
+ * shows whether it hides addresses from everybody. (With kptr_restrict=0 and
  * perf_event_paranoid<=1, /proc/kallsyms shows them without CAP_SYSLOG, too.)
  */
 bool blog_shows_addresses(const struct file *file)

@@ -134,7 +134,7 @@ mod suite {
             }
             worker::looks() > before + 1
         })?;
-        // Nor who reads this one. Who switches it on waits.
+        // Nor a reader of this one. A task that switches it on waits.
         let wanted = state.clone();
         let on = Meanwhile::run(move |_| {
             let _ = wanted.set_enabled(true);

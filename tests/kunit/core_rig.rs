@@ -379,7 +379,7 @@ pub(super) struct ReadRing {
     pub(super) in_band: [u64; LOST_CAUSES],
     /// Records that the selection has left out.
     pub(super) left: u64,
-    /// Pages, and sections that tell of it.
+    /// Pages, and sections about it.
     pub(super) pages: u32,
     pub(super) sections: u32,
 }

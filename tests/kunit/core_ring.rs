@@ -146,7 +146,8 @@ mod suite {
                 false => lost += 1,
             }
         }
-        // A chunk, three pages, and chunks as far as they fit: the oldest, and nothing is told yet.
+        // A chunk, three pages, and chunks as far as they fit: the oldest, and nothing is reported
+        // yet.
         assert_eq!(kept, PER_PAGE * 3 + PER_CHUNK * 16);
         let read = Read::new(Some(state.clone()), 4096)?;
         let ring = read.only_ring()?;

@@ -9,8 +9,8 @@ use core::sync::atomic::{
 
 use super::NONE;
 
-/// A list of indices, each of which has a link. Only who has claimed what it is in calls what
-/// changes it; `next` finds the link of an index.
+/// A list of indices, each of which has a link. Only the holder of its shelf's claim changes it;
+/// `next` finds the link of an index.
 ///
 /// # Invariants
 ///

@@ -367,7 +367,7 @@ impl<S: Store> Pool<S> {
         self.cut(own, request, page)
     }
 
-    /// What the CPU doesn't have at hand. Not inlined, so that who has it doesn't pay for this.
+    /// Looks beyond the CPU's own shelf. Not inlined, so that the common case doesn't pay for this.
     #[inline(never)]
     fn find_elsewhere(&self, own: usize, request: Request) -> Option<Index> {
         let (shelves, small) = (self.store.shelves(), request.small());

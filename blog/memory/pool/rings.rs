@@ -231,7 +231,7 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// The shelf whose retired rings go first for who is on this one: its own, unless others have
+    /// The shelf whose retired rings go first for a caller on this one: its own, unless others have
     /// older ones by more than an eighth of the time that there is. As that means to look at all
     /// shelves, it holds for a while.
     fn source(&self, own: usize) -> usize {

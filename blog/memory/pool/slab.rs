@@ -20,7 +20,7 @@ use super::{
     NONE, //
 };
 
-/// Pages of a shelf that have free chunks. Only who has claimed the shelf calls this.
+/// Pages of a shelf that have free chunks. Only the holder of the shelf's claim calls this.
 ///
 /// # Invariants
 ///

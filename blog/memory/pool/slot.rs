@@ -83,11 +83,11 @@ impl Index {
 ///
 /// # Invariants
 ///
-/// - `page` is null, or memory of a page's size, which stays as long as anybody who has found it
-///   here may look at it.
-/// - `shape` grows by one before and after each change from whole to split and back; only who owns
-///   the whole page changes it. Its bit 0 is set during a change, and while the page is closed; its
-///   bit 1 while the page is split.
+/// - `page` is null, or memory of a page's size, which stays as long as any caller that has found
+///   it here may look at it.
+/// - `shape` grows by one before and after each change from whole to split and back; only the owner
+///   of the whole page changes it. Its bit 0 is set during a change, and while the page is closed;
+///   its bit 1 while the page is split.
 /// - While `shape` says that the page is whole, there is a header at its start; while it says that
 ///   the page is split, at the start of each chunk.
 pub(crate) struct Slot {
@@ -245,7 +245,7 @@ impl Slot {
     /// Copies a part, if it is at position `seq` of a ring, as far as it is published, to `to`;
     /// returns the number of bytes.
     ///
-    /// Who calls it must not sleep in between: it is to be called where that is given.
+    /// The caller must not sleep in between.
     pub(crate) fn copy(
         &self,
         index: Index,

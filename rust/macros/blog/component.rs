@@ -232,8 +232,8 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
 
             const LINKED: bool = ::core::cfg!(#reachable);
 
-            // SAFETY: `blog/` switches `COMPONENT` on where it knows it, and before its code goes,
-            // so does who logs.
+            // SAFETY: `blog/` switches `COMPONENT` on when it knows it. All callers are gone before
+            // its code goes.
             unsafe impl ::kernel::blog::Component for #ident {
                 #[inline(always)]
                 fn is_on(&self) -> bool {

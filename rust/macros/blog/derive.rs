@@ -34,7 +34,7 @@ use super::{
     log::at, //
 };
 
-/// The most variants that a `u8` tells apart.
+/// The most variants that a `u8` can number.
 const MAX_VARIANTS: usize = 256;
 
 /// A struct, or a variant of an enum.
@@ -237,7 +237,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The integer that has the size of what is stored, as far as the names of types tell that.
+/// The integer with the size of the stored bytes, as far as the names of types show it.
 fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
     let size = |ty: &Type| match quote!(#ty).to_string().as_str() {
         "u8" | "i8" | "bool" => Some(1),

@@ -480,7 +480,7 @@ struct Probes {
     refs: Vec<TokenStream>,
     /// Ties them to the arguments, which are a tuple of references.
     binds: TokenStream,
-    /// The arguments again, for who wants them to be of known types.
+    /// The arguments again, with known types.
     checked: Vec<TokenStream>,
 }
 

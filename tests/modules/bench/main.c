@@ -67,7 +67,7 @@ static __printf(1, 2) int tell(const char *fmt, ...)
 	return 0;
 }
 
-/* Two of these tell how long a tick is. */
+/* Two of these show how long a tick is. */
 static int tell_clocks(void)
 {
 	return tell("clocks %llu %llu\n", bench_ticks(), ktime_get_raw_ns());

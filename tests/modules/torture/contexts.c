@@ -113,7 +113,7 @@ static int torture_call_all(void *unused)
 /* Logs in each NMI, whoever it is for. */
 static int torture_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	/* The fast path is compiled here. Built in, it can't be told from the rest. */
+	/* The fast path is compiled here. Built in, it has no bounds of its own. */
 	if (THIS_MODULE && !user_mode(regs) && within_module(regs->ip, THIS_MODULE))
 		atomic64_inc(&torture_nmis_in_blog);
 	if (!torture_in_probe())

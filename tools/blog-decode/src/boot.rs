@@ -37,7 +37,7 @@ pub struct Boot {
     pub end: i128,
 }
 
-/// As much of a boot's id tells it from the others of its machine.
+/// As much of a boot's id distinguishes it from the others of its machine.
 const SHORT: usize = 8;
 
 impl Boot {
@@ -134,7 +134,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     let boot = |&index: &usize| {
         let host = host(&members[&index]).to_owned();
         let is_one_of_host = hosts.get(host.as_str()).is_some_and(|n| *n > 1);
-        // Machines that have it in common are told apart.
+        // Machines that have it in common get different numbers.
         let copy = match files[index].copy {
             0 => String::new(),
             n => format!("-{}", n + 1),
@@ -159,7 +159,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     same.iter().map(boot).collect()
 }
 
-/// What all files of a boot say of its clock. How it is counted is told by the latest: a file may end
+/// What all files of a boot say of its clock. The latest one has its kind: a file may end
 /// before the clock breaks.
 fn calibration(files: &[&Snapshot]) -> Calibration {
     let clocks = files.iter().filter(|f| f.clock.is_some());

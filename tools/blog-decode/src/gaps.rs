@@ -24,7 +24,7 @@ use crate::{
 pub struct Gap {
     /// How long, in ns.
     pub length: i128,
-    /// What tells the earlier from the later.
+    /// What distinguishes the earlier from the later.
     order: Reverse<u64>,
     /// Thread and process id.
     pub pid: (i32, i32),

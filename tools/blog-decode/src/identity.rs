@@ -357,7 +357,7 @@ struct Known {
 
 impl Known {
     fn is(&self, other: &Self) -> bool {
-        // Who may not see addresses gets none.
+        // A reader that may not see addresses gets none.
         let is_withheld = self.payload.is_empty() || other.payload.is_empty();
         (self.clock, self.site) == (other.clock, other.site)
             && (is_withheld || self.payload == other.payload)

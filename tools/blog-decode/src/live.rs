@@ -58,7 +58,7 @@ struct Feed {
     passed: u64,
     /// Up to this clock, everything is here.
     complete: u64,
-    /// Who has the ring with this component and id: index into `rings`.
+    /// The owner of the ring with this component and id: index into `rings`.
     rings: HashMap<(u32, u32), usize>,
     /// Bytes that were left when it was last tidied.
     kept: usize,

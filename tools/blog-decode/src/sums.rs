@@ -147,7 +147,7 @@ impl Sums {
         Self::with_tick(files, streams, boots, &mut |_| {})
     }
 
-    /// Counts everything; `tick` is told now and then how many records are done.
+    /// Counts everything; `tick` gets now and then the number of records that are done.
     pub fn with_tick(
         files: &[Snapshot],
         streams: &[Stream],

@@ -343,7 +343,7 @@ pub fn collect(
             return Ok::<_, std::convert::Infallible>(());
         }
         let by_task = owner(entry.stream).or_else(|| {
-            // In a shared ring, only a task that lives can be told by its number.
+            // In a shared ring, only a task that lives can be known by its number.
             let key = (entry.writer.task?.pid, 0);
             is_wanted(&key).then_some(key)
         });

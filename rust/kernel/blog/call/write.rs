@@ -22,7 +22,7 @@ pub fn cold() {}
 /// Reads the clock for a record: the TSC as it is. `None` where `blog/` has to.
 #[inline(always)]
 fn clock() -> Option<u64> {
-    // SAFETY: It is there. `blog/` may store to it meanwhile, and takes into account who has seen
+    // SAFETY: It is valid. `blog/` may store to it meanwhile, and allows for calls that have seen
     // the old value. Volatile, as that is folded into the comparison: see `ring/peek.rs`.
     if unsafe { (&raw const abi::blog_clock_is_tsc).read_volatile() } == 0 {
         return None;
@@ -49,7 +49,7 @@ fn clock() -> Option<u64> {
 /// # Safety
 ///
 /// As for [`BlogArgs::log`](super::args::BlogArgs::log); `site_shl10` is the site's id. `store`
-/// stores `size` bytes where it is told, and may use the bytes of the header before.
+/// stores `size` bytes at the given place, and may use the bytes of the header before.
 #[inline(always)]
 pub(super) unsafe fn write(
     component: &RawComponent,

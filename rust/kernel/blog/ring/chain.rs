@@ -124,14 +124,13 @@ impl RingChain {
         None
     }
 
-    /// Takes the page that `seen`, a value of `oldest`, tells of out of the chain; `None` where
-    /// `oldest` has changed, or that is the last page and `last` is false. The page is the caller's
-    /// then.
+    /// Takes the page of `seen`, a value of `oldest`, out of the chain; `None` if `oldest` has
+    /// changed, or if that is the last page and `last` is false. The page is the caller's then.
     ///
     /// # Safety
     ///
-    /// `pages` is the pool of all pages of this ring. `last` is only true for who may take the last
-    /// page, as the type invariants say.
+    /// `pages` is the pool of all pages of this ring. `last` is only true if the caller may take
+    /// the last page, as the type invariants say.
     unsafe fn cut(&self, pages: &impl Pages, seen: u64, last: bool) -> Option<u32> {
         let index = seen as u32;
         if index == NO_PAGE {
@@ -176,7 +175,7 @@ impl Ring {
         self.chain.held.load(Relaxed)
     }
 
-    /// Index of the oldest page that the ring holds, for who reads it; it may be gone by now.
+    /// Index of the oldest page that the ring holds, for readers; it may be gone by now.
     pub fn oldest_page(&self) -> Option<u32> {
         // ORDERING: Acquire: the header of the page that this names has been reset for this ring.
         let index = self.chain.oldest.load(Acquire) as u32;

@@ -86,8 +86,8 @@ use core::{
 ///
 /// - `busy` has [`RING_BUSY`] from a [`Ring::begin`] or [`Ring::claim`] that succeeded until the
 ///   [`Ring::end`] that belongs to it, and then there is one such writer. Its low half is the
-///   component's slot. Of a shared ring, the bits between count the claims, so that these can be
-///   told apart. Of a ring without a writer, [`RING_BUSY`] may be set for good.
+///   component's slot. In a shared ring, the bits between count the claims, to distinguish them. In
+///   a ring without a writer, [`RING_BUSY`] may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
 ///   none. Both go on to the next page in [`Ring::turn`].
 /// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Ring::turn`].

@@ -40,7 +40,7 @@ pub enum RingState {
 pub struct Owner {
     /// The kind of context.
     pub context: Context,
-    /// CPU of a per-CPU ring, number of a shared one, else `u32::MAX`. Of who writes into a shared
+    /// CPU of a per-CPU ring, number of a shared one, else `u32::MAX`. For a writer of a shared
     /// ring, the CPU that it runs on.
     pub cpu: u32,
     /// Thread id, or -1.
@@ -51,7 +51,7 @@ pub struct Owner {
     /// got the ring.
     pub comm: [u8; 16],
     /// When the task started, in nanoseconds, and how many programs it has executed since: what
-    /// else tells the writers of a shared ring apart. [`Ring::info`] doesn't know.
+    /// else distinguishes the writers of a shared ring. [`Ring::info`] doesn't know.
     pub life: (u64, u64),
 }
 
@@ -68,7 +68,7 @@ impl Owner {
         }
     }
 
-    /// A number that tells the writers of a shared ring apart, never 0.
+    /// A number that distinguishes the writers of a shared ring, never 0.
     ///
     /// Two that differ in one of these words have different numbers, as each step is one to one;
     /// two that differ in more have by all chances.

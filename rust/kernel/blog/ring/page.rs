@@ -127,8 +127,8 @@ impl PageHeader {
     /// where the page is not (or no longer) one of `size` bytes at position `seq` of a ring, or
     /// `to` is too small.
     ///
-    /// The copy's header tells of which ring, and which page comes next: where there is one, the
-    /// copy is of all records that the page will ever have. A caller that goes by what it saw in
+    /// The copy's header names the ring, and the next page: if there is one, the copy has all
+    /// records that the page will ever have. A caller that goes by what it saw in
     /// the page before must look again there.
     ///
     /// # Safety

@@ -54,7 +54,7 @@ pub const fn place_of(slot: u32) -> u32 {
 ///   it ends with null. New ones are put in at the front, by the task itself. They are taken out
 ///   under the lock of the table, and stay valid for as long as a log call can last.
 /// - A pointer in `rings` points to one of these, or to what stands for none ([`Ring::none`]). The
-///   task itself stores there, and who takes a ring out of the list.
+///   task itself stores there, and a caller that takes a ring out of the list.
 #[repr(C, align(64))]
 pub struct Tls {
     rings: [AtomicPtr<Ring>; PLACES],

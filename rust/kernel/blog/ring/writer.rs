@@ -244,7 +244,7 @@ impl Ring {
     /// The caller runs in the ring's context, or has [claimed](Self::claim) it.
     pub unsafe fn count_lost(&self, cause: Lost, count: u64) {
         self.losses.count(cause, count);
-        // ORDERING: `turn` reopens the cursor first and then looks at the losses, so it tells of
+        // ORDERING: `turn` reopens the cursor first and then looks at the losses, so it reports
         // this one, or finds the cursor closed again at its end, whichever interrupts the other.
         // Same CPU: compiler order is enough.
         compiler_fence(SeqCst);

@@ -108,9 +108,9 @@ pub enum Control {
     TimeExtend = 1,
     /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
     Lost = 2,
-    /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). Who writes
-    /// from here on in this page, of a [`Context::Shared`] ring or of a task that isn't called as
-    /// its ring any more. Pid and tgid are -1 and comm is empty where an interrupt does.
+    /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). The writer
+    /// from here on in this page, of a [`Context::Shared`] ring or of a task that has been renamed.
+    /// Pid and tgid are -1 and comm is empty for an interrupt.
     Task = 3,
     /// Payload: word, count (`u64`) of records that stood here, and that the selection of the
     /// reader has left out. They count among the page's records. Not in a ring.
@@ -330,7 +330,7 @@ named! {
         Hardirq = 2 "hardirq",
         /// A non-maskable interrupt: one ring for each CPU.
         Nmi = 3 "nmi",
-        /// Whoever got no ring of its own: [`Control::Task`] records say who writes.
+        /// Writers without a ring of their own: [`Control::Task`] records name them.
         Shared = 4 "shared",
     }
 }

@@ -47,7 +47,7 @@ pub fn control(args: &Control) -> Result<u8, Failed> {
 struct Plan {
     /// File and content, in order.
     writes: Vec<(PathBuf, String)>,
-    /// What to tell of it.
+    /// What to report about it.
     text: String,
     status: u8,
 }

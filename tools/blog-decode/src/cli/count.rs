@@ -189,7 +189,7 @@ impl Answer<'_> {
         (self.seconds > 0.0).then(|| row.sum.records as f64 / self.seconds)
     }
 
-    /// When an interval begins: with as many digits as tell it from the next one.
+    /// When an interval begins: with as many digits as distinguish it from the next one.
     fn time(&self, ns: i128) -> String {
         let is_fine = self
             .args

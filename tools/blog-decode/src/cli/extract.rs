@@ -68,7 +68,7 @@ fn name(dump: &[PathBuf]) -> String {
     first.map_or_else(String::new, |path| path.display().to_string())
 }
 
-/// Extracts to `out`, and tells what was wrong.
+/// Extracts to `out`, and reports what was wrong.
 fn read(dump: &[PathBuf], out: &mut dyn Write) -> Result<(Extracted, bool), String> {
     let name = name(dump);
     let core = vmcore::open(dump).map_err(|e| format!("{name}: {e}"))?;

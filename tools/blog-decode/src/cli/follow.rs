@@ -34,7 +34,7 @@ use crate::{
 /// When nothing has come for this long, nothing is on its way: the kernel gives out what was logged
 /// after this time at most. A line appears a tenth of a second after it was logged, with this.
 const IDLE: Duration = Duration::from_millis(50);
-/// Who is later than this hears of it, but not more often than that.
+/// A reader that is later than this gets a message, but not more often than that.
 const LATE: Duration = Duration::from_secs(1);
 const LATE_EVERY: Duration = Duration::from_secs(10);
 

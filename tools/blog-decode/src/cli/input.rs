@@ -215,7 +215,7 @@ impl Input {
     }
 
     /// Opens other logs, each once. They are of the first file's machine and boot, or of that of the
-    /// first file from the machine that is named; where it might be another, that is told.
+    /// first file from the machine that is named; if it might be another, that is reported.
     pub fn logs(&mut self, args: &args::Logs) -> Result<Vec<Log>, String> {
         let mut logs = Vec::new();
         let dmesg = args.dmesg.iter().map(|path| (Kind::Dmesg, path));

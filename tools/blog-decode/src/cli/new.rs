@@ -18,7 +18,7 @@ use tempfile::Builder;
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 const PREFIX: &str = ".blog-decode";
-/// The error of who writes to a pipe that nobody reads any more.
+/// The error of a write to a pipe that nobody reads any more.
 pub const CLOSED: &str = "closed pipe";
 
 /// Makes the file `path` of what `write` writes; `-` is standard output.

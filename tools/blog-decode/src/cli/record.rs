@@ -291,7 +291,7 @@ struct Dir<'a> {
     files: Vec<(PathBuf, u64)>,
     /// It, which is locked.
     lock: File,
-    /// Who looks for tables, for which, and how long that is waited for.
+    /// The thread that looks for tables, which ones, and how long to wait for it.
     ask: Sender<(String, Vec<u8>)>,
     found: Receiver<Found>,
     searched: Vec<(String, Vec<u8>)>,

@@ -41,7 +41,7 @@ impl Session {
         has_logs: bool,
         jobs: args::Jobs,
     ) -> Result<Self, Failed> {
-        // What is wrong with the filters is told first.
+        // Errors of the filters are reported first.
         let filter = filters.build()?;
         let mut this = Self::new(Input::open(input)?, filter, filters, has_logs)?;
         if let Some(jobs) = jobs.jobs {

@@ -51,10 +51,10 @@ pub(crate) struct Cursor {
     expected: u64,
     /// Whether a gap between pages, or before the first, was met.
     has_gap: bool,
-    /// Losses, by cause, that records told of which are in no page any more. They come with the
+    /// Losses, by cause, that records reported which are in no page any more. They come with the
     /// first gap.
     forgotten: Vec<(u8, u64)>,
-    /// Losses that no record tells of: 0 is what is missing at the end, then by cause.
+    /// Losses that no record reports: 0 is what is missing at the end, then by cause.
     untold: usize,
     /// What the ring's last task record says, or who it belongs to.
     writer: Writer,
@@ -130,7 +130,7 @@ impl Cursor {
         if done > 0 {
             stream.runs_mut().drain(..done);
             self.place.run -= done;
-            // They can't be asked any more what they have told of.
+            // What they have reported is no longer known.
             self.has_gap = true;
         }
         let next = stream.run(self.place.run);
@@ -267,7 +267,7 @@ impl Cursor {
             false => 0,
         };
         if !is_same_page || gap > 0 || stream.shared().is_none() {
-            // A page of a shared ring says at its start who writes.
+            // A page of a shared ring names the writer at its start.
             self.writer = stream.writer();
         }
         self.expected = end_of(&page);
@@ -275,7 +275,7 @@ impl Cursor {
         gap -= self.lag;
         self.walk = Some(walk);
         if page.base < stream.cleared && before.is_none() {
-            // All that was before is cleared, and what it told of losses.
+            // All earlier records are cleared, and the losses that they reported.
             self.has_gap = true;
             self.counts.overwritten = self.counts.overwritten.saturating_add(gap);
             return None;
@@ -292,7 +292,7 @@ impl Cursor {
         loss(page.base, cause, gap)
     }
 
-    /// What the ring has told of less what its pages still tell of, by cause.
+    /// The losses that the ring has reported, minus those that its pages still report, by cause.
     fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> Vec<(u8, u64)> {
         let mut told = stream.ring().map_or([0; LOST_CAUSES], RingInfo::told);
         if told.iter().all(|n| *n == 0) {
@@ -352,7 +352,7 @@ impl Cursor {
                     )
                 }
                 Some(cause) => {
-                    // Without any page, nothing has been told yet.
+                    // Without any page, nothing has been reported yet.
                     let told = match has_pages {
                         true => told[cause],
                         false => 0,

@@ -172,7 +172,7 @@ impl Stream {
     }
 }
 
-/// A thread, as far as one of its rings tells it from a later one with the same id.
+/// A thread, as far as one of its rings distinguishes it from a later one with the same id.
 pub(crate) struct Thread {
     component: Arc<str>,
     ring: u32,

@@ -291,7 +291,7 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
         });
         let mut end = None;
         pieces.retain(|(_, p)| {
-            // A piece without records may still tell of losses or of its writer.
+            // A piece without records may still have losses or its writer.
             let is_new = end.is_none_or(|end| end_of(&p.first) > end);
             end = end.max(Some(end_of(&p.first)));
             is_new

@@ -193,7 +193,7 @@ struct Argument {
     name: String,
     /// What its values are.
     class: &'static str,
-    /// Of its digits, where nothing in the text tells.
+    /// Of its digits, if the text doesn't show it.
     base: u32,
     /// Whether text is shown in quotes.
     debug: bool,

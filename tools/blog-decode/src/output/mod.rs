@@ -162,7 +162,7 @@ fn numbered(name: &str, number: Option<u32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the date and time of ns since 1970 where who reads is.
+/// Appends the date and time of ns since 1970 in the user's time zone.
 pub fn push_local(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
     #[cfg(feature = "cli")]
     let offset = crate::cli::time::offset(whole_seconds(ns));

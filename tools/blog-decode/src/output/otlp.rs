@@ -50,7 +50,7 @@ struct Waiting {
     bytes: usize,
 }
 
-/// As long is a line at most: collectors drop longer ones than 1 MiB, if nobody tells them otherwise.
+/// The longest line: by default, collectors drop lines of more than 1 MiB.
 const LINE: usize = 900 << 10;
 /// What a scope takes in a line beside its name, and what a line takes beside its scopes and the
 /// resource.

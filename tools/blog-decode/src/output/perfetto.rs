@@ -266,7 +266,7 @@ struct OfSite {
     address: usize,
     /// By component.
     categories: Vec<(Arc<str>, u64)>,
-    /// The format, if it tells what they are about; and where the call is.
+    /// The format, if it shows what they are about; and where the call is.
     place: Option<(Option<u64>, u64)>,
     names: Names,
     arguments: Vec<u64>,
@@ -278,7 +278,7 @@ fn begin(id: u64, inner: &mut Vec<u8>) {
     uint(annotation::NAME, id, inner);
 }
 
-/// Whether a format tells what a record is about; that of a text which is an argument doesn't.
+/// Whether a format shows what a record is about; that of a text which is an argument doesn't.
 fn is_telling(format: &str) -> bool {
     !matches!(format.trim(), "" | "{}" | "%s" | "%pV")
 }

@@ -301,7 +301,7 @@ impl<'a> Scan<'a> {
         self.ring_mut(id).ring = Some(new);
     }
 
-    /// Who has the ring with this id now.
+    /// The current owner of the ring with this id.
     fn ring_mut(&mut self, id: (u32, u32)) -> &mut RingPages {
         let rings = &mut self.file.rings;
         let index = *self.rings.entry(id).or_insert_with(|| {

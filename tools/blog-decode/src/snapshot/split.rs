@@ -40,7 +40,7 @@ pub struct Split {
     /// Index of the next section as it comes, and in the file.
     next: u32,
     next_in_file: u32,
-    /// Images that it has told of.
+    /// Images that it has listed.
     pub images: Vec<Image>,
     /// Whether it is a stream.
     pub stream: bool,

@@ -88,7 +88,7 @@ fn programs(file: &File, header: &[u8], size: u64) -> Option<Vec<[u8; PROGRAM as
     Some(programs)
 }
 
-/// Where in the file what a program header tells of ends.
+/// The end in the file of a program header's content.
 fn end(program: &[u8]) -> Option<u64> {
     u64_at(program, 8)?.checked_add(u64_at(program, 32)?)
 }

@@ -41,7 +41,7 @@ pub(super) struct FoundPage {
 
 /// A ring that has something to tell.
 pub(super) struct FoundRing {
-    /// As the snapshot tells of it.
+    /// As in the snapshot.
     pub(super) ring: RingSection,
     /// Its pages, the oldest first.
     pub(super) pages: Vec<FoundPage>,
