@@ -287,7 +287,7 @@ def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
         source.write_text(
             KERNEL + re.sub("^  ", "", header, flags=re.M) + WITHOUT.replace("@", value)
         )
-        command = ["cc", "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only", source]
+        command = ["cc", "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only", str(source)]
         assert subprocess.run(command, check=False).returncode == status
 
 
