@@ -8,12 +8,10 @@ TOOLS=$BLOG_CACHE/tools
 # Python with the packages of tests/requirements.txt
 # shellcheck disable=SC2034 # for scripts that source this
 PYTHON=$TOOLS/python/bin/python
-BINDGEN=$TOOLS/bindgen-$BINDGEN_VERSION/bin/bindgen
 
 # kernel_env: exports the variables that kbuild needs
 kernel_env() {
-	export PATH="${BINDGEN%/*}:/usr/lib/llvm-$LLVM_MAJOR/bin:$PATH"
-	export LIBCLANG_PATH=/usr/lib/llvm-$LLVM_MAJOR/lib
+	export PATH="$TOOLS/debian/bin:/usr/lib/llvm-$LLVM_MAJOR/bin:$PATH"
 	RUST_LIB_SRC=$(rust_lib_src)
 	export RUST_LIB_SRC
 	# The same source gives the same build ID on any machine at any time; no

@@ -24,7 +24,6 @@ DOWNLOADS='
 kernel-7.3         trixie-backports linux-source-7.3_7.3.4-1~bpo13+1_all.deb     703e369ddd4cce971452f5a593ee55df3a5c10c83caf0fa0df039633ed181ee3
 kernel-7.2         trixie-backports linux-source-7.2_7.2.12-1~bpo13+1_all.deb    73ca6c22599ba411ab3179642d33501ca2c90174e13c3c8d86e996ea1cbf2a8f
 rust-src           trixie-backports rust-src_1.95.0+dfsg1-2~bpo13+1_all.deb      7b76db5b880a77f9e52975d2baa6209d2f76d2c9c2789515c3088cb960e2c83b
-bindgen            crates.io        bindgen-cli-0.72.1.crate                     8a408c0fcb20bf7bd4ceaf4bf990e223e3543a04b84d2394f3edeee29a0e87e2
 cargo-mutants      crates.io        cargo-mutants-27.1.0.crate                   07072e7bcdeb425d5e5fdbfd9f15a2c749e23cb2edf5ef40aee5876760ae1cf9
 libkdumpfile       trixie           libkdumpfile_0.5.4.orig.tar.gz               c09691c340ef875f37745610e26aab00551e1cfa626a20c3544b4f729fe5322c
 fio                bookworm         fio_3.33.orig.tar.gz                         d2410e13e0f379d061d077cc5ae325835bb7c6186aa7bafc1df954cbc9b014fc
@@ -32,11 +31,8 @@ root               bookworm         man-db,zsh,fish                             
 stock-kernel       trixie-backports linux-binary-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 7e3248d03a84dcdda88c567aa8c4038f2e7795d2dd167b112c56f8901b6f513f
 stock-kernel       trixie-backports linux-modules-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb b3ea01922c9f133767a83cf6891c19b3693858ded617bf22d1e34f95382c08ea
 stock-kernel       trixie-backports linux-headers-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 1c43249a7b98aee4af60f2b822ddb04a9e96c1c9e8b013e5f74d3d9faf318699
-stock-root         trixie           rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
-dkms-root          trixie           systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
-qemu               bookworm-backports qemu-system-x86_10.0.2+ds-2+deb13u1~bpo12+1_amd64.deb 4a6b1856c8b0d7df4ff8e70249e12c473ccf8d516aadb4ae14d3d938faed0c65
-qemu               bookworm-backports qemu-system-data_10.0.2+ds-2+deb13u1~bpo12+1_all.deb 2d831088187087013b3fcbd19bdfb955b182a2d5a08f6dafa0ad1c6d2007fb4e
-qemu               bookworm-backports seabios_1.16.3-2~bpo12+1_all.deb  48390d0a534c66d11789e39518aa219773a9d3677b29fe1af8799dfb563ec713
+debian             trixie           qemu-system-x86,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
+dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 makedumpfile       sid              makedumpfile_1%3a1.7.8-1_amd64.deb           23677286a3b73212553c240ce1185997cd69b1392b60bbfa337bc29a0cd67b06
 makedumpfile       sid              libbz2-1.0_1.0.8-6+b2_amd64.deb              04c7528234a6a4a8a2c2470f1470a7a616d90904fe8cdccf4c2c655540cdc61f
@@ -66,4 +62,3 @@ lttng              sid              libxml2-16_2.15.4+dfsg-1+b1_amd64.deb       
 downloads() { awk -v w="$1" '("," $1 ",") ~ ("," w ",") { print $2, $3, $4 }' <<<"$DOWNLOADS"; }
 
 read -r _ KERNEL_DEB _ < <(downloads "kernel-$KERNEL_SERIES") || :
-BINDGEN_VERSION=$(downloads bindgen | sed 's/.*-\(.*\)\.crate .*/\1/')

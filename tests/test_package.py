@@ -104,7 +104,7 @@ cd /golden
 export LC_ALL=C.UTF-8 HOME=/root TERM=dumb
 list() {
 	find / -xdev \\( -path /proc -o -path /golden -o -path /var/lib/dpkg \\
-		-o -path /var/cache/man \\) -prune -o -print | sort
+		-o -path /var/cache/man -o -path /var/log/dpkg.log \\) -prune -o -print | sort
 }
 list >before
 """

@@ -120,7 +120,7 @@ def fetch(what: str) -> Path:
 
 def qemu() -> str:
     """Our QEMU, as guests may die under the system's: see scripts/fetch."""
-    return str(fetch("qemu") / "run")
+    return str(fetch("debian") / "bin/qemu-system-x86_64")
 
 
 # --- initrd -------------------------------------------------------------------
