@@ -28,11 +28,11 @@ demo-stock: ## The same on Debian's unmodified kernel; compiles only BLog, no ke
 	@FLAVOUR=stock scripts/demo
 
 test: ## Run CI's tests; narrow them: TIER=fast|full|deep SUITE=crash CASE=abba
-	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests)
+	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests $(SUITE))
 	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
 
 ##@ Single steps
-setup: ## Install what is missing on a Debian 12 machine (needs root)
+setup: ## Install what is missing for demo and kernels (needs root; Debian, Ubuntu)
 	@scripts/setup
 
 kernel: ## Build kernels: FLAVOUR="x86 x86-y x86-debug uml..." (default x86)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from e2e import checks, pattern, records
 
+SETUP = "pytest"
 TIER = "fast"
 
 Item = dict[str, Any]

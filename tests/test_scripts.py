@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, Run, files
 
+SETUP = "pytest"
 SECONDS = 15
 TIER = "fast"
 
@@ -45,7 +46,7 @@ def clone(tmp_path: Path, sh: Run) -> Path:
         control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n"
         (tree / "DEBIAN/control").write_text(control)
         (tmp_path / "linux").mkdir(exist_ok=True)
-        sh("tar", "-C", tmp_path, "-cJf", tree / "usr/src/linux-source-7.3.tar.xz", "linux")
+        sh("tar", "-C", tmp_path, "-cf", tree / "usr/src/linux-source-7.3.tar.xz", "linux")
         archive.mkdir(exist_ok=True)
         sh("dpkg-deb", "-b", tree, archive)
         digest = sh("sha256sum", archive / f"{name}_1_all.deb").split()[0]
@@ -114,6 +115,129 @@ def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
         assert waiting.poll() is None
     out, err = waiting.communicate()
     assert out == "mine\n" and "waiting for another build" in err
+
+
+# --- programs -------------------------------------------------------------------------
+
+# By rustup
+RUST = {"cargo", "rustc", "rustfmt", "rustup"}
+# Words of a line of shell that a command may follow
+BEFORE = r"(?:^|[|&;!{] |(?<!\()\$?\((?!\()|\b(?:then|else|elif|do|if|while|until|exec|env|step \S+|command -v))"
+PATTERNS = {
+    "sh": rf"{BEFORE}\s*(?:[A-Z_]+=\S* +)*([a-z][\w.+-]*)(?=[\s;)|&\"']|$)",
+    "py": r"(?:\b(?:run|sh|Popen|call|which)\(\s*\[?|\bcommand = \[|^ *\[)\s*\"([a-z][\w.+-]*)\"",
+    "rs": r"Command::new\(\s*\"([a-z][\w.+-]*)\"",
+    "Makefile": r"(?:^\t@?|&& |; |\$\(shell )([a-z][\w.+-]*)",
+}
+
+
+def words() -> dict[str, str]:
+    """Each word where a command may stand in a script or test, and a file that has it. Guests
+    have programs of their own."""
+    found: dict[str, str] = {}
+    builtins = subprocess.check_output(["bash", "-c", "compgen -bk"], text=True).split()
+    for name in files("scripts", "tests", ".ci", "packaging", "tools", "Makefile"):
+        if "/guest/" in name or "/ceph/" in name or (text := readable(TOP / name)) is None:
+            continue
+        kind = name.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
+        first = text.split("\n", 1)[0]
+        if first.startswith("#!"):
+            kind = "py" if "python" in first else "sh"
+        text = re.sub(r"(?m)^\s*(#|//).*$", "", text)
+        for word in re.findall(PATTERNS.get(kind, r"(?!)"), text, re.MULTILINE):
+            if kind != "sh" or word not in builtins:
+                found.setdefault(word, name)
+    return found
+
+
+def readable(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return None
+
+
+def dpkg(*words: str) -> list[str]:
+    """What dpkg-query says."""
+    command = ["dpkg-query", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def installed_by_setup() -> set[str]:
+    """The packages that every Debian has, those that set-up installs, and all that these
+    depend on."""
+    form = "${Package}\\t${Priority}\\t${Provides}\\t${Pre-Depends}, ${Depends}\\n"
+    needs: dict[str, set[str]] = {}
+    todo = subprocess.run([TOP / "scripts/setup", "--list", "--deep"], check=True,
+                          capture_output=True, text=True).stdout.split()  # fmt: skip
+    todo += ["apt"]
+    for line in dpkg("-W", "-f", form):
+        package, priority, provides, depends = line.split("\t")
+        depended = set(re.findall(r"(?:^|[,|])\s*([a-z0-9][a-z0-9.+-]+)", depends))
+        for name in (package, *re.findall(r"(?:^|,)\s*([a-z0-9][a-z0-9.+-]+)", provides)):
+            needs.setdefault(name, set()).update(depended | {package})
+        todo += [package] if priority == "required" else []
+    have: set[str] = set()
+    while todo:
+        if (package := todo.pop()) not in have:
+            have.add(package)
+            todo += needs.get(package, ())
+    return have
+
+
+DIRS = "/usr/lib/llvm-19/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def strangers(words: dict[str, str], path: str = DIRS) -> list[str]:
+    """Those that are programs here, but of packages that set-up doesn't install."""
+    programs = {word: found for word in words if (found := shutil.which(word, path=path))}
+    paths: dict[str, set[str]] = {}
+    for program in programs.values():
+        real = os.path.realpath(program)
+        paths[program] = {program, real, real.removeprefix("/usr"), f"/usr{program}"}
+    owners: dict[str, set[str]] = {}
+    for line in dpkg("-S", *set().union(*paths.values())):
+        packages, _, name = line.rpartition(": ")
+        owners[name] = {package.split(":")[0] for package in packages.split(", ")}
+    mine = installed_by_setup() if owners else set()
+    lost = []
+    for word, program in programs.items():
+        owning = set().union(*(owners.get(name, ()) for name in paths[program]))
+        if word not in RUST and not owning & mine:
+            lost.append(f"{word} in {words[word]}: of {', '.join(owning) or program}")
+    return lost
+
+
+def test_set_up_installs_all_programs() -> None:
+    """A program that is on this machine by chance may be missing on another one."""
+    found = words()
+    assert {"make", "cargo", "chroot", "flock", "git", "xz", "ld"} <= set(found)
+    assert not strangers(found)
+
+
+def test_a_program_of_nobody_is_noticed(tmp_path: Path) -> None:
+    program = tmp_path / "nobodys"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for kind, line in (
+        ("sh", "x=$(nobodys -x)"), ("sh", "if ! nobodys; then"), ("sh", "a | nobodys"),
+        ("sh", "LC_ALL=C nobodys"), ("py", '["nobodys", x]'), ("py", 'sh("nobodys", x)'),
+        ("rs", 'Command::new("nobodys")'), ("Makefile", "\t@nobodys x"),
+    ):  # fmt: skip
+        found = re.findall(PATTERNS[kind], line, re.MULTILINE)
+        lost = strangers(dict.fromkeys(found, kind), f"{tmp_path}:{DIRS}")
+        assert lost == [f"nobodys in {kind}: of {program}"], line
+
+
+def test_suites_that_need_only_pytest_install_nothing_else(sh: Run) -> None:
+    names = [
+        name for name in files("tests/test_*.py") if 'SETUP = "pytest"' in (TOP / name).read_text()
+    ]
+    suites = [Path(name).stem.removeprefix("test_") for name in names]
+    assert "checks" in suites
+    some = sh(TOP / "scripts/setup", "--list", "--tests", *suites).split()
+    assert set(some) == {"git", "make", "python3", "python3-venv"}
+    assert "gcc" in sh(TOP / "scripts/setup", "--list", "--tests", *suites, "host").split()
 
 
 # --- clean ----------------------------------------------------------------------------
