@@ -45,21 +45,25 @@ lock() {
 	flock --timeout 1 "$fd" || { say "  waiting for another $1 in $BLOG_CACHE" >&2 && flock "$fd"; }
 }
 
-# progress_loop LOG NAME T0: prints a step's progress, in lines of its log, until
-# it is killed
+# progress_loop LOG NAME T0: prints a step's progress, until it is killed: lines of its log and the
+# last one of them. STEP_LINES is how many there will be, if that is known.
 progress_loop() {
-	local log=$1 name=$2 t0=$3 n last shown=0 fd
+	local log=$1 name=$2 t0=$3 n last shown=0 fd line
 	# Its sleep may outlive the script, and must not keep the script's locks.
 	for fd in ${LOCKS[@]+"${LOCKS[@]}"}; do exec {fd}>&-; done
 	# It ends with the script, however the script ends.
 	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))
+		is_tty || ((last >= shown + 15)) || continue
+		shown=$last
 		n=$(wc -l <"$log")
+		line=$(printf '    %s: %s%s lines, %d s: %s' "$name" "$n" "${STEP_LINES:+ of $STEP_LINES}" "$last" \
+			"$(tail -n 1 "$log" | tr -s '[:space:][:cntrl:]' ' ')")
+		line=${line//"$BLOG_CACHE"\//}
 		if is_tty; then
-			printf '\r    %s: %s lines, %d s \033[K' "$name" "$n" "$last"
-		elif ((last >= shown + 15)); then
-			shown=$last
-			printf '    %s: %s lines, %d s\n' "$name" "$n" "$last"
+			printf '\r%s\033[K' "${line:0:$((${COLUMNS:-80} - 1))}"
+		else
+			printf '%s\n' "${line:0:110}"
 		fi
 	done
 }

@@ -4,6 +4,7 @@ that has what the test made. Needs no kernel and no network."""
 
 import fcntl
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -238,6 +239,39 @@ def test_suites_that_need_only_pytest_install_nothing_else(sh: Run) -> None:
     some = sh(TOP / "scripts/setup", "--list", "--tests", *suites).split()
     assert set(some) == {"git", "make", "python3", "python3-venv"}
     assert "gcc" in sh(TOP / "scripts/setup", "--list", "--tests", *suites, "host").split()
+
+
+# --- what a run prints ------------------------------------------------------------------
+
+
+def test_a_first_run_names_its_needs_before_it_starts(clone: Path) -> None:
+    df = clone.parent / "bin/df"
+    df.write_text("#!/bin/sh\necho Avail; echo 1G\n")
+    df.chmod(0o755)
+    out, err = start(clone, "scripts/setup", "--stock").communicate()
+    assert re.search(r"first run needs root, \d+ GB of disk, and about \d+ minutes", out), err
+    assert "may be too little: BLOG_CACHE=DIR names another folder" in err
+
+
+def test_a_step_shows_its_progress(clone: Path) -> None:
+    nap = "bash -c 'echo CC a.o; until [ -e go ]; do sleep 0.1; done; exit 1'"
+    own, theirs = pty.openpty()
+    script = f". scripts/lib.sh; STEP_LINES=3 step nap {nap}"
+    step = subprocess.Popen(["bash", "-c", script], cwd=clone, stdout=theirs, stderr=theirs,
+                            env=environment(clone) | {"TERM": "xterm"})  # fmt: skip
+    os.close(theirs)
+    said = ""
+    try:
+        while more := os.read(own, 4096):
+            said += more.decode()
+            if re.search(r"nap: 1 of 3 lines, \d+ s: CC a.o", said):
+                (clone / "go").touch()
+    except OSError:  # nobody has the terminal any more
+        pass
+    os.close(own)
+    assert step.wait()
+    assert (clone / "go").exists(), said
+    assert "| CC a.o" in said and "FAILED after" in said
 
 
 # --- clean ----------------------------------------------------------------------------
