@@ -13,6 +13,8 @@ export BLOG_TOP BLOG_CACHE
 # Byte order of sorted lists and English messages, whatever the user's locale.
 export LC_ALL=C
 
+[[ -e /proc/self ]] || { echo "no /proc here: mount -t proc proc /proc" >&2 && exit 1; }
+
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {
