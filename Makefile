@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 # Kernel flavours for "make kernel"
 FLAVOUR ?= x86
-export KSRC KERNEL_SERIES BLOG_CACHE BLOG_JOBS
+export KSRC KERNEL_SERIES BLOG_CACHE BLOG_DEBIAN BLOG_JOBS
 
 # What "make mutants" changes, and whose tests must notice it
 HOST_TESTS := --test-package blog-host-tests,kernel,roundtrip,postmortem
@@ -111,6 +111,7 @@ help: ## Print this
 	@printf 'KERNEL_SERIES=7.2  another series of Debian'"'"'s kernel source\n'
 	@printf 'BLOG_CACHE=DIR     sources, tools and build trees (now: %s)\n' \
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
+	@printf 'BLOG_DEBIAN=URL    a Debian archive, if apt has none: http://HOST/debian\n'
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
