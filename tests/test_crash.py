@@ -47,7 +47,7 @@ def kexec(work: Path, sh: Run) -> Path:
 @pytest.fixture(scope="module")
 def makedumpfile() -> Path:
     """Its folder."""
-    return vm.fetch("makedumpfile")
+    return vm.fetch("debian") / "makedumpfile"
 
 
 @pytest.fixture(scope="module")
