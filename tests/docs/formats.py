@@ -296,7 +296,9 @@ def compare_json(blocks, errors):
     keys = set()
     for file in ("output/json.rs", "accounts.rs", *(f"cli/{f}.rs" for f in COMMANDS)):
         source = (TOP / "tools/blog-decode/src" / file).read_text().split("#[cfg(test)]")[0]
-        keys |= set(re.findall(r'\.(?:text|number|maybe|key|wide|json)\("(\w+)"|"(\w+_ns)"', source))
+        keys |= set(
+            re.findall(r'\.(?:text|number|maybe|key|wide|json)\("(\w+)"|"(\w+_ns)"', source)
+        )
         keys |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}
     keys = {key or ns for key, ns in keys}
     said = {key for b in blocks if b.kind == "json" for row in b.rows for key in row[0].split(", ")}
