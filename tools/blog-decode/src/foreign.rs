@@ -760,7 +760,7 @@ fn bracketed(text: &[u8]) -> Option<(Time, &[u8])> {
 fn in_console(text: &[u8]) -> Option<u64> {
     const HEAD: usize = 256;
     const LEAST: usize = "12345.678901".len();
-    if has_date(text) || text[0].is_ascii_whitespace() {
+    if has_date(text) || text.first().is_none_or(u8::is_ascii_whitespace) {
         return None;
     }
     let starts = (0..text.len().min(HEAD)).filter(|at| text[*at] == b'[');
@@ -954,7 +954,7 @@ mod tests {
         let text =
             "[    3.000000] a\ndebian login: [   35.100000] b\nfoo[1]: [x] \r[   36.100000] c\n\
                     took [  1.5] s\nid [123456789012] d\n\
-                    was [   12.000000] e\n  remote [   37.000000] f\n\
+                    <4>\nwas [   12.000000] e\n  remote [   37.000000] f\n\
                     Nov 21 10:13:11 host app[5]: saw [   37.000000] g\n";
         let expected = [
             (3.0, "a"),
@@ -962,6 +962,7 @@ mod tests {
             (36.1, "foo[1]: [x] \r[   36.100000] c"),
             (36.1, "took [  1.5] s"),
             (36.1, "id [123456789012] d"),
+            (36.1, "<4>"),
             (36.1, "was [   12.000000] e"),
             (36.1, "  remote [   37.000000] f"),
             (36.1, "Nov 21 10:13:11 host app[5]: saw [   37.000000] g"),
