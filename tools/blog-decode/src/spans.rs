@@ -85,6 +85,16 @@ pub struct Unpaired {
     pub backward: u64,
 }
 
+/// What was found of a kind of spans.
+pub struct Found {
+    /// What they are called.
+    pub name: String,
+    /// How many there are.
+    pub spans: u64,
+    /// What has no other half.
+    pub unpaired: Unpaired,
+}
+
 /// Boot, component and id of a ring.
 type RingKey = (usize, Arc<str>, u32);
 
@@ -180,6 +190,8 @@ pub struct Spans<L> {
     lost: HashMap<usize, u64>,
     lost_of: HashMap<RingKey, u64>,
     unpaired: Unpaired,
+    /// How many were found.
+    spans: u64,
 }
 
 impl<L> Spans<L> {
@@ -192,6 +204,7 @@ impl<L> Spans<L> {
             lost: HashMap::new(),
             lost_of: HashMap::new(),
             unpaired: Unpaired::default(),
+            spans: 0,
         }
     }
 
@@ -248,6 +261,7 @@ impl<L> Spans<L> {
         };
         let has_lost = |ring| self.lost_of.get(ring).is_some_and(|lost| *lost > number);
         self.unpaired.over_loss += u64::from(has_lost(&half.ring) || has_lost(&end.ring));
+        self.spans += 1;
         Some(Span {
             start: half.now,
             length,
@@ -278,6 +292,15 @@ impl<L> Spans<L> {
         self.unpaired.starts += 1;
         let lost = self.lost.get(&boot);
         self.unpaired.starts_before_loss += u64::from(lost.is_some_and(|lost| *lost > start));
+    }
+
+    /// What was found, now that there are no more entries.
+    pub fn found(self) -> Found {
+        Found {
+            name: self.pair.name(),
+            spans: self.spans,
+            unpaired: self.unpaired(),
+        }
     }
 
     /// What has no other half, now that there are no more entries.

@@ -31,7 +31,7 @@ use crate::{
         perfetto::{pack_full, Perfetto},
     },
     snapshot::{text, Snapshot},
-    spans::{Pair, Spans, Unpaired},
+    spans::{Found, Pair, Unpaired},
     wire::file::System,
 };
 
@@ -61,16 +61,15 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         threads: if is_alone { 1 } else { session.threads },
     };
     let mut odd = Odd::default();
-    let mut halves = Halves::new(&pairs);
     let made = match args.to {
         Form::Ctf => new::directory(&args.output, |path| {
             told(ctf(input, &mut each, path)).map(|n| odd = n)
         }),
         Form::Perfetto => new::file(&args.output, |out| {
-            told(perfetto(pairs, &mut halves, &mut each, out)).map(|n| odd = n)
+            told(perfetto(pairs, &mut each, out)).map(|n| odd = n)
         }),
         Form::Html => new::file(&args.output, |out| {
-            told(html(input, pairs, &mut halves, &mut each, out)).map(|n| odd = n)
+            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
         }),
         Form::Parquet => new::directory(&args.output, |path| {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
@@ -101,51 +100,37 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
             status = status.max(PARTIAL);
         }
     }
-    Ok(status.max(halves.tell()))
+    Ok(status.max(tell_unpaired(odd.spans)))
 }
 
-/// What of spans has no other half, of each kind: how many spans there are, and what finds them.
-struct Halves(Vec<(String, u64, Spans<()>)>);
-
-impl Halves {
-    fn new(pairs: &[Pair]) -> Self {
-        let kind = |pair: &Pair| (pair.name(), 0, Spans::new(pair.clone()));
-        Self(pairs.iter().map(kind).collect())
-    }
-
-    fn entry(&mut self, entry: &Entry<'_>) {
-        for (_, count, spans) in &mut self.0 {
-            *count += u64::from(spans.entry(entry, |_| ()).is_some());
+/// Says what of spans has no other half; the answer is the exit status.
+fn tell_unpaired(kinds: Vec<Found>) -> u8 {
+    let mut status = OK;
+    for kind in kinds {
+        let unpaired = kind.unpaired;
+        let mut problems = problems(&unpaired);
+        problems.extend((kind.spans == 0).then(|| NONE.into()));
+        if !problems.is_empty() {
+            status = PARTIAL;
+        }
+        let (backward, rest) = (unpaired.backward, Unpaired::default());
+        if unpaired != (Unpaired { backward, ..rest }) {
+            problems.extend(notes(&unpaired));
+        }
+        for what in problems {
+            complain(&format!("{}: {what}", kind.name));
         }
     }
-
-    /// The answer is the exit status.
-    fn tell(self) -> u8 {
-        let mut status = OK;
-        for (name, count, spans) in self.0 {
-            let unpaired = spans.unpaired();
-            let mut problems = problems(&unpaired);
-            problems.extend((count == 0).then(|| NONE.into()));
-            if !problems.is_empty() {
-                status = PARTIAL;
-            }
-            let (backward, rest) = (unpaired.backward, Unpaired::default());
-            if unpaired != (Unpaired { backward, ..rest }) {
-                problems.extend(notes(&unpaired));
-            }
-            for what in problems {
-                complain(&format!("{name}: {what}"));
-            }
-        }
-        status
-    }
+    status
 }
 
-/// How many records and losses are not converted as they are.
+/// What is not converted as it is.
 #[derive(Default)]
 struct Odd {
+    /// Records and losses.
     left_out: u64,
     moved: u64,
+    spans: Vec<Found>,
 }
 
 /// Goes through the records, until there are no more or a signal asks for an end.
@@ -197,9 +182,13 @@ fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
-    let (left_out, moved) = (trace.left_out, trace.moved);
+    let odd = Odd {
+        left_out: trace.left_out,
+        moved: trace.moved,
+        ..Odd::default()
+    };
     fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
-    Ok(Odd { left_out, moved })
+    Ok(odd)
 }
 
 /// Names of the machines, and a kernel release.
@@ -215,36 +204,30 @@ fn machine(input: &Input) -> (String, String) {
 fn html(
     input: &Input,
     pairs: Vec<Pair>,
-    halves: &mut Halves,
     each: &mut Each<'_, '_>,
     out: &mut dyn Write,
 ) -> io::Result<Odd> {
     let mut report = Html::new(out, pairs)?;
-    each.run(|entry| {
-        halves.entry(entry);
-        report.entry(entry)
-    })?;
+    each.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
-    let (left_out, moved) = (0, report.moved);
-    report.end(&host, &release)?;
-    Ok(Odd { left_out, moved })
+    Ok(Odd {
+        moved: report.moved,
+        spans: report.end(&host, &release)?,
+        ..Odd::default()
+    })
 }
 
-fn perfetto(
-    pairs: Vec<Pair>,
-    halves: &mut Halves,
-    each: &mut Each<'_, '_>,
-    out: &mut dyn Write,
-) -> io::Result<Odd> {
+fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
     let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
     each.run(|entry| {
-        halves.entry(entry);
         trace.entry(entry, &mut bytes);
         pack_full(&mut bytes, out)
     })?;
-    trace.end(&mut bytes, out)?;
-    let (left_out, moved) = (trace.left_out, 0);
-    Ok(Odd { left_out, moved })
+    Ok(Odd {
+        left_out: trace.left_out,
+        spans: trace.end(&mut bytes, out)?,
+        ..Odd::default()
+    })
 }
 
 /// Releases of the kernels, by file.
@@ -259,9 +242,12 @@ fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Od
         let packer = packer(scope, usize::from(each.threads > 1))?;
         let mut rows = Parquet::new(path, releases(input), packer);
         each.run(|entry| rows.entry(entry))?;
-        let left_out = rows.left_out;
+        let odd = Odd {
+            left_out: rows.left_out,
+            ..Odd::default()
+        };
         rows.end()?;
-        Ok(Odd { left_out, moved: 0 })
+        Ok(odd)
     })
 }
 
@@ -273,7 +259,10 @@ fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Resu
             logs.add(made, |file| &input.boots[file])
         })?,
     }
-    let left_out = logs.left_out;
+    let odd = Odd {
+        left_out: logs.left_out,
+        ..Odd::default()
+    };
     logs.end()?;
-    Ok(Odd { left_out, moved: 0 })
+    Ok(odd)
 }

@@ -41,7 +41,7 @@ use crate::{
     field::{classes, Class},
     format::errno,
     sidetable::Site,
-    spans::{lanes, Pair, Spans},
+    spans::{lanes, Found, Pair, Spans},
 };
 
 const PAGE: &str = include_str!("report.html");
@@ -412,8 +412,8 @@ impl<W: Write> Html<W> {
             })
     }
 
-    /// Writes the rest of the page.
-    pub fn end(mut self, host: &str, release: &str) -> io::Result<()> {
+    /// Writes the rest of the page; the answer is what was found of each kind of spans.
+    pub fn end(mut self, host: &str, release: &str) -> io::Result<Vec<Found>> {
         let missing = || io::Error::other("report.html has no place for the data");
         for kind in &mut self.spans {
             kind.found.sort_unstable();
@@ -459,7 +459,8 @@ impl<W: Write> Html<W> {
         out.write_all(last.as_bytes())?;
         out.write_all(&about)?;
         out.write_all(tail.as_bytes())?;
-        out.flush()
+        out.flush()?;
+        Ok(self.spans.into_iter().map(|k| k.finder.found()).collect())
     }
 
     fn about(&self, host: &str, release: &str) -> Vec<u8> {

@@ -42,7 +42,7 @@ use crate::{
         value::View,
     },
     record::Task,
-    spans::{lanes, Pair, Spans},
+    spans::{lanes, Found, Pair, Spans},
 };
 
 /// `Trace.packet`.
@@ -422,9 +422,10 @@ impl Perfetto {
         message(TRACE_PACKET, inner, out);
     }
 
-    /// Writes the slices, now that there are no more entries, and what is left in `packets`.
-    pub fn end(&mut self, packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
-        let out = packets;
+    /// Writes the slices, now that there are no more entries, and what is left in `packets`; the
+    /// answer is what was found of each kind of spans.
+    pub fn end(&mut self, packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<Vec<Found>> {
+        let (out, mut found) = (packets, Vec::new());
         for (index, mut kind) in mem::take(&mut self.spans).into_iter().enumerate() {
             kind.found.sort();
             let spans = kind.found.iter();
@@ -450,8 +451,10 @@ impl Perfetto {
                 self.event(*end, &body, out);
                 pack_full(out, file)?;
             }
+            found.push(kind.finder.found());
         }
-        pack(out, file)
+        pack(out, file)?;
+        Ok(found)
     }
 
     /// The level, if there is one, and the component.
