@@ -117,13 +117,6 @@ impl Captures {
         Some(known?.into_iter().flat_map(|s| &s.sites).collect())
     }
 
-    /// The call sites of those images whose tables are there.
-    pub(crate) fn known_sites(&self) -> Vec<&Site> {
-        let images = self.maps.iter().flat_map(|map| &map.images);
-        let known = images.filter_map(|image| image.sites.as_ref());
-        known.flat_map(|s| &s.sites).collect()
-    }
-
     /// The tasks that files list, and those that rings are called by.
     pub fn tasks(&self) -> Vec<Task> {
         let of_file = |file: &Snapshot| {
