@@ -192,6 +192,17 @@ fn answered(text: &str) -> String {
 }
 
 /// `BLOG_BLESS=1` writes them anew.
+/// A snapshot of the module's component, so far without rings.
+fn disk(rig: &Rig, clock: &[[u64; 4]]) -> Builder {
+    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, clock)
+        .images(&[(1, 4, &table.build_id, "test_mod")])
+        .component(1, "disk");
+    b
+}
+
 #[test]
 fn commands_say_what_their_files_have() {
     let mut wrong = Vec::new();
@@ -537,13 +548,8 @@ fn what_has_no_end_and_is_none_is_not_read() {
 #[test]
 fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
     let rig = rig();
-    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
     let second = 1_000_000_000;
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [100 * second; 4]])
-        .images(&[(1, 4, &table.build_id, "test_mod")])
-        .component(1, "disk");
+    let mut b = disk(&rig, &[[0; 4], [100 * second; 4]]);
     // A task's name is what a program says that it is.
     let names: [&'static [u8]; 4] = [
         b"=cmd()",
@@ -932,12 +938,7 @@ fn a_name_that_only_records_have_is_known() {
 #[test]
 fn a_dash_is_no_missing_value() {
     let rig = rig();
-    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [20; 4]])
-        .images(&[(1, 4, &table.build_id, "test_mod")])
-        .component(1, "disk");
+    let mut b = disk(&rig, &[[0; 4], [20; 4]]);
     let ring = Ring::task(1, 1, 42, "-");
     b.ring(&ring);
     let mut p = Page::new(1, 1, 0, 0);
@@ -953,18 +954,13 @@ fn a_dash_is_no_missing_value() {
 #[test]
 fn a_damaged_clock_spoils_nothing_else() {
     let rig = rig();
-    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
-    let mut b = Builder::new();
     let pair = [
         1_000_000_000,
         1_000_000_000,
         1_000_000_000,
         1_700_000_000_000_000_000,
     ];
-    b.system(BOOT_ID)
-        .clock(1, &[[0, 0, 0, 1_699_999_999_000_000_000], pair])
-        .images(&[(1, 4, &table.build_id, "test_mod")])
-        .component(1, "disk");
+    let mut b = disk(&rig, &[[0, 0, 0, 1_699_999_999_000_000_000], pair]);
     let ring = Ring::task(1, 1, 42, "fio");
     b.ring(&ring);
     let mut p = Page::new(1, 1, 0, 0);
@@ -1060,16 +1056,11 @@ fn unknown_names_are_told_of_without_all_tables() {
 #[test]
 fn no_loss_is_too_large_for_a_collector() {
     let rig = rig();
-    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
     for (lost, expected) in [
         (i64::MAX as u64, r#"{"intValue":"9223372036854775807"}"#),
         (1 << 63, r#"{"stringValue":"9223372036854775808"}"#),
     ] {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &CLOCK)
-            .images(&[(1, 4, &table.build_id, "test_mod")])
-            .component(1, "disk");
+        let mut b = disk(&rig, &CLOCK);
         let ring = Ring::task(1, 1, 42, "fio");
         let mut p = Page::new(1, 1, 1000, 0);
         p.lost(1000, 0, lost);
@@ -1087,13 +1078,8 @@ fn no_loss_is_too_large_for_a_collector() {
 #[test]
 fn a_time_that_is_changed_is_told_of() {
     let rig = rig();
-    let table = read_table(&rig.ko, |_| true).unwrap().unwrap();
     let second = 1_000_000_000;
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &CLOCK)
-        .images(&[(1, 4, &table.build_id, "test_mod")])
-        .component(1, "disk");
+    let mut b = disk(&rig, &CLOCK);
     let ring = Ring::task(1, 1, 42, "fio");
     b.ring(&ring);
     for (seq, at) in [(1, 50), (2, 2), (3, 60)] {
