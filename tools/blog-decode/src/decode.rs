@@ -9,11 +9,11 @@ use std::{collections::HashMap, io::Write};
 
 use crate::{
     boot::Boot,
+    digits,
     field::Subject,
     foreign::Log,
     format::template::{Slot, Template},
     merge::{Cause, Counts, Event, Merge, Stream, What},
-    output::digits,
     record::{Version, Writer},
     sidetable::{Found, SiteMap},
     snapshot::Snapshot,

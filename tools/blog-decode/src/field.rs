@@ -8,6 +8,7 @@ use std::{borrow::Cow, fmt};
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
+    digits,
     error::Error,
     format::{
         errno,
@@ -17,7 +18,6 @@ use crate::{
         value::{Value, View},
     },
     merge::Stream,
-    output::digits,
     record::Writer,
     sidetable::{Found, Site},
     wire::record::Level,

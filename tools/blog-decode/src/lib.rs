@@ -28,6 +28,8 @@
 //! spans.rs      from a record that starts something to the one that ends it
 //! quantile.rs   how values are distributed
 //! clock.rs      the ring's clock becomes a time
+//! calendar.rs   dates as text
+//! digits.rs     numbers as text
 //! boot.rs       the boot of a file; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
 //! tasks.rs      what each task did last, the likely culprit first
@@ -56,6 +58,7 @@ pub mod accounts;
 mod batch;
 pub mod blogfmt;
 pub mod boot;
+mod calendar;
 pub mod captures;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -63,6 +66,7 @@ pub mod clock;
 pub mod control;
 pub mod counts;
 pub mod decode;
+mod digits;
 pub mod error;
 pub mod expr;
 pub mod field;

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use super::{args::Stats, complain, print_each, session::Session, Failed};
 use crate::{
     boot::Boot,
+    calendar::push_local,
     counts::{Counts, How, Ranked, Row},
     field::{classes, is_integer, Class, Field, Selector},
     key::{self, Cell, Tag},
     output::{
         json::{fits, Object},
-        push_local,
         text::escape_name,
     },
     sidetable::Site,

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::{
     blogfmt::bytes::until_nul,
+    calendar::push_local,
     clock::Calibration,
-    output::{json::Object, push_local, text::escape_name},
+    output::{json::Object, text::escape_name},
     snapshot::{text, Snapshot},
     tasks::{collect, Histories, History, Line, State, Wanted},
 };

@@ -5,8 +5,6 @@
 //! A time without a zone is in the user's zone, by `TZ` and `/etc/localtime`. Output has times in
 //! that zone, too.
 
-use std::cell::Cell;
-
 use jiff::{
     civil::{DateTime, Time},
     fmt::temporal::Pieces,
@@ -67,24 +65,6 @@ fn instant(zone: &TimeZone, date: DateTime, is_end: bool) -> Result<Timestamp, j
             Ok(put_forward.map_or(early, |transition| transition.timestamp()))
         }
     }
-}
-
-/// How many seconds the local time is ahead of UTC, at a time in seconds since 1970.
-pub fn offset(at: i64) -> i32 {
-    // It changes at quarters of an hour.
-    const QUARTER: i64 = 900;
-    thread_local! {
-        static LAST: Cell<(i64, i32)> = const { Cell::new((i64::MIN, 0)) };
-    }
-    let quarter = at.div_euclid(QUARTER);
-    let (last, offset) = LAST.get();
-    if last == quarter {
-        return offset;
-    }
-    let at = Timestamp::from_second(at);
-    let offset = at.map_or(0, |at| TimeZone::system().to_offset(at).seconds());
-    LAST.set((quarter, offset));
-    offset
 }
 
 /// Seconds with a fraction, in ns.

@@ -16,7 +16,7 @@ use crate::{
         bytes::array,
         printf::{Conversion, Flags, What},
     },
-    output::civil,
+    calendar::civil,
     wire::pack::{PRECISION_MAX, WIDTH_MAX},
 };
 

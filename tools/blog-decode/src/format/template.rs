@@ -20,8 +20,8 @@ use crate::{
         bytes::{array, u64_at},
         printf,
     },
+    digits,
     error::Error,
-    output::digits,
     record::Version,
     wire::types::{take_tail, LONG, LONG_SIZE, MAX_TAIL},
 };

@@ -6,12 +6,13 @@
 //! `ftrace` for a line of those. Losses have `lost` as their level. Bytes that are no UTF-8 become U+FFFD.
 
 use super::{
-    digits, level_name,
+    level_name,
     text::{escape_lines, loss},
 };
 use crate::{
     blogfmt::bytes::until_nul,
     decode::{Content, Entry},
+    digits,
 };
 
 /// The columns.

@@ -44,11 +44,13 @@
 
 use std::io::Write;
 
-use super::{digits, level_name, push_iso8601, text::is_unsafe, Contexts};
+use super::{level_name, text::is_unsafe, Contexts};
 use crate::{
     blogfmt::{bytes::until_nul, descriptor::Shape},
     boot::Boot,
+    calendar::push_iso8601,
     decode::{Content, Entry, Raw, Record},
+    digits,
     format::{
         errno,
         template::is_plain,

@@ -35,11 +35,13 @@ use parquet::{
     },
 };
 
-use super::{digits, json, level_name, push_iso8601, Names};
+use super::{json, level_name, Names};
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
+    calendar::push_iso8601,
     decode::{Content, Entry, Record},
+    digits,
     format::{
         print::{Printer, Spec},
         value::{Value, View},

@@ -8,11 +8,13 @@
 //! What a record doesn't have is `-`. Of a loss, `level` is `lost` and `message` says what is lost.
 
 use super::{
-    csv, digits, push_local,
+    csv,
     text::{escape_from, escape_name, loss},
 };
 use crate::{
+    calendar::push_local,
     decode::{Content, Entry},
+    digits,
     error::Error,
     field::{Field, Selector, Subject},
     format::print::{Printer, Spec},

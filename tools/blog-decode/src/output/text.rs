@@ -15,9 +15,11 @@ use std::io::Write;
 
 use regex::bytes::Regex;
 
-use super::{context, digits, level_name, push_local, time_of, Contexts, Time};
+use super::{context, level_name, time_of, Contexts, Time};
 use crate::{
+    calendar::push_local,
     decode::{Content, Entry},
+    digits,
     merge::Cause,
     record::cause_name,
 };
