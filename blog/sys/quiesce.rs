@@ -4,9 +4,11 @@
 
 use kernel::bindings;
 
-// It would be `synchronize_rcu()`, which doesn't wait for a log call that is preempted.
-#[cfg(all(CONFIG_PREEMPTION, not(CONFIG_TASKS_RCU)))]
-compile_error!("BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPTION");
+// It would be `synchronize_rcu()`, which doesn't wait for a log call that is preempted; nor, in a
+// kernel without PREEMPTION that counts all the same, for one that a tick interrupts: a tick takes
+// a task with a count of 0 for one that RCU needn't wait for.
+#[cfg(all(CONFIG_PREEMPT_COUNT, not(CONFIG_TASKS_RCU)))]
+compile_error!("BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPT_COUNT");
 
 /// Waits until all log calls that run now have ended. Process context.
 ///
@@ -16,7 +18,8 @@ compile_error!("BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPTION")
 /// - in a task, when the task has slept by itself or been in user mode, or is gone:
 ///   `synchronize_rcu_tasks()` waits for that. It also waits for tasks that are exiting, up to
 ///   where they disable preemption for the last time; from there on, the next point holds. Without
-///   PREEMPTION, a log call is never preempted;
+///   PREEMPT_COUNT, a log call is never preempted, and `synchronize_rcu()` waits until each CPU
+///   has left it;
 /// - in an interrupt, softirq or NMI, and wherever preemption is off, when its CPU has left that:
 ///   `synchronize_rcu()` waits for it as long as RCU watches the CPU, and the entry of each
 ///   interrupt and NMI sees to that;
