@@ -34,22 +34,6 @@ stock-kernel       trixie-backports linux-headers-7.3.4+deb13-amd64_7.3.4-1~bpo1
 debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
 dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
-lttng              sid              libc6_2.43-7_amd64.deb                       5c71715c51103beb4fbba9fe9f8dff604af6610dfa71c70bff342f54a7860803
-lttng              sid              libzstd1_1.5.7+dfsg-4_amd64.deb              93e7930e4c25b918f1dd980cc1c6d4487654a248f5fa71eacb976ed7bbe954bd
-lttng              sid              zlib1g_1%3a1.3.dfsg+really1.3.2-4_amd64.deb  8506ce550a81ac14b047608e0df121037d9cbb10c3cc28446f68cf8c1d9d31ce
-lttng              sid              lttng-modules-dkms_2.16.0-1_all.deb          a349c53200220200045a5a60bea1bab83514bd99e45f6f44115f10d8ea590ea1
-lttng              sid              lttng-tools_2.16.0-4_amd64.deb               6a80a2a9f03d56112e033abb3333c9beeb7d722453afcf25ad07f2bfaff48d17
-lttng              sid              libgcc-s1_16.2.0-4_amd64.deb                 d251ea642c3795e8723ac2b9eeebe511467ca04590ba70f3d555a7616787d7e3
-lttng              sid              libkmod2_34.2-2+b2_amd64.deb                 2a2a1da5c39c769fe7185a463404dabd979a7026c92eef0b553c2cd2100ed588
-lttng              sid              liblttng-ctl0t64_2.16.0-4_amd64.deb          dd7972c33e1b54c0ce72e387371fb9a84efafd207c534b96e9e02b53e98ccfdd
-lttng              sid              liblttng-ust-common1t64_2.16.0-2_amd64.deb   89c9ec4243ad50a79a2f42f057c95058126e4e9cb386d6cd29bb709456bbc763
-lttng              sid              liblttng-ust-ctl6_2.16.0-2_amd64.deb         d077e23a4670583c8c2b07dbaf7977c433a4e50b8f604f81ac859643171afa0d
-lttng              sid              libnuma1_2.0.19-1+b2_amd64.deb               c4175eb2a991806b5f683f7b2a6a9e444f310058763070b30417e1f1021cf04c
-lttng              sid              libpopt0_1.19+dfsg-2+b2_amd64.deb            52a8b72fc1deded2615fd8a0f2b170d3e7bd2b1aa577f92d5b1b9b09357c0e2c
-lttng              sid              libssl3t64_3.6.5-1_amd64.deb                 0a0ec84fe860c5c93c74d53cbb071aea0793327a3761b483080e9d7b73c21b37
-lttng              sid              libstdc++6_16.2.0-4_amd64.deb                cef6654bba1daece0bc0dbe0e3f69fa5a26eb6ba139f3536e6f4806bd787f3e7
-lttng              sid              liburcu8t64_0.15.7-1_amd64.deb               23442c498551557761e1fe0c47d9ee74bdd46e74cc7bf3422c6b58b5464a5567
-lttng              sid              libxml2-16_2.15.4+dfsg-1+b1_amd64.deb        f2b4d9acff743ff71f5409ae301452ebbb37d0d8709cf46fc9ec755d7df803ff
 '
 
 # downloads WHAT: prints its lines, without the first field

@@ -3,8 +3,7 @@
 
 The suite counts instructions with QEMU, bytes in the ring and of a call site, beside
 trace_printk(), TRACE_EVENT and pr_debug() in the same boot. Costs that depend on the machine
-(times, fio) are left to "make bench", and so is LTTng: to fetch it and to build its modules
-takes minutes. The model of cache lines is among the host tests.
+(times, fio) are left to "make bench". The model of cache lines is among the host tests.
 """
 
 from pathlib import Path
@@ -135,14 +134,12 @@ def test_times_are_bound_beyond_the_clocks(tmp_path: Path) -> None:
 def test_each_kind_of_record_is_compared_with_lttng_s(tmp_path: Path) -> None:
     for size, state in ((0.9, bounds.MET), (1.0, bounds.MISSED)):
         run = make_run(tmp_path, f"bytes-{size}")
-        run.facts["lttng"] = "yes"
-        lttng = {shape: 1000.0 for shape in traffic.ARGUMENTS if shape != "0"}
-        run.traffic = {"blog": dict.fromkeys(traffic.ARGUMENTS, 2000.0), "lttng-tid": lttng}
-        run.traffic["blog"]["str11"] = 1000 / size
+        run.traffic = {"blog": dict.fromkeys(traffic.ARGUMENTS, traffic.MIB / 8)}
+        run.traffic["blog"]["str11"] = traffic.MIB / (size * traffic.LTTNG["str11"][1])
         found = bounds.Bounds()
         bounds.traffic_bounds(found, run)
         assert found.verdicts[-1].state == state
-        del run.traffic["lttng-tid"]["str64"]
+        del run.traffic["blog"]["str64"]
         bounds.traffic_bounds(found, run)
         assert found.verdicts[-1].state == bounds.UNKNOWN
 

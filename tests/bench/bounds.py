@@ -99,12 +99,11 @@ def instructions(bounds: Bounds, run: Run) -> None:
         ("event_on", "TRACE_EVENT", 12),
         ("pr_debug_on", "pr_debug that is on", 60),
     ]
-    # Where it was asked for
-    if "lttng" in run.facts:
-        peers.append(("lttng", "LTTng", 10))
     for peer, what, least in peers:
         text = f"2 scalars: at least {least} x fewer instructions than {what}"
         bounds.check(text, run, partial(times, peer), least=least)
+    text = "2 scalars: at least 10 x fewer instructions than LTTng"
+    bounds.check(text, run, lambda: traffic.LTTNG["2"][0] / cost("blog_on"), least=10)
 
 
 def stock(bounds: Bounds, run: Run) -> None:
@@ -155,13 +154,10 @@ def traffic_bounds(bounds: Bounds, run: Run) -> None:
     for shape, size, what in (("2x32", 16, "(u32, u32)"), ("2", 20, "(u32, u64)")):
         text = f"{what}: {size} bytes in the ring, page headers and padding at most 3 % more"
         bounds.check(text, run, partial(per_record, "blog", shape), most=1.03 * size)
-    if "lttng" in run.facts:
-        # An event of LTTng has at least one field.
-        shapes = [shape for shape in traffic.ARGUMENTS if shape != "0"]
-        bounds.check(
-            "each kind of record: fewer bytes than LTTng's with thread id, over 31 events", run,
-            lambda: max(per_record("blog", s) / per_record("lttng-tid", s) for s in shapes),
-            most=0.999)  # fmt: skip
+    bounds.check(
+        "each kind of record: fewer bytes than LTTng's with thread id, over 31 events", run,
+        lambda: max(per_record("blog", s) / size for s, (_, size) in traffic.LTTNG.items()),
+        most=0.999)  # fmt: skip
 
 
 def site_bounds(bounds: Bounds, run: Run) -> None:

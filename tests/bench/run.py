@@ -3,10 +3,10 @@
 
 setups; without a name, the first four:
   native        UML with one CPU: times, beside the peers
-  counted       x86 in QEMU, counting instructions: the same, beside LTTng, too; and bytes
+  counted       x86 in QEMU, counting instructions: the same, and bytes
   cpus          UML with two CPUs: two against one
   vcpus         x86 in QEMU with 32 CPUs: does it work
-  instructions  as counted, without LTTng and fio: exact, and the same on any machine. With
+  instructions  as counted, without fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
   decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; boots no kernel
@@ -15,8 +15,8 @@ setups; without a name, the first four:
 A setup builds its modules, boots its kernel, and leaves its samples in build/bench/SETUP/out.
 Then tables, plots and results.json of all samples are written to build/bench. The machine
 should be idle otherwise; the report warns if it was not. Exit status 1: a bound is missed.
-NAME=VALUE changes a parameter of the named setups: rounds, n, lttng, fio, ... (see SETUPS in
-the source).
+NAME=VALUE changes a parameter of the named setups: rounds, n, fio, ... (see SETUPS in the
+source).
 """
 
 import argparse
@@ -45,9 +45,9 @@ MODEL = BENCH / "model"
 OUT = TOP / "build/bench"
 
 COMMON = {
-    "icount": "no", "clock": "", "secs": "600", "lttng": "no", "no_lttng": "", "fio": "no",
-    "fio_rounds": "1", "fio_bytes": "1g", "fio_single_bytes": "1g", "fio_warm_up": "64m",
-    "fio_engines": "batch single", "cpus": "1", "mem": "1024", "args": ""}  # fmt: skip
+    "icount": "no", "clock": "", "secs": "600", "fio": "no", "fio_rounds": "1", "fio_bytes": "1g",
+    "fio_single_bytes": "1g", "fio_warm_up": "64m", "fio_engines": "batch single", "cpus": "1",
+    "mem": "1024", "args": ""}  # fmt: skip
 COUNTED = COMMON | {
     "flavour": "x86", "script": "peers", "rounds": "3", "n": "4000", "icount": "yes",
     "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip
@@ -55,9 +55,8 @@ SETUPS = {
     # Here a system call is as dear as many I/Os.
     "native": COMMON | {
         "flavour": "uml-bench", "script": "peers", "rounds": "100", "n": "2000", "fio": "yes",
-        "fio_rounds": "11", "fio_single_bytes": "128m",
-        "no_lttng": "lttng-modules wants kprobes to find symbols, and UML has none"},
-    "counted": COUNTED | {"lttng": "yes", "fio": "yes", "secs": "3600"},
+        "fio_rounds": "11", "fio_single_bytes": "128m"},
+    "counted": COUNTED | {"fio": "yes", "secs": "3600"},
     "cpus": COMMON | {
         "flavour": "uml", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
     # Without lpj=, so many CPUs take minutes to measure how fast they are.
@@ -92,11 +91,6 @@ def call(*command: str | Path, given: str = "", cwd: Path = TOP) -> str:
         said = "\n".join(done.stdout.splitlines()[-25:])
         raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}\n{said}")
     return done.stdout
-
-
-def fetched(what: str) -> Path:
-    """The folder in the cache that scripts/fetch has made."""
-    return Path(call(TOP / "scripts/fetch", what).splitlines()[-1])
 
 
 # --- modules ------------------------------------------------------------------------
@@ -154,33 +148,6 @@ def rnull_module(kernel: vm.Kernel, work: Path, peer: str) -> Path:
     return built / f"rnull_{peer}.ko"
 
 
-def lttng_modules(kernel: vm.Kernel, work: Path, lttng: Path) -> list[Path]:
-    """lttng-modules with the probes of the benchmark and no others. They are many, so a folder
-    is used again."""
-    source = work / "lttng/source"
-    if not source.exists():
-        part = work / "lttng/source.part"
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(next(lttng.glob("usr/src/lttng-modules-*")), part, symlinks=True)
-        # Its own first lines (version tests), and one probe
-        kbuild = part / "src/probes/Kbuild"
-        kept = re.split(r"^obj-", kbuild.read_text(), maxsplit=1, flags=re.MULTILINE)[0]
-        kbuild.write_text(
-            f"{kept}ccflags-y += -I$(BENCH_MODULE)\nobj-$(CONFIG_LTTNG) += lttng-probe-blog_bench.o\n"
-        )
-        # UML's BUG() calls printk(), which a call of printk() can't have as an argument: two
-        # messages for debugging LTTng itself.
-        interpreter = part / "src/lttng-bytecode-interpreter.c"
-        debug = r'^.*dbg_printk\("ref (?:load|get context) string.*\n'
-        interpreter.write_text(re.sub(debug, "", interpreter.read_text(), flags=re.MULTILINE))
-        part.rename(source)
-    events, probes = source / "include/instrumentation/events", source / "src/probes"
-    call("cp", "-u", BENCH / "lttng/blog_bench.h", events)
-    call("cp", "-u", BENCH / "lttng/lttng-probe-blog_bench.c", probes)
-    make(kernel, source / "src", "CONFIG_LTTNG=m", f"BENCH_MODULE={MODULE}")
-    return list((source / "src").rglob("*.ko"))
-
-
 # --- one setup --------------------------------------------------------------------------
 
 
@@ -226,21 +193,11 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
             extra += [
                 rnull_module(kernel, work, peer) for peer in ("plain", "blog", "printk", "event")
             ]
-        programs["bin/fio"] = fetched("fio") / "fio"
-    if param["lttng"] == "yes":
-        lttng = fetched("lttng")
-        with step("lttng-modules"):
-            extra += lttng_modules(kernel, work, lttng)
-        libraries = "usr/lib/x86_64-linux-gnu"
-        files |= {libraries: lttng / libraries, "usr/share/xml/lttng": lttng / "schema"}
-        loader = "ld-linux-x86-64.so.2"
-        programs[f"lib64/{loader}"] = lttng / libraries / loader
-        for name in ("lttng", "lttng-sessiond"):
-            programs[f"bin/{name}"] = lttng / "usr/bin" / name
+        programs["bin/fio"] = Path(call(TOP / "scripts/fetch", "fio").splitlines()[-1]) / "fio"
     if param["icount"] == "yes" and setup != "stock":
         with step("call sites"):
             site_bytes(kernel, work)
-    if param["fio"] == "yes" or param["lttng"] == "yes":
+    if param["fio"] == "yes":
         # What the kernel has installed, and these modules beside it
         root, release = work / "root", kernel.modules.name
         shutil.rmtree(root, ignore_errors=True)

@@ -22,7 +22,6 @@ EMPTY = {
     "trace_printk": "loop",
     "event_off": "loop",
     "event_on": "loop",
-    "lttng": "loop",
     "pr_debug_off": "loop",
     "pr_debug_on": "loop",
     "function_call": "function_empty",

@@ -36,9 +36,6 @@ ROWS = [
     ("trace_printk", "softirq", "", "trace_printk, softirq"),
     ("trace_printk", "hardirq", "", "trace_printk, hardirq"),
     ("trace_printk", "task", "mono", "trace_printk, monotonic clock"),
-    ("lttng", "task", "", "LTTng"),
-    ("lttng", "softirq", "", "LTTng, softirq"),
-    ("lttng", "hardirq", "", "LTTng, hardirq"),
     ("pr_debug_off", "task", "", "pr_debug, off"),
     ("pr_debug_on", "task", "", "pr_debug, on, console quiet"),
 ]
@@ -110,10 +107,6 @@ def missing_peers(run: Run) -> list[str]:
     why = []
     if run.has("blog_on", "2") and not run.has("trace_printk", "2"):
         why.append("No trace_printk and TRACE_EVENT: this kernel is built without tracing.")
-    if run.facts.get("lttng", "").startswith("no: "):
-        why.append(f"No LTTng: {run.facts['lttng'][4:]}.")
-    if run.has("lttng", "2") and not shutil.which("babeltrace2"):
-        why.append("No bytes of LTTng: there is no babeltrace2 to count its records.")
     if run.has("event_on", "2"):
         why.append("TRACE_EVENT without arguments: an event has at least one field.")
     return why
@@ -155,8 +148,6 @@ LOGGERS = {
     "blog": "BLog",
     "event_on": "TRACE_EVENT",
     "trace_printk": "trace_printk",
-    "lttng": "LTTng, at most 31 events",
-    "lttng-tid": "LTTng, more, thread id",
 }
 SITES = {"blog": "blog_log!", "blog_err": "blog_err!", "event": "TRACE_EVENT"}
 
@@ -173,6 +164,15 @@ def bytes_table(run: Run) -> str:
         return ""
     table = layout(["bytes a record, all in", *SHAPES], rows)
     return head(run) + f"\n{table}\n"
+
+
+def lttng_table() -> str:
+    costs, sizes = zip(*traffic.LTTNG.values())
+    rows = [
+        ["instructions", *map(cell, costs)],
+        ["bytes a record, all in", *map("{:.2f}".format, sizes)],
+    ]
+    return layout(["LTTng", *traffic.LTTNG], rows) + "\n"
 
 
 def fio_table(run: Run) -> str:
@@ -208,7 +208,6 @@ def sites_table(run: Run) -> str:
 # (what it is called, case, buffer, call site): the loggers on one page
 SUMMARY = [
     ("blog_log!", "blog_on", "blog", "blog"),
-    ("LTTng", "lttng", "lttng-tid", ""),
     ("TRACE_EVENT", "event_on", "event_on", "event"),
     ("trace_printk", "trace_printk", "trace_printk", "trace_printk"),
     ("pr_debug, on", "pr_debug_on", "", "pr_debug"),
@@ -232,18 +231,19 @@ def summary(counted: Run, native: Run) -> str:
         numbers = [known(measure, case, "2") for measure in measures]
         size = f"{traffic.MIB / records:.1f}" if records else ""
         rows.append([label, *numbers, size, known(site_sum, site, show="{:.0f}".format)])
+    instructions, in_buffer = traffic.LTTNG["2"]
+    rows.insert(1, ["LTTng", cell(instructions), "", "", f"{in_buffer:.1f}", ""])
     header = ["u32 and u64", "instructions", "ns", "beyond the clock", "bytes", "of a site"]
     heads = head(counted, "instructions and bytes") + head(native, "ns")
     return f"{heads}\n{layout(header, rows)}\n"
 
 
-# What is in plots: kinds of records; and for each logger, its case and its buffer
+# What is in plots: kinds of records; and for each logger but LTTng, its case
 PLOTTED = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
 LABELS = {
-    "BLog": ("blog_on", "blog"),
-    "LTTng": ("lttng", "lttng-tid"),
-    "TRACE_EVENT": ("event_on", "event_on"),
-    "trace_printk": ("trace_printk", "trace_printk"),
+    "BLog": "blog_on",
+    "TRACE_EVENT": "event_on",
+    "trace_printk": "trace_printk",
 }
 
 
@@ -253,9 +253,10 @@ def instructions_plot(run: Run) -> str:
             name,
             [
                 (label, run.cost(case, shape).median)
-                for label, (case, _) in LABELS.items()
+                for label, case in LABELS.items()
                 if run.has(case, shape)
-            ],
+            ]
+            + [("LTTng", traffic.LTTNG[shape][0])],
         )
         for shape, name in PLOTTED.items()
     ]
@@ -277,7 +278,7 @@ def all_values(run: Run) -> Iterator[Value]:
 
 def write(out: Path, runs: list[Run], found: Bounds) -> None:
     """Leaves results.json, a text file for each table, and plots in `out`; `found`: the bounds."""
-    texts, by_setup = {}, {run.setup: run for run in runs}
+    texts, by_setup = {"lttng": lttng_table()}, {run.setup: run for run in runs}
     for run in runs:
         texts[f"costs-{run.setup}"] = costs(run)
         texts[f"bytes-{run.setup}"] = bytes_table(run)

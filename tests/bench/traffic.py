@@ -2,13 +2,11 @@
 """Bytes of call sites, and of records: how many fit into a buffer of 1 MiB.
 
 The guest has filled each buffer with one kind of record until all else was overwritten
-(guest/bytes.sh). What is left is counted by each logger's own means: blog-decode, the tracer's
-stats file, babeltrace2.
+(guest/bytes.sh). What is left is counted by blog-decode, and in the tracer's stats file.
 """
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +28,20 @@ ARGUMENTS = {
     "rnull": 17,
     "str11": 12,
     "str64": 65,
+}
+
+# LTTng as measured on 23 November 2026, in one boot with BLog f742b73, which has the code for it:
+# instructions of an event, and bytes of its record, which has the thread id, and is in a channel of
+# more than 31 events.
+LTTNG = {
+    "1": (456, 14.04),
+    "2": (498, 22.10),
+    "2x32": (500, 18.06),
+    "4": (586, 34.05),
+    "8": (762, 58.07),
+    "rnull": (587, 27.13),
+    "str11": (604, 22.10),
+    "str64": (1136, 75.33),
 }
 
 
@@ -57,20 +69,11 @@ def buffer(folder: Path) -> int:
     return 1024 * int((folder / "buffer_size_kb").read_text().split()[0])
 
 
-def lttng(folder: Path) -> tuple[int, int]:
-    """(records, bytes) of a snapshot: streams only, without metadata."""
-    streams = [f for f in Path(folder).rglob("bench_*") if f.is_file() and ".idx" not in f.name]
-    command = ["babeltrace2", str(folder)]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return len(out.splitlines()), sum(f.stat().st_size for f in streams)
-
-
 def read(run: Run, decode: Path) -> dict[str, dict[str, float]]:
     """{logger: {shape: records in 1 MiB}} of a run that has filled buffers. The side table of the
     benchmark's module is beside what the guest has left."""
     folder, tables = run.folder / "bytes", run.folder.parent / "module"
-    loggers = ("blog", "trace_printk", "event_on", "lttng", "lttng-tid")
-    found: dict[str, dict[str, float]] = {logger: {} for logger in loggers}
+    found: dict[str, dict[str, float]] = {"blog": {}, "trace_printk": {}, "event_on": {}}
     for shape in ARGUMENTS:
         path = folder / f"blog.{shape}"
         if path.exists():
@@ -79,12 +82,6 @@ def read(run: Run, decode: Path) -> dict[str, dict[str, float]]:
             path = folder / f"{what}.{shape}"
             if path.exists():
                 found[what][shape] = ftrace(path) * MIB / buffer(folder)
-        for name, key in (("none", "lttng"), ("tid", "lttng-tid")):
-            snapshots = sorted((run.folder / "lttng").glob(f"{name}-{shape}-*"))
-            if snapshots and shutil.which("babeltrace2"):
-                records, size = lttng(snapshots[0])
-                if records:
-                    found[key][shape] = records * MIB / size
     return found
 
 

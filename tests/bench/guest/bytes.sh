@@ -36,16 +36,3 @@ bytes_of_ftrace() {
 	echo >$TRACING/trace
 	set_file 256 $TRACING/buffer_size_kb
 }
-
-# bytes_of_lttng: leaves snapshots in /out/lttng
-bytes_of_lttng() {
-	lttng destroy bench >/dev/null
-	for context in none tid; do
-		lttng_session 256k "${context#none}" || die "LTTng's channel of 1 MiB"
-		for shape in 1 2 2x32 4 8 rnull str11 str64; do
-			run "cases task 1 $fill lttng.$shape"
-			lttng_bytes "$context-$shape"
-		done
-		lttng destroy bench >/dev/null
-	done
-}

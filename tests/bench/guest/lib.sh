@@ -46,7 +46,6 @@ facts() {
 		echo "cpus $(nproc)"
 		[ ! -d $TRACING/events ] || echo "tracing yes"
 		[ ! -e $CONTROL ] || echo "dynamic_debug yes"
-		[ -z "$no_lttng" ] || echo "lttng no: $no_lttng"
 	} >/out/facts
 }
 

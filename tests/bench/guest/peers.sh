@@ -6,7 +6,6 @@
 # /out/facts says what it has.
 # shellcheck disable=SC2154
 . /bench/lib.sh
-. /bench/lttng.sh
 . /bench/bytes.sh
 . /bench/fio.sh
 
@@ -23,11 +22,10 @@ fi
 if [ -e $CONTROL ]; then set_file "func bench_pr_debug_on_* +p" $CONTROL; fi
 dmesg -n 1
 
-if [ "$lttng" = yes ]; then lttng_start 64k; fi
 all="empty. loop. blog_ clock_ function_ none. none_ trace_printk. event_ pr_debug_"
-run "cases task $rounds $n $all $(lttng_case)"
-run "cases softirq $rounds $n empty. loop. blog_on. trace_printk. event_on. $(lttng_case)"
-run "cases hardirq $rounds $n empty. loop. blog_on. trace_printk. event_on. $(lttng_case)"
+run "cases task $rounds $n $all"
+run "cases softirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
+run "cases hardirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
 if [ $tracing = yes ]; then
 	# ftrace's own clock may cost nothing (UML counts ticks), so also with the one
 	# that BLog has where it hasn't the TSC.
@@ -44,10 +42,8 @@ if [ "$icount" = yes ]; then
 	run "new 20"
 	bytes_of_blog
 	if [ $tracing = yes ]; then bytes_of_ftrace; fi
-	if [ $lttng_running = yes ]; then bytes_of_lttng; fi
 	say "bytes are measured"
 fi
-if [ $lttng_running = yes ]; then lttng_stop; fi
 keep_results
 
 if [ "$fio" = yes ]; then

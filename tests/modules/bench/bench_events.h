@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The same records as events, each three times: one that is never on, one that
- * ftrace records, and one for LTTng.
+ * The same records as events, each twice: one that is never on, and one that
+ * ftrace records.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM blog_bench
@@ -15,8 +15,7 @@
 
 #define BENCH_EVENTS(args, proto, values)				\
 DEFINE_EVENT(bench_##args, event_off_##args, PARAMS(proto), PARAMS(values));	\
-DEFINE_EVENT(bench_##args, event_on_##args, PARAMS(proto), PARAMS(values));	\
-DEFINE_EVENT(bench_##args, lttng_##args, PARAMS(proto), PARAMS(values))
+DEFINE_EVENT(bench_##args, event_on_##args, PARAMS(proto), PARAMS(values))
 
 /* An event has at least one field. */
 DECLARE_EVENT_CLASS(bench_1,
@@ -86,35 +85,6 @@ DECLARE_EVENT_CLASS(bench_str,
 );
 DEFINE_EVENT(bench_str, event_off_str, TP_PROTO(const char *a), TP_ARGS(a));
 DEFINE_EVENT(bench_str, event_on_str, TP_PROTO(const char *a), TP_ARGS(a));
-DEFINE_EVENT(bench_str, lttng_str, TP_PROTO(const char *a), TP_ARGS(a));
-
-/* With more than 31 events in a channel, LTTng's records have a longer header. */
-#define BENCH_SPARE(n)	DEFINE_EVENT(bench_1, lttng_spare_##n, TP_PROTO(u32 a), TP_ARGS(a))
-BENCH_SPARE(00);
-BENCH_SPARE(01);
-BENCH_SPARE(02);
-BENCH_SPARE(03);
-BENCH_SPARE(04);
-BENCH_SPARE(05);
-BENCH_SPARE(06);
-BENCH_SPARE(07);
-BENCH_SPARE(08);
-BENCH_SPARE(09);
-BENCH_SPARE(10);
-BENCH_SPARE(11);
-BENCH_SPARE(12);
-BENCH_SPARE(13);
-BENCH_SPARE(14);
-BENCH_SPARE(15);
-BENCH_SPARE(16);
-BENCH_SPARE(17);
-BENCH_SPARE(18);
-BENCH_SPARE(19);
-BENCH_SPARE(20);
-BENCH_SPARE(21);
-BENCH_SPARE(22);
-BENCH_SPARE(23);
-BENCH_SPARE(24);
 
 #endif
 

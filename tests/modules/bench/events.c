@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tracepoints: off, on for ftrace, and on for LTTng, whose probes are in a module of their own. */
+/* Tracepoints: off, and on for ftrace */
 
 #include "bench.h"
 
@@ -18,11 +18,9 @@ BENCH_LOOP(what, str64, trace_##what##_str(a))
 
 ALL_LOOPS(event_off)
 ALL_LOOPS(event_on)
-ALL_LOOPS(lttng)
 
 const struct bench_case bench_event_cases[] = {
 	BENCH_EACH(BENCH_CASE, event_off)
 	BENCH_EACH(BENCH_CASE, event_on)
-	BENCH_EACH(BENCH_CASE, lttng)
 	{ }
 };
