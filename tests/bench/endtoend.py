@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""fio on rnull: I/Os a second for each way to log, and what is left of those without logging."""
+"""fio on rnull: I/Os a second with BLog and without, and what is left of those without logging."""
 
 import json
 from collections import defaultdict
@@ -12,8 +12,6 @@ WAYS = {
     "plain": "without BLog",
     "blog_off": "BLog compiled in, off",
     "blog_on": "BLog, each I/O twice",
-    "event": "TRACE_EVENT, each I/O twice",
-    "printk": "trace_printk, each I/O twice",
 }
 
 

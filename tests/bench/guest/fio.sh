@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash disable=SC2154
 #
-# fio on rnull, each way to log by turns. Sourced by scripts in the guest.
+# fio on rnull, with BLog and without by turns. Sourced by scripts in the guest.
 
 DISK=/sys/kernel/config/rnull/rnullb0
 
@@ -42,27 +42,16 @@ fio_once() {
 	[ "$(logged)" = $expected ] || die "$1: $(logged) records, not $expected"
 }
 
-# fio_way NAME ROUND: all engines, logging in one way
+# fio_way NAME ROUND: all engines, with that kind of rnull
 fio_way() {
-	case $1 in
-	blog_off | blog_on)
-		module=rnull_blog
-		load $module
+	module=rnull_${1%_*}
+	load "$module"
+	if [ "$1" != plain ]; then
 		set_file 1024 $BLOG/rnull/size_kb
 		set_file 256 $BLOG/rnull/ring_kb
 		set_file debug $BLOG/rnull/level
 		if [ "$1" = blog_on ]; then set_file 1 $BLOG/rnull/enable; else set_file 0 $BLOG/rnull/enable; fi
-		;;
-	event)
-		module=rnull_event
-		load $module
-		set_file 1 $TRACING/events/rnull/enable
-		;;
-	*)
-		module=rnull_$1
-		load $module
-		;;
-	esac
+	fi
 	disk_on
 	for engine in $fio_engines; do
 		bytes=$fio_bytes
@@ -70,9 +59,8 @@ fio_way() {
 		[ "$2" != 0 ] || bytes=$fio_warm_up
 		fio_once "$1" "$2" "$engine" "$bytes"
 	done
-	if [ "$1" = event ]; then set_file 0 $TRACING/events/rnull/enable; fi
 	disk_off
-	rmmod $module || die "rmmod $module"
+	rmmod "$module" || die "rmmod $module"
 }
 
 # fio_rounds: the first round warms up with fewer bytes, and is not counted
@@ -80,7 +68,7 @@ fio_rounds() {
 	mkdir -p /out/fio
 	round=0
 	while [ $round -le "$fio_rounds" ]; do
-		for way in plain blog_off blog_on printk event; do fio_way $way $round; done
+		for way in plain blog_off blog_on; do fio_way $way $round; done
 		round=$((round + 1))
 	done
 	say "fio has run"
