@@ -27,7 +27,6 @@ README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
 
 
 def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
-    """And a wrong number in one is noticed."""
     sh(FORMATS)
 
 
