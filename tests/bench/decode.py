@@ -46,9 +46,9 @@ TWO_CPUS = 1.7
 Command = list[str | Path]
 
 
-def prepare(work: Path, decoder: Path) -> None:
-    """What is read: a task's ring, which needs no merging, a log of many rings, the records of the
-    first as others write them, and by blog-decode as CTF."""
+def prepare(work: Path) -> None:
+    """What is read: a task's ring, which needs no merging, a log of many rings, and the records of
+    the first as others write them."""
     shutil.rmtree(work, ignore_errors=True)
     for name, rings in (("one", 1), ("many", RINGS)):
         (work / name).mkdir(parents=True)
@@ -56,15 +56,11 @@ def prepare(work: Path, decoder: Path) -> None:
             ["cargo", "run", "--quiet", "--release", "--offline", "--locked", "-p", "blog-decode",
              "--example", "biglog", "log", str(RECORDS), str(rings), work / name],
             cwd=TOP, check=True)  # fmt: skip
-    one = work / "one"
-    convert: Command = [decoder, "convert", "--to", "ctf", "-o", work / "ctf"]
-    subprocess.run([*convert, "-s", one / "log.ko", one / "log.snap"], check=True)
-    peers.trace_dat(work / "event.dat", RECORDS, is_event=True)
-    peers.trace_dat(work / "printk.dat", RECORDS, is_event=False)
+    peers.trace_dat(work / "event.dat", RECORDS)
     peers.ctf(work / "lttng", RECORDS)
 
 
-def commands(decoder: Path, work: Path) -> Iterator[tuple[str, Command, int | None, Path]]:
+def commands(decoder: Path, work: Path) -> Iterator[tuple[str, Command, int, Path]]:
     """What is measured: name, command, lines for each record (0: few in all), what it reads."""
     for name, of in ((TEXT, "one"), (TEXT_RINGS, "many")):
         log = work / of
@@ -73,13 +69,8 @@ def commands(decoder: Path, work: Path) -> Iterator[tuple[str, Command, int | No
         yield name.replace("text", "stats"), [decoder, "stats", *files], 0, log / "log.snap"
         if of == "one":
             yield JSON, [decoder, "show", "--json", *files], 1, log / "log.snap"
-    for name, file in ((EVENT, "event.dat"), ("trace-cmd report: trace_printk", "printk.dat")):
-        yield name, ["trace-cmd", "report", work / file], 1, work / file
-    for name, folder in ((LTTNG, "lttng"), ("babeltrace2: BLog as CTF", "ctf")):
-        babeltrace: Command = ["babeltrace2", work / folder]
-        yield name, babeltrace, 1, work / folder
-        only = [*babeltrace, "--output-format=dummy"]
-        yield f"{name}, decoded only", only, None, work / folder
+    yield EVENT, ["trace-cmd", "report", work / "event.dat"], 1, work / "event.dat"
+    yield LTTNG, ["babeltrace2", work / "lttng"], 1, work / "lttng"
 
 
 def lines(command: Command) -> int:
@@ -128,7 +119,7 @@ def measure(work: Path, decoder: Path) -> bool:
     for program in ("trace-cmd", "babeltrace2"):
         if not shutil.which(program):
             sys.exit(f"no {program}: run scripts/setup --tests")
-    prepare(work, decoder)
+    prepare(work)
     todo = list(commands(decoder, work))
     for name, command, per_record, _ in todo:
         # trace-cmd prints a line about CPUs first.
@@ -166,9 +157,7 @@ def measure(work: Path, decoder: Path) -> bool:
     return any(ratio < least for _, ratio, least in found)
 
 
-def on_two_cpus(
-    cpus: set[int], todo: list[tuple[str, Command, int | None, Path]]
-) -> dict[str, float]:
+def on_two_cpus(cpus: set[int], todo: list[tuple[str, Command, int, Path]]) -> dict[str, float]:
     """How many times faster each is on two CPUs than on one, by the time that passes."""
     times: dict[tuple[str, int], list[float]] = {}
     for _ in range(ROUNDS):

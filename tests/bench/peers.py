@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The records of tools/blog-decode/examples/biglog.rs with one ring, as other loggers write them:
-as ftrace's events in the files of "trace-cmd record", and as CTF such as LTTng's.
+as an ftrace event in a file of "trace-cmd record", and as CTF such as LTTng's.
 
 What a file has besides its records is what the readers ask for.
 """
@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 STEP, PID, COMM = 1000, 1000, "fio"
-EVENT, BPRINT = 1000, 6
+EVENT = 1000
 PAGE = 4096
-SITE = 0xFFFFFFFF81000000
 MESSAGE = "read %u sectors at 0x%llx"
 
 COMMON = """
@@ -46,16 +45,6 @@ format:{COMMON}
 	field:u64 sector;	offset:16;	size:8;	signed:0;
 
 print fmt: "{MESSAGE}", REC->count, REC->sector
-"""
-BPRINT_FORMAT = f"""\
-name: bprint
-ID: {BPRINT}
-format:{COMMON}
-	field:unsigned long ip;	offset:8;	size:8;	signed:0;
-	field:const char * fmt;	offset:16;	size:8;	signed:0;
-	field:u32 buf[];	offset:24;	size:0;	signed:0;
-
-print fmt: "%ps: %s", (void *)REC->ip, REC->fmt
 """
 
 # Header of 5 bits for the id and 27 for the time, as LTTng's compact one; context: the thread.
@@ -105,13 +94,11 @@ def sized(text: str, form: str = "<Q") -> bytes:
     return struct.pack(form, len(text)) + text.encode()
 
 
-def pages(records: int, *, is_event: bool) -> Iterator[bytes]:
+def pages(records: int) -> Iterator[bytes]:
     """Those of ftrace's ring buffer: time of the first, bytes in use, events."""
-    one = struct.Struct("<IHBBiI4xQ" if is_event else "<IHBBiQQIQ")
+    one = struct.Struct("<IHBBiI4xQ")
     # Length in words; then so long after the one before
     word = (one.size - 4) // 4
-    common = (EVENT if is_event else BPRINT, 0, 0, PID)
-    site = () if is_event else (SITE, SITE)
     room = (PAGE - 16) // one.size
     page, start = bytearray(), 0
     for n, (time, *args) in enumerate(values(records)):
@@ -119,23 +106,22 @@ def pages(records: int, *, is_event: bool) -> Iterator[bytes]:
             yield (struct.pack("<QQ", start, len(page)) + page).ljust(PAGE, b"\0")
             page.clear()
         start = start if page else time
-        page += one.pack(word | (STEP if page else 0) << 5, *common, *site, *args)
+        page += one.pack(word | (STEP if page else 0) << 5, EVENT, 0, 0, PID, *args)
     yield (struct.pack("<QQ", start, len(page)) + page).ljust(PAGE, b"\0")
 
 
-def trace_dat(path: Path, records: int, *, is_event: bool) -> None:
-    """A file of trace-cmd, of an event, or of trace_printk()."""
+def trace_dat(path: Path, records: int) -> None:
+    """A file of trace-cmd."""
     parts = [b"\x17\x08\x44tracing6\0", struct.pack("<BBI", 0, 8, PAGE)]
     parts += [b"header_page\0", sized(HEADER_PAGE), b"header_event\0", sized(HEADER_EVENT)]
-    parts += [struct.pack("<I", 1), sized(BPRINT_FORMAT)]
-    parts += [struct.pack("<I", 1), b"block\0", struct.pack("<I", 1), sized(EVENT_FORMAT)]
-    parts += [sized(f"{SITE:x} t submit\n", "<I"), sized(f'0x{SITE:x} : "{MESSAGE}\\n"\n', "<I")]
+    parts += [struct.pack("<II", 0, 1), b"block\0", struct.pack("<I", 1), sized(EVENT_FORMAT)]
+    parts += [struct.pack("<II", 0, 0)]
     parts += [sized(f"{PID} {COMM}\n"), struct.pack("<I", 1), b"options  \0\0\0flyrecord\0"]
     head = b"".join(parts)
     at = (len(head) + 16 + PAGE - 1) // PAGE * PAGE
     with path.open("wb") as file:
         file.seek(at)
-        file.writelines(pages(records, is_event=is_event))
+        file.writelines(pages(records))
         length = file.tell() - at
         file.seek(0)
         file.write(head + struct.pack("<QQ", at, length))
