@@ -3,7 +3,8 @@
  * Everything that printk() can print, twice: as a record with its arguments,
  * and, in the record after it, as the text that snprintf() makes of them.
  * On the host, tests/test_printf.py of BLog's repository decodes and compares both.
- * The cases of lib/tests/printf_kunit.c are among them.
+ * A CASE has its text here, too: tools/blog-decode/tests/cformat.rs there reads them,
+ * and packs and decodes them without a kernel.
  */
 
 #include <linux/array_size.h>
@@ -15,6 +16,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/hex.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/ioport.h>
@@ -58,6 +60,34 @@ static void compared(void)
 		strscpy(text, expected);                            \
 		compared();                                         \
 	} while (0)
+
+static void *hex_at(u8 *to, const char *text)
+{
+	return hex2bin(to, text, strlen(text) / 2) ? NULL : to;
+}
+
+/*
+ * Both. An argument is a number, with ULL if it isn't an int; a character, a string,
+ * NULL, ERR_PTR(), or the address of HEX(), INTS() or LONGS().
+ */
+#define CASE(expected, format, ...)                  \
+	do {                                         \
+		SAME(format, ##__VA_ARGS__);         \
+		IS(expected, format, ##__VA_ARGS__); \
+	} while (0)
+
+#define NUMBERS(type, ...)                                   \
+	({                                                   \
+		static const type those[] = { __VA_ARGS__ }; \
+		(void *)those;                               \
+	})
+#define HEX(text)                                        \
+	({                                               \
+		static u8 bytes[(sizeof(text) - 1) / 2]; \
+		hex_at(bytes, text);                     \
+	})
+#define INTS(...)  NUMBERS(s32, __VA_ARGS__)
+#define LONGS(...) NUMBERS(u64, __VA_ARGS__)
 
 #define PTR	    ((void *)0xffff0123456789abUL)
 #define PTR_INVALID ((void *)0xab)
@@ -104,13 +134,156 @@ static void print_numbers(void)
 		SAME("[%c%3c%-3c]%%", '!' + (int)(n & 63), '%', 'x');
 		SAME("%px|%20px|%-20px|%02px", (void *)n, (void *)n, (void *)n, (void *)n);
 	}
-	SAME("0|001| 12|+123| 1234|-123|-1234 %d|%03d|%3d|%+d|% d|%+d|% d", 0, 1, 12, 123, 1234,
-	     -123, -1234);
-	SAME("%hhu|%hhu|%hhu|%hhu|%hhu", 0, 1, 257, 128, -1);
-	SAME("%ho%ho%#ho", 1037, 5282, -11627);
-	SAME("%.2d|%.1d|%.0d|%.*d|%1.0d", 0, 0, 0, 0, 0, 0);
 	SAME("100%%");
-	SAME("xxx%cyyy", '%');
+}
+
+/* Many are of lib/tests/printf_kunit.c. */
+static void print_cases(void)
+{
+	/* Numbers. Unlike C, the kernel pads with zeros in spite of a precision. */
+	CASE("xxx%yyy", "xxx%cyyy", '%');
+	CASE("  a|a  |", "%3c|%-3c|", 'a', 'a');
+	CASE("0x1234abcd  ", "%#-12x", 0x1234abcd);
+	CASE("  0x1234abcd", "%#12x", 0x1234abcd);
+	CASE("0|001| 12|+123| 1234|-123|-1234", "%d|%03d|%3d|%+d|% d|%+d|% d", 0, 1, 12, 123, 1234,
+	     -123, -1234);
+	CASE("0|1|1|128|255", "%hhu|%hhu|%hhu|%hhu|%hhu", 0, 1, 257, 128, -1);
+	CASE("0|1|1|-128|-1", "%hhd|%hhd|%hhd|%hhd|%hhd", 0, 1, 257, 128, -1);
+	CASE("2015122420151225", "%ho%ho%#ho", 1037, 5282, -11627);
+	CASE("00|0|0|0|0", "%.2d|%.1d|%.0d|%.*d|%1.0d", 0, 0, 0, 0, 0, 0);
+	CASE("-9223372036854775808", "%lld", 0x8000000000000000ULL);
+	CASE("18446744073709551615", "%zu", 0xffffffffffffffffULL);
+	CASE("0|0x0|0XFF|017", "%#o|%#x|%#X|%#o", 0, 0, 255, 15);
+	CASE("42   |   42|00042", "%*d|%*d|%0*d", -5, 42, 5, 42, 5, 42);
+	CASE("-0042|  0042", "%.*d|%6.4d", 4, -42, 42);
+	CASE("0000042", "%07.3d", 42);
+
+	/* Strings */
+	CASE("ABCD|abc|123", "%s|%.3s|%.*s", "ABCD", "abcdef", 3, "123456");
+	CASE("1  |  2|3  |  4|5  ", "%-3s|%3s|%-*s|%*s|%*s", "1", "2", 3, "3", 3, "4", -3, "5");
+	CASE("1234      ", "%-10.4s", "123456");
+	CASE("      1234", "%10.4s", "123456");
+	CASE("    ", "%4.*s", -5, "123456");
+	CASE("123456", "%.s", "123456");
+	CASE("a||", "%.s|%.0s|%.*s", "a", "b", 0, "c");
+	CASE("a  |   |   ", "%-3.s|%-3.0s|%-3.*s", "a", "b", 0, "c");
+	CASE("123456", "%.5000s", "123456");
+
+	/* Addresses and errors */
+	CASE("-1234", "%pe", ERR_PTR(-1234));
+	CASE("(-ENOTSOCK)", "(%pe)", ERR_PTR(-88));
+	CASE("[-EIO    ]", "[%-8pe]", ERR_PTR(-5));
+	CASE("[    -EIO]", "[%8pe]", ERR_PTR(-5));
+	CASE("-EPROBE_DEFER", "%pe", ERR_PTR(-517));
+	CASE("fffffffffffffff5", "%px", ERR_PTR(-11));
+
+	/* Bytes */
+	CASE("c0 ff ee|c0:ff:ee|c0-ff-ee|c0ffee", "%3ph|%3phC|%3phD|%3phN", HEX("c0ffee"),
+	     HEX("c0ffee"), HEX("c0ffee"), HEX("c0ffee"));
+	CASE("c0 ff ee|c0:ff:ee|c0-ff-ee|c0ffee", "%*ph|%*phC|%*phD|%*phN", 3, HEX("c0ffee"), 3,
+	     HEX("c0ffee"), 3, HEX("c0ffee"), -3, HEX("c0ffee"));
+	CASE("c0||(null)", "%ph|%*ph|%*ph", HEX("c0ffee"), 0, NULL, 3, NULL);
+	CASE("2d:48:d6:fc:7a:05|05:7a:fc:d6:48:2d|05:7A:FC:D6:48:2D|2d-48-d6-fc-7a-05",
+	     "%pM|%pMR|%pMRU|%pMF", HEX("2d48d6fc7a05"), HEX("2d48d6fc7a05"), HEX("2d48d6fc7a05"),
+	     HEX("2d48d6fc7a05"));
+	CASE("2d48d6fc7a05|2D48D6FC7A05|057afcd6482d", "%pm|%pmU|%pmR", HEX("2d48d6fc7a05"),
+	     HEX("2d48d6fc7a05"), HEX("2d48d6fc7a05"));
+	CASE("127.000.000.001|127.0.0.1", "%pi4|%pI4", HEX("7f000001"), HEX("7f000001"));
+	CASE("1.0.0.127|127.0.0.1|1.0.0.127", "%pI4h|%pI4n|%pI4l", HEX("7f000001"), HEX("7f000001"),
+	     HEX("7f000001"));
+	CASE("(null)|127.0.0.1      |", "%pI4|%-15pI4|", NULL, HEX("7f000001"));
+	CASE("00010203-0405-0607-0809-0a0b0c0d0e0f|00010203-0405-0607-0809-0A0B0C0D0E0F",
+	     "%pUb|%pUB", HEX("000102030405060708090a0b0c0d0e0f"),
+	     HEX("000102030405060708090a0b0c0d0e0f"));
+	CASE("03020100-0504-0706-0809-0a0b0c0d0e0f|03020100-0504-0706-0809-0A0B0C0D0E0F",
+	     "%pUl|%pUL", HEX("000102030405060708090a0b0c0d0e0f"),
+	     HEX("000102030405060708090a0b0c0d0e0f"));
+	CASE("0x123456789abcdef0|0x123456789abcdef0", "%pad|%pNF", LONGS(0x123456789abcdef0),
+	     LONGS(0x123456789abcdef0));
+	CASE("a\\n\\001\\\"\\0~", "%*pE", 7, HEX("610a015c22007e"));
+	CASE("\\x61\\n\\x01\\x5c\\x22\\x00\\x7e", "%*pEhs", 7, HEX("610a015c22007e"));
+	CASE("a\\n\\001\\\"\\000~", "%*pEosp", 7, HEX("610a015c22007e"));
+	CASE("\\141\\n\\001\\\\\\\"\\0\\176", "%*pEa", 7, HEX("610a015c22007e"));
+	CASE("a|a\\n||(null)", "%pE|%2pE|%*pE|%*pE", HEX("610a015c22007e"), HEX("610a015c22007e"),
+	     0, NULL, 1, NULL);
+
+	/* Addresses of version 6 */
+	CASE("1:2:3:4:5:6:7:8", "%pI6c", HEX("00010002000300040005000600070008"));
+	CASE("1:0:3:4:5:6:7:8", "%pI6c", HEX("00010000000300040005000600070008"));
+	CASE("::", "%pI6c", HEX("00000000000000000000000000000000"));
+	CASE("::1", "%pI6c", HEX("00000000000000000000000000000001"));
+	CASE("1::", "%pI6c", HEX("00010000000000000000000000000000"));
+	CASE("fe80::1:0:0:1", "%pI6c", HEX("fe800000000000000001000000000001"));
+	CASE("::ffff:1.2.3.4", "%pI6c", HEX("00000000000000000000ffff01020304"));
+	CASE("fe80::5efe:1.2.3.4", "%pI6c", HEX("fe8000000000000000005efe01020304"));
+	CASE("fe80::200:5efe:1.2.3.4", "%pI6c", HEX("fe8000000000000002005efe01020304"));
+	CASE("fe80:0000:0000:0000:0200:5efe:0102:0304|fe8000000000000002005efe01020304",
+	     "%pI6|%pi6", HEX("fe8000000000000002005efe01020304"),
+	     HEX("fe8000000000000002005efe01020304"));
+
+	/* Bitmaps */
+	CASE("00000|00000||", "%20pb|%*pb|%20pbl|%*pbl", LONGS(0), 20, LONGS(0), LONGS(0), 20,
+	     LONGS(0));
+	CASE("a28ac|a28ac|2-3,5,7,11,13,17,19|2-3,5,7,11,13,17,19", "%20pb|%*pb|%20pbl|%*pbl",
+	     LONGS(0xa28ac), 20, LONGS(0xa28ac), LONGS(0xa28ac), 20, LONGS(0xa28ac));
+	CASE("fffff|fffff|0-19|0-19", "%20pb|%*pb|%20pbl|%*pbl", LONGS(0xffffffffffffffff), 20,
+	     LONGS(0xffffffffffffffff), LONGS(0xffffffffffffffff), 20, LONGS(0xffffffffffffffff));
+	CASE("f,ffffffff,ffffffff,ffffffff 0-99", "%*pb %*pbl", 100,
+	     LONGS(0xffffffffffffffff, 0xffffffffffffffff), 100,
+	     LONGS(0xffffffffffffffff, 0xffffffffffffffff));
+	CASE("|   (null)", "%*pb|%*pbl", 0, LONGS(0xffffffffffffffff, 0xffffffffffffffff), 9, NULL);
+
+	/* Codes of pixel formats and the like */
+	CASE("YV12 little-endian (0x32315659)|21VY (0x32315659)", "%p4cc|%p4ch", LONGS(0x32315659),
+	     LONGS(0x32315659));
+	CASE("YV12 (0x59563132)|21VY (0x32315659)|YV12 (0x59563132)", "%p4chR|%p4cl|%p4cb",
+	     LONGS(0x32315659), LONGS(0x32315659), LONGS(0x32315659));
+	CASE("YV12 big-endian (0xb2315659)|.1VY (0xb2315659)", "%p4cc|%p4ch", LONGS(0xb2315659),
+	     LONGS(0xb2315659));
+	CASE("YV1. (0x595631b2)|.1VY (0xb2315659)|YV1. (0x595631b2)", "%p4chR|%p4cl|%p4cb",
+	     LONGS(0xb2315659), LONGS(0xb2315659), LONGS(0xb2315659));
+
+	/* struct resource: start, end, name, flags; struct range */
+	CASE("[mem 0xc0ffee00 flags 0x200]", "%pr", LONGS(0xc0ffee00, 0xc0ffee00, 7, 0x200));
+	CASE("[mem 0x00c0ffee-0xba5eba11 flags 0x200]", "%pr",
+	     LONGS(0xc0ffee, 0xba5eba11, 7, 0x200));
+	CASE("[io  size 0x1000 disabled]", "%pR", LONGS(0xba11, 0xca10, 7, 0x30000100));
+	CASE("[mem 0x00001000-0x00001fff 64bit pref window]", "%pR",
+	     LONGS(0x1000, 0x1fff, 7, 0x302200));
+	CASE("[irq 7]|", "%pR|", LONGS(7, 7, 7, 0x400));
+	CASE("[bus 00-ff]", "%pR", LONGS(0, 255, 7, 0x1000));
+	CASE("[range 0xc0ffee00ba5eba11]", "%pra", LONGS(0xc0ffee00ba5eba11, 0xc0ffee00ba5eba11));
+	CASE("[range 0x0000000000000001-0x0000000000000002]", "%pra", LONGS(1, 2));
+
+	/* Times: struct rtc_time, time64_t, struct timespec64 */
+	CASE("2018-11-26T05:35:43", "%ptR", INTS(43, 35, 5, 26, 10, 118, 1, 0, 0));
+	CASE("0118-10-26T05:35:43", "%ptRr", INTS(43, 35, 5, 26, 10, 118, 1, 0, 0));
+	CASE("05:35:43 tr|", "%ptRt tr|", INTS(43, 35, 5, 26, 10, 118, 1, 0, 0));
+	CASE("2018-11-26", "%ptRdtr", INTS(43, 35, 5, 26, 10, 118, 1, 0, 0));
+	CASE("0118-10-26", "%ptRdr", INTS(43, 35, 5, 26, 10, 118, 1, 0, 0));
+	CASE("2019-01-04T15:32:23|0119-00-04 15:32:23|15:32:23", "%ptT|%ptTsr|%ptTts",
+	     LONGS(1546615943), LONGS(1546615943), LONGS(1546615943));
+	CASE("2019-01-04T15:32:23.011235813|1546615943.011235813", "%ptS|%ptSp",
+	     LONGS(1546615943, 11235813), LONGS(1546615943, 11235813));
+	CASE("1970-01-01T00:00:00", "%ptT", LONGS(0));
+	CASE("1969-12-31T23:59:59", "%ptT", LONGS(-1));
+	CASE("2000-02-29T00:00:00", "%ptT", LONGS(951782400));
+	CASE("2000-03-01T00:00:00", "%ptT", LONGS(951868800));
+	CASE("2100-02-28T23:59:59", "%ptT", LONGS(4107542399));
+	CASE("2100-03-01T00:00:00", "%ptT", LONGS(4107542400));
+	CASE("1600-02-29T12:00:00", "%ptT", LONGS(-11670955200));
+
+	/* Addresses of sockets */
+	CASE("1.2.3.4|001.002.003.004:12345|4.3.2.1:12345", "%pIS|%piSp|%pISpl",
+	     HEX("02003039010203040000000000000000"), HEX("02003039010203040000000000000000"),
+	     HEX("02003039010203040000000000000000"));
+	CASE("00010002000300040005000600070008", "%piS",
+	     HEX("0a003039f00000070001000200030004000500060007000809000000"));
+	CASE("[1:2:3:4:5:6:7:8]:12345", "%pISpc",
+	     HEX("0a003039f00000070001000200030004000500060007000809000000"));
+	CASE("[1:2:3:4:5:6:7:8]:12345/7%9", "%pISpcfs",
+	     HEX("0a003039f00000070001000200030004000500060007000809000000"));
+	CASE("(einval)|(null)", "%pIS|%pIS", HEX("0100"), NULL);
 }
 
 __diag_pop();
@@ -139,7 +312,6 @@ static void print_strings(void)
 		}
 	}
 	SAME("%s%.0s", "", "123");
-	SAME("%-3s|%3s|%-*s|%*s|%*s", "1", "2", 3, "3", 3, "4", -3, "5");
 	SAME("%s|%.2s|%10s|%-10s|", (char *)NULL, (char *)NULL, (char *)NULL, (char *)NULL);
 	SAME("%s|%.2s|%10s", (char *)PTR_INVALID, (char *)PTR_INVALID, (char *)ERR_PTR(-11));
 	IS("(efault)|  (efault)", "%s|%10s", (char *)PTR_WILD, (char *)PTR_WILD);
@@ -201,7 +373,7 @@ static void print_bytes(void)
 		SAME("%*pEhs|%*pEosp", n % 12, bytes, n % 12, bytes);
 		SAME("%8pEcn|%8pEan", bytes + 1, bytes + 1);
 	}
-	SAME("%ph|%*ph|%*ph", NULL, 0, NULL, 3, NULL);
+	SAME("%ph", NULL);
 	SAME("%pM|%pI4|%pI6c", NULL, PTR_INVALID, NULL);
 	SAME("%pUb|%12pm|%pad|%p4cc", NULL, NULL, NULL, PTR_INVALID);
 	SAME("%*pb|%*pbl|%pE|%pE", 9, NULL, 9, NULL, NULL, ERR_PTR(-11));
@@ -363,6 +535,7 @@ u32 blog_kunit_print_all(u32 seed)
 {
 	state = seed;
 	print_numbers();
+	print_cases();
 	print_strings();
 	print_addresses();
 	print_bytes();
