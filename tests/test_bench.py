@@ -134,7 +134,7 @@ def test_times_are_bound_beyond_the_clocks(tmp_path: Path) -> None:
 def test_each_kind_of_record_is_compared_with_lttng_s(tmp_path: Path) -> None:
     for size, state in ((0.9, bounds.MET), (1.0, bounds.MISSED)):
         run = make_run(tmp_path, f"bytes-{size}")
-        run.traffic = {"blog": dict.fromkeys(traffic.ARGUMENTS, traffic.MIB / 8)}
+        run.traffic = {"blog": dict.fromkeys(traffic.SHAPES, traffic.MIB / 8)}
         run.traffic["blog"]["str11"] = traffic.MIB / (size * traffic.LTTNG["str11"][1])
         found = bounds.Bounds()
         bounds.traffic_bounds(found, run)
@@ -188,11 +188,6 @@ def test_unknown_lines_are_no_samples(tmp_path: Path) -> None:
         results.write("cases blog_on.2 task 1 1\n")
     with pytest.raises(ValueError):
         Run(run.folder)
-
-
-def test_sizes_are_those_of_the_format(tmp_path: Path) -> None:
-    sizes = {shape: traffic.blog_size(shape) for shape in ("0", "2x32", "2", "str11")}
-    assert sizes == {"0": 8, "2x32": 16, "2": 20, "str11": 20}
 
 
 def test_the_plot_has_a_bar_for_each_number(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from bench import endtoend, plot, traffic
 from bench.bounds import Bounds, Verdict, speedups
 from bench.samples import Missing, Run, Value, read_facts
 
-SHAPES = ["0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64"]
-
 # (case, context, mark, what it is called)
 ROWS = [
     ("clock_tsc", "task", "", "reading the TSC"),
@@ -86,10 +84,10 @@ def costs(run: Run) -> str:
     """One line for each way to log, one column for each list of arguments."""
     rows = []
     for what, context, mark, label in ROWS:
-        cells = [known(run.cost, what, shape, context, mark) for shape in SHAPES]
+        cells = [known(run.cost, what, shape, context, mark) for shape in traffic.SHAPES]
         if any(cells):
             rows.append([label, *cells])
-    text = layout([f"{run.unit}, median", *SHAPES], rows) if rows else ""
+    text = layout([f"{run.unit}, median", *traffic.SHAPES], rows) if rows else ""
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
     text = head(run, f"{run.setup}, BLog's clock: {run.clock}") + (f"\n{text}\n" if text else "")
@@ -156,13 +154,13 @@ def bytes_table(run: Run) -> str:
     """Records in 1 MiB, and bytes for each; page headers and padding are in them."""
     rows = []
     for key, name in LOGGERS.items():
-        cells = [run.traffic[key].get(shape) for shape in SHAPES]
+        cells = [run.traffic[key].get(shape) for shape in traffic.SHAPES]
         if any(cells):
             rows.append([name, *(f"{traffic.MIB / n:.2f}" if n else "" for n in cells)])
             rows.append(["  records per MiB", *(f"{n:.0f}" if n else "" for n in cells)])
     if not rows:
         return ""
-    table = layout(["bytes a record, all in", *SHAPES], rows)
+    table = layout(["bytes a record, all in", *traffic.SHAPES], rows)
     return head(run) + f"\n{table}\n"
 
 

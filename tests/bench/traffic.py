@@ -17,18 +17,8 @@ MIB = 1 << 20
 
 Sites = Mapping[str, Mapping[str, float]]
 
-# Bytes of arguments, as they are in memory; a string has its length beside it in BLog's records.
-ARGUMENTS = {
-    "0": 0,
-    "1": 4,
-    "2": 12,
-    "2x32": 8,
-    "4": 24,
-    "8": 48,
-    "rnull": 17,
-    "str11": 12,
-    "str64": 65,
-}
+# Kinds of records, see docs/cost-tables.rst
+SHAPES = ("0", "1", "2", "2x32", "4", "8", "rnull", "str11", "str64")
 
 # LTTng as measured on 23 November 2026, in one boot with BLog f742b73, which has the code for it:
 # instructions of an event, and bytes of its record, which has the thread id, and is in a channel of
@@ -43,11 +33,6 @@ LTTNG = {
     "str11": (604, 22.10),
     "str64": (1136, 75.33),
 }
-
-
-def blog_size(shape: str) -> int:
-    """Bytes of a record by formats.rst: a header of 8, and the arguments."""
-    return 8 + ARGUMENTS[shape]
 
 
 def blog(decode: Path, tables: Path, path: Path) -> int:
@@ -74,7 +59,7 @@ def read(run: Run, decode: Path) -> dict[str, dict[str, float]]:
     benchmark's module is beside what the guest has left."""
     folder, tables = run.folder / "bytes", run.folder.parent / "module"
     found: dict[str, dict[str, float]] = {"blog": {}, "trace_printk": {}, "event_on": {}}
-    for shape in ARGUMENTS:
+    for shape in SHAPES:
         path = folder / f"blog.{shape}"
         if path.exists():
             found["blog"][shape] = blog(decode, tables, path)

@@ -55,7 +55,7 @@ static __always_inline u64 bench_ticks(void)
 	return (u64)high << 32 | low;
 }
 
-/* Arguments by the number of the round. The host's sizes rely on these types. */
+/* Arguments by the number of the round */
 static __always_inline u32 bench_u32(u32 i)
 {
 	asm volatile("" : "+r" (i));
