@@ -247,16 +247,6 @@ pub mod sync {
                             Err(old)
                         }
                     }
-
-                    pub fn compare_exchange_weak(
-                        &self,
-                        from: $value,
-                        to: $value,
-                        ok: Ordering,
-                        err: Ordering,
-                    ) -> Result<$value, $value> {
-                        self.compare_exchange(from, to, ok, err)
-                    }
                 }
             };
         }
