@@ -9,32 +9,35 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-cpus uml-ceph; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
 	case $1 in
 	# BLog as a module, loaded and unloaded; the kernel of the counted costs
-	x86) echo common x86 crash trace peers blog-m ;;
+	x86) echo common x86 crash trace blog-m ;;
 	# BLog built in, from before jump labels are ready on; masks in compound_info;
-	# Binder
+	# Binder. Deep tier
 	x86-y) echo common x86 crash distro lockdown blog-y binder ;;
-	# Catches failed allocations, locking, use-after-free and overflows, until rmmod
-	x86-debug) echo common x86 blog-m debug-locks debug-memory ;;
+	# Catches failed allocations, locking, use-after-free and overflows, until rmmod. Deep tier
+	x86-debug) echo common x86 blog-m debug-contexts debug-memory lockdep kasan faults ;;
 	# Softirqs are tasks. Run by hand
-	x86-rt) echo common x86 blog-m debug-locks rt ;;
+	x86-rt) echo common x86 blog-m debug-contexts lockdep rt ;;
 	# No patched text, so that CPUs can run in parallel in QEMU, with NMIs. Deep tier
 	x86-parallel) echo common x86 blog-m parallel ;;
 	# No race of plain accesses, in parallel CPUs. Deep tier
 	x86-kcsan) echo common x86 blog-m parallel kcsan ;;
 	# Names of static symbols with suffixes, and a linker that inlines. Deep tier
 	x86-lto) echo common x86 blog-m lto ;;
-	# No preemption, no jump labels, real time, and a build of a few minutes; lockdown
-	uml) echo common uml trace lockdown blog-y ;;
+	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches leaks and
+	# overflows
+	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
-	uml-n) echo common uml blog-n ;;
+	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
 	# "make bench" only: times on one CPU
-	uml-bench) echo common uml blog-m trace peers up ;;
+	uml-bench) echo common uml blog-m trace up ;;
+	# "make bench" only: times on several CPUs
+	uml-cpus) echo common uml trace blog-y ;;
 	# "make ceph" only: CephFS, captured
 	uml-ceph) echo common uml blog-y ceph ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;

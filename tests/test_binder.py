@@ -14,6 +14,7 @@ from conftest import TOP, Run, Tap
 
 KERNELS = "x86-y"
 SECONDS = 60
+TIER = "deep"
 
 HERE = TOP / "tests/binder"
 CLIENTS, CALLS = 16, 500

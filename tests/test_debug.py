@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """BLog in a kernel that watches itself (KASAN, lockdep, RCU and object debugging, see
 scripts/config/debug-*.config), and with allocations that fail. Any complaint of the kernel
-fails the run. Everything is slow there, so this is a selection; the deep tier runs all."""
+fails the run. Everything is slow there: the deep tier runs all, and "make test SUITE=debug" a
+selection."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from e2e import judge, load
 
 KERNELS = "x86-debug"
 SECONDS = 600
+TIER = "deep"
 
 deep_only = pytest.mark.tier("deep")
 LOADS = [pytest.param(name, marks=() if name == "lossy" else deep_only) for name in load.LOADS]

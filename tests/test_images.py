@@ -16,17 +16,19 @@ from conftest import TOP, Run
 from images import strings
 from images.blogelf import Image
 
-KERNELS = "x86 x86-y uml uml-n"
+KERNELS = "x86 uml uml-n"
+KERNELS_DEEP = "x86 uml uml-n x86-y"
 SECONDS = 10
 
-BLOG = {"x86": "m", "x86-y": "y", "uml": "y"}
+BLOG = {"x86": "m", "uml": "y", "x86-y": "y"}
+FLAVOURS = ["x86", "uml", pytest.param("x86-y", marks=pytest.mark.tier("deep"))]
 # Without BLog: what patches change in UML, and no image (scripts/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
 RNULL = "drivers/block/rnull/rnull_mod.o"
 CHANGED = f"init/init_task.o kernel/fork.o fs/exec.o rust/kernel.o {RNULL}"
 
 
-@pytest.mark.parametrize("flavour", BLOG)
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_configuration(flavour: str) -> None:
     assert vm.kernel(flavour).option("BLOG") == BLOG[flavour]
 
@@ -88,7 +90,7 @@ def with_log_calls(kernel: vm.Kernel) -> list[Path]:
     return sorted(images) + [kernel.build / "vmlinux"] * (BLOG[kernel.flavour] == "y")
 
 
-@pytest.mark.parametrize("flavour", BLOG)
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_images(flavour: str, sh: Run, subtests: pytest.Subtests) -> None:
     kernel = vm.kernel(flavour)
     tables = list((kernel.modules / "blog").rglob("*.blogfmt"))

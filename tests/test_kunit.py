@@ -10,14 +10,16 @@ from pathlib import Path
 import kunit_run
 import pytest
 
-KERNELS = "uml x86 x86-y stock-kunit"
+KERNELS = "uml x86 stock-kunit"
 KERNELS_FAST = "uml"
+KERNELS_DEEP = "uml x86 stock-kunit x86-y"
 SECONDS = 105
 TIER = "fast"
 
 FLAVOURS = [
-    pytest.param(name, marks=() if name in KERNELS_FAST.split() else pytest.mark.tier("full"))
-    for name in KERNELS.split()
+    KERNELS_FAST,
+    *(pytest.param(name, marks=pytest.mark.tier("full")) for name in ("x86", "stock-kunit")),
+    pytest.param("x86-y", marks=pytest.mark.tier("deep")),
 ]
 
 

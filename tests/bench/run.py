@@ -58,7 +58,7 @@ SETUPS = {
         "fio_rounds": "11", "fio_single_bytes": "128m"},
     "counted": COUNTED | {"fio": "yes", "secs": "3600"},
     "cpus": COMMON | {
-        "flavour": "uml", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
+        "flavour": "uml-cpus", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
     # Without lpj=, so many CPUs take minutes to measure how fast they are.
     "vcpus": COMMON | {
         "flavour": "x86", "script": "cpus", "rounds": "3", "n": "2000", "cpus": "32",

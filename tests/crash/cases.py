@@ -75,8 +75,6 @@ SHORT = [
     Case("turn-nmi", "turn", "qemu", ("kdump-zlib",), settings="at=100"),
     Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
     Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
-    # Where BLog is built in, and compound_info has a mask.
-    Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     # Debian's own kernel, where BLog has no hooks. With -d 31, makedumpfile takes pages of slabs
     # for those of processes there, but none that BLog needs: see blog/sys/pages.rs.
     Case("softirq-stock", "softirq", "kdump", ("raw", "d31-zlib"), mem=1024, flavour="stock"),
@@ -85,7 +83,6 @@ SHORT = [
     # registers to save: see packaging/stock/notes.rs.
     Case("lost-stock", "lost", "kdump", ("d31-zlib",), mem=1024, flavour="stock", sysrq=True,
          cpu="max,pku=off"),
-    Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
 ]  # fmt: skip
 
 LONG = [
@@ -97,6 +94,9 @@ LONG = [
     for capture, mem, levels in (("kdump", 320, 5), ("kdump", 512, 4), ("qemu", 512, 5),
                                  ("qemu", 256, 4))
 ] + [
+    # Where BLog is built in, and compound_info has a mask.
+    Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
+    Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
     Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
     Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"), sysrq=True,
          damage={"d31-elf": 4000, "d31-lzo": 1000, "d31-flat": 500}),
