@@ -2,7 +2,7 @@
 """The documentation is true.
 
 Tables agree with the sources, paths and links lead somewhere, and the code in README.md and
-in the driver guide compiles, runs, and decodes to what is shown there.
+in the pages for drivers compiles, runs, and decodes to what is shown there.
 """
 
 import os
@@ -23,7 +23,8 @@ PAGES = [
     *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
     *KERNEL_PAGES,
 ]
-README, GUIDE = TOP / "README.md", TOP / "Documentation/blog/driver-guide.rst"
+README = TOP / "README.md"
+IN_C, IN_RUST = (TOP / f"Documentation/blog/drivers-{name}.rst" for name in ("c", "rust"))
 
 
 def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
@@ -214,9 +215,9 @@ PRELUDE = "use kernel::prelude::*;\n"
 
 GUEST = """#!/bin/sh
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
-insmod /readme.ko || exit 1
-for c in disk rust_blog; do
-	cat /sys/kernel/debug/blog/$c/snapshot >/out/$c || exit 1
+insmod /readme.ko && insmod /cdisk.ko || exit 1
+for c in disk disk#2 rust_blog; do
+	cat "/sys/kernel/debug/blog/$c/snapshot" >"/out/$c" || exit 1
 done
 """
 
@@ -225,29 +226,29 @@ def readme_blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
 
 
-def guide_blocks(directive: str) -> list[str]:
-    blocks = re.findall(directive + r"\n\n((?:(?:  .*)?\n)+)", GUIDE.read_text())
+def page_blocks(page: Path, directive: str) -> list[str]:
+    blocks = re.findall(directive + r"\n\n((?:(?:  .*)?\n)+)", page.read_text())
     return [re.sub("^  ", "", block, flags=re.MULTILINE).rstrip() + "\n" for block in blocks]
 
 
 def write_modules(folder: Path) -> None:
-    """Four modules: README.md's snippet, with the calls of submit() that it names; and, only to
-    compile, the guide's drivers in Rust and C, and one module of all its other blocks."""
+    """Four modules: README.md's snippet, with the calls of submit() that it names; all blocks of
+    drivers-c.rst; and, only to compile, the driver of drivers-rust.rst, and its other blocks."""
     snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
     calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
     assert calls, "README.md doesn't say with what submit() is called"
     init = "\n        ".join(f"let _ = submit({call});" for call in calls)
     readme = HEAD.format(page="README.md", name="readme", init=init) + snippet.replace(PRELUDE, "")
-    guide = HEAD.format(page="driver-guide.rst", name="guide", init="")
+    guide = HEAD.format(page="drivers-rust.rst", name="guide", init="")
     guide += 'blog_component! { DISK, name: "guide" }\n'
-    disk, *blocks = guide_blocks(r"\.\. code-block:: rust")
+    disk, *blocks = page_blocks(IN_RUST, r"\.\. code-block:: rust")
     for i, block in enumerate(blocks):
         guide += f"\nmod block{i} {{\nuse super::*;\n{block.replace(PRELUDE, '')}}}\n"
     folder.mkdir()
     (folder / "readme.rs").write_text(readme)
     (folder / "disk.rs").write_text(disk)
     (folder / "guide.rs").write_text(guide)
-    (folder / "cdisk.c").write_text("".join(guide_blocks(r"\.\. code-block:: c")))
+    (folder / "cdisk.c").write_text("".join(page_blocks(IN_C, r"\.\. code-block:: c")))
     (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o cdisk.o\n")
 
 
@@ -275,7 +276,7 @@ void f(void)
 
 def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
     """On the host, whose headers for the kernel have no blog.h either."""
-    (header,) = re.findall(r"\n  /\* disk_blog\.h \*/\n((?:  .*\n)+)", GUIDE.read_text())
+    (header,) = re.findall(r"\n  /\* disk_blog\.h \*/\n((?:  .*\n)+)", IN_C.read_text())
     names = set(re.findall(r"#define (\w+)\(", header))
     real = (TOP / "patches/task_struct-blog-tls.patch").read_text()
     real += (TOP / "include/linux/blog_call.h").read_text()
@@ -290,7 +291,7 @@ def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
         assert subprocess.run(command, check=False).returncode == status
 
 
-def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> None:
+def test_code_in_readme_and_the_pages_for_drivers_compiles(work: Path, sh: Run) -> None:
     write_modules(work / "ko")
     sh(
         "make", "-C", vm.kernel("uml").build, "ARCH=um", "LLVM=1",
@@ -301,10 +302,11 @@ def test_code_in_readme_and_the_driver_guide_compiles(work: Path, sh: Run) -> No
 
 @pytest.fixture(scope="module")
 def ran(work: Path) -> Path:
-    """A folder with the snapshots of README.md's snippet and of the sample."""
+    """A folder with the snapshots of README.md's snippet, the driver in C and the sample."""
     (work / "run").write_text(GUEST)
     result = vm.run(
-        work, vm.kernel("uml"), work / "run", files={"readme.ko": work / "ko/readme.ko"},
+        work, vm.kernel("uml"), work / "run",
+        files={name: work / "ko" / name for name in ("readme.ko", "cdisk.ko")},
         machine=vm.Machine(cpus=1), seconds=60)  # fmt: skip
     assert not result.problem, result.told()
     return result.out
@@ -325,12 +327,12 @@ def decoded(decoder: Path, work: Path, *args: str | Path) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-def test_readme_s_snippet_decodes_to_what_is_shown_there(
-    ran: Path, work: Path, decoder: Path
-) -> None:
+def test_the_drivers_decode_to_what_is_shown_there(ran: Path, work: Path, decoder: Path) -> None:
     real = masked(decoded(decoder, work, ran / "disk"))
     assert real == masked(readme_blocks("text")[0])
-    assert real == masked(guide_blocks("decodes to::")[0])
+    assert real == masked(page_blocks(IN_RUST, "decodes to::")[0])
+    in_c = decoded(decoder, work, ran / "disk#2").replace(" disk#2 ", " disk ")
+    assert masked(in_c) == masked(page_blocks(IN_C, "decodes to::")[0])
 
 
 def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(

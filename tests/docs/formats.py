@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compares tables of Documentation/blog with the sources: formats.rst down to the bit, in
 admin-guide.rst the files in debugfs and the keys in them, in json.rst the keys that
-blog-decode prints; and its options; in driver-guide.rst the compile errors, against
+blog-decode prints; and its options; in drivers-rust.rst the compile errors, against
 tests/ui/cases.
 
 usage: formats.py [SNAPSHOT JSON TABLE...]
@@ -28,7 +28,7 @@ from collections import Counter
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-NAMES = ("formats", "admin-guide", "decode", "json", "driver-guide")
+NAMES = ("formats", "admin-guide", "decode", "json", "drivers-rust")
 PAGES = [TOP / f"Documentation/blog/{name}.rst" for name in NAMES]
 WIRE = TOP / "rust/kernel/blog/wire"
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
