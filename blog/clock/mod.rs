@@ -8,7 +8,7 @@
 //! it to the ring's last value.
 //!
 //! If the TSC stops, jumps or can't be trusted any more, BLog changes to the other clock, for good:
-//! see Documentation/blog/internals.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
+//! see Documentation/blog/design-read.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
 //! look for that. The kernel never converts times: the decoder draws lines through [`pairs`].
 
 mod pairs;

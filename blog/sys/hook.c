@@ -117,7 +117,7 @@ EXPORT_SYMBOL_GPL(blog_boots_off);
  *
  * A panic notifier leads here, for all that comes after panic(); for a kdump kernel
  * that is started before the notifiers, blog_printed() by panic() and blog_died()
- * by an oops that doesn't get there. See Documentation/blog/internals.rst.
+ * by an oops that doesn't get there. See Documentation/blog/design-read.rst.
  */
 static noinline void blog_crash(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers that wait for records: see "Waiting" in Documentation/blog/internals.rst.
+ * Readers that wait for records: see "Waiting" in Documentation/blog/design-read.rst.
  */
 
 #include <linux/jiffies.h>

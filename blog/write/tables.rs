@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Tasks: the tables of their rings, from a task's first record to its end; see "Tasks" in
-//! Documentation/blog/internals.rst. [`task`] finds a task's table.
+//! Documentation/blog/design-memory.rst. [`task`] finds a task's table.
 //!
 //! A table comes out of its CPU's stock. If that is empty, a page of the component that the task
 //! logs to becomes tables: a log call can't allocate.

@@ -73,7 +73,7 @@
 //! }
 //! ```
 //!
-//! Documentation/blog/internals.rst explains the parts.
+//! Documentation/blog/design.rst explains the parts.
 
 #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
 mod abi;
