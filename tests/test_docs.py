@@ -107,6 +107,15 @@ def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
     assert not lost
 
 
+def test_pictures_have_a_paper_in_both_colours() -> None:
+    """A browser may show a dark page, or a dark picture on a light page."""
+    for picture in TOP.glob("Documentation/blog/*.svg"):
+        text = picture.read_text()
+        dark = text.partition("@media (prefers-color-scheme: dark)")[2]
+        assert 'class="paper"' in text and ".paper" in dark, picture.name
+        assert not re.search(r'<(?:text|rect)[^>]* fill="', text), picture.name
+
+
 # --- names, versions, options ---------------------------------------------------------
 
 

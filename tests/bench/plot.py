@@ -3,14 +3,23 @@
 
 from html import escape
 
-COLOURS = ["#2b6cb0", "#2f855a", "#805ad5", "#c05621"]
+# Bars have the classes c0, c1, ...
+STYLE = """<style>
+.paper { fill: #fff } text { fill: #1a202c }
+.c0 { fill: #2b6cb0 } .c1 { fill: #2f855a } .c2 { fill: #805ad5 } .c3 { fill: #c05621 }
+@media (prefers-color-scheme: dark) {
+.paper { fill: #1a202c } text { fill: #e2e8f0 }
+.c0 { fill: #63b3ed } .c1 { fill: #68d391 } .c2 { fill: #b794f4 } .c3 { fill: #f6ad55 }
+}
+</style>"""
 
 
 def begin(title: str, width: int, height: int) -> list[str]:
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
+        STYLE,
+        '<rect width="100%" height="100%" class="paper"/>',
         f'<text x="10" y="22" font-size="15" font-weight="bold">{escape(title)}</text>',
     ]
 
@@ -31,7 +40,7 @@ def bars(title: str, groups: list[tuple[str, list[tuple[str, float]]]]) -> str:
             body.append(
                 f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(name)}</text>'
                 f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 2}" '
-                f'fill="{COLOURS[i]}"/>'
+                f'class="c{i}"/>'
                 f'<text x="{LEFT + length + 6:.1f}" y="{y + 12}">{number:.0f}</text>'
             )
             y += BAR
