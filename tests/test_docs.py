@@ -192,6 +192,120 @@ def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
     assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
 
 
+# --- numbers --------------------------------------------------------------------------
+
+COST, MEMORY = (TOP / f"Documentation/blog/{name}.rst" for name in ("cost", "design-memory"))
+TABLES, STOCK = (TOP / f"docs/{name}.rst" for name in ("cost-tables", "stock"))
+Cells = dict[tuple[str, str], str]
+
+
+def cells(text: str) -> Cells:
+    """Of the first table in a text, by row and column; a rule shows where columns begin."""
+    found = re.search(r"^(.*[^-= \n].*)\n( *[-=]+(?:  ?[-=]+)+)\n((?: *[^= \n].*\n)+)", text, re.M)
+    assert found, text
+    starts = [match.start() for match in re.finditer("[-=]+", found[2])]
+    spans = list(zip(starts, [*starts[1:], None], strict=True))
+    header, *rows = (
+        [line[start:end].strip() for start, end in spans]
+        for line in (found[1] + "\n" + found[3]).splitlines()
+    )
+    return {(row[0], name): cell for row in rows for name, cell in zip(header[1:], row[1:])}
+
+
+def measured(page: Path, name: str) -> str:
+    """What `scripts/bench docs` has put into the page."""
+    found = re.search(
+        rf"^\.\. bench: {name}\.txt\n\n::\n\n((?:  .*\n|\n)+)", page.read_text(), re.M
+    )
+    assert found, name
+    return found[1]
+
+
+def rounds_to(number: float, text: str) -> bool:
+    return f"{number:.{len(text.partition('.')[2])}f}" == text
+
+
+# Rows of README.md's table, of the table in stock.rst, and of the summary in cost.rst
+README_ROWS = [
+    ("BLog, from Rust", "2 scalars", "blog_log!"),
+    ("BLog, from C", "2 scalars, from C", ""),
+    ("LTTng", "", "LTTng"),
+    ("TRACE_EVENT", "TRACE_EVENT, 2 fields", "TRACE_EVENT"),
+    ("trace_printk", "trace_printk, 2 arguments", "trace_printk"),
+    ("pr_debug, on", "", "pr_debug, on"),
+    ("BLog, call site off", "call site off", "blog_log!, site off"),
+]
+
+
+def test_readme_s_costs_are_those_that_were_measured() -> None:
+    summary = cells(measured(COST, "summary"))
+    stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
+    rows = re.findall(r"^\| (\w.*?) +\|(.*?)\|(.*?)\|(.*?)\|$", README.read_text(), re.M)
+    assert [row[0] for row in rows] == [row[0] for row in README_ROWS]
+    for (name, *numbers), (_, in_stock, in_summary) in zip(rows, README_ROWS, strict=True):
+        patched = stock.get((in_stock, "with patches"), "")
+        real = [
+            stock.get((in_stock, "Debian's own"), ""),
+            summary.get((in_summary, "instructions"), patched),
+            summary.get((in_summary, "bytes"), ""),
+        ]
+        assert [number.strip() for number in numbers] == real, name
+        assert not patched or float(patched) == float(real[1]), name
+
+
+def test_costs_in_sentences_are_those_of_the_tables() -> None:
+    counted = cells(measured(TABLES, "costs-counted"))
+    single = dict(re.findall(r"(\w+)\S*/task: (\S+) instr", measured(TABLES, "costs-counted")))
+    stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
+    site = float(cells(measured(TABLES, "sites"))["blog_log!", "sum"])
+    model = re.findall(r"^ +256 +(1|64) .* ([\d.]+)$", measured(TABLES, "model"), re.M)
+    one, many = ([float(last) for shelves, last in model if shelves == n] for n in ("1", "64"))
+    task, softirq, event = (
+        float(counted[f"{row}", "2"])
+        for row in ("blog_log!, task", "blog_log!, softirq", "TRACE_EVENT")
+    )
+    in_c, debian, debian_c, debian_event = (
+        float(stock[row, column])
+        for row, column in (
+            ("2 scalars, from C", "with patches"), ("2 scalars", "Debian's own"),
+            ("2 scalars, from C", "Debian's own"), ("TRACE_EVENT, 2 fields", "Debian's own"),
+        )
+    )  # fmt: skip
+    for page, sentence, *real in (
+        (COST, r"hardirq a record takes (\S+) instr", softirq - task),
+        (COST, r"From C, two scalars take (\S+) instr", in_c),
+        (COST, r"TRACE_EVENT takes (\S+) times the instructions of a Rust call here, and"
+         r" (\S+) times those of a C call", event / task, event / in_c),
+        (COST, r"a record takes (\S+) instructions from Rust and (\S+) from C, and TRACE_EVENT"
+         r" takes (\S+) times", debian, debian_c, debian_event / debian),
+        (COST, r"a new page, for (\S+) instructions; a task's first record needs a new"
+         r" ring, for (\d+)", single["page_turn"], single["first_record_of_task"]),
+        (COST, r"256 CPUs log (\S+) times as much as one once all rings are full, and"
+         r" (\S+) times", many[0], many[-1]),
+        (IN_RUST, r"A call takes (\S+) bytes of memory", site),
+        (TOP / "CHANGELOG.md", r"two scalars takes (\S+) instructions, a call site takes (\S+) b",
+         task, site),
+        (MEMORY, r"256 CPUs log (\S+) times as much as one while tasks log"
+         r" 100 records and end, (\S+) times while rings grow; with 64 of them (\S+) and (\S+) t",
+         one[-1], one[-2], many[-1], many[-2]),
+    ):  # fmt: skip
+        found = re.search(sentence, " ".join(page.read_text().split()))
+        assert found, (page, sentence)
+        for said, number in zip(found.groups(), real, strict=True):
+            assert rounds_to(float(number), said), (page, sentence, said, number)
+
+
+def test_the_picture_of_costs_has_the_numbers_of_the_tables() -> None:
+    counted = cells(measured(TABLES, "costs-counted"))
+    picture = (TOP / "Documentation/blog/cost-instructions.svg").read_text()
+    bars = re.findall(r">([\w-]+)</text><rect .*?>(\d+)</text>", picture)
+    rows = {"BLog": "blog_log!, task"}
+    for (name, number), column in zip(
+        bars, [c for c in ("2", "rnull", "str11") for _ in range(4)], strict=True
+    ):
+        assert rounds_to(float(counted[rows.get(name, name), column]), number), (name, column)
+
+
 # --- code -----------------------------------------------------------------------------
 
 HEAD = """// SPDX-License-Identifier: GPL-2.0
