@@ -192,6 +192,14 @@ def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
     assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
 
 
+def test_pages_keep_to_the_style() -> None:
+    """What a pattern finds of CONTRIBUTING.md's rules 1, 4 and 5."""
+    bad = re.compile(r"\b(is|are|was|were|be) told\b|\bbehind\b|\bWho has\b|\bwhoever\b", re.I)
+    for page in [*PAGES, TOP / "Kconfig"]:
+        if page.name != "CONTRIBUTING.md":
+            assert not (found := bad.search(" ".join(page.read_text().split()))), (page, found)
+
+
 # --- numbers --------------------------------------------------------------------------
 
 COST, MEMORY = (TOP / f"Documentation/blog/{name}.rst" for name in ("cost", "design-memory"))
