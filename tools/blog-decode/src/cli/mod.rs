@@ -62,6 +62,7 @@ use self::{
 };
 use crate::{
     blogfmt::format, error::Error, output::text::is_unsafe, record::Version, snapshot::VERSIONS,
+    vmcore,
 };
 
 /// Everything was decoded.
@@ -153,7 +154,9 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             let (first, last) = (VERSIONS.start(), VERSIONS.end());
             writeln!(out, "snapshot and stream files: {first} to {last}")?;
             writeln!(out, "records and pages: {}", Version::READS)?;
-            writeln!(out, "side tables: {}", format::VERSION)
+            writeln!(out, "side tables: {}", format::VERSION)?;
+            let [first, last] = vmcore::READS;
+            writeln!(out, "crash dumps: {first} and {last}")
         }),
     };
     let status = result.unwrap_or_else(|Failed(why)| {

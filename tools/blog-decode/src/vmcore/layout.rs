@@ -21,6 +21,8 @@ use crate::{
     },
 };
 
+/// Versions of the root that are read.
+pub(crate) const READS: [u32; 2] = [3, VERSION];
 /// The largest structure of the kernel that is believed, in bytes.
 const MAX_STRUCT: u32 = 1 << 16;
 /// The most values that a table is believed to have.
@@ -55,10 +57,10 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
         "there is something else (wrong magic)".into()
     } else if root.endian == ENDIAN.swap_bytes() {
         "it is of a big-endian machine".into()
-    } else if ![3, VERSION].contains(&root.version) {
+    } else if !READS.contains(&root.version) {
         format!(
-            "it has version {}, but this program reads 3 and {VERSION}",
-            root.version
+            "it has version {}, but this program reads {} and {}",
+            root.version, READS[0], READS[1]
         )
     } else if let Err(e) = Version::from_number(root.wire_version) {
         format!("records have {e}")

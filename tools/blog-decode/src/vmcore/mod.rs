@@ -55,6 +55,7 @@ pub mod vmcoreinfo;
 use std::io::Write;
 
 pub use self::file::{dumps, open};
+pub(crate) use self::layout::READS;
 use self::{
     crashed::Crashed,
     memory::Memory,

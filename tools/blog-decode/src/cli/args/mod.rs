@@ -153,7 +153,7 @@ pub enum Command {
     },
     /// Print the man page
     Man,
-    /// Print the versions of snapshots, records and side tables that this program reads
+    /// Print the versions of snapshots, records, side tables and crash dumps that this program reads
     Versions,
 }
 
