@@ -230,7 +230,7 @@ def keys(function):
 
 
 # Those with JSON of their own.
-COMMANDS = ("stats", "sites", "gaps", "spans", "count")
+COMMANDS = ("stats", "sites", "gaps", "spans", "count", "check")
 
 
 def json_keys(_):

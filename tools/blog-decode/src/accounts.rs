@@ -119,12 +119,6 @@ pub fn damage_text(d: &Damage) -> String {
 }
 
 impl Accounts<'_> {
-    fn sum(&self, of: impl Fn(&Counts) -> u64) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum, c| sum.saturating_add(of(c)))
-    }
-
     /// Objects for programs.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         for (s, c) in self.streams.iter().zip(&self.counts) {
@@ -158,18 +152,9 @@ impl Accounts<'_> {
         o.text("type", "summary");
         o.number("rings", self.streams.len() as u64);
         o.number("shown", self.shown);
-        counts(
-            &Counts {
-                decoded: self.sum(|c| c.decoded),
-                overwritten: self.sum(|c| c.overwritten),
-                missing: self.sum(|c| c.missing),
-                damaged: self.sum(|c| c.damaged),
-                lagged: self.sum(|c| c.lagged),
-                left_out: self.sum(|c| c.left_out),
-                last_name: None,
-            },
-            &mut o,
-        );
+        let mut sum = Counts::default();
+        self.counts.iter().for_each(|c| sum.add(c));
+        counts(&sum, &mut o);
         let lost = self.streams.iter().map(Stream::lost_sum);
         o.number("lost", lost.fold(0, u64::saturating_add));
         o.number("undecoded", self.undecoded.sum());

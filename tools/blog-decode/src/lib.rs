@@ -23,6 +23,7 @@
 //! field.rs      the fields of an entry by name
 //! output/       an entry becomes a line of text, a JSON object, ...
 //! accounts.rs   accounts for every record of each ring, for --stats
+//! check.rs      whether a file adds up
 //! sums.rs       records, bytes and time by component, ring and site
 //! counts.rs     how many records have the same fields
 //! spans.rs      from a record that starts something to the one that ends it
@@ -60,6 +61,7 @@ pub mod blogfmt;
 pub mod boot;
 mod calendar;
 pub mod captures;
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;

@@ -27,9 +27,11 @@
 //! gaps.rs    gaps: where threads were silent for long
 //! stats.rs   stats: records, bytes and time by component, ring and site
 //! sites.rs   sites: call sites
+//! check.rs   check: whether files add up
 //! ```
 
 pub mod args;
+pub mod check;
 pub mod control;
 pub mod convert;
 pub mod count;
@@ -144,6 +146,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Tasks(args) => tasks::tasks(args),
         Command::Gaps(args) => gaps::gaps(args),
         Command::Spans(args) => spans::spans(args),
+        Command::Check(args) => check::check(args),
         Command::Extract(args) => extract::extract(args).map_err(Failed::from),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

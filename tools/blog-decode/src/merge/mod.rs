@@ -324,6 +324,34 @@ pub struct Counts {
     pub last_name: Option<[u8; COMM_LEN]>,
 }
 
+impl Counts {
+    /// All records, there or not.
+    pub fn sum(&self) -> u64 {
+        let gone = [
+            self.overwritten,
+            self.missing,
+            self.damaged,
+            self.lagged,
+            self.left_out,
+        ];
+        gone.into_iter().fold(self.decoded, u64::saturating_add)
+    }
+
+    /// Adds those of another ring.
+    pub fn add(&mut self, other: &Self) {
+        for (to, n) in [
+            (&mut self.decoded, other.decoded),
+            (&mut self.overwritten, other.overwritten),
+            (&mut self.missing, other.missing),
+            (&mut self.damaged, other.damaged),
+            (&mut self.lagged, other.lagged),
+            (&mut self.left_out, other.left_out),
+        ] {
+            *to = to.saturating_add(n);
+        }
+    }
+}
+
 /// A ring among others. Only those take memory of which there is a page to go through.
 enum Turn {
     /// Its first page is not due.

@@ -31,7 +31,7 @@ pub use self::{
     input::{Input, Logs, TablePaths},
     live::{Control, Follow, Record},
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
+    saved::{Check, Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -143,6 +143,8 @@ pub enum Command {
     Gaps(Box<Gaps>),
     /// Print the times from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
+    /// Check that files add up: each record that was taken is there, or counted as gone
+    Check(Check),
     /// Write a snapshot of what a crash dump has of BLog
     Extract(Extract),
     /// Print a shell's completions

@@ -9,7 +9,7 @@ use clap::Args;
 use super::{
     filters::{parse_level, parse_pid},
     live::parse_duration,
-    Around, Filters, Follow, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
+    place, Around, Filters, Follow, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
 
@@ -277,6 +277,53 @@ Exit status:
   0  everything was decoded
   1  a partial result; what is missing is on standard error
   2  nothing could be decoded, or wrong usage";
+
+/// Options of `check`.
+#[derive(Args, Debug)]
+#[command(after_help = CHECK_HELP)]
+pub struct Check {
+    /// Snapshot files, or copies of streams; - is standard input. The default is this system's log
+    #[arg(value_name = "FILE")]
+    pub snapshots: Vec<PathBuf>,
+
+    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
+    /// /sys/kernel/debug/blog
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
+    pub blog: PathBuf,
+
+    /// Crash dump, from which a snapshot is extracted first (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub vmcore: Vec<PathBuf>,
+
+    /// Nothing was logged while the files were made: no record may be missing or too many
+    #[arg(long)]
+    pub still: bool,
+
+    /// Print JSON, one object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CHECK_HELP: &str = "\
+Each file is checked by itself, without side tables. For each component: how many rings it
+has; how many records they have taken, which are decoded, overwritten (or cleared), or missing
+for another reason; how many records are gone with rings that another task has got since; and
+how many were lost, so that no ring has taken them. Taken, gone and lost records together are
+all log calls.
+
+For each ring, check compares the counts of the ring, of its pages and of the records in them.
+Times must not go back, ordinals must be in order, and nothing may be there twice. A line for
+each contradiction has the file, the ring, what is wrong, and what to do.
+
+Examples:
+  blog-decode check snapshot
+  blog-decode check --json *.snap
+  blog-decode check --still --vmcore /var/crash/dump.202611211013
+
+Exit status:
+  0  all files add up
+  1  a file contradicts itself, is damaged, or can't be read
+  2  no file can be read, or wrong usage";
 
 /// Options of `extract`.
 #[derive(Args, Debug)]
