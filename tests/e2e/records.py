@@ -46,12 +46,10 @@ class Ring:
     comm: str = ""
     written: int = 0
     lost: dict[str, int] = field(default_factory=dict)  # never got into the ring, by cause
-    overwritten: int = 0  # was in the ring and isn't any more, as shown among the records
-    counted: int = 0  # the same, as the decoder counts at the end
+    decoded: int = 0  # is in the ring
+    overwritten: int = 0  # was in the ring and isn't any more
+    shown: int = 0  # `overwritten`, as shown among the records
     shown_lost: dict[str, int] = field(default_factory=dict)  # `lost`, as shown among the records
-    next: int = 0  # ordinal after that of the last record
-    skipped: int = 0  # ordinals that no record has
-    backwards: int = 0  # records whose ordinal isn't above that of the one before
     ns: array[int] = field(default_factory=lambda: array("q"))
     kind: array[int] = field(default_factory=lambda: array("B"))
     key: array[int] = field(default_factory=lambda: array("Q"))
@@ -64,11 +62,8 @@ class Ring:
         where = f"{self.comm}[{self.pid}]" if self.ctx == "task" else f"cpu {self.cpu}"
         return f"ring {self.component}/{self.ring} ({self.ctx} {where})"
 
-    def add(self, ns: int, ordinal: int, kind: int, key: int) -> None:
+    def add(self, ns: int, kind: int, key: int) -> None:
         """Takes one record."""
-        self.skipped += max(ordinal - self.next, 0)
-        self.backwards += ordinal < self.next
-        self.next = ordinal + 1
         self.ns.append(ns)
         self.kind.append(kind)
         self.key.append(key)
@@ -82,7 +77,7 @@ class Log:
     gone: int = 0  # records of rings that were given to another task
     lost: dict[str, int] = field(default_factory=dict)  # losses that belong to no ring
     undecoded: int = 0  # records that the decoder couldn't make sense of
-    damage: list[str] = field(default_factory=list)  # what is wrong with the file
+    contradictions: list[str] = field(default_factory=list)  # as blog-decode check reports
 
     def ring(self, component: str, number: int) -> Ring:
         """The ring with this number, made when first seen."""
@@ -104,11 +99,11 @@ def _record(ring: Ring, item: Item) -> None:
     """Takes a record into its ring."""
     form = item["format"] or ""
     if form.startswith("queue "):
-        ring.add(item["mono_ns"], item["ordinal"], QUEUE, _request(item))
+        ring.add(item["mono_ns"], QUEUE, _request(item))
     elif form.startswith("complete "):
-        ring.add(item["mono_ns"], item["ordinal"], COMPLETE, _request(item))
+        ring.add(item["mono_ns"], COMPLETE, _request(item))
     else:
-        ring.add(item["mono_ns"], item["ordinal"], OTHER, 0)
+        ring.add(item["mono_ns"], OTHER, 0)
         ring.other.append(item["message"])
     if "shared" in item and item["context"] == "softirq":
         ring.softirqs[item["cpu"]] += 1
@@ -119,8 +114,6 @@ def _take(log: Log, item: Item) -> None:
     what = item["type"]
     if what == "summary":
         log.undecoded = item["undecoded"]
-        if item["damage"]:
-            log.damage.append(item["damage"])
         return
     if what == "component":
         log.gone += item["gone"]
@@ -131,7 +124,7 @@ def _take(log: Log, item: Item) -> None:
     if what == "record":
         _record(ring, item)
     elif what == "lost" and item["cause"] in NOT_IN_SNAPSHOT:
-        ring.overwritten += item["count"]
+        ring.shown += item["count"]
     elif what == "lost":
         cause = item["cause"]
         ring.shown_lost[cause] = ring.shown_lost.get(cause, 0) + item["count"]
@@ -140,9 +133,7 @@ def _take(log: Log, item: Item) -> None:
         if "shared" in item:
             ring.ctx, ring.cpu = "shared", item["shared"]
         ring.comm, ring.written, ring.lost = item["comm"] or "", item["taken"], item["lost"]
-        ring.counted = item["overwritten"] + item["missing"]
-        if item["damaged"]:
-            log.damage.append(f"{ring.name}: {item['damaged']} records")
+        ring.decoded, ring.overwritten = item["decoded"], item["overwritten"] + item["missing"]
 
 
 def read(lines: Iterable[str], component: str = "rnull") -> Log:
