@@ -54,6 +54,9 @@ deb: ## Make Debian packages in build/: what "make install" installs, and blog-d
 	@scripts/setup --package
 	@scripts/package-deb
 
+deb-source: ## Make a Debian source package of the last commit in build/
+	@scripts/package-deb --source
+
 integrate: ## Put BLog into your own tree: KSRC=DIR
 	@scripts/integrate "$${KSRC:?say which tree: make integrate KSRC=DIR}"
 
@@ -115,5 +118,5 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
-.PHONY: demo demo-stock test setup kernel decode install uninstall deb integrate revert check
+.PHONY: demo demo-stock test setup kernel decode install uninstall deb deb-source integrate revert check
 .PHONY: mutants bench bench-decode ceph docs clean distclean help series series-check

@@ -3,7 +3,8 @@
 
 "make install" installs everything below PREFIX, and "make uninstall" removes all of it. Two builds
 of the Debian package are equal. It installs in a clean Debian 12 without a network, works there,
-and leaves nothing behind. Needs root; that Debian is made once, in 40 s.
+and leaves nothing behind. The source package is whole; in the deep tier, debhelper makes the same
+packages of it. Needs root; that Debian is made once, in 40 s.
 """
 
 import os
@@ -68,6 +69,46 @@ def test_no_path_of_this_machine_is_in_it(deb: Path, work: Path, sh: Run) -> Non
             assert not form.findall(file.read_bytes()), file
 
 
+# --- the source package -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def source(work: Path, sh: Run) -> Path:
+    return Path(sh(TOP / "scripts/package-deb", "--source", work / "source").splitlines()[-1])
+
+
+def test_the_source_package_has_all_fields_and_files(source: Path, work: Path, sh: Run) -> None:
+    fields = dict(re.findall(r"^([\w-]+): (.+)$", source.read_text(), re.MULTILINE))
+    assert fields["Format"] == "3.0 (native)" and fields["Homepage"].startswith("https://")
+    assert set(fields["Binary"].split(", ")) == {"blog-tools", "blog-dkms"}
+    needed = set(re.findall(r"[\w-]+(?= \(|,|$)", fields["Build-Depends"]))
+    assert {"debhelper-compat", "dh-sequence-dkms", "cargo", "rustc"} <= needed
+    sh("dpkg-source", "--no-check", "-x", source, work / "unpacked")
+    assert os.access(work / "unpacked/debian/rules", os.X_OK)
+    here = sh("git", "-C", TOP, "ls-tree", "-r", "--name-only", "HEAD", "blog", "tools").split()
+    assert not [name for name in here if not (work / "unpacked" / name).is_file()]
+    again = Path(sh(TOP / "scripts/package-deb", "--source", work / "again").splitlines()[-1])
+    assert again.read_bytes() == source.read_bytes()
+
+
+@pytest.mark.tier("deep")
+def test_debhelper_makes_the_same_packages(source: Path, deb: Path, work: Path, sh: Run) -> None:
+    """Without the check of build dependencies, as Rust may be rustup's."""
+    sh("dpkg-source", "--no-check", "-x", source, work / "built")
+    sh("dpkg-buildpackage", "-us", "-uc", "-b", "-d", cwd=work / "built")
+    for one in deb.parent.glob("*.deb"):
+        listed = [
+            re.findall(r"^(\S+) \S+ +\d+ \S+ \S+ (.+)$", sh("dpkg-deb", "-c", path), re.MULTILINE)
+            for path in (one, work / one.name)
+        ]
+        assert len(listed[0]) > 20 and sorted(listed[0]) == sorted(listed[1])
+        for script in ("postinst", "prerm", "postrm", "conffiles"):
+            said = [
+                sh("dpkg-deb", "-I", path, script, status=(0, 2)) for path in (one, work / one.name)
+            ]
+            assert said[0].replace(str(deb.parent), str(work)) == said[1]
+
+
 # --- in a clean Debian --------------------------------------------------------------
 
 # Each line is a test: its name, and what must succeed in that Debian.
@@ -82,7 +123,7 @@ man has nothing to complain of: ! man --warnings -E UTF-8 -l /usr/share/man/man1
 bash completes: bash complete.bash | grep -qx -- --sidetable
 zsh completes: zsh -f complete.zsh | paste -sd' ' | grep -qx '_blog-decode loads'
 fish completes: fish -c 'complete -C "blog-decode --sid"' | grep -q -- '^--sidetable'
-copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-tools/copyright /usr/share/doc/blog-tools/changelog.gz /usr/share/blog/drgn_blog.py
+copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-tools/copyright /usr/share/doc/blog-tools/changelog.gz /usr/lib/python3/dist-packages/drgn_blog.py
 dpkg finds all files unchanged: ! dpkg --verify blog-tools | grep .
 dpkg removes it: rm -rf /root/.config /root/.local /root/.cache /root/.zcompdump && dpkg -r blog-tools >/dev/null
 nothing is left: list | diff before -
