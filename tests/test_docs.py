@@ -125,6 +125,7 @@ def test_one_version_is_named_everywhere() -> None:
         for name, pattern in {
             "tools/blog-decode/Cargo.toml": r'^version = "(.+)"$',
             "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
+            "packaging/stock/exports.c": r'^MODULE_VERSION\("(.+)"\);$',
             "packaging/debian/changelog": r"\((.+?)\)",
             "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) ",
             "README.md": r"^Status: ([\d.]+),",

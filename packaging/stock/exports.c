@@ -4,9 +4,12 @@
 #include <linux/build_bug.h>
 #include <linux/export.h>
 #include <linux/kconfig.h>
+#include <linux/module.h>
 #include <linux/preempt.h>
 
 #include "exports_generated.h"
+
+MODULE_VERSION("0.2.0");
 
 /* Each driver refers to it: one that was built for another BLog is not loaded. */
 extern const char BLOG_ABI;
