@@ -12,8 +12,8 @@
 #   make test                       shows what it breaks; commit both together
 #
 # For a new series, say 7.4, add a line "kernel-7.4" (version and hash may be wrong before
-# --newer) and change KERNEL_SERIES. For other files, a newer version is accepted with a note:
-# apt has checked its signature, but its hash isn't recorded.
+# --newer) and change KERNEL_SERIES. Of fio and libkdumpfile, a newer version is accepted: apt has
+# checked its signature, but its hash isn't recorded.
 
 KERNEL_SERIES=${KERNEL_SERIES:-7.3}
 LLVM_MAJOR=19
