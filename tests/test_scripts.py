@@ -8,7 +8,6 @@ import pty
 import re
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -112,10 +111,9 @@ def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Who waits for it says so.
         waiting = start(clone, "bash", "-c", ". scripts/lib.sh; lock build; echo mine")
-        time.sleep(2)
+        assert waiting.stderr and "waiting for another build" in waiting.stderr.readline()
         assert waiting.poll() is None
-    out, err = waiting.communicate()
-    assert out == "mine\n" and "waiting for another build" in err
+    assert waiting.communicate()[0] == "mine\n"
 
 
 # --- programs -------------------------------------------------------------------------
