@@ -48,6 +48,6 @@ def test_a_full_disk(sh: Run) -> None:
             break
     else:
         pytest.skip("needs CAP_SYS_ADMIN or user namespaces: docker run --cap-add SYS_ADMIN")
-    said = sh("cargo", "test", "--locked", "--offline", "--package", "blog-decode", "--test", "record",
+    said = sh("cargo", "test", "--locked", "--offline", "--workspace", "--test", "record",
               "--", "--ignored", cwd=TOP, env=os.environ | {"BLOG_UNSHARE": options})  # fmt: skip
     assert "a_full_disk_costs_the_oldest_files_first ... ok" in said

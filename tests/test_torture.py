@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP
+from conftest import TOP, built
 from conftest import Run as Sh
 
 KERNELS = "x86 uml stock"
@@ -178,10 +178,8 @@ RACE = re.compile(r"BUG: KCSAN: .*?={20}", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def verifier(sh: Sh) -> Path:
-    manifest = HERE / "verify/Cargo.toml"
-    sh("cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", manifest)
-    return TOP / "target/release/blog-torture-verify"
+def verifier() -> Path:
+    return built("blog-torture-verify")
 
 
 def torture_module(kernel: vm.Kernel) -> Path:
