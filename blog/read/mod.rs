@@ -9,8 +9,8 @@
 //! never make a log call wait.
 //!
 //! Documentation/blog/design-read.rst, "Readers", explains how a walk goes through the rings,
-//! counts missing records, and waits. A pass with nothing to write is *dry*: then the reader of a stream
-//! waits. A walk holds a component's lock for one section, or for [a number of
+//! counts missing records, and waits. A pass with nothing to write is *dry*: then the reader of a
+//! stream waits. A walk holds a component's lock for one section, or for [a number of
 //! rings](component::RINGS) without news.
 //!
 //! [`Walk`]: walk::Walk

@@ -9,8 +9,6 @@
 
 #include "exports_generated.h"
 
-MODULE_VERSION("0.2.0");
-
 /* Each driver refers to it: one that was built for another BLog is not loaded. */
 extern const char BLOG_ABI;
 const char BLOG_ABI;
@@ -22,3 +20,5 @@ EXPORT_SYMBOL_GPL(BLOG_ABI);
 static_assert(SOFTIRQ_OFFSET == 1UL << 8);
 static_assert(HARDIRQ_MASK == 0xfUL << 24);
 static_assert(NMI_MASK == (unsigned long)BLOG_NMI_BITS << 28);
+
+MODULE_VERSION("0.2.0");
