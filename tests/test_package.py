@@ -51,6 +51,7 @@ def test_the_man_page_of_blog_fmt_sidetable_has_all_options(decoder: Path, sh: R
     assert not [option for option in options if not re.search(rf"{option}\b", page)]
 
 
+@pytest.mark.tier("deep")
 def test_the_package_has_the_same_bytes_when_built_again(deb: Path, work: Path, sh: Run) -> None:
     # In another second, as the first is over, with another umask and time zone
     env = os.environ | {"TZ": "Asia/Kolkata"}

@@ -29,7 +29,7 @@ class Load:
 # The log equals the load; it overwrites its oldest all the time; it keeps the oldest and
 # counts the rest; the driver is unloaded and loaded again.
 LOADS = {
-    "load": Load(ios=1_000_000, size_kb=131072, ring_kb=65536, whole=True),
+    "load": Load(ios=200_000, size_kb=131072, ring_kb=65536, whole=True),
     "lossy": Load(),
     "discard": Load(mode="discard"),
     "reload": Load("reload", ios=100_000, size_kb=16384, ring_kb=1024),
