@@ -29,8 +29,8 @@ kernel_fragments() {
 	x86-kcsan) echo common x86 blog-m parallel kcsan ;;
 	# Names of static symbols with suffixes, and a linker that inlines. Deep tier
 	x86-lto) echo common x86 blog-m lto ;;
-	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches leaks and
-	# overflows
+	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches sleep
+	# where there is none, and overflows
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
