@@ -5,7 +5,12 @@
 //!
 //! It goes through each ring as all other commands do, so it also checks what those print.
 
-use std::{cmp::Ordering, fmt, slice, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    fmt, slice,
+    sync::Arc,
+};
 
 use crate::{
     accounts::{damage_text, ring_name},
@@ -137,6 +142,10 @@ pub struct Checked {
     pub accounts: Vec<Account>,
     /// What is wrong.
     pub found: Vec<Contradiction>,
+    /// Where in `accounts` a component is.
+    places: HashMap<Arc<str>, usize>,
+    /// Rings with records that are there twice, by component and id.
+    twice: HashSet<(Arc<str>, u32)>,
 }
 
 /// Checks a file. `still`: nothing was logged while it was made.
@@ -171,14 +180,14 @@ impl Checked {
     }
 
     fn account(&mut self, component: &Arc<str>) -> &mut Account {
-        let at = self.accounts.iter().position(|a| a.component == *component);
-        let at = at.unwrap_or_else(|| {
+        let next = self.accounts.len();
+        let at = *self.places.entry(component.clone()).or_insert(next);
+        if at == next {
             self.accounts.push(Account {
                 component: component.clone(),
                 ..Account::default()
             });
-            self.accounts.len() - 1
-        });
+        }
         &mut self.accounts[at]
     }
 
@@ -220,6 +229,7 @@ impl Checked {
                     seq(b)
                 );
                 self.add(Kind::Twice, place(), what);
+                self.twice.insert((stream.component.clone(), stream.id));
                 return;
             }
         }
@@ -277,10 +287,8 @@ impl Checked {
             );
             self.add(Kind::Page, place(), what);
         }
-        let is_here = |p: &Place| (&p.component, p.ring) == (&stream.component, stream.id);
-        let is_twice =
-            |c: &Contradiction| c.kind == Kind::Twice && c.place.as_ref().is_some_and(is_here);
-        if sum > taken && !self.found.iter().any(is_twice) {
+        let is_twice = self.twice.contains(&(stream.component.clone(), stream.id));
+        if sum > taken && !is_twice {
             let what = format!(
                 "{} decoded + {} gone, but it has taken {taken}",
                 n.decoded,
