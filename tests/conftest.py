@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vm
@@ -175,6 +176,15 @@ def offline() -> list[str]:
 @pytest.fixture(scope="session")
 def sh() -> Run:
     return run
+
+
+def by_tier(**kernels: str) -> list[Any]:
+    """Parameters of a test, by the first tier that names them: each runs only from there on."""
+    tiers = {name: tier for tier in reversed(kernels) for name in kernels[tier].split()}
+    return [
+        pytest.param(name, marks=pytest.mark.tier(tiers[name]))
+        for name in dict.fromkeys(" ".join(kernels.values()).split())
+    ]
 
 
 def built(program: str) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, by_tier
 from images import strings
 from images.blogelf import Image
 
@@ -21,7 +21,7 @@ KERNELS_DEEP = "x86 uml uml-n x86-y"
 SECONDS = 10
 
 BLOG = {"x86": "m", "uml": "y", "x86-y": "y"}
-FLAVOURS = ["x86", "uml", pytest.param("x86-y", marks=pytest.mark.tier("deep"))]
+FLAVOURS = by_tier(fast="x86 uml", deep="x86-y")
 # Without BLog: what patches change in UML, and no image (scripts/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
 RNULL = "drivers/block/rnull/rnull_mod.o"

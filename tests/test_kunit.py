@@ -9,6 +9,7 @@ from pathlib import Path
 
 import kunit_run
 import pytest
+from conftest import by_tier
 
 KERNELS = "uml x86 stock-kunit"
 KERNELS_FAST = "uml"
@@ -16,11 +17,7 @@ KERNELS_DEEP = "uml x86 stock-kunit x86-y"
 SECONDS = 105
 TIER = "fast"
 
-FLAVOURS = [
-    KERNELS_FAST,
-    *(pytest.param(name, marks=pytest.mark.tier("full")) for name in ("x86", "stock-kunit")),
-    pytest.param("x86-y", marks=pytest.mark.tier("deep")),
-]
+FLAVOURS = by_tier(fast=KERNELS_FAST, full=KERNELS, deep=KERNELS_DEEP)
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)
