@@ -31,7 +31,7 @@ make -C /blog demo-stock
 """
 INSIDE = """\
 mount -t proc proc "$1/proc"
-exec setpriv --bounding-set "$3" chroot "$1" env -i HOME=/root LC_ALL=C.UTF-8 \
+exec setpriv --bounding-set "$3" chroot "$1" env -i HOME=/root LC_ALL=C.UTF-8 CARGO_HTTP_CAINFO=/ca.crt \
 	PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -ec "$2"
 """
 
@@ -46,7 +46,12 @@ def root(request: pytest.FixtureRequest, work: Path, sh: Run) -> Iterator[Path]:
     components = "main universe" if archive == UBUNTU[0] else "main"
     sh("mmdebstrap", "--mode=root", "--variant=minbase", "--skip=chroot/mount", request.param, root,
        f"deb [signed-by={key}] {archive} {request.param} {components}")  # fmt: skip
-    (root / "etc/resolv.conf").write_bytes(Path("/etc/resolv.conf").read_bytes())
+    # A network may have a certificate of its own.
+    for path, its in (
+        ("etc/resolv.conf", "etc/resolv.conf"),
+        ("etc/ssl/certs/ca-certificates.crt", "ca.crt"),
+    ):
+        (root / its).write_bytes((Path("/") / path).read_bytes())
     sh("git", "clone", "--quiet", "--no-hardlinks", TOP, root / "blog")
     if not rust:
         # As rustup would install it
