@@ -69,7 +69,7 @@ series: ## Make a git branch of BLog, and mails to post: KSRC=DIR (a git tree)
 
 series-check: ## Build every commit of the series, BLog off, m and y (UML; an hour, once)
 	@scripts/setup
-	@scripts/series-check
+	@scripts/lib/series-check
 
 ##@ Quality
 check: ## Formatting, linters of all languages, checkpatch, and the documentation

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shared by every suite: kernels, folder, TAP, and the last line over all suites.
 
-A suite is a file tests/test_NAME.py. The runner reads its constants before it starts:
+A suite is a file tests/suites/test_NAME.py. The runner reads its constants before it starts:
 
     KERNELS = "x86 uml"   flavours to build, if any
     SECONDS = 30          how long it takes, so that long ones start first
@@ -71,7 +71,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def chosen(config: pytest.Config) -> list[Path]:
     """The files of the suites that run."""
     if any(path.is_dir() for path in named(config)):
-        suites = sorted((TOP / "tests").glob("test_*.py"))
+        suites = sorted((TOP / "tests/suites").glob("test_*.py"))
         return [path for path in suites if in_tier(path, config.option.tier)]
     return named(config)
 

@@ -97,7 +97,7 @@ class Kernel:
 @functools.cache
 def places() -> tuple[Path, Path, Path]:
     """Where builds, the integrated tree and the cache are."""
-    script = '. scripts/lib.sh; dirname "$(kernel_build x86)"; kernel_tree; echo "$BLOG_CACHE"'
+    script = '. scripts/lib/lib.sh; dirname "$(kernel_build x86)"; kernel_tree; echo "$BLOG_CACHE"'
     said = subprocess.run(["bash", "-c", script], cwd=TOP, check=True, capture_output=True)
     builds, tree, cache = said.stdout.decode().splitlines()
     return Path(builds), Path(tree), Path(cache)

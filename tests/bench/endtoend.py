@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bench.samples import Run, Value
 
-# Names of guest/fio.sh, and what they are.
+# Names of tests/guest/bench/fio.sh, and what they are.
 WAYS = {
     "plain": "without BLog",
     "blog_off": "BLog compiled in, off",

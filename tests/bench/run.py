@@ -40,6 +40,7 @@ from bench.samples import Run
 
 TOP = vm.TOP
 BENCH = TOP / "tests/bench"
+GUEST = TOP / "tests/guest/bench"
 MODULE = BENCH.parent / "modules/bench"
 MODEL = BENCH / "model"
 OUT = TOP / "build/bench"
@@ -132,7 +133,7 @@ def rnull_module(kernel: vm.Kernel, work: Path, kind: str) -> Path:
     source, built = work / "source", work / "out"
     shutil.copytree(BENCH / "rnull", source)
     built.mkdir()
-    script = ". scripts/lib.sh; kernel_pristine"
+    script = ". scripts/lib/lib.sh; kernel_pristine"
     pristine = Path(call("bash", "-c", script).strip()) / "drivers/block/rnull"
     for name in ("rnull.rs", "configfs.rs"):
         shutil.copy(pristine / name, source)
@@ -212,7 +213,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     words = {"setup": setup, **param}
     (work / "params").write_text("".join(f"{name}='{value}'\n" for name, value in words.items()))
     files["bench/params"] = work / "params"
-    for path in (*(BENCH / "guest").glob("*.sh"), *(BENCH / "guest").glob("*.fio")):
+    for path in (*(GUEST).glob("*.sh"), *(GUEST).glob("*.fio")):
         files[f"bench/{path.name}"] = path
     machine = vm.Machine(
         cpus=int(param["cpus"]), mem=int(param["mem"]), args=param["args"],
@@ -223,7 +224,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         os.sched_setaffinity(0, {max(cpus)})
     start, others = time.monotonic(), by_others()
     result = vm.run(
-        work, kernel, BENCH / f"guest/{param['script']}.sh", files=files, programs=programs,
+        work, kernel, GUEST / f"{param['script']}.sh", files=files, programs=programs,
         machine=machine, seconds=float(param["secs"]), warn=setup != "instructions",
         echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
     took, others = time.monotonic() - start, by_others() - others

@@ -2,7 +2,7 @@
 """Bytes of call sites, and of records: how many fit into a buffer of 1 MiB.
 
 The guest has filled each buffer with one kind of record until all else was overwritten
-(guest/bytes.sh). What is left is counted by blog-decode, and in the tracer's stats file.
+(tests/guest/bench/bytes.sh). What is left is counted by blog-decode, and in the tracer's stats file.
 """
 
 import json

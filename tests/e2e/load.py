@@ -8,12 +8,12 @@ from pathlib import Path
 import vm
 from e2e import pattern
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1] / "guest/e2e"
 
 
 @dataclass(frozen=True)
 class Load:
-    """What tests/e2e/guest/SCRIPT.sh is to do."""
+    """What tests/guest/e2e/SCRIPT.sh is to do."""
 
     script: str = "load"
     ios: int = 200_000
@@ -52,11 +52,11 @@ def run(
     (work / "params").write_text("".join(f"{key}={value}\n" for key, value in params.items()))
     (work / "load.fio").write_text(pattern.job_file(load.ios))
     files = {f"e2e/{name}": work / name for name in ("params", "load.fio")}
-    files["e2e/fault-lib.sh"] = HERE / "guest/fault-lib.sh"
+    files["e2e/fault-lib.sh"] = HERE / "fault-lib.sh"
     return vm.run(
         work,
         kernel,
-        HERE / f"guest/{load.script}.sh",
+        HERE / f"{load.script}.sh",
         files=kernel.files() | files,
         programs={"bin/fio": vm.fetch("fio") / "fio"},
         machine=machine or vm.Machine(mem=2048 if load.whole else 1536),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Suites that are modules run when they are loaded, those that are built in have run,
-# and if the kernel has no KUnit, a parameter starts them (tests/stock/kunit.c).
+# and if the kernel has no KUnit, a parameter starts them (tests/guest/stock/kunit.c).
 # In any case the kernel's log has the results.
 
 for dir in /lib/modules/*/kernel/kernel/blog /lib/modules/*/updates; do

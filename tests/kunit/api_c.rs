@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(evaluates(11), 0);
     }
 
-    /// Whether they decode to what is printed is for `tests/test_printf.py`.
+    /// Whether they decode to what is printed is for `tests/suites/test_printf.py`.
     #[test]
     fn formats_are_logged_and_printed() {
         assert!(blog_kunit_print_all(1) > 2000);

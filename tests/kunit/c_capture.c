@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Debug messages of a captured driver: see api_capture.rs, which knows the number
- * of records. On the host, tests/test_printf.py of BLog's repository compares them
+ * of records. On the host, tests/suites/test_printf.py of BLog's repository compares them
  * with what dynamic debug prints. The Makefile captures this file.
  */
 

@@ -263,7 +263,7 @@ mod tests {
         Ok(())
     }
 
-    /// Whether they decode to what is printed is for `tests/test_capture.py`.
+    /// Whether they decode to what is printed is for `tests/suites/test_capture.py`.
     #[test]
     fn each_format_is_recorded() -> Result {
         let dev = device(c"captured2")?;

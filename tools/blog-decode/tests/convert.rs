@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Traces for other programs, field by field. That babeltrace2, Perfetto's definitions and a browser
-//! take them is tested in `tests/test_convert.py`.
+//! take them is tested in `tests/suites/test_convert.py`.
 
 mod common;
 #[path = "common/proto.rs"]

@@ -417,7 +417,7 @@ fn a_signal_ends_it_with_a_whole_file() {
 }
 
 #[test]
-#[ignore = "mounts: tests/test_host.py runs it where that is allowed"]
+#[ignore = "mounts: tests/suites/test_host.py runs it where that is allowed"]
 fn a_full_disk_costs_the_oldest_files_first() {
     // A file system of a megabyte, where this makes a namespace in which it may be mounted
     let unshare = env::var("BLOG_UNSHARE").unwrap();

@@ -4,7 +4,7 @@
 //! makes of two small snapshots there. `BLOG_BLESS=1 cargo test --test golden` makes all of them
 //! anew; look at the difference before you commit it.
 //!
-//! That the traces are right for those who read them is tested elsewhere (`tests/test_convert.py`).
+//! That the traces are right for those who read them is tested elsewhere (`tests/suites/test_convert.py`).
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -7,7 +7,7 @@
 # tools/blog-decode says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-. "$here/../../../../scripts/lib.sh"
+. "$here/../../../../scripts/lib/lib.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The files of this repository that go into a kernel tree, their places there, and
+# their commits. Sourced by scripts/integrate and scripts/series, and by
+# scripts/build-kernel, which checks whether any of these has changed.
+
+# tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of
+# patches/series, with the patch that it belongs to
+tree_files() {
+	(
+		cd "$BLOG_TOP" || exit
+		sed 's/#.*//' patches/series | while read -r patch places; do
+			for place in $places; do
+				from=${place%%:*} to=${place#*:}
+				[[ -e $from ]] || die "patches/series: there is no $from"
+				find "$from" -type f \( -name '*.rs' -o -name '*.[chS]' -o -name '*.rst' -o -name '*.svg' \
+					-o -name Kbuild -o -name Makefile -o -name Kconfig \) -printf "$patch\t%p\t$to%P\n" | sort
+			done
+		done | awk -F'\t' '!seen[$2]++'
+	)
+}
+
+# tree_patches: prints the names of the patches, in order. Each is a commit.
+tree_patches() { sed 's/#.*//' "$BLOG_TOP/patches/series" | awk 'NF { print $1 }'; }
+
+# tree_test_patches: prints patches on top, which only kernels of our own tests get
+tree_test_patches() { (cd "$BLOG_TOP/patches" && ls test/*.patch); }
+
+# patched_by: reads paths of patches, prints the files that they touch
+patched_by() { xargs -rd '\n' sed -n 's|^+++ b/\([^\t]*\).*|\1|p' | sort -u; }
+
+# patch_files DIR PATCH NAME [-R]: applies a patch to the files in DIR; reports each
+# hunk that does not fit. A patch may be all message and no diff.
+patch_files() {
+	local out
+	grep -q '^diff ' "$2" || return 0
+	out=$(cd "$1" && patch -p1 -f --fuzz=0 --no-backup-if-mismatch "${@:4}" -i "$2" 2>&1) && return
+	warn "patches/$3 does not fit:"
+	awk -v bad=0 '
+		/^patching file / { file = $3 }
+		/^Hunk #[0-9]+ FAILED/ { print "    " file ": hunk " $2 " (line " $5 ")"; bad++ }
+		/No file to patch|can.t find file/ { print "    a file is missing"; bad++ }
+		/already exists|previously applied/ { print "    " file ": " $0; bad++ }
+		END { if (!bad) print "    (see patch -p1 --dry-run)" }
+	' <<<"$out" | sed 's/ (line \([0-9]*\)\.)/ (line \1)/' >&2
+	sed -n 's/^|+++ b\/\([^\t]*\).*/    missing: \1/p' <<<"$out" >&2
+	return 1
+}
+
+# tree_commit DIR PATCH: makes one commit of the series in DIR: patches the files there
+# and copies the files that belong to it. Prints the paths of the copies.
+tree_commit() {
+	local with from to
+	patch_files "$1" "$BLOG_TOP/patches/$2" "$2" || return
+	while IFS=$'\t' read -r with from to; do
+		[[ $with == "$2" ]] || continue
+		install -D -m 644 "$BLOG_TOP/$from" "$1/$to"
+		echo "$to"
+	done <<<"$TREE_FILES"
+}
+
+# small_tree DIR: makes a git tree with only those kernel files that patches change
+small_tree() {
+	local f to
+	mkdir -p "$1"
+	to=$(cd "$1" && pwd)
+	{ tree_patches && tree_test_patches; } | sed "s|^|$BLOG_TOP/patches/|" | patched_by |
+		(cd "$(kernel_pristine)" && while read -r f; do
+			[[ ! -e $f ]] || cp --parents -t "$to" "$f"
+		done)
+	git -C "$to" init -q
+	git -C "$to" add -Af
+	git -C "$to" -c user.name=Nobody -c user.email=nobody@example.org commit -qm "Linux"
+}
+
+# tree_key: prints a hash of everything that goes into a tree, except text for people
+tree_key() {
+	(
+		cd "$BLOG_TOP" || exit
+		files=$(tree_files | grep -v $'\tDocumentation/')
+		echo "$files"
+		cut -f2 <<<"$files" | xargs -d '\n' sha256sum
+		{ tree_patches && tree_test_patches; } | sed 's|^|patches/|' |
+			xargs -d '\n' sed -sn "/^diff /,\$p"
+		cat scripts/integrate scripts/lib/tree.sh
+	) | sha256sum | cut -c1-16
+}

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who may open which file, in tracefs and debugfs, and in a locked-down kernel; and kernel addresses
+in files, where kptr_restrict or lockdown hides them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+
+KERNELS = "uml"
+SECONDS = 90
+
+ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
+# What can only be read, and only be written.
+READ_ONLY = re.compile(r"(^|/)(stats|snapshot|stream)$")
+WRITABLE = re.compile(r"/clear$")
+
+
+def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
+    """The files that a guest leaves."""
+    kernel, path = vm.kernel(KERNELS), TOP / "tests/guest/e2e"
+    result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
+    assert not result.problem, result.told()
+    return result.out
+
+
+class Files:
+    """Files of a guest, and the decoder's output for them."""
+
+    def __init__(self, folder: Path, decoder: Path, sh: Run, open_one: str) -> None:
+        self.folder, self.sh, self.open_one = folder, sh, open_one
+        tables = vm.kernel(KERNELS).build / "vmlinux"
+        self.decode = [decoder, "--sidetable", tables, "--modules", "/nowhere",
+                       "--component", "rust_blog", "--format", "{message}"]  # fmt: skip
+
+    def text(self, name: str) -> tuple[list[str], str]:
+        """Its records, and the decoder's whole output, errors included."""
+        said = self.sh(*self.decode, self.folder / name, status=(0, 1))
+        return [x for x in said.splitlines() if not x.startswith("blog-decode: ")], said
+
+    def shows(self, name: str) -> bool:
+        """It has the sample's addresses."""
+        return any(ADDRESSES.fullmatch(line) for line in self.text(name)[0])
+
+    def addresses(self) -> list[str]:
+        """The addresses of the sample."""
+        lines = [line for line in self.text(self.open_one)[0] if ADDRESSES.fullmatch(line)]
+        found = " ".join(lines).split()
+        assert found
+        return found
+
+    def has_no_address(self, *names: str) -> None:
+        """The sample's addresses are in none of the files, in no form; one shows them all."""
+        for address in self.addresses():
+            raw = int(address, 16).to_bytes(8, "little")
+            assert raw in (self.folder / self.open_one).read_bytes()
+            for name in names:
+                data = (self.folder / name).read_bytes()
+                assert raw not in data and address[2:].encode() not in data, (name, address)
+
+    def hides(self, name: str) -> None:
+        """It has that record without them, and all other records."""
+        lines, said = self.text(name)
+        assert sum(line.endswith("withheld>") for line in lines) == 1
+        assert "blog-decode: 1 records not decoded: they have addresses" in said
+        self.has_no_address(name)
+        other = [line for line in self.text(self.open_one)[0] if not ADDRESSES.match(line)]
+        assert [line for line in lines if not line.endswith("withheld>")] == other
+
+    def opened(self, name: str, level: str, **can: list[str]) -> None:
+        """At this level, these could be opened: by place and way; none of the others."""
+        folder = self.folder / name
+        assert (folder / "level").read_text() == f"{level}\n"
+        for way in ("tracing.read", "tracing.write", "debug.read", "debug.write"):
+            opened = (folder / way).read_text().split()
+            assert opened == can.get(way.replace(".", "_"), []), (way, opened)
+
+    def every(self) -> list[str]:
+        return (self.folder / "files").read_text().split()
+
+    def readable(self) -> list[str]:
+        return [name for name in self.every() if not WRITABLE.search(name)]
+
+
+@pytest.fixture(scope="module")
+def restricted(work: Path, decoder: Path, sh: Run) -> Files:
+    folder = boot(work, "kptr", "addresses", vm.Machine(1, 512))
+    return Files(folder, decoder, sh, "all")
+
+
+@pytest.fixture(scope="module")
+def rights(work: Path, decoder: Path, sh: Run) -> Files:
+    folder = boot(work, "rights", "rights", vm.Machine(1, 512))
+    return Files(folder, decoder, sh, "all")
+
+
+def locked(work: Path, decoder: Path, sh: Run, level: str) -> Files:
+    args = f"lockdown={level}" if level != "none" else ""
+    folder = boot(work, level, "lockdown", vm.Machine(2, args=args))
+    return Files(folder, decoder, sh, "all")
+
+
+@pytest.fixture(scope="module")
+def raised(work: Path, decoder: Path, sh: Run) -> Files:
+    """Locked down step by step."""
+    return locked(work, decoder, sh, "none")
+
+
+# kptr_restrict=0: root sees addresses; =1: who has CAP_SYSLOG does, and so does who opened a
+# file before they were hidden.
+@pytest.mark.parametrize("name", ("all", "all.stream", "one", "before"))
+def test_kptr_restrict_shows(restricted: Files, name: str) -> None:
+    assert restricted.shows(name)
+
+
+# kptr_restrict=2: nobody does.
+@pytest.mark.parametrize("name", ("two", "two.stream"))
+def test_kptr_restrict_hides(restricted: Files, name: str) -> None:
+    restricted.hides(name)
+
+
+@pytest.mark.parametrize("place", ("tracefs", "debugfs", "group"))
+def test_rights(rights: Files, place: str) -> None:
+    """Root may open all. A group with which tracefs is mounted reads, and writes nothing."""
+    can = {user: [(rights.folder / place / user / mode).read_text().split()
+                  for mode in ("read", "write")] for user in ("root", "member", "nobody")}  # fmt: skip
+    assert can["root"] == [rights.every()] * 2
+    assert can["member"] == [rights.readable() if place == "group" else [], []]
+    assert can["nobody"] == [[], []]
+
+
+def test_a_member_sees_no_address(rights: Files) -> None:
+    rights.hides("two")
+
+
+def at_integrity(files: Files, name: str) -> None:
+    """In tracefs, all files work. In debugfs, those that are only read do."""
+    only_read = [name for name in files.every() if READ_ONLY.search(name)]
+    files.opened(name, "integrity", tracing_read=files.every(), tracing_write=files.every(),
+                 debug_read=only_read)  # fmt: skip
+
+
+def test_no_lockdown(raised: Files) -> None:
+    ways = ("tracing_read", "tracing_write", "debug_read", "debug_write")
+    raised.opened("boot", "none", **dict.fromkeys(ways, raised.every()))
+
+
+def test_integrity(raised: Files) -> None:
+    at_integrity(raised, "integrity")
+
+
+# Whatever kptr_restrict says. The last one: who opened a file before it was locked down further
+# still reads it.
+@pytest.mark.parametrize("name", ("integrity/said/snapshot", "integrity/said/stream", "before"))
+def test_integrity_hides(raised: Files, name: str) -> None:
+    raised.hides(name)
+
+
+def test_integrity_has_no_address_in_any_file(raised: Files) -> None:
+    names = [
+        str(path.relative_to(raised.folder)) for path in raised.folder.glob("integrity/said/*")
+    ]
+    raised.has_no_address(*names)
+    for name in names:
+        data = (raised.folder / name).read_bytes()
+        assert not re.search(rb"ffff[0-9a-f]{12}", data), name
+
+
+def test_confidentiality(raised: Files) -> None:
+    """No file can be opened."""
+    raised.opened("confidentiality", "confidentiality")
+
+
+def test_integrity_at_boot(work: Path, decoder: Path, sh: Run) -> None:
+    at_integrity(locked(work, decoder, sh, "integrity"), "boot")
+
+
+def test_confidentiality_at_boot(work: Path, decoder: Path, sh: Run) -> None:
+    locked(work, decoder, sh, "confidentiality").opened("boot", "confidentiality")

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Rust Binder: a load between processes, of which each transaction is recorded, by what
+Binder itself has counted; and a thread that locks itself out, whose last steps a dump tells."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vm
+from conftest import TOP, Run, Tap
+
+KERNELS = "x86-y"
+SECONDS = 60
+TIER = "deep"
+
+HERE = TOP / "tests/guest/binder"
+CLIENTS, CALLS = 16, 500
+SELFTEST = "tools/testing/selftests/filesystems/binderfs/binderfs_test.c"
+
+
+@pytest.fixture(scope="module")
+def talk(work: Path, sh: Run) -> Path:
+    """The program that talks over Binder."""
+    out = work / "talk"
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", out,
+       HERE / "talk.c")  # fmt: skip
+    return out
+
+
+def records(decoder: Path, sh: Run, snapshot: Path) -> list[dict[str, Any]]:
+    said = sh(decoder, "--sidetable", vm.kernel(KERNELS).build / "vmlinux", "--modules", "/nowhere",
+              "--json", snapshot)  # fmt: skip
+    return [json.loads(line) for line in said.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def loaded(work: Path, talk: Path) -> vm.Result:
+    """The files of a guest under load."""
+    (work / "params").write_text(f"clients={CLIENTS}\ncalls={CALLS}\n")
+    result = vm.run(work, vm.kernel(KERNELS), HERE / "load.sh",
+                    files={"binder/params": work / "params"}, programs={"bin/talk": talk})  # fmt: skip
+    assert not result.problem, result.told()
+    return result
+
+
+def test_each_transaction_is_recorded(loaded: vm.Result, decoder: Path, sh: Run) -> None:
+    """Sent and delivered, by Binder's own counters."""
+    found = records(decoder, sh, loaded.out / "binder.snap")
+    assert not [r for r in found if r["type"] == "lost"]
+    messages = [r["message"] for r in found if r["type"] == "record"]
+    recorded = Counter(message.split()[0] for message in messages)
+    counted = re.findall(r"^(B[CR]_\w+): (\d+)$", (loaded.out / "stats").read_text(), re.MULTILINE)
+    counts = {name: int(number) for name, number in counted}
+    assert counts["BC_TRANSACTION"] == CLIENTS * CALLS
+    for name in ("BC_TRANSACTION", "BC_REPLY", "BR_TRANSACTION", "BR_REPLY"):
+        assert recorded[name] == counts[name], name
+    assert recorded["delivering"] == counts["BR_TRANSACTION_COMPLETE"]
+
+
+def test_a_transaction_can_be_followed(loaded: vm.Result, decoder: Path, sh: Run) -> None:
+    """By its number, from the thread that sends it to the one that gets it."""
+    found = [r for r in records(decoder, sh, loaded.out / "binder.snap") if r["type"] == "record"]
+    sent = {r["message"].split()[1]: r for r in found if r["message"].startswith("BC_TRANSACTION ")}
+    got = {r["message"].split()[1]: r for r in found if r["message"].startswith("BR_TRANSACTION ")}
+    assert sent.keys() == got.keys()
+    for number, r in got.items():
+        caller = sent[number]
+        assert f" from {caller['tgid']}:{caller['pid']} " in r["message"]
+        assert r["comm"] == "server" and caller["comm"] == "talk"
+        assert caller["time"] <= r["time"]
+
+
+def test_rate(loaded: vm.Result) -> None:
+    """Thousands a second in an emulated guest, and hundreds on a machine that is busy."""
+    said = re.search(r"calls each: ([\d.]+) to ([\d.]+)", "\n".join(loaded.lines()))
+    assert said
+    rate = CLIENTS * CALLS / (float(said[2]) - float(said[1]) - 1)
+    print(f"{rate:.0f} transactions a second")
+    assert rate > 200
+
+
+def test_binderfs_selftest(work: Path, sh: Run, tap: Tap) -> None:
+    program = work / "binderfs_test"
+    source = vm.places()[1] / SELFTEST
+    sh("cc", "-O2", "-static", "-pthread", "-I", source.parents[2], "-o", program, source)
+    result = vm.run(work / "selftest", vm.kernel(KERNELS), HERE / "selftest.sh",
+                    programs={"bin/binderfs_test": program})  # fmt: skip
+    tap(result.lines())
+    assert not result.problem, result.told()
+
+
+def test_a_dump_tells_the_last_steps_of_who_is_locked_out(
+    work: Path, talk: Path, decoder: Path, sh: Run
+) -> None:
+    kernel, folder = vm.kernel(KERNELS), work / "deadlock"
+    folder.mkdir()
+    packed = vm.initrd(folder / "initrd", HERE / "deadlock.sh", {}, {"bin/talk": talk})
+    machine = vm.Machine(2, 256, "softlockup_panic=1 panic=0", more=["-device", "vmcoreinfo"])
+    guest = vm.Guest(folder, kernel, packed, machine, 0)
+    try:
+        guest.wait("^guest: scene", 120)
+        guest.wait("end Kernel panic", 120)
+        guest.dump(folder / "dump", "kdump-zlib")
+    finally:
+        guest.end()
+    said = sh(decoder, "tasks", "--json", "--running", "-s", kernel.build / "vmlinux", "--vmcore",
+              folder / "dump")  # fmt: skip
+    tasks = [t for line in said.splitlines() if (t := json.loads(line))["type"] == "task"]
+    stuck = [t for t in tasks if t["comm"] == "done"]
+    assert [t["state"] for t in stuck] == ["running"]
+    steps = [r["message"] for r in stuck[0]["records"] if r["type"] == "record"]
+    assert re.fullmatch(r"write 12 at [0-9a-f]{16}, read 0 at 0{16}", steps[-2])
+    assert steps[-1] == "BC_DEAD_BINDER_DONE cookie 0000000000001234"

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Promises of README.md and CONTRIBUTING.md that no other suite checks.
+
+The demonstration runs without a network, KSRC= builds a copy of one's own tree, and nothing needs
+a newer Rust than README.md names.
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP, Run, files, offline
+
+KERNELS = "x86"
+SECONDS = 30
+
+
+def has_sys_admin() -> bool:
+    found = re.search(r"^CapEff:\t(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) & 1 << 21)
+
+
+def test_make_demo_needs_no_network(sh: Run) -> None:
+    """Once the cache is warm; with a tenth of its I/O."""
+    if not (alone := offline()):
+        assert not has_sys_admin()
+        pytest.skip("needs CAP_SYS_ADMIN or user namespaces: docker run --cap-add SYS_ADMIN")
+    said = sh(*alone, "make", "-C", TOP, "demo", env=os.environ | {"IOS": "10000"})
+    assert re.search(r"^    \[ *\d+\.\d+\] \w+ +rnull ", said, re.MULTILINE), said
+    assert "\nTry it: " in said, said
+
+
+@pytest.mark.tier("deep")
+def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:
+    """A change there is in the next build, and nothing else changes the tree."""
+    own = work / "linux"
+    command = f". scripts/lib/lib.sh; kernel_pristine; KSRC={own}; kernel_build uml-n; kernel_tree"
+    pristine, build, tree = map(Path, sh("bash", "-c", command, cwd=TOP).split())
+    sh("cp", "-a", "--reflink=auto", f"{pristine}/.", own)
+    task = own / "init/init_task.c"
+    text = task.read_text()
+    env = os.environ | {"KSRC": str(own)}
+    try:
+        for mark in ("the first mark", "the second mark"):
+            task.write_text(f'{text}\nconst char blog_mark[] = "{mark}";\n')
+            before = sh("find", own, "-printf", "%p %T@ %s\\n")
+            sh(TOP / "scripts/build-kernel", "uml-n", env=env)
+            assert mark.encode() in (build / "init/init_task.o").read_bytes()
+            assert (tree / "rust/kernel/blog").is_dir()
+            assert sh("find", own, "-printf", "%p %T@ %s\\n") == before
+    finally:
+        sh("rm", "-rf", build.parent, tree, own)
+
+
+def oldest_rust() -> str:
+    found = re.search(
+        r"^RUSTC_MIN=(\d+\.\d+)", (TOP / "scripts/lib/versions.sh").read_text(), re.MULTILINE
+    )
+    assert found
+    return found[1]
+
+
+def test_the_oldest_rust_is_the_same_everywhere() -> None:
+    assert f"Rust {oldest_rust()} or newer" in (TOP / "README.md").read_text()
+    assert f"minimum, {oldest_rust()} for" in (TOP / "CONTRIBUTING.md").read_text()
+    for name in files("*Cargo.toml"):
+        if "[package]" in (text := (TOP / name).read_text()):
+            assert f'\nrust-version = "{oldest_rust()}"\n' in text, name
+
+
+def test_no_crate_needs_a_newer_one(sh: Run) -> None:
+    command = "cargo metadata --format-version 1 --locked --offline --quiet"
+    platform = "--filter-platform=x86_64-unknown-linux-gnu"
+    packages = json.loads(sh(*command.split(), platform, cwd=TOP))["packages"]
+    needed = {p["name"]: p["rust_version"] for p in packages if p["rust_version"]}
+    assert len(needed) > 10
+    newest = [int(part) for part in oldest_rust().split(".")]
+    for name, version in needed.items():
+        assert [int(part) for part in version.split(".")[:2]] <= newest, (name, version)
+
+
+def test_what_is_newer_than_that_does_not_pass_clippy(tmp_path: Path) -> None:
+    """By rust-version; the suite style runs clippy on all crates, and with them on the kernel's
+    sources that they compile."""
+
+    def clippy(body: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "src").mkdir(exist_ok=True)
+        (tmp_path / "src/lib.rs").write_text(f"pub fn even(n: u32) -> bool {{ {body} }}\n")
+        (tmp_path / "Cargo.toml").write_text(
+            f'[package]\nname = "old"\nedition = "2021"\nrust-version = "{oldest_rust()}"\n'
+        )
+        command = ["cargo", "clippy", "--quiet", "--", "-D", "warnings"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (good := clippy("n % 2 == 0")).returncode == 0, good.stderr
+    newer = clippy("n.is_multiple_of(2)")
+    assert newer.returncode and "current MSRV" in newer.stderr, newer.stderr

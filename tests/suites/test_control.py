@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The control files of a running kernel: bad input, good input, and parameters at boot."""
+
+import re
+from pathlib import Path
+
+import vm
+from conftest import TOP, Tap
+
+KERNELS = "x86 uml"
+SECONDS = 13
+
+# A value of each parameter that isn't its default
+PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "max_kb": "8192"}
+
+
+def test_control(work: Path, tap: Tap) -> None:
+    kernel = vm.kernel("x86")
+    result = vm.run(work, kernel, TOP / "tests/guest/e2e/control.sh", files=kernel.files())
+    tap(result.lines())
+    assert not result.problem, result.told()
+
+
+def test_every_parameter_at_boot(work: Path) -> None:
+    """Built in, they are parsed long before BLog starts: before there are work queues."""
+    source = (TOP / "blog/sys/params.c").read_text()
+    assert set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE)) == set(PARAMETERS)
+    args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
+    result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/guest/e2e/parameters.sh",
+                    machine=vm.Machine(args=f"panic_on_warn=1 {args}"))  # fmt: skip
+    assert not result.problem, result.told()
+    assert set(result.lines()) == {f"{name}={value}" for name, value in PARAMETERS.items()}
+
+
+def test_settings_at_boot(work: Path, tap: Tap) -> None:
+    """For components that are built in, for those of modules that come, and at run time."""
+    words = ["blog=off", "blog.component=rust_blog:level=err,size_kb=64",
+             "blog.component=nonsense", "blog.component=rust_blog:mode=x",
+             "blog.component=rnull*:enable=1,mode=discard,ring_kb=32;:enable=1"]  # fmt: skip
+    kernel = vm.kernel("uml")
+    files = kernel.files() | {"blog.service": TOP / "packaging/debian/blog.service"}
+    result = vm.run(work / "settings", kernel, TOP / "tests/guest/e2e/settings.sh",
+                    files=files, machine=vm.Machine(args=" ".join(words)))  # fmt: skip
+    tap(result.lines())
+    assert not result.problem, result.told()

@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The documentation is true.
+
+Tables agree with the sources, paths and links lead somewhere, and the code in README.md and
+in the pages for drivers compiles, runs, and decodes to what is shown there.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+
+KERNELS = "uml"
+SECONDS = 40
+
+FORMATS = TOP / "tests/docs/formats.py"
+KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
+PAGES = [
+    *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
+    *KERNEL_PAGES,
+]
+README = TOP / "README.md"
+IN_C, IN_RUST = (TOP / f"Documentation/blog/drivers-{name}.rst" for name in ("c", "rust"))
+
+
+def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
+    sh(FORMATS)
+
+
+# --- paths, links, targets ----------------------------------------------------------
+
+OURS = re.compile(
+    r"(?:blog|rust/kernel/blog|rust/macros|rust/helpers|samples/rust|scripts|tools|tests"
+    r"|patches|packaging|Documentation/blog|docs|\.ci)/[\w./*-]+|include/linux/blog\.h"
+    r"|rust/kernel/blog\.rs"
+)
+# Files of the kernel itself, or made by the build
+NOT_OURS = re.compile(
+    r"scripts/((checkpatch|get_maintainer)\.pl|config|Makefile\S*)|\S+\.(o|ko|blogfmt)$"
+    r"|samples/rust/(Kconfig|Makefile)$|scripts/blog-fmt-sidetable/blog-fmt-sidetable$"
+)
+DEBUGFS = re.compile(
+    r"blog/(stats|snapshot|control|<component>\S*"
+    r"|[a-z0-9_-]+/(enable|level|mode|size_kb|ring_kb|snapshot|stream|stats|clear)?)$"
+)
+# Names in the kernel tree, and where they come from
+IN_TREE = {"include/linux/blog.h": "patches/task_struct-blog-tls.patch"} | {
+    there: here
+    for here, there in re.findall(r"(\S+?)/?:(\S+?)/?\s", (TOP / "patches/series").read_text())
+}
+KERNEL_TARGETS = {"modules_install", "htmldocs", "menuconfig", "olddefconfig"}
+
+
+def dangling(page: Path) -> list[str]:
+    """Missing targets of a page's references. Sphinx checks references between pages."""
+    text = page.read_text()
+    makefile = (TOP / "Makefile").read_text()
+    targets = set(" ".join(re.findall(r"^([\w. -]+?) *:(?!=)", makefile, re.MULTILINE)).split())
+    lost = []
+    for literal in re.findall(r"``([^`\n]+)``" if page.suffix == ".rst" else r"`([^`\n]+)`", text):
+        make = re.fullmatch(r"make ([a-z][\w-]*)", literal)
+        if make and make[1] not in targets | KERNEL_TARGETS:
+            lost.append(literal)
+        word = literal.split()[0]
+        if OURS.fullmatch(word) and not NOT_OURS.match(word) and not DEBUGFS.match(word):
+            path = word
+            for there, here in IN_TREE.items():
+                path = here + word.removeprefix(there) if word.startswith(there) else path
+            path = path.rstrip("/")
+            lost += [] if any(TOP.glob(path)) else [word]
+    links = re.findall(r"^\.\. _[\w-]+: (\S+\.rst)$", text, re.MULTILINE)
+    lost += [link for link in links if not (page.parent / link).exists()]
+    if page.suffix == ".md":
+        headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+        anchors = {
+            re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+        }
+        for file, fragment in re.findall(r"\]\((?![a-z]+:)([^)#]*)#?([^)]*)\)", text):
+            if not (page.parent / file).exists() or not file and fragment not in anchors:
+                lost.append(f"{file}#{fragment}")
+    return lost
+
+
+def test_paths_links_and_make_targets_exist() -> None:
+    assert not {page.name: found for page in PAGES if (found := dangling(page))}
+
+
+def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
+    """They are read where neither its Makefile nor its scripts are. Its other files have to be
+    named as such."""
+    series = (TOP / "patches/series").read_text()
+    kernels = {"scripts/config", *re.findall(r" (scripts/\S+)", series)}
+    targets = re.findall(r"^([a-z-]+):.*##", (TOP / "Makefile").read_text(), re.MULTILINE)
+    ours = set(targets) - {"install", "clean", "distclean", "help"}
+    lost = []
+    for page in KERNEL_PAGES:
+        text = " ".join(page.read_text().split())
+        lost += [(page.name, m) for m in re.findall(r"\bmake ([a-z-]+)", text) if m in ours]
+        for path in re.findall(r"\b(?:scripts|packaging|tests|tools|patches|docs)/[\w./-]+", text):
+            if not any(path.startswith(name) for name in kernels):
+                elsewhere = re.match("tests/|tools/|docs/", path) and "BLog's repository" in text
+                lost += [] if elsewhere else [(page.name, path)]
+    assert not lost
+
+
+def test_pictures_have_a_paper_in_both_colours() -> None:
+    """A browser may show a dark page, or a dark picture on a light page."""
+    for picture in TOP.glob("Documentation/blog/*.svg"):
+        text = picture.read_text()
+        dark = text.partition("@media (prefers-color-scheme: dark)")[2]
+        assert 'class="paper"' in text and ".paper" in dark, picture.name
+        assert not re.search(r'<(?:text|rect)[^>]* fill="', text), picture.name
+
+
+# --- names, versions, options ---------------------------------------------------------
+
+
+def test_one_version_is_named_everywhere() -> None:
+    found = {
+        name: re.search(pattern, (TOP / name).read_text(), re.MULTILINE)
+        for name, pattern in {
+            "tools/blog-decode/Cargo.toml": r'^version = "(.+)"$',
+            "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
+            "packaging/stock/exports.c": r'^MODULE_VERSION\("(.+)"\);$',
+            "packaging/debian/changelog": r"\((.+?)\)",
+            "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) ",
+            "README.md": r"^Status: ([\d.]+),",
+        }.items()
+    }
+    assert len({match and match[1] for match in found.values()}) == 1, found
+
+
+def test_the_root_for_crash_tools_is_as_formats_rst_says() -> None:
+    """Its version, which the file's own head names, too, and its first fields."""
+    source = (TOP / "rust/kernel/blog/wire/dump.rs").read_text()
+    page = (TOP / "Documentation/blog/formats.rst").read_text()
+    version = re.search(r"VERSION: u32 = (\d+);", source)
+    assert version
+    assert f"post-mortem root, version {version[1]}:" in source
+    assert f"dump.rs``, version {version[1]}," in page
+    table = page[page.index("\nPost-mortem root\n") : page.index("\nStream file\n")]
+    rows = re.findall(r"^(\d+) +(\d+) +(\w+)", table, re.MULTILINE)
+    sizes = {"[u8; 8]": 8, "u32": 4}
+    fields = re.findall(r"^    pub (\w+): (.+),$", source[source.index("struct Root {") :], re.M)
+    at = 0
+    for (offset, size, name), (field, kind) in zip(rows, fields, strict=False):
+        assert (int(offset), int(size), name) == (at, sizes[kind], field)
+        at += sizes[kind]
+    assert len(rows) == 7
+
+
+def test_the_guides_have_all_options_of_kconfig() -> None:
+    kconfig = (TOP / "Kconfig").read_text()
+    guide = (TOP / "Documentation/blog/admin-guide.rst").read_text()
+    deploy = (TOP / "Documentation/blog/deploy.rst").read_text()
+    options = set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE)) - {"BLOG_HOOKS"}
+    assert not [name for name in options if f"CONFIG_{name}" not in guide]
+    selected = re.findall(r"^\tselect (\w+)$", kconfig, re.MULTILINE)
+    assert not [name for name in selected if f"``{name}``" not in guide or name not in deploy]
+
+
+def test_all_fields_of_conditions_are_named(decoder: Path) -> None:
+    """In the help, on the page, and in the comment that has the grammar."""
+    said = subprocess.run(
+        [decoder, "stats", "--by", "nothing", "x"], capture_output=True, text=True, check=False)  # fmt: skip
+    names = re.search(r"there are ([a-z_ ]+),", said.stderr)
+    assert names, said.stderr
+    told = subprocess.run([decoder, "--help"], capture_output=True, text=True, check=True).stdout
+    page = (TOP / "Documentation/blog/decode.rst").read_text()
+    grammar = (TOP / "tools/blog-decode/src/expr/mod.rs").read_text()
+    for text, start, end in (
+        (told, "CONDITION of --where", "combined by"),
+        (page, "Fields are", "arguments:"),
+        (grammar, "//! field ", "arg.NAME"),
+    ):
+        part = text[text.index(start) :]
+        words = set(re.findall(r"\w+", part[: part.index(end)]))
+        assert not set(names[1].split()) - words, start
+
+
+def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
+    page = (TOP / "Documentation/blog/fleet.rst").read_text()
+    command = re.search(r"^  ExecStart=/usr/bin/(.*)$", page, re.MULTILINE)
+    assert command
+    # Without BLog's files, it fails when it opens them.
+    said = subprocess.run(
+        [decoder, *command[1].replace("/var/log/blog", "/dev/null/x").split()[1:], "/nothing"],
+        capture_output=True, text=True, check=False)  # fmt: skip
+    assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
+
+
+def test_pages_keep_to_the_style() -> None:
+    """What a pattern finds of CONTRIBUTING.md's rules 1, 4 and 5."""
+    bad = re.compile(r"\b(is|are|was|were|be) told\b|\bbehind\b|\bWho has\b|\bwhoever\b", re.I)
+    for page in [*PAGES, TOP / "Kconfig"]:
+        if page.name != "CONTRIBUTING.md":
+            assert not (found := bad.search(" ".join(page.read_text().split()))), (page, found)
+
+
+# --- numbers --------------------------------------------------------------------------
+
+COST, MEMORY = (TOP / f"Documentation/blog/{name}.rst" for name in ("cost", "design-memory"))
+TABLES, STOCK = (TOP / f"docs/{name}.rst" for name in ("cost-tables", "stock"))
+Cells = dict[tuple[str, str], str]
+
+
+def cells(text: str) -> Cells:
+    """Of the first table in a text, by row and column; a rule shows where columns begin."""
+    found = re.search(r"^(.*[^-= \n].*)\n( *[-=]+(?:  ?[-=]+)+)\n((?: *[^= \n].*\n)+)", text, re.M)
+    assert found, text
+    starts = [match.start() for match in re.finditer("[-=]+", found[2])]
+    spans = list(zip(starts, [*starts[1:], None], strict=True))
+    header, *rows = (
+        [line[start:end].strip() for start, end in spans]
+        for line in (found[1] + "\n" + found[3]).splitlines()
+    )
+    return {(row[0], name): cell for row in rows for name, cell in zip(header[1:], row[1:])}
+
+
+def measured(page: Path, name: str) -> str:
+    """What `scripts/bench docs` has put into the page."""
+    found = re.search(
+        rf"^\.\. bench: {name}\.txt\n\n::\n\n((?:  .*\n|\n)+)", page.read_text(), re.M
+    )
+    assert found, name
+    return found[1]
+
+
+def rounds_to(number: float, text: str) -> bool:
+    return f"{number:.{len(text.partition('.')[2])}f}" == text
+
+
+# Rows of README.md's table, of the table in stock.rst, and of the summary in cost.rst
+README_ROWS = [
+    ("BLog, from Rust", "2 scalars", "blog_log!"),
+    ("BLog, from C", "2 scalars, from C", ""),
+    ("LTTng", "", "LTTng"),
+    ("TRACE_EVENT", "TRACE_EVENT, 2 fields", "TRACE_EVENT"),
+    ("trace_printk", "trace_printk, 2 arguments", "trace_printk"),
+    ("pr_debug, on", "", "pr_debug, on"),
+    ("BLog, call site off", "call site off", "blog_log!, site off"),
+]
+
+
+def test_readme_s_costs_are_those_that_were_measured() -> None:
+    summary = cells(measured(COST, "summary"))
+    stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
+    rows = re.findall(r"^\| (\w.*?) +\|(.*?)\|(.*?)\|(.*?)\|$", README.read_text(), re.M)
+    assert [row[0] for row in rows] == [row[0] for row in README_ROWS]
+    for (name, *numbers), (_, in_stock, in_summary) in zip(rows, README_ROWS, strict=True):
+        patched = stock.get((in_stock, "with patches"), "")
+        real = [
+            stock.get((in_stock, "Debian's own"), ""),
+            summary.get((in_summary, "instructions"), patched),
+            summary.get((in_summary, "bytes"), ""),
+        ]
+        assert [number.strip() for number in numbers] == real, name
+        assert not patched or float(patched) == float(real[1]), name
+
+
+def test_costs_in_sentences_are_those_of_the_tables() -> None:
+    counted = cells(measured(TABLES, "costs-counted"))
+    single = dict(re.findall(r"(\w+)\S*/task: (\S+) instr", measured(TABLES, "costs-counted")))
+    stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
+    site = float(cells(measured(TABLES, "sites"))["blog_log!", "sum"])
+    model = re.findall(r"^ +256 +(1|64) .* ([\d.]+)$", measured(TABLES, "model"), re.M)
+    one, many = ([float(last) for shelves, last in model if shelves == n] for n in ("1", "64"))
+    task, softirq, event = (
+        float(counted[f"{row}", "2"])
+        for row in ("blog_log!, task", "blog_log!, softirq", "TRACE_EVENT")
+    )
+    in_c, debian, debian_c, debian_event = (
+        float(stock[row, column])
+        for row, column in (
+            ("2 scalars, from C", "with patches"), ("2 scalars", "Debian's own"),
+            ("2 scalars, from C", "Debian's own"), ("TRACE_EVENT, 2 fields", "Debian's own"),
+        )
+    )  # fmt: skip
+    for page, sentence, *real in (
+        (COST, r"hardirq a record takes (\S+) instr", softirq - task),
+        (COST, r"From C, two scalars take (\S+) instr", in_c),
+        (COST, r"TRACE_EVENT takes (\S+) times the instructions of a Rust call here, and"
+         r" (\S+) times those of a C call", event / task, event / in_c),
+        (COST, r"a record takes (\S+) instructions from Rust and (\S+) from C, and TRACE_EVENT"
+         r" takes (\S+) times", debian, debian_c, debian_event / debian),
+        (COST, r"a new page, for (\S+) instructions; a task's first record needs a new"
+         r" ring, for (\d+)", single["page_turn"], single["first_record_of_task"]),
+        (COST, r"256 CPUs log (\S+) times as much as one once all rings are full, and"
+         r" (\S+) times", many[0], many[-1]),
+        (IN_RUST, r"A call takes (\S+) bytes of memory", site),
+        (TOP / "CHANGELOG.md", r"two scalars takes (\S+) instructions, a call site takes (\S+) b",
+         task, site),
+        (MEMORY, r"256 CPUs log (\S+) times as much as one while tasks log"
+         r" 100 records and end, (\S+) times while rings grow; with 64 of them (\S+) and (\S+) t",
+         one[-1], one[-2], many[-1], many[-2]),
+    ):  # fmt: skip
+        found = re.search(sentence, " ".join(page.read_text().split()))
+        assert found, (page, sentence)
+        for said, number in zip(found.groups(), real, strict=True):
+            assert rounds_to(float(number), said), (page, sentence, said, number)
+
+
+def test_the_picture_of_costs_has_the_numbers_of_the_tables() -> None:
+    counted, lttng = cells(measured(TABLES, "costs-counted")), cells(measured(TABLES, "lttng"))
+    picture = (TOP / "Documentation/blog/cost-instructions.svg").read_text()
+    bars = re.findall(r">([\w-]+)</text><rect .*?>(\d+)</text>", picture)
+    rows = {"BLog": "blog_log!, task"}
+    for (name, number), column in zip(
+        bars, [c for c in ("2", "rnull", "str11") for _ in range(4)], strict=True
+    ):
+        cost = (
+            lttng["instructions", column]
+            if name == "LTTng"
+            else counted[rows.get(name, name), column]
+        )
+        assert rounds_to(float(cost), number), (name, column)
+
+
+# --- code -----------------------------------------------------------------------------
+
+HEAD = """// SPDX-License-Identifier: GPL-2.0
+
+//! Made from {page} by tests/suites/test_docs.py.
+
+#![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
+
+use kernel::{{blog::*, prelude::*}};
+
+module! {{
+    type: Snippet,
+    name: "{name}",
+    authors: ["BLog developers"],
+    description: "Snippets of the documentation",
+    license: "GPL",
+}}
+
+struct Snippet;
+
+impl kernel::Module for Snippet {{
+    fn init(_module: &'static ThisModule) -> Result<Self> {{
+        {init}
+        Ok(Self)
+    }}
+}}
+
+"""
+PRELUDE = "use kernel::prelude::*;\n"
+
+GUEST = """#!/bin/sh
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+insmod /readme.ko && insmod /cdisk.ko || exit 1
+for c in disk disk#2 rust_blog; do
+	cat "/sys/kernel/debug/blog/$c/snapshot" >"/out/$c" || exit 1
+done
+"""
+
+
+def readme_blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def page_blocks(page: Path, directive: str) -> list[str]:
+    blocks = re.findall(directive + r"\n\n((?:(?:  .*)?\n)+)", page.read_text())
+    return [re.sub("^  ", "", block, flags=re.MULTILINE).rstrip() + "\n" for block in blocks]
+
+
+def write_modules(folder: Path) -> None:
+    """Four modules: README.md's snippet, with the calls of submit() that it names; all blocks of
+    drivers-c.rst; and, only to compile, the driver of drivers-rust.rst, and its other blocks."""
+    snippet = next(block for block in readme_blocks("rust") if "fn submit" in block)
+    calls = re.findall(r"`submit\((\d+, \d+)\)`", README.read_text())
+    assert calls, "README.md doesn't say with what submit() is called"
+    init = "\n        ".join(f"let _ = submit({call});" for call in calls)
+    readme = HEAD.format(page="README.md", name="readme", init=init) + snippet.replace(PRELUDE, "")
+    guide = HEAD.format(page="drivers-rust.rst", name="guide", init="")
+    guide += 'blog_component! { DISK, name: "guide" }\n'
+    disk, *blocks = page_blocks(IN_RUST, r"\.\. code-block:: rust")
+    for i, block in enumerate(blocks):
+        guide += f"\nmod block{i} {{\nuse super::*;\n{block.replace(PRELUDE, '')}}}\n"
+    folder.mkdir()
+    (folder / "readme.rs").write_text(readme)
+    (folder / "disk.rs").write_text(disk)
+    (folder / "guide.rs").write_text(guide)
+    (folder / "cdisk.c").write_text("".join(page_blocks(IN_C, r"\.\. code-block:: c")))
+    (folder / "Kbuild").write_text("obj-m += readme.o disk.o guide.o cdisk.o\n")
+
+
+# What the header for trees without BLog takes from the kernel
+KERNEL = """
+extern int _printk(const char *, ...) __attribute__((__format__(__printf__, 1, 2)));
+#define no_printk(fmt, ...) ({ if (0) _printk(fmt, ##__VA_ARGS__); 0; })
+#define static_assert(x) _Static_assert(x, "")
+"""
+WITHOUT = """
+DECLARE_BLOG_COMPONENT(disk);
+BLOG_COMPONENT(disk, .size_kb = 1024);
+void f(void);
+void f(void)
+{
+	blog_err(disk, "one");
+	blog_warn(disk, "%d", 1);
+	blog_info(disk, "%d %s", 1, "x");
+	blog_log(disk, "%d", 1);
+	blog_debug(disk, "%d", 1);
+	blog_trace(disk, "%d", @);
+}
+"""
+
+
+def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
+    """On the host, whose headers for the kernel have no blog.h either."""
+    (header,) = re.findall(r"\n  /\* disk_blog\.h \*/\n((?:  .*\n)+)", IN_C.read_text())
+    names = set(re.findall(r"#define (\w+)\(", header))
+    real = (TOP / "patches/task_struct-blog-tls.patch").read_text()
+    real += (TOP / "include/linux/blog_call.h").read_text()
+    assert not [name for name in names if name not in real]
+    header = re.sub(r"#include <linux/(build_bug|printk)\.h>", "", header)
+    for value, status in (("1", 0), ('"x"', 1)):
+        source = work / "without.c"
+        source.write_text(
+            KERNEL + re.sub("^  ", "", header, flags=re.M) + WITHOUT.replace("@", value)
+        )
+        command = ["cc", "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only", str(source)]
+        assert subprocess.run(command, check=False).returncode == status
+
+
+def test_code_in_readme_and_the_pages_for_drivers_compiles(work: Path, sh: Run) -> None:
+    write_modules(work / "ko")
+    sh(
+        "make", "-C", vm.kernel("uml").build, "ARCH=um", "LLVM=1",
+        f"-j{os.environ.get('BLOG_JOBS', '2')}", f"M={work}/ko", "modules")  # fmt: skip
+    made = ("readme.blogfmt", "disk.blogfmt", "guide.ko", "cdisk.blogfmt")
+    assert all((work / "ko" / name).exists() for name in made)
+
+
+@pytest.fixture(scope="module")
+def ran(work: Path) -> Path:
+    """A folder with the snapshots of README.md's snippet, the driver in C and the sample."""
+    (work / "run").write_text(GUEST)
+    result = vm.run(
+        work, vm.kernel("uml"), work / "run",
+        files={name: work / "ko" / name for name in ("readme.ko", "cdisk.ko")},
+        machine=vm.Machine(cpus=1), seconds=60)  # fmt: skip
+    assert not result.problem, result.told()
+    return result.out
+
+
+def tables(work: Path) -> list[Path]:
+    return [*(work / "ko").rglob("*.blogfmt"), vm.kernel("uml").build / "vmlinux.blogfmt"]
+
+
+def masked(text: str) -> list[str]:
+    """Lines without times, names and pids, which differ from run to run."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return [re.sub(r"^\[ *\d+\.\d+\] | \w+\[\d+\]:", " ", line) for line in lines]
+
+
+def decoded(decoder: Path, work: Path, *args: str | Path) -> str:
+    words = [decoder, *(f"-s{table}" for table in tables(work)), *args]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_drivers_decode_to_what_is_shown_there(ran: Path, work: Path, decoder: Path) -> None:
+    real = masked(decoded(decoder, work, ran / "disk"))
+    assert real == masked(readme_blocks("text")[0])
+    assert real == masked(page_blocks(IN_RUST, "decodes to::")[0])
+    in_c = decoded(decoder, work, ran / "disk#2").replace(" disk#2 ", " disk ")
+    assert masked(in_c) == masked(page_blocks(IN_C, "decodes to::")[0])
+
+
+def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(
+    ran: Path, work: Path, decoder: Path, sh: Run
+) -> None:
+    (work / "json").write_text(decoded(decoder, work, "--json", ran / "rust_blog"))
+    sh(FORMATS, ran / "rust_blog", work / "json", *tables(work))

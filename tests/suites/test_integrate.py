@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: GPL-2.0
+"""BLog goes into a kernel tree, comes out without a trace, and doesn't change a tree that it does
+not fit; and as a series of commits and mails it is the same.
+
+The trees here have only the files that patches touch, and some others.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from conftest import TOP, files
+
+SECONDS = 60
+
+OURS = (
+    "Kconfig Kbuild blog include rust samples scripts patches Documentation docs tests/kunit"
+    " tests/modules"
+)
+POSTER = "A. Poster <poster@example.org>"
+
+
+def run(
+    *command: object,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    check: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in command]
+    return subprocess.run(words, cwd=cwd, env=env, check=check, capture_output=True, text=True)
+
+
+def state(folder: Path) -> dict[str, tuple[int, str]]:
+    """All files of a folder: modes and hashes."""
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_mode,
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
+        )
+        for path in folder.rglob("*")
+    }
+
+
+class Tree:
+    """A kernel tree that scripts/integrate of `here` works on."""
+
+    def __init__(self, here: Path, path: Path) -> None:
+        self.here, self.path = here, path
+        self.before = state(path)
+
+    def integrate(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return run(self.here / "scripts/integrate", *args, self.path)
+
+    def does(self, says: str, *args: str) -> None:
+        done = self.integrate(*args)
+        assert not done.returncode and says in done.stdout, done.stdout + done.stderr
+
+    def refuses(self, says: str, *args: str) -> None:
+        before = state(self.path)
+        done = self.integrate(*args)
+        assert done.returncode == 1 and says in done.stderr, done.stdout + done.stderr
+        assert state(self.path) == before
+
+    def edit(self, name: str, change: Callable[[str], str]) -> None:
+        file = self.path / name
+        file.write_text(change(file.read_text()))
+
+    def untouched(self) -> bool:
+        return state(self.path) == self.before
+
+
+def copy_ours(to: Path) -> Path:
+    """A copy of the files for a tree and of the scripts, so that nobody edits them meanwhile."""
+    for name in OURS.split():
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (TOP / name).is_dir() else shutil.copy2)(TOP / name, to / name)
+    return to
+
+
+@pytest.fixture(scope="module")
+def here(work: Path) -> Path:
+    return copy_ours(work / "here")
+
+
+@pytest.fixture(scope="module")
+def pristine() -> Path:
+    said = run(TOP / "scripts/fetch", "kernel", check=True).stdout
+    return Path(said.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def small(work: Path, here: Path, pristine: Path) -> Path:
+    """The files of the kernel that patches touch, and some more."""
+    patches = "".join(patch.read_text() for patch in here.glob("patches/*.patch"))
+    names = re.findall(r"^\+\+\+ b/(\S+)", patches, re.MULTILINE)
+    names += ["COPYING", "rust/kernel/lib.rs", "scripts/mod/modpost.c"]
+    names += ["samples/rust/rust_print_main.rs"]
+    for name in filter(lambda name: (pristine / name).exists(), names):
+        (work / "small" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(pristine / name, work / "small" / name)
+    return work / "small"
+
+
+@pytest.fixture
+def tree(here: Path, small: Path, tmp_path: Path) -> Tree:
+    return Tree(here, shutil.copytree(small, tmp_path / "tree"))
+
+
+@pytest.fixture
+def with_blog(tree: Tree) -> Tree:
+    tree.does("BLog is in")
+    return tree
+
+
+# --- in and out -------------------------------------------------------------------
+
+
+def test_a_look_changes_nothing(tree: Tree) -> None:
+    tree.does("BLog fits", "--check")
+    assert tree.untouched()
+
+
+def test_in_twice_and_out(tree: Tree) -> None:
+    def times() -> dict[Path, int]:
+        files = (path for path in tree.path.rglob("*") if path.is_file())
+        mine = (path for path in files if ".blog-integration" not in path.parts)
+        return {path: path.stat().st_mtime_ns for path in mine}
+
+    tree.does("BLog is in")
+    for name in ("Kconfig", "sys/hook.c", "tests/early.c"):
+        ours = {"Kconfig": "Kconfig", "tests/early.c": "tests/kunit/early.c"}.get(name)
+        assert (tree.path / "kernel/blog" / name).read_bytes() == (
+            tree.here / (ours or f"blog/{name}")
+        ).read_bytes()
+    before = times()
+    tree.does(", 0 written")
+    assert times() == before
+    tree.does("up to date", "--check")
+    tree.does("BLog is out", "--revert")
+    assert tree.untouched()
+    tree.does("is not in", "--revert")
+
+
+def test_an_older_one_is_brought_up_to_date(with_blog: Tree) -> None:
+    tree = with_blog
+    tree.edit("kernel/blog/Kconfig", lambda text: text + "# older\n")
+    (tree.path / "kernel/blog/gone.c").write_text("// gone\n")
+    names = ("kernel/blog/Kconfig", "kernel/blog/gone.c")
+    hashes = run("sha256sum", *names, cwd=tree.path).stdout
+    tree.edit(
+        ".blog-integration/copied",
+        lambda text: re.sub(r".* kernel/blog/Kconfig\n", "", text) + hashes,
+    )
+    tree.does(", 2 written")
+    assert not (tree.path / "kernel/blog/gone.c").exists()
+    tree.does("BLog is out", "--revert")
+    assert tree.untouched()
+
+
+@pytest.mark.parametrize("then", ["--force", "--revert"])
+def test_a_run_that_was_killed(with_blog: Tree, then: str) -> None:
+    """It is completed, or taken back."""
+    tree = with_blog
+    shutil.copy(
+        tree.path / ".blog-integration/orig/lib/Kconfig.debug", tree.path / "lib/Kconfig.debug"
+    )
+    (tree.path / "kernel/blog/sys/hook.c").unlink()
+    (tree.path / "include/linux/blog.h").unlink()
+    (tree.path / ".blog-integration/incomplete").touch()
+    if then != "--revert":
+        (tree.path / "kernel/blog/Kconfig").write_text("")
+        tree.does(", 4 written")
+        tree.does("up to date", "--check")
+    tree.does("BLog is out", "--revert")
+    assert tree.untouched()
+
+
+# --- what others have changed -------------------------------------------------------
+
+
+def test_an_edited_file_of_ours_stays_unless_forced(with_blog: Tree) -> None:
+    tree = with_blog
+    tree.edit("kernel/blog/sys/hook.c", lambda text: text + "/* mine */\n")
+    tree.refuses("kernel/blog/sys/hook.c was edited")
+    tree.refuses("kernel/blog/sys/hook.c was edited", "--revert")
+    tree.does("BLog is out", "--force", "--revert")
+    assert tree.untouched()
+
+
+def test_an_edit_beside_our_lines_stays(with_blog: Tree, pristine: Path) -> None:
+    name = "kernel/Makefile"
+    with_blog.edit(name, lambda text: text + "# mine\n")
+    with_blog.does("BLog is out", "--revert")
+    assert (with_blog.path / name).read_text() == (pristine / name).read_text() + "# mine\n"
+
+
+def test_a_hunk_that_does_not_fit_is_named_with_its_patch(tree: Tree) -> None:
+    tree.edit(
+        "include/asm-generic/vmlinux.lds.h",
+        lambda text: text.replace("TRACEPOINT_STR()\t", "OTHER_STR()\t"),
+    )
+    tree.refuses("include/asm-generic/vmlinux.lds.h: hunk #1")
+    tree.refuses("patches/vmlinux-lds-blog.patch does not fit", "--check")
+
+
+def test_a_missing_file_is_named(tree: Tree) -> None:
+    (tree.path / "scripts/Makefile.modinst").unlink()
+    tree.refuses("scripts/Makefile.modinst")
+
+
+def test_a_foreign_file_in_the_way_is_named(tree: Tree) -> None:
+    (tree.path / "kernel/blog").mkdir()
+    (tree.path / "kernel/blog/Kconfig").write_text("foreign\n")
+    tree.refuses("kernel/blog/Kconfig is in the tree already")
+
+
+def test_a_patch_that_is_in_already_is_noticed(tree: Tree) -> None:
+    patch = tree.here / "patches/vmlinux-lds-blog.patch"
+    run("patch", "-s", "-p1", "-i", patch, cwd=tree.path, check=True)
+    tree.refuses("vmlinux-lds-blog.patch")
+
+
+def test_a_folder_that_is_no_kernel_is_refused(here: Path, tmp_path: Path) -> None:
+    Tree(here, tmp_path).refuses("is not a Linux source tree")
+
+
+# --- what goes in -------------------------------------------------------------------
+
+
+def table(here: Path, what: str = "tree_files") -> str:
+    said = run("bash", "-euo", "pipefail", "-c", f". scripts/lib/lib.sh; {what}", cwd=here)
+    assert not said.returncode, said.stderr
+    return said.stdout
+
+
+def test_every_file_is_in_a_commit() -> None:
+    """Each file of these folders is in the table; once, by the nature of that."""
+    listed = [line.split("\t")[1] for line in table(TOP).splitlines()]
+    folders = [name for name in OURS.split() if name not in ("docs", "scripts", "patches")]
+    folders += ["scripts/blog-fmt-sidetable", ":!tests/modules/bench", ":!samples/blog"]
+    ours = files(*folders)
+    assert ours and sorted(listed) == sorted(ours)
+
+
+def test_a_folder_that_is_gone_is_noticed(small: Path, tmp_path: Path) -> None:
+    here = copy_ours(tmp_path / "here")
+    shutil.rmtree(here / "samples/rust")
+    Tree(here, shutil.copytree(small, tmp_path / "tree")).refuses("there is no samples/rust/")
+
+
+def test_documents_build_no_kernel(tmp_path: Path) -> None:
+    """A build's key depends on code, and neither on pages nor on messages of patches."""
+    here = copy_ours(tmp_path / "here")
+
+    def changed(name: str, change: Callable[[str], str]) -> bool:
+        before, file = table(here, "tree_key"), here / name
+        file.write_text(change(file.read_text()))
+        return table(here, "tree_key") != before
+
+    assert not changed("Documentation/blog/index.rst", lambda text: text + "More.\n")
+    assert not changed("patches/rnull-blog.patch", lambda text: "Subject: other\n" + text)
+    assert not changed("patches/cover-letter", lambda text: text + "More.\n")
+    assert changed("blog/sys/hook.c", lambda text: text + "\n")
+    assert changed("patches/rnull-blog.patch", lambda text: text.replace("+use ", "+use  ", 1))
+    assert changed(
+        "patches/series", lambda text: text.replace(":kernel/blog/tests/", ":kernel/blog/test/")
+    )
+
+
+def test_the_patch_of_task_struct_applies_alone(here: Path, pristine: Path) -> None:
+    patch = here / "patches/task_struct-blog-tls.patch"
+    run("patch", "-p1", "--dry-run", "-f", "--fuzz=0", "-i", patch, cwd=pristine, check=True)
+
+
+# --- the series -----------------------------------------------------------------------
+
+
+class Repo:
+    """A git of the small tree, with its own author, so that git's settings don't matter."""
+
+    def __init__(self, here: Path, path: Path) -> None:
+        self.here, self.path, self.mails = here, path, path.with_name("mails")
+        nowhere = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+        self.env = os.environ | nowhere
+        self.git("init", "-q")
+        self.git("add", "-Af")
+        self.git(
+            "-c", "user.name=Nobody", "-c", "user.email=n@example.org", "commit", "-qm", "Linux"
+        )
+        self.base = self.git("rev-parse", "HEAD")
+
+    def git(self, *args: object) -> str:
+        return run("git", "-C", self.path, *args, env=self.env, check=True).stdout.strip()
+
+    def series(self, here: Path | None = None) -> subprocess.CompletedProcess[str]:
+        env = self.env | {"KSRC": str(self.path), "OUT": str(self.mails)}
+        return run((here or self.here) / "scripts/series", env=env)
+
+    def commits(self) -> list[str]:
+        return self.git("rev-list", "--reverse", f"{self.base}..blog").split()
+
+
+@pytest.fixture(scope="module")
+def unnamed(here: Path, small: Path, tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    return Repo(here, shutil.copytree(small, tmp_path_factory.mktemp("series") / "git"))
+
+
+@pytest.fixture(scope="module")
+def repo(unnamed: Repo) -> Repo:
+    """With the branch and its mails."""
+    refused = unnamed.series()
+    assert refused.returncode and "user.name" in refused.stderr, refused.stderr
+    unnamed.git("config", "user.name", "A. Poster")
+    unnamed.git("config", "user.email", "poster@example.org")
+    made = unnamed.series()
+    assert not made.returncode, made.stderr
+    return unnamed
+
+
+def test_the_series_is_a_branch_beside_what_is_checked_out(repo: Repo) -> None:
+    assert not repo.git("status", "--porcelain")
+    assert repo.git("rev-parse", "HEAD") == repo.base
+    again = repo.series()
+    assert again.returncode and "blog" in again.stderr
+
+
+def test_a_commit_for_each_line(repo: Repo) -> None:
+    lines = (repo.here / "patches/series").read_text().splitlines()
+    assert len(repo.commits()) == sum(bool(line.partition("#")[0].strip()) for line in lines)
+
+
+def test_the_last_tree_is_what_integrate_makes(repo: Repo, with_blog: Tree, tmp_path: Path) -> None:
+    """But for the poster's own line in MAINTAINERS."""
+    repo.git("worktree", "add", "-q", "--detach", tmp_path / "branch", "blog")
+    branch = tmp_path / "branch"
+    (branch / ".git").unlink()
+    repo.git("worktree", "prune")
+    shutil.rmtree(with_blog.path / ".blog-integration")
+    text = (branch / "MAINTAINERS").read_text()
+    assert text.count(f"M:\t{POSTER}\n") == 1
+    (branch / "MAINTAINERS").write_text(text.replace(f"M:\t{POSTER}\n", ""))
+    done = run("diff", "-r", branch, with_blog.path)
+    assert not done.returncode, done.stdout
+
+
+def test_author_and_sign_off_are_who_posts_it(repo: Repo) -> None:
+    for commit in repo.commits():
+        assert repo.git("log", "-1", "--format=%an <%ae>", commit) == POSTER
+        body = repo.git("log", "-1", "--format=%b", commit)
+        assert re.findall("^Signed-off-by: (.*)$", body, re.MULTILINE) == [POSTER]
+
+
+def test_no_name_is_made_up(repo: Repo) -> None:
+    mails = repo.git("format-patch", "--stdout", f"{repo.base}..blog")
+    made_up = r"^(?:From|[a-z-]+-by):.*(?:localhost|blog).*|.*BLog developers.*"
+    assert not re.findall(made_up, mails, re.MULTILINE | re.IGNORECASE)
+
+
+def test_each_mail_applies_and_all_make_the_branch(repo: Repo) -> None:
+    mails = sorted(repo.mails.glob("*.patch"))[1:]
+    assert len(mails) == len(repo.commits())
+    repo.git("checkout", "-q", "-b", "mails")
+    repo.git("am", "-q", *mails)
+    trees = repo.git("rev-parse", "mails^{tree}", "blog^{tree}").split()
+    repo.git("checkout", "-q", "--detach", repo.base)
+    assert trees[0] == trees[1]
+
+
+def test_the_cover_letter_has_the_numbers_of_cost_tables(repo: Repo, tmp_path: Path) -> None:
+    """If a number is missing there, no letter is made."""
+    cover = (repo.mails / "0000-cover-letter.patch").read_text()
+    assert not re.search("^@", cover, re.MULTILINE)
+    assert re.search(r"^  blog_log!, task +[0-9.]+ +[0-9.]+", cover, re.MULTILINE)
+    here = copy_ours(tmp_path / "here")
+    tables = here / "docs/cost-tables.rst"
+    tables.write_text(tables.read_text().replace("\n  blog_log!, task ", "\n  blog_log!, a task "))
+    repo.git("branch", "-q", "-m", "blog", "kept")
+    stale = repo.series(here)
+    repo.git("branch", "-q", "-f", "-M", "kept", "blog")
+    assert stale.returncode and "a number is not where it was" in stale.stderr

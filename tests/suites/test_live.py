@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Streams in a running kernel, and blog-decode on them.
+
+The stream files: system calls, latency, twenty readers at once, slow readers, drivers and
+components that go away meanwhile. Captures decode to the records of the rings, each once.
+blog-decode: follow, record and control on the real files of debugfs.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vm
+from conftest import TOP, Run, Tap
+
+KERNELS = "x86"
+SECONDS = 350
+
+HERE = TOP / "tests/guest/live"
+Key = tuple[Any, ...]  # of a ring
+
+
+@pytest.fixture(scope="module")
+def programs(work: Path, decoder: Path, sh: Run) -> dict[str, Path]:
+    """What a guest runs; with what the decoder is linked with, the loader first of all."""
+    (work / "bin").mkdir()
+    streams, stripped = work / "bin/streams", work / "bin/blog-decode"
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result", "-Werror",
+       "-static", "-o", streams, HERE / "streams.c")  # fmt: skip
+    sh("strip", "-o", stripped, decoder)
+    libraries = re.findall(r"/\S+", sh("ldd", decoder))
+    found = {path.lstrip("/"): Path(path) for path in libraries}
+    return found | {"bin/streams": streams, "bin/blog-decode": stripped}
+
+
+def boot(work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:
+    kernel = vm.kernel(KERNELS)
+    return vm.run(
+        work / name, kernel, HERE / f"{name}.sh", files=kernel.files(), programs=programs,
+        machine=vm.Machine(**machine), seconds=400)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def streams(work: Path, programs: dict[str, Path]) -> vm.Result:
+    """A guest in which streams are read; it leaves captures and snapshots."""
+    return boot(work, programs, "streams", mem=1536)
+
+
+def test_streams(streams: vm.Result, tap: Tap) -> None:
+    tap(streams.lines())
+    assert not streams.problem, streams.told()
+
+
+class Capture:
+    """The decoder's output for a file."""
+
+    def __init__(self, path: Path, decoder: Path, sh: Run) -> None:
+        """It is whole, and has each record once, in order."""
+        sh(decoder, "check", path)
+        tables = vm.kernel(KERNELS).modules / "blog"
+        said = sh(decoder, "--json", "--stats", "--sidetable", tables, path)
+        self.name = path.name
+        self.rings: dict[Key, list[tuple[int, int, str]]] = defaultdict(list)
+        self.losses = Counter[str]()
+        self.components: dict[str, Any] = {}
+        times = []
+        for line in said.splitlines():
+            entry = json.loads(line)
+            if entry["type"] == "record":
+                key = tuple(entry[k] for k in ("component", "ring", "context", "cpu", "pid"))
+                self.rings[key].append((entry["ordinal"], entry["clock"], entry["message"]))
+                times.append(entry["boot_ns"])
+            elif entry["type"] == "lost":
+                self.losses[entry["cause"]] += entry["count"]
+            elif entry["type"] == "component":
+                self.components[entry["component"]] = entry
+        assert self.rings, f"{path} has no record"
+        assert times == sorted(times), f"{path}: not in the order of time"
+
+    def count(self, component: str) -> int:
+        return sum(len(records) for key, records in self.rings.items() if key[0] == component)
+
+    def only(self, component: str) -> dict[Key, list[tuple[int, int, str]]]:
+        return {key: records for key, records in self.rings.items() if key[0] == component}
+
+    def has_all_of(self, snapshot: "Capture") -> None:
+        """And nothing else."""
+        mine, its = self.only("rnull"), snapshot.only("rnull")
+        sizes = {k: (len(mine.get(k, [])), len(its.get(k, []))) for k in mine.keys() | its.keys()}
+        assert mine == its, f"records of rings, here and in the snapshot: {sizes}"
+        assert not self.losses["reader-lag"]
+
+
+class Captures:
+    """The captures that the guest has left."""
+
+    def __init__(self, out: Path, decoder: Path, sh: Run, subtests: pytest.Subtests) -> None:
+        self.out, self.decoder, self.sh, self.subtests = out, decoder, sh, subtests
+
+    def __getitem__(self, name: str) -> Capture:
+        return Capture(self.out / name, self.decoder, self.sh)
+
+    def each(self, prefix: str, count: int) -> Iterator[str]:
+        """The names of these captures; each is a subtest."""
+        names = sorted(path.name for path in self.out.glob(f"{prefix}*.[0-9]*"))
+        assert len(names) == count, names
+        for name in names:
+            with self.subtests.test(msg=name):
+                yield name
+
+    def records(self, name: str) -> int:
+        """How many records the component has written, by its own count."""
+        found = re.search(
+            r"^records (\d+)$", (self.out / f"{name}.stats").read_text(), re.MULTILINE
+        )
+        assert found
+        return int(found[1])
+
+
+@pytest.fixture
+def captures(streams: vm.Result, decoder: Path, sh: Run, subtests: pytest.Subtests) -> Captures:
+    return Captures(streams.out, decoder, sh, subtests)
+
+
+def test_twenty_readers(captures: Captures) -> None:
+    """They have all that the snapshot has, in any way of reading."""
+    snapshot = captures["twenty.snapshot"]
+    assert snapshot.count("rnull") == captures.records("twenty") > 8000
+    for name in captures.each("twenty", 20):
+        captures[name].has_all_of(snapshot)
+
+
+def test_slow_readers(captures: Captures) -> None:
+    """They have missed exactly the reported records, in their rings and in rings that are gone."""
+    taken = captures.records("slow")
+    for name in captures.each("slow", 4):
+        capture = captures[name]
+        component = capture.components["rnull"]
+        missed = capture.losses["reader-lag"] + component["lost"].get("reader-lag", 0)
+        before = capture.losses["overwritten"] + component["gone"]
+        assert capture.count("rnull") + missed + before == taken
+        assert not capture.losses.keys() - {"reader-lag", "overwritten"}, capture.losses
+        assert missed or "all" in name, "it was not slow"
+
+
+def test_reload(captures: Captures) -> None:
+    """The driver was away meanwhile."""
+    snapshot = captures["reload.snapshot"]
+    for name in captures.each("reload", 3):
+        captures[name].has_all_of(snapshot)
+
+
+def test_a_component_has_gone(captures: Captures) -> None:
+    """Its stream has its last record, which was logged on the way out; the stream of all has
+    the same, and the records of a module that came later."""
+    before, rest, both = (captures[name] for name in ("gone.before", "gone.rest", "gone-all.1"))
+    gone = "rust_blog_disk0"
+    assert 0 < before.count(gone) == rest.count(gone) - 1
+    last = [records[-1][2] for records in rest.rings.values()][-1]
+    assert last.startswith("gone after"), last
+    assert both.only(gone) == rest.only(gone)
+    assert both.count("rust_blog")
+
+
+def test_decoder(work: Path, programs: dict[str, Path], decoder: Path, tap: Tap, sh: Run) -> None:
+    """A recording from there decodes here, where its tables are not installed."""
+    result = boot(work, programs, "decoder")
+    tap(result.lines())
+    assert not result.problem, result.told()
+    said = sh(decoder, "--modules", "/nowhere", "--format", "{message}", result.out / "rec")
+    lines = said.splitlines()
+    assert not [line for line in lines if line.startswith("blog-decode: ")]
+    shown = sum(line.startswith("queue Read") for line in lines)
+    assert shown == int((result.out / "reads").read_text())
+
+
+def test_latency(work: Path, programs: dict[str, Path], tap: Tap) -> None:
+    """By a clock that counts instructions, so that it doesn't matter how busy this machine is."""
+    result = boot(work, programs, "latency", icount=True)
+    tap(result.lines())
+    assert not result.problem, result.told()

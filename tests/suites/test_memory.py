@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Memory is fixed: a component has all of it from the start, even if the machine can spare little;
+no user takes it away; and no process that runs out of memory waits for BLog."""
+
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Tap
+from conftest import Run as Sh
+
+KERNELS = "uml stock"
+SECONDS = 240
+
+HERE = TOP / "tests/guest/memory"
+# Two nodes of 512 MiB, each with a CPU that shares no cache with the other one's.
+NODES = ["-smp", "2,sockets=2"] + [
+    word
+    for node in range(2)
+    for word in (
+        *("-object", f"memory-backend-ram,id=m{node},size=512M"),
+        *("-numa", f"node,nodeid={node},cpus={node},memdev=m{node}"),
+    )
+]
+MACHINES = {
+    "huge": ("stock", vm.Machine(2, 2048, "hugepages=870")),
+    "user": ("stock", vm.Machine(2, 1024)),
+    "node": ("stock", vm.Machine(2, 1024, more=NODES)),
+    "boot": (
+        "uml",
+        vm.Machine(
+            2,
+            256,
+            "panic_on_warn=1 blog.max_kb=16384 blog.clock=mono "
+            "blog.component=rust_blog:level=debug",
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def hog(sh: Sh, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("memory") / "hog"
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", out, HERE / "hog.c")
+    return out
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_guest(name: str, work: Path, hog: Path, tap: Tap) -> None:
+    flavour, machine = MACHINES[name]
+    kernel = vm.kernel(flavour)
+    result = vm.run(
+        work / name, kernel, HERE / f"{name}.sh", files=kernel.files(),
+        programs={"bin/hog": hog}, machine=machine, seconds=400)  # fmt: skip
+    tap(result.lines())
+    assert not result.problem, result.told()

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The scripts for set-up, downloads and tidying. They get caches of their own, and an archive
+that has what the test made. Needs no kernel and no network."""
+
+import fcntl
+import os
+import pty
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TOP, Run, files
+
+SETUP = "pytest"
+SECONDS = 15
+TIER = "fast"
+
+# apt, as far as scripts/fetch uses it: slow enough for another one to get in between
+APT = """\
+#!/bin/sh
+case " $* " in
+*" indextargets "*) echo http://archive.invalid/debian ;;
+*" madison "*) cd "$ARCHIVE" && ls *.deb | sed 's/^\\(.*\\)_\\(.*\\)_.*/\\1 | \\2 | all/' ;;
+*" update "*) sleep 0.4 ;;
+*" download "*)
+	for last; do :; done
+	echo "$last" >>"$ARCHIVE/downloads"
+	sleep 0.4
+	cp "$ARCHIVE/${last%=*}"_*.deb . ;;
+esac
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, sh: Run) -> Path:
+    """A copy of the scripts that fetches two packages of its own archive."""
+    archive = tmp_path / "archive"
+    lines = ""
+    for what, name in (("kernel-7.3", "linux-source-7.3"), ("stock-kernel", "linux-image")):
+        tree = tmp_path / name
+        (tree / "DEBIAN").mkdir(parents=True)
+        (tree / "usr/lib/modules").mkdir(parents=True)
+        (tree / "usr/src").mkdir()
+        control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n"
+        (tree / "DEBIAN/control").write_text(control)
+        (tmp_path / "linux").mkdir(exist_ok=True)
+        sh("tar", "-C", tmp_path, "-cf", tree / "usr/src/linux-source-7.3.tar.xz", "linux")
+        archive.mkdir(exist_ok=True)
+        sh("dpkg-deb", "-b", tree, archive)
+        digest = sh("sha256sum", archive / f"{name}_1_all.deb").split()[0]
+        lines += f"{what} trixie {name}_1_all.deb {digest}\n"
+    scripts = tmp_path / "clone/scripts"
+    shutil.copytree(TOP / "scripts", scripts)
+    versions = (scripts / "lib/versions.sh").read_text()
+    versions = re.sub(r"(?s)\nDOWNLOADS='.*?\n'", f"\nDOWNLOADS='\n{lines}'", versions)
+    (scripts / "lib/versions.sh").write_text(versions)
+    for name in ("apt-get", "apt-cache"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(APT)
+        program.chmod(0o755)
+    return scripts.parent
+
+
+def environment(clone: Path) -> dict[str, str]:
+    return os.environ | {
+        "ARCHIVE": str(clone.parent / "archive"),
+        "BLOG_CACHE": str(clone.parent / "cache"),
+        "PATH": f"{clone.parent / 'bin'}:{os.environ['PATH']}",
+    }
+
+
+def start(clone: Path, *command: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(word) for word in command], cwd=clone, env=environment(clone), text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+
+# --- fetch and its locks --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["kernel", "stock-kernel"])
+def test_two_fetches_at_once(clone: Path, other: str) -> None:
+    """Of the same thing, or of two: each is downloaded once."""
+    both = [start(clone, "scripts/fetch", what) for what in ("kernel", other)]
+    for process in both:
+        out, err = process.communicate()
+        assert not process.returncode, err
+        assert Path(out.strip()).is_dir()
+    downloads = (clone.parent / "archive/downloads").read_text().splitlines()
+    assert len(downloads) == len({"kernel", other})
+
+
+def test_a_failed_fetch_fails_and_leaves_nothing(clone: Path) -> None:
+    package = next((clone.parent / "archive").glob("linux-source*"))
+    package.write_bytes(package.read_bytes() + b"more")
+    fetch = start(clone, "scripts/fetch", "kernel")
+    _, err = fetch.communicate()
+    assert fetch.returncode and "does not have the recorded sha256" in err
+    cache = clone.parent / "cache"
+    assert not list((cache / "src").glob("*")) and not list((cache / "debs").glob("*.deb"))
+
+
+def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
+    """At once, although the sleep of a step's progress may outlive it."""
+    script = ". scripts/lib/lib.sh; lock build; step nap sleep 1.3"
+    sh("bash", "-c", script, cwd=clone, env=environment(clone))
+    with (clone.parent / "cache/locks/build").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Who waits for it says so.
+        waiting = start(clone, "bash", "-c", ". scripts/lib/lib.sh; lock build; echo mine")
+        assert waiting.stderr and "waiting for another build" in waiting.stderr.readline()
+        assert waiting.poll() is None
+    assert waiting.communicate()[0] == "mine\n"
+
+
+# --- programs -------------------------------------------------------------------------
+
+# By rustup
+RUST = {"cargo", "rustc", "rustfmt", "rustup"}
+# Words of a line of shell that a command may follow
+BEFORE = r"(?:^|[|&;!{] |(?<!\()\$?\((?!\()|\b(?:then|else|elif|do|if|while|until|exec|env|step \S+|command -v))"
+PATTERNS = {
+    "sh": rf"{BEFORE}\s*(?:[A-Z_]+=\S* +)*([a-z][\w.+-]*)(?=[\s;)|&\"']|$)",
+    "py": r"(?:\b(?:run|sh|Popen|call|which)\(\s*\[?|\bcommand = \[|^ *\[)\s*\"([a-z][\w.+-]*)\"",
+    "rs": r"Command::new\(\s*\"([a-z][\w.+-]*)\"",
+    "Makefile": r"(?:^\t@?|&& |; |\$\(shell )([a-z][\w.+-]*)",
+}
+
+
+def words() -> dict[str, str]:
+    """Each word where a command may stand in a script or test, and a file that has it. Guests
+    have programs of their own."""
+    found: dict[str, str] = {}
+    builtins = subprocess.check_output(["bash", "-c", "compgen -bk"], text=True).split()
+    for name in files("scripts", "tests", ".ci", "packaging", "tools", "Makefile"):
+        if "/guest/" in name or "/ceph/" in name or (text := readable(TOP / name)) is None:
+            continue
+        kind = name.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
+        first = text.split("\n", 1)[0]
+        if first.startswith("#!"):
+            kind = "py" if "python" in first else "sh"
+        text = re.sub(r"(?m)^\s*(#|//).*$", "", text)
+        for word in re.findall(PATTERNS.get(kind, r"(?!)"), text, re.MULTILINE):
+            if kind != "sh" or word not in builtins:
+                found.setdefault(word, name)
+    return found
+
+
+def readable(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return None
+
+
+def dpkg(*words: str) -> list[str]:
+    """What dpkg-query says."""
+    command = ["dpkg-query", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def installed_by_setup() -> set[str]:
+    """The packages that every Debian has, those that set-up installs, and all that these
+    depend on."""
+    form = "${Package}\\t${Priority}\\t${Provides}\\t${Pre-Depends}, ${Depends}\\n"
+    needs: dict[str, set[str]] = {}
+    todo = subprocess.run([TOP / "scripts/setup", "--list", "--deep"], check=True,
+                          capture_output=True, text=True).stdout.split()  # fmt: skip
+    todo += ["apt"]
+    for line in dpkg("-W", "-f", form):
+        package, priority, provides, depends = line.split("\t")
+        depended = set(re.findall(r"(?:^|[,|])\s*([a-z0-9][a-z0-9.+-]+)", depends))
+        for name in (package, *re.findall(r"(?:^|,)\s*([a-z0-9][a-z0-9.+-]+)", provides)):
+            needs.setdefault(name, set()).update(depended | {package})
+        todo += [package] if priority == "required" else []
+    have: set[str] = set()
+    while todo:
+        if (package := todo.pop()) not in have:
+            have.add(package)
+            todo += needs.get(package, ())
+    return have
+
+
+DIRS = "/usr/lib/llvm-19/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def strangers(words: dict[str, str], path: str = DIRS) -> list[str]:
+    """Those that are programs here, but of packages that set-up doesn't install."""
+    programs = {word: found for word in words if (found := shutil.which(word, path=path))}
+    paths: dict[str, set[str]] = {}
+    for program in programs.values():
+        real = os.path.realpath(program)
+        paths[program] = {program, real, real.removeprefix("/usr"), f"/usr{program}"}
+    owners: dict[str, set[str]] = {}
+    for line in dpkg("-S", *set().union(*paths.values())):
+        packages, _, name = line.rpartition(": ")
+        owners[name] = {package.split(":")[0] for package in packages.split(", ")}
+    mine = installed_by_setup() if owners else set()
+    lost = []
+    for word, program in programs.items():
+        owning = set().union(*(owners.get(name, ()) for name in paths[program]))
+        if word not in RUST and not owning & mine:
+            lost.append(f"{word} in {words[word]}: of {', '.join(owning) or program}")
+    return lost
+
+
+def test_set_up_installs_all_programs() -> None:
+    """A program that is on this machine by chance may be missing on another one."""
+    found = words()
+    assert {"make", "cargo", "chroot", "flock", "git", "xz", "ld"} <= set(found)
+    assert not strangers(found)
+
+
+def test_a_program_of_nobody_is_noticed(tmp_path: Path) -> None:
+    program = tmp_path / "nobodys"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for kind, line in (
+        ("sh", "x=$(nobodys -x)"), ("sh", "if ! nobodys; then"), ("sh", "a | nobodys"),
+        ("sh", "LC_ALL=C nobodys"), ("py", '["nobodys", x]'), ("py", 'sh("nobodys", x)'),
+        ("rs", 'Command::new("nobodys")'), ("Makefile", "\t@nobodys x"),
+    ):  # fmt: skip
+        found = re.findall(PATTERNS[kind], line, re.MULTILINE)
+        lost = strangers(dict.fromkeys(found, kind), f"{tmp_path}:{DIRS}")
+        assert lost == [f"nobodys in {kind}: of {program}"], line
+
+
+def test_suites_that_need_only_pytest_install_nothing_else(sh: Run) -> None:
+    names = [
+        name
+        for name in files("tests/suites/test_*.py")
+        if 'SETUP = "pytest"' in (TOP / name).read_text()
+    ]
+    suites = [Path(name).stem.removeprefix("test_") for name in names]
+    assert "checks" in suites
+    some = sh(TOP / "scripts/setup", "--list", "--tests", *suites).split()
+    assert set(some) == {"git", "make", "python3", "python3-venv"}
+    assert "gcc" in sh(TOP / "scripts/setup", "--list", "--tests", *suites, "host").split()
+
+
+# --- what a run prints ------------------------------------------------------------------
+
+
+def test_a_first_run_names_its_needs_before_it_starts(clone: Path) -> None:
+    df = clone.parent / "bin/df"
+    df.write_text("#!/bin/sh\necho Avail; echo 1G\n")
+    df.chmod(0o755)
+    out, err = start(clone, "scripts/setup", "--stock").communicate()
+    assert re.search(r"first run needs root, \d+ GB of disk, and about \d+ minutes", out), err
+    assert "may be too little: BLOG_CACHE=DIR names another folder" in err
+
+
+def test_a_step_shows_its_progress(clone: Path) -> None:
+    nap = "bash -c 'echo CC a.o; until [ -e go ]; do sleep 0.1; done; exit 1'"
+    own, theirs = pty.openpty()
+    script = f". scripts/lib/lib.sh; STEP_LINES=3 step nap {nap}"
+    step = subprocess.Popen(["bash", "-c", script], cwd=clone, stdout=theirs, stderr=theirs,
+                            env=environment(clone) | {"TERM": "xterm"})  # fmt: skip
+    os.close(theirs)
+    said = ""
+    try:
+        while more := os.read(own, 4096):
+            said += more.decode()
+            if re.search(r"nap: 1 of 3 lines, \d+ s: CC a.o", said):
+                (clone / "go").touch()
+    except OSError:  # nobody has the terminal any more
+        pass
+    os.close(own)
+    assert step.wait()
+    assert (clone / "go").exists(), said
+    assert "| CC a.o" in said and "FAILED after" in said
+
+
+# --- clean ----------------------------------------------------------------------------
+
+
+def cache_names() -> set[str]:
+    """What scripts and tests call their files and folders in the cache."""
+    names: set[str] = set()
+    for name in files("scripts", "tests/*.py"):
+        text = (TOP / name).read_text()
+        names.update(re.findall(r'\$BLOG_CACHE"?/([a-z][a-z.-]*)', text))
+        names.update(re.findall(r'\b(?:CACHE|places\(\)\[2\]) / f?"([a-z.-]+)', text))
+    return names
+
+
+def test_clean_leaves_nothing_in_the_clone(clone: Path, sh: Run) -> None:
+    made = ["build/x", "tools/blog-decode/target/CACHEDIR.TAG", "tests/__pycache__/x"]
+    made += ["tests/host/proptest-regressions/x"]
+    kept = ["scripts/mine", "tests/target/mine", "tools/blog-decode/src/x"]
+    before = set(clone.rglob("*"))
+    for name in made + kept:
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).touch()
+    cache = clone.parent / "cache"
+    (cache / "tools").mkdir(parents=True)
+    sh("scripts/clean", cwd=clone, env=environment(clone))
+    left = {str(path.relative_to(clone)) for path in set(clone.rglob("*")) - before}
+    assert {name for name in left if (clone / name).is_file()} == set(kept)
+    assert (cache / "tools").is_dir()
+
+
+@pytest.mark.parametrize("mine", [False, True])
+def test_distclean_leaves_nothing_in_the_cache(clone: Path, sh: Run, mine: bool) -> None:
+    """Except files of others."""
+    names = cache_names()
+    assert len(names) > 15 and {"tools", "crates-", "ui", "series"} <= names
+    cache = clone.parent / "cache"
+    for name in names:
+        (cache / name / "x").mkdir(parents=True)
+    if mine:
+        (cache / "mine").touch()
+    sh("scripts/clean", "--cache", cwd=clone, env=environment(clone))
+    assert os.listdir(cache) == ["mine"] if mine else not cache.exists()
