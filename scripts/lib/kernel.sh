@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-cpus uml-ceph; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -36,8 +36,6 @@ kernel_fragments() {
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
 	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m trace up ;;
-	# "make bench" only: times on several CPUs
-	uml-cpus) echo common uml trace blog-y ;;
 	# "make ceph" only: CephFS, captured
 	uml-ceph) echo common uml blog-y ceph ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;

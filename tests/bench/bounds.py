@@ -126,22 +126,6 @@ def stock(bounds: Bounds, run: Run) -> None:
         bounds.check(text, run, times, least=least)
 
 
-def speedups(run: Run, case: str) -> Value:
-    """How much more is done on several CPUs than on one in the same time, for each round."""
-    rounds = run.cpus.get(case)
-    if not rounds:
-        raise Missing(f"{case} was not measured on several CPUs in {run.setup}")
-    samples = [cpus * one / together for cpus, _, one, together in rounds]
-    return run.make(f"speedup_on_{rounds[0][0]}_cpus.{case}/task", samples, "x")
-
-
-def scaling(bounds: Bounds, run: Run) -> None:
-    """Two CPUs against one. That nothing is shared, the model of cache lines shows exactly;
-    here, two CPUs of a guest may be one of the machine's."""
-    text = "two CPUs: at least 1.8 x one CPU"
-    bounds.check(text, run, lambda: speedups(run, "blog_on.2").median, least=1.8)
-
-
 def traffic_bounds(bounds: Bounds, run: Run) -> None:
     """Bytes in the ring."""
 
@@ -194,5 +178,3 @@ def check_run(bounds: Bounds, run: Run) -> None:
             check(bounds, run)
     elif run.setup == "native":
         native(bounds, run)
-    elif run.setup == "cpus":
-        scaling(bounds, run)

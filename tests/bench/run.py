@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Measures what a record costs, beside peers.
 
-setups; without a name, the first four:
+setups; without a name, the first two:
   native        UML with one CPU: times, beside the peers
   counted       x86 in QEMU, counting instructions: the same, and bytes
-  cpus          UML with two CPUs: two against one
-  vcpus         x86 in QEMU with 32 CPUs: does it work
   instructions  as counted, without fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
@@ -47,28 +45,22 @@ OUT = TOP / "build/bench"
 
 COMMON = {
     "icount": "no", "clock": "", "secs": "600", "fio": "no", "fio_rounds": "1", "fio_bytes": "1g",
-    "fio_single_bytes": "1g", "fio_warm_up": "64m", "fio_engines": "batch single", "cpus": "1",
-    "mem": "1024", "args": ""}  # fmt: skip
+    "fio_single_bytes": "1g", "fio_warm_up": "64m", "fio_engines": "batch single", "mem": "1024",
+    "args": ""}  # fmt: skip
 COUNTED = COMMON | {
-    "flavour": "x86", "script": "peers", "rounds": "3", "n": "4000", "icount": "yes",
+    "flavour": "x86", "rounds": "3", "n": "4000", "icount": "yes",
     "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip
 SETUPS = {
     # Here a system call is as dear as many I/Os.
     "native": COMMON | {
-        "flavour": "uml-bench", "script": "peers", "rounds": "100", "n": "2000", "fio": "yes",
+        "flavour": "uml-bench", "rounds": "100", "n": "2000", "fio": "yes",
         "fio_rounds": "11", "fio_single_bytes": "128m"},
     "counted": COUNTED | {"fio": "yes", "secs": "3600"},
-    "cpus": COMMON | {
-        "flavour": "uml-cpus", "script": "cpus", "rounds": "400", "n": "20000", "cpus": "2"},
-    # Without lpj=, so many CPUs take minutes to measure how fast they are.
-    "vcpus": COMMON | {
-        "flavour": "x86", "script": "cpus", "rounds": "3", "n": "2000", "cpus": "32",
-        "mem": "2048", "clock": "tsc", "args": "lpj=10384000 tsc=reliable"},
     "instructions": COUNTED | {"mem": "512", "build": ""},
     # Without hooks
     "stock": COUNTED | {"flavour": "stock"},
 }  # fmt: skip
-ALL = ("native", "counted", "cpus", "vcpus")
+ALL = ("native", "counted")
 
 
 class Failed(Exception):
@@ -213,18 +205,16 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     words = {"setup": setup, **param}
     (work / "params").write_text("".join(f"{name}='{value}'\n" for name, value in words.items()))
     files["bench/params"] = work / "params"
-    for path in (*(GUEST).glob("*.sh"), *(GUEST).glob("*.fio")):
+    for path in (*GUEST.glob("*.sh"), *GUEST.glob("*.fio")):
         files[f"bench/{path.name}"] = path
     machine = vm.Machine(
-        cpus=int(param["cpus"]), mem=int(param["mem"]), args=param["args"],
-        icount=param["icount"] == "yes")  # fmt: skip
-    # Guests of one CPU stay on one: else a system call in UML wakes another CPU, or not.
+        cpus=1, mem=int(param["mem"]), args=param["args"], icount=param["icount"] == "yes")  # fmt: skip
+    # A guest stays on one CPU: else a system call in UML wakes another one, or not.
     cpus = os.sched_getaffinity(0)
-    if machine.cpus == 1:
-        os.sched_setaffinity(0, {max(cpus)})
+    os.sched_setaffinity(0, {max(cpus)})
     start, others = time.monotonic(), by_others()
     result = vm.run(
-        work, kernel, GUEST / f"{param['script']}.sh", files=files, programs=programs,
+        work, kernel, GUEST / "peers.sh", files=files, programs=programs,
         machine=machine, seconds=float(param["secs"]), warn=setup != "instructions",
         echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
     took, others = time.monotonic() - start, by_others() - others

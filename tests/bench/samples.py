@@ -92,8 +92,6 @@ class Run:
         )
         self.each: list[int] = []
         self.new: list[tuple[int, int]] = []
-        # case -> (CPUs, records, ticks of one CPU, ticks of all) for each round
-        self.cpus: dict[str, list[tuple[int, ...]]] = defaultdict(list)
         self.clocks: list[tuple[int, int]] = []
         # What traffic.read() finds: logger -> kind of record -> records in 1 MiB
         self.traffic: dict[str, dict[str, float]] = {}
@@ -112,8 +110,6 @@ class Run:
                 self.each.append(int(words[0]))
             elif kind == "new":
                 self.new.append((int(words[0]), int(words[1])))
-            elif kind == "cpus":
-                self.cpus[words[0]].append(tuple(map(int, words[1:])))
             elif kind == "clocks":
                 self.clocks.append((int(words[0]), int(words[1])))
             else:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench import endtoend, plot, traffic
-from bench.bounds import Bounds, Verdict, speedups
+from bench.bounds import Bounds, Verdict
 from bench.samples import Missing, Run, Value, read_facts
 
 # (case, context, mark, what it is called)
@@ -91,9 +91,6 @@ def costs(run: Run) -> str:
     if why := missing_peers(run):
         text += "\n" + "\n".join(why)
     text = head(run, f"{run.setup}, BLog's clock: {run.clock}") + (f"\n{text}\n" if text else "")
-    if "logged" in run.facts:
-        text += f"{run.facts['cpus']} CPUs logged {run.facts['logged']} records: all are counted, "
-        text += f"{run.facts['lost']} of them as lost.\n"
     for value in details(run):
         text += f"{value.name}: {cell(value.median)} {value.unit}"
         text += f" ({cell(value.min)} to {cell(value.max)})\n"
@@ -124,9 +121,6 @@ def details(run: Run) -> Iterator[Value]:
     if run.each:
         yield from run.page_turns()
         yield from run.first_records()
-    # CPUs that are emulated share those of this machine.
-    for case in run.cpus if run.setup == "cpus" else ():
-        yield speedups(run, case)
 
 
 def beyond_clocks(run: Run) -> Iterator[Value]:

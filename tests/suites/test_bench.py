@@ -161,20 +161,6 @@ def test_tables_get_into_their_pages(tmp_path: Path) -> None:
     assert tables.put_into(page, folder) == [*page[:6], "  new", "", "  row", "", *page[8:]]
 
 
-def test_cpus_are_told_apart_by_case(tmp_path: Path) -> None:
-    run = make_run(tmp_path, "a")
-    with (run.folder / "results").open("a") as results:
-        for one, both in ((100, 110), (100, 100), (100, 400)):
-            results.write(f"cpus blog_on.2 2 10 {one} {both}\n")
-            results.write(f"cpus clock_tsc.0 2 10 {one} {one}\n")
-    run = Run(run.folder)
-    speedup = bounds.speedups(run, "blog_on.2")
-    assert speedup.median == pytest.approx(200 / 110)
-    assert (speedup.max, bounds.speedups(run, "clock_tsc.0").min) == (2, 2)
-    with pytest.raises(Missing):
-        bounds.speedups(run, "blog_on.4")
-
-
 def test_times_of_a_busy_machine_are_not_trusted(tmp_path: Path) -> None:
     for icount, others, said in (("no", 40, True), ("no", 1, False), ("yes", 40, False)):
         run = make_run(tmp_path, f"a-{icount}-{others}", icount=icount)

@@ -43,7 +43,6 @@ facts() {
 		echo "icount $icount"
 		echo "clock $(get clock $BLOG/stats)"
 		echo "release $(uname -r)"
-		echo "cpus $(nproc)"
 		[ ! -d $TRACING/events ] || echo "tracing yes"
 		[ ! -e $CONTROL ] || echo "dynamic_debug yes"
 	} >/out/facts

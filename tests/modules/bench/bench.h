@@ -44,7 +44,6 @@ void bench_contexts_init(void);
 void bench_contexts_exit(void);
 u64 bench_batch(enum bench_context context, void (*run)(u32 n), u32 n);
 int bench_new_tasks(u32 (*ticks)[2], u32 count);
-int bench_together(void (*run)(u32 n), u32 n, u32 cpus, u64 *ticks);
 
 /* Instructions under QEMU's -icount, else cycles of the host's clock. */
 static __always_inline u64 bench_ticks(void)

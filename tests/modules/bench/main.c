@@ -9,7 +9,6 @@
  *						stands for all that begin so
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
- *	cpus CPUS ROUNDS N CASE			on one CPU and on CPUS, by turns
  *	mark NAME				gives the following samples that name
  *
  * All cases of a line are measured by turns, so a disturbance in one round
@@ -144,35 +143,9 @@ static int measure_new(u32 n)
 	return ret;
 }
 
-static const struct bench_case *find_case(const char *name)
-{
-	for (int t = 0; t < ARRAY_SIZE(tables); t++) {
-		for (const struct bench_case *c = tables[t]; c->name; c++) {
-			if (!strcmp(c->name, name))
-				return c;
-		}
-	}
-	return NULL;
-}
-
-static int measure_cpus(u32 cpus, u32 rounds, u32 n, const char *name)
-{
-	const struct bench_case *c = find_case(name);
-	int ret = c ? 0 : -ENOENT;
-
-	for (u32 round = 0; round < rounds + WARM_UP && !ret; round++) {
-		u64 one, all;
-
-		ret = bench_together(c->run, n, 1, &one) ?: bench_together(c->run, n, cpus, &all);
-		if (!ret && round >= WARM_UP)
-			ret = tell("cpus %s %u %u %llu %llu\n", name, cpus, n, one, all);
-	}
-	return ret;
-}
-
 static int run_line(char **words, int count)
 {
-	u32 numbers[3] = {};
+	u32 numbers[2] = {};
 	int context;
 
 	/* The numbers of a line are in a row. */
@@ -188,8 +161,6 @@ static int run_line(char **words, int count)
 			return -EINVAL;
 		return measure_cases(context, numbers[0], numbers[1], words + 4, count - 4);
 	}
-	if (count == 5 && !strcmp(words[0], "cpus") && numbers[2])
-		return measure_cpus(numbers[0], numbers[1], numbers[2], words[4]);
 	if (count == 2 && !strcmp(words[0], "mark"))
 		return tell("mark %s\n", words[1]);
 	if (count == 2 && !strcmp(words[0], "each") && numbers[0])
