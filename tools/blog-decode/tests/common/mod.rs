@@ -8,6 +8,7 @@ pub mod extracted;
 pub mod image;
 pub mod kallsyms;
 pub mod kernel;
+pub mod rig;
 pub mod snapshot;
 pub mod stream;
 pub mod vmcore;

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! The texts in `commands` have commands, and below each what it prints, and its status.
+
+mod common;
+
+use std::{env, fs, os::unix::fs::symlink, path::Path, process::Command, thread};
+
+use blog_decode::sidetable::read_table;
+use common::{
+    image,
+    rig::{snapshot, Rig, CLOCK},
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+};
+
+const COMMANDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
+const MS: u64 = 1_000_000;
+const S: u64 = 1000 * MS;
+const TASK: u8 = 0;
+
+/// A thread, or if the pid is 0 a softirq: pid, name, and of each record the time in us and both
+/// arguments of the first call site. In place of a record, one is lost if the first argument is
+/// LOST.
+type Log<'a> = (i32, &'static str, &'a [(u64, u32, u64)]);
+const LOST: u32 = u32::MAX;
+
+fn logs_of(rig: &Rig, (host, boot): (&str, [u8; 16]), logs: &[Log<'_>]) -> Vec<u8> {
+    let mut b = Builder::new();
+    b.system_of(host, boot)
+        .clock(1, &[[0; 4], [20 * S; 4]])
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
+        .component(1, "disk");
+    for (number, (pid, name, records)) in (1..).zip(logs) {
+        let mut ring = match pid {
+            0 => Ring::softirq(1, number, 0),
+            _ => Ring::task(1, number, *pid, name),
+        };
+        let mut page = Page::new(number, 1, 0, 0);
+        for (us, count, sector) in *records {
+            match *count {
+                LOST => page.lost(us * 1000, 0, 1),
+                _ => page.record(us * 1000, 1, (count, sector)),
+            }
+        }
+        ring.records = page.records().into();
+        b.ring(&ring).page(&ring, &page);
+    }
+    b.end()
+}
+
+/// For spans and counts.
+fn answers(rig: &Rig) {
+    let one = ("one", BOOT_ID);
+    let write = |name, logs: &[Log<'_>]| rig.write(name, logs_of(rig, one, logs));
+    // Tag n takes n us, from the task to the interrupt.
+    let starts: Vec<_> = (1..=100).map(|n| (n * 1000, n as u32, 1)).collect();
+    let ends: Vec<_> = (1..=100).map(|n| (n * 1000 + n, n as u32, 2)).collect();
+    write("hundred", &[(7, "fio", &starts), (0, "", &ends)]);
+    // 1 has no end, 2 starts again, 3 and 4 have no start.
+    let starts = [(10, 1, 1), (20, 2, 1), (30, 2, 1)];
+    let ends = [(15, 3, 2), (25, LOST, 0), (32, 2, 2), (40, 4, 2)];
+    write("unpaired", &[(7, "fio", &starts), (0, "", &ends)]);
+    let thread = [(10, 1, 1), (17, 9, 2), (20, 1, 1)];
+    write("thread", &[(7, "fio", &thread), (0, "", &[(30, 1, 2)])]);
+    let counted = [(10, 3, 1), (20, 4, 1), (1_000_010, 5, 1)];
+    write("counted", &[(7, "fio", &counted), (0, "", &[(30, 6, 2)])]);
+    let ends = [(11, 1, 2), (22, 2, 2)];
+    write(
+        "one",
+        &[(7, "fio", &[(10, 1, 1), (20, 2, 1)]), (0, "", &ends)],
+    );
+    // A tag is a machine's own.
+    let two: [Log<'_>; 2] = [(7, "fio", &[(15, 1, 1)]), (0, "", &[(18, 1, 2)])];
+    rig.write("two", logs_of(rig, ("two", [2; 16]), &two));
+    let renamed: [Log<'_>; 2] = [(7, "sh", &[(10_000, 1, 1)]), (7, "fio", &[(12_000, 1, 2)])];
+    write("renamed", &renamed);
+    let blanks: [Log<'_>; 4] = [
+        (7, "a 1", &[(10_000, 2, 1)]),
+        (8, "a", &[(12_000, 12, 2)]),
+        (9, "a", &[(13_000, 1, 1)]),
+        (10, "a 1", &[(14_000, 2, 2)]),
+    ];
+    write("blanks", &blanks);
+    let mut many: Vec<_> = (0..150).map(|n| (n * 1000, n as u32, n)).collect();
+    many.extend([(500_000, 1, 77); 3]);
+    write("many", &[(7, "fio", &many)]);
+    let most = i64::MAX as u64;
+    for (name, values) in [
+        ("most", [most - 1, 1]),
+        ("over", [most, 1]),
+        ("edge", [most, most + 1]),
+        ("twice", [u64::MAX, u64::MAX]),
+    ] {
+        let records: Vec<_> = (1..).zip(values).map(|(us, n)| (us, 1, n)).collect();
+        write(name, &[(7, "fio", &records)]);
+    }
+    write("dash", &[(7, "-", &[(10, 1, 1)])]);
+}
+
+/// Threads that were silent.
+fn gaps(rig: &Rig) -> Vec<u8> {
+    let mut b = rig.disk(&[[0; 4], [20 * S; 4]]);
+    b.component(2, "net");
+    let page = |ring, times: &[u64]| {
+        let mut page = Page::new(ring, 1, times[0] * MS, 0);
+        for ms in times {
+            page.record(ms * MS, 1, (&(*ms as u32), &0u64));
+        }
+        page
+    };
+    let mut add = |mut ring: Ring, page: Page| {
+        ring.records = page.records().into();
+        b.ring(&ring).page(&ring, &page);
+    };
+    // A thread that logs for two components.
+    add(Ring::task(1, 1, 7, "two"), page(1, &[10_000, 11_000]));
+    add(Ring::task(2, 1, 7, "two"), page(1, &[10_200]));
+    // One that has lost records: between these two, nobody knows.
+    let mut lossy = page(2, &[1_000]);
+    lossy.lost(3_000 * MS, 0, 5);
+    for ms in [5_000u64, 5_500] {
+        lossy.record(ms * MS, 1, (&1u32, &0u64));
+    }
+    add(Ring::task(1, 2, 8, "lossy"), lossy);
+    add(Ring::softirq(1, 3, 0), page(3, &[100, 9_000]));
+    // Two that share a ring, in which records were lost of one of them.
+    let mut shared = Page::new(4, 1, 2_000 * MS, 0);
+    for (ms, pid, comm) in [
+        (2_000, 9, "nine"),
+        (2_500, 10, "ten"),
+        (3_000, 0, ""),
+        (6_000, 9, "nine"),
+        (8_000, 10, "ten"),
+        (8_300, 10, "ten"),
+    ] {
+        if pid == 0 {
+            shared.lost(ms * MS, 0, 1);
+            continue;
+        }
+        shared.writer(ms * MS, TASK, 0, (pid, 9, comm));
+        shared.record(ms * MS, 1, (&(ms as u32), &0u64));
+    }
+    add(Ring::shared(1, 4, 0), shared);
+    b.end()
+}
+
+/// A directory that looks like debugfs. The suite `control` tries the real one, in a guest.
+fn debugfs(rig: &Rig) {
+    rig.write(
+        "debugfs/control",
+        format!(
+            "module test_mod site 11-14 loaded 1 on 0 off 0 build_id {}\n\
+             module other site 20-29 loaded 1 on 1 off 2 build_id 0123456789abcdef\n\
+             module gone site 30-39 loaded 0 on 0 off 0 build_id fedcba9876543210\n",
+            rig.id()
+        ),
+    );
+    for name in ["disk", "disk2", "net"] {
+        for (key, value) in [
+            ("enable", "1"),
+            ("level", "info"),
+            ("mode", "overwrite"),
+            ("size_kb", "1024"),
+            ("ring_kb", "64"),
+            ("clear", ""),
+        ] {
+            rig.write(&format!("debugfs/{name}/{key}"), format!("{value}\n"));
+        }
+    }
+    rig.write("parameters/max_kb", "4096\n");
+}
+
+/// Snapshots with a single task, of which this makes the page.
+fn one_ring(b: &mut Builder, comm: &'static str, fill: impl FnOnce(&mut Page)) -> Vec<u8> {
+    let ring = Ring::task(1, 1, 42, comm);
+    let mut page = Page::new(1, 1, 0, 0);
+    fill(&mut page);
+    b.ring(&ring).page(&ring, &page).end()
+}
+
+/// What the commands are for.
+fn files(rig: &Rig) {
+    rig.write("snap", snapshot(&rig.build_id));
+    // With no table beside it, and tables of this and of another build
+    rig.write("alone/snap", snapshot(&rig.build_id));
+    let table = read_table(&rig.path("test-mod.ko"), |_| true).unwrap();
+    rig.write("table/test_mod.blogfmt", table.unwrap().encode().unwrap());
+    fs::create_dir(rig.path("other")).unwrap();
+    image::module(&rig.path("other"), "other.ko", "two");
+
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
+        .component(1, "disk");
+    let withheld = one_ring(&mut b, "fio", |p| {
+        p.record(1, 1, (&8u32, &0x1000u64));
+        p.raw_record(2, 1, &[]);
+        p.raw_record(3, 2, &[]);
+        // A call without arguments has nothing that could be.
+        p.record(4, 4, ());
+    });
+    rig.write("withheld", withheld);
+    let mut b = Builder::new();
+    let images: [(u32, u32, &[u8], &str); 2] =
+        [(1, 4, &rig.build_id, "test_mod"), (5, 1, b"gone", "gone")];
+    b.system(BOOT_ID)
+        .clock(1, &CLOCK)
+        .images(&images)
+        .component(1, "disk");
+    let some = one_ring(&mut b, "fio", |p| p.record(2000, 1, (&8u32, &0x1000u64)));
+    rig.write("some-tables", some);
+    // Neither the list of tasks nor the ring has the name.
+    let named = one_ring(&mut rig.disk(&CLOCK), "fio", |p| {
+        p.writer(0, 0, 0, (42, 42, "sh"));
+        p.record(0, 4, ());
+    });
+    rig.write("named", named);
+    for (name, lost) in [("lost", i64::MAX as u64), ("lost-more", 1 << 63)] {
+        let lost = one_ring(&mut rig.disk(&CLOCK), "fio", |p| {
+            p.lost(1000, 0, lost);
+            p.record(2000, 4, ());
+        });
+        rig.write(name, lost);
+    }
+    // 2023-10-29T01:00:00Z is two seconds after boot.
+    let real = 1_698_541_198 * S;
+    let clock = [[0, 0, 0, real], [10 * S, 10 * S, 10 * S, real + 10 * S]];
+    let autumn = one_ring(&mut rig.disk(&clock), "fio", |p| {
+        p.record(S, 4, ());
+        p.record(2 * S, 4, ());
+    });
+    rig.write("autumn", autumn);
+    let mut b = rig.disk(&CLOCK);
+    let ring = Ring::task(1, 1, 42, "fio");
+    b.ring(&ring);
+    for (seq, at) in [(1, 50), (2, 2), (3, 60)] {
+        let mut p = Page::new(1, seq, at * S, seq - 1);
+        p.record(at * S, 4, ());
+        b.page(&ring, &p);
+    }
+    rig.write("back", b.end());
+    answers(rig);
+    rig.write("gaps", gaps(rig));
+    debugfs(rig);
+}
+
+/// Runs the commands of a text in a shell, and puts below each what it says, and its status.
+fn answered(text: &str) -> String {
+    let rig = Rig::new();
+    files(&rig);
+    let bin = rig.path("bin");
+    fs::create_dir(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_blog-decode"), bin.join("blog-decode")).unwrap();
+    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
+    let other = read_table(&rig.path("other/other.ko"), |_| true).unwrap();
+    let other = other.unwrap().build_id_hex();
+    let mut all = String::new();
+    for line in text.lines().filter(|line| !line.starts_with(['>', '?'])) {
+        all += &format!("{line}\n");
+        let Some(command) = line.strip_prefix("$ ") else {
+            continue;
+        };
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(rig.path(""))
+            .env("PATH", &path)
+            .env("ID", rig.id())
+            .env("TZ", "UTC")
+            .env_remove("DEBUGINFOD_URLS")
+            .output()
+            .unwrap();
+        // The linker makes build IDs.
+        let said = String::from_utf8(output.stdout).unwrap();
+        let said = said.replace(&rig.id(), "$ID").replace(&other, "$OTHER_ID");
+        for line in said.lines() {
+            all += format!("> {line}").trim_end();
+            all.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => {}
+            status => all += &format!("? {}\n", status.unwrap_or(-1)),
+        }
+    }
+    all
+}
+
+/// Where a text differs from what its commands say now.
+fn differs(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let now = answered(&text);
+    if env::var_os("BLOG_BLESS").is_some() {
+        fs::write(path, &now).unwrap();
+        return None;
+    }
+    let mut old = text.lines();
+    let new = now.lines().find(|&new| old.next() != Some(new));
+    (now != text).then(|| format!("{}: now {new:?}", path.display()))
+}
+
+/// `BLOG_BLESS=1` writes them anew.
+#[test]
+fn commands_say_what_their_files_have() {
+    let files = fs::read_dir(COMMANDS).unwrap();
+    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    let wrong: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = files
+            .iter()
+            .map(|path| scope.spawn(|| differs(path)))
+            .collect();
+        all.into_iter()
+            .filter_map(|one| one.join().unwrap())
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
