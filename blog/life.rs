@@ -9,10 +9,12 @@
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
 //! A driver may drop an `Instance` under locks that others need to free memory. So the drop only
-//! hides the component. A work item does the rest ([`blog_reap`]), in two steps. A new component
-//! that needs the place may have done the first step ([`sweep`]): then no task has a ring of the
-//! old one any more, but a log call to another component may still be looking at such a ring. One
-//! grace period covers all components that have gone meanwhile.
+//! detaches the component, or hides it if it has no memory. What it has logged stays until a new
+//! component needs the name, the place or the memory. A work item takes away what is hidden
+//! ([`blog_reap`]), in two steps. A new component that needs the place may have done the first step
+//! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another component
+//! may still be looking at such a ring. One grace period covers all components that have gone
+//! meanwhile.
 
 use core::{
     iter,
@@ -37,10 +39,14 @@ use kernel::{
 use crate::{
     crash::describe,
     files,
+    memory::budget,
     registry::{
         self,
         inert,
-        state::State, //
+        state::{
+            Inner,
+            State, //
+        }, //
     },
     sys::{
         modules,
@@ -91,6 +97,11 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         files::create(&state);
         // SAFETY: Likewise.
         unsafe { describe::publish(state.slot(), Some(&state)) };
+    }
+    // What ended instances have left is there until it is needed.
+    let wants = state.look(Inner::wants);
+    if wants > 0 && registry::give_way(budget::lacks(wants)) {
+        blog_reap();
     }
     state.start(&state.control());
     Ok(state)
@@ -235,7 +246,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     }
 }
 
-/// Removes such a component: see `kernel::blog::abi`.
+/// Ends such a component: see `kernel::blog::abi`.
 ///
 /// # Safety
 ///
@@ -249,5 +260,5 @@ pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawCompone
         return inert::put();
     }
     // SAFETY: The registry has it until it is removed.
-    registry::remove(unsafe { &*state });
+    registry::end(unsafe { &*state });
 }

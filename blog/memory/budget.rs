@@ -59,6 +59,11 @@ pub(super) fn spare() -> u32 {
     u32::try_from(more).unwrap_or(u32::MAX)
 }
 
+/// So many of these pages can't be had now.
+pub(crate) fn lacks(pages: u32) -> u32 {
+    pages.saturating_sub(room().min(spare()))
+}
+
 /// Counts pages: `ENOSPC` beyond the limit.
 pub(super) fn take(pages: u32) -> Result {
     let more = |used: u32| used.checked_add(pages).filter(|sum| *sum <= limit());

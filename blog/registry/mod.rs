@@ -150,7 +150,7 @@ impl Places {
             }
             match self.there().find(same) {
                 None => break name,
-                Some(known) if !dynamic && !known.dynamic() && !known.attached() => {
+                Some(known) if dynamic == known.dynamic() && !known.attached() => {
                     // SAFETY: By this function's requirement.
                     unsafe { known.connect(raw) };
                     return Ok((known.clone(), false));
@@ -165,7 +165,8 @@ impl Places {
         };
         let mut places = self.0.iter().take(most);
         let Some(slot) = places.position(Option::is_none) else {
-            let may_come = self.going().next().is_some();
+            let may_come = self.give_way().is_some() || self.going().next().is_some();
+            work::queue_reap();
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
         let mut unique = new.take().ok_or(EINVAL)?;
@@ -177,6 +178,16 @@ impl Places {
             *place = Some(state.clone());
         }
         Ok((state, true))
+    }
+
+    /// Takes what the instance has left that ended first out of sight; returns how many pages it
+    /// takes. The caller sees to the rest.
+    fn give_way(&self) -> Option<u32> {
+        let left = |state: &&Arc<State>| state.dynamic() && !state.attached();
+        let left = self.there().filter(left);
+        let state = left.min_by_key(|state| state.look(|inner| inner.ended))?;
+        state.going.store(true, Relaxed);
+        Some(state.look_at_memory(Memory::pages_in_all).unwrap_or(0))
     }
 
     /// Takes a component out of sight, if it is there, and has it taken away soon.
@@ -212,6 +223,29 @@ pub(crate) unsafe fn attach(
             result => return result,
         }
     }
+}
+
+/// Ends a dynamic component, to which nobody can log any more: what it has logged stays until a new
+/// one of its name goes on with it, or [`give_way`] takes it.
+pub(crate) fn end(state: &State) {
+    if !state.end() {
+        remove(state);
+    }
+}
+
+/// Has components of instances that ended give way, the first ones first, until as many pages are
+/// free as a new one lacks. True: the caller is to have them taken away.
+pub(crate) fn give_way(mut pages: u32) -> bool {
+    let places = PLACES.lock();
+    let mut any = false;
+    while pages > 0 {
+        let Some(gone) = places.give_way() else {
+            break;
+        };
+        pages = pages.saturating_sub(gone);
+        any = true;
+    }
+    any
 }
 
 /// Removes a component. Nobody can log to it. What belongs to it is taken away soon.

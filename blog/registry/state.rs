@@ -5,7 +5,8 @@
 //! [`State`] is separate from a static component's `RawComponent`, which goes away with its module.
 //! When a module goes, its static components are *detached*: rings, pages, files and settings stay,
 //! tasks keep their rings, and when a component of the same name comes back it goes on with them.
-//! A dynamic component's `RawComponent` is in its state, and goes with it.
+//! A dynamic component's `RawComponent` is in its state. When its `Instance` is dropped, it is
+//! detached in the same way, but it goes when a new component needs its place or its memory.
 //!
 //! The registry makes, attaches, detaches and removes states; `files/` changes settings; log
 //! calls (`write/slow.rs`) read what is atomic here and never wait for the lock.
@@ -97,6 +98,7 @@ use crate::{
 pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
+static LAST_END: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
@@ -135,6 +137,8 @@ impl Loose {
 pub(crate) struct Inner {
     /// The driver's side; null while detached.
     pub(crate) raw: *const RawComponent,
+    /// Of a dynamic one that is detached: which one of all that was.
+    pub(super) ended: u64,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
     /// Whether it was said that it has less memory than it may have.
@@ -175,6 +179,14 @@ impl Inner {
     /// The memory, if the component has been switched on.
     pub(crate) fn memory(&self) -> Option<&Memory> {
         self.memory.as_deref()
+    }
+
+    /// Pages that it takes when it is switched on.
+    pub(crate) fn wants(&self) -> u32 {
+        match self.enabled && self.memory.is_none() {
+            true => self.size_kb / PAGE_KB,
+            false => 0,
+        }
     }
 
     /// KiB of its budget that its memory lacks, if it has any.
@@ -299,6 +311,7 @@ impl State {
             control <- new_mutex!(()),
             inner <- new_mutex!(Inner {
                 raw: ptr::null(),
+                ended: 0,
                 memory: None,
                 told: false,
                 gone_before: None,
@@ -493,6 +506,21 @@ impl State {
         // it already.
         let _control = self.control();
         self.with(|inner| inner.raw = ptr::null());
+    }
+
+    /// As [`Self::detach`] of a dynamic one, whose side stays. It takes only locks under which
+    /// nobody waits. False: it leaves nothing, as it has no memory.
+    pub(super) fn end(&self) -> bool {
+        self.with(|inner| {
+            // SAFETY: Nobody logs to it any more.
+            if let Some(switch) = unsafe { inner.switch() } {
+                switch.threshold.store(0, Relaxed);
+                switch.percpu.store(ptr::null_mut(), Relaxed);
+            }
+            inner.raw = ptr::null();
+            inner.ended = LAST_END.fetch_add(1, Relaxed);
+            inner.memory.is_some()
+        })
     }
 
     /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without

@@ -134,9 +134,10 @@ mod tests {
         assert_eq!(records(&LOUD), before);
         drop(one);
 
-        // The name is free again, and so is the place of its rings.
+        // The next one of this name goes on with its ring, and with its settings.
         let again = LOUD.instance(c"kunit_instance1");
-        assert_eq!(added(&again, || blog_trace!(again, "as LOUD")), 1);
+        assert_eq!(records(&again), 1);
+        assert_eq!(added(&again, || both(&again, &two)), 1);
         Ok(())
     }
 

@@ -7,7 +7,9 @@
 #[kunit_tests(blog_memory)]
 mod memory_suite {
     use super::rig::{
+        log,
         log_to,
+        state_of,
         until,
         Read,
         Rig,
@@ -28,6 +30,7 @@ mod memory_suite {
             Stock,
             SIZES, //
         },
+        registry,
         sys::{
             quiesce,
             work, //
@@ -49,7 +52,9 @@ mod memory_suite {
                 Context,
                 Lost, //
             },
-            Config, //
+            Component,
+            Config,
+            Instance, //
         },
         page::PAGE_SIZE,
         prelude::*,
@@ -199,6 +204,36 @@ mod memory_suite {
         let before = records()?;
         until(|| records().is_ok_and(|now| now > before + THREADS))?;
         drop(threads);
+        Ok(())
+    }
+
+    #[test]
+    fn what_instances_have_left_gives_way_to_a_new_component_and_the_first_goes_first() -> Result {
+        settle()?;
+        let config = config(512, 64);
+        let names = [c"blog_test_end1", c"blog_test_end2", c"blog_test_end3"];
+        for name in names {
+            let instance = Instance::new::<true>(name, config);
+            assert!(log(instance.raw(), 1));
+        }
+        // Those of other tests go before these.
+        while registry::give_way(1) && names.iter().all(|name| state_of(name).is_ok()) {}
+        work::queue_reap();
+        settle()?;
+        // The first one went. There is room for half of another one.
+        assert!(state_of(names[0]).is_err() && state_of(names[1]).is_ok());
+        let limit = used_kb() + 256;
+        assert_eq!(set_max_kb(limit), 0);
+        let rig = Rig::new(c"blog_test_new", config);
+        set_max_kb(0);
+        assert_eq!(taken_kb(&rig?)?, 512);
+        assert!(state_of(names[1]).is_err());
+        let last = state_of(names[2])?;
+        assert_eq!(
+            &*Read::new(Some(last.clone()), 4096)?.only_ring()?.numbers,
+            &[1]
+        );
+        registry::remove_left(&last);
         Ok(())
     }
 

@@ -219,6 +219,42 @@ mod suite {
         until(|| registry::going().is_none())
     }
 
+    /// As of a device that can't be probed, again and again.
+    #[test]
+    fn what_an_instance_has_logged_stays_until_its_place_is_needed() -> Result {
+        for round in 1..=3 {
+            let instance = Instance::new::<true>(c"blog_test_probe", SMALL);
+            assert!(log(instance.raw(), round));
+            drop(instance);
+            let state = state_of(c"blog_test_probe")?;
+            let read = Read::new(Some(state.clone()), 4096)?;
+            assert!(read.components.first().is_some_and(|c| !c.attached));
+            assert!(read.only_ring()?.counts_from(1));
+            assert_eq!(read.only_ring()?.records, round);
+            state.set_ring_kb(8)?;
+        }
+        // One that was off has nothing to leave, and one that was cleared no more.
+        drop(Instance::new::<true>(
+            c"blog_test_off",
+            SMALL.enabled(false),
+        ));
+        assert_eq!(state_of(c"blog_test_off").err(), Some(ENOENT));
+        let cleared = Instance::new::<true>(c"blog_test_probe2", SMALL);
+        assert!(log(cleared.raw(), 1));
+        drop(cleared);
+        let state = state_of(c"blog_test_probe2")?;
+        state.clear();
+        remove_left(&state);
+        let again = Instance::new::<true>(c"blog_test_probe2", SMALL);
+        assert!(log(again.raw(), 2));
+        let read = Read::new(Some(state_of(c"blog_test_probe2")?), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2]);
+
+        let rigs = fill_up()?;
+        assert_eq!(state_of(c"blog_test_probe").err(), Some(ENOENT));
+        Rig::drop_all(rigs)
+    }
+
     #[test]
     fn a_slot_that_is_used_again_has_no_old_rings() -> Result {
         let first = Rig::new(c"blog_test_slot1", SMALL)?;

@@ -134,6 +134,10 @@ impl Rig {
         if !raw.is_null() {
             // SAFETY: It is registered, and nobody logs to it any more.
             unsafe { life::blog_component_unregister(raw) };
+            // What it has left is not for other tests.
+            if let Ok(state) = state_of(&self.name) {
+                registry::remove_left(&state);
+            }
         }
     }
 

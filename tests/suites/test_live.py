@@ -157,9 +157,11 @@ def test_reload(captures: Captures) -> None:
 def test_a_component_has_gone(captures: Captures) -> None:
     """Its stream has its last record, which was logged on the way out; the stream of all has
     the same, and the records of a module that came later."""
-    before, rest, both = (captures[name] for name in ("gone.before", "gone.rest", "gone-all.1"))
+    names = ("gone.before", "gone.left", "gone.rest", "gone-all.1")
+    before, left, rest, both = (captures[name] for name in names)
     gone = "rust_blog_disk0"
     assert 0 < before.count(gone) == rest.count(gone) - 1
+    assert left.only(gone) == rest.only(gone)
     last = [records[-1][2] for records in rest.rings.values()][-1]
     assert last.startswith("gone after"), last
     assert both.only(gone) == rest.only(gone)

@@ -30,7 +30,7 @@ unsafe extern "C" {
         config: *const Config,
     ) -> *const RawComponent;
 
-    /// Takes such a component away. What it points to must not be used any more. Waits for nobody.
+    /// Ends such a component. What it points to must not be used any more. Waits for nobody.
     ///
     /// # Safety
     ///

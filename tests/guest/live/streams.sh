@@ -110,8 +110,8 @@ io 200
 finish
 snap reload
 
-# A component that goes away: what is left, then the end. The stream of all has
-# it too, and modules and components that are new to it.
+# A component whose driver goes away, and which is cleared then: what is left, then the
+# end. The stream of all has it too, and modules and components that are new to it.
 phase "a component goes"
 copies gone-all 1 stream
 modprobe rust_blog || not_ok "modprobe rust_blog"
@@ -120,6 +120,10 @@ streams rest "$BLOG"/rust_blog_disk0/stream /out/gone.rest /tmp/ready &
 rest=$!
 while [ ! -e /tmp/ready ]; do sleep 0.1; done
 rmmod rust_blog || not_ok "rmmod rust_blog while a stream of its component is open"
+cat "$BLOG"/rust_blog_disk0/snapshot > /out/gone.left
+# Its stream has the last record by then.
+sleep 1
+echo 1 > "$BLOG"/rust_blog_disk0/clear || not_ok "clear of what an instance has left"
 wait $rest || failures=$((failures + 1))
 finish
 snap gone

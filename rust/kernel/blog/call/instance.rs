@@ -20,7 +20,8 @@ use crate::{
 static OFF: RawComponent = RawComponent::new(Config::new());
 
 /// A component that is made at run time: one for each mount, or each device. It has rings and
-/// files of its own, and is gone when it is dropped.
+/// files of its own. When it is dropped, what it has logged stays until a new component needs the
+/// memory; one of the same name goes on with it.
 ///
 /// Made by `instance()` of a static component.
 ///
@@ -47,8 +48,7 @@ static OFF: RawComponent = RawComponent::new(Config::new());
 /// # Where it may be made and dropped
 ///
 /// In process context, where one may sleep. Making it allocates, and may wait a moment. Dropping it
-/// does neither, so it may be done under locks that are taken to free memory; files and rings go
-/// soon after.
+/// does neither, so it may be done under locks that are taken to free memory.
 ///
 /// # Invariants
 ///
