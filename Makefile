@@ -114,7 +114,7 @@ help: ## Print this
 	@printf 'KERNEL_SERIES=7.2  another series of Debian'"'"'s kernel source\n'
 	@printf 'BLOG_CACHE=DIR     sources, tools and build trees (now: %s)\n' \
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
-	@printf 'BLOG_DEBIAN=URL    a Debian archive, if apt has none: http://HOST/debian\n'
+	@printf 'BLOG_DEBIAN=URL    a Debian archive (default: apt'"'"'s, or http://deb.debian.org/debian)\n'
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
