@@ -6,12 +6,8 @@
 
 mod common;
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
-
 use common::{
+    rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
 };
@@ -75,34 +71,30 @@ impl File {
     }
 }
 
-fn run(bytes: &[u8], args: &[&str]) -> Output {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("snap"), bytes).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
-    let command = command.arg("check").args(args).arg("snap");
-    command.current_dir(dir.path()).output().unwrap()
+fn run(bytes: &[u8], args: &[&str]) -> Said {
+    let rig = Rig::empty();
+    rig.write("snap", bytes);
+    rig.run(&[&["check"], args, &["snap"]].concat())
 }
 
 /// The exit status, and what comes after the table.
 fn verdict(bytes: &[u8], args: &[&str]) -> (i32, String) {
-    let output = run(bytes, args);
-    assert!(output.stderr.is_empty(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let lines = text.lines().filter(|l| l.starts_with("snap: "));
-    let lines: Vec<_> = lines.map(|l| &l["snap: ".len()..]).collect();
-    (output.status.code().unwrap(), lines.join("\n"))
+    let said = run(bytes, args);
+    assert!(said.err.is_empty(), "{said:?}");
+    let lines = said.out.lines().filter_map(|l| l.strip_prefix("snap: "));
+    (said.status, lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[test]
 fn a_file_that_adds_up() {
     let output = run(&File::good().bytes(), &["--still"]);
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        output.out,
         "component        rings       taken     decoded overwritten   missing      gone      lost\n\
          disk                 1           9           5           4         0        17         3\n\
          snap: adds up\n"
     );
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status, 0);
     // The capture of a stream has its counts before its pages.
     let mut stream = File::good();
     stream.pages.pop();
@@ -221,8 +213,8 @@ fn a_damaged_file_and_no_file() {
     assert_eq!(status, 1);
     assert!(lines.starts_with("1 damaged section"), "{lines}");
     let output = run(b"nothing", &[]);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+    assert_eq!(output.status, 2, "{output:?}");
+    assert!(output.out.is_empty() && !output.err.is_empty());
 }
 
 #[test]
@@ -230,7 +222,7 @@ fn as_json_there_are_accounts_and_contradictions() {
     let mut file = File::good();
     file.ring().records = 11;
     let output = run(&file.bytes(), &["--json", "--still"]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = output.out;
     let lines: Vec<serde_json::Value> = text
         .lines()
         .map(|l| serde_json::from_str(l).unwrap())

@@ -12,39 +12,25 @@ use std::{
     fs,
     io::{Read, Write},
     os::unix::fs::PermissionsExt,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
 use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode::sidetable::read_table;
 use common::{
     image,
+    rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 use proto::{fields, messages, texts, unpacked, Proto};
 use rustix::process::{kill_process, Pid, Signal};
 
-struct Rig {
-    dir: tempfile::TempDir,
-    ko: PathBuf,
-}
-
 const SECOND: u64 = 1_000_000_000;
 
 fn rig() -> Rig {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "test-mod.ko", "one");
-    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
-    let mut b = Builder::new();
+    let rig = Rig::new();
     let start = 1_700_000_000 * SECOND;
-    b.system(BOOT_ID)
-        .clock(
-            1,
-            &[[0, 0, 0, start], [SECOND, SECOND, SECOND, start + SECOND]],
-        )
-        .images(&[(1, 4, &id, "test_mod")])
-        .component(1, "disk");
+    let mut b = rig.disk(&[[0, 0, 0, start], [SECOND, SECOND, SECOND, start + SECOND]]);
     let mut fio = Ring::task(1, 1, 42, "fio");
     fio.records = 8;
     b.ring(&fio);
@@ -58,57 +44,44 @@ fn rig() -> Rig {
     let mut p = Page::new(2, 1, SECOND, 0);
     p.record(2 * SECOND + 500, 4, ());
     b.page(&softirq, &p);
-    fs::write(dir.path().join("snap"), b.end()).unwrap();
-    Rig { dir, ko }
+    rig.write("snap", b.end());
+    rig
 }
 
-impl Rig {
-    fn convert(&self, form: &str, output: &str) -> Output {
-        self.convert_with(form, output, &[])
-    }
+fn convert(rig: &Rig, form: &str, output: &str) -> Said {
+    convert_with(rig, form, output, &[])
+}
 
-    fn convert_with(&self, form: &str, output: &str, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["convert", "--to", form, "--output", output])
-            .args(args)
-            .arg("--sidetable")
-            .arg(&self.ko)
-            .arg("snap")
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
-    }
+fn convert_with(rig: &Rig, form: &str, output: &str, args: &[&str]) -> Said {
+    let start = ["convert", "snap", "--to", form, "--output", output];
+    rig.run(&[&start, args].concat())
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    /// All that is in the folder, but for the module.
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.dir.path()).unwrap();
-        let mut names: Vec<_> = entries
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .filter(|name| !name.starts_with("test-mod"))
-            .collect();
-        names.sort();
-        names
-    }
+/// All that is in the folder, but for the module.
+fn names(rig: &Rig) -> Vec<String> {
+    let entries = fs::read_dir(rig.path("")).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("test-mod"))
+        .collect();
+    names.sort();
+    names
 }
 
 #[test]
 fn what_exists_is_not_overwritten() {
     let rig = rig();
-    let output = rig.convert("perfetto", "snap");
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let output = convert(&rig, "perfetto", "snap");
+    assert_eq!(output.status, 2, "{output:?}");
     assert!(fs::read(rig.path("snap")).unwrap().starts_with(b"BLOGSNAP"));
     // Nor is what a link leads to made, that leads nowhere.
     std::os::unix::fs::symlink("nowhere", rig.path("link")).unwrap();
     for form in ["ctf", "html", "parquet", "perfetto"] {
-        let output = rig.convert(form, "link");
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("link: exists already"));
+        let output = convert(&rig, form, "link");
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.err.contains("link: exists already"));
     }
-    assert_eq!(rig.names(), ["link", "snap"]);
+    assert_eq!(names(&rig), ["link", "snap"]);
 }
 
 #[test]
@@ -121,31 +94,28 @@ fn what_fails_leaves_nothing_behind() {
             env!("CARGO_BIN_EXE_blog-decode")
         );
         let mut shell = Command::new("sh");
-        let output = shell
-            .args(["-c", &limited])
-            .current_dir(rig.dir.path())
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("File too large"));
-        assert_eq!(rig.names(), ["snap"], "{form}");
+        let output = Said::of(shell.args(["-c", &limited]).current_dir(rig.path("")));
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.err.contains("File too large"));
+        assert_eq!(names(&rig), ["snap"], "{form}");
     }
     // So it can be done again.
-    assert!(rig.convert("html", "out").status.success());
+    assert_eq!(convert(&rig, "html", "out").status, 0);
 }
 
 #[test]
 fn a_dash_is_standard_output() {
     let rig = rig();
     for form in ["html", "perfetto"] {
-        assert!(rig.convert(form, "file").status.success());
-        let output = rig.convert(form, "-");
+        assert_eq!(convert(&rig, form, "file").status, 0);
+        let mut command = rig.command(&["convert", "snap", "--to", form, "-o", "-"]);
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         assert!(output.stdout == fs::read(rig.path("file")).unwrap());
         fs::remove_file(rig.path("file")).unwrap();
     }
-    assert_eq!(rig.convert("ctf", "-").status.code(), Some(2));
-    assert_eq!(rig.names(), ["snap"]);
+    assert_eq!(convert(&rig, "ctf", "-").status, 2);
+    assert_eq!(names(&rig), ["snap"]);
 }
 
 #[test]
@@ -155,23 +125,11 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     for form in ["ctf", "html", "parquet", "perfetto"] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args([
-                "convert",
-                "--to",
-                form,
-                "-o",
-                "out",
-                "-s",
-                "test-mod.ko",
-                "--dmesg",
-                "fifo",
-            ])
-            .arg("snap")
-            .current_dir(rig.dir.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let args = [
+            "convert", "--to", form, "-o", "out", "--dmesg", "fifo", "snap",
+        ];
+        let mut command = rig.command(&args);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         // It is opened when the other end is.
         let mut log = fs::OpenOptions::new().write(true).open(&fifo).unwrap();
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -187,7 +145,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
             .read_to_string(&mut said)
             .unwrap();
         assert!(said.contains("interrupted"), "{said}");
-        assert_eq!(rig.names(), ["fifo", "snap"], "{form}");
+        assert_eq!(names(&rig), ["fifo", "snap"], "{form}");
     }
 }
 
@@ -200,7 +158,7 @@ fn only_the_owner_may_read_it() {
         ("parquet", 0o700),
         ("perfetto", 0o600),
     ] {
-        assert!(rig.convert(form, form).status.success());
+        assert_eq!(convert(&rig, form, form).status, 0);
         let found = fs::metadata(rig.path(form)).unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{form}");
     }
@@ -209,9 +167,9 @@ fn only_the_owner_may_read_it() {
 #[test]
 fn ctf_declares_what_was_logged() {
     let rig = rig();
-    let output = rig.convert("ctf", "trace");
-    assert!(output.status.success(), "{output:?}");
-    let metadata = fs::read_to_string(rig.path("trace/metadata")).unwrap();
+    let output = convert(&rig, "ctf", "trace");
+    assert!(output.status == 0, "{output:?}");
+    let metadata = rig.read("trace/metadata");
     for part in [
         "name = \"test::inner:11\";",
         "size = 64; align = 8; signed = false; base = 10; } _sector;",
@@ -226,8 +184,8 @@ fn ctf_declares_what_was_logged() {
 #[test]
 fn perfetto_gets_a_track_for_each_thread_and_component() {
     let rig = rig();
-    let output = rig.convert("perfetto", "trace");
-    assert!(output.status.success(), "{output:?}");
+    let output = convert(&rig, "perfetto", "trace");
+    assert!(output.status == 0, "{output:?}");
     let trace = fields(&unpacked(&fs::read(rig.path("trace")).unwrap()));
     assert!(trace.iter().all(|(n, _)| *n == 1));
     let packets = messages(&trace, 1);
@@ -333,8 +291,8 @@ fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
         p.record(u64::from(n) * SECOND, 4, ());
         b.page(&ring, &p);
     }
-    fs::write(rig.path("snap"), b.end()).unwrap();
-    rig.convert("perfetto", "trace");
+    rig.write("snap", b.end());
+    convert(&rig, "perfetto", "trace");
     let trace = fields(&unpacked(&fs::read(rig.path("trace")).unwrap()));
     let packets = messages(&trace, 1);
     let tracks = packets.iter().flat_map(|p| messages(p, 60));
@@ -377,7 +335,7 @@ fn arguments_keep_apart_whatever_they_are_called() {
         format: "both {message} {msg} {}",
         args: &[("message", 0x03), ("msg", 0x03), ("message", 0x03)],
     };
-    let ko = image::module_of(rig.dir.path(), "test-mod.ko", "two", &[call]);
+    let ko = image::module_of(&rig.path(""), "test-mod.ko", "two", &[call]);
     let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
     let mut b = Builder::new();
     b.system(BOOT_ID)
@@ -388,9 +346,9 @@ fn arguments_keep_apart_whatever_they_are_called() {
     let mut p = Page::new(1, 1, SECOND, 0);
     p.record(SECOND, 1, (&1u32, &2u32, &3u32));
     b.ring(&ring).page(&ring, &p);
-    fs::write(rig.path("snap"), b.end()).unwrap();
+    rig.write("snap", b.end());
     for form in ["perfetto", "ctf", "otlp"] {
-        assert!(rig.convert(form, form).status.success());
+        assert_eq!(convert(&rig, form, form).status, 0);
     }
     let trace = fields(&unpacked(&fs::read(rig.path("perfetto")).unwrap()));
     let interned = messages(&trace, 1)
@@ -399,7 +357,7 @@ fn arguments_keep_apart_whatever_they_are_called() {
         .flat_map(|data| messages(&data, 3));
     let names: Vec<_> = interned.map(|i| texts(&i, 2).concat()).collect();
     assert_eq!(names, ["message", "message'", "msg", "message''"]);
-    let metadata = fs::read_to_string(rig.path("ctf/metadata")).unwrap();
+    let metadata = rig.read("ctf/metadata");
     for name in ["_msg;", "_message;", "_msg_;", "_message_;"] {
         let of_site = metadata.split("test::inner:11").nth(1).unwrap();
         assert_eq!(
@@ -408,7 +366,7 @@ fn arguments_keep_apart_whatever_they_are_called() {
             "{metadata}"
         );
     }
-    let log = fs::read_to_string(rig.path("otlp")).unwrap();
+    let log = rig.read("otlp");
     for name in ["message", "msg", "message'"] {
         assert_eq!(
             log.matches(&format!("\"blog.arg.{name}\"")).count(),
@@ -444,13 +402,14 @@ fn a_report_has_all_records() {
     let spans = [
         "--span", "read *", "state *", "--span", "read *", "nothing*",
     ];
-    let output = rig.convert_with(
+    let output = convert_with(
+        &rig,
         "html",
         "report.html",
         &[&spans[..], &["-k", "component"]].concat(),
     );
-    assert!(output.status.success(), "{output:?}");
-    let page = fs::read_to_string(rig.path("report.html")).unwrap();
+    assert!(output.status == 0, "{output:?}");
+    let page = rig.read("report.html");
     let about: serde_json::Value = serde_json::from_str(script(&page, "about-data")).unwrap();
     assert_eq!(about["records"], 5);
     assert_eq!(about["lost"], 5);
@@ -520,12 +479,9 @@ fn spans_that_do_not_fit_are_refused() {
         ("html", &["-k", "arg.tag"], "of which spans?"),
         ("html", &["--span", "a"], "2 values required"),
     ] {
-        let output = rig.convert_with(form, "out", args);
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains(said),
-            "{output:?}"
-        );
+        let output = convert_with(&rig, form, "out", args);
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.err.contains(said), "{output:?}");
         assert!(!rig.path("out").exists());
     }
 }
@@ -535,9 +491,9 @@ fn what_has_no_other_half_is_reported() {
     let rig = rig();
     for form in ["html", "perfetto"] {
         let spans = ["--span", "read *", "nothing*", "--span", "state *", "no"];
-        let output = rig.convert_with(form, form, &[&spans[..], &["-k", "level"]].concat());
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        let said = String::from_utf8(output.stderr).unwrap();
+        let output = convert_with(&rig, form, form, &[&spans[..], &["-k", "level"]].concat());
+        assert_eq!(output.status, 1, "{output:?}");
+        let said = output.err;
         for what in [
             "read * \u{2192} nothing*: there are no spans",
             "read * \u{2192} nothing*: unpaired: 1 starts, 0 of them before a loss; 1 ends, ",
@@ -545,8 +501,13 @@ fn what_has_no_other_half_is_reported() {
         ] {
             assert!(said.contains(what), "{said}");
         }
-        let output = rig.convert_with(form, "-", &["--span", "read *", "state *"]);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(output.stderr.is_empty(), "{output:?}");
+        let output = convert_with(
+            &rig,
+            form,
+            &format!("whole.{form}"),
+            &["--span", "read *", "state *"],
+        );
+        assert_eq!(output.status, 0, "{output:?}");
+        assert!(output.err.is_empty(), "{output:?}");
     }
 }

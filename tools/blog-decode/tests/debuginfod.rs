@@ -20,6 +20,7 @@ use std::{
 use blog_decode::{blogfmt::bytes::hex, sidetable::read_table};
 use common::{
     image,
+    rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 
@@ -69,8 +70,8 @@ impl Server {
 
 #[test]
 fn a_debuginfod_has_the_tables() {
-    let dir = tempfile::tempdir().unwrap();
-    let at = dir.path();
+    let rig = Rig::empty();
+    let at = &*rig.path("");
     fs::create_dir(at.join("pool")).unwrap();
     let Some(server) = Server::start(at) else {
         eprintln!("skipped: there is no debuginfod (apt install debuginfod elfutils)");
@@ -118,7 +119,7 @@ fn a_debuginfod_has_the_tables() {
         page.record(1000 + u64::from(n), 1 + 4 * n, (&n, &0u64));
     }
     b.ring(&ring).page(&ring, &page);
-    fs::write(at.join("snap"), b.end()).unwrap();
+    rig.write("snap", b.end());
 
     // It goes through its files when it starts, and when it gets a SIGUSR1.
     let mut waited = 0;
@@ -134,25 +135,20 @@ fn a_debuginfod_has_the_tables() {
         sleep(Duration::from_millis(100));
     }
     let run = |urls: &str, cache: &str| {
-        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["--modules", "nowhere", "--format", "{message}", "snap"])
-            .env("DEBUGINFOD_URLS", urls)
-            .env("DEBUGINFOD_CACHE_PATH", at.join(cache))
-            .current_dir(at)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        let said = String::from_utf8(out.stderr).unwrap();
-        (text, said, out.status.code())
+        let mut command = rig.command(&["--modules", "nowhere", "--format", "{message}", "snap"]);
+        command.env("DEBUGINFOD_URLS", urls);
+        let Said { status, out, err } =
+            Said::of(command.env("DEBUGINFOD_CACHE_PATH", at.join(cache)));
+        (out, err, status)
     };
     let expected: String = (0..4)
         .map(|n| format!("read {n} sectors at 0x0\n"))
         .collect();
     let url = format!("http://127.0.0.1:{}", server.port);
-    assert_eq!(run(&url, "cache"), (expected, String::new(), Some(0)));
+    assert_eq!(run(&url, "cache"), (expected, String::new(), 0));
     // One that isn't there costs no more than its tables.
     let (text, said, status) = run("http://127.0.0.1:1", "none");
-    assert_eq!((text.lines().count(), status), (4, Some(1)));
+    assert_eq!((text.lines().count(), status), (4, 1));
     assert!(
         said.contains("debuginfod") && said.contains(&hex(&ids[0])),
         "{said}"

@@ -4,64 +4,21 @@
 
 mod common;
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
+use std::fs;
 
-use blog_decode::sidetable::read_table;
 use common::{
-    image,
-    snapshot::{Builder, Page, Ring, BOOT_ID},
+    rig::Rig,
+    snapshot::{Page, Ring},
     stream::{as_stream, begin, piece, SECOND},
 };
 
-struct Rig {
-    dir: tempfile::TempDir,
-    build_id: Vec<u8>,
-}
-
-fn rig() -> Rig {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "test-mod.ko", "one");
-    let build_id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
-    Rig { dir, build_id }
-}
-
-impl Rig {
-    fn write(&self, name: &str, bytes: Vec<u8>) {
-        fs::write(self.dir.path().join(name), bytes).unwrap();
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(args)
-            .args(["--modules", "nowhere", "-s", "test-mod.ko"])
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
-    }
-
-    fn lines(&self, args: &[&str]) -> Vec<String> {
-        let output = self.run(args);
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(str::to_owned).collect()
-    }
-}
-
 #[test]
 fn diff_shows_what_is_new() {
-    let rig = rig();
-    let id = &rig.build_id;
+    let rig = Rig::new();
     // The ring of task 1 goes on in its last page and a new one; that of task 2 was cleared.
     type Pages<'a> = &'a [(u64, u64, std::ops::Range<u64>)];
     let file = |taken: u64, rings: &[(u32, u64, Pages<'_>)]| {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
-            .images(&[(1, 4, id, "test_mod")])
-            .component(1, "disk");
+        let mut b = rig.disk(&[[0, 0, 0, 0], [taken, taken, taken, taken]]);
         for (id, records, pages) in rings {
             let mut ring = Ring::task(1, *id, *id as i32, "t");
             ring.records = *records;
@@ -119,20 +76,16 @@ fn diff_shows_what_is_new() {
     // The same again is no news.
     assert!(rig.lines(&["diff", "new", "new"]).is_empty());
     let output = rig.run(&["diff", "old", "absent"]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status, 2);
 }
 
 /// A ring that has logged nothing since, or of which nothing is left: what it has lost meanwhile is
 /// told of where the old snapshot's last page begins, as nobody knows when it was.
 #[test]
 fn losses_of_a_ring_without_a_new_page_are_news() {
-    let rig = rig();
+    let rig = Rig::new();
     let file = |taken: u64, change: &dyn Fn(&mut Ring), with_pages: bool| {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &[[0; 4], [taken; 4]])
-            .images(&[(1, 4, &rig.build_id, "test_mod")])
-            .component(1, "disk");
+        let mut b = rig.disk(&[[0; 4], [taken; 4]]);
         let mut ring = Ring::task(1, 1, 42, "fio");
         (ring.records, ring.lost[0], ring.told[0]) = (5, 4, 3);
         change(&mut ring);
@@ -183,7 +136,7 @@ fn losses_of_a_ring_without_a_new_page_are_news() {
 /// Streams, snapshots and directories of both, in any pair.
 #[test]
 fn streams_are_compared_too() {
-    let rig = rig();
+    let rig = Rig::new();
     // 151 records, 60 of which have room in a page.
     let (clock, page) = (|n: u64| SECOND + n, 60);
     let ring = |records| Ring {
@@ -220,13 +173,16 @@ fn streams_are_compared_too() {
         ("dir101", [(0, 70), (70, 101)]),
         ("dir151", [(0, 80), (80, 151)]),
     ] {
-        fs::create_dir(rig.dir.path().join(dir)).unwrap();
+        fs::create_dir(rig.path(dir)).unwrap();
         for (n, (from, to)) in (1..).zip(parts) {
             rig.write(&format!("{dir}/blog.{n:06}.stream"), stream(from, to));
         }
     }
+    // Directories have none beside them.
+    const TABLE: [&str; 2] = ["-s", "test-mod.ko"];
     let numbers = |old: &str, new: &str| -> Vec<u64> {
-        let lines = rig.lines(&["diff", old, new, "--format", "{arg.count}"]);
+        let lines =
+            rig.lines(&[&["diff", old, new, "--format", "{arg.count}"], &TABLE[..]].concat());
         lines.iter().map(|l| l.parse().unwrap()).collect()
     };
     let expected: Vec<u64> = (101..151).collect();
@@ -234,17 +190,15 @@ fn streams_are_compared_too() {
         for new in ["stream151", "snap151", "dir151"] {
             assert_eq!(numbers(old, new), expected, "{old} {new}");
             let output = rig.run(&["diff", new, old]);
-            assert_eq!(output.status.code(), Some(2), "{old} {new}: {output:?}");
-            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status, 2, "{old} {new}: {output:?}");
+            let said = output.err;
             assert!(said.contains("they are swapped"), "{said}");
-            assert!(output.stdout.is_empty());
+            assert!(output.out.is_empty());
         }
         assert_eq!(numbers(old, "stream101"), [0; 0]);
     }
-    fs::create_dir(rig.dir.path().join("empty")).unwrap();
+    fs::create_dir(rig.path("empty")).unwrap();
     let output = rig.run(&["diff", "empty", "snap151"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr)
-        .unwrap()
-        .contains("has no recordings"));
+    assert_eq!(output.status, 2);
+    assert!(output.err.contains("has no recordings"));
 }

@@ -7,9 +7,10 @@
 
 mod common;
 
-use std::{fs, ops::Range, process::Command};
+use std::ops::Range;
 
 use common::{
+    rig::Rig,
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::{as_stream, SECOND},
 };
@@ -81,46 +82,42 @@ impl File<'_> {
     }
 }
 
-struct Rig(tempfile::TempDir);
-
-impl Rig {
-    fn of(files: &[(&str, Vec<u8>)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, bytes) in files {
-            fs::write(dir.path().join(name), bytes).unwrap();
-        }
-        Self(dir)
+/// Pages of a file that was taken at this ms.
+fn taken(taken: u64, pages: Pages<'_>) -> File<'_> {
+    File {
+        taken,
+        pages,
+        ..File::default()
     }
+}
 
-    /// Lines of "ms comm host", and what is said.
-    fn records(&self, args: &[&str]) -> (Vec<String>, String) {
-        self.records_as(args, "{boot} {comm} {host} {level}")
+fn folder(files: &[(&str, Vec<u8>)]) -> Rig {
+    let rig = Rig::empty();
+    for (name, bytes) in files {
+        rig.write(name, bytes);
     }
+    rig
+}
 
-    fn records_as(&self, args: &[&str], format: &str) -> (Vec<String>, String) {
-        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(args)
-            .args(["--modules", "nowhere", "--format", format])
-            .current_dir(self.0.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        let line = |l: &str| {
-            let (time, rest) = l.split_once(' ').unwrap();
-            let ms = time.parse::<f64>().unwrap() * 1000.0;
-            format!("{} {rest}", ms.round())
-        };
-        let said = String::from_utf8(out.stderr).unwrap();
-        // There is no side table.
-        let said = said.lines().filter(|l| !l.contains("not decoded"));
-        (
-            text.lines()
-                .filter(|l| !l.starts_with("-- boot"))
-                .map(line)
-                .collect(),
-            said.collect::<Vec<_>>().join("\n"),
-        )
-    }
+/// Lines of "ms comm host", and what is said.
+fn shown(rig: &Rig, args: &[&str]) -> (Vec<String>, String) {
+    shown_as(rig, args, "{boot} {comm} {host} {level}")
+}
+
+fn shown_as(rig: &Rig, args: &[&str], format: &str) -> (Vec<String>, String) {
+    let out = rig.run(&[args, &["--modules", "nowhere", "--format", format]].concat());
+    let line = |l: &str| {
+        let (time, rest) = l.split_once(' ').unwrap();
+        let ms = time.parse::<f64>().unwrap() * 1000.0;
+        format!("{} {rest}", ms.round())
+    };
+    let lines = out.out.lines().filter(|l| !l.starts_with("-- boot"));
+    // There is no side table.
+    let said = out.err.lines().filter(|l| !l.contains("not decoded"));
+    (
+        lines.map(line).collect(),
+        said.collect::<Vec<_>>().join("\n"),
+    )
 }
 
 fn ms(records: &[String]) -> Vec<u64> {
@@ -153,13 +150,13 @@ fn machines_from_one_saved_state_are_told_apart() {
         // A later file of each.
         let more_a = [a[0], a[1], (3, 6, &[140, 150][..])];
         let more_b = [b[0], b[1], (3, 6, &[145, 155][..])];
-        let rig = Rig::of(&[
+        let rig = folder(&[
             ("a1", file(&a, 0, 1000)),
             ("b1", file(b, text, 1100)),
             ("a2", file(&more_a, 0, 2000)),
             ("b2", file(&more_b, text, 2100)),
         ]);
-        let (records, said) = rig.records(&["a1", "b1"]);
+        let (records, said) = shown(&rig, &["a1", "b1"]);
         assert_eq!(records.len(), 12, "{records:#?}");
         assert!(
             said.contains("a1 and b1: of two machines with one boot id"),
@@ -170,7 +167,7 @@ fn machines_from_one_saved_state_are_told_apart() {
             ["b2", "a2", "a1", "b1"],
             ["a2", "a1", "b2", "b1"],
         ] {
-            let (mut records, said) = rig.records(&order);
+            let (mut records, said) = shown(&rig, &order);
             records.sort();
             assert_eq!(records.len(), 16, "{order:?}: {records:#?}");
             assert_eq!(said.matches("of two machines").count(), 1, "{said}");
@@ -183,22 +180,15 @@ fn machines_from_one_saved_state_are_told_apart() {
             assert_eq!((old, newer.count()), (2, 2), "{new:?}");
         }
         // One of them alone is one.
-        let (records, said) = rig.records(&["a1", "a2"]);
+        let (records, said) = shown(&rig, &["a1", "a2"]);
         assert_eq!((ms(&records).len(), said.as_str()), (8, ""));
     }
 }
 
 #[test]
 fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
-    let file = |pages, taken| {
-        File {
-            pages,
-            taken,
-            ..File::default()
-        }
-        .bytes()
-    };
-    let rig = Rig::of(&[
+    let file = |pages, at| taken(at, pages).bytes();
+    let rig = folder(&[
         ("a", file(&[(1, 0, &[10, 20, 120][..])], 130)),
         ("next", file(&[(2, 3, &[140, 150][..])], 160)),
         // It has begun the page sooner: by its records, or by its time.
@@ -214,7 +204,7 @@ fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
         ("anew", false),
     ] {
         for order in [["a", second], [second, "a"]] {
-            let (records, said) = rig.records(&order);
+            let (records, said) = shown(&rig, &order);
             assert_eq!(
                 said.contains("of two machines"),
                 is_other,
@@ -241,7 +231,7 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
     };
     let (old, new) = ([(1, 0, &[10, 20][..])], [(4, 9, &[1500, 1600][..])]);
     let hour = 3600 * SECOND;
-    let rig = Rig::of(&[
+    let rig = folder(&[
         ("a", file(&old, 1000, BOOTED, 0)),
         ("b", file(&new, 2000, BOOTED, 0)),
         ("other", file(&new, 2000, BOOTED + hour, 0)),
@@ -251,7 +241,7 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
     ]);
     // Each has its id, in whichever order they are given, also if they were taken at once.
     let by_id = |order| {
-        let (rows, _) = rig.records_as(order, "{clock} {boot_id}");
+        let (rows, _) = shown_as(&rig, order, "{clock} {boot_id}");
         rows
     };
     assert_eq!(by_id(&["a", "at once"]), by_id(&["at once", "a"]));
@@ -262,7 +252,7 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
         ("a bit", ""),
     ] {
         for order in [["a", second], [second, "a"]] {
-            let (records, said) = rig.records(&order);
+            let (records, said) = shown(&rig, &order);
             assert!(
                 said.contains(words) && said.is_empty() == words.is_empty(),
                 "{said}"
@@ -281,9 +271,9 @@ fn machines_that_were_named_are_apart() {
         ..File::default()
     }
     .bytes();
-    let rig = Rig::of(&[("x", file.clone()), ("y", file)]);
+    let rig = folder(&[("x", file.clone()), ("y", file)]);
     assert_eq!(
-        rig.records(&["x", "y"]),
+        shown(&rig, &["x", "y"]),
         (
             vec![
                 "10 dd tests -".into(),
@@ -293,7 +283,7 @@ fn machines_that_were_named_are_apart() {
             String::new()
         )
     );
-    let (records, said) = rig.records(&["--host", "a=x", "--host", "b=y"]);
+    let (records, said) = shown(&rig, &["--host", "a=x", "--host", "b=y"]);
     let hosts = |host: &str| {
         records
             .iter()
@@ -301,20 +291,20 @@ fn machines_that_were_named_are_apart() {
             .count()
     };
     assert_eq!((records.len(), hosts("a"), hosts("b")), (6, 3, 3), "{said}");
-    let (records, _) = rig.records(&["x", "--host", "b=y"]);
+    let (records, _) = shown(&rig, &["x", "--host", "b=y"]);
     assert_eq!(records.len(), 6);
     // By the same name, they are the same.
     for args in [["x", "--host", "tests=y"], ["--host", "tests=y", "x"]] {
-        assert_eq!(rig.records(&args).0.len(), 3);
+        assert_eq!(shown(&rig, &args).0.len(), 3);
     }
-    assert_eq!(rig.records(&["--host", "c=x", "--host", "c=y"]).0.len(), 3);
+    assert_eq!(shown(&rig, &["--host", "c=x", "--host", "c=y"]).0.len(), 3);
 }
 
 #[test]
 fn a_host_that_was_renamed_is_one() {
     let old = [(1, 0, &[10, 20][..])];
     let new = [(1, 0, &[10, 20, 30][..])];
-    let rig = Rig::of(&[
+    let rig = folder(&[
         (
             "old",
             File {
@@ -336,7 +326,7 @@ fn a_host_that_was_renamed_is_one() {
         ),
     ]);
     for order in [["old", "new"], ["new", "old"]] {
-        let (records, said) = rig.records(&order);
+        let (records, said) = shown(&rig, &order);
         assert_eq!(records, ["10 dd node1 -", "20 dd node1 -", "30 dd node1 -"]);
         assert!(
             said.contains("whose host localhost is called node1 now"),
@@ -356,36 +346,13 @@ fn what_comes_after_clear_is_there_whatever_was_before() {
         // Or it was made again, and its positions have begun anew.
         (&[(1, 0, &[1010, 1020, 1030])], 7),
     ] {
-        let rig = Rig::of(&[
-            (
-                "a",
-                File {
-                    pages: &before,
-                    ..File::default()
-                }
-                .bytes(),
-            ),
-            (
-                "b",
-                File {
-                    pages: after,
-                    taken: 2000,
-                    ..File::default()
-                }
-                .bytes(),
-            ),
-            (
-                "c",
-                File {
-                    pages: after,
-                    taken: 2001,
-                    ..File::default()
-                }
-                .bytes(),
-            ),
+        let rig = folder(&[
+            ("a", taken(1000, &before).bytes()),
+            ("b", taken(2000, after).bytes()),
+            ("c", taken(2001, after).bytes()),
         ]);
         for order in [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]] {
-            let (records, said) = rig.records(&order);
+            let (records, said) = shown(&rig, &order);
             let records: Vec<_> = records.iter().filter(|r| !r.contains("lost")).collect();
             assert_eq!(records.len(), sum, "{order:?}: {records:#?}");
             assert_eq!(said, "");
@@ -398,7 +365,7 @@ fn a_ring_that_went_to_another_with_the_same_id_has_two_owners() {
     let ring = |comm| Ring::task(1, 1, 42, comm);
     let one = [(1, 0, &[10, 20, 30][..])];
     let two = [(2, 0, &[1010, 1020][..])];
-    let rig = Rig::of(&[
+    let rig = folder(&[
         (
             "a",
             File {
@@ -420,7 +387,7 @@ fn a_ring_that_went_to_another_with_the_same_id_has_two_owners() {
         ),
     ]);
     for order in [["a", "b"], ["b", "a"]] {
-        let (records, said) = rig.records(&order);
+        let (records, said) = shown(&rig, &order);
         let expected = [
             "10 first",
             "20 first",
@@ -473,19 +440,11 @@ fn copies_that_agree_are_one() {
         }
         b.page(&ring, &p);
     }
-    let rig = Rig::of(&[
+    let rig = folder(&[
         ("withheld", withheld.end()),
         ("seen", seen.end()),
         ("stream", as_stream(b.bytes)),
-        (
-            "short",
-            File {
-                pages: &pages[..1],
-                taken: 39,
-                ..File::default()
-            }
-            .bytes(),
-        ),
+        ("short", taken(39, &pages[..1]).bytes()),
     ]);
     for order in [
         &["withheld", "seen"][..],
@@ -493,7 +452,7 @@ fn copies_that_agree_are_one() {
         &["stream", "short", "seen"],
         &["short", "stream", "withheld", "seen"],
     ] {
-        let (records, said) = rig.records(order);
+        let (records, said) = shown(&rig, order);
         assert_eq!(said, "", "{order:?}");
         let mut all = count(10..51);
         all.push(60);
@@ -516,7 +475,7 @@ fn a_name_is_the_one_of_its_time() {
         }
         .bytes()
     };
-    let rig = Rig::of(&[
+    let rig = folder(&[
         ("a", file(1000, &one, "first")),
         ("b", file(2000, &two[..1], "second")),
         ("c", file(3000, &two, "third")),
@@ -530,7 +489,7 @@ fn a_name_is_the_one_of_its_time() {
     ];
     let expected = expected.map(|r| format!("{r} tests -"));
     for order in [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]] {
-        let (records, said) = rig.records(&order);
+        let (records, said) = shown(&rig, &order);
         assert_eq!(
             (&records[..], said.as_str()),
             (&expected[..], ""),
@@ -554,20 +513,15 @@ fn what_is_said_of_a_thread_has_its_last_name() {
     page.writer(20, 0, 0, (42, 42, "fio"));
     page.record(20, 1, ());
     b.ring(&ring).page(&ring, &page);
-    let rig = Rig::of(&[("snap", b.end())]);
+    let rig = folder(&[("snap", b.end())]);
     for (args, row) in [
         (&["stats"][..], " fio[42] "),
         (&["stats", "--json"], "\"type\":\"ring-sum\","),
         (&["show", "--json", "--stats"], "\"type\":\"ring\","),
         (&["tasks", "--all"], "fio[42]: "),
     ] {
-        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(args)
-            .args(["--modules", "nowhere", "snap"])
-            .current_dir(rig.0.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8([out.stdout, out.stderr].concat()).unwrap();
+        let said = rig.run(&[args, &["--modules", "nowhere", "snap"]].concat());
+        let text = said.out + &said.err;
         let found = text.lines().find(|line| line.contains(row));
         assert!(
             found.is_some_and(|row| row.contains("fio")),
@@ -598,8 +552,8 @@ fn a_stream_tells_owners_of_a_ring_apart() {
             page.record(at(ms), 1, (&1u32, &2u64));
             b.ring(ring).page(ring, &page);
         }
-        let rig = Rig::of(&[("stream", as_stream(b.bytes))]);
-        let (records, said) = rig.records(&["stream"]);
+        let rig = folder(&[("stream", as_stream(b.bytes))]);
+        let (records, said) = shown(&rig, &["stream"]);
         assert_eq!(
             (&records[..], said.as_str()),
             (
@@ -644,7 +598,7 @@ fn all_instants_of_a_boot_tell_its_clock() {
     };
     let s = SECOND;
     let all = [(0, 0), (20 * s, 10 * s), (30 * s, 20 * s)];
-    let rig = Rig::of(&[
+    let rig = folder(&[
         ("early", file(&all[..2], 10 * s, false)),
         ("late", file(&[all[0], all[2]], 25 * s, false)),
         ("stream", file(&all, 25 * s, true)),
@@ -655,6 +609,6 @@ fn all_instants_of_a_boot_tell_its_clock() {
         &["stream"],
         &["late", "stream"],
     ] {
-        assert_eq!(ms(&rig.records(files).0), [5_000, 15_000], "{files:?}");
+        assert_eq!(ms(&shown(&rig, files).0), [5_000, 15_000], "{files:?}");
     }
 }

@@ -6,15 +6,10 @@ mod common;
 #[path = "common/proto.rs"]
 mod proto;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, process::Command};
 
-use blog_decode::sidetable::read_table;
 use common::{
-    image,
+    rig::{Rig, Said},
     snapshot::{Builder, Page, Ring},
     stream::SECOND,
 };
@@ -50,62 +45,36 @@ fn machine(id: &[u8], host: &str, boot_id: u8, booted: u64, seconds: &[u64]) -> 
 const GUESSED: &str = " doesn't have the kernel log's clock: its lines, and ftrace's, go by \
                        CLOCK_MONOTONIC, which is near it: they may be off, after a sleep by a second";
 
-struct Rig(tempfile::TempDir);
-
 fn rig() -> Rig {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "test-mod.ko", "one");
-    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
-    let write = |name: &str, bytes: &[u8]| fs::write(dir.path().join(name), bytes).unwrap();
-    write("a.snap", &machine(&id, "alpha", 1, 1000, &[1, 5]));
-    write("b.snap", &machine(&id, "beta", 2, 1001, &[1, 3]));
-    write("nameless.snap", &machine(&id, "", 3, 1002, &[1]));
-    write(
+    let rig = Rig::new();
+    let id = &rig.build_id;
+    rig.write("a.snap", machine(id, "alpha", 1, 1000, &[1, 5]));
+    rig.write("b.snap", machine(id, "beta", 2, 1001, &[1, 3]));
+    rig.write("nameless.snap", machine(id, "", 3, 1002, &[1]));
+    rig.write(
         "dmesg",
         // The machine has slept for 100 s, which the kernel's clock doesn't count.
         b"[    0.500000] before\n<3>[    3.000000] between\n more of it\n[  100.000000] after\n",
     );
-    write(
+    rig.write(
         "trace",
         b"# tracer: nop\n  dd-42  [001] d..2.  1.500000: sched_switch: x\n  \
           fio-43  (   40) [003]  4.000000: block_rq_issue: y\n",
     );
-    Rig(dir)
+    rig
 }
 
-impl Rig {
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(args)
-            .args(["--modules", "nowhere", "-s", "test-mod.ko"])
-            .current_dir(self.path())
-            .output()
-            .unwrap()
-    }
-
-    fn lines(&self, args: &[&str]) -> Vec<String> {
-        let output = self.run(args);
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
-        let said = String::from_utf8(output.stderr).unwrap();
-        // Of the old files of these tests, that is all that there is to be said.
-        let is_known = |line: &str| args.contains(&"--dmesg") && line.ends_with(GUESSED);
-        assert!(said.lines().all(is_known), "{args:?}: {said}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(str::to_owned).collect()
-    }
+/// Of the old files of these tests, that is all that there is to be said.
+fn merged(rig: &Rig, args: &[&str]) -> Vec<String> {
+    let Said { status, out, err } = rig.run(args);
+    let is_known = |line: &str| args.contains(&"--dmesg") && line.ends_with(GUESSED);
+    assert!(status == 0 && err.lines().all(is_known), "{args:?}: {err}");
+    out.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn rings_are_merged_by_time_over_breaks_of_the_clock() {
     let rig = rig();
-    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
-        .unwrap()
-        .unwrap()
-        .build_id;
     // At first a clock of 2 ticks a ns; a sleep of 100 s; then one of a tick a ns, which has begun
     // anew after that.
     let turns = |n: u64| n << 36;
@@ -123,7 +92,7 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
     let mut b = Builder::new();
     b.system([1; 16])
         .clock(3, &pairs)
-        .images(&[(1, 4, &id, "test_mod")])
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
         .component(1, "disk");
     for (n, seconds) in [(1, [2, 4, 111, 113]), (2, [1, 3, 112, 114])] {
         let ring = Ring::task(1, n, 40 + n as i32, "dd");
@@ -137,9 +106,9 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
         }
         b.ring(&ring).page(&ring, &p);
     }
-    fs::write(rig.path().join("slept.snap"), b.end()).unwrap();
+    rig.write("slept.snap", b.end());
     let times = |args: &[&str]| -> Vec<f64> {
-        let lines = rig.lines(&[&["slept.snap"], args].concat());
+        let lines = merged(&rig, &[&["slept.snap"], args].concat());
         let seconds = lines.iter().map(|l| l[1..].split(']').next().unwrap());
         seconds.map(|s| s.trim().parse().unwrap()).collect()
     };
@@ -156,16 +125,16 @@ fn machines_are_merged_by_real_time_and_told_apart() {
         "1970-01-01T00:18:24.000000Z info  beta  disk dd[42]: read 3 sectors at 0x0",
         "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0",
     ];
-    assert_eq!(rig.lines(&["a.snap", "b.snap"]), expected);
+    assert_eq!(merged(&rig, &["a.snap", "b.snap"]), expected);
     assert_eq!(
-        rig.lines(&["a.snap", "b.snap", "-w", "host == beta"]),
+        merged(&rig, &["a.snap", "b.snap", "-w", "host == beta"]),
         expected[1..3]
     );
     // One machine needs no name.
-    assert!(!rig.lines(&["a.snap"])[0].contains("alpha"));
+    assert!(!merged(&rig, &["a.snap"])[0].contains("alpha"));
     // The user's names, and the file's for one that has none.
     let hosts = |args: &[&str]| -> Vec<String> {
-        let lines = rig.lines(&[&["--json"], args].concat());
+        let lines = merged(&rig, &[&["--json"], args].concat());
         let host = |l: &String| serde_json::from_str::<Value>(l).unwrap()["host"].clone();
         lines
             .iter()
@@ -184,8 +153,7 @@ fn machines_are_merged_by_real_time_and_told_apart() {
         ["x", "y", "nameless", "y", "x"]
     );
     let columns = |l: &String| l.split(',').map(str::to_owned).collect::<Vec<_>>();
-    let csv: Vec<_> = rig
-        .lines(&["a.snap", "--csv"])
+    let csv: Vec<_> = merged(&rig, &["a.snap", "--csv"])
         .iter()
         .map(columns)
         .collect();
@@ -207,8 +175,8 @@ fn lines_of_other_logs_stand_where_their_time_is() {
         "[  105.000000] info  disk dd[42]: read 5 sectors at 0x0",
         "[  200.000000]       dmesg: after",
     ];
-    assert_eq!(rig.lines(&all), expected);
-    let some = |args: &[&str]| rig.lines(&[&all[..], args].concat());
+    assert_eq!(merged(&rig, &all), expected);
+    let some = |args: &[&str]| merged(&rig, &[&all[..], args].concat());
     let chosen = |which: &[usize]| -> Vec<_> { which.iter().map(|&i| expected[i]).collect() };
     // What a line has is filtered by; what it doesn't have is not.
     assert_eq!(some(&["--pid", "43"]), chosen(&[0, 3, 4, 5, 7]));
@@ -228,7 +196,7 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     // Of several machines, they are the first one's, or that of the one that is named: beta booted
     // a second after alpha.
     let two = ["a.snap", "b.snap", "--dmesg", "beta=dmesg"];
-    let lines = rig.lines(&two);
+    let lines = merged(&rig, &two);
     assert_eq!(
         lines[1],
         "1970-01-01T00:18:21.500000Z       beta  dmesg: before"
@@ -237,10 +205,7 @@ fn lines_of_other_logs_stand_where_their_time_is() {
         lines[6],
         "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0"
     );
-    assert_eq!(
-        rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status.code(),
-        Some(2)
-    );
+    assert_eq!(rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status, 2);
     // One that could be another's is reported; one that is named twice is read once.
     for (args, told) in [
         (
@@ -254,10 +219,10 @@ fn lines_of_other_logs_stand_where_their_time_is() {
         (["a.snap", "a.snap"], ""),
     ] {
         let out = rig.run(&[&args[..], &["--dmesg", "dmesg", "--dmesg", "dmesg"]].concat());
-        let said = String::from_utf8_lossy(&out.stderr);
+        let said = out.err;
         assert!(said.contains(told), "{said}");
         assert_eq!(said.contains("taken for"), !told.is_empty(), "{said}");
-        let lines = String::from_utf8_lossy(&out.stdout);
+        let lines = out.out;
         assert_eq!(lines.matches("dmesg: before").count(), 1, "{lines}");
     }
 }
@@ -266,8 +231,7 @@ fn lines_of_other_logs_stand_where_their_time_is() {
 fn each_output_says_what_a_line_is_from() {
     let rig = rig();
     let all = ["a.snap", "--dmesg", "dmesg", "--ftrace", "trace"];
-    let json: Vec<Value> = rig
-        .lines(&[&all[..], &["--json"]].concat())
+    let json: Vec<Value> = merged(&rig, &[&all[..], &["--json"]].concat())
         .iter()
         .map(|l| serde_json::from_str(l).unwrap())
         .collect();
@@ -280,7 +244,7 @@ fn each_output_says_what_a_line_is_from() {
     assert_eq!(json[3]["boot_ns"], 103 * SECOND);
     assert_eq!(json[3]["wall_ns"], 1103 * SECOND);
     assert_eq!((&json[5]["pid"], &json[5]["cpu"]), (&43.into(), &3.into()));
-    let csv = rig.lines(&[&all[..], &["--csv"]].concat());
+    let csv = merged(&rig, &[&all[..], &["--csv"]].concat());
     let sources: Vec<_> = csv[1..]
         .iter()
         .map(|l| l.split(',').nth(4).unwrap())
@@ -290,24 +254,21 @@ fn each_output_says_what_a_line_is_from() {
     ];
     assert_eq!(sources, expected);
     let form = "{time} {component} {level} {cpu} {comm} {message}";
-    let lines = rig.lines(&[&all[..], &["--format", form]].concat());
+    let lines = merged(&rig, &[&all[..], &["--format", form]].concat());
     assert_eq!(lines[2], "101.500000000 ftrace - 1 dd sched_switch: x");
     assert_eq!(lines[3], "103.000000000 dmesg err - - between");
     for (form, out) in [("perfetto", "p"), ("html", "h"), ("ctf", "c")] {
         let out = rig.run(&[&["convert", "--to", form, "-o", out], &all[..]].concat());
-        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        assert_eq!(out.status, 0, "{out:?}");
     }
-    let perfetto = unpacked(&fs::read(rig.path().join("p")).unwrap());
+    let perfetto = unpacked(&fs::read(rig.path("p")).unwrap());
     for text in ["sched_switch: x", "between", "dmesg", "ftrace"] {
         assert!(
             perfetto.windows(text.len()).any(|w| w == text.as_bytes()),
             "{text}"
         );
     }
-    if let Ok(out) = Command::new("babeltrace2")
-        .arg(rig.path().join("c"))
-        .output()
-    {
+    if let Ok(out) = Command::new("babeltrace2").arg(rig.path("c")).output() {
         let text = String::from_utf8(out.stdout).unwrap();
         assert!(out.status.success() && text.lines().count() == 8, "{text}");
         assert!(text.contains("{ msg = \"between\" }"), "{text}");
@@ -320,14 +281,10 @@ fn each_output_says_what_a_line_is_from() {
 fn what_has_no_time_that_counts_is_told_of() {
     let rig = rig();
     let with = |option: &str, text: &str| {
-        fs::write(rig.path().join("log"), text).unwrap();
+        rig.write("log", text);
         let out = rig.run(&["a.snap", option, "log"]);
-        let err = String::from_utf8(out.stderr).unwrap();
-        (
-            out.status.code(),
-            err,
-            String::from_utf8(out.stdout).unwrap(),
-        )
+        let err = out.err;
+        (out.status, err, out.out)
     };
     let beyond = "1 lines have a time that isn't in seconds, or that no clock reaches";
     let dated = "3 lines have a date and no time since boot";
@@ -351,7 +308,7 @@ fn what_has_no_time_that_counts_is_told_of() {
         ),
     ] {
         let (status, err, out) = with(option, text);
-        assert_eq!(status, Some(1), "{err}");
+        assert_eq!(status, 1, "{err}");
         assert!(err.contains(expected), "{err}");
         // Nothing of it is left out.
         let shown = out
@@ -379,18 +336,15 @@ fn what_has_no_time_that_counts_is_told_of() {
 #[test]
 fn a_log_that_has_no_times_is_told_of() {
     let rig = rig();
-    fs::write(rig.path().join("dates"), "[Sat Nov 21 10:13:09 2026] x\n").unwrap();
+    rig.write("dates", "[Sat Nov 21 10:13:09 2026] x\n");
     let out = rig.run(&["a.snap", "--dmesg", "dates"]);
-    assert_eq!(out.status.code(), Some(1));
-    let err = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status, 1);
+    let err = out.err;
     assert!(
         err.contains("dates: no line has a time in seconds since boot"),
         "{err}"
     );
-    assert_eq!(
-        rig.run(&["a.snap", "--dmesg", "missing"]).status.code(),
-        Some(2)
-    );
+    assert_eq!(rig.run(&["a.snap", "--dmesg", "missing"]).status, 2);
 }
 
 /// A machine that logged a second before, and after, it slept for an hour at 10 s.
@@ -420,20 +374,15 @@ fn slept(id: &[u8]) -> Vec<u8> {
 #[test]
 fn lines_stand_where_they_belong_after_a_sleep() {
     let rig = rig();
-    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
-        .unwrap()
-        .unwrap()
-        .build_id;
-    let write = |name: &str, text: &[u8]| fs::write(rig.path().join(name), text).unwrap();
-    write("slept", &slept(&id));
-    write(
+    rig.write("slept", slept(&rig.build_id));
+    rig.write(
         "klog",
         b"[    5.000001] beside 5\n[    9.9] entry\n[   10.1] exit\n[   11.000001] beside 11\n",
     );
-    write("ftrace", b" dd-42 [001] 11.000002: x: beside 11\n");
-    write("booted", b" dd-42 [001] 3611.000002: x: beside 11\n");
+    rig.write("ftrace", b" dd-42 [001] 11.000002: x: beside 11\n");
+    rig.write("booted", b" dd-42 [001] 3611.000002: x: beside 11\n");
     let all = ["slept", "--dmesg", "klog", "--ftrace", "ftrace"];
-    let lines = rig.lines(&all);
+    let lines = merged(&rig, &all);
     let expected = [
         "[    5.000000] info  disk dd[42]: read 5 sectors at 0x0",
         "[    5.000001]       dmesg: beside 5",
@@ -444,7 +393,7 @@ fn lines_stand_where_they_belong_after_a_sleep() {
         "[ 3611.000002]       ftrace dd[42]: x: beside 11",
     ];
     assert_eq!(lines, expected);
-    let mono = rig.lines(&[&all[..], &["-t", "mono"]].concat());
+    let mono = merged(&rig, &[&all[..], &["-t", "mono"]].concat());
     let times: Vec<_> = mono
         .iter()
         .map(|l| l[..14].trim_start_matches(['[', ' ']))
@@ -461,47 +410,42 @@ fn lines_stand_where_they_belong_after_a_sleep() {
     // It was told which clock ftrace has: nothing is guessed.
     let boot = ["slept", "--ftrace", "booted", "--ftrace-clock", "boot"];
     assert_eq!(
-        rig.lines(&boot)[2],
+        merged(&rig, &boot)[2],
         "[ 3611.000002]       ftrace dd[42]: x: beside 11"
     );
     let mono = ["slept", "--ftrace", "ftrace", "--ftrace-clock", "mono"];
     assert_eq!(
-        rig.lines(&mono)[2],
+        merged(&rig, &mono)[2],
         "[ 3611.000002]       ftrace dd[42]: x: beside 11"
     );
     // One line says of it that it is guessed, whatever number of logs there is.
-    let said = String::from_utf8(rig.run(&all).stderr).unwrap();
+    let said = rig.run(&all).err;
     assert_eq!(said, format!("blog-decode: slept{GUESSED}\n"));
 }
 
 #[test]
 fn a_line_keeps_the_time_that_it_has() {
     let rig = rig();
-    let write = |name: &str, text: &str| fs::write(rig.path().join(name), text).unwrap();
-    write(
+    rig.write(
         "journal",
         "[    0.4] kernel: first\n[    1.5] systemd: between\n[    0.7] kernel: second\n",
     );
-    write(
+    rig.write(
         "pstore",
         "Panic#1 Part1\n[    0.9] BUG\nPanic#1 Part2\n[    0.2] before\n",
     );
-    write(
+    rig.write(
         "console",
         "[    0.0] Linux version 7\n[  900.0] old\n[    0.0] Linux version 7\n[    2.0] new\n",
     );
     let shown = |log: &str| {
         let out = rig.run(&["a.snap", "--dmesg", log, "-w", "component == dmesg"]);
-        let text = String::from_utf8(out.stdout).unwrap();
+        let text = out.out;
         let lines = text
             .lines()
             .map(|l| l.split_once("       ").unwrap_or((l, "")));
         let lines: Vec<_> = lines.map(|(a, b)| format!("{a} {b}")).collect();
-        (
-            lines,
-            String::from_utf8(out.stderr).unwrap(),
-            out.status.code(),
-        )
+        (lines, out.err, out.status)
     };
     let (lines, said, status) = shown("journal");
     assert_eq!(
@@ -516,7 +460,7 @@ fn a_line_keeps_the_time_that_it_has() {
         said.contains("journal: lines that are earlier than one above"),
         "{said}"
     );
-    assert_eq!(status, Some(0));
+    assert_eq!(status, 0);
     let (lines, said, _) = shown("pstore");
     assert_eq!(
         lines,
@@ -545,17 +489,17 @@ fn a_line_keeps_the_time_that_it_has() {
         said.contains("console: it has more than one boot"),
         "{said}"
     );
-    assert_eq!(status, Some(1));
+    assert_eq!(status, 1);
     // What has one time only has no place for them.
     let out = rig.run(&[
         "convert", "--to", "perfetto", "-o", "p", "a.snap", "--dmesg", "console",
     ]);
-    let said = String::from_utf8(out.stderr).unwrap();
+    let said = out.err;
     assert!(
         said.contains("the 2 lines of others are left out"),
         "{said}"
     );
-    let perfetto = unpacked(&fs::read(rig.path().join("p")).unwrap());
+    let perfetto = unpacked(&fs::read(rig.path("p")).unwrap());
     let has = |text: &str| perfetto.windows(text.len()).any(|w| w == text.as_bytes());
     assert!(has("new") && !has("old"));
 }
@@ -563,31 +507,13 @@ fn a_line_keeps_the_time_that_it_has() {
 #[test]
 fn dates_are_right_on_both_sides_of_summer_time() {
     let rig = rig();
-    let id = read_table(&rig.path().join("test-mod.ko"), |_| true)
-        .unwrap()
-        .unwrap()
-        .build_id;
     // 2026-03-29T01:00:00Z, where the clock goes from 02:00 to 03:00.
     let change = 1_774_746_000;
-    let file = machine(&id, "alpha", 1, change - 100 - 10, &[9, 11]);
-    fs::write(rig.path().join("spring"), file).unwrap();
+    let file = machine(&rig.build_id, "alpha", 1, change - 100 - 10, &[9, 11]);
+    rig.write("spring", file);
     let lines = |args: &[&str]| -> Vec<String> {
-        let out = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args([
-                "spring",
-                "-t",
-                "wall",
-                "--modules",
-                "nowhere",
-                "-s",
-                "test-mod.ko",
-            ])
-            .args(args)
-            .env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
-            .current_dir(rig.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
+        let mut command = rig.command(&[&["spring", "-t", "wall"], args].concat());
+        let text = Said::of(command.env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")).out;
         let starts = text
             .lines()
             .map(|l| l.split(' ').next().unwrap().to_owned());

@@ -6,15 +6,13 @@
 
 mod common;
 
-use std::{
-    collections::HashSet,
-    fs,
-    io::Write,
-    process::{Command, Output},
-};
+use std::{collections::HashSet, fs, io::Write};
 
 use blog_decode::unpack;
-use common::snapshot::{Builder, Page, Ring, BOOT_ID};
+use common::{
+    rig::{Rig, Said},
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+};
 use liblzma::stream::{Check, Stream};
 use ruzstd::encoding::{compress_to_vec, CompressionLevel};
 
@@ -69,49 +67,28 @@ fn snapshot() -> Vec<u8> {
     b.end()
 }
 
-struct Rig(tempfile::TempDir);
+fn run(rig: &Rig, args: &[&str]) -> Said {
+    rig.run(&[args, &["--modules", "nowhere"]].concat())
+}
 
-impl Rig {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.0.path().join(name), bytes).unwrap();
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(args)
-            .args(["--modules", "nowhere"])
-            .current_dir(self.0.path())
-            .output()
-            .unwrap()
-    }
-
-    /// The records of a file, and what is said of it.
-    fn records(&self, name: &str, bytes: &[u8]) -> (Vec<String>, String) {
-        self.write(name, bytes);
-        let out = self.run(&[name, "--format", "{clock} {message}"]);
-        let text = String::from_utf8(out.stdout).unwrap();
-        let lines = text.lines().filter(|l| l.contains("<site"));
-        (
-            lines.map(str::to_owned).collect(),
-            String::from_utf8(out.stderr).unwrap(),
-        )
-    }
+/// The records of a file, and what is said of it.
+fn shown(rig: &Rig, name: &str, bytes: &[u8]) -> (Vec<String>, String) {
+    rig.write(name, bytes);
+    let Said { out, err, .. } = run(rig, &[name, "--format", "{clock} {message}"]);
+    let lines = out.lines().filter(|l| l.contains("<site"));
+    (lines.map(str::to_owned).collect(), err)
 }
 
 #[test]
 fn what_is_there_of_a_packed_file_is_read() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     let plain = snapshot();
     for form in FORMS {
         let whole = packed(&plain, form);
         assert!(whole.len() > plain.len() / 2);
         for part in [30, 70, 99] {
             let cut = &whole[..whole.len() * part / 100];
-            let (records, said) = rig.records(&format!("cut.{form}"), cut);
+            let (records, said) = shown(&rig, &format!("cut.{form}"), cut);
             let name = match form {
                 "gz" => "gzip",
                 "zst" => "zstd",
@@ -126,7 +103,7 @@ fn what_is_there_of_a_packed_file_is_read() {
             // Forms differ in how much is lost with the end: a block of zstd is 128 KiB.
             let room = if form == "zst" { 128 << 10 } else { 33 << 10 };
             assert!(n + room > plain.len() * part / 100, "{form} {part}: {n}");
-            let (expected, _) = rig.records("cut", &plain[..n]);
+            let (expected, _) = shown(&rig, "cut", &plain[..n]);
             assert_eq!(records, expected);
             assert!(n == 0 || said.contains("no end (cut off)"), "{said}");
         }
@@ -138,8 +115,8 @@ const FRAME: &[u8] = b"\x28\xb5\x2f\xfd\x60\x2f\x00\x62\x09\x00x\x19\x00\x00end"
 
 #[test]
 fn what_is_missing_of_a_frame_is_counted() {
-    let rig = Rig::new();
-    let path = rig.0.path().join("frame");
+    let rig = Rig::empty();
+    let path = rig.path("frame");
     for (len, at) in [(FRAME.len() - 1, 300), (8, 0)] {
         fs::write(&path, &FRAME[..len]).unwrap();
         let error = unpack::read(&path, 1 << 20).unwrap_err().to_string();
@@ -156,25 +133,24 @@ fn what_is_missing_of_a_frame_is_counted() {
 
 #[test]
 fn a_flipped_bit_costs_what_is_behind_it() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     let plain = snapshot();
-    let (all, _) = rig.records("whole", &plain);
+    let (all, _) = shown(&rig, "whole", &plain);
     assert_eq!(all.len() as u64, PAGES * IN_PAGE);
     for form in FORMS {
         let mut bytes = packed(&plain, form);
         let at = bytes.len() * 7 / 10;
         bytes[at] ^= 0x10;
         let file = format!("flip.{form}");
-        let (records, said) = rig.records(&file, &bytes);
+        let (records, said) = shown(&rig, &file, &bytes);
         assert!(said.contains("and damaged after "), "{form}: {said}");
         assert!(records.len() * 2 > all.len(), "{form}: {}", records.len());
         assert!(records.iter().all(|r| all.contains(r)), "{form}");
-        let status = rig.run(&[&file]).status.code();
-        assert_eq!(status, Some(1), "{form}");
+        assert_eq!(run(&rig, &[&file]).status, 1, "{form}");
         // A member after it is there, whatever it is packed by.
         for other in FORMS {
             let both = [&bytes[..], &packed(&plain, other)].concat();
-            let (records, said) = rig.records("both", &both);
+            let (records, said) = shown(&rig, "both", &both);
             assert!(records.len() >= all.len(), "{form}, {other}: {said}");
             assert!(said.contains("and damaged after "), "{said}");
         }
@@ -184,16 +160,16 @@ fn a_flipped_bit_costs_what_is_behind_it() {
 /// A decoder takes the start of the next member for a part of its own that is cut off.
 #[test]
 fn a_member_behind_one_that_is_cut_off_is_whole() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     let plain = snapshot();
-    let (all, _) = rig.records("whole", &plain);
+    let (all, _) = shown(&rig, "whole", &plain);
     for form in FORMS {
         let whole = packed(&plain, form);
         for part in [3, 70] {
             let cut = &whole[..whole.len() * part / 100];
             for other in FORMS {
                 let both = [cut, &packed(&plain, other)].concat();
-                let (records, said) = rig.records("both", &both);
+                let (records, said) = shown(&rig, "both", &both);
                 let records: HashSet<_> = records.into_iter().collect();
                 let is_there = all.iter().all(|r| records.contains(r));
                 assert!(is_there, "{form} {part}, {other}: {said}");
@@ -205,15 +181,15 @@ fn a_member_behind_one_that_is_cut_off_is_whole() {
 
 #[test]
 fn what_is_packed_may_be_packed_again() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     let plain = snapshot();
-    let (all, _) = rig.records("whole", &plain);
+    let (all, _) = shown(&rig, "whole", &plain);
     let known: HashSet<_> = all.iter().collect();
     for inner in FORMS {
         for outer in FORMS {
             let whole = packed(&packed(&plain, inner), outer);
             let name = format!("twice.{inner}.{outer}");
-            let (records, said) = rig.records(&name, &whole);
+            let (records, said) = shown(&rig, &name, &whole);
             assert!(
                 records == all && !said.contains("packed by"),
                 "{name}: {said}"
@@ -222,7 +198,7 @@ fn what_is_packed_may_be_packed_again() {
             let half = packed(&plain, inner);
             let half = packed(&half[..half.len() * 7 / 10], outer);
             for bytes in [&half[..], &whole[..whole.len() * 7 / 10]] {
-                let (records, said) = rig.records(&name, bytes);
+                let (records, said) = shown(&rig, &name, bytes);
                 assert!(said.contains("packed by"), "{name}: {said}");
                 // A block of zstd is a large part of it.
                 let is_most = records.len() * 10 > all.len() * 4;
@@ -235,16 +211,16 @@ fn what_is_packed_may_be_packed_again() {
 
 #[test]
 fn a_file_may_have_several_members() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     let plain = snapshot();
-    let (all, _) = rig.records("whole", &plain);
+    let (all, _) = shown(&rig, "whole", &plain);
     let (a, b) = plain.split_at(plain.len() / 3);
     for form in FORMS {
         // What tapes are padded with, and xz.
         for padding in [0, 4, 512] {
             let zeros = vec![0; padding];
             let both = [&packed(a, form)[..], &zeros, &packed(b, "gz"), &zeros].concat();
-            let (records, said) = rig.records("both", &both);
+            let (records, said) = shown(&rig, "both", &both);
             assert_eq!(
                 (&records, said.contains("packed by")),
                 (&all, false),
@@ -254,16 +230,16 @@ fn a_file_may_have_several_members() {
     }
     for check in [Check::None, Check::Crc32, Check::Crc64, Check::Sha256] {
         let both = [xz(a, check), xz(b, check)].concat();
-        let (records, said) = rig.records("both", &both);
+        let (records, said) = shown(&rig, "both", &both);
         assert_eq!(records, all, "{check:?}: {said}");
     }
     // Frames that readers of zstd skip.
     let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"12345"].concat();
     let frames = [&skipped[..], &packed(a, "zst"), &skipped, &packed(b, "zst")].concat();
-    assert_eq!(rig.records("frames", &frames).0, all);
+    assert_eq!(shown(&rig, "frames", &frames).0, all);
     // Bytes after it that aren't packed are no part of it, but are reported.
     let tail = [&packed(&plain, "gz")[..], b"tail"].concat();
-    let (records, said) = rig.records("tail", &tail);
+    let (records, said) = shown(&rig, "tail", &tail);
     assert_eq!(records, all);
     let behind = format!(
         "what comes after {} unpacked bytes isn't packed",
@@ -274,10 +250,10 @@ fn a_file_may_have_several_members() {
 
 #[test]
 fn a_table_is_whole_or_refused() {
-    let rig = Rig::new();
+    let rig = Rig::empty();
     for form in FORMS {
         let whole = packed(&snapshot(), form);
-        let path = rig.0.path().join("table");
+        let path = rig.path("table");
         let read = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
             unpack::read(&path, 1 << 30)
@@ -292,8 +268,8 @@ fn a_table_is_whole_or_refused() {
 
 #[test]
 fn what_is_unpacked_is_bounded() {
-    let rig = Rig::new();
-    let path = rig.0.path().join("bomb");
+    let rig = Rig::empty();
+    let path = rig.path("bomb");
     for form in FORMS {
         fs::write(&path, packed(&vec![0; 2 << 20], form)).unwrap();
         assert!(fs::metadata(&path).unwrap().len() < 100_000);
@@ -316,8 +292,8 @@ fn what_is_unpacked_is_bounded() {
 
 #[test]
 fn a_kernel_log_may_be_packed() {
-    let rig = Rig::new();
-    rig.write("snap", &snapshot());
+    let rig = Rig::empty();
+    rig.write("snap", snapshot());
     let log: String = (0..2000u64)
         .map(|n| {
             format!(
@@ -329,17 +305,12 @@ fn a_kernel_log_may_be_packed() {
         .collect();
     rig.write("kern.log", log.as_bytes());
     let shown = |name: &str| {
-        let out = rig.run(&["snap", "--dmesg", name, "-w", "component == dmesg"]);
-        let text = String::from_utf8(out.stdout).unwrap();
-        let lines = text.lines().map(str::to_owned).collect::<Vec<_>>();
-        (
-            lines,
-            String::from_utf8(out.stderr).unwrap(),
-            out.status.code(),
-        )
+        let out = run(&rig, &["snap", "--dmesg", name, "-w", "component == dmesg"]);
+        let lines = out.out.lines().map(str::to_owned).collect::<Vec<_>>();
+        (lines, out.err, out.status)
     };
     let (all, _, status) = shown("kern.log");
-    assert_eq!((all.len(), status), (2000, Some(0)));
+    assert_eq!((all.len(), status), (2000, 0));
     for form in FORMS {
         let bytes = packed(log.as_bytes(), form);
         let name = format!("kern.log.{form}");
@@ -347,7 +318,7 @@ fn a_kernel_log_may_be_packed() {
         assert_eq!(shown(&name).0, all, "{form}");
         rig.write(&name, &bytes[..bytes.len() - 20]);
         let (cut, said, status) = shown(&name);
-        assert_eq!(status, Some(1));
+        assert_eq!(status, 1);
         assert!(said.contains(&format!("{name}: packed by ")), "{said}");
         // All but the last line, which may be cut.
         let whole = cut.len().saturating_sub(1);

@@ -54,6 +54,14 @@ impl Rig {
         Self { dir, build_id }
     }
 
+    /// A folder with nothing in it.
+    pub fn empty() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            build_id: Vec::new(),
+        }
+    }
+
     pub fn id(&self) -> String {
         hex(&self.build_id)
     }
