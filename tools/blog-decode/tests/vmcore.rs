@@ -7,14 +7,7 @@
 
 mod common;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    mem::offset_of,
-    ops::Range,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{collections::BTreeSet, fs, mem::offset_of, ops::Range};
 
 use blog_decode::{
     blogfmt::source::Source,
@@ -33,6 +26,7 @@ use blog_decode::{
 };
 use common::{
     extracted::{run, Got, Random},
+    rig::Rig,
     snapshot::Page,
     vmcore::{
         elf, elf_with, flattened, sample, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
@@ -237,6 +231,12 @@ fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
     run(&ram, ROOT)
 }
 
+/// Fails unless a problem is told of so.
+fn told(got: &Got, what: &str) {
+    let texts = texts(got);
+    assert!(texts.iter().any(|t| t.contains(what)), "{texts:?}");
+}
+
 fn lacks(got: &Got, pages: &[usize]) {
     // Records of the pages of `sample`, in the order in which they were made.
     const RECORDS: [usize; 8] = [2, 1, 2, 1, 2, 1, 1, 1];
@@ -253,11 +253,7 @@ fn each_page_that_is_missing_is_missed_alone() {
         let got = got.unwrap();
         lacks(&got, &[n]);
         assert!(got.extracted.problems.any_grave());
-        let texts = texts(&got);
-        assert!(
-            texts.iter().any(|t| t.contains("a page can't be read")),
-            "{texts:?}"
-        );
+        told(&got, "a page can't be read");
     }
 }
 
@@ -267,11 +263,7 @@ fn each_page_that_is_zeroed_is_missed_alone() {
         let got = with(|kernel, ram| ram.write(kernel.pages[n], &[0; PAGE]));
         let got = got.unwrap();
         lacks(&got, &[n]);
-        let texts = texts(&got);
-        assert!(
-            texts.iter().any(|t| t.contains("a page has no header")),
-            "{texts:?}"
-        );
+        told(&got, "a page has no header");
     }
 }
 
@@ -280,10 +272,8 @@ fn the_newest_page_that_is_missing_is_told_of() {
     let got = with(|kernel, ram| {
         ram.0.remove(&kernel.pages[1]);
     });
-    let texts = texts(&got.unwrap());
-    assert!(texts
-        .iter()
-        .any(|t| t.contains("the newest page of a ring is missing (ring 0)")));
+    let what = "the newest page of a ring is missing (ring 0)";
+    told(&got.unwrap(), what);
 }
 
 #[test]
@@ -341,8 +331,7 @@ fn pages_may_be_missing_as_each_cpu_may_be_taking_one_away() {
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     let got = with_hole([1, 2, 3, 4, 5, 7]);
     assert!(got.extracted.problems.any_grave());
-    let missing = |t: &String| t.contains("pages are missing in the middle of a ring");
-    assert!(texts(&got).iter().any(missing), "{:?}", texts(&got));
+    told(&got, "pages are missing in the middle of a ring");
 }
 
 #[test]
@@ -369,11 +358,7 @@ fn a_torn_page_is_cut_where_it_ceases_to_make_sense() {
     let got = got.unwrap();
     assert_eq!(got.records.len(), 10);
     assert!(got.told);
-    let texts = texts(&got);
-    assert!(
-        texts.iter().any(|t| t.contains("position 3 of ring 0")),
-        "{texts:?}"
-    );
+    told(&got, "position 3 of ring 0");
 }
 
 #[test]
@@ -400,8 +385,7 @@ fn tables_that_lead_in_circles_end() {
             ram.write(chunks + n * 8, &first);
         }
     });
-    let texts = texts(&got.unwrap());
-    assert!(texts.iter().any(|t| t.contains("leads twice")), "{texts:?}");
+    told(&got.unwrap(), "leads twice");
     for (capacity, per_chunk) in [(1 << 20, 4), (u32::MAX, 4), (u32::MAX, 0)] {
         let got = with(|kernel, ram| {
             let memory = u64::from_le_bytes(read(ram, kernel.components[0] + 24));
@@ -545,38 +529,15 @@ fn renamed(got: &Got) -> bool {
 
 // The commands, on files.
 
-fn decode(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
-    let output = command.args(args).env_remove("NO_COLOR").output().unwrap();
-    assert!(
-        output.status.code().is_some(),
-        "{args:?}: killed by a signal"
-    );
-    output
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn write(dir: &Path, name: &str, bytes: &[u8]) -> String {
-    let path = dir.join(name);
-    fs::write(&path, bytes).unwrap();
-    path.to_str().unwrap().to_owned()
+fn write(rig: &Rig, name: &str, bytes: &[u8]) -> String {
+    rig.write(name, bytes);
+    name.to_owned()
 }
 
 #[cfg(feature = "vmcore")]
 #[test]
 fn dumps_become_snapshots() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let ram = sample().finish();
     let mut all = Vec::new();
     for (name, bytes) in [
@@ -584,21 +545,23 @@ fn dumps_become_snapshots() {
         ("five", elf(&ram, 5)),
         ("flat", flattened(&elf(&ram, 4))),
     ] {
-        let core = write(dir.path(), name, &bytes);
+        let core = write(&rig, name, &bytes);
         let snapshot = format!("{core}.snapshot");
-        let out = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!((code(&out), stderr(&out).as_str()), (0, ""), "{name}");
-        assert!(stdout(&out).contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
-        all.push(fs::read(&snapshot).unwrap());
+        let out = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!((out.status, &*out.err), (0, ""), "{name}");
+        assert!(out
+            .out
+            .contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
+        all.push(fs::read(rig.path(&snapshot)).unwrap());
         // It isn't overwritten.
-        let again = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!(code(&again), 2);
-        assert!(stderr(&again).contains("exists"));
+        let again = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!(again.status, 2);
+        assert!(again.err.contains("exists"));
         // On the way, or by way of a file: the same.
-        let direct = decode(&["--vmcore", &core]);
-        let by_file = decode(&[&snapshot]);
-        assert_eq!(stdout(&direct), stdout(&by_file));
-        assert_eq!(stdout(&direct).lines().count(), 11 + 3);
+        let direct = rig.run(&["--vmcore", &core]);
+        let by_file = rig.run(&[&snapshot]);
+        assert_eq!(direct.out, by_file.out);
+        assert_eq!(direct.out.lines().count(), 11 + 3);
     }
     assert!(all.windows(2).all(|w| w[0] == w[1]));
 }
@@ -606,36 +569,28 @@ fn dumps_become_snapshots() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn dumps_of_kernels_that_dont_know_blog_are_read() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let mut ram = sample().finish();
-    let known = write(dir.path(), "known", &elf(&ram, 4));
+    let known = write(&rig, "known", &elf(&ram, 4));
     let rows = stock(&mut ram);
     for levels in [4, 5] {
-        let core = write(dir.path(), "core", &elf_with(&ram, levels, &rows));
+        let core = write(&rig, "unpatched", &elf_with(&ram, levels, &rows));
         for command in [
             &["--vmcore"][..],
             &["tasks", "--vmcore"],
             &["stats", "--vmcore"],
         ] {
-            let [new, old] = [&core, &known].map(|core| decode(&[command, &[core]].concat()));
-            assert!(!stdout(&new).is_empty());
-            assert_eq!(stdout(&new).replace(&core, &known), stdout(&old));
-            assert!(
-                code(&new) == code(&old) && code(&new) < 2,
-                "{}",
-                stderr(&new)
-            );
+            let [new, old] = [&core, &known].map(|core| rig.run(&[command, &[core]].concat()));
+            assert!(!new.out.is_empty());
+            assert_eq!(new.out.replace(&core, &known), old.out);
+            assert!(new.status == old.status && new.status < 2, "{}", new.err);
         }
     }
     ram.write(NOTIFIER + 8, &[0; 8]);
-    let core = write(dir.path(), "core", &elf_with(&ram, 4, &rows));
-    let out = decode(&["tasks", "--vmcore", &core]);
-    assert_eq!(code(&out), 2);
-    assert!(
-        stderr(&out).contains("7.3.4, has no BLog: "),
-        "{}",
-        stderr(&out)
-    );
+    let core = write(&rig, "core", &elf_with(&ram, 4, &rows));
+    let out = rig.run(&["tasks", "--vmcore", &core]);
+    assert_eq!(out.status, 2);
+    assert!(out.err.contains("7.3.4, has no BLog: "), "{}", out.err);
 }
 
 /// An oops may start the crash kernel without a word to a module. But the kernel knows.
@@ -743,7 +698,7 @@ fn the_state_of_a_task_may_have_been_noted() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn what_is_no_dump_is_refused_with_a_reason() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let ram = sample().finish();
     let whole = elf(&ram, 4);
     let with = |from: &str, to: &str| {
@@ -770,35 +725,35 @@ fn what_is_no_dump_is_refused_with_a_reason() {
         ("flat", flattened(&whole)[..100].to_vec(), "cut off"),
     ];
     for (name, bytes, why) in cases {
-        let core = write(dir.path(), name, &bytes);
+        let core = write(&rig, name, &bytes);
         let snapshot = format!("{core}.snapshot");
-        let out = decode(&["extract", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!(code(&out), 2, "{name}");
-        assert!(stderr(&out).contains(why), "{name}: {}", stderr(&out));
-        assert!(!Path::new(&snapshot).exists(), "{name}");
-        assert_eq!(code(&decode(&["tasks", "--vmcore", &core])), 2, "{name}");
+        let out = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        assert_eq!(out.status, 2, "{name}");
+        assert!(out.err.contains(why), "{name}: {}", out.err);
+        assert!(!rig.path(&snapshot).exists(), "{name}");
+        assert_eq!(rig.run(&["tasks", "--vmcore", &core]).status, 2, "{name}");
     }
-    let out = decode(&["--vmcore", dir.path().to_str().unwrap()]);
-    assert_eq!(code(&out), 2);
-    let out = decode(&["extract", "--vmcore", "/nonexistent", "-o", "x"]);
-    assert!(stderr(&out).contains("/nonexistent") && code(&out) == 2);
+    let out = rig.run(&["--vmcore", "."]);
+    assert_eq!(out.status, 2);
+    let out = rig.run(&["extract", "--vmcore", "/nonexistent", "-o", "x"]);
+    assert!(out.err.contains("/nonexistent") && out.status == 2);
 }
 
 #[cfg(feature = "vmcore")]
 #[test]
 fn dumps_that_are_cut_give_what_is_whole() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     // The tables first, or nothing is found.
     let ram = sample().finish();
     let whole = elf(&ram, 4);
     let mut partial = 0;
     for file in [whole.clone(), flattened(&whole)] {
         for cut in (0..file.len()).step_by(file.len() / 60) {
-            let core = write(dir.path(), "cut", &file[..cut]);
-            let out = decode(&["tasks", "--all", "--vmcore", &core]);
-            assert!(code(&out) == 1 || code(&out) == 2, "{cut}: {out:?}");
-            assert!(!stderr(&out).is_empty());
-            partial += usize::from(code(&out) == 1);
+            let core = write(&rig, "cut", &file[..cut]);
+            let out = rig.run(&["tasks", "--all", "--vmcore", &core]);
+            assert!(out.status == 1 || out.status == 2, "{cut}: {out:?}");
+            assert!(!out.err.is_empty());
+            partial += usize::from(out.status == 1);
         }
     }
     // Page tables come last in this file: of one that is cut, nothing can be found.
@@ -806,10 +761,10 @@ fn dumps_that_are_cut_give_what_is_whole() {
     for at in (PAGE..whole.len()).step_by(PAGE) {
         let mut bytes = whole.clone();
         bytes[at..at + PAGE].fill(0);
-        let core = write(dir.path(), "hole", &bytes);
-        let out = decode(&["tasks", "--all", "--vmcore", &core]);
-        holes += usize::from(code(&out) == 1);
-        assert!(code(&out) != 0 || stderr(&out).is_empty());
+        let core = write(&rig, "hole", &bytes);
+        let out = rig.run(&["tasks", "--all", "--vmcore", &core]);
+        holes += usize::from(out.status == 1);
+        assert!(out.status != 0 || out.err.is_empty());
     }
     assert!(holes > 8, "{holes} {partial}");
 }
@@ -818,10 +773,10 @@ fn dumps_that_are_cut_give_what_is_whole() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn tables_that_lead_nowhere_are_no_maze() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let read = |name: &str, bytes: &[u8]| {
-        let core = write(dir.path(), name, bytes);
-        stdout(&decode(&["--vmcore", &core]))
+        let core = write(&rig, name, bytes);
+        rig.run(&["--vmcore", &core]).out
     };
     let ram = sample().finish();
     for levels in [4, 5] {
@@ -851,7 +806,7 @@ fn tables_that_lead_nowhere_are_no_maze() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn damaged_headers_are_answered() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let whole = elf(&sample().finish(), 4);
     let mut codes = [0; 3];
     for seed in 1..=200u64 {
@@ -865,9 +820,9 @@ fn damaged_headers_are_answered() {
                 _ => random.next() as u8,
             };
         }
-        let core = write(dir.path(), "core", &bytes);
-        let out = decode(&["tasks", "--vmcore", &core]);
-        codes[code(&out) as usize] += 1;
+        let core = write(&rig, "core", &bytes);
+        let out = rig.run(&["tasks", "--vmcore", &core]);
+        codes[out.status as usize] += 1;
     }
     // Records have no side table, so none is whole.
     assert!(codes[0] == 0 && codes[1] > 10 && codes[2] > 10, "{codes:?}");
@@ -876,13 +831,13 @@ fn damaged_headers_are_answered() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn the_likely_culprit_comes_first() {
-    let dir = tempfile::tempdir().unwrap();
-    let core = write(dir.path(), "core", &elf(&sample().finish(), 4));
+    let rig = Rig::empty();
+    let core = write(&rig, "core", &elf(&sample().finish(), 4));
     let heads = |args: &[&str]| -> Vec<String> {
-        let out = decode(&[&["tasks", "--vmcore", &core], args].concat());
+        let out = rig.run(&[&["tasks", "--vmcore", &core], args].concat());
         // The records have no side table.
-        assert_eq!(code(&out), 1, "{}", stderr(&out));
-        let text = stdout(&out);
+        assert_eq!(out.status, 1, "{}", out.err);
+        let text = out.out;
         let lines = text
             .lines()
             .filter(|l| l.contains("]: ") && !l.starts_with(' '));
@@ -914,10 +869,10 @@ fn the_likely_culprit_comes_first() {
 #[cfg(feature = "vmcore")]
 #[test]
 fn tasks_tell_of_each_component_and_of_interrupts() {
-    let dir = tempfile::tempdir().unwrap();
-    let core = write(dir.path(), "core", &elf(&sample().finish(), 4));
-    let out = decode(&["tasks", "--json", "-n", "1", "--vmcore", &core]);
-    let text = stdout(&out);
+    let rig = Rig::empty();
+    let core = write(&rig, "core", &elf(&sample().finish(), 4));
+    let out = rig.run(&["tasks", "--json", "-n", "1", "--vmcore", &core]);
+    let text = out.out;
     let objects: Vec<serde_json::Value> = text
         .lines()
         .map(|l| serde_json::from_str(l).unwrap())
@@ -944,25 +899,25 @@ fn tasks_tell_of_each_component_and_of_interrupts() {
     assert_eq!(clocks(&stuck["records"]), [50_500, 51_000]);
     assert_eq!(stuck["records"][1]["component"], "net");
     assert_eq!(clocks(&worker["records"]), [97_000]);
-    let out = decode(&["tasks", "--json", "-c", "net", "--vmcore", &core]);
-    assert!(!stdout(&out).contains("\"disk\""));
+    let out = rig.run(&["tasks", "--json", "-c", "net", "--vmcore", &core]);
+    assert!(!out.out.contains("\"disk\""));
 }
 
 #[test]
 fn tasks_are_those_of_one_snapshot() {
-    let dir = tempfile::tempdir().unwrap();
+    let rig = Rig::empty();
     let mut bytes = Vec::new();
     extract(&sample().finish(), ROOT, &mut bytes).unwrap();
-    let snapshot = write(dir.path(), "snapshot", &bytes);
-    let out = decode(&["tasks", &snapshot]);
-    assert!(
-        stdout(&out).contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago")
-    );
-    let out = decode(&["tasks", &snapshot, &snapshot]);
-    assert_eq!(code(&out), 2);
-    assert!(stderr(&out).contains("one snapshot"));
-    assert_eq!(code(&decode(&["tasks"])), 2);
-    let out = decode(&["tasks", "--pid", "4711", &snapshot]);
-    assert_eq!(code(&out), 0);
-    assert!(stdout(&out).contains("no such task"));
+    let snapshot = write(&rig, "snapshot", &bytes);
+    let out = rig.run(&["tasks", &snapshot]);
+    assert!(out
+        .out
+        .contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago"));
+    let out = rig.run(&["tasks", &snapshot, &snapshot]);
+    assert_eq!(out.status, 2);
+    assert!(out.err.contains("one snapshot"));
+    assert_eq!(rig.run(&["tasks"]).status, 2);
+    let out = rig.run(&["tasks", "--pid", "4711", &snapshot]);
+    assert_eq!(out.status, 0);
+    assert!(out.out.contains("no such task"));
 }
