@@ -433,7 +433,8 @@ impl Memory {
     /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
     pub(crate) fn info(&self, id: u32) -> Option<Info> {
         let ring = self.pool.store.ring(id)?;
-        (0..LOOKS).find_map(|_| ring.info())
+        let mut looks = (0..LOOKS).take_while(|_| !ring.is_free());
+        looks.find_map(|_| ring.info())
     }
 
     /// Index and position of the oldest page of a ring. Both may be another one's by now: what is

@@ -251,6 +251,11 @@ impl Ring {
         (records, lost)
     }
 
+    /// Whether it is nobody's; a moment old.
+    pub fn is_free(&self) -> bool {
+        self.owner.state.load(Relaxed) == RingState::Free as u8
+    }
+
     /// Copies what readers want to know; `None` when the ring changes hands just now, or is free.
     pub fn info(&self) -> Option<Info> {
         self.owner.unchanged(|ours| {
