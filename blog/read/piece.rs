@@ -131,7 +131,9 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     if len > page.len() {
         return None;
     }
-    page.copy_within(read..end, start);
+    if start != read {
+        page.copy_within(read..end, start);
+    }
     page.get_mut(PAGE_HEADER_SIZE..start)?
         .copy_from_slice(front);
     let records = u64::from(info.records()).saturating_sub(before);

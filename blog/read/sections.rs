@@ -92,8 +92,12 @@ fn crc_of(header: &impl AsBytes) -> Result<u32> {
 
 /// The section that is being read.
 pub(super) struct Sections {
+    /// It starts with the section, of which the reader has what comes before `read`, and gets what
+    /// comes before `whole`. `len`: what there is of it while it is being made.
     out: KVVec<u8>,
     read: usize,
+    whole: usize,
+    len: usize,
     /// Sections so far, and rings and pages among them.
     sections: u32,
     rings: u32,
@@ -125,11 +129,11 @@ impl Sections {
             crc: 0,
         };
         header.crc = crc_of(&header)?;
-        let mut out = KVVec::with_capacity(ROOM, GFP_KERNEL)?;
-        out.extend_from_slice(header.as_bytes(), GFP_KERNEL)?;
-        Ok(Self {
-            out,
+        let mut new = Self {
+            out: KVVec::from_elem(0, ROOM, GFP_KERNEL)?,
             read: 0,
+            whole: 0,
+            len: 0,
             sections: 0,
             rings: 0,
             pages: 0,
@@ -139,7 +143,10 @@ impl Sections {
             told: 0,
             selection: Selection::new(addresses),
             chosen: false,
-        })
+        };
+        new.push(header.as_bytes())?;
+        new.whole = new.len;
+        Ok(new)
     }
 
     /// Chooses what the file will have; once, and before it has anything but its header.
@@ -153,29 +160,40 @@ impl Sections {
 
     /// What of the section has not been read.
     pub(super) fn pending(&self) -> &[u8] {
-        self.out.get(self.read..).unwrap_or_default()
+        self.out.get(self.read..self.whole).unwrap_or_default()
     }
 
     /// Goes on by `n` bytes. When all is read, there is room for the next section.
     pub(super) fn consume(&mut self, n: usize) {
         self.read = self.read.saturating_add(n);
-        if self.read >= self.out.len() {
-            self.out.clear();
-            self.read = 0;
+        if self.read >= self.whole {
+            (self.read, self.whole) = (0, 0);
         }
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result {
-        Ok(self.out.extend_from_slice(bytes, GFP_KERNEL)?)
+        let end = self.len + bytes.len();
+        if end > self.out.len() {
+            self.out.resize(end, 0, GFP_KERNEL)?;
+        }
+        let room = self.out.get_mut(self.len..end).ok_or(EINVAL)?;
+        room.copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
     }
 
-    /// Starts a section; what is pushed from here on is its payload.
-    fn begin(&mut self) -> Result {
-        self.push(&[0; HEADER])
+    /// Starts a section, when the one before has been read; what is pushed from here on is its
+    /// payload. Nobody reads it before [`Self::end`].
+    fn begin(&mut self) {
+        self.len = HEADER;
     }
 
     fn end(&mut self, kind: Kind) -> Result {
-        let (place, payload) = self.out.split_first_chunk_mut::<HEADER>().ok_or(EINVAL)?;
+        let len = self.len;
+        // Padding, or more than that
+        self.push(&[0; 7])?;
+        let section = self.out.get_mut(..len).ok_or(EINVAL)?;
+        let (place, payload) = section.split_first_chunk_mut::<HEADER>().ok_or(EINVAL)?;
         let mut header = format::SectionHeader {
             magic: format::SECTION_MAGIC,
             kind: kind as u16,
@@ -188,14 +206,13 @@ impl Sections {
         };
         header.crc = crc_of(&header)?;
         place.copy_from_slice(header.as_bytes());
-        let len = self.out.len().next_multiple_of(8);
-        self.out.resize(len, 0, GFP_KERNEL)?;
+        self.whole = len.next_multiple_of(8);
         self.sections = self.sections.wrapping_add(1);
         Ok(())
     }
 
     fn section(&mut self, kind: Kind, payload: &impl AsBytes) -> Result {
-        self.begin()?;
+        self.begin();
         self.push(payload.as_bytes())?;
         self.end(kind)
     }
@@ -218,7 +235,7 @@ impl Sections {
         (self.version, self.steps) = (clock::version(), clock::steps());
         let pairs = clock::since(self.told)?;
         self.told = pairs.last().map_or(self.told, |pair| pair.clock);
-        self.begin()?;
+        self.begin();
         self.push(clock::section(pairs.len()).as_bytes())?;
         for pair in &pairs {
             self.push(pair.as_bytes())?;
@@ -247,7 +264,7 @@ impl Sections {
             if new.is_empty() {
                 return Ok(false);
             }
-            self.begin()?;
+            self.begin();
             for image in new.iter().take(IMAGES) {
                 let entry = image.entry;
                 self.selection.add(entry.first, &image.facts)?;
@@ -262,7 +279,7 @@ impl Sections {
     /// Writes what the next tasks are doing that have a ring of a component with one of these
     /// `slots`; `from` is that of [`tables::next`]. False: there are none.
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
-        self.begin()?;
+        self.begin();
         for _ in 0..TASKS {
             let chosen = &self.selection.chosen;
             let mut writers = iter::from_fn(|| tables::next(from, &slots));
@@ -271,10 +288,9 @@ impl Sections {
             };
             self.push(writer.task.as_bytes())?;
         }
-        let any = self.out.len() > HEADER;
-        match any {
-            true => self.end(Kind::Tasks)?,
-            false => self.out.clear(),
+        let any = self.len > HEADER;
+        if any {
+            self.end(Kind::Tasks)?;
         }
         Ok(any)
     }
@@ -298,22 +314,17 @@ impl Sections {
         ring: u32,
         fill: impl FnOnce(&mut [u8]) -> Option<(usize, T)>,
     ) -> Result<Option<T>> {
-        self.begin()?;
+        self.begin();
         self.push(format::Page { component, ring }.as_bytes())?;
-        let start = self.out.len();
-        // The vector has this room from the start, so this is no allocation.
-        self.out.resize(start + PAGE_ROOM, 0, GFP_KERNEL)?;
-        let filled = self.out.get_mut(start..).and_then(fill);
-        let Some((mut len, result)) = filled else {
-            self.out.clear();
+        let room = self.out.get_mut(self.len..self.len + 2 * PAGE_ROOM);
+        let room = room.ok_or(EINVAL)?;
+        let Some((mut len, result)) = room.get_mut(..PAGE_ROOM).and_then(fill) else {
             return Ok(None);
         };
         if !self.selection.is_all() {
-            self.out.resize(start + 2 * PAGE_ROOM, 0, GFP_KERNEL)?;
-            let room = self.out.get_mut(start..).unwrap_or_default();
             len = self.selection.take_out(room, len);
         }
-        self.out.truncate(start + len);
+        self.len += len;
         self.end(Kind::Page)?;
         self.pages = self.pages.wrapping_add(1);
         Ok(Some(result))
