@@ -14,14 +14,14 @@ use kernel::{
         file::Offset,
         File, //
     },
+    iov::IovIterDest,
     new_mutex,
     prelude::*,
     sync::{
         global_lock,
         Arc,
         Mutex, //
-    },
-    uaccess::UserSliceWriter, //
+    }, //
 };
 
 pub(crate) mod stats;
@@ -295,7 +295,7 @@ impl<T: Subject> OpenFile for OpenText<T> {
     fn read(
         self: Pin<&Self>,
         _file: &File,
-        to: &mut UserSliceWriter,
+        to: &mut IovIterDest<'_>,
         at: &mut Offset,
     ) -> Result<usize> {
         let mut said = self.said.lock();
@@ -304,7 +304,10 @@ impl<T: Subject> OpenFile for OpenText<T> {
             // Nothing else can fail.
             fmt::Write::write_fmt(&mut *said, fmt!("{}", &*self)).map_err(|_| ENOMEM)?;
         }
-        to.write_slice_file(&said.0, at)
+        match to.simple_read_from_buffer(at, &said.0)? {
+            0 if !to.is_empty() && (*at as usize) < said.0.len() => Err(EFAULT),
+            n => Ok(n),
+        }
     }
 
     fn write(self: Pin<&Self>, text: &str) -> Result {

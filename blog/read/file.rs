@@ -11,13 +11,13 @@ use kernel::{
         },
         File, //
     },
+    iov::IovIterDest,
     new_mutex,
     prelude::*,
     sync::{
         poll::PollTable,
         Mutex, //
-    },
-    uaccess::UserSliceWriter, //
+    }, //
 };
 
 use crate::{
@@ -67,7 +67,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
     fn read(
         self: Pin<&Self>,
         file: &File,
-        to: &mut UserSliceWriter,
+        to: &mut IovIterDest<'_>,
         _at: &mut Offset,
     ) -> Result<usize> {
         if to.is_empty() {
@@ -82,6 +82,9 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
                     0 if !walk.ended() => (),
                     done => return Ok(done),
                 }
+            }
+            if stop() {
+                return Err(ERESTARTSYS);
             }
             let ms = walk.rests().unwrap_or(0);
             if now {

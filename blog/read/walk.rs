@@ -7,14 +7,14 @@ use core::sync::atomic::{
     Ordering::Relaxed, //
 };
 use kernel::{
+    iov::IovIterDest,
     prelude::*,
     sync::Arc,
     time::{
         Delta,
         Instant,
         Monotonic, //
-    },
-    uaccess::UserSliceWriter, //
+    }, //
 };
 
 use crate::{
@@ -42,6 +42,8 @@ const REST_MS: i64 = 20;
 const MAX_REST_MS: i64 = 1000;
 /// With very many rings, a pass takes long: no more than this part of a CPU.
 const PART: i64 = 8;
+/// After so many milliseconds, a read returns what it has.
+const READ_MS: i64 = 1;
 
 /// How often readers of streams have gone through the rings again.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
@@ -272,11 +274,16 @@ impl Walk {
 
     /// The bytes that come next; none at the end of a pass, and of the file.
     pub(crate) fn peek(&mut self) -> Result<&[u8]> {
+        self.peek_until(|| false)
+    }
+
+    /// The same; or none yet, if `stop` says so after a part of a pass.
+    fn peek_until(&mut self, stop: impl Fn() -> bool) -> Result<&[u8]> {
         while !self.has_data() && !matches!(self.step, Step::Done) {
             let passed = !matches!(self.step, Step::Idle);
             self.advance()?;
             // Where no news will come, nobody shall wait for it between two passes.
-            if passed && matches!(self.step, Step::Idle) && !self.ending() {
+            if passed && matches!(self.step, Step::Idle) && !self.ending() || stop() {
                 break;
             }
         }
@@ -287,15 +294,16 @@ impl Walk {
         self.out.consume(n);
     }
 
-    /// Copies to a reader what there is, as far as it has room; returns how much. After some, an
-    /// error comes back with the next call.
+    /// Copies to a reader what there is, as far as it has room and in [`READ_MS`]; returns how
+    /// much. After some, an error comes back with the next call.
     ///
-    /// 0 after a whole pass, or at the end. `stop` is asked after each section.
-    pub(super) fn read(
+    /// 0 after a whole pass, at the end, or when `stop` says so.
+    pub(crate) fn read(
         &mut self,
-        to: &mut UserSliceWriter,
+        to: &mut IovIterDest<'_>,
         stop: impl Fn() -> bool,
     ) -> Result<usize> {
+        let began = Instant::<Monotonic>::now();
         // A pass that has begun was past some rings before the call: only a whole one counts.
         let mut passes = match self.step {
             Step::Idle => 1,
@@ -303,14 +311,15 @@ impl Walk {
         };
         let mut done = 0;
         while !to.is_empty() {
-            let copied = self.peek().and_then(|bytes| {
-                let n = bytes.len().min(to.len());
-                to.write_slice(bytes.get(..n).unwrap_or_default())?;
-                Ok(n)
+            let stop = || stop() || done != 0 && began.elapsed().as_millis() >= READ_MS;
+            let copied = self.peek_until(stop).and_then(|bytes| {
+                let n = to.copy_to_iter(bytes);
+                (n != 0 || bytes.is_empty()).then_some(n).ok_or(EFAULT)
             });
             match copied {
                 Err(e) if done == 0 => return Err(e),
                 Err(_) => break,
+                Ok(0) if stop() => break,
                 Ok(0) => {
                     passes -= 1;
                     if done != 0 || passes == 0 || self.is_last() {
@@ -318,12 +327,13 @@ impl Walk {
                     }
                 }
                 Ok(n) => {
+                    let late = stop();
                     self.consume(n);
                     done += n;
+                    if late {
+                        break;
+                    }
                 }
-            }
-            if stop() {
-                break;
             }
         }
         Ok(done)

@@ -21,14 +21,14 @@ use kernel::{
         file::Offset,
         File, //
     },
+    iov::IovIterDest,
     module::this_module,
     prelude::*,
     sync::poll::PollTable,
     types::ForeignOwnable,
     uaccess::{
         UserPtr,
-        UserSlice,
-        UserSliceWriter, //
+        UserSlice, //
     }, //
 };
 
@@ -51,7 +51,7 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     fn read(
         self: Pin<&Self>,
         file: &File,
-        to: &mut UserSliceWriter,
+        to: &mut IovIterDest<'_>,
         at: &mut Offset,
     ) -> Result<usize>;
 
@@ -113,17 +113,15 @@ impl<T: OpenFile> Operations<T> {
 
     /// # Safety
     ///
-    /// [`Self::open`] has opened the file. `at` is valid, or null for a stream.
-    unsafe extern "C" fn read(
-        file: *mut bindings::file,
-        buf: *mut c_char,
-        count: usize,
-        at: *mut bindings::loff_t,
-    ) -> isize {
-        let mut to = UserSlice::new(UserPtr::from_ptr(buf.cast()), count).writer();
-        // SAFETY: By this function's requirement.
-        let ((this, file), at) = unsafe { (Self::of(file), at.as_mut()) };
-        from_result(|| Ok(this.read(file, &mut to, at.unwrap_or(&mut 0))? as isize))
+    /// [`Self::open`] has opened the file of `call`. Both are valid and the callee's during the
+    /// call.
+    unsafe extern "C" fn read(call: *mut bindings::kiocb, to: *mut bindings::iov_iter) -> isize {
+        // SAFETY: By this function's requirement; a file is read to what can be written to.
+        let ((this, file), at, to) = unsafe {
+            let at = &mut (*call).ki_pos;
+            (Self::of((*call).ki_filp), at, IovIterDest::from_raw(to))
+        };
+        from_result(|| Ok(this.read(file, to, at)? as isize))
     }
 
     /// # Safety
@@ -165,7 +163,7 @@ impl<T: OpenFile> Operations<T> {
         owner: this_module::<LocalModule>().as_ptr(),
         open: Some(Self::open),
         release: Some(Self::release),
-        read: Some(Self::read),
+        read_iter: Some(Self::read),
         write: Some(Self::write),
         poll: if T::STREAM { Some(Self::poll) } else { None },
         llseek: if T::STREAM {

@@ -13,11 +13,15 @@ mod suite {
         },
         registry::state::State, //
     };
+    use core::mem::MaybeUninit;
     use kernel::{
+        bindings,
         blog::{
             ring::Mode,
             wire::record::Lost, //
         },
+        iov::IovIterDest,
+        page::PAGE_SIZE,
         prelude::*,
         sync::Arc, //
     };
@@ -88,6 +92,43 @@ mod suite {
             assert_eq!(ring.sections, 1);
             assert!(ring.in_band.iter().all(|n| *n == 0));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_read_that_is_stopped_goes_on() -> Result {
+        let rig = Rig::new(c"blog_test_stop", config(256, 64, Mode::Overwrite))?;
+        let mut tape = Tape::new(Some(rig.state()?))?;
+        let total = PER_PAGE * 5 + 3;
+        for n in 0..total {
+            assert!(rig.log(n));
+        }
+        let mut room = KVVec::from_elem(0u8, 16 * PAGE_SIZE, GFP_KERNEL)?;
+        let vec = bindings::kvec {
+            iov_base: room.as_mut_ptr().cast(),
+            iov_len: room.len(),
+        };
+        let mut read = |stop: bool| -> Result<usize> {
+            let mut to = MaybeUninit::uninit();
+            // SAFETY: `vec` leads to `room`, which stays, and which nobody else uses meanwhile.
+            let done = unsafe {
+                bindings::iov_iter_kvec(to.as_mut_ptr(), bindings::ITER_DEST, &vec, 1, vec.iov_len);
+                let to = IovIterDest::from_raw(to.as_mut_ptr());
+                tape.stream.read(to, || stop)?
+            };
+            tape.file.extend_from_slice(&room[..done], GFP_KERNEL)?;
+            Ok(done)
+        };
+        let mut most = 0;
+        for _ in 0..100 {
+            most = most.max(read(true)?);
+        }
+        // A section each.
+        assert!(most > PAGE_SIZE / 2 && most < PAGE_SIZE + PAGE_SIZE / 2);
+        assert_eq!(read(false)?, 0);
+        tape.read.go_on(&tape.file)?;
+        assert_eq!(tape.only_ring()?.numbers.len() as u64, total);
+        assert!(tape.only_ring()?.counts_from(0));
         Ok(())
     }
 
