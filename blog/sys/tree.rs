@@ -35,6 +35,8 @@ use kernel::{
 use crate::LocalModule;
 
 const WRITE_MAX: usize = 4096;
+/// Of `include/linux/splice.h`.
+const SPLICE_F_NONBLOCK: u32 = 2;
 
 /// An open file.
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
@@ -124,6 +126,29 @@ impl<T: OpenFile> Operations<T> {
         from_result(|| Ok(this.read(file, to, at)? as isize))
     }
 
+    /// Reads into new pages, which go to the pipe. As with other files, the pipe is locked
+    /// meanwhile, also while this waits for something to read.
+    ///
+    /// # Safety
+    ///
+    /// [`Self::open`] has opened the file. `at` and the pipe are valid, and the pipe is locked.
+    unsafe extern "C" fn splice(
+        file: *mut bindings::file,
+        at: *mut bindings::loff_t,
+        pipe: *mut bindings::pipe_inode_info,
+        len: usize,
+        flags: u32,
+    ) -> isize {
+        // SAFETY: By this function's requirements.
+        unsafe {
+            // Then it waits only if another thread takes the data meanwhile.
+            if flags & SPLICE_F_NONBLOCK != 0 && Self::poll(file, ptr::null_mut()) == 0 {
+                return EAGAIN.to_errno() as isize;
+            }
+            bindings::copy_splice_read(file, at, pipe, len, flags)
+        }
+    }
+
     /// # Safety
     ///
     /// [`Self::open`] has opened the file.
@@ -166,6 +191,7 @@ impl<T: OpenFile> Operations<T> {
         read_iter: Some(Self::read),
         write: Some(Self::write),
         poll: if T::STREAM { Some(Self::poll) } else { None },
+        splice_read: if T::STREAM { Some(Self::splice) } else { None },
         llseek: if T::STREAM {
             None
         } else {

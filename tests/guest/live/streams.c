@@ -9,6 +9,9 @@
  *		BYTES, with a pause after each
  *	  streams cat STREAM OUT STOP
  *		the same with blocking reads, which a signal ends
+ *	  streams splice STREAM OUT STOP
+ *		the same by splice through the shortest pipe, first by tasks that are
+ *		killed meanwhile, then with a signal every few milliseconds
  *	  streams rest STREAM OUT READY
  *		opens the stream, makes READY, and copies it to its end
  *	  streams calls STREAM DISK
@@ -29,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -185,6 +189,58 @@ static int cat(const char *stream, const char *out, const char *stop)
 	}
 }
 
+/* Moves all that is in a pipe to a file. */
+static void empty(int pipe, int to)
+{
+	int n;
+
+	for (ioctl(pipe, FIONREAD, &n); n > 0; ioctl(pipe, FIONREAD, &n)) {
+		if (splice(pipe, NULL, to, NULL, n, SPLICE_F_MOVE) < 0 && errno != EINTR)
+			die("splice to a file");
+	}
+}
+
+static int splices(const char *stream, const char *out, const char *stop)
+{
+	int from = open_or_die(stream, O_RDONLY);
+	int to = open_or_die(out, O_WRONLY | O_CREAT | O_TRUNC);
+	struct pollfd poll_fd = { .fd = from, .events = POLLIN };
+	int quiet = 0, i, p[2];
+
+	if (pipe(p) || fcntl(p[1], F_SETPIPE_SZ, 4096) < 0)
+		die("pipe");
+	for (i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			while (splice(from, NULL, p[1], NULL, 1 << 20, 0) > 0)
+				empty(p[0], to);
+			_exit(1);
+		}
+		sleep_ms(5 + i);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		empty(p[0], to);
+	}
+	handle(SIGALRM, 0);
+	alarm_ms(5);
+	while (quiet < 3) {
+		bool stopping = exists(stop);
+		ssize_t n;
+
+		if (poll(&poll_fd, 1, 200) < 0 && errno != EINTR)
+			die("poll");
+		n = splice(from, NULL, p[1], NULL, 1 << 20, SPLICE_F_NONBLOCK);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			die(stream);
+		if (!n)
+			break;
+		quiet = n > 0 || !stopping ? 0 : quiet + (errno == EAGAIN);
+		empty(p[0], to);
+	}
+	return 0;
+}
+
 static int rest(const char *stream, const char *out, const char *ready)
 {
 	int from = open_or_die(stream, O_RDONLY);
@@ -233,7 +289,7 @@ static int calls(const char *stream, const char *disk)
 	static char a[65536];
 	double start;
 	pid_t child;
-	int epoll, other, i;
+	int epoll, other, i, p[2];
 	ssize_t n;
 
 	check(drain(fd, 65536) > 0, "a stream begins with what there is");
@@ -272,6 +328,16 @@ static int calls(const char *stream, const char *disk)
 	check(drain(fd, 65536) > 0, "and finds data");
 	close(epoll);
 
+	/* Splice, which doesn't wait either. */
+	if (pipe(p))
+		die("pipe");
+	check(splice(fd, NULL, p[1], NULL, 65536, 0) < 0 && errno == EAGAIN,
+	      "nothing is spliced while nothing is logged");
+	log_some(disk);
+	n = splice(fd, NULL, p[1], NULL, 100, 0);
+	check(n == 100 && read(p[0], a, sizeof(a)) == 100, "a splice gives what is asked for");
+	drain(fd, 65536);
+
 	/* Blocking reads. */
 	fcntl(fd, F_SETFL, 0);
 	handle(SIGALRM, 0);
@@ -293,6 +359,15 @@ static int calls(const char *stream, const char *disk)
 	      now_ms() - start);
 	alarm_ms(0);
 	waitpid(child, NULL, 0);
+
+	handle(SIGALRM, 0);
+	alarm_ms(200);
+	while ((n = splice(fd, NULL, p[1], NULL, 65536, 0)) > 0)
+		read(p[0], a, sizeof(a));
+	check(n < 0 && errno == EINTR, "a signal ends a splice that waits");
+	alarm_ms(0);
+	check(splice(fd, NULL, p[1], NULL, 65536, SPLICE_F_NONBLOCK) < 0 && errno == EAGAIN,
+	      "a splice need not wait");
 
 	/* A task that waits can be killed. */
 	child = fork();
@@ -377,6 +452,8 @@ int main(int argc, char **argv)
 			    argc > 6 ? atoi(argv[6]) : 0);
 	if (!strcmp(what, "cat") && argc == 5)
 		return cat(argv[2], argv[3], argv[4]);
+	if (!strcmp(what, "splice") && argc == 5)
+		return splices(argv[2], argv[3], argv[4]);
 	if (!strcmp(what, "rest") && argc == 5)
 		return rest(argv[2], argv[3], argv[4]);
 	if (!strcmp(what, "calls") && argc == 4)

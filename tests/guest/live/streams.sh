@@ -65,10 +65,12 @@ refused "blog stays while its driver is there" rmmod blog
 
 phase "twenty readers"
 # Twenty readers at once, and twenty of snapshots: all see the same.
-copies twenty 17 rnull/stream
+copies twenty 16 rnull/stream
 copies twenty-tiny 1 rnull/stream 7
 copies twenty-all 1 stream 1000
 streams cat "$RNULL/stream" /out/twenty-cat.1 /tmp/stop &
+readers="$readers $!"
+streams splice "$RNULL/stream" /out/twenty-splice.1 /tmp/stop &
 readers="$readers $!"
 for _ in $(seq 20); do
 	while [ ! -e /tmp/stop ]; do
@@ -131,4 +133,4 @@ snap gone
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads when no stream is open"; else not_ok "rmmod blog"; fi
-tap_end 23
+tap_end 27
