@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bench import endtoend, traffic
+from bench import endtoend, reading, traffic
 from bench.samples import Missing, Run, Value
 
 MET, MISSED, UNKNOWN = "met", "MISSED", "not measured"
@@ -169,10 +169,32 @@ def fio_bounds(bounds: Bounds, run: Run) -> None:
         bounds.check(text, run, partial(share, engine), least=97, show="{:.1f} %")
 
 
+def reading_bounds(bounds: Bounds, run: Run) -> None:
+    """Reading is as fast as a copy, and no read takes long."""
+
+    def rate(row: reading.Row) -> float:
+        return 1 / reading.per_byte(run, row).median
+
+    def more(row: reading.Row, than: reading.Row) -> float:
+        return reading.per_byte(run, row).median - reading.per_byte(run, than).median
+
+    for name in ("snapshot", "stream"):
+        small, large = (name, "read", 4096), (name, "read", 65536)
+        bounds.check(f"{name}: at least 1 GB/s", run, partial(rate, large), least=1)
+        # In UML a system call takes longer than to copy 4 KiB.
+        text = f"{name} by 4 KiB: at most 1 ns a byte more than a copy in tmpfs"
+        bounds.check(text, run, partial(more, small, ("memory", "read", 4096)), most=1)
+        for row in (small, large):
+            text = f"{name} by {row[2] >> 10} KiB: no read takes more than 2 ms"
+            bounds.check(text, run, partial(reading.longest, run, row), most=2)
+
+
 def check_run(bounds: Bounds, run: Run) -> None:
     """All bounds that this setup can tell of."""
     if run.setup == "stock":
         stock(bounds, run)
+    elif run.setup == "reading":
+        reading_bounds(bounds, run)
     elif run.unit == "instructions":
         for check in (instructions, traffic_bounds, site_bounds, fio_bounds):
             check(bounds, run)

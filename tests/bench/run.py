@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Measures what a record costs, beside peers.
 
-setups; without a name, the first two:
+setups; without a name, the first three:
   native        UML with one CPU: times, beside the peers
   counted       x86 in QEMU, counting instructions: the same, and bytes
+  reading       UML with one CPU: how fast snapshots and streams are read, beside ftrace's buffer,
+                and what that costs those who log. With flavour=x86 icount=yes it counts
+                instructions
   instructions  as counted, without fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
@@ -56,11 +59,14 @@ SETUPS = {
         "flavour": "uml-bench", "rounds": "100", "n": "2000", "fio": "yes",
         "fio_rounds": "11", "fio_single_bytes": "128m"},
     "counted": COUNTED | {"fio": "yes", "secs": "3600"},
+    "reading": COMMON | {
+        "flavour": "uml-bench", "rounds": "9", "records": "1000000", "size_kb": "98304",
+        "rounds_each": "100", "n": "2000"},
     "instructions": COUNTED | {"mem": "512", "build": ""},
     # Without hooks
     "stock": COUNTED | {"flavour": "stock"},
 }  # fmt: skip
-ALL = ("native", "counted")
+ALL = ("native", "counted", "reading")
 
 
 class Failed(Exception):
@@ -182,7 +188,10 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         with step("rnull, with BLog and without"):
             extra += [rnull_module(kernel, work, kind) for kind in ("plain", "blog")]
         programs["bin/fio"] = Path(call(TOP / "scripts/fetch", "fio").splitlines()[-1]) / "fio"
-    if param["icount"] == "yes" and setup != "stock":
+    if setup == "reading":
+        programs["bin/reading"] = work / "reading"
+        call("cc", "-O2", "-static", "-o", work / "reading", GUEST / "reading.c")
+    elif param["icount"] == "yes" and setup != "stock":
         with step("call sites"):
             site_bytes(kernel, work)
     if param["fio"] == "yes":
@@ -213,8 +222,9 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cpus)})
     start, others = time.monotonic(), by_others()
+    script = GUEST / ("reading.sh" if setup == "reading" else "peers.sh")
     result = vm.run(
-        work, kernel, GUEST / "peers.sh", files=files, programs=programs,
+        work, kernel, script, files=files, programs=programs,
         machine=machine, seconds=float(param["secs"]), warn=setup != "instructions",
         echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
     took, others = time.monotonic() - start, by_others() - others

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import endtoend, plot, traffic
+from bench import endtoend, plot, reading, traffic
 from bench.bounds import Bounds, Verdict
 from bench.samples import Missing, Run, Value, read_facts
 
@@ -183,6 +183,18 @@ def fio_table(run: Run) -> str:
     return head(run) + f"\n{table}\n"
 
 
+def reading_table(run: Run) -> str:
+    """What reading costs, and what it costs those who log meanwhile."""
+    if not (rows := reading.lines(run)):
+        return ""
+    each = "instructions" if run.unit == "instructions" else "ns"
+    header = ["reading", "KiB a read", "MB", f"{each} a byte", "GB/s", "longest read, ms"]
+    text = layout(header, rows)
+    if rows := reading.writers(run):
+        text += "\n\n" + layout([f"{each} a record, read", *reading.MARKS.values()], rows)
+    return head(run) + f"\n{text}\n"
+
+
 def sites_table(run: Run) -> str:
     """What a call site takes, by what it is for."""
     rows, header = [], []
@@ -260,6 +272,7 @@ def all_values(run: Run) -> Iterator[Value]:
     yield from run.costs()
     yield from details(run)
     yield from endtoend.values(run)
+    yield from reading.values(run)
     for logger, shapes in run.traffic.items():
         for shape, records in shapes.items():
             yield run.make(f"bytes_{logger}.{shape}", [traffic.MIB / records], "bytes")
@@ -275,6 +288,8 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
         texts[f"costs-{run.setup}"] = costs(run)
         texts[f"bytes-{run.setup}"] = bytes_table(run)
         texts[f"fio-{run.setup}"] = fio_table(run)
+    if read := by_setup.get("reading"):
+        texts["reading"] = reading_table(read)
     if counted := by_setup.get("counted"):
         texts["sites"] = sites_table(counted)
         (out / "cost-instructions.svg").write_text(instructions_plot(counted))
