@@ -45,6 +45,7 @@ mod write;
 
 use crate::{
     crash::describe,
+    memory::counts,
     read::sections,
     sys::{
         modules,
@@ -125,6 +126,7 @@ fn stop() {
     life::stop();
     files::stop();
     tables::stop();
+    counts::stop();
     waiters::stop_waking();
 }
 

@@ -91,7 +91,7 @@ class Ran:
 def run(work: Path, flavour: str, *, glob: str = "", args: str = "", seconds: float = 180) -> Ran:
     """Boots a kernel that runs all suites, or those cases that a glob of KUnit's names."""
     kernel = vm.kernel(flavour)
-    args = f"kunit.enable=1 kunit.autorun=1 blog_kunit_early log_buf_len=4M {args}"
+    args = f"kunit.enable=1 kunit.autorun=1 blog_kunit_early blog.counts=1 log_buf_len=4M {args}"
     if glob:
         args += f" kunit.filter_glob={glob}"
     result = vm.run(

@@ -41,7 +41,10 @@ use kernel::{
 };
 
 use crate::{
-    memory::pool::Slot,
+    memory::{
+        counts,
+        pool::Slot, //
+    },
     read::sections,
     registry::{
         self,
@@ -109,6 +112,7 @@ pub(crate) fn init() {
         tls = Tls::LAYOUT,
         task = TASK,
         tables = tables::root(),
+        counts = counts::root(),
         components = DESCRIBED.get() as u64,
         components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,
@@ -119,7 +123,12 @@ pub(crate) fn init() {
 /// Takes everything out again. Nobody logs any more.
 pub(crate) fn stop() {
     set!(state = STATE_OFF);
-    set!(components_len = 0, tables.capacity = 0, images_len = 0);
+    set!(
+        components_len = 0,
+        tables.capacity = 0,
+        counts.capacity = 0,
+        images_len = 0
+    );
     set!(images = 0);
     // A module's statics are not dropped.
     *LISTED.lock() = Kept::none();

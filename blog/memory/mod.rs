@@ -13,6 +13,7 @@
 //! | `mod.rs` | the memory of a component, as others see it |
 //! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
+//! | `counts.rs` | counts of what has left the rings, by call site |
 //! | `resize.rs` | changes its budget |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
@@ -57,6 +58,7 @@ use kernel::{
 
 pub(crate) mod block;
 pub(crate) mod budget;
+pub(crate) mod counts;
 pub(crate) mod pool;
 mod resize;
 mod store;
@@ -296,6 +298,12 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        // So that what is in the rings is counted.
+        let pool = self.pool.pages(0, false);
+        for ring in (0..self.pool.store.rings()).filter_map(|id| self.pool.store.ring(id)) {
+            // SAFETY: Nobody knows the ring any more, which has its pages from the pool.
+            while unsafe { ring.steal_last(&pool) }.is_some() {}
+        }
         let mut pages = Chain::new();
         for (_, slot) in self.pool.slots() {
             // SAFETY: All pages are from `add`, and nobody knows the memory any more.

@@ -24,6 +24,7 @@ use kernel::{
 };
 
 use super::{
+    counts,
     pool::{
         Shelf,
         Sizes,
@@ -151,5 +152,13 @@ impl Store for Arrays {
     fn empty(&self) -> *mut PageHeader {
         // Only its atomics are accessed through this pointer.
         ptr::from_ref(&self.empty).cast_mut()
+    }
+
+    fn counts(&self) -> bool {
+        counts::are_on()
+    }
+
+    fn count(&self, site: u32, n: u32) {
+        counts::add(site, n);
     }
 }

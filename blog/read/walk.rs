@@ -56,6 +56,8 @@ pub(crate) fn looks() -> u64 {
 enum Step {
     Head,
     Images,
+    /// Counts by site from this page on, before the rings or after them.
+    Counts(bool, usize),
     Tasks,
     /// The component with this place in the list, and its rings.
     Component(usize),
@@ -207,9 +209,20 @@ impl Walk {
             },
             Step::Images => match (self.out.images()?, self.form) {
                 (true, _) => Step::Images,
-                (false, Form::Snapshot) => Step::Tasks,
+                (false, Form::Snapshot) => Step::Counts(false, 0),
                 (false, Form::Stream) => Step::Component(0),
             },
+            Step::Counts(late, at) => {
+                let next = match self.only {
+                    None => self.out.counts(late, at)?,
+                    Some(_) => None,
+                };
+                match (next, late) {
+                    (Some(at), _) => Step::Counts(late, at),
+                    (None, false) => Step::Tasks,
+                    (None, true) => Step::End,
+                }
+            }
             Step::Tasks => {
                 let all = self.only.is_none() && self.out.selection.chosen.has_all_components();
                 let components = &self.components;
@@ -232,7 +245,7 @@ impl Walk {
             }
             Step::LateImages => match (self.out.images()?, self.form) {
                 (true, _) => Step::LateImages,
-                (false, Form::Snapshot) => Step::End,
+                (false, Form::Snapshot) => Step::Counts(true, 0),
                 (false, Form::Stream) => Step::LateClock,
             },
             Step::LateClock => {

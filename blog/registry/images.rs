@@ -28,6 +28,7 @@ use kernel::{
 };
 
 use super::name_bytes;
+use crate::memory::counts;
 
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
@@ -205,6 +206,7 @@ impl Images {
                 if sites.len() > (SITE_MAX + 1 - first) as usize {
                     return Err(ENOSPC);
                 }
+                counts::reserve(first + sites.len() as u32 - 1)?;
                 let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
                 for site in sites {
                     let new = Facts {

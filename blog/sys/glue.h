@@ -148,6 +148,7 @@ void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 const char *blog_take_early(void);
 extern char *blog_param_clock;
+extern bool blog_param_counts;
 bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);
 void blog_stop_modules(void);

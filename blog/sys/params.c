@@ -21,6 +21,10 @@ char *blog_param_clock = "auto";
 module_param_named(clock, blog_param_clock, charp, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
 
+bool blog_param_counts;
+module_param_named(counts, blog_param_counts, bool, 0444);
+MODULE_PARM_DESC(counts, "Count the records of each call site (default 0)");
+
 static unsigned int blog_max_kb;
 
 int blog_set_max_kb(u32 kb)

@@ -7,6 +7,7 @@ use kernel::prelude::*;
 unsafe extern "C" {
     safe fn blog_take_early() -> *const c_char;
     static blog_param_clock: *const c_char;
+    static blog_param_counts: bool;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
     /// The limit for all that BLog takes, in KiB. Process context.
@@ -18,6 +19,12 @@ unsafe extern "C" {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock) }
+}
+
+/// The value of the parameter `counts`.
+pub(crate) fn param_counts() -> bool {
+    // SAFETY: Nobody changes it once BLog starts.
+    unsafe { blog_param_counts }
 }
 
 /// What was wished for components before BLog started. Called once: what comes later is for

@@ -149,7 +149,7 @@ macro_rules! as_bytes {
 
 as_bytes! {
     FileHeader SectionHeader System Clock ClockPair Image Task
-    ComponentSection RingSection Page End
+    ComponentSection RingSection Page Counts End
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

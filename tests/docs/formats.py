@@ -40,7 +40,7 @@ enum record::Level, enum record::Context, codes types, const types, const pack, 
 const page, struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
-struct file::RingSection, struct file::Page, struct file::End, cstruct blog_site, site, type,
+struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, cstruct blog_site, site, type,
 variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
 options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
 

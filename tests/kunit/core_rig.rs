@@ -93,7 +93,7 @@ pub(super) fn this() -> i32 {
 }
 
 /// Site id of the records that the tests write.
-const SITE: u32 = 7;
+pub(super) const SITE: u32 = 7;
 
 /// A dynamic component, removed when it is dropped.
 pub(super) struct Rig {
@@ -393,6 +393,8 @@ pub(super) struct Read {
     pub(super) tasks: KVec<ReadTask>,
     pub(super) components: KVec<ReadComponent>,
     pub(super) rings: KVVec<ReadRing>,
+    /// Records of the tests that have left the rings: before these were read, and after that.
+    pub(super) counts: [u64; 2],
     /// In a stream, sections may tell more of what is known.
     stream: bool,
     pub(super) ended: bool,
@@ -455,6 +457,7 @@ impl Read {
             tasks: KVec::new(),
             components: KVec::new(),
             rings: KVVec::new(),
+            counts: [0; 2],
             stream,
             ended: false,
             at: 0,
@@ -496,6 +499,14 @@ impl Read {
                 Kind::Component => self.component(payload)?,
                 Kind::Ring => self.ring(payload)?,
                 Kind::Page => self.page(payload)?,
+                Kind::Counts => {
+                    let (first, late) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
+                    check(late < 2 && payload.len() % 8 == 0, "counts")?;
+                    check((late == 0) == self.components.is_empty(), "order of counts")?;
+                    if let Some(at) = SITE.checked_sub(first) {
+                        self.counts[late as usize] += u64_at(payload, 8 + 8 * at as usize)?;
+                    }
+                }
                 Kind::End if self.stream => self.ended = true,
                 Kind::End => {
                     check(u32_at(payload, 0)? == self.index, "number of sections")?;

@@ -11,7 +11,8 @@ KERNELS = "x86 uml"
 SECONDS = 13
 
 # A value of each parameter that isn't its default
-PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "max_kb": "8192"}
+PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
+              "max_kb": "8192"}  # fmt: skip
 
 
 def test_control(work: Path, tap: Tap) -> None:

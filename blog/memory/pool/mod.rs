@@ -114,6 +114,10 @@ pub(crate) trait Store {
     fn data_pages(&self) -> u32;
     /// A header for rings without pages, and if there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
+    /// Whether records are counted that leave the rings.
+    fn counts(&self) -> bool;
+    /// Counts `n` records of a site that leave the rings.
+    fn count(&self, site: u32, n: u32);
 }
 
 /// How often each level has served a ring, and what it has now; a moment old.
@@ -575,6 +579,14 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
         let slot = store.slot(index.slot());
         slot.and_then(|slot| slot.header(index, store.sizes()))
             .unwrap_or(store.empty())
+    }
+
+    fn counts(&self) -> bool {
+        self.pool.store.counts()
+    }
+
+    fn count(&self, site: u32, n: u32) {
+        self.pool.store.count(site, n);
     }
 
     fn largest(&self) -> u32 {

@@ -3,7 +3,7 @@
 //! Properties of the pool: nothing is lost, nothing is handed out twice, the oldest goes first.
 
 use crate::pool::{Hit, List};
-use crate::rig::{page_info, set_cpu, Read, Rig, PAGE};
+use crate::rig::{page_info, set_cpu, Read, Rig, PAGE, SITES};
 use kernel::blog::ring::{Pages, Ring};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -30,6 +30,40 @@ fn a_list_has_two_ends_drops_foreign_indices_and_says_when_it_is_empty() {
     }
     let all: Vec<_> = std::iter::from_fn(|| list.pop(next)).collect();
     assert_eq!((all, list.first(), list.len()), (vec![0, 1, 2], None, 0));
+}
+
+/// Whoever takes a page from a ring, and for whatever: its writer, another ring, a new task.
+#[test]
+fn each_record_is_in_a_ring_or_in_the_count_of_its_site() {
+    for max_pages in [2, 5, u32::MAX] {
+        let mut rig = Rig::with_rings_of_pages(24, 40, 2);
+        rig.max_pages = max_pages;
+        let mut logged = [0; SITES];
+        for task in 0..120u64 {
+            set_cpu(task as u32 % 2);
+            let Some(ring) = rig.adopt(task as i32) else {
+                continue;
+            };
+            for n in 0..task * 7 % 900 {
+                // By turns, in runs, and with sites that get the same place in a page's sums; now and
+                // then after so long that there is a control record.
+                let site = 1 + (n * n / 3 + task) as usize % (SITES - 1);
+                let ts = (task * 1000 + n) << (n % 50 / 48 * 37);
+                if rig.log(ring, ts, site as u32, &[0; 64][..n as usize % 64]) {
+                    logged[site] += 1;
+                }
+            }
+            if task % 4 != 0 {
+                rig.retire(ring, task);
+            }
+        }
+        let mut found = rig.counts();
+        assert!(found.iter().sum::<u64>() > 5000);
+        for (_, site, _) in (0..40).flat_map(|id| rig.read(id).records) {
+            found[site as usize] += 1;
+        }
+        assert_eq!(found, logged);
+    }
 }
 
 #[test]

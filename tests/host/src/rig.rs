@@ -23,6 +23,8 @@ pub const SLOT: u16 = 3;
 #[repr(C, align(4096))]
 struct PageMem(UnsafeCell<[u8; PAGE]>);
 
+/// Sites whose records are counted.
+pub const SITES: usize = 16;
 /// Rings that are made of a page.
 const RINGS: u32 = 4;
 
@@ -39,6 +41,8 @@ pub struct Plain {
     /// Pages that are none of rings.
     data: AtomicU32,
     sizes: Sizes,
+    /// Records that have left the rings, by site: none of loom's, and they order nothing.
+    counts: [std::sync::atomic::AtomicU64; SITES],
 }
 
 impl<S: Store> Pool<S> {
@@ -164,6 +168,7 @@ impl Rig {
             data: AtomicU32::new(pages as u32),
             empty,
             sizes,
+            counts: Default::default(),
         };
         let rig = Box::new(Rig {
             pool: Pool::new(store),
@@ -527,6 +532,12 @@ impl Rig {
         self.pool.store.empty()
     }
 
+    /// Records that have left the rings, by site.
+    pub fn counts(&self) -> [u64; SITES] {
+        let counts = self.pool.store.counts.each_ref();
+        counts.map(|n| n.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
     /// A link for each ring.
     pub fn ring_links(&self) -> &[AtomicU32] {
         &self.pool.store.ring_links
@@ -570,5 +581,13 @@ impl Store for Plain {
     }
     fn empty(&self) -> *mut PageHeader {
         self.empty.get()
+    }
+    fn counts(&self) -> bool {
+        true
+    }
+    fn count(&self, site: u32, n: u32) {
+        if let Some(count) = self.counts.get(site as usize) {
+            count.fetch_add(n.into(), std::sync::atomic::Ordering::Relaxed);
+        }
     }
 }

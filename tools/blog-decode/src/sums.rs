@@ -130,6 +130,34 @@ impl BySite {
     }
 }
 
+/// How many records each site of a snapshot has logged since BLog was loaded: at least, and at most;
+/// so exactly, unless some of them were overwritten while it was read. `None`: it has no counts.
+///
+/// Records that were cleared count, too.
+pub fn logged(file: &Snapshot) -> Option<BTreeMap<u32, (u64, u64)>> {
+    if file.counts.iter().all(BTreeMap::is_empty) {
+        return None;
+    }
+    let mut all = BTreeMap::<u32, (u64, u64)>::new();
+    let [early, late] = &file.counts;
+    early
+        .iter()
+        .for_each(|(site, n)| all.entry(*site).or_default().0 += n);
+    late.iter()
+        .for_each(|(site, n)| all.entry(*site).or_default().1 += n);
+    for ring in &file.rings {
+        let stream = Stream::new("".into(), 0, ring.clone(), 0);
+        each_record(std::slice::from_ref(file), &stream, |seen| {
+            if let Seen::Record { site, .. } = seen {
+                let (least, most) = all.entry(site).or_default();
+                *least = least.saturating_add(1);
+                *most = most.saturating_add(1);
+            }
+        });
+    }
+    Some(all)
+}
+
 /// All sums.
 #[derive(Default)]
 pub struct Sums {

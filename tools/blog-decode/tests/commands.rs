@@ -48,6 +48,28 @@ fn logs_of(rig: &Rig, (host, boot): (&str, [u8; 16]), logs: &[Log<'_>]) -> Vec<u
     b.end()
 }
 
+/// Records of the first and of the third call site have left their rings, two while the snapshot was
+/// read; of those in a ring, the first one was cleared.
+fn since_boot(rig: &Rig) -> Vec<u8> {
+    let counts = |late: u32, counts: [u64; 4]| {
+        let head = [1, late].into_iter().flat_map(u32::to_le_bytes);
+        let counts = counts.into_iter().flat_map(u64::to_le_bytes);
+        head.chain(counts).collect::<Vec<_>>()
+    };
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &CLOCK)
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
+        .section(9, &counts(0, [10, 0, 3, 0]))
+        .cleared_component(1, "disk", 2 * S);
+    let ring = Ring::task(1, 1, 42, "fio");
+    let mut page = Page::new(1, 1, S, 0);
+    page.record(S, 1, (&8u32, &0x1000u64));
+    page.record(3 * S, 4, ());
+    b.ring(&ring).page(&ring, &page);
+    b.section(9, &counts(1, [12, 0, 3, 0])).end()
+}
+
 /// For spans and counts.
 fn answers(rig: &Rig) {
     let one = ("one", BOOT_ID);
@@ -239,6 +261,7 @@ fn files(rig: &Rig) {
         b.page(&ring, &p);
     }
     rig.write("back", b.end());
+    rig.write("since-boot", since_boot(rig));
     answers(rig);
     rig.write("gaps", gaps(rig));
     debugfs(rig);

@@ -7,7 +7,12 @@
 
 mod common;
 
-use std::{collections::BTreeSet, fs, mem::offset_of, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    mem::offset_of,
+    ops::Range,
+};
 
 use blog_decode::{
     blogfmt::source::Source,
@@ -20,7 +25,7 @@ use blog_decode::{
         vmcoreinfo::VmcoreInfo,
     },
     wire::{
-        dump::{Crash, Root, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
+        dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
         file::TASK_CRASHED,
     },
 };
@@ -37,6 +42,24 @@ use common::{
 fn texts(got: &Got) -> Vec<String> {
     let problems = got.extracted.problems.0.iter();
     problems.map(ToString::to_string).collect()
+}
+
+#[test]
+fn counts_of_sites_are_in_the_snapshot() {
+    let mut kernel = sample();
+    // Of sites 0 to 3, and 8 to 11.
+    let pages = [[0, 7, 0, 9], [0, 0, 1 << 40, 0]].map(|counts| kernel.pointers(&counts));
+    kernel.root.counts = TableRoot {
+        chunks: kernel.pointers(&[pages[0], 0, pages[1]]),
+        capacity: 3,
+        per_chunk: 4,
+        stride: 8,
+        reserved: 0,
+    };
+    let got = run(&kernel.finish(), ROOT).unwrap();
+    assert_eq!(texts(&got), [""; 0]);
+    let counts = BTreeMap::from([(1, 7), (3, 9), (10, 1 << 40)]);
+    assert_eq!(got.snapshot.counts, [counts.clone(), counts]);
 }
 
 #[test]

@@ -155,6 +155,17 @@ impl RingChain {
             .compare_exchange(seen, new, AcqRel, Relaxed)
             .ok()?;
         let size = header.size();
+        if pages.counts() {
+            // SAFETY: The page is ours now. Its last record came before the next page, whose index
+            // was acquired; of the last page, the caller is the writer, or there is none.
+            unsafe {
+                PageHeader::count(pages.page(index), |site, n| {
+                    if site != 0 && n != 0 {
+                        pages.count(site, n);
+                    }
+                })
+            };
+        }
         header.withdraw();
         self.held.fetch_sub(size, Relaxed);
         self.pages.fetch_sub(1, Relaxed);

@@ -9,6 +9,10 @@ use super::super::wire::{
         PAGE_MAGIC,
         SEQ_BITS,
         SEQ_MASK, //
+    },
+    record::{
+        Header,
+        HEADER_SIZE, //
     }, //
 };
 use core::{
@@ -209,6 +213,32 @@ impl PageHeader {
         same.then_some((life & SEQ_MASK, first, commit))
     }
 
+    /// Calls `count` with each site of the page's records, and how many these are; perhaps several
+    /// times.
+    ///
+    /// # Safety
+    ///
+    /// `page` is valid, and the caller's, who sees all records of it.
+    pub(super) unsafe fn count(page: *const PageHeader, mut count: impl FnMut(u32, u32)) {
+        // A page has few sites, by turns.
+        let mut sums = [(0, 0); 8];
+        // SAFETY: By this function's requirement.
+        let (end, mut at) = (unsafe { (*page).end() } as usize, PAGE_HEADER_SIZE);
+        while at + HEADER_SIZE <= end {
+            // SAFETY: A record starts here, before the end, as each has its size.
+            let header = Header(unsafe { page.byte_add(at).cast::<u64>().read_unaligned() });
+            let site = header.site();
+            let sum = &mut sums[site as usize % 8];
+            if sum.0 != site {
+                count(sum.0, sum.1);
+                *sum = (site, 0);
+            }
+            sum.1 += 1;
+            at += header.size();
+        }
+        sums.into_iter().for_each(|(site, n)| count(site, n));
+    }
+
     /// Starts a new life of this page, which is in no ring, without publishing it.
     #[inline]
     pub(super) fn reset(&self, ring: u32, base: u64, first: u64) {
@@ -264,6 +294,14 @@ pub unsafe trait Pages {
 
     /// The page with this index.
     fn page(&self, index: u32) -> *mut PageHeader;
+
+    /// Whether records are counted by site when their page leaves its ring.
+    fn counts(&self) -> bool {
+        false
+    }
+
+    /// Counts `n` records of a site. Lock-free.
+    fn count(&self, _site: u32, _n: u32) {}
 
     /// The size of the largest pages there are.
     fn largest(&self) -> u32;

@@ -352,6 +352,8 @@ pub struct Root {
     pub task_notes_len: u32,
     /// Size of each.
     pub task_note_size: u32,
+    /// Counts by site: `u64`, [`file::Counts`](super::file::Counts).
+    pub counts: TableRoot,
 }
 
 impl Root {
@@ -468,5 +470,5 @@ const _: () = {
     assert!(size_of::<ComponentRoot>() == 104);
     assert!(size_of::<MemoryRoot>() == 88);
     assert!(size_of::<TaskNote>() == 32);
-    assert!(size_of::<Root>() == 3728);
+    assert!(size_of::<Root>() == 3752);
 };

@@ -80,6 +80,8 @@ pub enum Kind {
     End = 7,
     /// Payload: any number of [`Task`].
     Tasks = 8,
+    /// Payload [`Counts`], then a `u64` for each of its sites.
+    Counts = 9,
 }
 
 impl Kind {
@@ -94,6 +96,7 @@ impl Kind {
             6 => Some(Self::Page),
             7 => Some(Self::End),
             8 => Some(Self::Tasks),
+            9 => Some(Self::Counts),
             _ => None,
         }
     }
@@ -317,6 +320,21 @@ pub struct RingSection {
     pub reserved2: u32,
 }
 
+/// Payload of [`Kind::Counts`], before the counts: how many records of sites have left the rings of
+/// all components. With those that are in rings, a site has logged so many since BLog was loaded.
+///
+/// Only snapshots of all components have them, and dumps. A snapshot of a running system has two
+/// counts of each site: one from before the rings were read, and one from after that. Sites that
+/// aren't there have 0.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Counts {
+    /// Id of the first site.
+    pub first: u32,
+    /// 0: from before. 1: from after.
+    pub late: u32,
+}
+
 /// Payload of [`Kind::Page`], before the page's bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -354,5 +372,6 @@ const _: () = {
     assert!(size_of::<ComponentSection>() == 160);
     assert!(size_of::<RingSection>() == 192);
     assert!(size_of::<Page>() == 8);
+    assert!(size_of::<Counts>() == 8);
     assert!(size_of::<End>() == 16);
 };

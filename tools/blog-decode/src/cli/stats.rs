@@ -26,7 +26,7 @@ use crate::{
     },
     sidetable::Found,
     snapshot::{text, Snapshot},
-    sums::{Span, Sum, Sums},
+    sums::{logged, Span, Sum, Sums},
 };
 
 /// Prints sums.
@@ -68,10 +68,29 @@ struct Used<'a> {
     id: u32,
     found: Option<Found<'a>>,
     sum: Sum,
+    /// Records since BLog was loaded: at least, and at most.
+    logged: Option<(u64, u64)>,
+}
+
+impl Used<'_> {
+    /// How many records it has logged, or from how many to how many.
+    fn logged(&self) -> String {
+        match self.logged {
+            None => "-".into(),
+            Some((least, most)) if least == most => most.to_string(),
+            Some((least, most)) => format!("{least}-{most}"),
+        }
+    }
 }
 
 /// Sites with records, those with the most first. A site that several files have counts once.
+///
+/// Of a single snapshot with counts, also sites of which all records are gone.
 fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
+    let logged = match &input.files[..] {
+        [file] => logged(file).unwrap_or_default(),
+        _ => BTreeMap::new(),
+    };
     let mut all: Vec<Used<'a>> = Vec::new();
     let mut index = BTreeMap::new();
     for (file, sites) in sums.sites.iter().enumerate() {
@@ -94,9 +113,20 @@ fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
                     id,
                     found,
                     sum,
+                    logged: logged.get(&id).copied(),
                 }),
             }
         }
+    }
+    let is_gone = |id: &u32| !sums.sites.iter().any(|sites| sites.contains_key(id));
+    for (id, n) in logged.into_iter().filter(|(id, _)| is_gone(id)) {
+        all.push(Used {
+            file: 0,
+            id,
+            found: input.maps[0].find(id),
+            sum: Sum::default(),
+            logged: Some(n),
+        });
     }
     all.sort_by_key(|s| (std::cmp::Reverse(s.sum.records), s.file, s.id));
     all
@@ -192,17 +222,28 @@ fn stats_text(
         )?;
     }
     let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);
+    // Where no site has it, there is no such column.
+    let has_logged = sites.iter().any(|s| s.logged.is_some());
+    let logged = |text: String| match has_logged {
+        true => format!("{text:>17} "),
+        false => String::new(),
+    };
     writeln!(
         out,
-        "\n{:>11} {:>6} {:>8}  {:<5} site",
-        "records", "%", "bytes", "level"
+        "\n{}{:>11} {:>6} {:>8}  {:<5} site",
+        logged("since boot".into()),
+        "records",
+        "%",
+        "bytes",
+        "level"
     )?;
     for s in sites {
         let percent = s.sum.records as f64 * 100.0 / all.max(1) as f64;
         let (level, text) = describe(s.id, s.found.as_ref());
         writeln!(
             out,
-            "{:>11} {percent:>6.1} {:>8}  {level:<5} {text}",
+            "{}{:>11} {percent:>6.1} {:>8}  {level:<5} {text}",
+            logged(s.logged()),
             s.sum.records,
             short(s.sum.bytes as f64)
         )?;
@@ -289,6 +330,8 @@ fn stats_json(
         site_json(s.id, s.found.as_ref(), &mut o);
         o.number("records", s.sum.records);
         o.number("bytes", s.sum.bytes);
+        o.maybe("logged_at_least", s.logged.map(|n| n.0));
+        o.maybe("logged_at_most", s.logged.map(|n| n.1));
         o.end();
         out.push(b'\n');
     }

@@ -20,7 +20,14 @@ pub mod run;
 pub(crate) mod scan;
 pub mod split;
 
-use std::{collections::HashMap, fs::File, io::Read, ops::RangeInclusive, path::Path, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::File,
+    io::Read,
+    ops::RangeInclusive,
+    path::Path,
+    sync::Arc,
+};
 
 use crate::{
     blogfmt::{
@@ -165,6 +172,8 @@ pub struct Snapshot {
     pub tasks: Vec<Task>,
     /// Components by id.
     pub components: HashMap<u32, ComponentSection>,
+    /// Records that have left the rings, by site; before the rings were read, and after that.
+    pub counts: [BTreeMap<u32, u64>; 2],
     /// Rings.
     pub rings: Vec<Arc<RingPages>>,
     /// What is not there.
@@ -261,6 +270,7 @@ impl Snapshot {
             pairs: Vec::new(),
             images: Vec::new(),
             tasks: Vec::new(),
+            counts: Default::default(),
             components: HashMap::new(),
             rings: Vec::new(),
             damage: Damage::default(),

@@ -16,6 +16,7 @@ use crate::{
     wire::{
         file as wire,
         file::{ClockPair, Kind, SectionHeader},
+        record::SITE_MAX,
     },
 };
 
@@ -112,6 +113,18 @@ impl Sections {
             Some(Kind::Tasks) => {
                 while let Some(task) = f.task() {
                     file.tasks.push(task);
+                }
+                return f.0.is_empty().then_some(Part::None);
+            }
+            Some(Kind::Counts) => {
+                let (first, late) = (f.u32()?, f.u32()?);
+                let counts = file.counts.get_mut(late as usize)?;
+                for site in first..=SITE_MAX {
+                    match f.u64() {
+                        Some(0) => {}
+                        Some(n) => drop(counts.insert(site, n)),
+                        None => break,
+                    }
                 }
                 return f.0.is_empty().then_some(Part::None);
             }

@@ -422,6 +422,8 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         task_notes: f.u64(),
         task_notes_len: f.u32(),
         task_note_size: f.u32(),
+        // All zeros in a dump of a kernel that has none.
+        counts: table(f),
     });
     if version <= 3 {
         for (to, tick) in root.ticks.iter_mut().zip(&ticks) {

@@ -52,13 +52,13 @@ mod table;
 mod tasks;
 pub mod vmcoreinfo;
 
-use std::io::Write;
+use std::{collections::BTreeMap, io::Write};
 
 pub use self::file::{dumps, open};
 pub(crate) use self::layout::READS;
 use self::{
     crashed::Crashed,
-    memory::Memory,
+    memory::{Fields, Memory},
     out::Out,
     problems::Problems,
     table::{at_addr, Walks},
@@ -72,6 +72,7 @@ use crate::{
         dump::{self, Root},
         file::{ComponentSection, NAME_MAX},
         page::PageInfo,
+        record::SITE_MAX,
     },
 };
 
@@ -79,6 +80,8 @@ use crate::{
 const MAX_IMAGES: u32 = 1 << 16;
 /// Components that it may have places for.
 const MAX_COMPONENTS: u32 = 1 << 16;
+/// Sites in a section of counts.
+const IN_COUNTS: u32 = 512;
 /// Images, or tasks, in a section.
 const IN_SECTION: usize = 1024;
 
@@ -156,6 +159,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         let pairs = clock::pairs(self.memory, self.root, problems);
         self.out.clock(&self.root.clock, &pairs)?;
         self.images()?;
+        self.counts()?;
         let tasks = Tasks::read(
             self.memory,
             self.root,
@@ -202,6 +206,27 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         }
         for part in images.chunks(IN_SECTION) {
             self.out.images(part)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the counts by site that aren't 0.
+    fn counts(&mut self) -> Result<(), Error> {
+        let (table, mut counts) = (&self.root.counts, BTreeMap::<u32, Vec<u64>>::new());
+        let problems = &mut self.result.problems;
+        let place = "counts of sites";
+        let each = |site: u32, _, bytes: &[u8], _: &mut Problems| {
+            let n = Fields::new(bytes).u64();
+            if n != 0 && site <= SITE_MAX {
+                let part = counts.entry(site / IN_COUNTS * IN_COUNTS).or_default();
+                part.resize((site % IN_COUNTS) as usize, 0);
+                part.push(n);
+            }
+        };
+        self.walks
+            .each(self.memory, table, 8, place, problems, each);
+        for (first, part) in &counts {
+            self.out.counts(*first, part)?;
         }
         Ok(())
     }

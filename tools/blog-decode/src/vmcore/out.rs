@@ -151,6 +151,15 @@ impl<W: Write> Out<W> {
         self.section(Kind::Tasks)
     }
 
+    /// Writes counts of the sites from `first` on, which are the same before and after the rings.
+    pub(super) fn counts(&mut self, first: u32, counts: &[u64]) -> io::Result<()> {
+        for late in 0..2 {
+            self.payload.u32(first).u32(late).u64s(counts);
+            self.section(Kind::Counts)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn component(&mut self, c: &ComponentSection) -> io::Result<()> {
         self.payload
             .u32(c.id)
