@@ -70,6 +70,12 @@ def native(bounds: Bounds, run: Run) -> None:
         text = f"2 scalars beyond the clock: at least {least} x less than {what} beyond its clock"
         bounds.check(text, run, partial(times, peer), least=least)
 
+    def share() -> float:
+        return run.cost("blog_on", "2", "turns_1024") / run.cost("event_on", "2", "turns_1024")
+
+    text = "2 scalars, 1024 tasks by turns: at most half of what TRACE_EVENT costs"
+    bounds.check(text, run, share, most=0.5)
+
 
 def instructions(bounds: Bounds, run: Run) -> None:
     """QEMU counting instructions, BLog's beside those of its peers in the same kernel."""

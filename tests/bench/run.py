@@ -47,9 +47,9 @@ MODEL = BENCH / "model"
 OUT = TOP / "build/bench"
 
 COMMON = {
-    "icount": "no", "clock": "", "secs": "600", "fio": "no", "fio_rounds": "1", "fio_bytes": "1g",
-    "fio_single_bytes": "1g", "fio_warm_up": "64m", "fio_engines": "batch single", "mem": "1024",
-    "args": ""}  # fmt: skip
+    "icount": "no", "clock": "", "turn_rounds": "20", "secs": "600", "fio": "no",
+    "fio_rounds": "1", "fio_bytes": "1g", "fio_single_bytes": "1g", "fio_warm_up": "64m",
+    "fio_engines": "batch single", "mem": "1024", "args": ""}  # fmt: skip
 COUNTED = COMMON | {
     "flavour": "x86", "rounds": "3", "n": "4000", "icount": "yes",
     "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip

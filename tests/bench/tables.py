@@ -195,6 +195,19 @@ def reading_table(run: Run) -> str:
     return head(run) + f"\n{text}\n"
 
 
+def turns_table(run: Run) -> str:
+    """What a record costs where many tasks log by turns."""
+    rows = []
+    for tasks in TURNS:
+        cells = [known(run.cost, case, "2", f"turns_{tasks}") for case in LABELS.values()]
+        if any(cells):
+            rows.append([str(tasks), *cells])
+    if not rows:
+        return ""
+    table = layout([f"{run.unit} a record, by tasks", *LABELS], rows)
+    return head(run) + f"\n{table}\n"
+
+
 def sites_table(run: Run) -> str:
     """What a call site takes, by what it is for."""
     rows, header = [], []
@@ -242,6 +255,9 @@ def summary(counted: Run, native: Run) -> str:
     return f"{heads}\n{layout(header, rows)}\n"
 
 
+# So many tasks take turns.
+TURNS = (1, 64, 256, 1024)
+
 # What is in plots: kinds of records; and for each logger but LTTng, its case
 PLOTTED = {"2": "u32 and u64", "rnull": "four scalars, as rnull", "str11": "string of 11 bytes"}
 LABELS = {
@@ -288,6 +304,7 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
         texts[f"costs-{run.setup}"] = costs(run)
         texts[f"bytes-{run.setup}"] = bytes_table(run)
         texts[f"fio-{run.setup}"] = fio_table(run)
+        texts[f"turns-{run.setup}"] = turns_table(run)
     if read := by_setup.get("reading"):
         texts["reading"] = reading_table(read)
     if counted := by_setup.get("counted"):

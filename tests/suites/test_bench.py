@@ -55,6 +55,8 @@ def make_run(
     (folder / "facts").write_text(f"setup test\nboot {boot}\nicount {icount}\nclock tsc\n")
     lines = ["clocks 0 0"]
     for noise in (0, 1, 5):
+        for case, cost in (("empty", 0), ("loop", 0), ("blog_on", on), ("event_on", event)):
+            lines.append(f"case {case}.2 turns_1024 100 {ticks(noise, cost)}")
         for empty in ("empty.0", "empty.2", "loop.0", "loop.2"):
             lines.append(f"case {empty} task 100 {ticks(noise, 0)}")
         lines.append(f"case blog_on.2 task 100 {ticks(noise, on)}")
@@ -128,7 +130,15 @@ def test_times_are_bound_beyond_the_clocks(tmp_path: Path) -> None:
         found = bounds.Bounds()
         run = make_run(tmp_path, f"{on}-{event}", icount="no", on=on, event=event)
         bounds.native(found, run)
-        assert (tuple(v.state for v in found.verdicts)) == ((*states, bounds.UNKNOWN))
+        assert (tuple(v.state for v in found.verdicts)) == ((*states, bounds.UNKNOWN, bounds.MET))
+
+
+def test_many_tasks_are_bound_by_those_of_a_tracepoint(tmp_path: Path) -> None:
+    for on, state in ((250.0, bounds.MET), (251.0, bounds.MISSED)):
+        found = bounds.Bounds()
+        run = make_run(tmp_path, f"turns-{on}", icount="no", on=on)
+        bounds.native(found, run)
+        assert found.verdicts[-1].state == state
 
 
 def test_each_kind_of_record_is_compared_with_lttng_s(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ if [ $tracing = yes ]; then
 	run "cases task $rounds $n empty. loop. blog_on. trace_printk. event_on."
 	set_file local $TRACING/trace_clock
 fi
+if [ "$icount" != yes ]; then
+	# Caches are what matters here. Each task has some pages by the second round.
+	for tasks in 1 64 256 1024; do
+		run "turns $tasks $turn_rounds 40960 empty.2 loop.2 blog_on.2 trace_printk.2 event_on.2"
+	done
+fi
 say "costs are measured"
 
 if [ "$icount" = yes ]; then

@@ -44,6 +44,9 @@ void bench_contexts_init(void);
 void bench_contexts_exit(void);
 u64 bench_batch(enum bench_context context, void (*run)(u32 n), u32 n);
 int bench_new_tasks(u32 (*ticks)[2], u32 count);
+struct taker *bench_make_takers(u32 count);
+void bench_end_takers(struct taker *takers, u32 count);
+u64 bench_turns(struct taker *takers, void (*run)(u32 n), u32 n);
 
 /* Instructions under QEMU's -icount, else cycles of the host's clock. */
 static __always_inline u64 bench_ticks(void)

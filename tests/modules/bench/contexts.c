@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Runs a batch where it is to be measured: in a task, a softirq, a hard
- * interrupt, or in tasks that have never logged. Interrupts are off during a
- * batch, so what is counted is the batch alone.
+ * interrupt, in tasks that have never logged, or in many tasks by turns.
+ * Interrupts are off during a batch, but for that of many tasks, so what is
+ * counted is the batch alone.
  */
 
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
+#include <linux/vmalloc.h>
 
 #include "../testmod.h"
 #include "bench.h"
@@ -107,6 +109,72 @@ int bench_new_tasks(u32 (*ticks)[2], u32 count)
 		wait_for_completion(&newcomer.done);
 	}
 	return 0;
+}
+
+/* Tasks that wake each other in a circle, each for one turn. */
+struct taker {
+	struct completion go, gone;
+	struct taker *next;
+};
+
+static struct {
+	void (*run)(u32 n);
+	u32 left;
+	struct completion done;
+} turns;
+
+static int take_turns(void *data)
+{
+	struct taker *me = data;
+
+	for (;;) {
+		wait_for_completion(&me->go);
+		if (!turns.run)
+			kthread_complete_and_exit(&me->gone, 0);
+		turns.run(1);
+		complete(--turns.left ? &me->next->go : &turns.done);
+	}
+}
+
+/* Makes a circle of so many tasks. */
+struct taker *bench_make_takers(u32 count)
+{
+	struct taker *takers = vcalloc(count, sizeof(*takers));
+
+	for (u32 i = 0; takers && i < count; i++) {
+		init_completion(&takers[i].go);
+		init_completion(&takers[i].gone);
+		takers[i].next = &takers[(i + 1) % count];
+		if (test_start(NULL, -1, take_turns, &takers[i], "bench_turn/%u", i)) {
+			bench_end_takers(takers, i);
+			return NULL;
+		}
+	}
+	return takers;
+}
+
+void bench_end_takers(struct taker *takers, u32 count)
+{
+	turns.run = NULL;
+	for (u32 i = 0; i < count; i++) {
+		complete(&takers[i].go);
+		wait_for_completion(&takers[i].gone);
+	}
+	vfree(takers);
+}
+
+/* Returns the ticks that n turns took. */
+u64 bench_turns(struct taker *takers, void (*run)(u32 n), u32 n)
+{
+	u64 start;
+
+	turns.run = run;
+	turns.left = n;
+	init_completion(&turns.done);
+	start = bench_ticks();
+	complete(&takers->go);
+	wait_for_completion(&turns.done);
+	return bench_ticks() - start;
 }
 
 void bench_contexts_init(void)

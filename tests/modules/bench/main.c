@@ -9,6 +9,8 @@
  *						stands for all that begin so
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
+ *	turns TASKS ROUNDS N NAME...		these cases, N times in every round by
+ *						TASKS tasks that wake each other
  *	mark NAME				gives the following samples that name
  *
  * All cases of a line are measured by turns, so a disturbance in one round
@@ -86,9 +88,18 @@ static bool chosen(const char *name, char **names, int count)
 	return false;
 }
 
-static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **names, int count)
+/* In so many tasks by turns if that isn't 0, else in the context. */
+static int measure_cases(u32 tasks, enum bench_context context, u32 rounds, u32 n, char **names,
+			 int count)
 {
+	struct taker *takers = tasks ? bench_make_takers(tasks) : NULL;
+	char turns[20];
 	int ret = 0;
+
+	if (tasks && !takers)
+		return -ENOMEM;
+	if (tasks)
+		snprintf(turns, sizeof(turns), "turns_%u", tasks);
 
 	for (u32 round = 0; round < rounds + WARM_UP; round++) {
 		for (int t = 0; t < ARRAY_SIZE(tables); t++) {
@@ -97,17 +108,26 @@ static int measure_cases(enum bench_context context, u32 rounds, u32 n, char **n
 
 				if (!chosen(c->name, names, count))
 					continue;
-				ticks = bench_batch(context, c->run, n);
+				if (tasks)
+					ticks = bench_turns(takers, c->run, n);
+				else
+					ticks = bench_batch(context, c->run, n);
 				if (round >= WARM_UP)
 					ret = tell("case %s %s %u %llu\n", c->name,
-						   context_names[context], n, ticks);
-				if (ret || signal_pending(current))
-					return ret ?: -EINTR;
+						   tasks ? turns : context_names[context], n,
+						   ticks);
+				if (!ret && signal_pending(current))
+					ret = -EINTR;
+				if (ret)
+					goto end;
 			}
 		}
 		cond_resched();
 	}
-	return 0;
+end:
+	if (tasks)
+		bench_end_takers(takers, tasks);
+	return ret;
 }
 
 static int measure_each(u32 n)
@@ -145,7 +165,7 @@ static int measure_new(u32 n)
 
 static int run_line(char **words, int count)
 {
-	u32 numbers[2] = {};
+	u32 numbers[3] = {};
 	int context;
 
 	/* The numbers of a line are in a row. */
@@ -159,8 +179,11 @@ static int run_line(char **words, int count)
 		context = match_string(context_names, BENCH_CONTEXTS, words[1]);
 		if (context < 0)
 			return -EINVAL;
-		return measure_cases(context, numbers[0], numbers[1], words + 4, count - 4);
+		return measure_cases(0, context, numbers[0], numbers[1], words + 4, count - 4);
 	}
+	if (count >= 5 && !strcmp(words[0], "turns") && numbers[2])
+		return measure_cases(numbers[0], BENCH_TASK, numbers[1], numbers[2], words + 4,
+				     count - 4);
 	if (count == 2 && !strcmp(words[0], "mark"))
 		return tell("mark %s\n", words[1]);
 	if (count == 2 && !strcmp(words[0], "each") && numbers[0])
