@@ -177,8 +177,8 @@ impl PageHeader {
         };
         *head = info.bytes();
         // SAFETY: The page is larger than its header.
-        let mut from = unsafe { page.add(1) }.cast::<AtomicU64>();
-        let mut words = body.chunks_exact_mut(mem::size_of::<u64>());
+        let mut from = unsafe { page.add(1) }.cast::<AtomicU32>();
+        let mut words = body.chunks_exact_mut(mem::size_of::<u32>());
         for word in &mut words {
             // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
             // may take the page away meanwhile, see "Data race by design" above.
