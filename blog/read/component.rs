@@ -2,6 +2,7 @@
 
 //! A reader's position in a component.
 
+use core::mem;
 use kernel::{
     blog::{
         ring::RingState,
@@ -112,6 +113,15 @@ impl ComponentWalk {
         }
     }
 
+    /// Takes the memory for places over from a component that was read to its end. To free so much
+    /// takes long, and is for the end of the file.
+    pub(super) fn take_over(&mut self, before: &mut Self) {
+        self.rings = mem::take(&mut before.rings);
+        self.tasks = mem::take(&mut before.tasks);
+        self.rings.clear();
+        self.tasks.clear();
+    }
+
     /// Starts a pass; writes the component's section if it is new. False: its memory was freed, so
     /// that all it has is new.
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
@@ -184,10 +194,6 @@ impl ComponentWalk {
                 }
             }
             self.write(inner, out)?;
-            if self.form == Form::Snapshot {
-                self.rings = KVVec::new();
-                self.tasks = KVVec::new();
-            }
             Ok(false)
         })
     }

@@ -271,9 +271,13 @@ impl Walk {
     }
 
     fn component(&mut self, at: usize) -> Result<Step> {
-        let Some(watched) = self.components.get_mut(at) else {
+        let parts = self.components.split_at_mut_checked(at);
+        let Some((before, [watched, ..])) = parts else {
             return Ok(Step::LateImages);
         };
+        if let (Form::Snapshot, Some(before)) = (self.form, before.last_mut()) {
+            watched.take_over(before);
+        }
         if watched.start(&mut self.out)? {
             return Ok(Step::Rings(at));
         }
