@@ -38,7 +38,7 @@ fn each_record_is_in_a_ring_or_in_the_count_of_its_site() {
     for max_pages in [2, 5, u32::MAX] {
         let mut rig = Rig::with_rings_of_pages(24, 40, 2);
         rig.max_pages = max_pages;
-        let mut logged = [0; SITES];
+        let (mut logged, mut ts) = ([0; SITES], 0);
         for task in 0..120u64 {
             set_cpu(task as u32 % 2);
             let Some(ring) = rig.adopt(task as i32) else {
@@ -48,7 +48,7 @@ fn each_record_is_in_a_ring_or_in_the_count_of_its_site() {
                 // By turns, in runs, and with sites that get the same place in a page's sums; now and
                 // then after so long that there is a control record.
                 let site = 1 + (n * n / 3 + task) as usize % (SITES - 1);
-                let ts = (task * 1000 + n) << (n % 50 / 48 * 37);
+                ts += if n % 50 == 49 { 1 << 37 } else { 1 };
                 if rig.log(ring, ts, site as u32, &[0; 64][..n as usize % 64]) {
                     logged[site] += 1;
                 }
