@@ -3,8 +3,12 @@
 //! The faults that the verifier must find: each test plants one into a sound run.
 
 // Snapshots are built by what tests of the decoder build them with.
-#[path = "../../../tools/blog-decode/tests/common/mod.rs"]
-mod common;
+#[allow(dead_code, missing_docs, unreachable_pub)]
+#[path = "../../../tools/blog-decode/tests/common"]
+mod common {
+    pub(crate) mod kernel;
+    pub(crate) mod snapshot;
+}
 
 use blog_decode::{blogfmt::source::Source, snapshot::Snapshot};
 use blog_torture_verify::{
