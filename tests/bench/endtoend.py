@@ -15,29 +15,22 @@ WAYS = {
 }
 
 
-def read(run: Run) -> dict[str, dict[str, dict[int, float]]]:
-    """{engine: {way: [I/Os a second in each round]}}; the first round warmed up."""
-    found: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for path in (run.folder / "fio").glob("*.json"):
-        engine, way, number, _ = path.name.split(".")
-        if int(number) == 0:
-            continue
+def read(run: Run) -> dict[str, dict[str, float]]:
+    """{engine: {way: I/Os a second}}, without the round that warmed up."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for path in (run.folder / "fio").glob("*.run.json"):
+        engine, way, *_ = path.name.split(".")
         text = path.read_text()
         # fio may say something before it prints JSON.
         job = json.loads(text[text.index("{") :])["jobs"][0]
-        found[engine][way][int(number)] = job["read"]["iops"] + job["write"]["iops"]
+        found[engine][way] = job["read"]["iops"] + job["write"]["iops"]
     return found
 
 
 def values(run: Run) -> Iterator[Value]:
-    """I/Os a second as values of the run, and shares of those of BLog off, round by round."""
+    """I/Os a second as values of the run, and shares of those of BLog off."""
     for engine, ways in sorted(read(run).items()):
-        off = ways.get("blog_off", {})
-        for way in WAYS:
-            rounds = ways.get(way)
-            if not rounds:
-                continue
-            yield run.make(f"fio_{engine}.{way}", rounds.values(), "IOPS")
-            shares = [100 * n / off[i] for i, n in rounds.items() if off.get(i)]
-            if shares:
-                yield run.make(f"fio_{engine}.{way}.share", shares, "%")
+        for way in filter(ways.get, WAYS):
+            yield run.make(f"fio_{engine}.{way}", [ways[way]], "IOPS")
+            if off := ways.get("blog_off"):
+                yield run.make(f"fio_{engine}.{way}.share", [100 * ways[way] / off], "%")

@@ -3,7 +3,7 @@
 
 setups; without a name, the first three:
   native        UML with one CPU: times, beside the peers
-  counted       x86 in QEMU, counting instructions: the same, and bytes
+  counted       x86 in QEMU, counting instructions: the same, bytes, and fio
   reading       UML with one CPU: how fast snapshots and streams are read, beside ftrace's buffer,
                 and what that costs those who log. With flavour=x86 icount=yes it counts
                 instructions
@@ -48,16 +48,12 @@ OUT = TOP / "build/bench"
 
 COMMON = {
     "icount": "no", "clock": "", "turn_rounds": "20", "secs": "600", "fio": "no",
-    "fio_rounds": "1", "fio_bytes": "1g", "fio_single_bytes": "1g", "fio_warm_up": "64m",
-    "fio_engines": "batch single", "mem": "1024", "args": ""}  # fmt: skip
+    "fio_bytes": "1g", "fio_warm_up": "64m", "mem": "1024", "args": ""}  # fmt: skip
 COUNTED = COMMON | {
     "flavour": "x86", "rounds": "3", "n": "4000", "icount": "yes",
     "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip
 SETUPS = {
-    # Here a system call is as dear as many I/Os.
-    "native": COMMON | {
-        "flavour": "uml-bench", "rounds": "100", "n": "2000", "fio": "yes",
-        "fio_rounds": "11", "fio_single_bytes": "128m"},
+    "native": COMMON | {"flavour": "uml-bench", "rounds": "100", "n": "2000"},
     "counted": COUNTED | {"fio": "yes", "secs": "3600"},
     "reading": COMMON | {
         "flavour": "uml-bench", "rounds": "9", "records": "1000000", "size_kb": "98304",

@@ -42,7 +42,7 @@ fio_once() {
 	[ "$(logged)" = $expected ] || die "$1: $(logged) records, not $expected"
 }
 
-# fio_way NAME ROUND: all engines, with that kind of rnull
+# fio_way NAME ROUND BYTES: both engines, with that kind of rnull
 fio_way() {
 	module=rnull_${1%_*}
 	load "$module"
@@ -53,23 +53,18 @@ fio_way() {
 		if [ "$1" = blog_on ]; then set_file 1 $BLOG/rnull/enable; else set_file 0 $BLOG/rnull/enable; fi
 	fi
 	disk_on
-	for engine in $fio_engines; do
-		bytes=$fio_bytes
-		[ $engine != single ] || bytes=$fio_single_bytes
-		[ "$2" != 0 ] || bytes=$fio_warm_up
-		fio_once "$1" "$2" "$engine" "$bytes"
+	for engine in batch single; do
+		fio_once "$1" "$2" "$engine" "$3"
 	done
 	disk_off
 	rmmod "$module" || die "rmmod $module"
 }
 
-# fio_rounds: the first round warms up with fewer bytes, and is not counted
+# fio_rounds: a round with fewer bytes, which warms up, and one that counts. Of
+# instructions, one is enough
 fio_rounds() {
 	mkdir -p /out/fio
-	round=0
-	while [ $round -le "$fio_rounds" ]; do
-		for way in plain blog_off blog_on; do fio_way $way $round; done
-		round=$((round + 1))
-	done
+	for way in plain blog_off blog_on; do fio_way $way warm "$fio_warm_up"; done
+	for way in plain blog_off blog_on; do fio_way $way run "$fio_bytes"; done
 	say "fio has run"
 }
