@@ -10,13 +10,14 @@
 //! attempted = taken by rings that are there + taken by rings that are gone + counted as lost
 //! ```
 //!
-//! holds for each component, with no tolerance. What rings have taken must be there page by page
-//! up to the ring's own count, without a hole; decoded records are checked one by one, and none may
-//! be there twice. A ring with a single writer must add up alone.
+//! holds for each component, with no tolerance. That a file adds up by itself is checked as
+//! `blog-decode check` does it; decoded records are checked one by one, and none may be there twice.
+//! A ring with a single writer must add up alone.
 
 use std::collections::HashMap;
 
 use blog_decode::{
+    check::check,
     merge::{unite, Stream},
     snapshot::Snapshot,
     wire::record::{Context, Lost, LOST_CAUSES},
@@ -111,11 +112,10 @@ pub fn verify(
     if truth.unfinished {
         report.fail("run", || "it was not over when the module was asked".into());
     }
-    for file in files {
-        if file.damage.any() {
-            report.fail("damaged snapshot", || {
-                format!("{}: {:?}", file.name, file.damage)
-            });
+    for (n, file) in (1..).zip(files) {
+        // When the last one was made, nobody logged.
+        for found in check(file, n == files.len()).found {
+            report.fail("contradiction", || format!("{}: {found}", file.name));
         }
     }
     let Some((last, before)) = files.split_last() else {
@@ -293,13 +293,8 @@ fn account(
         if cleared { " (cleared meanwhile)" } else { "" },
     ));
 
-    for ring in rings {
-        structure(
-            ring,
-            section.map(|c| (c.ring_kb, c.size_kb)),
-            options,
-            report,
-        );
+    for (ring, c) in rings.iter().zip(section.into_iter().cycle()) {
+        within_budget(ring, (c.ring_kb, c.size_kb), options, report);
     }
     if let Some(c) = section.filter(|c| bytes > u64::from(c.size_kb) * 1024) {
         report.fail("over budget", || {
@@ -366,54 +361,23 @@ fn causes(rings: &[Ring<'_>], loose: Option<[u64; LOST_CAUSES]>) -> String {
     }
 }
 
-/// A ring by itself, when nobody writes: its pages reach to its count, without holes, and it tells
-/// of no more losses than it has counted.
-fn structure(ring: &Ring<'_>, budget: Option<(u32, u32)>, options: &Options, report: &mut Report) {
-    let (content, name) = (&ring.content, || name(ring.stream));
-    let Some(section) = ring.stream.ring() else {
-        report.fail("ring without a section", name);
-        return;
-    };
-    if content.holes != 0 {
-        report.fail("hole", || {
-            format!("{}: {} records between its pages", name(), content.holes)
-        });
-    }
-    if content.pages != 0 && content.end != section.records {
-        report.fail("end is missing", || {
-            format!(
-                "{}: {} records, pages end at {}",
-                name(),
-                section.records,
-                content.end
-            )
-        });
-    }
-    for (cause, told) in content.told.iter().enumerate() {
-        if *told > section.told()[cause] || section.told()[cause] > section.lost()[cause] {
-            report.fail("loss told twice", || {
-                format!(
-                    "{}: {told} told by records, {} by the ring, of {} ({})",
-                    name(),
-                    section.told()[cause],
-                    section.lost()[cause],
-                    Lost::ALL[cause].name()
-                )
-            });
-        }
-    }
-    let Some((ring_kb, size_kb)) = budget else {
-        return;
-    };
+/// A ring holds no more than it may.
+fn within_budget(
+    ring: &Ring<'_>,
+    (ring_kb, size_kb): (u32, u32),
+    options: &Options,
+    report: &mut Report,
+) {
     // A shared ring stands in for many: it may hold its part of a quarter of the component's
     // budget if that is more.
-    let most_kb = match Context::from_u8(section.context) {
+    let most_kb = match ring.context() {
         Some(Context::Shared) => ring_kb.max(size_kb / 4),
         _ => ring_kb,
     };
-    if !options.flipped && content.bytes > u64::from(most_kb) * 1024 {
+    let bytes = ring.content.bytes;
+    if !options.flipped && bytes > u64::from(most_kb) * 1024 {
         report.fail("over budget", || {
-            format!("{}: {} bytes of {most_kb} KiB", name(), content.bytes)
+            format!("{}: {bytes} bytes of {most_kb} KiB", name(ring.stream))
         });
     }
 }

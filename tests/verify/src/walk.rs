@@ -10,10 +10,7 @@ use blog_decode::{
     record::{Item, Walk, Writer as Who},
     sidetable::SiteMap,
     snapshot::Snapshot,
-    wire::{
-        page::PageInfo,
-        record::{Context, LOST_CAUSES},
-    },
+    wire::{page::PageInfo, record::Context},
 };
 
 use crate::{
@@ -95,16 +92,8 @@ pub struct Gap {
 pub struct Content {
     /// Records.
     pub decoded: u64,
-    /// Ordinal of the first record that is there.
-    pub first: u64,
     /// Ordinal after the last.
     pub end: u64,
-    /// Records between pages that are there.
-    pub holes: u64,
-    /// Losses that the ring reports, by cause.
-    pub told: [u64; LOST_CAUSES],
-    /// Pages, in pieces or whole.
-    pub pages: u64,
     /// Bytes of memory that the pages have.
     pub bytes: u64,
     /// Runs by writer.
@@ -189,11 +178,6 @@ impl Reader<'_, '_> {
         let mut clock_before = 0;
         let mut expected: Option<u64> = None;
         for (file, page) in self.stream.pages(self.against.files) {
-            self.content.pages += 1;
-            match expected {
-                None => self.content.first = page.first,
-                Some(end) => self.content.holes += page.first.saturating_sub(end),
-            }
             let read = self.against.files[file].read_page(&page, &mut bytes);
             let Some(info) = read.ok().and_then(|()| PageInfo::read(&bytes)) else {
                 self.fail("unreadable page", String::new);
@@ -226,11 +210,7 @@ impl Reader<'_, '_> {
                         clock_before = clock;
                         self.record(file, site, ordinal, &bytes[at..at + len]);
                     }
-                    Item::Lost { cause, count, .. } => {
-                        if let Some(told) = self.content.told.get_mut(usize::from(cause)) {
-                            *told += count;
-                        }
-                    }
+                    Item::Lost { .. } => {}
                     Item::Writer(who) => self.who = Some(who),
                     Item::Left(count) => {
                         self.fail("left out", || format!("{count} records"));

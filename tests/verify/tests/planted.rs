@@ -304,9 +304,9 @@ planted! {
         case.worker.pages.remove(1);
         case.truth = truth(31, 20, 10);
     } =>
-        "hole" "torture ring 1 (task 100): 15 records between its pages";
+        "contradiction" "torture ring 1 worker[100]: 15 records are missing";
     a_newest_page_that_is_missing_is_found: |case| case.worker.pages.pop() =>
-        "end is missing" "30 records, pages end at 15";
+        "contradiction" "torture ring 1 worker[100]: 15 records are missing";
     a_clock_that_goes_back_is_found: |case| {
         case.truth = truth(30, 22, 10);
         case.other.log(OTHER, 20);
@@ -318,7 +318,7 @@ planted! {
         let clock = case.worker.clock;
         case.worker.page().lost(clock, 0, 1);
     } =>
-        "loss told twice" "torture ring 1";
+        "contradiction" "torture ring 1 worker[100]: 1 are reported as lost (no-page), but 0 are";
     a_counted_loss_that_did_not_happen_is_found: |case| case.loose[6] = 1 =>
         "counted twice" "60 attempted, 60 taken + 1 lost";
     a_ring_beyond_its_budget_is_found: |case| {
