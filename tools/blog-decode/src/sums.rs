@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     boot::Boot,
+    keep::{advise, Advice, Stretch},
     merge::{each_record, Counts, Seen, Stream},
     snapshot::Snapshot,
     wire::record::HEADER_SIZE,
@@ -70,6 +71,10 @@ pub struct RingSum {
     pub span: Option<Span>,
     /// From then on, in ns since boot, nothing is missing; `None`: nothing ever was.
     pub complete_from: Option<i128>,
+    /// Its records since the last loss.
+    pub stretch: Stretch,
+    /// When these begin.
+    pub stretch_from: Option<i128>,
 }
 
 /// What a component holds.
@@ -87,14 +92,17 @@ pub struct ComponentSum {
     pub gone: u64,
     /// Records that were never written.
     pub lost: u64,
+    /// When the last file of its boot was made; or its last record, if that is later.
+    pub end: i128,
+    /// What it would need to keep the time that was asked for.
+    pub keep: Option<Advice>,
 }
 
 impl ComponentSum {
-    /// For how many seconds before its last record everything is there.
-    pub fn complete(&self) -> Option<f64> {
-        let Span { first, last } = self.span?;
-        let first = self.complete_from.unwrap_or(first);
-        Some(Span { first, last }.seconds())
+    /// Seconds to the end.
+    pub fn back(&self, from: i128) -> f64 {
+        let (first, last) = (from, self.end);
+        Span { first, last }.seconds()
     }
 }
 
@@ -172,14 +180,16 @@ pub struct Sums {
 impl Sums {
     /// Counts everything.
     pub fn new(files: &[Snapshot], streams: &[Stream], boots: &[Boot]) -> Self {
-        Self::with_tick(files, streams, boots, &mut |_| {})
+        Self::with_tick(files, streams, boots, None, &mut |_| {})
     }
 
-    /// Counts everything; `tick` gets now and then the number of records that are done.
+    /// Counts everything; `tick` gets now and then the number of records that are done. `keep`: how
+    /// many ns components should reach back.
     pub fn with_tick(
         files: &[Snapshot],
         streams: &[Stream],
         boots: &[Boot],
+        keep: Option<i128>,
         tick: &mut dyn FnMut(u64),
     ) -> Self {
         let mut this = Self::default();
@@ -188,8 +198,9 @@ impl Sums {
         for stream in streams {
             let mut ring = RingSum::default();
             let mut clocks: Option<(u64, u64)> = None;
-            // The first record after the last loss.
-            let (mut after, mut is_after) = (None, false);
+            let c = &boots[stream.file].calibration;
+            let wanted = keep.zip(c.taken()).map(|(ns, at)| i128::from(at.boot) - ns);
+            let mut stretch = Stretch::default();
             ring.counts = each_record(files, stream, |seen| {
                 let Seen::Record {
                     file,
@@ -198,14 +209,14 @@ impl Sums {
                     len,
                 } = seen
                 else {
-                    (after, is_after) = (None, true);
-                    return;
+                    return stretch.loss();
                 };
-                after = after.or(is_after.then_some(clock));
                 let one = Sum {
                     records: 1,
                     bytes: (len + HEADER_SIZE) as u64,
                 };
+                let is_wanted = wanted.is_some_and(|from| c.boot(clock) >= from);
+                stretch.record(clock, is_wanted.then_some(one.bytes));
                 ring.sum.add(one);
                 if ring.sum.records % TICK == 0 {
                     tick(done + ring.sum.records);
@@ -216,7 +227,6 @@ impl Sums {
                 sites[file].add(site, one);
             });
             done += ring.sum.records;
-            let c = &boots[stream.file].calibration;
             ring.span = clocks.map(|(first, last)| Span {
                 first: c.boot(first),
                 last: c.boot(last),
@@ -226,25 +236,56 @@ impl Sums {
             let exit = stream
                 .ring()
                 .filter(|r| r.retired != 0 && r.exit_clock != 0);
-            ring.complete_from = match (is_after, after, exit) {
-                (false, ..) => None,
-                (true, Some(clock), _) => Some(c.boot(clock)),
-                (true, None, Some(ring)) => Some(c.boot(ring.exit_clock)),
-                (true, None, None) => Some(i128::MAX),
+            // A clear reports no loss. Everything since then is there.
+            let cleared = stream.cleared().filter(|_| ring.counts.overwritten != 0);
+            stretch.is_cut |= cleared.is_some();
+            let from = match stretch.is_cut {
+                true if !stretch.is_lost => stretch.first.max(cleared),
+                _ => stretch.first,
             };
+            ring.stretch_from = from.map(|clock| c.boot(clock));
+            ring.complete_from = match (stretch.is_cut, stretch.is_lost, exit) {
+                (false, ..) => None,
+                (true, false, _) => ring.stretch_from.or(Some(i128::MAX)),
+                (true, true, Some(ring)) => Some(c.boot(ring.exit_clock)),
+                (true, true, None) => Some(i128::MAX),
+            };
+            ring.stretch = stretch;
             this.component(&boots[stream.file], stream, &ring);
             this.rings.push(ring);
         }
-        for sum in this.components.values_mut() {
-            // Not later than the last record.
-            let last = sum.span.map(|s| s.last);
-            sum.complete_from = sum
-                .complete_from
-                .zip(last)
-                .map(|(from, last)| from.min(last));
-        }
+        this.end(files, streams, boots, keep);
         this.sites = sites.into_iter().map(BySite::finish).collect();
         this
+    }
+
+    /// What follows from all rings together.
+    fn end(&mut self, files: &[Snapshot], streams: &[Stream], boots: &[Boot], keep: Option<i128>) {
+        for ((of, _), sum) in &mut self.components {
+            let taken = boots[*of].calibration.taken().map(|pair| pair.boot.into());
+            let last = sum.span.map(|s| s.last);
+            sum.end = taken.max(last).unwrap_or(0);
+        }
+        let mut rings: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (stream, ring) in streams.iter().zip(&mut self.rings) {
+            let key = (boots[stream.file].index, stream.component.clone());
+            let Some(sum) = self.components.get_mut(&key) else {
+                continue;
+            };
+            // Not later than the end.
+            ring.complete_from = ring.complete_from.map(|from| from.min(sum.end));
+            sum.complete_from = sum.complete_from.max(ring.complete_from);
+            rings.entry(key).or_default().push((stream, &*ring));
+        }
+        let Some(ns) = keep else {
+            return;
+        };
+        for (key, sum) in &mut self.components {
+            let rings = rings.remove(key).unwrap_or_default();
+            let is_discard = rings.iter().any(|(stream, _)| stream.is_discard(files));
+            let is_known = !is_discard && boots[key.0].calibration.is_known();
+            sum.keep = advise(ns, sum, rings.into_iter()).filter(|_| is_known);
+        }
     }
 
     fn component(&mut self, boot: &Boot, stream: &Stream, ring: &RingSum) {
@@ -264,6 +305,5 @@ impl Sums {
             .lost()
             .iter()
             .fold(c.lost, |sum, &n| sum.saturating_add(n));
-        c.complete_from = c.complete_from.max(ring.complete_from);
     }
 }

@@ -153,6 +153,8 @@ pub struct History {
     pub task: Task,
     /// When it logged its last record, if that is there.
     pub last: Option<u64>,
+    /// From then on, none of its records has been overwritten; `None`: none ever was.
+    pub reach: Option<u64>,
     /// Its last records, the newest last.
     pub records: Vec<Line>,
     /// Of a running task: the last records of interrupts on its CPU.
@@ -229,6 +231,20 @@ fn owner(stream: &Stream) -> Option<Key> {
         0 => (ring.pid, 0),
         _ => (ring.pid, ring.exit_clock.max(1)),
     })
+}
+
+/// From when on a ring has all its records, by the ordinals of its pages. `None`: it has all.
+fn reach(stream: &Stream) -> Option<u64> {
+    let (mut expected, mut from) = (stream.from, None);
+    for (_, run) in stream.runs() {
+        if run.first.first > expected {
+            from = Some(run.first.base.max(stream.cleared().unwrap_or(0)));
+        }
+        expected = end_of(&run.last);
+    }
+    // What is missing at the end may have been logged until now.
+    let is_short = stream.ring().is_some_and(|r| r.records > expected);
+    from.max(is_short.then_some(u64::MAX))
 }
 
 /// Leaves of a ring its last `records` records.
@@ -321,7 +337,12 @@ pub fn collect(
         // Anyone's.
         (None, None) => true,
     });
+    let mut reaches: HashMap<Key, Option<u64>> = HashMap::new();
     for stream in &mut streams {
+        if let Some(key) = owner(stream) {
+            let of_task = reaches.entry(key).or_default();
+            *of_task = reach(stream).max(*of_task);
+        }
         if stream.shared().is_none() {
             cut(stream, file, wanted.records);
         }
@@ -373,6 +394,7 @@ pub fn collect(
             History {
                 task,
                 last: lines.last,
+                reach: reaches.remove(&key).flatten().map(|from| from.min(now)),
                 records: lines.sorted(),
                 interrupts: interrupts.map(Lines::sorted).unwrap_or_default(),
             }

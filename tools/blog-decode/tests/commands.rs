@@ -70,6 +70,35 @@ fn since_boot(rig: &Rig) -> Vec<u8> {
     b.section(9, &counts(1, [12, 0, 3, 0])).end()
 }
 
+/// A snapshot of a component with rings of three threads, taken at 100 s: one that has overwritten
+/// 100 records up to 90 s and logs one a second, one with a single record at 20 s, and one of which
+/// all is overwritten. `left`: the file lacks records on purpose.
+fn overwritten(rig: &Rig, mode: u8, left: bool, boot: [u8; 16]) -> Vec<u8> {
+    let mut component = Builder::component_of(1, "disk", 0, [0; 8]);
+    component[6] = mode;
+    let mut b = Builder::new();
+    b.system(boot)
+        .clock(1, &[[0; 4], [100 * S; 4]])
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
+        .section(4, &component);
+    let mut page = Page::new(1, 5, 90 * S, 100);
+    (90..100).for_each(|at| page.record(at * S, 1, (&1u32, &at)));
+    let mut busy = Ring::task(1, 1, 7, "busy");
+    if left {
+        page.left(99 * S, 3);
+    }
+    busy.records = 100 + u64::from(page.records());
+    b.ring(&busy).page(&busy, &page);
+    let mut once = Ring::task(1, 2, 8, "once");
+    once.records = 1;
+    let mut page = Page::new(2, 1, 20 * S, 0);
+    page.record(20 * S, 1, (&1u32, &1u64));
+    b.ring(&once).page(&once, &page);
+    let mut gone = Ring::task(1, 3, 9, "gone");
+    gone.records = 3;
+    b.ring(&gone).end()
+}
+
 /// For spans and counts.
 fn answers(rig: &Rig) {
     let one = ("one", BOOT_ID);
@@ -262,6 +291,10 @@ fn files(rig: &Rig) {
     }
     rig.write("back", b.end());
     rig.write("since-boot", since_boot(rig));
+    rig.write("reach", overwritten(rig, 0, false, BOOT_ID));
+    rig.write("reach-other", overwritten(rig, 0, false, [2; 16]));
+    rig.write("reach-left", overwritten(rig, 0, true, BOOT_ID));
+    rig.write("reach-discard", overwritten(rig, 1, false, BOOT_ID));
     answers(rig);
     rig.write("gaps", gaps(rig));
     debugfs(rig);

@@ -26,13 +26,21 @@ use crate::{
     },
     sidetable::Found,
     snapshot::{text, Snapshot},
-    sums::{logged, Span, Sum, Sums},
+    sums::{logged, ComponentSum, Span, Sum, Sums},
 };
 
 /// Prints sums.
 pub fn stats(args: &Stats) -> Result<u8, Failed> {
+    let keep = args.keep.map(|d| d.as_nanos() as i128);
     if args.counts_records() {
-        return count(args);
+        return match keep {
+            None => count(args),
+            Some(_) => Err(
+                "--keep is for all records of a component: no other option but \
+                            --component and --json goes with it"
+                    .into(),
+            ),
+        };
     }
     let input = Input::open(&args.input)?;
     let streams = input.streams(args.filters.components());
@@ -40,17 +48,17 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
         let mut progress = Progress::new("counting", Unit::Records, false);
         let all = Some(merge::records(&streams));
         let mut tick = |done| progress.at(done, all);
-        Sums::with_tick(&input.files, &streams, &input.boots, &mut tick)
+        Sums::with_tick(&input.files, &streams, &input.boots, keep, &mut tick)
     };
     let sites = sites_of(&input, &sums);
     print_all(|out| {
         if args.json {
-            stats_json(&sums, &streams, &input.boots, &sites, out);
+            stats_json(&sums, &streams, (&input.boots, keep), &sites, out);
             Ok(())
         } else {
             let components = args.filters.components();
             let files = (&*input.files, &*input.boots);
-            stats_text(&sums, &streams, files, &sites, components, out)
+            stats_text(&sums, &streams, files, (&sites, keep), components, out)
         }
     })?;
     let left_out = sums.rings.iter().map(|r| r.counts.left_out);
@@ -141,33 +149,47 @@ fn seconds(s: Option<f64>) -> String {
     s.map_or("-".into(), |s| format!("{s:.3}"))
 }
 
+/// For how many seconds back nothing is missing.
+fn complete(of: &ComponentSum, from: Option<i128>) -> String {
+    from.map_or("all".into(), |from| format!("{:.3}", of.back(from)))
+}
+
 fn stats_text(
     sums: &Sums,
     streams: &[merge::Stream],
     (files, boots): (&[Snapshot], &[Boot]),
-    sites: &[Used<'_>],
+    (sites, keep): (&[Used<'_>], Option<i128>),
     components: &[String],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
     let boot = Column::new(boots);
     boot.head(out);
+    let head = keep.map_or(String::new(), |ns| {
+        let wanted = format!("size_kb for {} s", ns as f64 / 1e9);
+        format!(" {wanted:>18} {:>8}", "ring_kb")
+    });
     writeln!(
         out,
-        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
+        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}{head}",
         "component", "rings", "records", "bytes", "rate/s", "span s", "complete s", "gone", "lost"
     )?;
     for ((of, name), c) in &sums.components {
         boot.of(&boots[*of], out);
+        let advice = keep.map_or(String::new(), |_| {
+            let [size, ring] = [c.keep.map(|k| k.size_kb), c.keep.map(|k| k.ring_kb)]
+                .map(|kb| kb.map_or("-".into(), |kb| kb.to_string()));
+            format!(" {size:>18} {ring:>8}")
+        });
         writeln!(
             out,
-            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
+            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}{advice}",
             name.escape_default().to_string(),
             c.rings,
             c.sum.records,
             short(c.sum.bytes as f64),
             rate(&c.sum, c.span).map_or("-".into(), short),
             seconds(c.span.map(|s| s.seconds())),
-            seconds(c.complete()),
+            complete(c, c.complete_from),
             c.gone,
             c.lost
         )?;
@@ -193,13 +215,14 @@ fn stats_text(
     boot.head(out);
     writeln!(
         out,
-        "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
+        "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>8} {:>9}",
         "component",
         "ring",
         "records",
         "bytes",
         "rate/s",
         "span s",
+        "complete s",
         "overwritten",
         "missing",
         "lost"
@@ -207,15 +230,18 @@ fn stats_text(
     for (stream, r) in streams.iter().zip(&sums.rings) {
         let n = &r.counts;
         boot.of(&boots[stream.file], out);
+        let of = (boots[stream.file].index, stream.component.clone());
+        let of = &sums.components[&of];
         writeln!(
             out,
-            "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>8} {:>9}",
+            "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>8} {:>9}",
             stream.component.escape_default().to_string(),
             ring_name(stream, n),
             r.sum.records,
             short(r.sum.bytes as f64),
             rate(&r.sum, r.span).map_or("-".into(), short),
             seconds(r.span.map(|s| s.seconds())),
+            complete(of, r.complete_from),
             n.overwritten,
             n.missing.saturating_add(n.damaged).saturating_add(n.lagged),
             stream.lost_sum()
@@ -299,7 +325,7 @@ pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) 
 fn stats_json(
     sums: &Sums,
     streams: &[merge::Stream],
-    boots: &[Boot],
+    (boots, keep): (&[Boot], Option<i128>),
     sites: &[Used<'_>],
     out: &mut Vec<u8>,
 ) {
@@ -312,6 +338,11 @@ fn stats_json(
         o.maybe("complete_from_boot_ns", c.complete_from);
         o.number("gone", c.gone);
         o.number("lost", c.lost);
+        if let Some(ns) = keep {
+            o.number("keep_ns", ns);
+            o.maybe("keep_size_kb", c.keep.map(|k| k.size_kb));
+            o.maybe("keep_ring_kb", c.keep.map(|k| k.ring_kb));
+        }
         o.end();
         out.push(b'\n');
     }
@@ -320,6 +351,7 @@ fn stats_json(
         o.text("type", "ring-sum");
         ring(stream, &stream.last_writer(&r.counts), &mut o);
         span_json(&r.sum, r.span, &boots[stream.file], &mut o);
+        o.maybe("complete_from_boot_ns", r.complete_from);
         counts(&r.counts, &mut o);
         o.end();
         out.push(b'\n');

@@ -173,6 +173,10 @@ impl Page<'_> {
             ),
             None => out.extend_from_slice(b", no record"),
         }
+        if let Some(reach) = h.reach {
+            let ago = seconds(self.ago(reach));
+            put(out, format_args!(", overwritten up to {ago} s ago"));
+        }
         escape_name(out, start);
         if self.color {
             out.extend_from_slice(b"\x1b[0m");
@@ -224,6 +228,7 @@ impl Page<'_> {
         o.maybe("silent_ns", h.last.map(|last| self.ago(last)));
         let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
         o.maybe("exited_ns", exited);
+        o.maybe("reach_ns", h.reach.map(|from| self.ago(from)));
         list(o.key("records"), &h.records);
         list(o.key("interrupts"), &h.interrupts);
         o.end();

@@ -97,6 +97,17 @@ impl Stream {
         self.lost().into_iter().fold(0, u64::saturating_add)
     }
 
+    /// The clock of the last clear before any of its files was made.
+    pub(crate) fn cleared(&self) -> Option<u64> {
+        (self.cleared != 0).then_some(self.cleared)
+    }
+
+    /// Whether it keeps its oldest records.
+    pub(crate) fn is_discard(&self, files: &[Snapshot]) -> bool {
+        let component = files[self.file].components.get(&self.of.id.0);
+        component.is_some_and(|c| c.mode != 0)
+    }
+
     /// A stretch of its pages, and the file that it is in.
     fn run(&self, i: usize) -> Option<(usize, &Run)> {
         match &self.united {

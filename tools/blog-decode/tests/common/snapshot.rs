@@ -288,7 +288,8 @@ impl Builder {
         self.section(4, &payload)
     }
 
-    fn component_of(id: u32, name: &str, gone: u64, lost: [u64; 8]) -> Vec<u8> {
+    /// What such a section has. Its byte 6 is the mode.
+    pub fn component_of(id: u32, name: &str, gone: u64, lost: [u64; 8]) -> Vec<u8> {
         let mut p = Vec::new();
         p.extend(id.to_le_bytes());
         p.extend([1, 3, 0, 1]);
