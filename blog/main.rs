@@ -52,7 +52,10 @@ use crate::{
         waiters,
         work, //
     },
-    write::tables, //
+    write::{
+        ccall,
+        tables, //
+    }, //
 };
 
 module! {
@@ -84,6 +87,7 @@ static RUNS: AtomicBool = AtomicBool::new(false);
 /// Starts all but the files. From here on drivers' calls are logged.
 fn start() -> Result {
     clock::init()?;
+    ccall::blog_start_hash();
     sections::init();
     tables::init()?;
     describe::init();

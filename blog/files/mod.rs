@@ -72,7 +72,7 @@ static GLOBAL: [TextFile<()>; 2] = [
     },
 ];
 
-static COMPONENT: [TextFile<State>; 7] = [
+static COMPONENT: [TextFile<State>; 8] = [
     TextFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -97,6 +97,17 @@ static COMPONENT: [TextFile<State>; 7] = [
         show: Some(|state, f| writeln!(f, "{}", words::mode_name(state.mode()))),
         write: Some(|state, text| {
             state.set_mode(words::parse_mode(text)?);
+            Ok(())
+        }),
+    },
+    TextFile {
+        name: c"private",
+        show: Some(|state, f| {
+            let privacy = state.look(|inner| inner.privacy);
+            writeln!(f, "{}", privacy.name())
+        }),
+        write: Some(|state, text| {
+            state.set_privacy(words::parse_privacy(text)?);
             Ok(())
         }),
     },

@@ -60,7 +60,8 @@ use kernel::{
                 Lost,
                 GATE_ON,
                 LOST_CAUSES, //
-            }, //
+            },
+            types::Privacy, //
         },
         Config,
         RawComponent, //
@@ -153,6 +154,8 @@ pub(crate) struct Inner {
     pub(crate) enabled: bool,
     /// The least important level that is logged; `None`: only sites that are switched on.
     pub(crate) level: Option<Level>,
+    /// What is done with private arguments.
+    pub(crate) privacy: Privacy,
     pub(crate) size_kb: u32,
     pub(crate) ring_kb: u32,
 }
@@ -227,6 +230,7 @@ pub(crate) struct Settings {
     /// See [`Inner::level`].
     pub(crate) level: Option<Option<Level>>,
     pub(crate) mode: Option<Mode>,
+    pub(crate) privacy: Option<Privacy>,
     pub(crate) size_kb: Option<u32>,
     pub(crate) ring_kb: Option<u32>,
 }
@@ -234,11 +238,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// Whether it gives all that `other` gives.
     pub(crate) fn cover(&self, other: &Self) -> bool {
-        fn given(settings: &Settings) -> [bool; 5] {
+        fn given(settings: &Settings) -> [bool; 6] {
             [
                 settings.enabled.is_some(),
                 settings.level.is_some(),
                 settings.mode.is_some(),
+                settings.privacy.is_some(),
                 settings.size_kb.is_some(),
                 settings.ring_kb.is_some(),
             ]
@@ -319,6 +324,7 @@ impl State {
                 cleared: 0,
                 enabled,
                 level,
+                privacy: Privacy::Hash,
                 size_kb,
                 ring_kb,
             }),
@@ -540,8 +546,9 @@ impl State {
 
     /// Makes the driver's side do what the settings say, but for its static key.
     fn apply(&self, inner: &Inner) {
-        // SAFETY: The threshold belongs to the settings; slot and state are there.
+        // SAFETY: Threshold and privacy belong to the settings; slot and state are there.
         if let Some(switch) = unsafe { inner.switch() } {
+            switch.privacy.store(inner.privacy as u8, Relaxed);
             let threshold = threshold(inner.enabled, inner.level);
             // ORDERING: Release: who sees that it is on also sees slot, state and per-CPU rings.
             switch.threshold.store(threshold, Release);
@@ -608,6 +615,9 @@ impl State {
         if let Some(level) = settings.level {
             self.set_level(level);
         }
+        if let Some(privacy) = settings.privacy {
+            self.set_privacy(privacy);
+        }
         // Memory that it gets is as large as it is to be.
         if settings.enabled == Some(false) {
             self.set_enabled(false)?;
@@ -643,6 +653,14 @@ impl State {
         let _control = self.control();
         self.with(|inner| {
             inner.level = level;
+            self.apply(inner);
+        });
+    }
+
+    pub(crate) fn set_privacy(&self, privacy: Privacy) {
+        let _control = self.control();
+        self.with(|inner| {
+            inner.privacy = privacy;
             self.apply(inner);
         });
     }

@@ -15,7 +15,8 @@ use kernel::{
             GATE_OFF,
             GATE_ON,
             SITE_MAX, //
-        }, //
+        },
+        wire::types::Privacy, //
     },
     prelude::*, //
 };
@@ -72,6 +73,7 @@ pub(crate) fn settings(text: &str) -> Result<Wish<'_>> {
             "level" => settings.level.replace(parse_level(value)?).is_none(),
             "mode" => settings.mode.replace(parse_mode(value)?).is_none(),
             "size_kb" => settings.size_kb.replace(within(value, SIZE_KB)?).is_none(),
+            "private" => settings.privacy.replace(parse_privacy(value)?).is_none(),
             "ring_kb" => settings.ring_kb.replace(within(value, RING_KB)?).is_none(),
             _ => false,
         };
@@ -153,6 +155,13 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
         Mode::Overwrite => "overwrite",
         Mode::Discard => "discard",
     }
+}
+
+/// What is done with private arguments.
+pub(crate) fn parse_privacy(text: &str) -> Result<Privacy> {
+    let word = word(text)?;
+    let mut all = Privacy::ALL.into_iter();
+    all.find(|privacy| word == privacy.name()).ok_or(EINVAL)
 }
 
 fn query(text: &str) -> Result<Query<'_>> {

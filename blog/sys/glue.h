@@ -130,6 +130,8 @@ long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
+void blog_start_hash(void);
+bool blog_hash(const void *bytes, size_t len, u64 *hash);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 void blog_start_suspend(void);

@@ -22,8 +22,10 @@
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
+#include <linux/random.h>
 #include <linux/range.h>
 #include <linux/rtc.h>
+#include <linux/siphash.h>
 #include <linux/sprintf.h>
 #include <linux/stdarg.h>
 #include <linux/stddef.h>
@@ -35,6 +37,8 @@
 
 /* As in rust/kernel/blog/call/component.rs */
 static_assert(offsetof(struct blog_component, threshold) == 0);
+static_assert(offsetof(struct blog_component, privacy) == 1);
+static_assert(offsetof(struct blog_component, slot) == 4);
 static_assert(offsetof(struct blog_component, name) == 32);
 static_assert(offsetof(struct blog_component, size_kb) == 40);
 static_assert(offsetof(struct blog_component, ring_kb) == 44);
@@ -121,6 +125,37 @@ notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
 {
 	return !copy_from_kernel_nofault(dst, src, size);
 }
+
+/* Of this boot, or of this load of the module. */
+static siphash_aligned_key_t blog_key __read_mostly;
+
+/* Before anything can log. */
+void blog_start_hash(void)
+{
+	get_random_bytes(&blog_key, sizeof(blog_key));
+}
+
+/* The hash of memory that may be unreadable: then false. */
+notrace bool blog_hash(const void *bytes, size_t len, u64 *hash)
+{
+	struct {
+		u64 before;
+		u8 bytes[56];
+	} piece = {};
+	size_t n;
+
+	do {
+		n = min(len, sizeof(piece.bytes));
+		if (n && !blog_copy_nofault(piece.bytes, bytes, n))
+			return false;
+		piece.before = siphash(&piece, sizeof(piece.before) + n, &blog_key);
+		bytes += n;
+		len -= n;
+	} while (len);
+	*hash = piece.before;
+	return true;
+}
+EXPORT_SYMBOL_GPL(blog_hash);
 
 /* A text that is put together; what goes beyond its size is only counted. */
 struct text {

@@ -20,6 +20,11 @@ use super::pack::{
     Packed, //
 };
 
+unsafe extern "C" {
+    /// Chooses the key for private arguments. Before anything can log.
+    pub(crate) safe fn blog_start_hash();
+}
+
 /// Writers for calls with as many arguments, which are in registers.
 macro_rules! writers {
     ($($name:ident($($arg:ident),*);)*) => {$(
@@ -116,7 +121,7 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
         {
             return;
         }
-        if let Some(packed) = Packed::new(Codes(codes), args) {
+        if let Some(packed) = Packed::new(Codes(codes), args, (*component).privacy()) {
             write_packed(&*component, site_shl10, packed.size, |dst| {
                 packed.store(dst)
             });

@@ -2,7 +2,7 @@
 
 //! The rest of a log call: its slow path, and the tables of tasks.
 
-mod ccall;
+pub(crate) mod ccall;
 mod clear;
 mod pack;
 pub(crate) mod slow;

@@ -17,6 +17,7 @@ use kernel::blog::wire::{
         BYTES_MAX,
         MEM,
         PRECISION_MAX,
+        PRIVATE,
         RAW,
         SOCKADDR,
         SOCKADDR_SIZE,
@@ -33,11 +34,13 @@ use kernel::blog::wire::{
     types::{
         long_size,
         take_tail,
+        Privacy,
         LONG,
         LONG_SIZE,
         MAX_ARGS,
         MAX_PAYLOAD,
-        MAX_TAIL, //
+        MAX_TAIL,
+        PRIVATE_HASH, //
     }, //
 };
 
@@ -52,6 +55,9 @@ unsafe extern "C" {
     ///
     /// `dst` is valid for writes of `size` bytes.
     fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
+
+    /// Makes the hash of `len` bytes. False: they can't be read.
+    safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
 
     /// Stores at most `size` bytes of what the object of this kind (see [`TEXT`]) is called, and
     /// returns how many there are; less than 0: it can't be read.
@@ -125,18 +131,25 @@ struct CodeStep {
     before: u32,
     /// The number or pointer.
     value: u64,
+    /// What is done with it, if it is private.
+    privacy: Option<Privacy>,
 }
 
 /// Goes through the codes.
 struct Steps<'a> {
     codes: u64,
     args: Iter<'a, u64>,
+    privacy: Privacy,
 }
 
 impl<'a> Steps<'a> {
-    fn new(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Self {
+    fn new(codes: Codes, args: &'a [u64; MAX_ARGS], privacy: Privacy) -> Self {
         let (codes, args) = (codes.0 >> 4, args.iter());
-        Self { codes, args }
+        Self {
+            codes,
+            args,
+            privacy,
+        }
     }
 
     #[inline(always)]
@@ -153,7 +166,11 @@ impl Iterator for Steps<'_> {
     /// A word that no format was compiled to may want more arguments than there are: it ends there.
     #[inline(always)]
     fn next(&mut self) -> Option<CodeStep> {
-        let code = self.code() as u8;
+        let mut code = self.code() as u8;
+        let is_private = code == PRIVATE;
+        if is_private {
+            code = self.code() as u8;
+        }
         let before = match code {
             STR_ARG | BYTES | BITS | RAW => *self.args.next()? as u32,
             _ => 0,
@@ -177,6 +194,7 @@ impl Iterator for Steps<'_> {
             says,
             before,
             value: *self.args.next()?,
+            privacy: is_private.then_some(self.privacy),
         })
     }
 }
@@ -190,12 +208,41 @@ impl CodeStep {
     /// How many bytes are always stored.
     #[inline(always)]
     fn fixed(&self) -> usize {
-        match self.code {
+        let inner = match self.code {
             W1..=W8 => self.says,
             MEM | SOCKADDR => 1 + self.says.max(4),
             BYTES | BITS | RAW => 4 + 1 + 4,
             _ => 1,
+        };
+        match self.privacy {
+            None => inner,
+            Some(_) => 1 + inner.max(PRIVATE_HASH),
         }
+    }
+
+    /// Whether its value is not to be in the record.
+    fn is_hidden(&self) -> bool {
+        !matches!(self.privacy, None | Some(Privacy::Keep))
+    }
+
+    /// The hash of a number, or of as much of a string as a record could have.
+    fn hash(&self) -> u64 {
+        let (mut hash, value) = (0, self.value);
+        let mut is_done = |at, len| blog_hash(at, len, &mut hash);
+        if let W1..=W8 = self.code {
+            is_done((&raw const value).addr() as u64, self.says);
+            return hash;
+        }
+        let done = check(value).and_then(|()| {
+            let len = blog_string_length(value, self.says.min(MAX_PAYLOAD));
+            let is_done = usize::try_from(len).is_ok_and(|len| is_done(value, len));
+            is_done.then_some(()).ok_or(Bad::Fault)
+        });
+        if let Err(bad) = done {
+            let text = bad.text();
+            is_done(text.as_ptr().addr() as u64, text.len());
+        }
+        hash
     }
 
     /// What is stored besides, where there are `before` bytes of tails already.
@@ -203,6 +250,7 @@ impl CodeStep {
     fn tail(&self, before: usize) -> Option<Tail> {
         let (value, says) = (self.value, self.says);
         let found = match self.code {
+            _ if self.is_hidden() => return None,
             STR | STR_ARG | STR_MAX => check(value).and_then(|()| {
                 // No further than to see that not all of it fits: then its length is unknown.
                 let limit = says.min(MAX_PAYLOAD + 1 - before.min(MAX_PAYLOAD));
@@ -399,6 +447,7 @@ impl<'a, const N: usize> Numbers<'a, N> {
 pub(crate) struct Packed<'a> {
     codes: Codes,
     args: &'a [u64; MAX_ARGS],
+    privacy: Privacy,
     /// In the order of the codes that have one.
     tails: [Tail; MAX_ARGS],
     budget: usize,
@@ -409,7 +458,7 @@ impl<'a> Packed<'a> {
     /// Finds out how long what the call has passed is. `None`: this isn't compiled, or is for
     /// [`Numbers`], or would be larger than a record, which the compiler of formats refuses.
     #[inline(always)]
-    pub(crate) fn new(codes: Codes, args: &'a [u64; MAX_ARGS]) -> Option<Self> {
+    pub(crate) fn new(codes: Codes, args: &'a [u64; MAX_ARGS], privacy: Privacy) -> Option<Self> {
         if codes.are_numbers(usize::MAX) {
             return None;
         }
@@ -418,7 +467,7 @@ impl<'a> Packed<'a> {
         let mut places = tails.iter_mut();
         // Bytes of tails, what their lengths take beyond the fixed bytes, and what those can take.
         let (mut fixed, mut sum, mut lengths, mut most) = (0, 0, 0, 0);
-        for step in Steps::new(codes, args) {
+        for step in Steps::new(codes, args, privacy) {
             fixed += step.fixed();
             if let Some(tail) = step.tail(sum) {
                 *places.next()? = tail;
@@ -432,6 +481,7 @@ impl<'a> Packed<'a> {
         Some(Self {
             codes,
             args,
+            privacy,
             tails,
             budget,
             size: fixed + lengths + sum.min(budget),
@@ -446,10 +496,22 @@ impl<'a> Packed<'a> {
     #[inline(always)]
     pub(crate) unsafe fn store(&self, mut dst: *mut u8) {
         let (mut budget, mut tails) = (self.budget, self.tails.iter());
-        for step in Steps::new(self.codes, self.args) {
+        for step in Steps::new(self.codes, self.args, self.privacy) {
             // SAFETY: By the type invariants, all that is stored is within `size` bytes.
             unsafe {
                 let mut end = dst.add(step.fixed());
+                if let Some(privacy) = step.privacy {
+                    ptr::write_bytes(dst, 0, step.fixed());
+                    dst.write(privacy as u8);
+                    dst = dst.add(1);
+                    if step.is_hidden() {
+                        if privacy == Privacy::Hash {
+                            dst.cast::<u64>().write_unaligned(step.hash());
+                        }
+                        dst = end;
+                        continue;
+                    }
+                }
                 match step.code {
                     W1..=W8 => step.store_word(dst),
                     MEM | SOCKADDR => step.store_mem(dst),

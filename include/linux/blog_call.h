@@ -55,6 +55,7 @@ struct blog_site {
 /**
  * struct blog_component - what calls log to (Rust: kernel::blog::RawComponent)
  * @threshold:	for BLog: a site logs if its gate is at most this
+ * @privacy:	for BLog: what is done with arguments in blog_private()
  * @slot:	for BLog
  * @place:	for BLog
  * @percpu:	for BLog
@@ -71,6 +72,7 @@ struct blog_site {
  */
 struct blog_component {
 	u8 threshold;
+	u8 privacy;
 	u32 slot;
 	u32 place;
 	void *percpu;
@@ -300,6 +302,16 @@ do {										\
 #endif /* !IS_REACHABLE(CONFIG_BLOG) */
 
 #define DECLARE_BLOG_COMPONENT(_name)	extern struct blog_component _name
+
+/**
+ * blog_private - mark an argument of a log call as private
+ * @x:	all of the argument: a number, an address or a string
+ *
+ * Such an argument is stored as its component's setting "private" says: as a
+ * hash, by which equal values of one boot can be recognised; not at all; or as
+ * it is.
+ */
+#define blog_private(x)	__builtin_choose_expr(sizeof("blog_private"), x, 0)
 
 /**
  * blog_log - log to a component at the level BLOG_INFO

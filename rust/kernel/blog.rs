@@ -109,6 +109,10 @@ pub use self::{
         },
         fmt,
         instance::Instance,
+        private::{
+            private,
+            Private, //
+        },
         site::{
             site_flags,
             Loaded,

@@ -41,7 +41,8 @@ use super::{
 };
 use crate::wire::types::{
     TypeCode,
-    POINTER, //
+    POINTER,
+    PRIVATE, //
 };
 
 /// The section with the descriptors: not loaded. modpost, objcopy and strip take it for debug
@@ -272,8 +273,44 @@ fn has_address(compiled: &printf::Compiled) -> bool {
         },
         Step::Text(_) => false,
     };
-    let mut types = compiled.types.iter();
-    types.any(|&ty| TypeCode(ty).kind() == POINTER) || compiled.steps.iter().any(is_symbol)
+    let mut types = compiled.types.iter().map(|&ty| TypeCode(ty));
+    let shown = |ty: TypeCode| match ty.kind() {
+        PRIVATE => ty.inner(),
+        _ => ty,
+    };
+    types.any(|ty| shown(ty).kind() == POINTER) || compiled.steps.iter().any(is_symbol)
+}
+
+/// What marks an argument of a C call as private: `blog_private()`, as the driver wrote it, and as
+/// the preprocessor may have expanded it.
+const PRIVATE_MARKS: [(&str, &str); 2] = [
+    ("blog_private(", ")"),
+    ("__builtin_choose_expr(sizeof(\"blog_private\"), ", ", 0)"),
+];
+
+/// Takes what marks an argument as private off its source text; whether that was there.
+fn is_private(text: &mut String) -> Result<bool, String> {
+    if !text.contains("blog_private") {
+        return Ok(false);
+    }
+    let marked = PRIVATE_MARKS.iter().find_map(|(start, end)| {
+        let rest = text.strip_prefix(start)?;
+        // A long text has no end.
+        rest.strip_suffix(end).or(rest.strip_suffix('…'))
+    });
+    let is_balanced = |inner: &&str| {
+        let depth = inner.chars().try_fold(0usize, |depth, c| match c {
+            '(' => Some(depth + 1),
+            ')' => depth.checked_sub(1),
+            _ => Some(depth),
+        });
+        depth.is_some() && !inner.contains("blog_private")
+    };
+    match marked.filter(is_balanced).map(str::to_owned) {
+        Some(inner) => *text = inner,
+        None => return Err(format!("{text}: blog_private() is not all of the argument")),
+    }
+    Ok(true)
 }
 
 /// A C site as any other one, and how it is compiled.
@@ -283,10 +320,24 @@ fn compile_site(site: &CSite) -> Result<(Site, printf::Compiled), String> {
         // It ends the line where it is printed.
         format.pop();
     }
-    let compiled = printf::compile(&format).map_err(|e| format!("{}: {e}", site.format))?;
-    let arguments = printf::arguments(&site.arguments);
+    let told = |e: String| format!("{}: {e}", site.format);
+    let count = printf::compile(&format).map_err(told)?.count;
+    let mut arguments = printf::arguments(&site.arguments);
     // A macro may have put some before those that the call names.
-    let before = compiled.count.saturating_sub(arguments.len());
+    let before = count.saturating_sub(arguments.len());
+    let private: Vec<bool> = arguments
+        .iter_mut()
+        .map(is_private)
+        .collect::<Result<_, _>>()?;
+    let is_hidden = |i: usize| private.get(i.wrapping_sub(before)) == Some(&true);
+    let compiled = printf::compile_with(&format, &|i, _| is_hidden(i)).map_err(told)?;
+    let hidden = compiled
+        .types
+        .iter()
+        .filter(|&&ty| TypeCode(ty).kind() == PRIVATE);
+    if hidden.count() != private.iter().filter(|hidden| **hidden).count() {
+        return Err(told("a width or precision can't be private".into()));
+    }
     let name = |&i: &usize| match arguments.get(i.wrapping_sub(before)) {
         Some(name) if name.len() <= NAME_MAX => name.clone(),
         _ => format!("arg{i}"),

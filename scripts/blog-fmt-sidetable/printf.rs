@@ -271,7 +271,22 @@ impl Cursor<'_> {
 
 /// Says how the arguments of a call with this format are stored.
 pub fn compile(format: &str) -> Result<Compiled, String> {
-    let mut compiler = Compiler::default();
+    compile_with(format, &|_, _| false)
+}
+
+/// The same; `is_private` is asked for each argument that is stored: which one of the call's it is,
+/// and which one of those that are stored.
+pub fn compile_with(
+    format: &str,
+    is_private: &dyn Fn(usize, usize) -> bool,
+) -> Result<Compiled, String> {
+    let mut compiler = Compiler {
+        is_private,
+        codes: Vec::new(),
+        types: Vec::new(),
+        sources: Vec::new(),
+        count: 0,
+    };
     let mut steps = Vec::new();
     for piece in parse(format)? {
         steps.push(match piece {
@@ -282,15 +297,15 @@ pub fn compile(format: &str) -> Result<Compiled, String> {
     compiler.finish(steps)
 }
 
-#[derive(Default)]
-struct Compiler {
+struct Compiler<'a> {
+    is_private: &'a dyn Fn(usize, usize) -> bool,
     codes: Vec<u8>,
     types: Vec<u64>,
     sources: Vec<usize>,
     count: usize,
 }
 
-impl Compiler {
+impl Compiler<'_> {
     /// The next argument is stored as this; returns which one of those that are stored it is.
     fn store(&mut self, ty: TypeCode) -> usize {
         self.types.push(ty.0);
@@ -327,6 +342,7 @@ impl Compiler {
         if c.precision == Count::Argument && c.what != What::Str {
             precision = Some(self.number(pack::W4, types::I32));
         }
+        let start = self.codes.len();
         let value = match &c.what {
             What::Integer { signed, size, .. } => {
                 let (code, unsigned_kind, signed_kind) = match size {
@@ -341,12 +357,26 @@ impl Compiler {
             What::Str => self.string(c.precision),
             What::Pointer(ext) => self.pointer(&c, ext)?,
         };
+        self.hide(start, value)?;
         Ok(Step::Value {
             conversion: c,
             width,
             precision,
             value,
         })
+    }
+
+    /// Makes an argument private if it is, whose codes begin at `start`.
+    fn hide(&mut self, start: usize, value: usize) -> Result<(), String> {
+        if !(self.is_private)(self.sources[value], value) {
+            return Ok(());
+        }
+        if !matches!(self.codes[start], pack::W1..=pack::W8 | pack::STR..=pack::STR_MAX) {
+            return Err("only numbers, addresses and strings can be private".into());
+        }
+        self.codes.insert(start, pack::PRIVATE);
+        self.types[value] = TypeCode(self.types[value]).wrapped(types::PRIVATE).0;
+        Ok(())
     }
 
     fn string(&mut self, precision: Count) -> usize {

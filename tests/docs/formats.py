@@ -36,8 +36,9 @@ SAMPLE = [GOLDEN / name for name in ("new.snap", "json.txt", "golden_mod.blogfmt
 
 ALL_TABLES = set("""
 bits record::Header, const record, enum record::Control, enum record::Lost, names record::Lost,
-enum record::Level, enum record::Context, codes types, const types, const pack, example,
-const page, struct page::PageInfo, const file, struct file::FileHeader, struct file::SectionHeader,
+enum record::Level, enum record::Context, codes types, enum types::Privacy, const types, const pack,
+example, const page, struct page::PageInfo, const file, struct file::FileHeader,
+struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
 struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, cstruct blog_site, site, type,
@@ -381,6 +382,7 @@ class Decoder:
         self.tails = {name for name, _, _, tail, *_ in rows("codes types") if tail == "yes"}
         self.bits = {r[1]: [int(n) for n in r[0].split("...")] for r in rows("bits record::Header")}
         self.levels = {number(r[1]): r[0].lower() for r in rows("enum record::Level")}
+        self.privacy = {number(r[1]): r[0] for r in rows("enum types::Privacy")}
         self.control = {number(r[1]): r[0] for r in rows("enum record::Control")}
         causes = re.findall("``([^`]+)``", "\n".join(self.tables["names record::Lost"].text))
         self.causes = {number(r[1]): n for r, n in zip(rows("enum record::Lost"), causes)}
@@ -589,7 +591,7 @@ class Args:
         return self.decoder.kinds[code & 0xFF]
 
     def has_tail(self, code):
-        if self.kind(code) in ("OPTION", "RESULT"):
+        if self.kind(code) in ("OPTION", "RESULT", "PRIVATE"):
             return self.has_tail(code >> 8)
         return self.kind(code) in self.decoder.tails
 
@@ -599,6 +601,8 @@ class Args:
             return inner & 0xFFFF
         if kind in ("OPTION", "RESULT"):
             return 1 + max(4 * (kind == "RESULT"), self.fixed(inner))
+        if kind == "PRIVATE":
+            return 1 + max(number(self.decoder.const["PRIVATE_HASH"]), self.fixed(inner))
         if kind == "DERIVED":
             is_enum, variants = self.types[code]
             sizes = [sum(self.fixed(c) for _, c in members) for _, _, members in variants]
@@ -625,6 +629,11 @@ class Args:
             return self.value(inner, at + 1) if p[at] else {}
         if kind == "RESULT":
             return self.error(at + 1) if p[at] else self.value(inner, at + 1) or {"text": "Ok"}
+        if kind == "PRIVATE":
+            if self.decoder.privacy[p[at]] == "Keep":
+                return self.value(inner, at + 1)
+            is_hash = self.decoder.privacy[p[at]] == "Hash"
+            return {"text": f"<private {u(p, at + 1, 8):016x}>" if is_hash else "<private>"}
         if kind == "DERIVED":
             return self.derived(code, at)
         raw = p[at : at + self.fixed(code)]

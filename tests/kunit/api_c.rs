@@ -85,6 +85,12 @@ mod tests {
     }
 
     #[test]
+    fn private_arguments_are_hashes() {
+        assert_eq!(added(12), Some((1, 9 + 9 + 9)));
+        assert_eq!(added(13), Some((1, 9)));
+    }
+
+    #[test]
     fn an_inlined_call_logs_each_time() {
         assert_eq!(added(8), Some((2, 8)));
     }

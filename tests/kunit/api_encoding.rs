@@ -8,8 +8,10 @@ use kernel::prelude::*;
 mod tests {
     use kernel::{
         blog::{
+            private,
             wire::types::{
                 self,
+                Privacy,
                 TypeCode, //
             },
             BlogArg,
@@ -88,6 +90,27 @@ mod tests {
         assert!(Payload::of((task,)).is(&[&pid.to_ne_bytes()]));
         let delta = Delta::from_micros(5);
         assert!(Payload::of((&delta,)).is(&[&5000_i64.to_ne_bytes()]));
+    }
+
+    /// What the component's setting makes of it is for `blog_control`.
+    #[test]
+    fn private_arguments_are_hashes_by_which_equal_ones_are_found() {
+        let hash = |payload: &Payload| payload.bytes.first_chunk::<10>().copied();
+        let of = |text: &str| hash(&Payload::of((&private(text).pass_by(|| Privacy::Hash),)));
+        let text = of("text");
+        assert!(text.is_some_and(|bytes| bytes[0] == 0 && bytes[9] == 0xa5));
+        assert!(text == of("text") && text != of("texts") && text != of(""));
+        // Of any length, up to what a record has.
+        let long = [b'a'; types::MAX_PAYLOAD];
+        let longer = [b'a'; types::MAX_PAYLOAD + 1];
+        let bytes = |bytes: &[u8]| hash(&Payload::of((&private(bytes).pass_by(|| Privacy::Hash),)));
+        assert!(bytes(&long) == bytes(&longer) && bytes(&long) != bytes(&long[1..]));
+        assert!(bytes(b"text") == text);
+        let number = |n: u32| hash(&Payload::of((&private(n).pass_by(|| Privacy::Hash),)));
+        assert!(number(7) == number(7) && number(7) != number(8));
+        let code = code(&private(7_u32));
+        assert!(code == TypeCode::plain(types::U32).wrapped(types::PRIVATE));
+        assert!(code.wrapped(types::OPTION) == TypeCode::TOO_DEEP);
     }
 
     #[test]

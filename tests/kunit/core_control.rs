@@ -8,15 +8,22 @@ mod suite {
     use crate::{
         registry::images::Query, //
         registry::words::*,
+        tests::rig::Rig,
     };
     use kernel::{
         blog::{
+            private,
             ring::Mode,
-            wire::record::{
-                Level,
-                GATE_OFF,
-                GATE_ON, //
-            }, //
+            wire::{
+                record::{
+                    Level,
+                    GATE_OFF,
+                    GATE_ON, //
+                },
+                types::Privacy, //
+            },
+            BlogArg,
+            Config, //
         },
         prelude::*, //
     };
@@ -68,6 +75,47 @@ mod suite {
         for bad in ["", "0", "over", "Overwrite", "discard overwrite"] {
             assert_eq!(parse_mode(bad), Err(EINVAL));
         }
+    }
+
+    #[test]
+    fn what_is_done_with_private_arguments_is_a_name() {
+        for privacy in Privacy::ALL {
+            assert_eq!(parse_privacy(privacy.name()), Ok(privacy));
+        }
+        for bad in ["", "0", "hashed", "Hash", "keep omit"] {
+            assert_eq!(parse_privacy(bad), Err(EINVAL));
+        }
+    }
+
+    /// As the macros' expansions pass it.
+    #[test]
+    fn private_arguments_are_what_the_component_says() -> Result {
+        let rig = Rig::new(c"privacy", Config::new())?;
+        let stored = || {
+            let (arg, name) = (private(7_u8), private("name"));
+            let arg = arg.pass_by(|| rig.raw().privacy());
+            let name = name.pass_by(|| rig.raw().privacy());
+            let mut bytes = [0xff; 18];
+            // SAFETY: Each has 9 fixed bytes.
+            unsafe {
+                arg.store(bytes.as_mut_ptr());
+                name.store(bytes[9..].as_mut_ptr());
+            }
+            (bytes, name.tail() == b"name")
+        };
+        let (hash, _) = stored();
+        assert!(hash[0] == 0 && hash[9] == 0 && hash[1..9] != hash[10..]);
+        rig.state()?.set_privacy(Privacy::Omit);
+        let mut omitted = [0; 18];
+        (omitted[0], omitted[9]) = (1, 1);
+        assert!(stored() == (omitted, false));
+        rig.state()?.set(&settings("*:private=keep")?.settings)?;
+        let mut kept = [0; 18];
+        (kept[0], kept[1], kept[9], kept[10]) = (2, 7, 2, 4);
+        assert!(stored() == (kept, true));
+        rig.state()?.set_privacy(Privacy::Hash);
+        assert!(stored() == (hash, false));
+        Ok(())
     }
 
     #[test]

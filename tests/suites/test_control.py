@@ -35,7 +35,7 @@ def test_every_parameter_at_boot(work: Path) -> None:
 
 def test_settings_at_boot(work: Path, tap: Tap) -> None:
     """For components that are built in, for those of modules that come, and at run time."""
-    words = ["blog=off", "blog.component=rust_blog:level=err,size_kb=64",
+    words = ["blog=off", "blog.component=rust_blog:level=err,private=keep,size_kb=64",
              "blog.component=nonsense", "blog.component=rust_blog:mode=x",
              "blog.component=rnull*:enable=1,mode=discard,ring_kb=32;:enable=1"]  # fmt: skip
     kernel = vm.kernel("uml")

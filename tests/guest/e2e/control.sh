@@ -7,7 +7,7 @@
 
 # state: all that a control file could change
 state() {
-	for file in enable level mode size_kb ring_kb; do
+	for file in enable level mode private size_kb ring_kb; do
 		grep -H . "$BLOG"/*/$file
 	done
 	cat "$BLOG/control"
@@ -56,6 +56,9 @@ done
 for value in '\n' 0 1 Overwrite circular 'discard x'; do
 	refused "$INVAL" rnull/mode "$value"
 done
+for value in '\n' 0 hashed 'hash keep'; do
+	refused "$INVAL" rnull/private "$value"
+done
 for file in rnull/size_kb rnull/ring_kb; do
 	for value in '\n' 0 1 7 -1 +64 64k 64.5 0x100 '64 64' 4294967296 99999999999999999999 \
 		1048577 '６４'; do
@@ -95,6 +98,7 @@ for value in 0 1; do taken rnull/enable $value $value; done
 for value in err warn info debug trace off; do taken rnull/level $value $value; done
 taken rnull/level 4 debug
 for value in discard overwrite; do taken rnull/mode $value $value; done
+for value in omit keep hash; do taken rnull/private $value $value; done
 taken rnull/size_kb 2048 2048
 taken rnull/ring_kb 128 128
 taken rnull/clear 1 ''
@@ -156,4 +160,4 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
-tap_end 145
+tap_end 153

@@ -10,24 +10,24 @@ SAMPLE=$BLOG/rust_blog
 
 # settings DIR: as the parameter has them
 settings() {
-	echo "enable=$(cat "$1/enable"),level=$(cat "$1/level"),mode=$(cat "$1/mode"),size_kb=$(cat \
-		"$1/size_kb"),ring_kb=$(cat "$1/ring_kb")"
+	echo "enable=$(cat "$1/enable"),level=$(cat "$1/level"),mode=$(cat "$1/mode"),private=$(cat \
+		"$1/private"),size_kb=$(cat "$1/size_kb"),ring_kb=$(cat "$1/ring_kb")"
 }
 
 same "what is wrong is left out" "$(tr '\n' ' ' < $WISHES)" \
-	"*:enable=0 rust_blog:level=err,size_kb=64 rnull*:enable=1,mode=discard,ring_kb=32 "
+	"*:enable=0 rust_blog:level=err,private=keep,size_kb=64 rnull*:enable=1,mode=discard,ring_kb=32 "
 same "and reported" "$(dmesg | grep -c 'component=.*left out')" 3
 same "a built-in component" "$(settings "$SAMPLE")" \
-	"enable=0,level=err,mode=overwrite,size_kb=64,ring_kb=$(cat "$SAMPLE/ring_kb")"
+	"enable=0,level=err,mode=overwrite,private=keep,size_kb=64,ring_kb=$(cat "$SAMPLE/ring_kb")"
 same "one that is off takes no memory" "$(get bytes "$SAMPLE/stats")" 0
 modprobe rnull_mod || die "modprobe"
 same "one of a module that comes" "$(settings "$RNULL")" \
-	"enable=1,level=$(cat "$RNULL/level"),mode=discard,size_kb=$(cat "$RNULL/size_kb"),ring_kb=32"
+	"enable=1,level=$(cat "$RNULL/level"),mode=discard,private=hash,size_kb=$(cat "$RNULL/size_kb"),ring_kb=32"
 
 set_file 'rust_blog:enable=1,level=trace; rnull:size_kb=128' $WISHES
 same "at run time, at once" "$(cat "$SAMPLE/enable" "$SAMPLE/level" "$RNULL/size_kb" | tr '\n' ' ')" \
 	"1 trace 128 "
-for n in 1 2 3; do set_file "rust_blog:enable=$((n % 2)),level=debug,size_kb=64" $WISHES; done
+for n in 1 2 3; do set_file "rust_blog:enable=$((n % 2)),level=debug,private=omit,size_kb=64" $WISHES; done
 same "the last one of its kind is kept" "$(grep -c rust_blog $WISHES)" 1
 # The unit of the package does the same with a file.
 mkdir -p /etc

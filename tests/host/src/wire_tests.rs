@@ -173,7 +173,7 @@ fn a_type_s_code_says_how_it_is_stored() {
         assert_eq!((code.kind(), code.0), (kind, kind.into()));
         assert_eq!(code.has_tail(), tail, "{kind:#x}");
         assert_eq!(code.long_size(), if tail { 2 } else { 0 });
-        if [BYTE_ARRAY, OPTION, RESULT, DERIVED].contains(&kind) {
+        if [BYTE_ARRAY, OPTION, RESULT, PRIVATE, DERIVED].contains(&kind) {
             continue;
         }
         assert_eq!(code.fixed_size(), size, "{kind:#x}");
@@ -181,7 +181,7 @@ fn a_type_s_code_says_how_it_is_stored() {
         let text = TypeCode(code.0 | 1 << 8);
         assert_eq!(text.is_valid(), text == TypeCode::TEXT);
         // The value, or the error in its place, after a byte that says which of them.
-        for (outer, or) in [(OPTION, 0), (RESULT, 4)] {
+        for (outer, or) in [(OPTION, 0), (RESULT, 4), (PRIVATE, PRIVATE_HASH)] {
             let wrapped = code.wrapped(outer);
             assert_eq!((wrapped.kind(), wrapped.inner()), (outer, code));
             assert_eq!(wrapped.fixed_size(), size.map(|n| 1 + n.max(or)));
@@ -191,6 +191,19 @@ fn a_type_s_code_says_how_it_is_stored() {
             );
         }
     }
+}
+
+#[test]
+fn what_is_private_is_all_of_an_argument() {
+    let private = TypeCode::plain(STR).wrapped(PRIVATE);
+    assert!(private.is_valid() && private.has_tail());
+    for outer in [OPTION, RESULT, PRIVATE] {
+        assert_eq!(private.wrapped(outer), TypeCode::TOO_DEEP);
+    }
+    let twice = TypeCode(private.0 << 8 | u64::from(PRIVATE));
+    assert!(!twice.is_valid());
+    let large = TypeCode::byte_array(9).unwrap().wrapped(PRIVATE);
+    assert_eq!(large.fixed_size(), Some(10));
 }
 
 #[test]

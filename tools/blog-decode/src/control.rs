@@ -55,7 +55,7 @@ pub struct Query {
 }
 
 /// Files of a component that can be set.
-const SETTINGS: [&str; 5] = ["enable", "level", "mode", "size_kb", "ring_kb"];
+const SETTINGS: [&str; 6] = ["enable", "level", "mode", "private", "size_kb", "ring_kb"];
 
 /// Splits into words at blanks, and into commands at `;` and ends of lines; quotes keep what is in
 /// them together. Comments begin with `#`.

@@ -15,7 +15,7 @@ use crate::{
         print::{Printer, Spec},
         template::Slot,
         types::{Kind, Type},
-        value::{Value, View},
+        value::{private, Value, View},
     },
     merge::Stream,
     record::Writer,
@@ -289,6 +289,7 @@ fn inner<'a>(value: Value<'a>, path: &[String]) -> Option<Val<'a>> {
         View::Ipv4(a) => owned(a.to_string()),
         View::Ipv6(a) => owned(a.to_string()),
         View::Mac(m) => owned(m.map(|b| format!("{b:02x}")).join(":")),
+        View::Private(hash) => owned(private(hash)),
         View::BadTag(_, tag) => Val::Number(tag.into()),
         View::Unit | View::Option(_) | View::Result(_) | View::Derived(..) => return None,
     })
@@ -330,6 +331,13 @@ pub fn has_argument(path: &[String], site: &Site) -> bool {
 fn classes_of<'a>(ty: &'a Type, path: &[String], all: &mut Vec<Class<'a>>) {
     match &ty.kind {
         Kind::Option(inner) => return classes_of(inner, path, all),
+        Kind::Private(inner) => {
+            classes_of(inner, path, all);
+            if path.is_empty() {
+                all.push(Class::Text);
+            }
+            return;
+        }
         Kind::Result(inner) => {
             classes_of(inner, path, all);
             if path.is_empty() {

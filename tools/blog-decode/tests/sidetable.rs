@@ -12,7 +12,7 @@ use std::{
 };
 
 use blog_decode::{
-    blogfmt::{format::Table, image as blog_image, source::Source},
+    blogfmt::{format::Table, image as blog_image, printf::compile_with, source::Source},
     sidetable::read_table,
 };
 use common::{
@@ -71,6 +71,51 @@ fn program_and_decoder_read_the_same_from_a_module() {
     let bytes = fs::read(&ko).unwrap();
     let elf = object::File::parse(&*bytes).unwrap();
     assert_eq!(elf.build_id().unwrap().unwrap(), by_decoder.build_id);
+}
+
+/// Type code of a private string.
+const PRIVATE_CSTR: u64 = 0x32 | 0x23 << 8;
+
+#[test]
+fn only_a_whole_argument_of_a_kind_that_fits_is_private() {
+    for (format, arguments, why) in [
+        (
+            r#""%d""#,
+            "1 + blog_private(n)",
+            "is not all of the argument",
+        ),
+        (
+            r#""%d""#,
+            "blog_private(n) + (1)",
+            "is not all of the argument",
+        ),
+        (
+            r#""%*d""#,
+            "blog_private(w), n",
+            "a width or precision can't be private",
+        ),
+        (
+            r#""%pI4""#,
+            "blog_private(&host)",
+            "only numbers, addresses and strings",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let calls = [CCall {
+            line: 7,
+            format,
+            arguments,
+        }];
+        image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
+        let output = sidetable(&["a.ko"], dir.path());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {stderr}");
+        assert!(stderr.contains(why), "{arguments}: {stderr}");
+    }
+    let compiled = compile_with("%d %.*s", &|of_call, stored| (of_call, stored) == (2, 1)).unwrap();
+    // Three arguments: 4 bytes; then, private, a string of at most so many.
+    assert_eq!(compiled.codes.0, 0x6e33);
+    assert_eq!(compiled.types, [0x13, PRIVATE_CSTR]);
 }
 
 #[test]

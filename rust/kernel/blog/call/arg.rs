@@ -18,6 +18,7 @@ use core::{
 
 use super::super::wire::types::{
     self,
+    Privacy,
     TypeCode, //
 };
 
@@ -90,6 +91,13 @@ pub unsafe trait BlogArg {
 
     /// The value, as it is passed.
     fn pass(&self) -> Self::Passed<'_>;
+
+    /// The same; only of a private one, what the component wants of it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn pass_by(&self, _privacy: impl FnOnce() -> Privacy) -> Self::Passed<'_> {
+        self.pass()
+    }
 
     /// Stores the fixed bytes.
     ///
@@ -259,6 +267,11 @@ macro_rules! impl_deref {
             #[inline(always)]
             fn pass(&self) -> Self::Passed<'_> {
                 (**self).pass()
+            }
+
+            #[inline(always)]
+            fn pass_by(&self, privacy: impl FnOnce() -> Privacy) -> Self::Passed<'_> {
+                (**self).pass_by(privacy)
             }
 
             #[inline(always)]

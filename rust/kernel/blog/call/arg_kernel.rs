@@ -6,6 +6,7 @@
 
 use super::super::wire::types::{
     self,
+    Privacy,
     TypeCode, //
 };
 use super::{

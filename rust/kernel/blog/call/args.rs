@@ -159,7 +159,14 @@ macro_rules! impl_args {
                 }
                 let (any, id) = (PhantomData::<()>, site.id_shl10);
                 // SAFETY: As our caller's promise.
-                unsafe { blog_record(any, component, id, $(self.$index.pass()),*) }
+                unsafe {
+                    blog_record(
+                        any,
+                        component,
+                        id,
+                        $(self.$index.pass_by(|| component.privacy())),*
+                    )
+                }
             }
         }
     };

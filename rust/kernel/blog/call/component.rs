@@ -27,7 +27,10 @@ use super::super::{
         Mode,
         Ring, //
     },
-    wire::record::Level, //
+    wire::{
+        record::Level,
+        types::Privacy, //
+    }, //
 };
 use crate::{
     alloc::KBox,
@@ -154,6 +157,8 @@ pub struct RawComponent {
 // As `struct blog_component` has it, by which C defines components.
 const _: () = {
     assert!(offset_of!(RawComponent, switch.threshold) == 0);
+    assert!(offset_of!(RawComponent, switch.privacy) == 1);
+    assert!(offset_of!(RawComponent, switch.slot) == 4);
     assert!(offset_of!(RawComponent, config.name) == 32);
     assert!(offset_of!(RawComponent, config.size_kb) == 40);
     assert!(offset_of!(RawComponent, config.ring_kb) == 44);
@@ -169,6 +174,8 @@ const _: () = {
 pub struct Switch {
     /// 0: off. Else a site logs if its gate is at most this: one more than the level.
     pub threshold: AtomicU8,
+    /// What is done with private arguments: a number of `Privacy`.
+    pub privacy: AtomicU8,
     /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these.
     pub slot: AtomicU32,
     /// [`place_of`](super::super::ring::place_of) that.
@@ -194,6 +201,7 @@ impl RawComponent {
         Self {
             switch: Switch {
                 threshold: AtomicU8::new(0),
+                privacy: AtomicU8::new(Privacy::Hash as u8),
                 slot: AtomicU32::new(0),
                 place: AtomicU32::new(0),
                 percpu: AtomicPtr::new(ptr::null_mut()),
@@ -237,6 +245,14 @@ impl RawComponent {
         // SAFETY: A reference is valid. What `blog/` may store meanwhile is one byte, by one
         // instruction, which the kernel's memory model allows.
         unsafe { self.switch.threshold.as_ptr().read_volatile() }
+    }
+
+    /// What is done with private arguments.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn privacy(&self) -> Privacy {
+        let n = self.switch.privacy.load(Relaxed);
+        *Privacy::ALL.get(usize::from(n)).unwrap_or(&Privacy::Omit)
     }
 
     /// What its rings know it by. As [`Self::threshold`] is loaded, and for the same reason.

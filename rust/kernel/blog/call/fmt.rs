@@ -17,12 +17,16 @@ use core::{
 };
 
 use super::{
-    super::wire::types::TypeCode,
+    super::wire::types::{
+        TypeCode,
+        PRIVATE, //
+    },
     arg::{
         BlogArg,
         Errno, //
     },
     capture::Text,
+    private::Private,
     wrap::{
         Hex,
         Mac,
@@ -41,6 +45,10 @@ pub const fn shallow(code: TypeCode) {
 /// Fails to compile for what cannot be a field of a derived type.
 pub const fn field(code: TypeCode) {
     shallow(code);
+    assert!(
+        code.kind() != PRIVATE,
+        "BLog: a field of a derived type can't be private: make all of the argument private"
+    );
     assert!(
         !code.has_tail(),
         "BLog: a field of a derived type has a fixed size: log strings and slices as arguments"
@@ -119,6 +127,14 @@ fmt_traits! {
     /// Can be a width or precision: `usize`.
     Count "`{Self}` cannot be a width or precision, which must be `usize`";
 }
+
+macro_rules! impl_private {
+    ($($name:ident),*) => {$(
+        impl<T: $name> $name for Private<T> {}
+    )*};
+}
+
+impl_private!(Display, Debug, LowerHex, UpperHex, Octal, Binary, LowerExp, UpperExp);
 
 macro_rules! impl_integer {
     ($($ty:ty),*) => {

@@ -17,6 +17,7 @@ pub mod fmt;
 pub(super) mod instance;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod none;
+pub(super) mod private;
 pub(super) mod site;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub mod task;

@@ -46,6 +46,8 @@ pub const TEXT: u8 = 11;
 pub const SOCKADDR: u8 = 12;
 /// As [`BYTES`], but as many as a record takes.
 pub const RAW: u8 = 13;
+/// The argument whose code follows, as a `PRIVATE`.
+pub const PRIVATE: u8 = 14;
 
 /// A `struct dentry` and up to three of its parents, of which this kind has none, and the next
 /// ones have one each.

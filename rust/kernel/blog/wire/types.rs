@@ -75,6 +75,10 @@ pub const OPTION: u8 = 0x30;
 /// `Result<T, Error>`; T's code in bits 8 to 63. A `u8` (0 `Ok`, 1 `Err`), then T's fixed bytes or
 /// the error, zero padded to the larger of both.
 pub const RESULT: u8 = 0x31;
+/// A private argument of type T; T's code in bits 8 to 63. A `u8`, what was done with it
+/// ([`Privacy`]); then its [hash](PRIVATE_HASH), or T's fixed bytes if it is kept, zero padded to the
+/// larger of both. Only one that is kept has a tail.
+pub const PRIVATE: u8 = 0x32;
 /// A process or thread id, `i32`. Prints as the integer does.
 pub const PID: u8 = 0x40;
 /// A point in time in ns, `i64`. Prints as the integer does.
@@ -92,6 +96,35 @@ pub const MAC: u8 = 0x45;
 /// order, all without tails; an enum a `u8` with the variant's index, then as many bytes as the
 /// widest variant has, zero padded.
 pub const DERIVED: u8 = 0x50;
+
+/// Size of the hash of a [`PRIVATE`] argument.
+pub const PRIVATE_HASH: usize = 8;
+
+/// What is done with a [`PRIVATE`] argument: a component's setting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Privacy {
+    /// Its hash is stored, by a key that is random in each boot.
+    Hash = 0,
+    /// Nothing is stored.
+    Omit = 1,
+    /// It is stored as it is.
+    Keep = 2,
+}
+
+impl Privacy {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 3] = [Self::Hash, Self::Omit, Self::Keep];
+
+    /// As users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hash => "hash",
+            Self::Omit => "omit",
+            Self::Keep => "keep",
+        }
+    }
+}
 
 /// A type code: the low byte is the kind, the rest its parameters.
 ///
@@ -124,10 +157,10 @@ impl TypeCode {
         Some(Self(BYTE_ARRAY as u64 | (len as u64) << 8))
     }
 
-    /// The code of an [`OPTION`] or [`RESULT`] (`outer`) around `self`, or [`Self::TOO_DEEP`] for
-    /// 64 bits.
+    /// The code of an [`OPTION`], [`RESULT`] or [`PRIVATE`] (`outer`) around `self`, or
+    /// [`Self::TOO_DEEP`] for 64 bits, and around something private.
     pub const fn wrapped(self, outer: u8) -> Self {
-        if self.0 >> 56 != 0 {
+        if self.0 >> 56 != 0 || self.kind() == PRIVATE {
             return Self::TOO_DEEP;
         }
         Self(self.0 << 8 | outer as u64)
@@ -143,7 +176,7 @@ impl TypeCode {
         self.0 as u8
     }
 
-    /// The code inside of an [`OPTION`] or [`RESULT`].
+    /// The code inside of an [`OPTION`], [`RESULT`] or [`PRIVATE`].
     pub const fn inner(self) -> Self {
         Self(self.0 >> 8)
     }
@@ -174,6 +207,11 @@ impl TypeCode {
                 Some(_) => 5,
                 None => return None,
             },
+            PRIVATE => match self.inner().fixed_size() {
+                Some(n) if n > PRIVATE_HASH => 1 + n,
+                Some(_) => 1 + PRIVATE_HASH,
+                None => return None,
+            },
             _ => return None,
         })
     }
@@ -182,7 +220,7 @@ impl TypeCode {
     pub const fn has_tail(self) -> bool {
         match self.kind() {
             STR | CSTR | BYTES | HEX => true,
-            OPTION | RESULT => self.inner().has_tail(),
+            OPTION | RESULT | PRIVATE => self.inner().has_tail(),
             _ => false,
         }
     }
@@ -203,7 +241,7 @@ impl TypeCode {
             _ if self.0 == Self::TEXT.0 => true,
             U8..=USIZE | I8..=ISIZE | BOOL..=UNIT | HEX | PID..=MAC => params == 0,
             BYTE_ARRAY => params <= MAX_PAYLOAD as u64,
-            OPTION | RESULT => self.inner().is_valid(),
+            OPTION | RESULT | PRIVATE => self.inner().kind() != PRIVATE && self.inner().is_valid(),
             DERIVED => params <= HASH_MASK,
             _ => false,
         }

@@ -9,7 +9,7 @@
 use super::{
     errno,
     print::Printer,
-    value::{Value, View},
+    value::{private, Value, View},
 };
 use crate::{
     blogfmt::{
@@ -78,6 +78,7 @@ pub fn print(
     }
     let view = value.view();
     match (&c.what, view) {
+        (_, View::Private(hash)) => p.text(&private(hash)),
         (What::Integer { base, upper, .. }, View::Uint(n)) => {
             let number = Number {
                 base: *base,

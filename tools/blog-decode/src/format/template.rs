@@ -23,7 +23,7 @@ use crate::{
     digits,
     error::Error,
     record::Version,
-    wire::types::{take_tail, LONG, LONG_SIZE, MAX_TAIL},
+    wire::types::{take_tail, TypeCode, LONG, LONG_SIZE, MAX_TAIL, PRIVATE},
 };
 
 /// A compiled format string.
@@ -246,7 +246,11 @@ impl Template {
         codes: &[u64],
         types: Vec<Type>,
     ) -> Result<Self, Error> {
-        let compiled = printf::compile(format).map_err(Error::Site)?;
+        let is_private = |_, stored: usize| {
+            let code = codes.get(stored).copied().map(TypeCode);
+            code.is_some_and(|code| code.kind() == PRIVATE)
+        };
+        let compiled = printf::compile_with(format, &is_private).map_err(Error::Site)?;
         if compiled.types != codes {
             return Err(Error::Site(
                 "the arguments are not those of the format".into(),

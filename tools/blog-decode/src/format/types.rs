@@ -12,7 +12,7 @@ use crate::{
     blogfmt::descriptor::{self, Shape, TypeKind},
     error::Error,
     record::Version,
-    wire::types::{self as codes, TypeCode, MAX_PAYLOAD},
+    wire::types::{self as codes, TypeCode, MAX_PAYLOAD, PRIVATE_HASH},
 };
 
 /// How often types may be nested.
@@ -50,6 +50,7 @@ pub enum Kind {
     ByteArray,
     Option(Box<Type>),
     Result(Box<Type>),
+    Private(Box<Type>),
     Ipv4,
     Ipv6,
     Mac,
@@ -93,7 +94,7 @@ impl Type {
     pub fn has_tail(&self) -> bool {
         match &self.kind {
             Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex => true,
-            Kind::Option(inner) | Kind::Result(inner) => inner.has_tail(),
+            Kind::Option(inner) | Kind::Result(inner) | Kind::Private(inner) => inner.has_tail(),
             _ => false,
         }
     }
@@ -104,6 +105,7 @@ impl Type {
             Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex => version.length_size(),
             Kind::Option(inner) => 1 + inner.fixed_by(version),
             Kind::Result(inner) => 1 + inner.fixed_by(version).max(4),
+            Kind::Private(inner) => 1 + inner.fixed_by(version).max(PRIVATE_HASH),
             _ => self.fixed,
         }
     }
@@ -177,6 +179,14 @@ impl<'a> Types<'a> {
                     fixed: 1 + inner.fixed.max(4),
                     leaves: inner.leaves,
                     kind: Kind::Result(Box::new(inner)),
+                });
+            }
+            codes::PRIVATE => {
+                let inner = self.resolve(code.inner().0)?;
+                return Ok(Type {
+                    fixed: 1 + inner.fixed.max(PRIVATE_HASH),
+                    leaves: inner.leaves,
+                    kind: Kind::Private(Box::new(inner)),
                 });
             }
             codes::DERIVED => {
@@ -282,6 +292,7 @@ impl<'a> Types<'a> {
             codes::BYTE_ARRAY => return format!("[u8; {}]", code.array_len()),
             codes::OPTION => return format!("Option<{}>", self.name(code.inner().0)),
             codes::RESULT => return format!("Result<{}>", self.name(code.inner().0)),
+            codes::PRIVATE => return format!("private {}", self.name(code.inner().0)),
             codes::DERIVED => match self.descriptors.get(&code.0) {
                 Some(t) => return t.name.clone(),
                 None => return format!("type {:#x}", code.0),

@@ -13,7 +13,15 @@ use super::{
     print::{Printer, Spec},
     types::{Derived, Kind, Type, Variant},
 };
-use crate::blogfmt::descriptor::Shape;
+use crate::{
+    blogfmt::descriptor::Shape,
+    wire::types::{Privacy, PRIVATE_HASH},
+};
+
+/// The first byte of a private value.
+const HASH: u8 = Privacy::Hash as u8;
+const OMIT: u8 = Privacy::Omit as u8;
+const KEEP: u8 = Privacy::Keep as u8;
 
 /// A stored argument.
 #[derive(Clone, Copy)]
@@ -46,8 +54,18 @@ pub enum View<'a> {
     Ipv6(Ipv6Addr),
     Mac([u8; 6]),
     Derived(&'a Derived, &'a Variant, Fields<'a>),
+    /// A private value that was not kept: its hash, if that was stored.
+    Private(Option<u64>),
     /// A tag that this type doesn't have: the type's name, and the tag.
     BadTag(&'a str, u8),
+}
+
+/// What stands for a private value that was not kept.
+pub fn private(hash: Option<u64>) -> String {
+    match hash {
+        Some(hash) => format!("<private {hash:016x}>"),
+        None => "<private>".into(),
+    }
 }
 
 /// The fields of a derived type, in order.
@@ -109,19 +127,28 @@ impl<'a> Value<'a> {
             (Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex, _) => {
                 Some(uint(cut(fixed, size).0) as usize)
             }
-            (Kind::Option(inner), Some((1, rest))) | (Kind::Result(inner), Some((0, rest))) => {
-                Self::tail_len(inner, rest, size)
-            }
+            (Kind::Option(inner), Some((1, rest)))
+            | (Kind::Result(inner), Some((0, rest)))
+            | (Kind::Private(inner), Some((&KEEP, rest))) => Self::tail_len(inner, rest, size),
             _ => None,
+        }
+    }
+
+    /// The value in a private one that was kept; else this one.
+    fn kept(self) -> Self {
+        match (&self.ty.kind, self.fixed.split_first()) {
+            (Kind::Private(inner), Some((&KEEP, rest))) => self.inner(inner, rest).kept(),
+            _ => self,
         }
     }
 
     /// Looks one layer deep.
     pub fn view(self) -> View<'a> {
-        let fixed = self.fixed;
-        match &self.ty.kind {
+        let this = self.kept();
+        let fixed = this.fixed;
+        match &this.ty.kind {
             Kind::Uint => View::Uint(uint(fixed)),
-            Kind::Int => View::Int(sign_extend(uint(fixed), self.ty.fixed)),
+            Kind::Int => View::Int(sign_extend(uint(fixed), this.ty.fixed)),
             Kind::Bool => match uint(fixed) {
                 0 => View::Bool(false),
                 1 => View::Bool(true),
@@ -131,9 +158,9 @@ impl<'a> Value<'a> {
                 let n = uint(fixed) as u32;
                 View::Char(char::from_u32(n).ok_or(n))
             }
-            Kind::Str | Kind::Text => View::Str(self.tail),
-            Kind::CStr => View::CStr(self.tail),
-            Kind::Bytes | Kind::Hex => View::Bytes(self.tail),
+            Kind::Str | Kind::Text => View::Str(this.tail),
+            Kind::CStr => View::CStr(this.tail),
+            Kind::Bytes | Kind::Hex => View::Bytes(this.tail),
             Kind::ByteArray => View::Bytes(fixed),
             Kind::Pointer => View::Pointer(uint(fixed) as u64),
             Kind::Error => View::Error(uint(fixed) as i32),
@@ -145,16 +172,24 @@ impl<'a> Value<'a> {
                 let (tag, rest) = cut(fixed, 1);
                 match uint(tag) {
                     0 => View::Option(None),
-                    1 => View::Option(Some(self.inner(inner, rest))),
+                    1 => View::Option(Some(this.inner(inner, rest))),
                     n => View::BadTag("Option", n as u8),
                 }
             }
             Kind::Result(inner) => {
                 let (tag, rest) = cut(fixed, 1);
                 match uint(tag) {
-                    0 => View::Result(Ok(self.inner(inner, rest))),
+                    0 => View::Result(Ok(this.inner(inner, rest))),
                     1 => View::Result(Err(i32::from_le_bytes(array(rest)))),
                     n => View::BadTag("Result", n as u8),
+                }
+            }
+            Kind::Private(_) => {
+                let (tag, rest) = cut(fixed, 1);
+                match uint(tag) as u8 {
+                    HASH => View::Private(Some(uint(cut(rest, PRIVATE_HASH).0) as u64)),
+                    OMIT => View::Private(None),
+                    n => View::BadTag("private", n),
                 }
             }
             Kind::Derived(d) => {
@@ -185,9 +220,10 @@ impl<'a> Value<'a> {
     /// Prints the value by its spec.
     pub fn print(self, spec: &Spec, p: &mut Printer<'_>) {
         let debug = spec.print != Trait::Display;
-        match self.view() {
-            View::Uint(n) => p.integer(spec, n, 8 * self.ty.fixed as u32, false),
-            View::Int(_) => p.integer(spec, uint(self.fixed), 8 * self.ty.fixed as u32, true),
+        let this = self.kept();
+        match this.view() {
+            View::Uint(n) => p.integer(spec, n, 8 * this.ty.fixed as u32, false),
+            View::Int(_) => p.integer(spec, uint(this.fixed), 8 * this.ty.fixed as u32, true),
             View::Bool(b) => p.pad(spec, if b { "true" } else { "false" }),
             View::Char(Ok(c)) if debug => p.std(format_args!("{c:?}")),
             View::Char(Ok(c)) => p.pad(spec, c.encode_utf8(&mut [0; 4])),
@@ -202,7 +238,7 @@ impl<'a> Value<'a> {
                     }
                 }
             }
-            View::Bytes(bytes) if matches!(self.ty.kind, Kind::Hex) => {
+            View::Bytes(bytes) if matches!(this.ty.kind, Kind::Hex) => {
                 for (i, b) in bytes.iter().enumerate() {
                     p.text(if i == 0 { "" } else { " " });
                     p.std(format_args!("{b:02x}"));
@@ -242,6 +278,7 @@ impl<'a> Value<'a> {
                     p.debug_struct(&spec, &variant.name, fields, |p, v| v.print(&spec, p));
                 }
             },
+            View::Private(hash) => p.text(&private(hash)),
             View::BadTag(name, tag) => p.std(format_args!("<{name}: tag {tag}>")),
         }
     }

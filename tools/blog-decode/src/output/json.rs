@@ -54,7 +54,7 @@ use crate::{
     format::{
         errno,
         template::is_plain,
-        value::{Value, View},
+        value::{private, Value, View},
     },
     key::Tag,
     merge::{Cause, Stream},
@@ -466,6 +466,7 @@ fn argument(v: Value<'_>, o: &mut Object<'_>) {
             }
             out.push(b']');
         }
+        View::Private(hash) => o.text("text", &*private(hash)),
         View::BadTag(_, tag) => o.number("value", tag),
     }
 }

@@ -115,7 +115,8 @@ pub struct Control {
 const CONTROL_HELP: &str = "\
 A COMMAND is one of
   component NAME SETTING...   on, off, clear, level=LEVEL, mode=overwrite, mode=discard,
-                              size_kb=N, ring_kb=N; * in NAME matches anything
+                              private=hash, private=omit, private=keep, size_kb=N,
+                              ring_kb=N; * in NAME matches anything
   max_kb=N                    limit of all components together
   CONDITION... FLAGS          call sites for which all conditions hold:
     module NAME                 its name in lsmod, or vmlinux
