@@ -17,6 +17,7 @@ mod embed;
 mod format;
 mod image;
 mod inflate;
+mod inventory;
 mod printf;
 mod source;
 #[allow(dead_code)]
@@ -58,12 +59,17 @@ Options:
                  Write the table of a single ELF to FILE; remove FILE if the
                  image has no log calls
       --show     Print the tables of ELF or .blogfmt files, and write nothing
+      --inventory
+                 Print each string, address and private argument that the images
+                 may ever record: place, level, what it is, name and format, with
+                 tabs between them; and write nothing
   -v, --verbose  Report what was written
   -h, --help     Print this help
 
 Examples:
   blog-fmt-sidetable vmlinux drivers/block/rnull.ko -o tables
   blog-fmt-sidetable --show vmlinux.blogfmt
+  blog-fmt-sidetable --inventory vmlinux drivers/block/rnull.ko
 
 Exit status: 0 all inputs were read; 1 some were not (the tables of the others
 are written); 2 wrong usage.
@@ -75,6 +81,7 @@ struct Options {
     dir: Option<PathBuf>,
     output: Option<PathBuf>,
     show: bool,
+    inventory: bool,
     verbose: bool,
 }
 
@@ -94,6 +101,7 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
             Some("-o") => o.dir = Some(value("-o")?),
             Some("--output") => o.output = Some(value("--output")?),
             Some("--show") => o.show = true,
+            Some("--inventory") => o.inventory = true,
             Some("-v" | "--verbose") => o.verbose = true,
             Some(s) if s.starts_with('-') && s.len() > 1 => {
                 return Err(format!("unknown option {s}"));
@@ -107,8 +115,10 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
     if o.output.is_some() && (o.inputs.len() != 1 || o.dir.is_some()) {
         return Err("--output goes with a single ELF file and without -o".into());
     }
-    if o.show && (o.dir.is_some() || o.output.is_some()) {
-        return Err("--show writes nothing: it does not go with -o or --output".into());
+    if (o.show || o.inventory) && (o.dir.is_some() || o.output.is_some()) {
+        return Err(
+            "--show and --inventory write nothing: they don't go with -o or --output".into(),
+        );
     }
     if let Some(dir) = &o.dir {
         if !dir.is_dir() {
@@ -132,8 +142,8 @@ fn main() -> ExitCode {
     };
     let mut failed = false;
     for input in &options.inputs {
-        let result = if options.show {
-            show(input)
+        let result = if options.show || options.inventory {
+            show(input, options.inventory)
         } else {
             process(input, &options)
         };
@@ -295,16 +305,22 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
-fn show(input: &Path) -> Result<(), String> {
+fn show(input: &Path, inventory: bool) -> Result<(), String> {
     let source = open(input)?;
-    let table = match read_table(&source)? {
-        Some(table) => Some(table),
-        None => image::read(source, &stem(input))?,
+    let (table, is_image) = match read_table(&source)? {
+        Some(table) => (Some(table), false),
+        None => (image::read(source, &stem(input))?, true),
     };
     let Some(table) = table else {
         print_or_exit(&format!("{}: no call sites\n", input.display()));
         return Ok(());
     };
+    if inventory {
+        let of_image = || inventory::components(&elf::Elf::open(open(input)?)?);
+        let components = is_image.then(of_image).transpose()?;
+        print_or_exit(&inventory::inventory(&table, components.as_deref()));
+        return Ok(());
+    }
     let mut text = format!(
         "image {}\nbuild-id {}\nrelease {}\narch {}\ntypes {}\nsites {}\n",
         table.name,

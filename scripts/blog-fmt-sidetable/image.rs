@@ -446,7 +446,7 @@ fn linked_range(elf: &Elf) -> Result<(u64, u64), String> {
 }
 
 /// The type of "64-bit absolute address" relocations.
-fn absolute_relocation(machine: u16) -> Result<u32, String> {
+pub(crate) fn absolute_relocation(machine: u16) -> Result<u32, String> {
     match machine {
         62 => Ok(1),    // R_X86_64_64
         183 => Ok(257), // R_AARCH64_ABS64

@@ -73,8 +73,71 @@ fn program_and_decoder_read_the_same_from_a_module() {
     assert_eq!(elf.build_id().unwrap().unwrap(), by_decoder.build_id);
 }
 
-/// Type code of a private string.
+/// Type codes of private arguments.
+const PRIVATE_U32: u64 = 0x32 | 0x03 << 8;
 const PRIVATE_CSTR: u64 = 0x32 | 0x23 << 8;
+
+#[test]
+fn an_inventory_lists_strings_addresses_and_what_is_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let calls = [
+        image::Call {
+            line: 31,
+            level: 1,
+            format: "open {} at {:p} by {}, {} times",
+            args: &[
+                ("name", 0x22),
+                ("at", 0x25),
+                ("private(uid)", PRIVATE_U32),
+                ("n", 0x03),
+            ],
+        },
+        image::Call {
+            line: 5,
+            level: 4,
+            format: "{:?} {host:?}",
+            args: &[("s", image::STATE), ("host", 0x30 | 0x43 << 8)],
+        },
+    ];
+    let c_calls = [CCall {
+        line: 101,
+        format: r#""%s by %d of %d""#,
+        arguments: r#"blog_private(name(a, b)), __builtin_choose_expr(sizeof("blog_private"), uid, 0), n"#,
+    }];
+    image::module_with_c(dir.path(), "a.ko", "one", &calls, &c_calls);
+    let text = |file: &str| {
+        let output = sidetable(&["--inventory", file], dir.path());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let id = |text: &str| text.split(", ").nth(1).unwrap().to_owned();
+    let got = text("a.ko");
+    let lines = [
+        &format!("image test_mod, {}, components: disk", id(&got)),
+        "drivers/block/test.c:101\tinfo\tprivate string\tname(a, b)\t\"%s by %d of %d\"",
+        "drivers/block/test.c:101\tinfo\tprivate value\tuid\t\"%s by %d of %d\"",
+        "drivers/block/test.rs:5\tdebug\tnetwork address\thost\t\"{:?} {host:?}\"",
+        "drivers/block/test.rs:31\terr\tstring\tname\t\"open {} at {:p} by {}, {} times\"",
+        "drivers/block/test.rs:31\terr\taddress\tat\t\"open {} at {:p} by {}, {} times\"",
+        "drivers/block/test.rs:31\terr\tprivate value\tprivate(uid)\t\"open {} at {:p} by {}, {} times\"",
+    ];
+    assert_eq!(got.lines().collect::<Vec<_>>(), lines);
+    // A table knows no components, a linked image does.
+    assert!(sidetable(&["a.ko"], dir.path()).status.success());
+    let of_table = text("test_mod.blogfmt");
+    assert_eq!(
+        of_table,
+        got.replace("components: disk", "components: unknown")
+    );
+    image::vmlinux_with_c(dir.path(), "one", &[]);
+    let linked = text("vmlinux");
+    assert!(
+        linked.contains(", components: disk\n") && linked.lines().count() == 2,
+        "{linked}"
+    );
+    let output = sidetable(&["--inventory", "-o", ".", "a.ko"], dir.path());
+    assert_eq!(output.status.code(), Some(2));
+}
 
 #[test]
 fn only_a_whole_argument_of_a_kind_that_fits_is_private() {

@@ -194,10 +194,27 @@ fn assemble(dir: &Path, name: &str, asm: &str) -> PathBuf {
     object
 }
 
+/// A component, as far as its name goes.
+const COMPONENT: &str = r#"
+.pushsection .data
+.balign 8
+.Ldisk: .zero 32
+.quad .Lname
+.popsection
+.pushsection .rodata,"a",@progbits
+.Lname: .asciz "disk"
+.popsection
+.pushsection .blog_components,"aw",@progbits
+.balign 8
+.quad .Ldisk
+.popsection
+"#;
+
 /// Two object files, so that the linker has something to merge.
 fn objects(dir: &Path, name: &str, salt: &str, calls: &[Call], c_calls: &[CCall]) -> Vec<PathBuf> {
     let mut first = format!(".text\n.ascii \"{salt}\"\n.balign 16\n");
     let mut second = String::new();
+    first.push_str(COMPONENT);
     state_type(&mut first);
     state_type(&mut second);
     for (i, c) in calls.iter().enumerate() {
@@ -261,7 +278,8 @@ SECTIONS {
   .modinfo : { *(.modinfo) }
   .notes : { *(.note.*) }
   .data : { *(.data) . = ALIGN(8); QUAD(1)
-    __start_blog_sites = .; *(.blog_sites) __stop_blog_sites = .; }
+    __start_blog_sites = .; *(.blog_sites) __stop_blog_sites = .;
+    __start_blog_components = .; *(.blog_components) __stop_blog_components = .; }
   .debug.blog 0 : { *(.debug.blog) }
 }
 "#;
