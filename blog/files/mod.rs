@@ -8,7 +8,10 @@
 //! start. A write either takes effect as a whole, or fails and changes nothing.
 
 use kernel::{
-    blog::wire::name::is_reserved,
+    blog::{
+        blog_info,
+        wire::name::is_reserved, //
+    },
     fmt,
     fs::{
         file::Offset,
@@ -72,7 +75,7 @@ static GLOBAL: [TextFile<()>; 2] = [
     },
 ];
 
-static COMPONENT: [TextFile<State>; 8] = [
+static COMPONENT: [TextFile<State>; 9] = [
     TextFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -133,6 +136,11 @@ static COMPONENT: [TextFile<State>; 8] = [
             registry::remove_left(state);
             Ok(())
         }),
+    },
+    TextFile {
+        name: c"marker",
+        show: None,
+        write: Some(mark),
     },
     TextFile {
         name: c"stats",
@@ -325,6 +333,28 @@ impl<T: Subject> OpenFile for OpenText<T> {
         let write = self.file.write.ok_or(EINVAL)?;
         write(T::of(self.state.as_deref()).ok_or(EINVAL)?, text)
     }
+}
+
+/// Logs a line as the component's driver would, from the writing task.
+///
+/// `EBADF` if it isn't logged: the component is off or detached, or its level or `control` says so.
+pub(crate) fn mark(state: &State, text: &str) -> Result {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let mut is_logged = false;
+    state.look(|inner| {
+        if let Some(component) = inner.component() {
+            // Evaluated only if the site is on.
+            blog_info!(
+                component,
+                "{line}",
+                line = {
+                    is_logged = true;
+                    line
+                }
+            );
+        }
+    });
+    is_logged.then_some(()).ok_or(EBADF)
 }
 
 /// Switches sites: see [`Query`](registry::images::Query).

@@ -44,7 +44,11 @@ use core::{
 };
 use kernel::{
     blog::{
-        component::Switch,
+        component::{
+            is_on,
+            Component,
+            Switch, //
+        },
         ring::{
             place_of,
             Info,
@@ -163,9 +167,30 @@ pub(crate) struct Inner {
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
 unsafe impl Send for Inner {}
 
+/// The driver's side of a component whose lock is held, so that it isn't detached.
+pub(crate) struct Attached<'a>(&'a RawComponent);
+
+// SAFETY: The component is connected. What it leads to stays for log calls that have begun: see
+// "Lifetimes" above.
+unsafe impl Component for Attached<'_> {
+    fn is_on(&self) -> bool {
+        is_on(self.0)
+    }
+
+    fn raw(&self) -> &RawComponent {
+        self.0
+    }
+}
+
 impl Inner {
     pub(crate) fn attached(&self) -> bool {
         !self.raw.is_null()
+    }
+
+    /// To log to it.
+    pub(crate) fn component(&self) -> Option<Attached<'_>> {
+        // SAFETY: One that isn't null is valid, by the requirement of `connect`.
+        unsafe { self.raw.as_ref() }.map(Attached)
     }
 
     /// The driver's side, as log calls see it.

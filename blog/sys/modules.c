@@ -104,6 +104,10 @@ int blog_start_modules(void)
 			   __stop_blog_sites - __start_blog_sites, __start_blog_components,
 			   __stop_blog_components - __start_blog_components);
 #endif
+#ifdef MODULE
+	/* Its own site, which the file "marker" logs by. */
+	blog_module_event(&blog_module_nb, MODULE_STATE_COMING, THIS_MODULE);
+#endif
 #ifdef CONFIG_MODULES
 	return register_module_notifier(&blog_module_nb);
 #else

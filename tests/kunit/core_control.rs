@@ -6,9 +6,17 @@
 #[kunit_tests(blog_control)]
 mod suite {
     use crate::{
+        files::mark,
+        read::{
+            sections::Form,
+            walk::Walk, //
+        },
         registry::images::Query, //
         registry::words::*,
-        tests::rig::Rig,
+        tests::rig::{
+            copy,
+            Rig, //
+        },
     };
     use kernel::{
         blog::{
@@ -115,6 +123,25 @@ mod suite {
         assert!(stored() == (kept, true));
         rig.state()?.set_privacy(Privacy::Hash);
         assert!(stored() == (hash, false));
+        Ok(())
+    }
+
+    #[test]
+    fn a_marker_is_a_record_if_the_component_logs_it() -> Result {
+        let rig = Rig::new(c"marker", Config::new())?;
+        let state = rig.state()?;
+        assert_eq!(mark(&state, "two\nlines\0\n"), Ok(()));
+        let mut file = KVVec::new();
+        let mut source = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
+        copy(&mut source, 4096, &mut file)?;
+        // Its length, and it, without the newline at the end.
+        let line = b"\x0atwo\nlines\0";
+        assert_eq!(file.windows(line.len()).filter(|w| *w == line).count(), 1);
+        state.set_level(Some(Level::Warn));
+        assert_eq!(mark(&state, "too unimportant"), Err(EBADF));
+        state.set_level(Some(Level::Info));
+        state.set_enabled(false)?;
+        assert_eq!(mark(&state, "off"), Err(EBADF));
         Ok(())
     }
 

@@ -59,6 +59,9 @@ done
 for value in '\n' 0 hashed 'hash keep'; do
 	refused "$INVAL" rnull/private "$value"
 done
+for value in '\377' "$(printf '%4097s' 1)"; do
+	refused "$INVAL" rnull/marker "$value"
+done
 for file in rnull/size_kb rnull/ring_kb; do
 	for value in '\n' 0 1 7 -1 +64 64k 64.5 0x100 '64 64' 4294967296 99999999999999999999 \
 		1048577 '６４'; do
@@ -128,8 +131,12 @@ expect 0 "sites that are forced off log at no level"
 taken control 'module rnull_mod level debug =_' ''
 taken rnull/enable 0 0
 expect 0 "switched off: nothing"
+refused 'Bad file descriptor' rnull/marker 'nobody reads this'
 taken rnull/enable 1 1
 expect 16 "switched on again: as before"
+before=$(records)
+taken rnull/marker 'a line' ''
+same "a marker is a record" "$(records)" $((before + 1))
 
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
@@ -160,4 +167,4 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
-tap_end 153
+tap_end 159

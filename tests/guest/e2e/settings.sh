@@ -38,6 +38,9 @@ rnull:size_kb=256
 END
 eval "$(sed -n 's/^ExecStart=//p' /blog.service)"
 same "a file's settings" "$(cat "$SAMPLE/level" "$RNULL/size_kb" | tr '\n' ' ')" "warn 256 "
+before=$(get records "$RNULL/stats")
+set_file "a line of a test" "$RNULL/marker"
+same "a marker is a record" "$(get records "$RNULL/stats")" $((before + 1))
 echo 'rust_blog:level=nonsense' > /etc/blog.conf
 eval "$(sed -n 's/^ExecStart=//p' /blog.service)" 2> /dev/null && not_ok "an error in the file" ||
 	ok "an error in the file"
@@ -60,4 +63,4 @@ n=0
 while echo "component_with_a_long_name_$n:level=err" 2> /dev/null > $WISHES; do n=$((n + 1)); done
 [ $n -gt 50 ] && [ $n -lt 120 ] && ok "there is an end" || not_ok "there is an end: $n"
 same "the first one is still there" "$(head -n 1 $WISHES)" "*:enable=0"
-tap_end 25
+tap_end 26
