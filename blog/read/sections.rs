@@ -315,7 +315,7 @@ impl Sections {
             first: (n * counts::SITES) as u32,
             late: late.into(),
         };
-        self.begin()?;
+        self.begin();
         self.push(header.as_bytes())?;
         for count in page {
             self.push(&count.load(Relaxed).to_ne_bytes())?;
