@@ -191,7 +191,8 @@ def built(program: str) -> Path:
     """A program for tests. The crates are those of "cargo test --workspace": with other features,
     cargo would compile them once more."""
     run("cargo", "build", "--quiet", "--offline", "--locked", "--workspace",
-        "--example", "biglog", "--bin", "blog-torture-verify", cwd=TOP)  # fmt: skip
+        "--example", "biglog", "--example", "mapcopy", "--bin", "blog-torture-verify",
+        cwd=TOP)  # fmt: skip
     return TOP / "target/debug" / program
 
 

@@ -7,6 +7,7 @@
 //! files.rs      snapshot: any content; damage: whole files that are damaged; unpack: packed ones
 //! streams.rs    stream: what comes from the stream file of a live system, in pieces
 //! memory.rs     vmcore: the memory of a kernel that has stopped; dump: through page tables
+//! mapped.rs     map: memory of a running kernel that is mapped, and changes meanwhile
 //! sites.rs      sidetable, elf: where call sites are described
 //! words.rs      expr, filter, template, format, control, foreign: texts
 //! seeds.rs      inputs that are built
@@ -32,6 +33,10 @@ mod decode;
 pub mod files;
 #[path = "../../tests/common/heap.rs"]
 mod heap;
+#[allow(dead_code)]
+#[path = "../../map/tests/image/mod.rs"]
+mod image;
+pub mod mapped;
 pub mod memory;
 pub mod seeds;
 pub mod sites;
@@ -41,13 +46,14 @@ pub mod words;
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 14] = [
+pub const ALL: [Target; 15] = [
     ("snapshot", files::snapshot),
     ("damage", files::damage),
     ("unpack", files::unpack),
     ("stream", streams::stream),
     ("vmcore", memory::vmcore),
     ("dump", memory::dump),
+    ("map", mapped::map),
     ("sidetable", sites::sidetable),
     ("elf", sites::elf),
     ("expr", words::expr),

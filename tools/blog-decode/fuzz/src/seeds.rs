@@ -103,6 +103,7 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
             .map(|elf| crate::memory::as_input(&elf))
             .into()
         }
+        "map" => vec![crate::mapped::seed()],
         "elf" => vec![
             read(image::module(dir, "x.ko", "x")),
             read(image::vmlinux(dir, "x")),
