@@ -30,7 +30,10 @@ use kernel::{
 pub(crate) mod stats;
 
 use crate::{
-    read::Reader,
+    read::{
+        Map,
+        Reader, //
+    },
     registry::{
         self,
         state::State,
@@ -152,10 +155,14 @@ static COMPONENT: [TextFile<State>; 9] = [
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
 
+const MAP: &CStr = c"map";
+
 const READ: u16 = 0o440;
+/// For the owner: whoever maps memory sees all that is in it.
+const OWN: u16 = 0o400;
 
 /// Kinds of file; see [`OpenFile::KIND`].
-static ALL: All = All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>>();
+static ALL: All = All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>, Map>();
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
@@ -217,6 +224,7 @@ pub(crate) fn create(state: &State) {
     }
     let dir = root.dir(state.name());
     create_files::<State>(&dir, state.id());
+    dir.file::<Map>(MAP, OWN, state.id());
     *files = Some(dir);
 }
 

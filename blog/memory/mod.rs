@@ -17,6 +17,7 @@
 //! | `resize.rs` | changes its budget |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
+//! | `map.rs` | the same pages for processes that map them |
 //! | `pool/` | the source of pages and rings for log calls |
 
 use core::{
@@ -59,6 +60,7 @@ use kernel::{
 pub(crate) mod block;
 pub(crate) mod budget;
 pub(crate) mod counts;
+mod map;
 pub(crate) mod pool;
 mod resize;
 mod store;
@@ -71,6 +73,7 @@ use self::{
         Block,
         Chain, //
     },
+    map::MetaPage,
     pool::{
         Index,
         Pool,
@@ -217,6 +220,7 @@ impl Owned {
                 percpu,
                 shared,
                 mended: AtomicU64::new(0),
+                map: MetaPage::new(),
                 root: Live::zeroed(),
             }
         };
@@ -298,6 +302,8 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        // Processes that have mapped it find out that it is gone.
+        let meta = self.map.end();
         // So that what is in the rings is counted.
         let pool = self.pool.pages(0, false);
         for ring in (0..self.pool.store.rings()).filter_map(|id| self.pool.store.ring(id)) {
@@ -305,9 +311,13 @@ impl Drop for Owned {
             while unsafe { ring.steal_last(&pool) }.is_some() {}
         }
         let mut pages = Chain::new();
-        for (_, slot) in self.pool.slots() {
-            // SAFETY: All pages are from `add`, and nobody knows the memory any more.
-            unsafe { pages.push(slot.empty().cast()) };
+        // SAFETY: All pages are from `add`, or that of `MetaPage`, and nobody knows the memory any
+        // more.
+        unsafe {
+            pages.push(meta);
+            for (_, slot) in self.pool.slots() {
+                pages.push(slot.empty().cast());
+            }
         }
         // SAFETY: By the type invariants. What is read is forgotten with its block.
         while let Some(before) = unsafe { self.block.at().cast::<Option<Block>>().read() } {
@@ -336,6 +346,7 @@ pub(crate) struct Memory {
     percpu: &'static [AtomicPtr<Ring>],
     shared: &'static [Shared],
     mended: AtomicU64,
+    map: MetaPage,
     /// What crash tools find of it.
     pub(crate) root: Live<dump::MemoryRoot>,
 }
@@ -346,6 +357,7 @@ impl Memory {
         let store = &self.pool.store;
         store.set_max_ring_pages(max_ring_pages(self.pages_held()));
         self.pool.set_reserve(store.data_pages() / RESERVE_PART);
+        self.map.change(store.places());
     }
 
     /// Says in [`Self::root`] where all is. The memory has its place.

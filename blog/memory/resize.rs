@@ -126,9 +126,7 @@ impl Owned {
     }
 
     fn slot_parts(&self) -> u32 {
-        let slots = &self.pool.store.slots;
-        let parts = (0..slots.len()).take_while(|n| slots.get(*n).is_some());
-        parts.count() as u32
+        self.pool.store.places() / SLOTS as u32
     }
 
     /// Begins to set a budget of `pages` pages: has no rings made until [`Self::end_resize`], or

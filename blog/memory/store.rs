@@ -77,6 +77,12 @@ impl Arrays {
         self.ring_pages.load(Relaxed) as u32
     }
 
+    /// Slots that there are.
+    pub(super) fn places(&self) -> u32 {
+        let parts = (0..self.slots.len()).take_while(|n| self.slots.get(*n).is_some());
+        parts.count() as u32 * SLOTS as u32
+    }
+
     /// Sets how many pages may be rings, and says how many are, or just become that: these stay.
     pub(super) fn set_max_ring_pages(&self, pages: u32) -> u32 {
         let set = |word| Some(u64::from(pages) << 32 | u64::from(word as u32));

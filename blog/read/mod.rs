@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Readers: the files `snapshot` and `stream`, of each component and of all.
+//! Readers: the files `snapshot` and `stream`, of each component and of all; and `map`, of each
+//! component.
 //!
 //! A snapshot has the records that are in the rings now; a stream has these, and then new records
 //! as they come. Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream,
@@ -17,6 +18,7 @@
 
 mod component;
 mod file;
+mod map;
 pub(crate) mod piece;
 mod ring;
 pub(crate) mod sections;
@@ -25,5 +27,6 @@ pub(crate) mod walk;
 
 pub(crate) use self::{
     file::Reader,
+    map::Map,
     walk::looks, //
 };

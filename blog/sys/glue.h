@@ -15,6 +15,7 @@ struct dentry;
 struct file;
 struct file_operations;
 struct module;
+struct page;
 struct poll_table_struct;
 struct task_struct;
 
@@ -111,7 +112,7 @@ static inline void blog_tracefs_remove(struct dentry *dir)
 #endif
 
 /* Kinds of file; KINDS of sys/tree.rs. */
-#define BLOG_FILE_KINDS 4
+#define BLOG_FILE_KINDS 5
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {
@@ -160,6 +161,8 @@ void blog_queue_reap(void);
 void blog_flush_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
+struct page *blog_page_get(void *at);
+void blog_page_put(struct page *page);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 void blog_stop_waking(void);

@@ -10,7 +10,11 @@ use core::{
     ptr::NonNull, //
 };
 use kernel::{
-    page::PAGE_SIZE,
+    bindings,
+    page::{
+        BorrowedPage,
+        PAGE_SIZE, //
+    },
     prelude::*, //
 };
 
@@ -23,6 +27,40 @@ unsafe extern "C" {
     /// Frees them: they are of [`alloc_pages`], and nobody uses them any more.
     #[link_name = "blog_pages_free"]
     pub(crate) fn free_pages(pages: *mut u8);
+
+    fn blog_page_get(at: NonNull<c_void>) -> NonNull<c_void>;
+    fn blog_page_put(page: NonNull<c_void>);
+}
+
+/// A single page of [`alloc_pages`] that is about to be mapped: its memory stays that of this page
+/// until this is dropped, and as long as it is mapped.
+///
+/// # Invariants
+///
+/// `page` is counted as used by this.
+pub(crate) struct Mapped(NonNull<bindings::page>);
+
+impl Mapped {
+    /// # Safety
+    ///
+    /// There is such a page at `at`, which isn't freed during the call.
+    pub(crate) unsafe fn new(at: NonNull<u8>) -> Self {
+        // INVARIANT: It is from here on.
+        // SAFETY: By this function's requirement.
+        Self(unsafe { blog_page_get(at.cast()) }.cast())
+    }
+
+    pub(crate) fn page(&self) -> BorrowedPage<'_> {
+        // SAFETY: By the type invariants.
+        unsafe { BorrowedPage::from_raw(self.0) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants.
+        unsafe { blog_page_put(self.0.cast()) };
+    }
 }
 
 /// A value that crash tools find, or a list of such. It is never dropped.

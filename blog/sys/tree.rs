@@ -22,6 +22,7 @@ use kernel::{
         File, //
     },
     iov::IovIterDest,
+    mm::virt::VmaNew,
     module::this_module,
     prelude::*,
     sync::poll::PollTable,
@@ -43,6 +44,9 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
 
+    /// Whether processes may map the file.
+    const MAPS: bool = false;
+
     /// Which one of [`KINDS`] it is.
     const KIND: usize;
 
@@ -60,6 +64,11 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Takes what one `write()` held.
     fn write(self: Pin<&Self>, _text: &str) -> Result {
         Err(EINVAL)
+    }
+
+    /// Fills an area of a process with what it maps.
+    fn mmap(self: Pin<&Self>, _area: &VmaNew) -> Result {
+        Err(ENODEV)
     }
 
     /// What a read of a stream would do now, as a mask of `POLLIN` and so on.
@@ -184,6 +193,18 @@ impl<T: OpenFile> Operations<T> {
         this.poll(file, table)
     }
 
+    /// # Safety
+    ///
+    /// [`Self::open`] has opened the file. The area is just being made.
+    unsafe extern "C" fn mmap(
+        file: *mut bindings::file,
+        area: *mut bindings::vm_area_struct,
+    ) -> c_int {
+        // SAFETY: By this function's requirement.
+        let ((this, _), area) = unsafe { (Self::of(file), VmaNew::from_raw(area)) };
+        from_result(|| this.mmap(area).map(|()| 0))
+    }
+
     const TABLE: bindings::file_operations = bindings::file_operations {
         owner: this_module::<LocalModule>().as_ptr(),
         open: Some(Self::open),
@@ -192,6 +213,8 @@ impl<T: OpenFile> Operations<T> {
         write: Some(Self::write),
         poll: if T::STREAM { Some(Self::poll) } else { None },
         splice_read: if T::STREAM { Some(Self::splice) } else { None },
+        // Debugfs opens no file that has this under lockdown.
+        mmap: if T::MAPS { Some(Self::mmap) } else { None },
         llseek: if T::STREAM {
             None
         } else {
@@ -202,7 +225,7 @@ impl<T: OpenFile> Operations<T> {
 }
 
 /// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
-pub(crate) const KINDS: usize = 4;
+pub(crate) const KINDS: usize = 5;
 
 /// The operations of each kind.
 #[repr(transparent)]
@@ -212,13 +235,15 @@ pub(crate) struct All([*const c_void; KINDS]);
 unsafe impl Sync for All {}
 
 impl All {
-    pub(crate) const fn new<A: OpenFile, B: OpenFile, C: OpenFile, D: OpenFile>() -> Self {
-        assert!(A::KIND == 0 && B::KIND == 1 && C::KIND == 2 && D::KIND == 3);
+    pub(crate) const fn new<A: OpenFile, B: OpenFile, C: OpenFile, D: OpenFile, E: OpenFile>(
+    ) -> Self {
+        assert!(A::KIND == 0 && B::KIND == 1 && C::KIND == 2 && D::KIND == 3 && E::KIND == 4);
         Self([
             ptr::from_ref(&Operations::<A>::TABLE).cast(),
             ptr::from_ref(&Operations::<B>::TABLE).cast(),
             ptr::from_ref(&Operations::<C>::TABLE).cast(),
             ptr::from_ref(&Operations::<D>::TABLE).cast(),
+            ptr::from_ref(&Operations::<E>::TABLE).cast(),
         ])
     }
 }

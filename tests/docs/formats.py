@@ -41,7 +41,8 @@ example, const page, struct page::PageInfo, const file, struct file::FileHeader,
 struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
-struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, cstruct blog_site, site, type,
+struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, const map,
+struct map::Meta, cstruct blog_site, site, type,
 variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
 options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
 
@@ -217,9 +218,8 @@ def files(name):
     for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
         access = ("" if "show: None" in entry else "r") + ("" if "write: None" in entry else "w")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))
-    return rows + [
-        (find(binary + r': &CStr = c"(\w+)"', source)[1], "r") for binary in ("SNAPSHOT", "STREAM")
-    ]
+    binary = ("SNAPSHOT", "STREAM", "MAP") if name == "COMPONENT" else ("SNAPSHOT", "STREAM")
+    return rows + [(find(file + r': &CStr = c"(\w+)"', source)[1], "r") for file in binary]
 
 
 def keys(function):

@@ -161,6 +161,11 @@ impl Slot {
         self.page.swap(ptr::null_mut(), Relaxed)
     }
 
+    /// The memory of the page, or null.
+    pub(crate) fn memory(&self) -> *mut u8 {
+        self.page.load(Relaxed).cast()
+    }
+
     /// Whether there is no page.
     pub(crate) fn is_empty(&self) -> bool {
         self.page.load(Relaxed).is_null()

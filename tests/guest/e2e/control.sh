@@ -92,7 +92,7 @@ done
 for file in "$BLOG"/* "$RNULL"/*; do
 	[ -f "$file" ] || continue
 	case $(stat -c %a "$file") in
-	440 | 640 | 200) ok "${file#"$BLOG"/} is root's to write" ;;
+	440 | 640 | 200 | 400) ok "${file#"$BLOG"/} is root's to write" ;;
 	*) not_ok "${file#"$BLOG"/} has mode $(stat -c %a "$file")" ;;
 	esac
 done

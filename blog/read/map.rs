@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The file `map` of a component: a process maps the component's memory, read only, and reads
+//! records without system calls.
+//!
+//! Pages as they are hold addresses (of rings, of tasks, in arguments), and nothing is left out of
+//! them for a reader. So only who may see addresses opens the file.
+
+use kernel::{
+    fs::{
+        file::Offset,
+        File, //
+    },
+    iov::IovIterDest,
+    mm::virt::VmaNew,
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::Arc, //
+};
+
+use crate::{
+    memory::{
+        block::Block,
+        Memory, //
+    },
+    registry::{
+        self,
+        state::State, //
+    },
+    sys::{
+        hook,
+        tree::OpenFile, //
+    }, //
+};
+
+/// An open file `map`.
+pub(crate) struct Map {
+    state: Arc<State>,
+}
+
+impl OpenFile for Map {
+    const KIND: usize = 4;
+
+    const MAPS: bool = true;
+
+    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+        hook::may_open()?;
+        if !hook::shows_addresses(file) {
+            return Err(EPERM);
+        }
+        let state = registry::by_id(of)?.ok_or(EINVAL)?;
+        Ok(KBox::pin(Self { state }, GFP_KERNEL)?)
+    }
+
+    fn read(
+        self: Pin<&Self>,
+        _file: &File,
+        _to: &mut IovIterDest<'_>,
+        _at: &mut Offset,
+    ) -> Result<usize> {
+        Err(EINVAL)
+    }
+
+    /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just
+    /// got another one; `EINVAL` for more pages than there are, and where the mapping could be
+    /// written or executed.
+    fn mmap(self: Pin<&Self>, vma: &VmaNew) -> Result {
+        vma.try_clear_maywrite()?;
+        vma.try_clear_mayexec()?;
+        vma.set_dontcopy();
+        vma.set_dontexpand();
+        vma.set_dontdump();
+        // SAFETY: The area is being made, and nobody else has it.
+        let first = unsafe { (*vma.as_ptr()).vm_pgoff };
+        let count = (vma.end() - vma.start()) / PAGE_SIZE;
+        let look = |memory: &Memory| (memory.file_pages(), memory.has_meta_page());
+        let (there, has_meta) = self.state.look_at_memory(look).ok_or(ENODATA)?;
+        if first.saturating_add(count) > there {
+            return Err(EINVAL);
+        }
+        // Nothing is allocated under the component's lock.
+        let mut page = match has_meta {
+            true => None,
+            false => Some(Block::new(1)?),
+        };
+        let mut pages = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let map = |memory: &Memory| memory.map(&mut page, first, count, &mut pages);
+        self.state.look_at_memory(map).ok_or(ENODATA)??;
+        let area = vma.set_mixedmap();
+        for (n, page) in pages.iter().enumerate() {
+            area.vm_insert_page(vma.start() + n * PAGE_SIZE, &page.page())?;
+        }
+        Ok(())
+    }
+}
