@@ -19,6 +19,9 @@ EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 EXPORT_RUST_SYMBOL_GPL(blog_write1);
 EXPORT_RUST_SYMBOL_GPL(blog_write2);
 EXPORT_RUST_SYMBOL_GPL(blog_write3);
+EXPORT_RUST_SYMBOL_GPL(blog_write4);
+EXPORT_RUST_SYMBOL_GPL(blog_write6);
+EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /* Written once, before anything can log. */
 u8 blog_clock_is_tsc __read_mostly;

@@ -53,11 +53,10 @@ size_t blog_wishes(char *to, size_t size);
 void blog_clock_note(void);
 void blog_clock_sleeps(bool awoken);
 
-void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 codes,
-		       const u64 *args);
+void blog_write_packed(const struct blog_component *comp, u32 site_shl10, const u64 *words,
+		       const u64 *args, size_t count);
 
 /* What blog_text() names; rust/kernel/blog/wire/pack.rs */
-#define BLOG_NUMBERS	 13
 #define BLOG_TEXT_DENTRY 0
 #define BLOG_TEXT_FILE	 4
 #define BLOG_TEXT_BDEV	 8
@@ -65,8 +64,8 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, u64 co
 #define BLOG_TEXT_SYMBOL 12
 #define BLOG_TEXT_CALL	 14
 
-/* Arguments of a call; kernel::blog::types::MAX_ARGS. */
-#define BLOG_MAX_ARGS 12
+/* Arguments of a call; likewise CALL_ARGS. */
+#define BLOG_CALL_ARGS 31
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
 void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
@@ -127,6 +126,7 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
 		      unsigned long data);
 void blog_dir_remove(const struct blog_dir *dir);
+long blog_copy_string(const char *s, char *dst, size_t max);
 long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);

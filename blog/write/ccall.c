@@ -4,7 +4,13 @@
  * to. Called from any context, and never waits.
  */
 
+#ifdef CONFIG_X86
+#include <asm/page.h>
+#include <asm/processor.h>
+#include <asm/vsyscall.h>
+#endif
 #include <linux/array_size.h>
+#include <linux/bitops.h>
 #include <linux/blk_types.h>
 #include <linux/blkdev.h>
 #include <linux/blog.h>
@@ -32,6 +38,8 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <linux/wordpart.h>
 
 #include "../sys/glue.h"
 
@@ -60,23 +68,17 @@ static_assert(sizeof(struct sockaddr_in) == 16);
 static_assert(sizeof(struct sockaddr_in6) == 28);
 static_assert(sizeof(gfp_t) == 4);
 
-/*
- * Writes a record: the codes say how many arguments there are, and how each of
- * them is stored. Of a site whose format nobody has compiled, nothing is known.
- */
-notrace void blog_write(const struct blog_component *component, const struct blog_site *site,
-			const u64 *codes, ...)
+/* Writes a record of a call with more arguments than one of the others takes. */
+notrace void blog_write(const struct blog_component *component, u32 site_shl10, const u64 *words,
+			unsigned int count, ...)
 {
-	u64 args[BLOG_MAX_ARGS] = {};
-	unsigned int i, count = *codes & 15;
+	u64 args[BLOG_CALL_ARGS];
+	unsigned int i;
 	va_list ap;
 
-	if (count == BLOG_NUMBERS)
-		count = *codes >> 4 & 15;
-
-	if (unlikely(count > ARRAY_SIZE(args)))
+	if (WARN_ON_ONCE(count > ARRAY_SIZE(args)))
 		return;
-	va_start(ap, codes);
+	va_start(ap, count);
 	/*
 	 * Each one takes 8 bytes, in registers and on the stack, whatever its size; the upper half
 	 * of an int is anything, and isn't stored.
@@ -87,38 +89,77 @@ notrace void blog_write(const struct blog_component *component, const struct blo
 	for (i = 0; i < count; i++)
 		args[i] = va_arg(ap, u64);
 	va_end(ap);
-	blog_write_packed(component, READ_ONCE(site->id_shl10), *codes, args);
+	blog_write_packed(component, site_shl10, words, args, count);
 }
 EXPORT_SYMBOL_GPL(blog_write);
 
 /*
- * Strings are read by whole words, of which none is in two pages. What is before and after a
- * string may not be initialised, though, which KMSAN reports.
+ * Whether copy_from_kernel_nofault() reads what starts at an address, up to a page of it. Modules
+ * can't call the function that it asks. Nothing has a string above the page for system calls.
  */
-#ifdef CONFIG_KMSAN
-#define BLOG_WORD u8
+static __always_inline bool may_read(unsigned long at)
+{
+#ifdef CONFIG_X86
+	/* The kernel's half is as large as the users' half. */
+	return at >= -(TASK_SIZE_MAX + PAGE_SIZE) && at < VSYSCALL_ADDR - PAGE_SIZE;
 #else
-#define BLOG_WORD unsigned long
+	return true;
 #endif
+}
 
-/* Length of a string without its NUL, at most max; -EFAULT if it can't be read. */
+static __always_inline long string_words(const char *s, char *dst, bool store, size_t max)
+{
+	unsigned int before = (unsigned long)s % sizeof(long);
+	size_t n = 0, step = sizeof(long) - before;
+	unsigned long word, zeros;
+
+	if (!may_read((unsigned long)s))
+		return -EFAULT;
+	if (!max)
+		return 0;
+	pagefault_disable();
+	/* No word is in two pages. What the first one has before the string goes. */
+	__get_kernel_nofault(&word, s - before, unsigned long, fault);
+	word = word >> 8 * before | ~(~0UL >> 8 * before);
+	for (;;) {
+		/* Read once: what is stored has the length that is seen. */
+		if (store)
+			put_unaligned(word, (unsigned long *)(dst + n));
+		/* As has_zero(), which has more to do for a word of ASCII */
+		zeros = (word - REPEAT_BYTE(0x01)) & REPEAT_BYTE(0x80);
+		if (unlikely(zeros)) {
+			zeros &= ~word;
+			if (zeros) {
+				n += __ffs(zeros) / 8;
+				break;
+			}
+		}
+		n += step;
+		if (n >= max)
+			break;
+		step = sizeof(long);
+		__get_kernel_nofault(&word, s + n, unsigned long, fault);
+	}
+	pagefault_enable();
+	return min(n, max);
+fault:
+	pagefault_enable();
+	return -EFAULT;
+}
+
+/*
+ * Copies a string without its NUL, at most max bytes, and returns its length; -EFAULT if it can't
+ * be read. It stores whole words: up to 7 bytes more.
+ */
+notrace long blog_copy_string(const char *s, char *dst, size_t max)
+{
+	return string_words(s, dst, true, max);
+}
+
+/* Likewise, and stores nothing. */
 notrace long blog_string_length(const char *s, size_t max)
 {
-	size_t n = 0;
-
-	while (n < max) {
-		unsigned long at = (unsigned long)s + n;
-		unsigned int i = at % sizeof(BLOG_WORD);
-		BLOG_WORD word;
-
-		if (get_kernel_nofault(word, (BLOG_WORD *)(at - i)))
-			return -EFAULT;
-		for (; i < sizeof(word) && n < max; i++, n++) {
-			if (!(word >> (8 * i) & 0xff))
-				return n;
-		}
-	}
-	return n;
+	return string_words(s, NULL, false, max);
 }
 
 notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
@@ -167,13 +208,14 @@ struct text {
 /* Appends a name that may be anywhere. */
 static notrace int text_add(struct text *text, const char *s)
 {
-	long len = blog_string_length(s, NAME_MAX);
+	size_t left = text->size - min(text->len, text->size);
+	long most = min_t(size_t, left, NAME_MAX);
+	long len = blog_copy_string(s, text->dst + text->len, most);
 
+	if (len == most)
+		len = blog_string_length(s, NAME_MAX);
 	if (len < 0)
 		return -EFAULT;
-	if (text->len < text->size)
-		blog_copy_nofault(text->dst + text->len, s,
-				  min_t(size_t, len, text->size - text->len));
 	text->len += len;
 	return 0;
 }
@@ -249,8 +291,8 @@ static notrace int text_format(struct text *text, u32 kind, const void *object)
 }
 
 /*
- * What an object is called: stores at most size bytes, and returns how many there are; -EFAULT if
- * it can't be read.
+ * What an object is called: stores at most size bytes and 7 more, and returns how many there are;
+ * -EFAULT if it can't be read.
  */
 notrace long blog_text(u32 kind, const void *object, char *dst, size_t size)
 {

@@ -4,20 +4,22 @@
 //!
 //! Like `slow.rs`, it runs wherever drivers log.
 
-use core::sync::atomic::{
-    AtomicU32,
-    Ordering::Relaxed, //
+use core::{
+    cell::Cell,
+    ops::Range,
+    slice, //
 };
 use kernel::blog::{
-    types::MAX_ARGS,
     wire::pack::Codes,
-    write_packed,
+    write_open,
+    write_open_slow,
     RawComponent, //
 };
 
 use super::pack::{
-    Numbers,
-    Packed, //
+    pack,
+    pack_simple,
+    SLACK, //
 };
 
 unsafe extern "C" {
@@ -25,28 +27,76 @@ unsafe extern "C" {
     pub(crate) safe fn blog_start_hash();
 }
 
-/// Writers for calls with as many arguments, which are in registers.
+/// Writers for calls with as many arguments.
 macro_rules! writers {
-    ($($name:ident($($arg:ident),*);)*) => {$(
+    ($($name:ident $others:ident ($first:ident $(, $arg:ident $place:literal)*);)*) => {$(
         /// Writes the record of a call with at most as many arguments. Those that it doesn't have
         /// are anything.
         ///
         /// # Safety
         ///
-        /// As for [`blog_write_packed`]; `site` and `codes` are those of the call.
+        /// As for [`blog_write_packed`]; the call has as many words as one with these arguments.
         #[no_mangle]
         unsafe extern "C" fn $name(
-            component: *const RawComponent,
-            site: &AtomicU32,
-            codes: &u64,
+            component: &RawComponent,
+            site_shl10: u32,
+            words: *const u64,
+            $first: u64,
             $($arg: u64,)*
         ) {
-            let (id, codes, args) = (site.load(Relaxed), *codes, [$($arg),*]);
+            let byte = |i| {
+                // SAFETY: By this function's requirements.
+                unsafe { words.cast::<u8>().add(i).read() }
+            };
+            const COUNT: u8 = 1 $(+ { let _: u8 = $place; 1 })*;
+            let size = usize::from(byte(1));
+            let fill = |dst: *mut u8, room: Range<usize>| {
+                if room.start.wrapping_add(size + SLACK) > room.end {
+                    return None;
+                }
+                // SAFETY: There are 8 bytes after each place, and these are up to the end. Each one
+                // overwrites what the one before has stored too much of.
+                unsafe {
+                    dst.cast::<u64>().write_unaligned($first);
+                    $(dst.add(byte($place).into()).cast::<u64>().write_unaligned($arg);)*
+                }
+                Some(size)
+            };
             // SAFETY: By this function's requirements.
             unsafe {
-                if !write_numbers(component, id, codes, &args) {
-                    let arg = |i| args.get(i).copied().unwrap_or(0);
-                    write_others(component, id, codes, arg(0), arg(1), arg(2));
+                // Other calls, for which this is more than that, are for the others.
+                if byte(0) > COUNT {
+                    return $others(component, site_shl10, words, $first, $($arg),*);
+                }
+                if !write_open(component, site_shl10, fill) {
+                    $others(component, site_shl10, words, $first, $($arg),*);
+                }
+            }
+        }
+
+        /// By itself, with the arguments where they are still: a call with strings, or one that has
+        /// no place yet.
+        ///
+        /// # Safety
+        ///
+        /// As for [`blog_write_packed`].
+        #[inline(never)]
+        unsafe extern "C" fn $others(
+            component: &RawComponent,
+            site_shl10: u32,
+            words: *const u64,
+            $first: u64,
+            $($arg: u64,)*
+        ) {
+            let args = [$first, $($arg),*];
+            // SAFETY: By this function's requirements; that is the room there is.
+            unsafe {
+                let fill = |dst: *mut u8, room: Range<usize>| {
+                    let end = dst.wrapping_sub(room.start).wrapping_add(room.end);
+                    pack_simple(*words, &args, dst, end)
+                };
+                if !write_open(component, site_shl10, fill) {
+                    blog_write_packed(component, site_shl10, words, args.as_ptr(), args.len());
                 }
             }
         }
@@ -54,77 +104,47 @@ macro_rules! writers {
 }
 
 writers! {
-    blog_write1(a);
-    blog_write2(a, b);
-    blog_write3(a, b, c);
+    blog_write1 write1(a);
+    blog_write2 write2(a, b 2);
+    blog_write3 write3(a, b 2, c 3);
+    blog_write4 write4(a, b 2, c 3, d 4);
+    blog_write6 write6(a, b 2, c 3, d 4, e 5, f 6);
+    blog_write8 write8(a, b 2, c 3, d 4, e 5, f 6, g 7, h 8);
 }
 
-/// Writes the record where all arguments are numbers, and among these; else returns false.
+/// Writes the record of any call.
 ///
 /// # Safety
 ///
-/// As for [`blog_write_packed`].
-#[inline(always)]
-unsafe fn write_numbers<const N: usize>(
-    component: *const RawComponent,
-    id: u32,
-    codes: u64,
-    args: &[u64; N],
-) -> bool {
-    let Some(numbers) = Numbers::new(Codes(codes), args) else {
-        return false;
-    };
-    // SAFETY: By this function's requirements; what is stored has this size.
-    unsafe { write_packed(&*component, id, numbers.size(), |dst| numbers.store(dst)) };
-    true
-}
-
-/// By itself, with the arguments in registers still.
-///
-/// # Safety
-///
-/// As for [`blog_write_packed`].
+/// The site is on for `component`, and has this id. `words` are those of the call, and `args` has
+/// `count` arguments.
 #[cold]
-#[inline(never)]
-unsafe extern "C" fn write_others(
-    component: *const RawComponent,
-    id: u32,
-    codes: u64,
-    a: u64,
-    b: u64,
-    c: u64,
-) {
-    let mut args = [0; MAX_ARGS];
-    args[..3].copy_from_slice(&[a, b, c]);
-    // SAFETY: By this function's requirements.
-    unsafe { blog_write_packed(component, id, codes, &args) };
-}
-
-/// Writes the record of a call; for `blog_write()`.
-///
-/// # Safety
-///
-/// The site is on for `component`, which is valid, and has this id. `args` has as many arguments as
-/// `codes` says.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_write_packed(
-    component: *const RawComponent,
+    component: &RawComponent,
     site_shl10: u32,
-    codes: u64,
-    args: &[u64; MAX_ARGS],
+    words: *const u64,
+    args: *const u64,
+    count: usize,
 ) {
-    // SAFETY: By this function's requirements; what is stored has this size.
-    unsafe {
-        let few = args.first_chunk::<6>();
-        if few.is_some_and(|few| write_numbers(component, site_shl10, codes, few))
-            || write_numbers(component, site_shl10, codes, args)
-        {
-            return;
-        }
-        if let Some(packed) = Packed::new(Codes(codes), args, (*component).privacy()) {
-            write_packed(&*component, site_shl10, packed.size, |dst| {
-                packed.store(dst)
-            });
-        }
-    }
+    // SAFETY: By this function's requirements.
+    let (low, args) = unsafe { (*words, slice::from_raw_parts(args, count)) };
+    let Some(has_two) = Codes::has_two(low) else {
+        return;
+    };
+    let high = match has_two {
+        // SAFETY: There is a second word.
+        true => unsafe { *words.add(1) },
+        false => 0,
+    };
+    let codes = Codes(u128::from(high) << 64 | u128::from(low));
+    let need = Cell::new(0);
+    let fill = |dst, room: Range<usize>| {
+        // SAFETY: That is the room there is.
+        let size = unsafe { pack(codes, args, component.privacy(), dst, room.len()) };
+        need.set(size);
+        (size + SLACK <= room.len()).then_some(size)
+    };
+    // SAFETY: By this function's requirements; `pack` wants no more than it may.
+    unsafe { write_open_slow(component, site_shl10, SLACK, &need, fill) };
 }

@@ -2,19 +2,18 @@
 
 //! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
 //!
-//! `ccall.c` reads the memory at pointers, so a bad pointer does no harm. The rest needs no kernel
-//! and compiles on the host unchanged. Nothing here allocates.
+//! `ccall.c` reads the memory at pointers, so a bad pointer does no harm, and text that changes
+//! meanwhile is some text that fits. The rest needs no kernel and compiles on the host unchanged.
+//! Nothing here allocates.
 
-use core::{
-    ptr,
-    slice::Iter, //
-};
+use core::ptr;
 use kernel::blog::wire::{
     pack::{
         Codes,
         BITS,
         BYTES,
         BYTES_MAX,
+        CALL_ARGS,
         MEM,
         PRECISION_MAX,
         PRIVATE,
@@ -30,21 +29,31 @@ use kernel::blog::wire::{
         W8,
         WIDTH_MAX, //
     },
-    record::HEADER_SIZE,
     types::{
         long_size,
         take_tail,
         Privacy,
         LONG,
         LONG_SIZE,
-        MAX_ARGS,
         MAX_PAYLOAD,
         MAX_TAIL,
         PRIVATE_HASH, //
     }, //
 };
 
+/// Bytes after the payload that may be stored to, too: any number is stored as 8 bytes, and what
+/// comes next overwrites those that are not its own.
+pub(crate) const SLACK: usize = 8;
+
 unsafe extern "C" {
+    /// Copies the string at `s`, at most `max` bytes, and returns its length; less than 0: it can't
+    /// be read. It stores whole words, up to 7 bytes more.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of `max` bytes and 7 more, or `max` is 0.
+    fn blog_copy_string(s: u64, dst: *mut u8, max: usize) -> isize;
+
     /// Length of the string at `s`, of which `max` bytes at most are looked at; less than 0: it
     /// can't be read.
     safe fn blog_string_length(s: u64, max: usize) -> isize;
@@ -59,12 +68,12 @@ unsafe extern "C" {
     /// Makes the hash of `len` bytes. False: they can't be read.
     safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
 
-    /// Stores at most `size` bytes of what the object of this kind (see [`TEXT`]) is called, and
-    /// returns how many there are; less than 0: it can't be read.
+    /// Stores at most `size` bytes, and 7 more, of what the object of this kind (see [`TEXT`]) is
+    /// called, and returns how many there are; less than 0: it can't be read.
     ///
     /// # Safety
     ///
-    /// `dst` is valid for writes of `size` bytes.
+    /// `dst` is valid for writes of `size` bytes and 7 more.
     fn blog_text(kind: u32, object: u64, dst: *mut u8, size: usize) -> isize;
 }
 
@@ -94,6 +103,19 @@ impl Bad {
             Self::Fault => -14,
         }
     }
+
+    /// Stores at most `size` bytes of the text, and returns its length, at most `max`.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of `size` bytes.
+    unsafe fn store(self, dst: *mut u8, size: usize, max: usize) -> usize {
+        let text = self.text();
+        let len = text.len().min(max);
+        // SAFETY: By this function's requirement.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), dst, len.min(size)) };
+        len
+    }
 }
 
 /// Finds a pointer that isn't even looked at, as printk() does: the first page has no addresses,
@@ -106,434 +128,369 @@ fn check(address: u64) -> Result<(), Bad> {
     }
 }
 
-/// Whether `len` bytes can be read. They are at most a record's worth, so no page is between the
-/// first and the last one.
-fn readable(address: u64, len: usize) -> bool {
-    let mut byte = 0;
-    // SAFETY: This is a byte.
-    let mut has = |at| unsafe { blog_copy_nofault(&raw mut byte, at, 1) };
-    len == 0 || has(address) && address.checked_add(len as u64 - 1).is_some_and(has)
+/// Packs the arguments of a call that passes short strings and numbers, in one pass, and returns the
+/// size of the payload. `None`: it isn't as simple, see [`pack`].
+///
+/// # Safety
+///
+/// `dst` is valid for writes up to `end`, if that is after it.
+#[inline(always)]
+pub(crate) unsafe fn pack_simple(
+    word: u64,
+    args: &[u64],
+    dst: *mut u8,
+    end: *mut u8,
+) -> Option<usize> {
+    // Where there is room for a number, or for the length and a byte of a string.
+    let end = end.wrapping_sub(SLACK);
+    let (mut codes, mut to) = (word, dst);
+    for &arg in args {
+        if to >= end {
+            return None;
+        }
+        codes >>= 4;
+        let code = codes as u8 & 15;
+        let size = if code == STR {
+            let most = LONG.min(end.addr().wrapping_sub(to.addr()));
+            // SAFETY: There are as many bytes after the length, and 7 more.
+            let len = unsafe { blog_copy_string(arg, to.wrapping_add(1), most) } as usize;
+            if len >= most {
+                // It goes on, or can't be read.
+                return None;
+            }
+            // SAFETY: There is a byte.
+            unsafe { to.write(len as u8) };
+            len + 1
+        } else if (W1..=W8).contains(&code) {
+            // SAFETY: There are 8 bytes.
+            unsafe { to.cast::<u64>().write_unaligned(arg) };
+            1 << (code - W1)
+        } else {
+            return None;
+        };
+        to = to.wrapping_add(size);
+    }
+    let size = to.addr().wrapping_sub(dst.addr());
+    // It doesn't matter how long all are together; and there are no codes for more.
+    let is_short = |size| size <= MAX_PAYLOAD - CALL_ARGS * LONG_SIZE;
+    let is_simple = (is_short(LONG * args.len()) || is_short(size)) && codes < 16;
+    (to <= end && is_simple).then_some(size)
 }
 
-/// A tail, as it was when it was measured.
-#[derive(Clone, Copy)]
-struct Tail {
-    len: u16,
-    bad: Option<Bad>,
-}
-
-/// A code, with what belongs to it.
-struct CodeStep {
-    code: u8,
-    /// How many bytes are stored, or may be; of a [`TEXT`], its kind.
-    says: usize,
-    /// The argument before, where that says so.
-    before: u32,
-    /// The number or pointer.
-    value: u64,
-    /// What is done with it, if it is private.
-    privacy: Option<Privacy>,
-}
-
-/// Goes through the codes.
-struct Steps<'a> {
-    codes: u64,
-    args: Iter<'a, u64>,
+/// Packs the arguments of a call into `room` bytes at `dst`; those that weren't passed are 0.
+///
+/// Returns the size of the payload. It has been stored if `room` has [`SLACK`] bytes more; else
+/// that is how much it takes, if nothing changes meanwhile. It is at most [`MAX_PAYLOAD`], but for
+/// codes that the compiler of formats refuses.
+///
+/// # Safety
+///
+/// `dst` is valid for writes of `room` bytes.
+pub(crate) unsafe fn pack(
+    codes: Codes,
+    args: &[u64],
     privacy: Privacy,
+    dst: *mut u8,
+    room: usize,
+) -> usize {
+    // INVARIANT: By this function's requirement.
+    let new = |budget| Packer {
+        privacy,
+        dst,
+        room,
+        len: 0,
+        budget,
+        looked: 0,
+        tails: 0,
+    };
+    let mut packer = new(MAX_PAYLOAD);
+    if let Some(count) = codes.numbers() {
+        packer.numbers(codes, args, count);
+        return packer.len;
+    }
+    packer.walk(codes, args);
+    // If not all tails fit, they share what the rest leaves, with room for the longest lengths.
+    if packer.len > MAX_PAYLOAD - CALL_ARGS * LONG_SIZE {
+        let rest = packer.len.wrapping_sub(packer.tails);
+        packer = new(MAX_PAYLOAD.saturating_sub(rest));
+        packer.walk(codes, args);
+    }
+    packer.len
 }
 
-impl<'a> Steps<'a> {
-    fn new(codes: Codes, args: &'a [u64; MAX_ARGS], privacy: Privacy) -> Self {
-        let (codes, args) = (codes.0 >> 4, args.iter());
-        Self {
-            codes,
-            args,
-            privacy,
-        }
-    }
-
-    #[inline(always)]
-    fn code(&mut self) -> usize {
-        let code = self.codes & 15;
-        self.codes >>= 4;
-        code as usize
-    }
+/// The hash of memory; `None`: it can't be read.
+fn hash(address: u64, len: usize) -> Option<u64> {
+    let mut hash = 0;
+    blog_hash(address, len, &mut hash).then_some(hash)
 }
 
-impl Iterator for Steps<'_> {
-    type Item = CodeStep;
-
-    /// A word that no format was compiled to may want more arguments than there are: it ends there.
-    #[inline(always)]
-    fn next(&mut self) -> Option<CodeStep> {
-        let mut code = self.code() as u8;
-        let is_private = code == PRIVATE;
-        if is_private {
-            code = self.code() as u8;
-        }
-        let before = match code {
-            STR_ARG | BYTES | BITS | RAW => *self.args.next()? as u32,
-            _ => 0,
-        };
-        let width = (before as i32).unsigned_abs().min(WIDTH_MAX);
-        let says = match code {
-            W1..=W8 => 1 << (code - W1),
-            STR => MAX_TAIL,
-            STR_ARG => (before as i32).clamp(0, PRECISION_MAX as i32) as usize,
-            STR_MAX => self.code() | self.code() << 4 | self.code() << 8,
-            TEXT => self.code(),
-            MEM => self.code() | self.code() << 4,
-            SOCKADDR => SOCKADDR_SIZE,
-            BYTES => width.min(BYTES_MAX) as usize,
-            BITS => 8 * width.div_ceil(64) as usize,
-            RAW => width as usize,
-            _ => return None,
-        };
-        Some(CodeStep {
-            code,
-            says,
-            before,
-            value: *self.args.next()?,
-            privacy: is_private.then_some(self.privacy),
-        })
-    }
+/// A payload that is put together.
+///
+/// # Invariants
+///
+/// `dst` is valid for writes of `room` bytes.
+struct Packer {
+    /// What is done with private arguments.
+    privacy: Privacy,
+    dst: *mut u8,
+    room: usize,
+    /// How many bytes there are, though not all of them may have been stored.
+    len: usize,
+    /// How many more bytes of tails there can be.
+    budget: usize,
+    /// How long all tails are.
+    looked: usize,
+    /// What tails and their long lengths take beyond [`LONG_SIZE`] for each; wraps around.
+    tails: usize,
 }
 
-impl CodeStep {
-    /// Whether bytes are stored of which an argument says how many.
-    fn is_sized(&self) -> bool {
-        matches!(self.code, BYTES | BITS | RAW)
+impl Packer {
+    /// Adds `size` bytes. `None`: there is no room for them and for [`SLACK`] more.
+    fn add(&mut self, size: usize) -> Option<*mut u8> {
+        let at = self.dst.wrapping_add(self.len);
+        self.len += size;
+        (self.len + SLACK <= self.room).then_some(at)
     }
 
-    /// How many bytes are always stored.
-    #[inline(always)]
-    fn fixed(&self) -> usize {
-        let inner = match self.code {
-            W1..=W8 => self.says,
-            MEM | SOCKADDR => 1 + self.says.max(4),
-            BYTES | BITS | RAW => 4 + 1 + 4,
-            _ => 1,
+    /// Adds the first `size` bytes of a number.
+    fn number(&mut self, value: u64, size: usize) {
+        if let Some(at) = self.add(size) {
+            // SAFETY: There are 8 bytes, by the type invariant.
+            unsafe { at.cast::<u64>().write_unaligned(value) };
+        }
+    }
+
+    /// Adds numbers that have a place each.
+    fn numbers(&mut self, codes: Codes, args: &[u64], count: usize) {
+        let size = codes.size();
+        let Some(at) = self.add(size) else {
+            return;
         };
-        match self.privacy {
-            None => inner,
-            Some(_) => 1 + inner.max(PRIVATE_HASH),
+        for i in 0..count {
+            let value = args.get(i).copied().unwrap_or(0);
+            // SAFETY: There are 8 bytes after any place, by the type invariant.
+            unsafe {
+                let at = at.add(codes.place(i).min(size));
+                at.cast::<u64>().write_unaligned(value);
+            }
         }
     }
 
-    /// Whether its value is not to be in the record.
-    fn is_hidden(&self) -> bool {
-        !matches!(self.privacy, None | Some(Privacy::Keep))
+    /// Adds all that the codes say.
+    #[inline(never)]
+    fn walk(&mut self, codes: Codes, args: &[u64]) {
+        let (mut codes, mut args) = (codes.0 >> 4, args.iter());
+        let mut next = || {
+            let code = codes as u8 & 15;
+            codes >>= 4;
+            code
+        };
+        let mut arg = || args.next().copied().unwrap_or(0);
+        loop {
+            let mut code = next();
+            let is_private = code == PRIVATE;
+            if is_private {
+                code = next();
+            }
+            match code {
+                W1..=W8 => {
+                    let (value, size) = (arg(), 1 << (code - W1));
+                    match is_private {
+                        true => self.private_number(value, size),
+                        false => self.number(value, size),
+                    }
+                }
+                STR | STR_ARG | STR_MAX => {
+                    let most = match code {
+                        STR => MAX_TAIL,
+                        STR_ARG => (arg() as i32).clamp(0, PRECISION_MAX as i32) as usize,
+                        _ => {
+                            let most = [next(), next(), next()].map(usize::from);
+                            most[0] | most[1] << 4 | most[2] << 8
+                        }
+                    };
+                    match is_private {
+                        true => self.private_string(most, arg()),
+                        false => self.string(1, most, arg()),
+                    }
+                }
+                TEXT => self.name(next(), arg()),
+                MEM => {
+                    let size = [next(), next()].map(usize::from);
+                    self.memory(false, size[0] | size[1] << 4, arg());
+                }
+                SOCKADDR => self.memory(true, SOCKADDR_SIZE, arg()),
+                BYTES | BITS | RAW => {
+                    let before = arg() as u32;
+                    let width = (before as i32).unsigned_abs().min(WIDTH_MAX);
+                    let size = match code {
+                        BYTES => width.min(BYTES_MAX),
+                        BITS => 8 * width.div_ceil(64),
+                        _ => width,
+                    };
+                    self.bytes(before, size as usize, arg());
+                }
+                // The end, or what no format is compiled to.
+                _ => return,
+            }
+        }
     }
 
-    /// The hash of a number, or of as much of a string as a record could have.
-    fn hash(&self) -> u64 {
-        let (mut hash, value) = (0, self.value);
-        let mut is_done = |at, len| blog_hash(at, len, &mut hash);
-        if let W1..=W8 = self.code {
-            is_done((&raw const value).addr() as u64, self.says);
-            return hash;
+    /// Adds a tail, and before it `before` bytes, the first one of which has its length.
+    ///
+    /// `find` returns how long the tail is, and has stored it where it gets: as many bytes as it
+    /// gets there, and up to 7 more, are valid for writes.
+    fn tail(&mut self, before: usize, find: impl FnOnce(*mut u8, usize) -> usize) {
+        let at = self.len + before;
+        let size = self.room.saturating_sub(at + SLACK);
+        let body = self.dst.wrapping_add(at);
+        let len = find(body, size).min(MAX_TAIL);
+        let n = take_tail(&mut self.budget, len);
+        self.looked += len;
+        self.tails = self
+            .tails
+            .wrapping_add(long_size(len) + n)
+            .wrapping_sub(LONG_SIZE);
+        if let Some(length) = self.add(before + long_size(len) + n) {
+            // SAFETY: By the type invariant, there is room up to the tail's end: after the length,
+            // too, if that is long.
+            unsafe {
+                if long_size(len) != 0 {
+                    ptr::copy(body, body.add(LONG_SIZE), n);
+                    body.cast::<u16>().write_unaligned(len as u16);
+                }
+                length.write(len.min(LONG) as u8);
+                ptr::write_bytes(length.add(1), 0, before - 1);
+            }
         }
-        let done = check(value).and_then(|()| {
-            let len = blog_string_length(value, self.says.min(MAX_PAYLOAD));
-            let is_done = usize::try_from(len).is_ok_and(|len| is_done(value, len));
-            is_done.then_some(()).ok_or(Bad::Fault)
+    }
+
+    /// Adds a private number, as the setting says.
+    fn private_number(&mut self, value: u64, size: usize) {
+        let mut kept = [0; 8];
+        kept[..size].copy_from_slice(&value.to_ne_bytes()[..size]);
+        self.number(self.privacy as u64, 1);
+        self.number(
+            match self.privacy {
+                Privacy::Hash => hash(kept.as_ptr().addr() as u64, size).unwrap_or(0),
+                Privacy::Omit => 0,
+                Privacy::Keep => u64::from_ne_bytes(kept),
+            },
+            PRIVATE_HASH,
+        );
+    }
+
+    /// Likewise, of a string: of as much of it as a record could have.
+    fn private_string(&mut self, most: usize, address: u64) {
+        self.number(self.privacy as u64, 1);
+        let found = match self.privacy {
+            Privacy::Keep => return self.string(PRIVATE_HASH, most, address),
+            Privacy::Omit => Ok(0),
+            Privacy::Hash => check(address).and_then(|()| {
+                let len = blog_string_length(address, most.min(MAX_PAYLOAD));
+                let len = usize::try_from(len).map_err(|_| Bad::Fault)?;
+                hash(address, len).ok_or(Bad::Fault)
+            }),
+        };
+        let of_text = |text: &[u8]| hash(text.as_ptr().addr() as u64, text.len());
+        let hash = found.unwrap_or_else(|bad| of_text(bad.text()).unwrap_or(0));
+        self.number(hash, PRIVATE_HASH);
+    }
+
+    /// Adds a string, of at most `most` bytes, after `before` bytes with its length.
+    fn string(&mut self, before: usize, most: usize, address: u64) {
+        // No further than to see that not all of it fits: then its length is unknown.
+        let limit = most.min(MAX_PAYLOAD + 1 - self.looked.min(MAX_PAYLOAD));
+        self.tail(before, |dst, size| {
+            let found = check(address).and_then(|()| {
+                // SAFETY: As `tail` says.
+                let mut len = unsafe { blog_copy_string(address, dst, size.min(limit)) };
+                if len == size as isize && size < limit {
+                    len = blog_string_length(address, limit);
+                }
+                usize::try_from(len).map_err(|_| Bad::Fault)
+            });
+            match found {
+                Ok(len) if len < limit || limit == most => len,
+                Ok(_) => MAX_TAIL,
+                // SAFETY: As `tail` says.
+                Err(bad) => unsafe { bad.store(dst, size, most) },
+            }
         });
-        if let Err(bad) = done {
-            let text = bad.text();
-            is_done(text.as_ptr().addr() as u64, text.len());
-        }
-        hash
     }
 
-    /// What is stored besides, where there are `before` bytes of tails already.
-    #[inline(always)]
-    fn tail(&self, before: usize) -> Option<Tail> {
-        let (value, says) = (self.value, self.says);
-        let found = match self.code {
-            _ if self.is_hidden() => return None,
-            STR | STR_ARG | STR_MAX => check(value).and_then(|()| {
-                // No further than to see that not all of it fits: then its length is unknown.
-                let limit = says.min(MAX_PAYLOAD + 1 - before.min(MAX_PAYLOAD));
-                match usize::try_from(blog_string_length(value, limit)) {
-                    Ok(len) if len < limit || limit == says => Ok(len),
-                    Ok(_) => Ok(MAX_TAIL),
-                    Err(_) => Err(Bad::Fault),
-                }
-            }),
-            TEXT => {
-                // SAFETY: Nothing is stored.
-                let find = |()| unsafe { blog_text(says as u32, value, ptr::null_mut(), 0) };
-                match says < SYMBOL.into() {
-                    true => check(value).map(find),
-                    // Any address will do.
-                    false => Ok(find(()).max(0)),
-                }
-                .and_then(|len| usize::try_from(len).map_err(|_| Bad::Fault))
+    /// Adds what an object of this kind is called.
+    fn name(&mut self, kind: u8, object: u64) {
+        self.tail(1, |dst, size| {
+            // SAFETY: As `tail` says.
+            let find = |()| unsafe { blog_text(kind.into(), object, dst, size) };
+            let found = match kind < SYMBOL {
+                true => check(object).map(find),
+                // Any address will do.
+                false => Ok(find(()).max(0)),
+            };
+            match found.and_then(|len| usize::try_from(len).map_err(|_| Bad::Fault)) {
+                Ok(len) => len,
+                // SAFETY: As `tail` says.
+                Err(bad) => unsafe { bad.store(dst, size, MAX_TAIL) },
             }
-            // Where no bytes are wanted, none are looked for.
-            BYTES | RAW if says == 0 => Ok(0),
-            BYTES | BITS | RAW => check(value).and_then(|()| {
-                let is_there = readable(value, says.min(MAX_PAYLOAD));
-                is_there.then_some(says).ok_or(Bad::Fault)
-            }),
-            _ => return None,
-        };
-        let (len, bad) = match found {
-            Ok(len) => (len.min(MAX_TAIL), None),
-            Err(bad) if self.is_sized() => (0, Some(bad)),
-            Err(bad) if self.code == TEXT => (bad.text().len(), Some(bad)),
-            Err(bad) => (bad.text().len().min(says), Some(bad)),
-        };
-        Some(Tail {
-            len: len as u16,
-            bad,
-        })
+        });
     }
 
-    /// Stores a number.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of its bytes.
-    unsafe fn store_word(&self, dst: *mut u8) {
-        let value = self.value;
-        // SAFETY: By this function's requirement.
-        unsafe {
-            match self.says {
-                1 => dst.write(value as u8),
-                2 => dst.cast::<u16>().write_unaligned(value as u16),
-                4 => dst.cast::<u32>().write_unaligned(value as u32),
-                _ => dst.cast::<u64>().write_unaligned(value),
+    /// Adds a number, and the result of so many bytes as that says.
+    fn bytes(&mut self, before: u32, size: usize, address: u64) {
+        const BEFORE: usize = 4 + 1;
+        // After the length. Where there is no room, they are taken to be there.
+        let (at, n) = (self.len + BEFORE + 4, size.min(self.budget));
+        let dst = self.dst.wrapping_add(at);
+        let is_there = || {
+            // SAFETY: By the type invariant, if there is room.
+            at + n + SLACK > self.room || unsafe { blog_copy_nofault(dst, address, n) }
+        };
+        // Where no bytes are wanted, none are looked for.
+        let found = match size {
+            0 => Ok(()),
+            _ => check(address).and_then(|()| is_there().then_some(()).ok_or(Bad::Fault)),
+        };
+        self.number(u64::from(before) | u64::from(found.is_err()) << 32, BEFORE);
+        match found {
+            Ok(()) => self.tail(4, |_, _| size),
+            Err(bad) => {
+                self.number(bad.errno() as u64, 4);
+                self.tails = self.tails.wrapping_sub(LONG_SIZE);
             }
         }
     }
 
-    /// Stores a result of bytes of which the format says how many.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of [`Self::fixed`] bytes.
-    unsafe fn store_mem(&self, dst: *mut u8) {
-        let mut len = self.says;
-        // SAFETY: There are two bytes, and by this function's requirement `len` and 4 more in
-        // `dst`.
+    /// Adds a result of bytes of which the format says how many.
+    fn memory(&mut self, is_socket: bool, mut size: usize, address: u64) {
+        let whole = size.max(4);
+        let Some(at) = self.add(1 + whole) else {
+            return;
+        };
+        // SAFETY: There are two bytes in `family`, and by the type invariant `1 + whole` at `at`.
         unsafe {
-            if self.code == SOCKADDR {
+            if is_socket {
                 // Of another family, or of none that can be read, nothing more is stored.
                 let mut family = [0; 2];
-                blog_copy_nofault(family.as_mut_ptr(), self.value, 2);
-                len = match u16::from_ne_bytes(family) {
+                blog_copy_nofault(family.as_mut_ptr(), address, 2);
+                size = match u16::from_ne_bytes(family) {
                     AF_INET => 16,
                     AF_INET6 => SOCKADDR_SIZE,
                     _ => 2,
                 };
             }
-            let body = dst.add(1);
-            let copied = check(self.value).and_then(|()| {
-                let is_there = blog_copy_nofault(body, self.value, len);
-                is_there.then_some(len).ok_or(Bad::Fault)
+            let body = at.add(1);
+            let copied = check(address).and_then(|()| {
+                let is_there = blog_copy_nofault(body, address, size);
+                is_there.then_some(size).ok_or(Bad::Fault)
             });
-            dst.write(copied.is_err().into());
+            at.write(copied.is_err().into());
             let used = copied.unwrap_or_else(|bad| {
                 body.cast::<i32>().write_unaligned(bad.errno());
                 4
             });
-            ptr::write_bytes(body.add(used), 0, self.says.max(4) - used);
-        }
-    }
-
-    /// Stores a tail at `dst`, and the first byte of its length at `length`; returns where it ends.
-    ///
-    /// # Safety
-    ///
-    /// `length` is valid for writes of a byte, and `dst` of what else the length takes, and of what
-    /// the tail takes out of the budget.
-    unsafe fn store_tail(
-        &self,
-        tail: Tail,
-        length: *mut u8,
-        mut dst: *mut u8,
-        budget: &mut usize,
-    ) -> *mut u8 {
-        let len = usize::from(tail.len);
-        let n = take_tail(budget, len);
-        // SAFETY: By this function's requirement.
-        unsafe {
-            length.write(len.min(LONG) as u8);
-            if long_size(len) != 0 {
-                dst.cast::<u16>().write_unaligned(tail.len);
-                dst = dst.add(LONG_SIZE);
-            }
-            let has = match tail.bad {
-                Some(bad) => {
-                    ptr::copy_nonoverlapping(bad.text().as_ptr(), dst, n);
-                    n
-                }
-                None if n == 0 => 0,
-                None if self.code == TEXT => {
-                    let len = blog_text(self.says as u32, self.value, dst, n);
-                    usize::try_from(len).unwrap_or(0).min(n)
-                }
-                None if blog_copy_nofault(dst, self.value, n) => n,
-                None => 0,
-            };
-            // It was there a moment ago, and may have been longer.
-            ptr::write_bytes(dst.add(has), 0, n - has);
-            dst.add(n)
-        }
-    }
-}
-
-/// Arguments that are numbers, as those of most calls.
-///
-/// # Invariants
-///
-/// `sizes` are at most 15.
-pub(crate) struct Numbers<'a, const N: usize> {
-    sizes: [u32; N],
-    args: &'a [u64; N],
-}
-
-impl<'a, const N: usize> Numbers<'a, N> {
-    /// `None`: some are no numbers, or not among these.
-    #[inline(always)]
-    pub(crate) fn new(codes: Codes, args: &'a [u64; N]) -> Option<Self> {
-        const { assert!(N <= MAX_ARGS && HEADER_SIZE == 8) };
-        if !codes.are_numbers(N) {
-            return None;
-        }
-        let mut sizes = [0; N];
-        for (i, size) in sizes.iter_mut().enumerate() {
-            // INVARIANT: By `size`.
-            *size = codes.size(i);
-        }
-        Some(Self { sizes, args })
-    }
-
-    /// How many bytes they take.
-    #[inline(always)]
-    pub(crate) fn size(&self) -> usize {
-        self.sizes.iter().sum::<u32>() as usize
-    }
-
-    /// Stores them.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of [`Self::size`] bytes, and so are the [`HEADER_SIZE`] bytes
-    /// before it, of which nothing is left.
-    #[inline(always)]
-    pub(crate) unsafe fn store(&self, dst: *mut u8) {
-        // Without a branch: from the last one to the first one, eight bytes each, which end where
-        // the argument ends. What is before that is stored next, the header as the last.
-        //
-        // SAFETY: By this function's requirement, the bytes are there.
-        unsafe {
-            let mut end = dst.add(self.size());
-            for (value, size) in self.args.iter().zip(&self.sizes).rev() {
-                let at = end.sub(HEADER_SIZE).cast::<u64>();
-                at.write_unaligned(value.wrapping_shl(64_u32.wrapping_sub(8 * size)));
-                end = end.sub(*size as usize);
-            }
-        }
-    }
-}
-
-/// Arguments that are more than numbers, ready to be stored.
-///
-/// # Invariants
-///
-/// `size` is at most [`MAX_PAYLOAD`], and is how many bytes [`Self::store`] stores.
-pub(crate) struct Packed<'a> {
-    codes: Codes,
-    args: &'a [u64; MAX_ARGS],
-    privacy: Privacy,
-    /// In the order of the codes that have one.
-    tails: [Tail; MAX_ARGS],
-    budget: usize,
-    pub(crate) size: usize,
-}
-
-impl<'a> Packed<'a> {
-    /// Finds out how long what the call has passed is. `None`: this isn't compiled, or is for
-    /// [`Numbers`], or would be larger than a record, which the compiler of formats refuses.
-    #[inline(always)]
-    pub(crate) fn new(codes: Codes, args: &'a [u64; MAX_ARGS], privacy: Privacy) -> Option<Self> {
-        if codes.are_numbers(usize::MAX) {
-            return None;
-        }
-        codes.count()?;
-        let mut tails = [Tail { len: 0, bad: None }; MAX_ARGS];
-        let mut places = tails.iter_mut();
-        // Bytes of tails, what their lengths take beyond the fixed bytes, and what those can take.
-        let (mut fixed, mut sum, mut lengths, mut most) = (0, 0, 0, 0);
-        for step in Steps::new(codes, args, privacy) {
-            fixed += step.fixed();
-            if let Some(tail) = step.tail(sum) {
-                *places.next()? = tail;
-                sum += usize::from(tail.len);
-                lengths += long_size(tail.len.into());
-                most += LONG_SIZE;
-            }
-        }
-        let budget = MAX_PAYLOAD.checked_sub(fixed + most)?;
-        // INVARIANT: This is what `store` goes through again; the lengths of tails are in `tails`.
-        Some(Self {
-            codes,
-            args,
-            privacy,
-            tails,
-            budget,
-            size: fixed + lengths + sum.min(budget),
-        })
-    }
-
-    /// Stores them.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of `size` bytes.
-    #[inline(always)]
-    pub(crate) unsafe fn store(&self, mut dst: *mut u8) {
-        let (mut budget, mut tails) = (self.budget, self.tails.iter());
-        for step in Steps::new(self.codes, self.args, self.privacy) {
-            // SAFETY: By the type invariants, all that is stored is within `size` bytes.
-            unsafe {
-                let mut end = dst.add(step.fixed());
-                if let Some(privacy) = step.privacy {
-                    ptr::write_bytes(dst, 0, step.fixed());
-                    dst.write(privacy as u8);
-                    dst = dst.add(1);
-                    if step.is_hidden() {
-                        if privacy == Privacy::Hash {
-                            dst.cast::<u64>().write_unaligned(step.hash());
-                        }
-                        dst = end;
-                        continue;
-                    }
-                }
-                match step.code {
-                    W1..=W8 => step.store_word(dst),
-                    MEM | SOCKADDR => step.store_mem(dst),
-                    _ => {
-                        let Some(&tail) = tails.next() else {
-                            return;
-                        };
-                        let mut length = dst;
-                        if step.is_sized() {
-                            dst.cast::<u32>().write_unaligned(step.before);
-                            dst.add(4).write(tail.bad.is_some().into());
-                            length = dst.add(5);
-                            let errno = tail.bad.map_or(0, Bad::errno);
-                            length.cast::<i32>().write_unaligned(errno);
-                        }
-                        if tail.bad.is_none() || !step.is_sized() {
-                            end = step.store_tail(tail, length, end, &mut budget);
-                        }
-                    }
-                }
-                dst = end;
-            }
+            ptr::write_bytes(body.add(used), 0, whole - used);
         }
     }
 }

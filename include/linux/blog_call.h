@@ -148,15 +148,23 @@ struct blog_component {
 #define __blog_is_on(component)	(READ_ONCE((component).threshold) != 0)
 #endif
 
-/* Writes a record by the codes of its arguments: blog/write/ccall.c, ccall.rs */
-void blog_write(const struct blog_component *component, const struct blog_site *site,
-		const u64 *codes, ...);
-void blog_write1(const struct blog_component *component, const struct blog_site *site,
-		 const u64 *codes, u64 a);
-void blog_write2(const struct blog_component *component, const struct blog_site *site,
-		 const u64 *codes, u64 a, u64 b);
-void blog_write3(const struct blog_component *component, const struct blog_site *site,
-		 const u64 *codes, u64 a, u64 b, u64 c);
+/*
+ * Write a record by the words for its arguments, of which there are as many, or less:
+ * blog/write/ccall.c, ccall.rs
+ */
+void blog_write1(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a);
+void blog_write2(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
+		 u64 b);
+void blog_write3(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
+		 u64 b, u64 c);
+void blog_write4(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
+		 u64 b, u64 c, u64 d);
+void blog_write6(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
+		 u64 b, u64 c, u64 d, u64 e, u64 f);
+void blog_write8(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
+		 u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h);
+void blog_write(const struct blog_component *component, u32 site_shl10, const u64 *words,
+		unsigned int count, ...);
 
 /*
  * What a C call has in common with those who read it: rust/kernel/blog/wire/record.rs
@@ -164,27 +172,50 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
  */
 #define __BLOG_GATE_OFF			255
 #define __BLOG_DESCRIPTOR_MAGIC		0x43464c42
-#define __BLOG_DESCRIPTOR_VERSION	1
+#define __BLOG_DESCRIPTOR_VERSION	2
 
-/* Up to three arguments go in registers. The format is not passed. */
+/* The writer is one for so many arguments, or the next one with zeros. The format is not passed. */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
 #define __blog_pass_0(to, f)		blog_write1(to, 0)
 #define __blog_pass_1(to, f, a)		blog_write1(to, __blog_u64(a))
 #define __blog_pass_2(to, f, a, b)	blog_write2(to, __blog_u64(a), __blog_u64(b))
 #define __blog_pass_3(to, f, a, b, c)						\
 	blog_write3(to, __blog_u64(a), __blog_u64(b), __blog_u64(c))
-#define __blog_pass_n(to, f, ...)	blog_write(to, __VA_ARGS__)
+#define __blog_pass_4(to, f, a, b, c, d)					\
+	blog_write4(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d))
+#define __blog_pass_5(to, f, a, b, c, d, e)					\
+	blog_write6(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), 0)
+#define __blog_pass_6(to, f, a, b, c, d, e, g)					\
+	blog_write6(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), __blog_u64(g))
+#define __blog_pass_7(to, f, a, b, c, d, e, g, h)				\
+	blog_write8(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), __blog_u64(g), __blog_u64(h), 0)
+#define __blog_pass_8(to, f, a, b, c, d, e, g, h, i)				\
+	blog_write8(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), __blog_u64(g), __blog_u64(h), __blog_u64(i))
+#define __blog_pass_n(to, f, ...)						\
+	blog_write(to, __blog_count(__VA_ARGS__) + 1, __VA_ARGS__)
 /* Which one of these, for a format and up to 31 arguments */
 #define __blog_pass(...)							\
 	CONCATENATE(__blog_pass_,						\
 		    __blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, \
-			       n, n, n, n, n, n, n, n, n, n, n, n, n, n, 3, 2, 1, 0))
+			       n, n, n, n, n, n, n, n, n, 8, 7, 6, 5, 4, 3, 2, 1, 0))
+/* How many arguments there are after the first one, and whether these are more than three */
+#define __blog_count(...)							\
+	__blog_nth(__VA_ARGS__, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, \
+		   17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define __blog_many(...)							\
+	__blog_nth(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,	\
+		   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 #define __blog_nth(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13,	\
 		   _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25,	\
 		   _26, _27, _28, _29, _30, _31, nth, ...)			\
 	nth
 #define __blog_to(component, id)						\
-	&(component), &CONCATENATE(__blog_site_, id), &CONCATENATE(__blog_codes_, id)
+	&(component), READ_ONCE(CONCATENATE(__blog_site_, id).id_shl10),	\
+	CONCATENATE(__blog_words_, id)
 
 /*
  * What the assembler calls a call. With LTO it sees many files at once, so that
@@ -195,11 +226,11 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 	__stringify(__KBUILD_MODNAME) "_" KBUILD_BASENAME "_" __stringify(id)
 
 /*
- * The entry of a call, the codes of its arguments, and its descriptor, which is
+ * The entry of a call, the words for its arguments, and its descriptor, which is
  * never loaded; no code. This has no operands, so that a percent sign of the
  * format is just that. A call that is inlined several times is one site.
  */
-#define __BLOG_SITE(level, id, format, arguments, captured)			\
+#define __BLOG_SITE(level, id, format, arguments, many, captured)		\
 	__BLOG_BOUNDS(".blog_sites", "__blog_sites")				\
 	".ifndef .Lblog_site_" id "\n"						\
 	".set \".Lblog_" id ":" __BASE_FILE__ "\", 0\n"				\
@@ -213,17 +244,19 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 	".popsection\n"								\
 	".pushsection .rodata.blog,\"a\",@progbits\n"				\
 	".balign 8\n"								\
-	".Lblog_codes_" id ":\n"						\
+	".Lblog_words_" id ":\n"						\
+	".rept 1 + " many "\n"							\
 	".quad -1\n"								\
+	".endr\n"								\
 	".popsection\n"								\
 	".pushsection .debug.blog,\"\",@progbits\n"				\
 	".balign 8\n"								\
 	"772: .long " __stringify(__BLOG_DESCRIPTOR_MAGIC) ", 779f - 772b\n"	\
 	".quad .Lblog_site_" id "\n"						\
-	".quad .Lblog_codes_" id "\n"						\
+	".quad .Lblog_words_" id "\n"						\
 	".long " __stringify(__LINE__) "\n"					\
 	".byte " level ", " __stringify(__BLOG_DESCRIPTOR_VERSION) "\n"		\
-	".short " captured "\n"							\
+	".short " captured " + 2 * " many "\n"					\
 	".short 774f - 773f, 775f - 774f, 776f - 775f, 777f - 776f\n"		\
 	"773: .ascii " format "\n"						\
 	"774: .ascii \"" __FILE__ "\"\n"					\
@@ -243,16 +276,17 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 #define __blog_declare(id)							\
 	extern struct blog_site CONCATENATE(__blog_site_, id)			\
 		__asm__(".Lblog_site_" __BLOG_ID(id));				\
-	extern const u64 CONCATENATE(__blog_codes_, id)				\
-		__asm__(".Lblog_codes_" __BLOG_ID(id))
+	extern const u64 CONCATENATE(__blog_words_, id)[]			\
+		__asm__(".Lblog_words_" __BLOG_ID(id))
 
 /*
  * @format, @arguments: as the driver wrote them, as strings
+ * @many: more than three are stored, by two words
  * @captured: the format may be one that can't be stored
  */
-#define __blog_define(level, id, format, arguments, captured)			\
+#define __blog_define(level, id, format, arguments, many, captured)		\
 	asm(__BLOG_SITE(__stringify(level), __BLOG_ID(id), __stringify(format),	\
-			__stringify(arguments), __stringify(captured)))
+			__stringify(arguments), __stringify(many), __stringify(captured)))
 
 #define __blog_logs(component, id)						\
 	(__blog_is_on(component) && READ_ONCE(CONCATENATE(__blog_site_, id).gate) <= \
@@ -266,7 +300,7 @@ void blog_write3(const struct blog_component *component, const struct blog_site 
 do {										\
 	__blog_declare(id);							\
 										\
-	__blog_define(level, id, format, arguments, 0);				\
+	__blog_define(level, id, format, arguments, __blog_many(__VA_ARGS__), 0); \
 	if (__blog_logs(component, id))						\
 		__blog_store(component, id, __VA_ARGS__);			\
 } while (0)

@@ -113,19 +113,20 @@ do {										\
 	__blog_declare(id);							\
 	bool __blog_prints = print, __blog_stores = false;			\
 										\
-	__blog_define(BLOG_DEBUG, id, format, arguments, 1);			\
+	__blog_define(BLOG_DEBUG, id, format, arguments,			\
+		      __blog_many(__blog_list named, ##__VA_ARGS__), 1);	\
 	if (__blog_logs(__blog_captured, id))					\
 		__blog_stores = may;						\
 	if (__blog_stores || __blog_prints) {					\
 		let								\
-		CONCATENATE(__blog_let_, n)(__VA_ARGS__);			\
+		CONCATENATE(__blog_each_, n)(__blog_let, ##__VA_ARGS__);	\
 										\
 		if (__blog_stores)						\
 			__blog_store(__blog_captured, id, __blog_list named	\
-				     CONCATENATE(__blog_got_, n)(__VA_ARGS__));	\
+				     CONCATENATE(__blog_each_, n)(__blog_got, ##__VA_ARGS__)); \
 		if (__blog_prints)						\
 			func(__blog_list with, fmt				\
-			     CONCATENATE(__blog_got_, n)(__VA_ARGS__));		\
+			     CONCATENATE(__blog_each_, n)(__blog_got, ##__VA_ARGS__)); \
 	}									\
 } while (0)
 
@@ -133,41 +134,42 @@ do {										\
 
 /*
  * Arguments as variables, which have their values once. The comma makes pointers of arrays, and
- * numbers of bit fields. More than 12 can't be stored.
+ * numbers of bit fields.
  */
-#define __blog_count(...)							\
-	__blog_nth(__VA_ARGS__, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n,	\
-		   n, n, n, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define __blog_let(i, value)							\
-	__auto_type __blog_arg_##i = ((void)0, (value))
-#define __blog_let_0()
-#define __blog_let_1(arg)		__blog_let(1, arg)
-#define __blog_let_2(arg, ...)		__blog_let(2, arg); __blog_let_1(__VA_ARGS__)
-#define __blog_let_3(arg, ...)		__blog_let(3, arg); __blog_let_2(__VA_ARGS__)
-#define __blog_let_4(arg, ...)		__blog_let(4, arg); __blog_let_3(__VA_ARGS__)
-#define __blog_let_5(arg, ...)		__blog_let(5, arg); __blog_let_4(__VA_ARGS__)
-#define __blog_let_6(arg, ...)		__blog_let(6, arg); __blog_let_5(__VA_ARGS__)
-#define __blog_let_7(arg, ...)		__blog_let(7, arg); __blog_let_6(__VA_ARGS__)
-#define __blog_let_8(arg, ...)		__blog_let(8, arg); __blog_let_7(__VA_ARGS__)
-#define __blog_let_9(arg, ...)		__blog_let(9, arg); __blog_let_8(__VA_ARGS__)
-#define __blog_let_10(arg, ...)		__blog_let(10, arg); __blog_let_9(__VA_ARGS__)
-#define __blog_let_11(arg, ...)		__blog_let(11, arg); __blog_let_10(__VA_ARGS__)
-#define __blog_let_12(arg, ...)		__blog_let(12, arg); __blog_let_11(__VA_ARGS__)
-#define __blog_let_n(...)		__blog_stores = false
-#define __blog_got_0(...)
-#define __blog_got_1(...)		, __blog_arg_1
-#define __blog_got_2(...)		, __blog_arg_2 __blog_got_1()
-#define __blog_got_3(...)		, __blog_arg_3 __blog_got_2()
-#define __blog_got_4(...)		, __blog_arg_4 __blog_got_3()
-#define __blog_got_5(...)		, __blog_arg_5 __blog_got_4()
-#define __blog_got_6(...)		, __blog_arg_6 __blog_got_5()
-#define __blog_got_7(...)		, __blog_arg_7 __blog_got_6()
-#define __blog_got_8(...)		, __blog_arg_8 __blog_got_7()
-#define __blog_got_9(...)		, __blog_arg_9 __blog_got_8()
-#define __blog_got_10(...)		, __blog_arg_10 __blog_got_9()
-#define __blog_got_11(...)		, __blog_arg_11 __blog_got_10()
-#define __blog_got_12(...)		, __blog_arg_12 __blog_got_11()
-#define __blog_got_n(...)		, __VA_ARGS__
+#define __blog_let(i, value)		; __auto_type __blog_arg_##i = ((void)0, (value))
+#define __blog_got(i, value)		, __blog_arg_##i
+#define __blog_each_0(f)
+#define __blog_each_1(f, a)		f(1, a)
+#define __blog_each_2(f, a, ...)	f(2, a) __blog_each_1(f, __VA_ARGS__)
+#define __blog_each_3(f, a, ...)	f(3, a) __blog_each_2(f, __VA_ARGS__)
+#define __blog_each_4(f, a, ...)	f(4, a) __blog_each_3(f, __VA_ARGS__)
+#define __blog_each_5(f, a, ...)	f(5, a) __blog_each_4(f, __VA_ARGS__)
+#define __blog_each_6(f, a, ...)	f(6, a) __blog_each_5(f, __VA_ARGS__)
+#define __blog_each_7(f, a, ...)	f(7, a) __blog_each_6(f, __VA_ARGS__)
+#define __blog_each_8(f, a, ...)	f(8, a) __blog_each_7(f, __VA_ARGS__)
+#define __blog_each_9(f, a, ...)	f(9, a) __blog_each_8(f, __VA_ARGS__)
+#define __blog_each_10(f, a, ...)	f(10, a) __blog_each_9(f, __VA_ARGS__)
+#define __blog_each_11(f, a, ...)	f(11, a) __blog_each_10(f, __VA_ARGS__)
+#define __blog_each_12(f, a, ...)	f(12, a) __blog_each_11(f, __VA_ARGS__)
+#define __blog_each_13(f, a, ...)	f(13, a) __blog_each_12(f, __VA_ARGS__)
+#define __blog_each_14(f, a, ...)	f(14, a) __blog_each_13(f, __VA_ARGS__)
+#define __blog_each_15(f, a, ...)	f(15, a) __blog_each_14(f, __VA_ARGS__)
+#define __blog_each_16(f, a, ...)	f(16, a) __blog_each_15(f, __VA_ARGS__)
+#define __blog_each_17(f, a, ...)	f(17, a) __blog_each_16(f, __VA_ARGS__)
+#define __blog_each_18(f, a, ...)	f(18, a) __blog_each_17(f, __VA_ARGS__)
+#define __blog_each_19(f, a, ...)	f(19, a) __blog_each_18(f, __VA_ARGS__)
+#define __blog_each_20(f, a, ...)	f(20, a) __blog_each_19(f, __VA_ARGS__)
+#define __blog_each_21(f, a, ...)	f(21, a) __blog_each_20(f, __VA_ARGS__)
+#define __blog_each_22(f, a, ...)	f(22, a) __blog_each_21(f, __VA_ARGS__)
+#define __blog_each_23(f, a, ...)	f(23, a) __blog_each_22(f, __VA_ARGS__)
+#define __blog_each_24(f, a, ...)	f(24, a) __blog_each_23(f, __VA_ARGS__)
+#define __blog_each_25(f, a, ...)	f(25, a) __blog_each_24(f, __VA_ARGS__)
+#define __blog_each_26(f, a, ...)	f(26, a) __blog_each_25(f, __VA_ARGS__)
+#define __blog_each_27(f, a, ...)	f(27, a) __blog_each_26(f, __VA_ARGS__)
+#define __blog_each_28(f, a, ...)	f(28, a) __blog_each_27(f, __VA_ARGS__)
+#define __blog_each_29(f, a, ...)	f(29, a) __blog_each_28(f, __VA_ARGS__)
+#define __blog_each_30(f, a, ...)	f(30, a) __blog_each_29(f, __VA_ARGS__)
+#define __blog_each_31(f, a, ...)	f(31, a) __blog_each_30(f, __VA_ARGS__)
 
 #else
 

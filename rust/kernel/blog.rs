@@ -93,7 +93,8 @@ pub use self::call::{
     task,
     write::{
         cold,
-        write_packed, //
+        write_open,
+        write_open_slow, //
     }, //
 };
 pub use self::{

@@ -271,12 +271,12 @@ fn store(image: &Path, words: &[image::Word]) -> std::io::Result<()> {
     let has = fs::File::open(image)?;
     let mut changes = Vec::new();
     for word in words {
-        let (mut codes, mut flags) = ([0; 8], [0; 2]);
+        let (mut codes, mut flags) = (vec![0; word.codes.len()], [0; 2]);
         let flags_at = word.entry_at + image::FLAGS_AT;
         has.read_exact_at(&mut codes, word.codes_at)?;
         has.read_exact_at(&mut flags, flags_at)?;
-        if codes != word.codes.to_le_bytes() {
-            changes.push((word.codes_at, word.codes.to_le_bytes().to_vec()));
+        if codes != word.codes {
+            changes.push((word.codes_at, word.codes.clone()));
         }
         let wanted = u16::from_le_bytes(flags) | u16::from(word.has_address) * image::FLAG_ADDRESS;
         if flags != wanted.to_le_bytes() {

@@ -18,11 +18,12 @@
 //! C site, in images only: `image.rs` makes a site of it
 //!       off 0  u32 magic "BLFC"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 reference to the .blog_sites entry
-//!       16 u64 reference to the word of codes
-//!       24 u32 line   28 u8 level   29 u8 version = 1   30 u16 flags
+//!       16 u64 reference to the words of codes
+//!       24 u32 line   28 u8 level   29 u8 version = 2   30 u16 flags
 //!       32 u16 format length, u16 file length, u16 module length, u16 arguments length
 //!       40 then these, format and arguments as in the source, zero padding to 8
-//!       Flags: 1, a captured message, whose format need not be one that can be stored.
+//!       Flags: 1, a captured message, whose format need not be one that can be stored; 2, there
+//!       are two words of codes, else one. In version 1, the word has other codes.
 //!
 //! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants
@@ -57,9 +58,11 @@ pub const VERSION_FLAGS: u8 = 2;
 /// The format is one of C.
 pub const FLAG_C: u8 = 1;
 /// Version of C sites' descriptors.
-pub const C_VERSION: u8 = 1;
+pub const C_VERSION: u8 = 2;
 /// The call is captured.
 pub const C_FLAG_CAPTURED: u16 = 1;
+/// There are two words of codes.
+pub const C_FLAG_MANY: u16 = 2;
 /// Stands between two argument names.
 pub const NAME_SEPARATOR: char = '\x1f';
 
@@ -87,6 +90,8 @@ pub struct Site {
 /// One C call site, as the compiler saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CSite {
+    /// Version of its descriptor.
+    pub version: u8,
     /// Line of the call.
     pub line: u32,
     /// Level, 1 to 5.
@@ -101,6 +106,8 @@ pub struct CSite {
     pub arguments: String,
     /// Whether it is captured: it may have a format that can't be stored.
     pub is_captured: bool,
+    /// Whether it has two words of codes.
+    pub has_many: bool,
 }
 
 /// What a derived type is.
@@ -171,7 +178,7 @@ pub enum Descriptor {
     },
     /// A type.
     Type(Type),
-    /// A C site, with its references, to its entry and to its word of codes, and where they lie.
+    /// A C site, with its references, to its entry and to its words of codes, and where they lie.
     C {
         /// What it says.
         site: CSite,
@@ -342,14 +349,14 @@ fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
     let line = u32_at(b, 24).ok_or(CUT)?;
     let level = u8_at(b, 28).ok_or(CUT)?;
     let version = u8_at(b, 29).ok_or(CUT)?;
-    if version != C_VERSION {
+    if !(1..=C_VERSION).contains(&version) {
         return Err(format!(
             "version {version}, but this program reads {C_VERSION}"
         ));
     }
     check_level(level)?;
     let flags = u16_at(b, 30).ok_or(CUT)?;
-    if flags & !C_FLAG_CAPTURED != 0 {
+    if flags & !(C_FLAG_CAPTURED | C_FLAG_MANY) != 0 {
         return Err(format!("flags {flags:#x} are unknown"));
     }
     let lens = lengths(b, 32)?;
@@ -357,7 +364,9 @@ fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
     let site = CSite {
         line,
         level,
+        version,
         is_captured: flags & C_FLAG_CAPTURED != 0,
+        has_many: flags & C_FLAG_MANY != 0,
         format: text(b, &mut pos, lens[0], "format string")?,
         file: text(b, &mut pos, lens[1], "file name")?,
         module: text(b, &mut pos, lens[2], "module name")?,

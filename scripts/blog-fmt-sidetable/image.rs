@@ -23,7 +23,8 @@ use super::{
         Descriptor,
         Site,
         Type,
-        Walk, //
+        Walk,
+        C_VERSION, //
     },
     elf::{
         Elf,
@@ -39,10 +40,13 @@ use super::{
     },
     source::Source, //
 };
-use crate::wire::types::{
-    TypeCode,
-    POINTER,
-    PRIVATE, //
+use crate::wire::{
+    pack::Codes,
+    types::{
+        TypeCode,
+        POINTER,
+        PRIVATE, //
+    }, //
 };
 
 /// The section with the descriptors: not loaded. modpost, objcopy and strip take it for debug
@@ -62,16 +66,16 @@ const MIN_DESCRIPTOR: u64 = 32;
 const MAX_SITES: u64 = (1 << 18) - 1;
 
 /// What the image has to say of a C call, and where in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Where the site's entry is.
     pub entry_at: u64,
     /// Whether an address is among the call's arguments.
     pub has_address: bool,
-    /// Where the word of codes is.
+    /// Where the words of codes are.
     pub codes_at: u64,
     /// The codes.
-    pub codes: u64,
+    pub codes: Vec<u8>,
 }
 
 /// Where the flags are in an entry, and which one says that there is an address.
@@ -170,6 +174,10 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
                     references,
                 } => {
                     let at = format!("{}:{}", site.file, site.line);
+                    if with_words && site.version != C_VERSION {
+                        return Err(format!("{at}: is built with another <linux/blog_call.h>"));
+                    }
+                    let size = if site.has_many { 16 } else { 8 };
                     let (site, compiled) = match compile_site(&site) {
                         Ok((site, compiled)) => (site, Some(compiled)),
                         Err(e) if site.is_captured => {
@@ -181,9 +189,11 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
                             continue;
                         }
                     };
-                    let place = |i| places.in_file(elf, references_at[i] as u64, references[i]);
+                    let place = |(i, size): (usize, usize)| {
+                        places.in_file(elf, references_at[i] as u64, references[i], size as u64)
+                    };
                     if with_words {
-                        let [entry_at, codes_at] = [0, 1].map(place);
+                        let [entry_at, codes_at] = [(0, 8), (1, size)].map(place);
                         let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
                             return Err(format!("{at}: refers to no entry or no codes"));
                         };
@@ -192,7 +202,7 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
                             entry_at,
                             has_address: has_address(&compiled),
                             codes_at,
-                            codes: compiled.codes.0,
+                            codes: compiled.codes.0.to_le_bytes()[..size].to_vec(),
                         }));
                     }
                     (site, references_at[0], references[0])
@@ -331,6 +341,10 @@ fn compile_site(site: &CSite) -> Result<(Site, printf::Compiled), String> {
         .collect::<Result<_, _>>()?;
     let is_hidden = |i: usize| private.get(i.wrapping_sub(before)) == Some(&true);
     let compiled = printf::compile_with(&format, &|i, _| is_hidden(i)).map_err(told)?;
+    let has_one = site.version == C_VERSION && !site.has_many;
+    if has_one && Codes::has_two(compiled.codes.0 as u64) == Some(true) {
+        return Err(told("the call passes fewer arguments".into()));
+    }
     let hidden = compiled
         .types
         .iter()
@@ -418,8 +432,8 @@ impl Places {
         (place < self.range.1 && off % ENTRY == 0).then_some(off / ENTRY)
     }
 
-    /// Where in the file the 8 bytes are that a reference leads to.
-    fn in_file(&self, elf: &Elf, reference_at: u64, reference: u64) -> Option<u64> {
+    /// Where in the file so many bytes are that a reference leads to.
+    fn in_file(&self, elf: &Elf, reference_at: u64, reference: u64, size: u64) -> Option<u64> {
         let (section, off) = match &self.relocated {
             Some(places) => {
                 let (section, off) = *places.get(&reference_at)?;
@@ -428,7 +442,7 @@ impl Places {
             None => elf.section_at(reference)?,
         };
         let has_bytes = section.flags & SHF_ALLOC != 0 && section.kind != SHT_NOBITS;
-        (has_bytes && off.checked_add(8)? <= section.size)
+        (has_bytes && off.checked_add(size)? <= section.size)
             .then(|| section.offset.checked_add(off))?
     }
 }

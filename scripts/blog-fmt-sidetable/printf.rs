@@ -12,12 +12,12 @@
 use crate::wire::{
     pack::{
         self,
-        Codes, //
+        Codes,
+        CALL_ARGS, //
     },
     types::{
         self,
         TypeCode,
-        MAX_ARGS,
         MAX_PAYLOAD, //
     }, //
 };
@@ -502,9 +502,9 @@ impl Compiler<'_> {
     }
 
     fn finish(self, steps: Vec<Step>) -> Result<Compiled, String> {
-        if self.count > MAX_ARGS {
+        if self.count > CALL_ARGS {
             return Err(format!(
-                "{} arguments, of {MAX_ARGS} that one call can log",
+                "{} arguments, of {CALL_ARGS} that one call can log",
                 self.count
             ));
         }
@@ -523,24 +523,33 @@ impl Compiler<'_> {
     }
 }
 
-/// Those of a call that passes `count` arguments. `None`: more than a word can say.
+/// Those of a call that passes `count` arguments. `None`: more than two words can say.
 fn codes(count: usize, codes: &[u8]) -> Option<Codes> {
-    if codes.len() > 15 {
-        return None;
+    let numbers = pack::W1..=pack::W8;
+    let are_numbers = codes.len() == count && codes.iter().all(|code| numbers.contains(code));
+    if are_numbers && count <= pack::NUMBERS_MAX {
+        let ends = codes.iter().scan(0, |end, code| {
+            *end += 1 << (code - pack::W1);
+            Some(*end)
+        });
+        let mut bytes = [ends.clone().last().unwrap_or(0); 16];
+        bytes[0] = count as u8;
+        // Each number but the first one starts where the one before ends.
+        bytes[2..]
+            .iter_mut()
+            .zip(ends)
+            .for_each(|(place, end)| *place = end);
+        return Some(Codes(u128::from_le_bytes(bytes)));
     }
-    let word = |codes: &mut dyn Iterator<Item = u8>| {
-        codes.fold(0, |word, code| word << 4 | u64::from(code & 15)) << 4 | count as u64
+    let kind = match codes.len() {
+        ..=15 => 0,
+        ..=31 => pack::TWO_WORDS,
+        _ => return None,
     };
-    let are_numbers = codes
-        .iter()
-        .all(|code| (pack::W1..=pack::W8).contains(code));
-    Some(Codes(match are_numbers && codes.len() == count {
-        true => {
-            let sizes = &mut codes.iter().rev().map(|code| 1 << (code - pack::W1));
-            word(sizes) << 4 | u64::from(pack::NUMBERS)
-        }
-        false => word(&mut codes.iter().rev().copied()),
-    }))
+    let codes = codes.iter().rev().chain([&kind]);
+    Some(Codes(
+        codes.fold(0, |all, code| all << 4 | u128::from(code & 15)),
+    ))
 }
 
 /// How many parents are named with a dentry, by the digit in the format.

@@ -59,12 +59,7 @@ def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path,
     lines = (ran.out / "printf.dmesg").read_text().splitlines()
     ours = re.compile(r"captured0?: |\(NULL device \*\): ")
     printed = Counter(text(line) for line in lines if ours.search(line))
-    left_out = (
-        "captured: 1",
-        "captured0: no literal",
-        "captured: 1 2 3 4 5 6 7 8 9 10 11 12 13",
-    )
-    assert printed - recorded == Counter(left_out)
+    assert printed - recorded == Counter(("captured: 1", "captured0: no literal"))
     # The limit of the rate is that of printing.
     more = [line for line in recorded - printed if ours.search(line)]
     assert more and all(": limited " in line for line in more), more
@@ -75,7 +70,7 @@ def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path,
         "(NULL device *): gone",
         "captured: evaluated 1",
         "captured: array, literal, -1, 17, 61 62, 127.0.0.1",
-        "captured: 1 2 3 4 5 6 7 8 9 10 11 12",
+        "captured: " + " ".join(map(str, range(1, 32))),
     } < set(printed)
     (reset,) = (r for r in said if text(r["message"]) == "captured0: reset by 7")
     assert (reset["level"], reset["component"]) == ("debug", "blog_api_kunit")

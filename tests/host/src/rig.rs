@@ -14,7 +14,10 @@ use kernel::blog::wire::{
     page::{PageInfo, PAGE_HEADER_SIZE},
     record::{Context, Control, Header, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
 };
-use std::cell::{Cell, UnsafeCell};
+use std::{
+    cell::{Cell, UnsafeCell},
+    ops::Range,
+};
 
 pub const PAGE: usize = 4096;
 /// The component's slot.
@@ -276,6 +279,40 @@ impl Rig {
                     Ring::put(self.reserve(ring, begun, bytes, ts), bytes, site, fill)
                 }
             }
+        }
+    }
+
+    /// Logs one record as C calls do, whose size is known when it has been stored. Where there is
+    /// no room, as much as there is is stored in vain.
+    pub fn log_open(
+        &self,
+        ring: &Ring,
+        ts: u64,
+        site: u32,
+        payload: &[u8],
+        inside: impl FnOnce(),
+    ) -> bool {
+        let inside = Cell::new(Some(inside));
+        let fill = |to: *mut u8, room: Range<usize>| {
+            if let Some(inside) = inside.take() {
+                inside();
+            }
+            let n = payload.len().min(room.len());
+            // SAFETY: There is this room.
+            unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), to, n) };
+            (n == payload.len()).then_some(n)
+        };
+        let site = site << LEN_BITS;
+        // SAFETY: Each test writes into a ring from one thread.
+        unsafe {
+            if Ring::write_open(ring, || SLOT.into(), site, || Some(ts), fill) {
+                return true;
+            }
+            let begun = if ring.begin() { ring } else { ptr::null() };
+            let place = self.reserve(ring, begun, payload.len() as u32 + 8, ts);
+            let is_place = !place.ring.is_null();
+            assert!(Ring::put_open(place, site, fill));
+            is_place
         }
     }
 

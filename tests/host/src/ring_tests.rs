@@ -159,6 +159,32 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     assert_eq!(read.lost[cause(Lost::Nested)], 200);
 }
 
+/// Of records whose size isn't known before, too, with one that an interrupt brings in the middle.
+#[test]
+fn a_record_of_unknown_size_is_there_or_not() {
+    let rig = Rig::new(64, 1);
+    let ring = rig.adopt(1).unwrap();
+    for n in 0..600 {
+        let bytes = payload(n, n as usize * 7 % 300);
+        assert!(rig.log_open(ring, n << 20, 1, &bytes, || {
+            if n % 3 == 0 {
+                assert!(!rig.log_open(ring, n << 20, 2, &bytes, || ()));
+            }
+        }));
+    }
+    let read = rig.read(ring.id());
+    let numbers: Vec<_> = read
+        .records
+        .iter()
+        .map(|(_, _, bytes)| number(bytes))
+        .collect();
+    assert_eq!(
+        numbers,
+        (600 - numbers.len() as u64..600).collect::<Vec<_>>()
+    );
+    assert_eq!(ring.info().unwrap().lost[cause(Lost::Nested)], 200);
+}
+
 /// A pool in the middle of whose work a record of the ring is lost, as one that an NMI brings.
 struct Interrupted<'a, P: Pages>(P, &'a Ring);
 

@@ -443,14 +443,13 @@ fn c_has_the_same_numbers() {
         assert_eq!(define(call, name), value, "{name}");
     }
     for (name, value) in [
-        ("BLOG_NUMBERS", pack::NUMBERS),
         ("BLOG_TEXT_DENTRY", pack::DENTRY),
         ("BLOG_TEXT_FILE", pack::FILE),
         ("BLOG_TEXT_BDEV", pack::BDEV),
         ("BLOG_TEXT_GFP", pack::FLAGS_GFP),
         ("BLOG_TEXT_SYMBOL", pack::SYMBOL),
         ("BLOG_TEXT_CALL", pack::SYMBOL_CALL),
-        ("BLOG_MAX_ARGS", MAX_ARGS as u8),
+        ("BLOG_CALL_ARGS", pack::CALL_ARGS as u8),
     ] {
         assert_eq!(define(glue, name), value.into(), "{name}");
     }

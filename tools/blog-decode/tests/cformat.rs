@@ -32,14 +32,18 @@ use blog_decode::{
     record::Version,
 };
 use common::kernel::wire::{
-    pack::{Codes, SYMBOL, UNCOMPILED},
-    types::{MAX_ARGS, MAX_PAYLOAD},
+    pack::{Codes, CALL_ARGS, SYMBOL},
+    types::{Privacy, MAX_PAYLOAD},
 };
-use pack::{Numbers, Packed};
+use pack::SLACK;
 use proptest::prelude::*;
 
 /// Where memory is that can be read.
 const BASE: u64 = 0xffff_8880_0000_0000;
+thread_local! {
+    static PRIVACY: Cell<Privacy> = const { Cell::new(Privacy::Hash) };
+}
+
 /// `PTR_INVALID` of the kernel's test.
 const INVALID: u64 = 0xab;
 /// Looks like an address, but nothing is there.
@@ -83,7 +87,7 @@ fn space<'a>() -> &'a Space {
     unsafe { &*SPACE.get() }
 }
 
-/// In place of the kernel's function, as the other two.
+/// In place of the kernel's function, as the other three.
 #[no_mangle]
 extern "C" fn blog_string_length(address: u64, max: usize) -> isize {
     let space = space();
@@ -96,6 +100,33 @@ extern "C" fn blog_string_length(address: u64, max: usize) -> isize {
         }
     }
     max as isize
+}
+
+/// Adds up the bytes; those of a number are not in the space.
+#[no_mangle]
+extern "C" fn blog_hash(address: u64, len: usize, hash: &mut u64) -> bool {
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum();
+    match space().get(address, len) {
+        Some(bytes) => *hash = sum(bytes),
+        None if address >= BASE => return false,
+        // SAFETY: It is the packer's own.
+        None => *hash = sum(unsafe { std::slice::from_raw_parts(address as *const u8, len) }),
+    }
+    true
+}
+
+/// It stores as many bytes as that may.
+#[no_mangle]
+unsafe extern "C" fn blog_copy_string(address: u64, dst: *mut u8, max: usize) -> isize {
+    let len = blog_string_length(address, max);
+    if let (true, Ok(n)) = (max > 0, usize::try_from(len)) {
+        // SAFETY: By this function's requirement.
+        unsafe {
+            dst.copy_from_nonoverlapping(space().get(address, n).unwrap().as_ptr(), n);
+            dst.add(n).write_bytes(0xaa, 7);
+        }
+    }
+    len
 }
 
 #[no_mangle]
@@ -122,58 +153,54 @@ unsafe extern "C" fn blog_copy_nofault(dst: *mut u8, address: u64, len: usize) -
     bytes.is_some()
 }
 
-/// What a call stores.
-fn pack(space: &Space, word: u64, args: &[u64]) -> Option<Vec<u8>> {
+/// What a call stores, as it is written by `write_packed`: first where there may be too little
+/// room, then where there is enough.
+fn pack(space: &Space, words: u128, args: &[u64]) -> Option<Vec<u8>> {
     // An int is passed in a register whose upper half is anything.
-    let mut slots = [0xbad0_bad0_bad0_bad0; MAX_ARGS];
-    slots[..args.len()].copy_from_slice(args);
     SPACE.set(space);
-    let packed = Packed::new(Codes(word), &slots);
+    let size = stored(Codes(words), args, 0).0;
+    if size > MAX_PAYLOAD {
+        return None;
+    }
+    let (again, short) = stored(Codes(words), args, size + SLACK - 1);
+    assert!(short.is_none() || again < size, "{words:#x}");
+    let simple = simply(words, args, size + SLACK);
     space.gone.set(space.vanishes.get());
-    if let Some(packed) = &packed {
-        // SAFETY: As `stored` says.
-        return Some(stored(packed.size, |dst| unsafe { packed.store(dst) }));
-    }
-    // Numbers alone are stored in the same way, however many there can be.
-    let few: &[u64; 3] = slots.first_chunk().unwrap();
-    let some: &[u64; 6] = slots.first_chunk().unwrap();
-    let numbers = [
-        stored_numbers(word, few),
-        stored_numbers(word, some),
-        stored_numbers(word, &slots),
-    ];
-    let count = (word & 15 == 13).then_some((word >> 4 & 15) as usize);
-    for (stored, most) in numbers.iter().zip([3, 6, MAX_ARGS]) {
-        assert_eq!(
-            stored.is_some(),
-            count.is_some_and(|n| n <= most),
-            "{word:#x}"
-        );
-    }
-    let mut all = numbers.into_iter().flatten().collect::<Vec<_>>();
-    if word.checked_shr(8 + 4 * count? as u32).unwrap_or(0) == 0 {
-        all.dedup();
-        assert!(all.len() <= 1, "{word:#x}");
-    }
-    all.pop()
+    let (now, exact) = stored(Codes(words), args, size + SLACK);
+    assert!(now <= size, "{words:#x}");
+    let (_, ample) = stored(Codes(words), args, 4000);
+    assert_eq!(exact, ample, "{words:#x}");
+    assert!(simple.is_none() || simple == exact, "{words:#x}");
+    exact
 }
 
-fn stored_numbers<const N: usize>(word: u64, args: &[u64; N]) -> Option<Vec<u8>> {
-    let numbers = Numbers::new(Codes(word), args)?;
-    // SAFETY: As `stored` says.
-    Some(stored(numbers.size(), |dst| unsafe { numbers.store(dst) }))
-}
-
-/// The payload; nothing is stored beyond it, and before it no more than a header is long. There is
-/// room for both.
-fn stored(size: usize, store: impl FnOnce(*mut u8)) -> Vec<u8> {
+/// The payload, if it is packed in one pass.
+fn simply(words: u128, args: &[u64], room: usize) -> Option<Vec<u8>> {
     let around = 16;
-    let mut bytes = vec![0xee; size + 2 * around];
-    store(bytes.as_mut_ptr().wrapping_add(around));
-    assert_eq!(bytes[..around - 8], [0xee; 8]);
-    assert_eq!(bytes[around + size..], [0xee; 16]);
-    assert!(size <= MAX_PAYLOAD);
-    bytes[around..around + size].to_vec()
+    let mut bytes = vec![0xee; room + 2 * around];
+    let dst = bytes.as_mut_ptr().wrapping_add(around);
+    // SAFETY: There is this room.
+    let size = unsafe { pack::pack_simple(words as u64, args, dst, dst.wrapping_add(room)) };
+    assert_eq!(bytes[..around], [0xee; 16]);
+    assert_eq!(bytes[around + room..], [0xee; 16]);
+    Some(bytes[around..around + size?].to_vec())
+}
+
+/// The size that is wanted, and the payload if it has been stored; nothing is stored beyond the
+/// room.
+fn stored(codes: Codes, args: &[u64], room: usize) -> (usize, Option<Vec<u8>>) {
+    let around = 16;
+    let mut bytes = vec![0xee; room + 2 * around];
+    let dst = bytes.as_mut_ptr().wrapping_add(around);
+    // SAFETY: There is this room.
+    let size = unsafe { pack::pack(codes, args, PRIVACY.get(), dst, room) };
+    assert_eq!(bytes[..around], [0xee; 16]);
+    assert_eq!(bytes[around + room..], [0xee; 16]);
+    let is_stored = size + SLACK <= room;
+    (
+        size,
+        is_stored.then(|| bytes[around..around + size].to_vec()),
+    )
 }
 
 fn log(space: &Space, format: &str, args: &[u64]) -> String {
@@ -353,11 +380,17 @@ fn long_strings_are_cut_and_say_so() {
 fn strings_are_looked_at_no_further_than_they_are_stored() {
     let mut space = Space::default();
     let at = space.str(&"x".repeat(60_000));
-    log(&space, "%s", &[at]);
-    assert_eq!(space.seen.take(), MAX_PAYLOAD + 1);
+    let seen = |format, args: &[u64]| {
+        let codes = Codes(printf::compile(format).unwrap().codes.0);
+        SPACE.set(&space);
+        stored(codes, args, 0);
+        space.seen.take()
+    };
+    // Once to see that it is too long, and once by what is left for it.
+    assert_eq!(seen("%s", &[at]), 2 * (MAX_PAYLOAD + 1));
     // Together, but for a byte each, which says that there is more.
-    log(&space, "%s%s%s%s%s%s%s%s%s%s%s%s", &[at; 12]);
-    assert!(space.seen.take() <= MAX_PAYLOAD + 12);
+    let together = seen("%s%s%s%s%s%s%s%s%s%s%s%s", &[at; 12]);
+    assert!(together <= 2 * (MAX_PAYLOAD + 12));
 }
 
 /// What they are called is up to the kernel; here it is the kind, and where.
@@ -413,8 +446,8 @@ fn what_cannot_be_stored_is_refused() {
         ("%*.*ph", "means nothing"),
         ("%2048pb", "longer than 255 bytes"),
         ("%9999999pb", "longer than"),
-        ("%d%d%d%d%d%d%d%d%d%d%d%d%d", "13 arguments"),
-        ("%pI4%pI4%pI4%pI4%pI4%pI4", "more arguments"),
+        (&"%d".repeat(32), "32 arguments"),
+        (&"%pI4".repeat(11), "more arguments"),
     ] {
         let error = printf::compile(format).expect_err(format);
         assert!(error.contains(reason), "{format}: {error}");
@@ -428,23 +461,64 @@ fn sources_say_which_argument_is_stored() {
     assert_eq!(compiled.count, 7);
 }
 
-/// The writer is given what the image has, whatever that is.
+/// As many arguments as C passes are stored, numbers or not.
 #[test]
-fn any_word_of_codes_is_harmless() {
-    assert!(pack(&Space::default(), UNCOMPILED, &[]).is_none());
+fn many_arguments_are_stored() {
+    for count in [7, 8, 15, 16, CALL_ARGS] {
+        let args: Vec<_> = (0..count as u64).collect();
+        let expected: Vec<_> = args.iter().map(u64::to_string).collect();
+        check(&expected.join(" "), &vec!["%llu"; count].join(" "), &args);
+    }
     let mut space = Space::default();
-    let at = space.put(&[7; 3000]);
-    let mut word = 0x1234_5678_9abc_def1u64;
-    for _ in 0..20_000 {
-        word ^= word << 13;
-        word ^= word >> 7;
-        word ^= word << 17;
-        let args = [at; MAX_ARGS].map(|a| if word & 64 == 0 { a } else { word });
-        let _ = pack(&space, word, &args);
+    let at = space.str("text");
+    let (format, args) = (["%hhu %s "; 15].concat() + "%d", [7, at].repeat(15));
+    let expected = ["7 text "; 15].concat() + "-1";
+    assert_eq!(
+        log(&space, &format, &[&args[..], &[int(-1)]].concat()),
+        expected
+    );
+}
+
+#[test]
+fn short_strings_are_packed_in_one_pass() {
+    let mut space = Space::default();
+    let [short, empty, long] = ["short", "", &"x".repeat(255)].map(|s| space.str(s));
+    SPACE.set(&space);
+    let simply =
+        |format, args: &[u64], room| simply(printf::compile(format).unwrap().codes.0, args, room);
+    let (args, payload) = ([short, 7, empty], b"\x05short\x07\0\0\0\0");
+    assert_eq!(
+        simply("%s %d %s", &args, 11 + SLACK),
+        Some(payload.to_vec())
+    );
+    assert_eq!(simply("%s %d %s", &args, 10 + SLACK), None);
+    for address in [0, INVALID, WILD, long] {
+        assert_eq!(simply("%s", &[address], 1000), None);
+    }
+    // More or fewer than are passed, and what is no string or number.
+    for format in ["%s %d", "%s %d %s %d", "%s %d %pI4", "%d %d %d"] {
+        assert_eq!(simply(format, &args, 1000), None, "{format}");
     }
 }
 
-/// What was readable when it was measured need not be when it is copied.
+/// The writer is given what the image has, whatever that is.
+#[test]
+fn any_words_are_harmless() {
+    let mut space = Space::default();
+    let at = space.put(&[7; 3000]);
+    let mut words = 0x1234_5678_9abc_def1u128;
+    for i in 0..20_000u64 {
+        words ^= words << 13;
+        words ^= words >> 7;
+        words ^= words << 17;
+        words ^= u128::from(i) << 64;
+        let args = [at; CALL_ARGS].map(|a| if words & 64 == 0 { a } else { words as u64 });
+        let _ = pack(&space, words, &args[..words as usize % CALL_ARGS]);
+    }
+}
+
+/// What was readable when it was measured need not be when it is copied. Of a string, what is
+/// measured is copied.
 #[test]
 fn memory_may_vanish_meanwhile() {
     let mut space = Space::default();
@@ -452,7 +526,7 @@ fn memory_may_vanish_meanwhile() {
     space.vanishes.set(true);
     assert_eq!(
         log(&space, "%s|%4ph|%*ph|%d", &[at, at, int(2), at, int(5)]),
-        "|(efault)|00 00|5"
+        "there|(efault)|(efault)|5"
     );
 }
 
@@ -538,7 +612,7 @@ proptest! {
     #[test]
     fn any_format_is_compiled_or_refused(format in "(%[-+ #0]{0,2}[0-9*]{0,2}\\.?[0-9*]{0,2}[hlzLt]{0,2}[a-zA-Z%][a-zA-Z0-9]{0,3}|.){0,6}") {
         if let Ok(compiled) = printf::compile(&format) {
-            let payload = pack(&Space::default(), compiled.codes.0, &[WILD; MAX_ARGS]);
+            let payload = pack(&Space::default(), compiled.codes.0, &[WILD; CALL_ARGS]);
             prop_assert!(payload.is_some());
             log(&Space::default(), &format, &vec![WILD; compiled.count]);
         }
@@ -557,4 +631,36 @@ fn bases_are_known_where_the_text_has_none() {
     };
     let formats = ["%x", "%08X", "%o", "%u", "%#x", "%p"];
     assert_eq!(formats.map(base), [16, 16, 8, 10, 10, 10]);
+}
+
+#[test]
+fn private_arguments_are_stored_as_the_setting_says() {
+    let mut space = Space::default();
+    let name = space.put(b"ab\0");
+    let codes = printf::compile_with("%d %s %.1s %d %s %s", &|i, _| i != 3).unwrap();
+    let args = [(7 << 32) + 258, name, name, 5, 0, WILD];
+    let stored = |privacy| {
+        PRIVACY.set(privacy);
+        pack(&space, codes.codes.0, &args).unwrap()
+    };
+    let number = |first: u8, n: u64| [&[first][..], &n.to_le_bytes()].concat();
+    let sum = |text: &str| text.bytes().map(u64::from).sum();
+    let want = |first, values: [u64; 5]| {
+        let [n, name, start, null, wild] = values.map(|n| number(first, n));
+        [n, name, start, 5i32.to_le_bytes().to_vec(), null, wild].concat()
+    };
+    // The upper half of an int is anything.
+    let hashes = [3, sum("ab"), sum("a"), sum("(null)"), sum("(efault)")];
+    assert_eq!(stored(Privacy::Hash), want(0, hashes));
+    assert_eq!(stored(Privacy::Omit), want(1, [0; 5]));
+    let text = |text: &str| [number(2, text.len() as u64), text.into()].concat();
+    let kept = [
+        number(2, 258),
+        text("ab"),
+        text("a"),
+        5i32.to_le_bytes().to_vec(),
+        text("(null)"),
+        text("(efault)"),
+    ];
+    assert_eq!(stored(Privacy::Keep), kept.concat());
 }

@@ -8,7 +8,7 @@ mod common;
 use common::{
     image,
     rig::Rig,
-    snapshot::{Page, Ring},
+    snapshot::{Builder, Page, Ring, BOOT_ID},
 };
 use serde_json::{json, Value};
 
@@ -34,7 +34,11 @@ fn private_arguments_are_shown_as_such() {
     }];
     let ko = image::module_with_c(&rig.path(""), "test-mod.ko", "one", &calls, &c_calls);
     rig.build_id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
-    let mut b = rig.disk(&[[0; 4], [100 * S; 4]]);
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [100 * S; 4]])
+        .images(&[(1, 2, &rig.build_id, "test_mod")])
+        .component(1, "disk");
     let mut page = Page::new(1, 1, S, 0);
     let hash = |n: u64| [&[0][..], &n.to_le_bytes()].concat();
     let omitted = [&[1][..], &[0; 8]].concat();

@@ -176,8 +176,8 @@ fn only_a_whole_argument_of_a_kind_that_fits_is_private() {
         assert!(stderr.contains(why), "{arguments}: {stderr}");
     }
     let compiled = compile_with("%d %.*s", &|of_call, stored| (of_call, stored) == (2, 1)).unwrap();
-    // Three arguments: 4 bytes; then, private, a string of at most so many.
-    assert_eq!(compiled.codes.0, 0x6e33);
+    // In one word: 4 bytes; then, private, a string of at most so many.
+    assert_eq!(compiled.codes.0, 0x6e30);
     assert_eq!(compiled.types, [0x13, PRIVATE_CSTR]);
 }
 

@@ -7,10 +7,18 @@ use super::{
     super::{
         abi,
         ring::Ring,
-        wire::record::HEADER_SIZE, //
+        wire::{
+            record::HEADER_SIZE,
+            types::MAX_PAYLOAD, //
+        }, //
     },
     component::RawComponent,
     context, //
+};
+use core::{
+    cell::Cell,
+    ops::Range,
+    ptr, //
 };
 
 /// Marks a call as cold for the compiler.
@@ -88,23 +96,53 @@ pub(super) unsafe fn write_slow(
     }
 }
 
-/// Writes the record of a C call. Only `blog/` calls it.
+/// Writes a record of which `fill` knows the size, if it can simply go after the last one: see
+/// [`Ring::write_open`]. Only `blog/` calls it.
 ///
 /// # Safety
 ///
-/// As for [`write()`].
+/// As for [`write()`]; `fill` is as [`Ring::write_open`] demands.
 #[doc(hidden)]
 #[inline(always)]
-pub unsafe fn write_packed(
+pub unsafe fn write_open(
     component: &RawComponent,
     site_shl10: u32,
-    size: usize,
-    store: impl Copy + FnOnce(*mut u8),
+    fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
+) -> bool {
+    let ring = context::ring(component);
+    // SAFETY: As in `write`; `fill` is as this function requires.
+    unsafe { Ring::write_open(ring, || component.slot(), site_shl10, clock, fill) }
+}
+
+/// Does what is left to do for such a record. Only `blog/` calls it.
+///
+/// `fill` leaves in `need` how many bytes it wants.
+///
+/// # Safety
+///
+/// As for [`write()`]; [`write_open()`] has just returned false. `fill` is as there, and stores
+/// [`MAX_PAYLOAD`] bytes at most, where there is room for `slack` more.
+#[doc(hidden)]
+pub unsafe fn write_open_slow(
+    component: &RawComponent,
+    site_shl10: u32,
+    slack: usize,
+    need: &Cell<usize>,
+    fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
 ) {
-    // SAFETY: By this function's requirement.
-    unsafe {
-        if let Err(left) = write(component, site_shl10, size, store) {
-            write_slow(component, site_shl10, size, store, left);
+    // Where the next record goes; then where there is room for this one; and if that has grown
+    // meanwhile, where there is room for any.
+    let mut size = 0;
+    while size <= MAX_PAYLOAD {
+        let bytes = (HEADER_SIZE + size + slack) as u32;
+        // SAFETY: No record has begun. What `blog_reserve` returns is as `put_open` demands, and
+        // `fill` as this function requires.
+        unsafe {
+            let place = abi::blog_reserve(component, ptr::null(), bytes, 0);
+            if Ring::put_open(place, site_shl10, &fill) {
+                return;
+            }
         }
+        size = need.get().max(if size == 0 { 1 } else { MAX_PAYLOAD });
     }
 }

@@ -21,6 +21,7 @@ use super::{
     Ring, //
 };
 use core::{
+    ops::Range,
     ptr,
     sync::atomic::{
         compiler_fence,
@@ -80,6 +81,74 @@ impl Ring {
     ) -> Result<(), (*const Ring, u64)> {
         // SAFETY: By this function's requirement.
         let own = unsafe { &*ring };
+        // SAFETY: Likewise.
+        let (page, commit, ts) = unsafe { Self::enter(ring, slot, clock) }?;
+        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
+        let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
+        // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
+        if end > unsafe { own.cursor.limit.peek() } {
+            return Err((ring, ts));
+        }
+        // SAFETY: There is room up to `limit`, which is at most the size of the page.
+        unsafe {
+            let at = page.cast::<u8>().add(end as usize).sub(bytes as usize);
+            fill(at.add(HEADER_SIZE));
+            let header = Header::from_parts(ts, site_shl10, bytes);
+            own.store((page, at), header.0, bytes as usize);
+        }
+        Ok(())
+    }
+
+    /// Writes one record whose size is known when it has been stored: as [`Self::write`], and false
+    /// if the record hasn't been written, and isn't begun any more.
+    ///
+    /// `fill` gets the place of the arguments, and what that is in the page, up to where it may
+    /// store; there may be nothing. It returns how many bytes it has stored; `None`: there is no
+    /// record.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::write`].
+    #[inline(always)]
+    pub unsafe fn write_open(
+        ring: *const Ring,
+        slot: impl FnOnce() -> u32,
+        site_shl10: u32,
+        clock: impl FnOnce() -> Option<u64>,
+        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
+    ) -> bool {
+        // SAFETY: By this function's requirement.
+        unsafe {
+            match Self::enter(ring, slot, clock) {
+                Ok((page, commit, ts)) => {
+                    let own = &*ring;
+                    let limit = || own.cursor.limit.peek();
+                    own.store_open((page, commit), limit, ts, site_shl10, fill)
+                }
+                Err((begun, _)) => {
+                    if let Some(own) = begun.as_ref() {
+                        own.end();
+                    }
+                    false
+                }
+            }
+        }
+    }
+
+    /// Begins a record: marks the ring as busy, and returns its page, the word with the page's end,
+    /// and the time; or an error of [`Self::write`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::write`].
+    #[inline(always)]
+    unsafe fn enter(
+        ring: *const Ring,
+        slot: impl FnOnce() -> u32,
+        clock: impl FnOnce() -> Option<u64>,
+    ) -> Result<(*mut PageHeader, u64, u64), (*const Ring, u64)> {
+        // SAFETY: By this function's requirement.
+        let own = unsafe { &*ring };
         // SAFETY: This is the ring's context, or the ring is busy for good.
         if !unsafe { own.begin_for(slot) } {
             return Err((ptr::null(), 0));
@@ -93,16 +162,7 @@ impl Ring {
         // SAFETY: This is the ring's context.
         let page = unsafe { own.cursor.page.peek() };
         // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
-        let commit = unsafe { (*page).commit.peek() };
-        // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
-        let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
-        // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
-        if end > unsafe { own.cursor.limit.peek() } {
-            return Err((ring, ts));
-        }
-        // SAFETY: There is room up to `limit`, which is at most the size of the page.
-        unsafe { own.store((page, end as usize), ts, bytes, site_shl10, fill) };
-        Ok(())
+        Ok((page, unsafe { (*page).commit.peek() }, ts))
     }
 
     /// Writes one record where `place` says, after the last one; the other arguments are those of
@@ -126,34 +186,95 @@ impl Ring {
         let page = ring.cursor.page.load(Relaxed);
         // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
         unsafe {
-            let end = ((*page).commit.load(Relaxed) as u32).wrapping_add(bytes) as usize;
-            ring.store((page, end), place.ts, bytes, site_shl10, fill);
+            let at = page
+                .cast::<u8>()
+                .add((*page).commit.load(Relaxed) as u32 as usize);
+            fill(at.add(HEADER_SIZE));
+            let header = Header::from_parts(place.ts, site_shl10, bytes);
+            ring.store((page, at), header.0, bytes as usize);
         }
         true
     }
 
-    /// Stores a record and publishes it.
+    /// Writes one record where `place` says, of which `fill` knows the size: see
+    /// [`Self::write_open`]. False if there is a place, but no record.
     ///
     /// # Safety
     ///
-    /// The ring is busy for this record, `page` is its page, and there is room for `bytes`: up to
-    /// `end`.
-    #[inline(always)]
-    unsafe fn store(
-        &self,
-        (page, end): (*mut PageHeader, usize),
-        ts: u64,
-        bytes: u32,
+    /// As for [`Self::put`], and `fill` as there.
+    pub unsafe fn put_open(
+        place: Place,
         site_shl10: u32,
-        fill: impl FnOnce(*mut u8),
-    ) {
-        // SAFETY: The end is within the page, and there is room by this function's requirement.
-        // What is stored to isn't published, so nobody reads it, and this is the only writer.
+        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
+    ) -> bool {
+        // SAFETY: By this function's requirement.
+        let Some(ring) = (unsafe { place.ring.as_ref() }) else {
+            return true;
+        };
+        let page = ring.cursor.page.load(Relaxed);
+        // SAFETY: The ring is busy for this record, and `page` its page.
         unsafe {
-            let at = page.cast::<u8>().add(end).sub(bytes as usize);
-            fill(at.add(HEADER_SIZE));
-            let header = Header::from_parts(ts, site_shl10, bytes);
-            ptr::write_unaligned(at.cast::<u64>(), header.0);
+            let commit = (*page).commit.load(Relaxed);
+            let size = || (*page).size().into();
+            ring.store_open((page, commit), size, place.ts, site_shl10, fill)
+        }
+    }
+
+    /// Stores a record of which `fill` knows the size up to `limit`, and publishes it; false if
+    /// there is none. Either way, the ring isn't busy any more.
+    ///
+    /// # Safety
+    ///
+    /// The ring is busy for this record, `page` is its page with this `commit`, and `limit` returns
+    /// at most the page's size. `fill` stores no more than it may.
+    #[inline(always)]
+    unsafe fn store_open(
+        &self,
+        (page, commit): (*mut PageHeader, u64),
+        limit: impl FnOnce() -> u64,
+        ts: u64,
+        site_shl10: u32,
+        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
+    ) -> bool {
+        let end = commit as u32 as usize;
+        let at = page.cast::<u8>().wrapping_add(end);
+        // SAFETY: The ring is busy for this record. `fill` gets what there is up to the limit, which
+        // nobody else stores to.
+        // Now, so that there is less to keep meanwhile.
+        let header = Header::from_parts(ts, site_shl10, HEADER_SIZE as u32).0;
+        unsafe {
+            match fill(
+                at.wrapping_add(HEADER_SIZE),
+                end + HEADER_SIZE..limit() as usize,
+            ) {
+                Some(size) => {
+                    self.store(
+                        (page, at),
+                        header | size as u64,
+                        HEADER_SIZE.wrapping_add(size),
+                    );
+                    true
+                }
+                None => {
+                    self.end();
+                    false
+                }
+            }
+        }
+    }
+
+    /// Stores the header of a record whose arguments are there, and publishes it.
+    ///
+    /// # Safety
+    ///
+    /// The ring is busy for this record, `page` is its page, and the end of that is `at`, where
+    /// there is room for `bytes`.
+    #[inline(always)]
+    unsafe fn store(&self, (page, at): (*mut PageHeader, *mut u8), header: u64, bytes: usize) {
+        // SAFETY: There is room by this function's requirement. What is stored to isn't published,
+        // so nobody reads it, and this is the only writer.
+        unsafe {
+            ptr::write_unaligned(at.cast::<u64>(), header);
             // ORDERING: Release: a reader that acquires this end sees the record whole. Relaxed:
             // nobody else stores to it. Together they are one instruction that adds.
             let commit = (*page).commit.load(Relaxed);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The arguments of a C call, in codes of four bits.
+//! The arguments of a C call, in one or two words.
 //!
 //! A C call passes its arguments as C does, without their types. `blog-fmt-sidetable` compiles its
-//! format into a word of [`Codes`] at build time, which is in the image. The one writer for all C
-//! calls (`blog/write/pack.rs`) packs the arguments by that word, without the format. The codes are
-//! in no record, and the decoder doesn't use them: it knows the same arguments by their
-//! [type codes](super::types).
+//! format into [`Codes`] at build time, which are in the image: two words for a call of more than
+//! [`FEW_ARGS`] arguments, else one. The one writer for all C calls (`blog/write/pack.rs`) packs
+//! the arguments by these, without the format. They are in no record, and the decoder doesn't use
+//! them: it knows the same arguments by their [type codes](super::types).
 //!
-//! Most calls pass nothing but numbers. Their word starts with [`NUMBERS`] in place of the number
-//! of arguments, which is next; then come the sizes of these in bytes, in four bits each. So the
-//! writer has nothing to look up.
+//! Most calls pass nothing but numbers. Then the first byte is how many, at most [`NUMBERS_MAX`],
+//! the second one how many bytes these take, and each further one is where a number goes, from the
+//! second number on. So the writer has nothing to look up. Bytes of numbers that there aren't have
+//! the end of the last one.
 //!
-//! For other calls, from the lowest bits up, the word has the number of passed arguments, then
-//! codes, then zeros. For a pointer, the record has text as a `CSTR`, or else a `RESULT`; for a
-//! null or bad pointer, the text `(null)` or `(efault)`, or the error 0 or `EFAULT`.
-
-use super::types::MAX_ARGS;
+//! For other calls, from the lowest bits up, there are [`TWO_WORDS`] or 0, then a code of four bits
+//! for each argument, then zeros. For a pointer, the record has text as a `CSTR`, or else a
+//! `RESULT`; for a null or bad pointer, the text `(null)` or `(efault)`, or the error 0 or
+//! `EFAULT`.
 
 /// Nothing more is stored.
 pub const END: u8 = 0;
@@ -70,8 +70,14 @@ pub const SYMBOL_NAME: u8 = 13;
 /// Likewise, of the call before a return address.
 pub const SYMBOL_CALL: u8 = 14;
 
-/// In place of the number of arguments: all are numbers.
-pub const NUMBERS: u8 = 13;
+/// The bit that says that there is a second word.
+pub const TWO_WORDS: u8 = 8;
+/// The most arguments of a call that has one word.
+pub const FEW_ARGS: usize = 3;
+/// The most arguments of a call.
+pub const CALL_ARGS: usize = 31;
+/// The most numbers that have a place in the words.
+pub const NUMBERS_MAX: usize = 15;
 
 /// The longest that [`STR_MAX`] can say.
 pub const STR_MAX_MAX: usize = (1 << 12) - 1;
@@ -89,35 +95,40 @@ pub const PRECISION_MAX: u32 = (1 << 15) - 1;
 /// The word in an image whose formats have not been compiled.
 pub const UNCOMPILED: u64 = u64::MAX;
 
-/// The codes of a call.
+/// The words of a call, the first one in the lower half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Codes(pub u64);
+pub struct Codes(pub u128);
 
 impl Codes {
-    /// Whether all arguments are numbers, at most `max` of them.
-    #[inline(always)]
-    pub const fn are_numbers(self, max: usize) -> bool {
+    /// Whether what starts with this word has a second one; `None`: it isn't compiled.
+    pub const fn has_two(word: u64) -> Option<bool> {
+        match word {
+            UNCOMPILED => None,
+            _ => Some(word as u8 & TWO_WORDS != 0),
+        }
+    }
+
+    /// How many numbers the call passes, if these are all.
+    pub const fn numbers(self) -> Option<usize> {
         let low = self.0 as u8;
-        low & 15 == NUMBERS && (low >> 4) as usize <= max
+        if low as usize <= NUMBERS_MAX {
+            Some(low as usize)
+        } else {
+            None
+        }
     }
 
-    /// How many bytes are stored of a number, at most 15; 0 if there is no such argument. For calls
-    /// that have nothing but numbers.
-    #[inline(always)]
-    pub const fn size(self, argument: usize) -> u32 {
-        (self.0 >> 8 >> (4 * argument)) as u32 & 15
+    /// How many bytes these take.
+    pub const fn size(self) -> usize {
+        (self.0 >> 8) as u8 as usize
     }
 
-    /// How many arguments are passed; `None` where nobody has compiled the format.
-    #[inline(always)]
-    pub const fn count(self) -> Option<usize> {
-        let mut n = (self.0 & 15) as usize;
-        if n == NUMBERS as usize {
-            n = (self.0 >> 4 & 15) as usize;
+    /// Where one of these goes in the payload.
+    pub const fn place(self, number: usize) -> usize {
+        match number {
+            0 => 0,
+            1..=NUMBERS_MAX => (self.0 >> (8 + 8 * number)) as u8 as usize,
+            _ => self.size(),
         }
-        if n > MAX_ARGS {
-            return None;
-        }
-        Some(n)
     }
 }
