@@ -95,11 +95,21 @@ def instructions(bounds: Bounds, run: Run) -> None:
          lambda: run.first_records()[0].median),
         ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
         ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
-        ("2 scalars from C, task: at most 100 instructions", 100, partial(cost, "blog_c_on")),
         ("component off, from C: at most 1 instruction", 1.49, partial(cost, "blog_c_off")),
         ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
     ):  # fmt: skip
         bounds.check(text, run, measure, most=most, show="{:.1f}")
+    for args, what, most in (
+        ("0", "no argument", 75),
+        ("2", "2 scalars", 75),
+        ("4", "4 scalars", 95),
+        ("8", "8 scalars", 130),
+        ("str11", "a string of 11 bytes", 175),
+        ("str64", "a string of 64 bytes", 265),
+    ):
+        text = f"{what} from C, task: at most {most} instructions"
+        in_c = partial(run.cost, "blog_c_on", args)
+        bounds.check(text, run, lambda in_c=in_c: in_c().median, most=most, show="{:.1f}")
     peers = [
         ("trace_printk", "trace_printk", 19),
         ("event_on", "TRACE_EVENT", 12),
@@ -158,6 +168,9 @@ def site_bounds(bounds: Bounds, run: Run) -> None:
     bounds.check(
         "a call site of C: at most 64 bytes of code", run,
         lambda: traffic.site_bytes(run.sites, "blog_c")["code"], most=64, show="{:.0f}")  # fmt: skip
+    bounds.check(
+        "a call site of C: at most 24 bytes of data beside the static branch", run,
+        lambda: traffic.site_bytes(run.sites, "blog_c")["data"] - 16, most=24, show="{:.0f}")  # fmt: skip
 
 
 def fio_bounds(bounds: Bounds, run: Run) -> None:
