@@ -242,7 +242,7 @@ fn check_c(path: &Path, table: &Table) {
         let data = elf.section_by_name(section).unwrap().data().unwrap();
         data.windows(what.len()).filter(|w| *w == what).count()
     };
-    let words = [0x41du64, 0x43354, 0xcb1, 0xb1]
+    let words = [0x0404_0404_0404_0401u64, 0x43350, 0, 0xcb0, 0xb0]
         .map(u64::to_le_bytes)
         .concat();
     assert_eq!(contains(".rodata", &words), 1);

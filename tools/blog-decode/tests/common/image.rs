@@ -106,6 +106,8 @@ pub const C_FILE: &str = "drivers/block/test.c";
 /// As `include/linux/blog.h` has it.
 fn c_site(asm: &mut String, n: usize, c: &CCall) {
     let quoted = |s: &str| s.replace('\\', "\\\\").replace('"', "\\\"");
+    // More than three arguments, or three with a comma: then there is a word more than it needs.
+    let many = usize::from(c.arguments.matches(',').count() > 2);
     writeln!(
         asm,
         r#"
@@ -117,7 +119,9 @@ fn c_site(asm: &mut String, n: usize, c: &CCall) {
 .popsection
 .pushsection .rodata,"a",@progbits
 .balign 8
-.Lc_codes{n}: .quad -1
+.Lc_codes{n}: .rept 1 + {many}
+.quad -1
+.endr
 .popsection
 .pushsection .debug.blog,"",@progbits
 .balign 8
@@ -125,8 +129,8 @@ fn c_site(asm: &mut String, n: usize, c: &CCall) {
 .quad .Lc_site{n}
 .quad .Lc_codes{n}
 .long {line}
-.byte 3, 1
-.short 0
+.byte 3, 2
+.short 2 * {many}
 .short 775{n}f - 774{n}f, 776{n}f - 775{n}f, 777{n}f - 776{n}f, 778{n}f - 777{n}f
 774{n}: .ascii "{format}"
 775{n}: .ascii "{C_FILE}"
