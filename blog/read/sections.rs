@@ -183,7 +183,8 @@ impl Sections {
             self.out.resize(end, 0, GFP_KERNEL)?;
         }
         let room = self.out.get_mut(self.len..end).ok_or(EINVAL)?;
-        room.copy_from_slice(bytes);
+        // Of one length; copy_from_slice() would have a panic for others.
+        room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         self.len = end;
         Ok(())
     }
@@ -211,7 +212,7 @@ impl Sections {
             crc: 0,
         };
         header.crc = crc_of(&header)?;
-        place.copy_from_slice(header.as_bytes());
+        *place = *header.as_bytes().first_chunk().ok_or(EINVAL)?;
         self.whole = len.next_multiple_of(8);
         self.sections = self.sections.wrapping_add(1);
         Ok(())
