@@ -184,7 +184,9 @@ impl Sections {
         }
         let room = self.out.get_mut(self.len..end).ok_or(EINVAL)?;
         // Of one length; copy_from_slice() would have a panic for others.
-        room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        room.iter_mut()
+            .zip(bytes)
+            .for_each(|(to, from)| *to = *from);
         self.len = end;
         Ok(())
     }

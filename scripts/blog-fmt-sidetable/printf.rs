@@ -542,8 +542,8 @@ fn codes(count: usize, codes: &[u8]) -> Option<Codes> {
         return Some(Codes(u128::from_le_bytes(bytes)));
     }
     let kind = match codes.len() {
-        ..=15 => 0,
-        ..=31 => pack::TWO_WORDS,
+        0..=15 => 0,
+        16..=31 => pack::TWO_WORDS,
         _ => return None,
     };
     let codes = codes.iter().rev().chain([&kind]);

@@ -108,8 +108,8 @@ def instructions(bounds: Bounds, run: Run) -> None:
         ("str64", "a string of 64 bytes", 265),
     ):
         text = f"{what} from C, task: at most {most} instructions"
-        in_c = partial(run.cost, "blog_c_on", args)
-        bounds.check(text, run, lambda in_c=in_c: in_c().median, most=most, show="{:.1f}")
+        measure = partial(lambda args: run.cost("blog_c_on", args).median, args)
+        bounds.check(text, run, measure, most=most, show="{:.1f}")
     peers = [
         ("trace_printk", "trace_printk", 19),
         ("event_on", "TRACE_EVENT", 12),

@@ -75,8 +75,8 @@ void blog_kunit_c_call(u32 which)
 		blog_log(blog_kunit_c_off, "off %u", evaluated());
 		break;
 	case 12:
-		blog_log(blog_kunit_c, "%s by %u, %.*s", blog_private("text"), blog_private(7U),
-			 4, blog_private(open));
+		blog_log(blog_kunit_c, "%s by %u, %.*s", blog_private("text"), blog_private(7U), 4,
+			 blog_private(open));
 		break;
 	case 13:
 		blog_log(blog_kunit_c, "%s", blog_private(wild));

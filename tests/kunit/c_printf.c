@@ -286,10 +286,9 @@ static void print_cases(void)
 	CASE("(einval)|(null)", "%pIS|%pIS", HEX("0100"), NULL);
 	CASE("1 2 3 4 5 6 7 8", "%d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7, 8);
 	CASE("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
-	     "%hhu %hu %u %llu %hhu %hu %u %llu %hhu %hu %u %llu %hhu %hu %u %llu",
-	     1, 2, 3, 4ULL, 5, 6, 7, 8ULL, 9, 10, 11, 12ULL, 13, 14, 15, 16ULL);
-	CASE("a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8",
-	     "%s %d %s %d %s %d %s %d %s %d %s %d %s %d %s %d",
+	     "%hhu %hu %u %llu %hhu %hu %u %llu %hhu %hu %u %llu %hhu %hu %u %llu", 1, 2, 3, 4ULL,
+	     5, 6, 7, 8ULL, 9, 10, 11, 12ULL, 13, 14, 15, 16ULL);
+	CASE("a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8", "%s %d %s %d %s %d %s %d %s %d %s %d %s %d %s %d",
 	     "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6, "g", 7, "h", 8);
 	CASE("a 1 bcdefghijklmn 2", "%s %hhu %s %llu", "a", 1, "bcdefghijklmn", 2ULL);
 }

@@ -54,8 +54,8 @@ int main(int argc, char **argv)
 	memset(buf, 1, step);
 	for (;;) {
 		unsigned long long start = now(), took;
-		ssize_t n = spliced ? splice(from, NULL, pipes[1], NULL, step, SPLICE_F_NONBLOCK)
-				    : read(from, buf, step);
+		ssize_t n = spliced ? splice(from, NULL, pipes[1], NULL, step, SPLICE_F_NONBLOCK) :
+				      read(from, buf, step);
 
 		if (n < 0 && errno != EAGAIN)
 			die(argv[4]);
@@ -75,8 +75,8 @@ int main(int argc, char **argv)
 			continue;
 		start = now();
 		for (ssize_t done = 0; done < n;) {
-			ssize_t m = spliced ? splice(pipes[0], NULL, to, NULL, n - done, 0)
-					    : write(to, buf + done, n - done);
+			ssize_t m = spliced ? splice(pipes[0], NULL, to, NULL, n - done, 0) :
+					      write(to, buf + done, n - done);
 
 			if (m <= 0)
 				die("writing");

@@ -113,11 +113,11 @@ static int calls(const char *path)
 	if (meta == MAP_FAILED)
 		die("mmap");
 	check(!memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 1 &&
-	      meta->page_size == PAGE && meta->generation, "there is a meta page");
+		      meta->page_size == PAGE && meta->generation,
+	      "there is a meta page");
 	check(fails(mmap(NULL, len + PAGE, PROT_READ, MAP_SHARED, fd, 0), EINVAL),
 	      "there is no more than it says");
-	check(fails(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, len), EINVAL),
-	      "nor after that");
+	check(fails(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, len), EINVAL), "nor after that");
 	check(fails(mmap(NULL, 1UL << 46, PROT_READ, MAP_SHARED, fd, 0), EINVAL),
 	      "nor as much as there can't be");
 	check(fails(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)1 << 62), EINVAL),
@@ -140,8 +140,8 @@ static int calls(const char *path)
 	check(meta != MAP_FAILED && mprotect((void *)meta, len, PROT_READ | PROT_WRITE) < 0,
 	      "nor in another way");
 	mem = open_or_die("/proc/self/mem", O_RDWR);
-	check(pread(mem, &byte, 1, (off_t)meta) == 1 &&
-	      pwrite(mem, &byte, 1, (off_t)meta) < 0, "nor by force");
+	check(pread(mem, &byte, 1, (off_t)meta) == 1 && pwrite(mem, &byte, 1, (off_t)meta) < 0,
+	      "nor by force");
 	check(is_of_us_alone(meta), "a child has no part in it");
 	check(mremap((void *)meta, len, len + PAGE, MREMAP_MAYMOVE) == MAP_FAILED,
 	      "it doesn't grow");
