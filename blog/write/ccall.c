@@ -107,22 +107,27 @@ static __always_inline bool may_read(unsigned long at)
 #endif
 }
 
+#ifdef CONFIG_UML
 /*
  * After a fault, UML goes on with the registers that the load has left, of which the compiler doesn't
- * know: so nothing else happens in this function there.
+ * know: so nothing else happens in this function.
  */
-#ifdef CONFIG_UML
-#define INLINE noinline notrace
-#else
-#define INLINE __always_inline __no_kmsan_checks
-#endif
-static INLINE bool read_word(unsigned long *word, const char *at)
+static noinline notrace bool read_word(unsigned long *word, const char *at)
 {
 	__get_kernel_nofault(word, at, unsigned long, fault);
 	return true;
 fault:
 	return false;
 }
+
+#define READ_WORD(word, at, fault)        \
+	do {                              \
+		if (!read_word(word, at)) \
+			goto fault;       \
+	} while (0)
+#else
+#define READ_WORD(word, at, fault) __get_kernel_nofault(word, at, unsigned long, fault)
+#endif
 
 static __always_inline __no_kmsan_checks long string_words(const char *s, char *dst, bool store,
 							   size_t max)
@@ -137,8 +142,7 @@ static __always_inline __no_kmsan_checks long string_words(const char *s, char *
 		return 0;
 	pagefault_disable();
 	/* No word is in two pages. What the first one has before the string goes. */
-	if (unlikely(!read_word(&word, s - before)))
-		goto fault;
+	READ_WORD(&word, s - before, fault);
 	word = word >> 8 * before | ~(~0UL >> 8 * before);
 	for (;;) {
 		/* Read once: what is stored has the length that is seen. */
@@ -157,8 +161,7 @@ static __always_inline __no_kmsan_checks long string_words(const char *s, char *
 		if (n >= max)
 			break;
 		step = sizeof(long);
-		if (unlikely(!read_word(&word, s + n)))
-			goto fault;
+		READ_WORD(&word, s + n, fault);
 	}
 	pagefault_enable();
 	return min(n, max);

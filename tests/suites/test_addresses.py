@@ -15,7 +15,7 @@ SECONDS = 90
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
 # What can only be read, and only be written.
 READ_ONLY = re.compile(r"(^|/)(stats|snapshot|stream)$")
-WRITABLE = re.compile(r"/clear$")
+WRITABLE = re.compile(r"/(clear|marker)$")
 # What has addresses for all who open it.
 MAPPED = re.compile(r"/map$")
 

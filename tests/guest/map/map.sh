@@ -114,4 +114,4 @@ fi
 set_file 1 "$RNULL/clear"
 let_go
 same "and what goes then is gone" "$(sort -u /tmp/hold.*)" 0
-tap_end 32
+tap_end 31

@@ -42,6 +42,24 @@ pub(super) struct RingChain {
     pub(super) held: AtomicU32,
 }
 
+/// Counts the records of a page that leaves its ring. By itself, as page turns are rarely counted.
+///
+/// # Safety
+///
+/// As for [`PageHeader::count`], of the page with this index.
+#[cold]
+#[inline(never)]
+unsafe fn count<P: Pages>(pages: &P, index: u32) {
+    // SAFETY: By this function's requirement.
+    unsafe {
+        PageHeader::count(pages.page(index), |site, n| {
+            if site != 0 && n != 0 {
+                pages.count(site, n);
+            }
+        })
+    };
+}
+
 impl RingChain {
     /// Without a page.
     pub(super) const fn new() -> Self {
@@ -158,13 +176,7 @@ impl RingChain {
         if pages.counts() {
             // SAFETY: The page is ours now. Its last record came before the next page, whose index
             // was acquired; of the last page, the caller is the writer, or there is none.
-            unsafe {
-                PageHeader::count(pages.page(index), |site, n| {
-                    if site != 0 && n != 0 {
-                        pages.count(site, n);
-                    }
-                })
-            };
+            unsafe { count(pages, index) };
         }
         header.withdraw();
         self.held.fetch_sub(size, Relaxed);
