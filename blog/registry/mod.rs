@@ -284,7 +284,7 @@ pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {
 const TRIES: u32 = 8;
 
 /// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
-/// has. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
+/// can spare. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
 /// started: then nothing is used.
 ///
 /// `EBUSY` if they can't give up so much: then they keep what they have.
@@ -294,21 +294,25 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     if budget::used() <= limit {
         return 0;
     }
-    let spare = components().filter_map(|state| state.look_at_memory(Memory::spare));
-    let spare = spare.fold(0, u32::saturating_add);
-    if budget::used().saturating_sub(spare) > limit {
+    let spare = || {
+        let each = components().filter_map(|state| state.look_at_memory(Memory::spare));
+        each.fold(0, u32::saturating_add)
+    };
+    if budget::used().saturating_sub(spare()) > limit {
         return EBUSY.to_errno();
     }
     for _ in 0..TRIES {
-        let stays = budget::used() - gone.len();
-        if stays <= limit {
+        let need = (budget::used() - gone.len()).saturating_sub(limit);
+        let all = spare();
+        if need == 0 || all == 0 {
             break;
         }
         for state in components() {
             let _control = state.control();
             state.look_at_memory(|memory| {
-                let pages = u64::from(memory.pages_in_all()) * u64::from(limit);
-                memory.shrink_to((pages / u64::from(stays)) as u32, &mut gone);
+                let part = u64::from(memory.spare()) * u64::from(need);
+                let part = part.div_ceil(u64::from(all)) as u32;
+                memory.shrink_to(memory.pages_in_all().saturating_sub(part), &mut gone);
             });
         }
     }

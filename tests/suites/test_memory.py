@@ -31,7 +31,7 @@ MACHINES = {
         vm.Machine(
             2,
             256,
-            "panic_on_warn=1 blog.max_kb=16384 blog.clock=mono "
+            "panic_on_warn=1 blog.counts=Y blog.max_kb=16384 blog.clock=mono "
             "blog.component=rust_blog:level=debug",
         ),
     ),
