@@ -12,8 +12,8 @@
 //! detaches the component, or hides it if it has no memory. What it has logged stays until a new
 //! component needs the name, the place or the memory. A work item takes away what is hidden
 //! ([`blog_reap`]), in two steps. A new component that needs the place may have done the first step
-//! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another component
-//! may still be looking at such a ring. One grace period covers all components that have gone
+//! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another
+//! component may still be looking at such a ring. One grace period covers all components that have gone
 //! meanwhile.
 
 use core::{

@@ -6,7 +6,6 @@
 
 #ifdef CONFIG_X86
 #include <asm/page.h>
-#include <asm/processor.h>
 #include <asm/vsyscall.h>
 #endif
 #include <linux/array_size.h>
@@ -28,6 +27,7 @@
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
+#include <linux/processor.h>
 #include <linux/random.h>
 #include <linux/range.h>
 #include <linux/rtc.h>
@@ -107,10 +107,9 @@ static __always_inline bool may_read(unsigned long at)
 #endif
 }
 
-#ifdef CONFIG_UML
 /*
- * After a fault, UML goes on with the registers that the load has left, of which the compiler doesn't
- * know: so nothing else happens in this function.
+ * After a fault, UML goes on with the registers that the load has left, of which the compiler
+ * doesn't know: so nothing else happens in this function.
  */
 static noinline notrace bool read_word(unsigned long *word, const char *at)
 {
@@ -119,15 +118,6 @@ static noinline notrace bool read_word(unsigned long *word, const char *at)
 fault:
 	return false;
 }
-
-#define READ_WORD(word, at, fault)        \
-	do {                              \
-		if (!read_word(word, at)) \
-			goto fault;       \
-	} while (0)
-#else
-#define READ_WORD(word, at, fault) __get_kernel_nofault(word, at, unsigned long, fault)
-#endif
 
 static __always_inline __no_kmsan_checks long string_words(const char *s, char *dst, bool store,
 							   size_t max)
@@ -142,7 +132,12 @@ static __always_inline __no_kmsan_checks long string_words(const char *s, char *
 		return 0;
 	pagefault_disable();
 	/* No word is in two pages. What the first one has before the string goes. */
-	READ_WORD(&word, s - before, fault);
+	if (IS_ENABLED(CONFIG_UML)) {
+		if (!read_word(&word, s - before))
+			goto fault;
+	} else {
+		__get_kernel_nofault(&word, s - before, unsigned long, fault);
+	}
 	word = word >> 8 * before | ~(~0UL >> 8 * before);
 	for (;;) {
 		/* Read once: what is stored has the length that is seen. */
@@ -161,7 +156,12 @@ static __always_inline __no_kmsan_checks long string_words(const char *s, char *
 		if (n >= max)
 			break;
 		step = sizeof(long);
-		READ_WORD(&word, s + n, fault);
+		if (IS_ENABLED(CONFIG_UML)) {
+			if (!read_word(&word, s + n))
+				goto fault;
+		} else {
+			__get_kernel_nofault(&word, s + n, unsigned long, fault);
+		}
 	}
 	pagefault_enable();
 	return min(n, max);

@@ -128,8 +128,8 @@ fn check(address: u64) -> Result<(), Bad> {
     }
 }
 
-/// Packs the arguments of a call that passes short strings and numbers, in one pass, and returns the
-/// size of the payload. `None`: it isn't as simple, see [`pack`].
+/// Packs the arguments of a call that passes short strings and numbers, in one pass, and returns
+/// the size of the payload. `None`: it isn't as simple, see [`pack`].
 ///
 /// # Safety
 ///
