@@ -13,8 +13,8 @@
 //! component needs the name, the place or the memory. A work item takes away what is hidden
 //! ([`blog_reap`]), in two steps. A new component that needs the place may have done the first step
 //! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another
-//! component may still be looking at such a ring. One grace period covers all components that have gone
-//! meanwhile.
+//! component may still be looking at such a ring. One grace period covers all components that have
+//! gone meanwhile.
 
 use core::{
     iter,

@@ -3,8 +3,8 @@
 //! What an image may ever record of people and of the kernel's memory: each string, address and
 //! private argument of its calls. Numbers and names of variants are not listed.
 //!
-//! A call site doesn't know its component: a driver may log to one that it makes at run time. So the
-//! list is by image, and names the components that the image defines.
+//! A call site doesn't know its component: a driver may log to one that it makes at run time. So
+//! the list is by image, and names the components that the image defines.
 
 use std::{
     collections::BTreeMap,

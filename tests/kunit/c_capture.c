@@ -119,10 +119,9 @@ void blog_kunit_capture(u32 which)
 		netdev_dbg(&net_device, "carrier %d\n", 1);
 		break;
 	case 11:
-		pr_debug(
-			"%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n",
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-			22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+		pr_debug("%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d\n", 1, 2,
+			 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+			 23, 24, 25, 26, 27, 28, 29, 30, 31);
 		break;
 	case 12:
 		/* Not recorded, and no reason not to build it */

@@ -112,9 +112,9 @@ static int calls(const char *path)
 	meta = map(fd, &len);
 	if (meta == MAP_FAILED)
 		die("mmap");
-	check(!memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 1 &&
-		      meta->page_size == PAGE && meta->generation,
-	      "there is a meta page");
+	bool known = !memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 1;
+
+	check(known && meta->page_size == PAGE && meta->generation, "there is a meta page");
 	check(fails(mmap(NULL, len + PAGE, PROT_READ, MAP_SHARED, fd, 0), EINVAL),
 	      "there is no more than it says");
 	check(fails(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, len), EINVAL), "nor after that");

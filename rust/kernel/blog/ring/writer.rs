@@ -238,8 +238,8 @@ impl Ring {
     ) -> bool {
         let end = commit as u32 as usize;
         let at = page.cast::<u8>().wrapping_add(end);
-        // SAFETY: The ring is busy for this record. `fill` gets what there is up to the limit, which
-        // nobody else stores to.
+        // SAFETY: The ring is busy for this record. `fill` gets what there is up to the limit,
+        // which nobody else stores to.
         // Now, so that there is less to keep meanwhile.
         let header = Header::from_parts(ts, site_shl10, HEADER_SIZE as u32).0;
         unsafe {

@@ -76,8 +76,8 @@ pub const OPTION: u8 = 0x30;
 /// the error, zero padded to the larger of both.
 pub const RESULT: u8 = 0x31;
 /// A private argument of type T; T's code in bits 8 to 63. A `u8`, what was done with it
-/// ([`Privacy`]); then its [hash](PRIVATE_HASH), or T's fixed bytes if it is kept, zero padded to the
-/// larger of both. Only one that is kept has a tail.
+/// ([`Privacy`]); then its [hash](PRIVATE_HASH), or T's fixed bytes if it is kept, zero padded to
+/// the larger of both. Only one that is kept has a tail.
 pub const PRIVATE: u8 = 0x32;
 /// A process or thread id, `i32`. Prints as the integer does.
 pub const PID: u8 = 0x40;
