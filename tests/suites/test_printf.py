@@ -70,7 +70,7 @@ def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path,
         "(NULL device *): gone",
         "captured: evaluated 1",
         "captured: array, literal, -1, 17, 61 62, 127.0.0.1",
-        "captured: " + " ".join(map(str, range(1, 32))),
+        "captured: " + "".join(map(str, range(1, 32))),
     } < set(printed)
     (reset,) = (r for r in said if text(r["message"]) == "captured0: reset by 7")
     assert (reset["level"], reset["component"]) == ("debug", "blog_api_kunit")
