@@ -8,8 +8,7 @@
 //! ever had. Rings of ended tasks lose their pages first, and only have what they need.
 
 use crate::{
-    merge::Stream,
-    sums::{ComponentSum, RingSum},
+    merge::{Counts, Stream},
     wire::{
         page::PAGE_HEADER_SIZE,
         record::{Context, TASK_SIZE},
@@ -57,6 +56,23 @@ impl Stretch {
     }
 }
 
+/// What a ring holds.
+pub(crate) struct Held {
+    pub(crate) counts: Counts,
+    pub(crate) records: u64,
+    pub(crate) bytes: u64,
+    pub(crate) stretch: Stretch,
+    /// When that begins, in ns since boot.
+    pub(crate) from: Option<i128>,
+}
+
+/// When a component has its first record, if it has any, and its end, in ns since boot.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) first: Option<i128>,
+    pub(crate) end: i128,
+}
+
 /// The settings with which a component would reach back as far as is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
@@ -95,7 +111,7 @@ fn scaled(n: u64, by: i128, of: i128) -> u64 {
 }
 
 /// What a ring needs for `ns`. `None`: it has records, but from no time to tell a rate from.
-fn need(ns: i128, of: &ComponentSum, stream: &Stream, ring: &RingSum) -> Option<Need> {
+fn need(ns: i128, of: Times, stream: &Stream, ring: &Held) -> Option<Need> {
     let (stretch, n) = (&ring.stretch, &ring.counts);
     if n.decoded == 0 {
         // Of what is all gone, nobody knows a rate.
@@ -103,16 +119,16 @@ fn need(ns: i128, of: &ComponentSum, stream: &Stream, ring: &RingSum) -> Option<
     }
     // A record in a shared ring may come with one that names its writer.
     let each = match stream.context() {
-        Some(Context::Shared) => ring.sum.records * u64::from(TASK_SIZE),
+        Some(Context::Shared) => ring.records * u64::from(TASK_SIZE),
         _ => 0,
     };
-    let held = ring.sum.bytes + each;
-    let bytes = scaled(held, stretch.bytes.into(), ring.sum.bytes.into());
+    let held = ring.bytes + each;
+    let bytes = scaled(held, stretch.bytes.into(), ring.bytes.into());
     let ever = scaled(held, n.sum().into(), n.decoded.into());
     let from = match stretch.is_cut {
-        true => ring.stretch_from?,
+        true => ring.from?,
         // Nothing is missing in it from as long as there is anything of the component.
-        false => of.span?.first,
+        false => of.first?,
     };
     let window = of.end - from;
     let mut wanted = match window {
@@ -140,14 +156,14 @@ fn need(ns: i128, of: &ComponentSum, stream: &Stream, ring: &RingSum) -> Option<
 /// go on as they do. `None`: nobody knows.
 pub(crate) fn advise<'a>(
     ns: i128,
-    of: &ComponentSum,
-    rings: impl Iterator<Item = (&'a Stream, &'a RingSum)>,
+    of: Times,
+    rings: impl Iterator<Item = (&'a Stream, Held)>,
 ) -> Option<Advice> {
     let needs: Option<Vec<Need>> = rings
         .map(|(stream, ring)| {
             // What the reader has left out takes room, too.
             let is_whole = ring.counts.left_out == 0;
-            need(ns, of, stream, ring).filter(|_| is_whole)
+            need(ns, of, stream, &ring).filter(|_| is_whole)
         })
         .collect();
     Some(sum(&needs?))

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     boot::Boot,
-    keep::{advise, Advice, Stretch},
+    keep::{advise, Advice, Held, Stretch, Times},
     merge::{each_record, Counts, Seen, Stream},
     snapshot::Snapshot,
     wire::record::HEADER_SIZE,
@@ -75,6 +75,18 @@ pub struct RingSum {
     pub stretch: Stretch,
     /// When these begin.
     pub stretch_from: Option<i128>,
+}
+
+impl RingSum {
+    fn held(&self) -> Held {
+        Held {
+            counts: self.counts,
+            records: self.sum.records,
+            bytes: self.sum.bytes,
+            stretch: self.stretch,
+            from: self.stretch_from,
+        }
+    }
 }
 
 /// What a component holds.
@@ -284,7 +296,14 @@ impl Sums {
             let rings = rings.remove(key).unwrap_or_default();
             let is_discard = rings.iter().any(|(stream, _)| stream.is_discard(files));
             let is_known = !is_discard && boots[key.0].calibration.is_known();
-            sum.keep = advise(ns, sum, rings.into_iter()).filter(|_| is_known);
+            let times = Times {
+                first: sum.span.map(|span| span.first),
+                end: sum.end,
+            };
+            let rings = rings
+                .into_iter()
+                .map(|(stream, ring)| (stream, ring.held()));
+            sum.keep = advise(ns, times, rings).filter(|_| is_known);
         }
     }
 
