@@ -154,11 +154,10 @@ static COMPONENT: [TextFile<State>; 9] = [
 
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
-
 const MAP: &CStr = c"map";
 
 const READ: u16 = 0o440;
-/// For the owner: whoever maps memory sees all that is in it.
+/// For the owner: a process that maps memory sees all that is in it.
 const OWN: u16 = 0o400;
 
 /// Kinds of file; see [`OpenFile::KIND`].

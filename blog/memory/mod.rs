@@ -304,11 +304,13 @@ impl Drop for Owned {
     fn drop(&mut self) {
         // Processes that have mapped it find out that it is gone.
         let meta = self.map.end();
-        // So that what is in the rings is counted.
-        let pool = self.pool.pages(0, false);
-        for ring in (0..self.pool.store.rings()).filter_map(|id| self.pool.store.ring(id)) {
-            // SAFETY: Nobody knows the ring any more, which has its pages from the pool.
-            while unsafe { ring.steal_last(&pool) }.is_some() {}
+        if counts::are_on() {
+            // What is in the rings is counted.
+            let pool = self.pool.pages(0, false);
+            for ring in (0..self.pool.store.rings()).filter_map(|id| self.pool.store.ring(id)) {
+                // SAFETY: Nobody knows the ring any more, which has its pages from the pool.
+                while unsafe { ring.steal_last(&pool) }.is_some() {}
+            }
         }
         let mut pages = Chain::new();
         // SAFETY: All pages are from `add`, or that of `MetaPage`, and nobody knows the memory any

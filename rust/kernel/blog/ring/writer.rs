@@ -238,29 +238,22 @@ impl Ring {
     ) -> bool {
         let end = commit as u32 as usize;
         let at = page.cast::<u8>().wrapping_add(end);
-        // SAFETY: The ring is busy for this record. `fill` gets what there is up to the limit,
-        // which nobody else stores to.
         // Now, so that there is less to keep meanwhile.
         let header = Header::from_parts(ts, site_shl10, HEADER_SIZE as u32).0;
+        let room = end + HEADER_SIZE..limit() as usize;
+        let size = fill(at.wrapping_add(HEADER_SIZE), room);
+        // SAFETY: The ring is busy for this record. `fill` has stored what there is room for, up to
+        // the limit.
         unsafe {
-            match fill(
-                at.wrapping_add(HEADER_SIZE),
-                end + HEADER_SIZE..limit() as usize,
-            ) {
+            match size {
                 Some(size) => {
-                    self.store(
-                        (page, at),
-                        header | size as u64,
-                        HEADER_SIZE.wrapping_add(size),
-                    );
-                    true
+                    let bytes = HEADER_SIZE.wrapping_add(size);
+                    self.store((page, at), header | size as u64, bytes);
                 }
-                None => {
-                    self.end();
-                    false
-                }
+                None => self.end(),
             }
         }
+        size.is_some()
     }
 
     /// Stores the header of a record whose arguments are there, and publishes it.
