@@ -168,11 +168,12 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 
 /*
  * What a C call has in common with those who read it: rust/kernel/blog/wire/record.rs
- * (GATE_OFF), scripts/blog-fmt-sidetable/descriptor.rs (C_SITE_MAGIC and its version)
+ * (GATE_OFF), scripts/blog-fmt-sidetable/descriptor.rs (C_SITE_MAGIC and its version, PLACE_MAGIC)
  */
 #define __BLOG_GATE_OFF			255
 #define __BLOG_DESCRIPTOR_MAGIC		0x43464c42
 #define __BLOG_DESCRIPTOR_VERSION	2
+#define __BLOG_PLACE_MAGIC		0x50464c42
 
 /* The writer is one for so many arguments, or the next one with zeros. The format is not passed. */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
@@ -230,7 +231,8 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
  * never loaded; no code. This has no operands, so that a percent sign of the
  * format is just that. A call that is inlined several times is one site.
  */
-#define __BLOG_SITE(level, id, format, arguments, many, captured)		\
+#define __BLOG_SITE(level, id, format, arguments, many, captured, class)	\
+	"770:\n"								\
 	__BLOG_BOUNDS(".blog_sites", "__blog_sites")				\
 	".ifndef .Lblog_site_" id "\n"						\
 	".set \".Lblog_" id ":" __BASE_FILE__ "\", 0\n"				\
@@ -263,7 +265,12 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 	"775: .ascii \"" KBUILD_MODNAME "\"\n"					\
 	"776: .ascii " arguments "\n"						\
 	"777: .balign 8\n"							\
-	"779:\n"								\
+	"779: .long " __stringify(__BLOG_PLACE_MAGIC) ", 782f - 779b\n"		\
+	".quad .Lblog_site_" id ", 770b\n"					\
+	".short 0, 781f - 780f, 0, 0\n"						\
+	"780: .ascii \"" class "\"\n"						\
+	"781: .balign 8\n"							\
+	"782:\n"								\
 	".popsection\n"								\
 	".endif\n"								\
 	".ifndef \".Lblog_" id ":" __BASE_FILE__ "\"\n"				\
@@ -283,10 +290,12 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
  * @format, @arguments: as the driver wrote them, as strings
  * @many: more than three are stored, by two words
  * @captured: the format may be one that can't be stored
+ * @class: what a subsystem calls this kind of message
  */
-#define __blog_define(level, id, format, arguments, many, captured)		\
+#define __blog_define(level, id, format, arguments, many, captured, class)	\
 	asm(__BLOG_SITE(__stringify(level), __BLOG_ID(id), __stringify(format),	\
-			__stringify(arguments), __stringify(many), __stringify(captured)))
+			__stringify(arguments), __stringify(many), __stringify(captured), \
+			class))
 
 #define __blog_logs(component, id)						\
 	(__blog_is_on(component) && READ_ONCE(CONCATENATE(__blog_site_, id).gate) <= \
@@ -300,7 +309,7 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 do {										\
 	__blog_declare(id);							\
 										\
-	__blog_define(level, id, format, arguments, __blog_many(__VA_ARGS__), 0); \
+	__blog_define(level, id, format, arguments, __blog_many(__VA_ARGS__), 0, ""); \
 	if (__blog_logs(component, id))						\
 		__blog_store(component, id, __VA_ARGS__);			\
 } while (0)

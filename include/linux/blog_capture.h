@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Records of the debug messages that a driver in C has, without a change to it:
- * pr_debug(), dev_dbg(), netdev_dbg(), drm_dbg() and macros made of them.
+ * pr_debug(), dev_dbg(), netdev_dbg(), drm_dbg() and macros made of them, and those
+ * of subsystems that call blog_capture_call().
  *
  * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if
  * CONFIG_BLOG_CAPTURE names it; kbuild defines BLOG_CAPTURE for its files then.
@@ -16,6 +17,8 @@
  */
 #ifndef _LINUX_BLOG_CAPTURE_H
 #define _LINUX_BLOG_CAPTURE_H
+
+#define __blog_list(...)		__VA_ARGS__
 
 #if defined(BLOG_CAPTURE) && IS_REACHABLE(CONFIG_BLOG)
 
@@ -59,38 +62,54 @@ do {										\
 		__ratelimit(&__blog_limit), __VA_ARGS__);			\
 } while (0)
 
+/**
+ * blog_capture_call - the same, for the macro or function of a subsystem
+ * @print:	whether it is to be printed: a test of the subsystem's mask, for instance
+ * @class:	what the subsystem calls this kind of message: a bit of that mask, as text
+ * @func:	what prints; it is called with @fmt and what follows that
+ *
+ * blog_capture_with() is for an @func that has other arguments before @fmt. They
+ * are evaluated if it prints.
+ */
+#define blog_capture_call(print, class, func, fmt, ...)				\
+	blog_capture_with(print, class, __blog_capture_print, (func), fmt, ##__VA_ARGS__)
+#define blog_capture_with(print, class, func, with, fmt, ...)			\
+	__blog_capture(print, true, class, __COUNTER__, fmt, #__VA_ARGS__, , (0), \
+		       func, with, fmt, ##__VA_ARGS__)
+#define __blog_capture_print(func, ...)	func(__VA_ARGS__)
+
 #define __blog_capture___dynamic_pr_debug(print, may, desc, fmt, ...)		\
-	__blog_capture(print, may, __COUNTER__, fmt, #__VA_ARGS__, , (0),	\
+	__blog_capture(print, may, "", __COUNTER__, fmt, #__VA_ARGS__, , (0),	\
 		       __dynamic_pr_debug, (desc), fmt, ##__VA_ARGS__)
 
 #define __blog_capture___dynamic_dev_dbg(print, may, desc, dev, fmt, ...)	\
-	__blog_capture_device(print, may, const struct device *, dev,		\
+	__blog_capture_device(print, may, "", const struct device *, dev,	\
 			      dev_name(__blog_dev), "(NULL device *)",		\
 			      __dynamic_dev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
 
 #define __blog_capture___dynamic_netdev_dbg(print, may, desc, dev, fmt, ...)	\
-	__blog_capture_device(print, may, const struct net_device *, dev,	\
+	__blog_capture_device(print, may, "", const struct net_device *, dev,	\
 			      netdev_name(__blog_dev), "(NULL net_device)",	\
 			      __dynamic_netdev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
 
 #define __blog_capture___dynamic_ibdev_dbg(print, may, desc, dev, fmt, ...)	\
-	__blog_capture_device(print, may, const struct ib_device *, dev,	\
+	__blog_capture_device(print, may, "", const struct ib_device *, dev,	\
 			      dev_name(&__blog_dev->dev), "(NULL ib_device)",	\
 			      __dynamic_ibdev_dbg, (desc, __blog_dev), fmt, ##__VA_ARGS__)
 
 #define __blog_capture___drm_dev_dbg(print, may, desc, dev, cat, fmt, ...)	\
-	__blog_capture_device(print, may, const struct device *, dev,		\
+	__blog_capture_device(print, may, #cat, const struct device *, dev,	\
 			      dev_name(__blog_dev), "drm",			\
 			      __drm_dev_dbg, (desc, __blog_dev, cat), fmt, ##__VA_ARGS__)
 
 #define __blog_capture_drm_dev_printk(print, may, dev, level, fmt, ...)		\
-	__blog_capture_device(print, may, const struct device *, dev,		\
+	__blog_capture_device(print, may, "", const struct device *, dev,	\
 			      dev_name(__blog_dev), "drm",			\
 			      drm_dev_printk, (__blog_dev, level), fmt, ##__VA_ARGS__)
 
 /* A message that is stored with the name of a device before it */
-#define __blog_capture_device(print, may, type, dev, name, none, func, with, fmt, ...) \
-	__blog_capture(print, may, __COUNTER__, "%s: " fmt,			\
+#define __blog_capture_device(print, may, class, type, dev, name, none, func, with, fmt, ...) \
+	__blog_capture(print, may, class, __COUNTER__, "%s: " fmt,		\
 		       __stringify(device, ##__VA_ARGS__),			\
 		       type __blog_dev = (dev);, (0, __blog_dev ? name : none),	\
 		       func, with, fmt, ##__VA_ARGS__)
@@ -98,23 +117,24 @@ do {										\
 /*
  * @print:	whether to print it
  * @may:	whether to store it, if it logs
+ * @class:	what the subsystem calls this kind of message
  * @format, @arguments: as the driver wrote them, as strings
  * @let:	declares what @named and @with use
  * @named:	what is stored before the arguments, after a 0, in parentheses
  * @func, @with: what prints, and what it has before @fmt, in parentheses
  */
-#define __blog_capture(print, may, id, format, arguments, let, named, func, with, fmt, ...) \
-	__blog_captured_call(__blog_count(0, ##__VA_ARGS__), print, may, id,	\
+#define __blog_capture(print, may, class, id, format, arguments, let, named, func, with, fmt, ...) \
+	__blog_captured_call(__blog_count(0, ##__VA_ARGS__), print, may, class, id, \
 			     __stringify(format), arguments, let, named, func, with, fmt, \
 			     ##__VA_ARGS__)
-#define __blog_captured_call(n, print, may, id, format, arguments, let, named, func, with, \
-			     fmt, ...)						\
+#define __blog_captured_call(n, print, may, class, id, format, arguments, let, named, func, \
+			     with, fmt, ...)					\
 do {										\
 	__blog_declare(id);							\
 	bool __blog_prints = print, __blog_stores = false;			\
 										\
 	__blog_define(BLOG_DEBUG, id, format, arguments,			\
-		      __blog_many(__blog_list named, ##__VA_ARGS__), 1);	\
+		      __blog_many(__blog_list named, ##__VA_ARGS__), 1, class);	\
 	if (__blog_logs(__blog_captured, id))					\
 		__blog_stores = may;						\
 	if (__blog_stores || __blog_prints) {					\
@@ -129,8 +149,6 @@ do {										\
 			     CONCATENATE(__blog_each_, n)(__blog_got, ##__VA_ARGS__)); \
 	}									\
 } while (0)
-
-#define __blog_list(...)		__VA_ARGS__
 
 /*
  * Arguments as variables, which have their values once. The comma makes pointers of arrays, and
@@ -179,6 +197,12 @@ do {										\
 		func(__VA_ARGS__);						\
 } while (0)
 #define blog_capture_limited		blog_capture
+#define blog_capture_call(print, class, ...)	blog_capture(print, __VA_ARGS__)
+#define blog_capture_with(print, class, func, with, ...)			\
+do {										\
+	if (print)								\
+		func(__blog_list with, __VA_ARGS__);				\
+} while (0)
 
 #endif
 

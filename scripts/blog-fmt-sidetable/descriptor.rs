@@ -25,6 +25,12 @@
 //!       Flags: 1, a captured message, whose format need not be one that can be stored; 2, there
 //!       are two words of codes, else one. In version 1, the word has other codes.
 //!
+//! place: off 0 u32 magic "BLFP"      4  u32 length of all of it, a multiple of 8
+//!       8  u64 reference to the .blog_sites entry (in a side table: the site's index)
+//!       16 u64 reference to the site's code (in a side table: 0)
+//!       24 u16 function length, u16 class length, 4 pad, then these, zero padding to 8
+//!       In an image, the function is empty: `image.rs` finds it by the code.
+//!
 //! type: off 0  u32 magic "BLFT"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 type code   16 u32 kind (1 struct, 2 enum)   20 u32 number of variants
 //!       24 u16 name length, 6 pad, name, padding to 8
@@ -51,6 +57,8 @@ pub const SITE_MAGIC: u32 = u32::from_le_bytes(*b"BLFD");
 pub const TYPE_MAGIC: u32 = u32::from_le_bytes(*b"BLFT");
 /// First word of a C site's descriptor.
 pub const C_SITE_MAGIC: u32 = u32::from_le_bytes(*b"BLFC");
+/// First word of the descriptor of a site's place.
+pub const PLACE_MAGIC: u32 = u32::from_le_bytes(*b"BLFP");
 /// Version of site descriptors without flags.
 pub const VERSION: u8 = 1;
 /// Version of those with flags.
@@ -85,6 +93,17 @@ pub struct Site {
     pub names: Vec<String>,
     /// Whether the format is one of C.
     pub is_c: bool,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a call site is, beside file and line.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The symbol of the function that has its code; empty: not known.
+    pub function: String,
+    /// What its subsystem calls its kind, a category or facility; empty: nothing.
+    pub class: String,
 }
 
 /// One C call site, as the compiler saw it.
@@ -178,6 +197,15 @@ pub enum Descriptor {
     },
     /// A type.
     Type(Type),
+    /// The place of a site, with its references, to its entry and to its code, and where they lie.
+    Place {
+        /// What it says.
+        place: Place,
+        /// Where the references lie.
+        references_at: [usize; 2],
+        /// The references.
+        references: [u64; 2],
+    },
     /// A C site, with its references, to its entry and to its words of codes, and where they lie.
     C {
         /// What it says.
@@ -235,6 +263,15 @@ impl<'a> Walk<'a> {
                     .map(|(site, references)| {
                         Some(Descriptor::C {
                             site,
+                            references_at: [start + 8, start + 16],
+                            references,
+                        })
+                    })
+                    .map_err(|e| at(&e)),
+                PLACE_MAGIC => parse_place(body)
+                    .map(|(place, references)| {
+                        Some(Descriptor::Place {
+                            place,
                             references_at: [start + 8, start + 16],
                             references,
                         })
@@ -324,6 +361,7 @@ fn parse_site(b: &[u8]) -> Result<(Site, u64), String> {
         module,
         names,
         is_c: flags & FLAG_C != 0,
+        place: Place::default(),
     };
     Ok((site, reference))
 }
@@ -376,6 +414,21 @@ fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
         return Err(format!("length {} for {pos} bytes of content", b.len()));
     }
     Ok((site, references))
+}
+
+fn parse_place(b: &[u8]) -> Result<(Place, [u64; 2]), String> {
+    let references = [u64_at(b, 8).ok_or(CUT)?, u64_at(b, 16).ok_or(CUT)?];
+    let len = |at| u16_at(b, at).map(usize::from).ok_or(CUT);
+    let (function, class) = (len(24)?, len(26)?);
+    let mut pos = 32;
+    let place = Place {
+        function: text(b, &mut pos, function, "name of a function")?,
+        class: text(b, &mut pos, class, "class")?,
+    };
+    if round8(pos) != Some(b.len()) {
+        return Err(format!("length {} for {pos} bytes of content", b.len()));
+    }
+    Ok((place, references))
 }
 
 fn name(b: &[u8], pos: &mut usize, len: usize) -> Result<String, String> {
@@ -480,6 +533,26 @@ impl Site {
         for s in [&self.format, &self.file, &self.module, &names] {
             out.extend(s.as_bytes());
         }
+        finish(out, start)?;
+        match self.place == Place::default() {
+            true => Ok(()),
+            false => self.place.write(reference, out),
+        }
+    }
+}
+
+impl Place {
+    fn write(&self, reference: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let start = out.len();
+        out.extend(PLACE_MAGIC.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend(reference.to_le_bytes());
+        out.extend([0; 8]);
+        out.extend(len16(self.function.len(), "name of a function")?);
+        out.extend(len16(self.class.len(), "class")?);
+        out.extend([0; 4]);
+        out.extend(self.function.as_bytes());
+        out.extend(self.class.as_bytes());
         finish(out, start)
     }
 }

@@ -266,6 +266,22 @@ impl Elf {
         Ok(found)
     }
 
+    /// The functions: symbol, size, and where their names are in the second answer. None in a
+    /// stripped file.
+    pub fn functions(&self) -> Result<(Vec<(Symbol, u64, u32)>, Vec<u8>), String> {
+        const STT_FUNC: u8 = 2;
+        let Some(table) = self.sections.iter().find(|s| s.kind == SHT_SYMTAB) else {
+            return Ok(Default::default());
+        };
+        let function = |raw: &[u8]| {
+            let is_one = u8_at(raw, 4)? & 0xf == STT_FUNC;
+            is_one.then_some((parse_symbol(raw)?, u64_at(raw, 16)?, u32_at(raw, 0)?))
+        };
+        let symbols = self.data(table)?;
+        let functions = symbols.chunks_exact(SYM_SIZE).filter_map(function);
+        Ok((functions.collect(), self.linked(table)?))
+    }
+
     /// The relocations that apply to section `index`, in the order of the file.
     pub fn relocations(&self, index: usize) -> Result<Vec<Relocation>, String> {
         let mut applying = self

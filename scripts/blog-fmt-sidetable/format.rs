@@ -209,6 +209,16 @@ impl Table {
         for descriptor in Walk::new(&body[start..]) {
             match descriptor? {
                 Descriptor::Type(t) => table.types.push(t),
+                Descriptor::Place {
+                    place, references, ..
+                } => {
+                    let [index, _] = references;
+                    let site = table.sites.len().checked_sub(1);
+                    let site = site.filter(|&last| last as u64 == index);
+                    let site = site.and_then(|last| table.sites.get_mut(last));
+                    site.ok_or_else(|| format!("the place of site {index} is out of order"))?
+                        .place = place;
+                }
                 Descriptor::C { .. } => return Err("a C site that isn't compiled".into()),
                 Descriptor::Site {
                     site, reference, ..

@@ -21,6 +21,7 @@ use super::{
     descriptor::{
         CSite,
         Descriptor,
+        Place,
         Site,
         Type,
         Walk,
@@ -29,6 +30,7 @@ use super::{
     elf::{
         Elf,
         ET_REL,
+        Symbol,
         SHF_ALLOC,
         SHT_NOBITS, //
     },
@@ -148,6 +150,8 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
     let mut sites: Vec<Option<Site>> = vec![None; count as usize];
     let mut types: BTreeMap<u64, Type> = BTreeMap::new();
     let mut words = Vec::new();
+    let mut site_places: HashMap<u64, Place> = HashMap::new();
+    let functions = Functions::of(elf)?;
     let (mut refused, mut left_out) = (Vec::new(), Vec::new());
     for descriptor in Walk::new(&fmt) {
         let (site, reference_at, reference) =
@@ -161,6 +165,22 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
                         ));
                     }
                     types.insert(t.code, t);
+                    continue;
+                }
+                Descriptor::Place {
+                    place,
+                    references_at,
+                    references,
+                } => {
+                    let [entry, code] =
+                        [0, 1].map(|i| (references_at[i] as u64, references[i]));
+                    let Some(index) = places.index(entry.0, entry.1) else {
+                        return Err(format!("{FMT_SECTION}: the place of no site"));
+                    };
+                    let function = places.target(code.0, code.1);
+                    let function = function.and_then(|at| functions.name(at));
+                    let function = function.unwrap_or_default();
+                    site_places.insert(index, Place { function, ..place });
                     continue;
                 }
                 Descriptor::Site {
@@ -234,8 +254,12 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
     let sites = sites
         .into_iter()
         .enumerate()
-        .map(|(i, s)| s.ok_or_else(|| format!("site {i} of {count} has no descriptor")))
-        .collect::<Result<_, _>>()?;
+        .map(|(i, s)| {
+            let mut site = s.ok_or_else(|| format!("site {i} of {count} has no descriptor"))?;
+            site.place = site_places.remove(&(i as u64)).unwrap_or_default();
+            Ok(site)
+        })
+        .collect::<Result<_, String>>()?;
 
     let (name, release) = if elf.kind == ET_REL {
         module_name(elf, stem)?
@@ -269,6 +293,9 @@ fn uncompiled(site: CSite) -> Site {
         ..Site::default()
     }
 }
+
+/// Longest name of a function that is stored: those of Rust are long.
+const FUNCTION_MAX: usize = 1024;
 
 /// No name of an argument is longer: macros make long texts of some.
 const NAME_MAX: usize = 60;
@@ -365,6 +392,7 @@ fn compile_site(site: &CSite) -> Result<(Site, printf::Compiled), String> {
         file: site.file.clone(),
         module: site.module.clone(),
         is_c: true,
+        place: Place::default(),
     };
     Ok((site, compiled))
 }
@@ -419,15 +447,18 @@ impl Places {
         (self.range.1 - self.range.0) / ENTRY
     }
 
+    /// The section, 0 in vmlinux, and the place in it that a reference leads to.
+    fn target(&self, reference_at: u64, reference: u64) -> Option<(usize, u64)> {
+        match &self.relocated {
+            Some(places) => places.get(&reference_at).copied(),
+            None => Some((0, reference)),
+        }
+    }
+
     /// The index of the entry that a site's reference leads to.
     fn index(&self, reference_at: u64, reference: u64) -> Option<u64> {
-        let place = match &self.relocated {
-            Some(places) => {
-                let (section, place) = *places.get(&reference_at)?;
-                (section == self.sites).then_some(place)?
-            }
-            None => reference,
-        };
+        let (section, place) = self.target(reference_at, reference)?;
+        (section == self.sites).then_some(())?;
         let off = place.checked_sub(self.range.0)?;
         (place < self.range.1 && off % ENTRY == 0).then_some(off / ENTRY)
     }
@@ -444,6 +475,39 @@ impl Places {
         let has_bytes = section.flags & SHF_ALLOC != 0 && section.kind != SHT_NOBITS;
         (has_bytes && off.checked_add(size)? <= section.size)
             .then(|| section.offset.checked_add(off))?
+    }
+}
+
+/// The functions of an image.
+struct Functions {
+    /// Section, 0 in vmlinux, place, size, and where the name is; sorted.
+    all: Vec<((usize, u64), u64, u32)>,
+    names: Vec<u8>,
+}
+
+impl Functions {
+    fn of(elf: &Elf) -> Result<Self, String> {
+        let (functions, names) = elf.functions()?;
+        let section = |symbol: Symbol| match elf.kind {
+            ET_REL => usize::from(symbol.section),
+            _ => 0,
+        };
+        let place = |(symbol, size, name): (Symbol, _, _)| {
+            ((section(symbol), symbol.value), size, name)
+        };
+        let mut all: Vec<_> = functions.into_iter().map(place).collect();
+        all.sort();
+        Ok(Self { all, names })
+    }
+
+    /// The function with the code there; of several, any.
+    fn name(&self, at: (usize, u64)) -> Option<String> {
+        let next = self.all.partition_point(|(start, ..)| *start <= at);
+        let ((section, start), size, name) = *self.all.get(next.checked_sub(1)?)?;
+        (section == at.0 && at.1 - start < size).then_some(())?;
+        let name = until_nul(self.names.get(name as usize..)?);
+        let name = name.get(..FUNCTION_MAX).unwrap_or(name);
+        Some(String::from_utf8_lossy(name).into_owned())
     }
 }
 

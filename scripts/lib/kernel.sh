@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-ceph; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -36,8 +36,8 @@ kernel_fragments() {
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
 	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m trace up ;;
-	# "make ceph" only: CephFS, captured
-	uml-ceph) echo common uml blog-y ceph ;;
+	# CephFS and NFS, captured. Deep tier
+	uml-net) echo common uml blog-y net ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
 	esac
 }

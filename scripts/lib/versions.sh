@@ -35,6 +35,7 @@ debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,r
 dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 ubuntu-keyring     trixie           ubuntu-keyring_2023.11.28.1-0.2_all.deb              b2e7ed48431bf9e7978ae810bbdaf253093570d6e3f864e575b7c13554b81174
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
+nfs                bookworm         nfs-kernel-server,nfs-common,rpcbind,procps,iproute2 -
 '
 
 # downloads WHAT: prints its lines, without the first field

@@ -16,7 +16,7 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "uml-ceph"
+KERNELS = "uml-net"
 SECONDS = 400
 TIER = "deep"
 

@@ -62,6 +62,7 @@ use syn::{
 use super::{
     asm::{
         Template,
+        PLACE_MAGIC,
         SITE_MAGIC,
         SITE_VERSION, //
     },
@@ -575,13 +576,17 @@ pub(super) fn site_fn(
     t.macro_text(quote!(::core::module_path!()));
     t.lines("776:");
     t.text(&names);
+    t.lines(format!(
+        "
+        777: .balign 8
+        779: .long {PLACE_MAGIC:#x}, 32
+        .quad 771b, 770f, 0"
+    ));
     // Entries are loaded in this order, which x86 keeps: a site gets its id before its gate opens.
     t.lines(
         "
-        777: .balign 8
-        779:
         .popsection
-        movb 771b+5(%rip), {gate}
+        770: movb 771b+5(%rip), {gate}
         movl 771b(%rip), {id:e}",
     );
 

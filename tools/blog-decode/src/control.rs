@@ -50,6 +50,10 @@ pub struct Query {
     pub lines: Option<(u32, u32)>,
     /// Part of the format string.
     pub format: Option<String>,
+    /// The function, or a pattern with `*`.
+    pub function: Option<String>,
+    /// What the subsystem calls this kind of message, or a pattern with `*`.
+    pub class: Option<String>,
     /// `+p`, `-p`, `=p`, `=_`.
     pub flags: String,
 }
@@ -219,15 +223,12 @@ fn query(words: &[String]) -> Result<Query, Error> {
                 };
                 q.file.replace(file.to_owned()).is_none() && !was_set
             }
-            "func" => {
-                return Err(Error::Syntax(
-                    "the names of functions are not in side tables: name file and line".into(),
-                ))
-            }
+            "func" => q.function.replace(value()?.clone()).is_none(),
+            "class" => q.class.replace(value()?.clone()).is_none(),
             _ => {
                 return Err(Error::Syntax(format!(
-                    "{word:?} is none of module, site, level, file, line, format, component; nor \
-                     one of the flags +p, -p, =p, =_"
+                    "{word:?} is none of module, site, level, file, line, func, class, format, \
+                     component; nor one of the flags +p, -p, =p, =_"
                 )))
             }
         };
@@ -243,7 +244,8 @@ fn query(words: &[String]) -> Result<Query, Error> {
 impl Query {
     /// Whether the kernel can match it without side tables.
     pub fn is_the_kernels(&self) -> bool {
-        self.file.is_none() && self.lines.is_none() && self.format.is_none()
+        let texts = [&self.file, &self.format, &self.function, &self.class];
+        self.lines.is_none() && texts.iter().all(|text| text.is_none())
     }
 
     /// What to write for the kernel to do it itself.
@@ -267,6 +269,8 @@ impl Query {
             && self.lines.is_none_or(|(a, b)| (a..=b).contains(&site.line))
             && self.format.as_ref().is_none_or(|f| site.format.contains(f))
             && self.file.as_ref().is_none_or(|f| is_file(&site.file, f))
+            && is_like(&site.function, self.function.as_ref())
+            && is_like(&site.class, self.class.as_ref())
     }
 
     /// The sites that it means, and the images in which they can't be looked for, as they have no
@@ -287,6 +291,11 @@ impl Query {
         ids.sort_unstable();
         (ids, unknown)
     }
+}
+
+/// Whether a text is the one that is named, by a pattern or not.
+fn is_like(text: &str, named: Option<&String>) -> bool {
+    named.is_none_or(|named| matches_glob(text.as_bytes(), named))
 }
 
 /// Whether a path is the one that is named: all of it, its end after a `/`, or by a pattern.
@@ -398,6 +407,10 @@ mod tests {
         for name in ["a b", "a;", "a\n+p", "#"] {
             assert!(parse(&format!("module '{name}' +p")).is_err(), "{name:?}");
         }
+        let q = sites("func 'read_*' class DRM_UT_KMS +p");
+        assert_eq!(q.function.as_deref(), Some("read_*"));
+        assert_eq!(q.class.as_deref(), Some("DRM_UT_KMS"));
+        assert!(!q.is_the_kernels());
         assert_eq!(sites("file a.rs:7 -p").lines, Some((7, 7)));
         assert_eq!(
             sites("=_"),
@@ -423,7 +436,7 @@ mod tests {
             ("+p x", "\"x\" after the flags"),
             ("module a module b +p", "module twice"),
             ("file a.rs:3 line 4 +p", "line twice"),
-            ("func read +p", "functions"),
+            ("func", "func what?"),
             ("line x +p", "neither a number"),
             ("level loud +p", "no level"),
             ("format \"x +p", "not closed"),

@@ -67,6 +67,8 @@ pub enum Field {
     Site,
     Image,
     Module,
+    Function,
+    Class,
     File,
     Line,
     Format,
@@ -83,7 +85,7 @@ impl Field {
     }
 }
 
-const FIELDS: [(&str, Field); 16] = [
+const FIELDS: [(&str, Field); 18] = [
     ("host", Field::Host),
     ("boot_id", Field::BootId),
     ("component", Field::Component),
@@ -96,6 +98,8 @@ const FIELDS: [(&str, Field); 16] = [
     ("site", Field::Site),
     ("image", Field::Image),
     ("module", Field::Module),
+    ("function", Field::Function),
+    ("class", Field::Class),
     ("file", Field::File),
     ("line", Field::Line),
     ("format", Field::Format),
@@ -205,6 +209,8 @@ impl Selector {
             Field::Site => Val::Number(s.id.into()),
             Field::Image => text(&s.found?.image.name),
             Field::Module => text(&s.site()?.module),
+            Field::Function => text(&s.site()?.function),
+            Field::Class => text(&s.site()?.class),
             Field::File => text(&s.site()?.file),
             Field::Line => Val::Number(s.site()?.line.into()),
             Field::Format => text(&s.site()?.format),

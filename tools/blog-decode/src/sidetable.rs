@@ -54,6 +54,11 @@ pub struct Site {
     pub file: String,
     /// Module path.
     pub module: String,
+    /// The function that has its code, empty where it isn't known. If the call's function was
+    /// inlined, this is the one that has it.
+    pub function: String,
+    /// What its subsystem calls this kind of message, or empty.
+    pub class: String,
     /// Format string.
     pub format: String,
     /// Names of the arguments' types.
@@ -62,6 +67,15 @@ pub struct Site {
     pub template: Result<Template, Error>,
     /// What is the same in JSON for all its records, once one was printed.
     pub json: OnceLock<Prepared>,
+}
+
+impl Site {
+    /// What is known of where it is, beside module, file and line, by name.
+    pub fn place(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("function", &self.function), ("class", &self.class)];
+        let known = all.into_iter().filter(|(_, text)| !text.is_empty());
+        known.map(|(name, text)| (name, text.as_str()))
+    }
 }
 
 /// What is the same in the output for all records of a call site.
@@ -105,6 +119,8 @@ impl Sites {
                 line: s.line,
                 file: s.file,
                 module: s.module,
+                function: function(&s.place.function),
+                class: s.place.class,
                 format: s.format,
                 types,
                 template,
@@ -116,6 +132,15 @@ impl Sites {
             release: table.release,
             sites,
         }
+    }
+}
+
+/// The name of a function by its symbol: that of Rust is a path, and the compiler gives a part of a
+/// function in C a suffix.
+fn function(symbol: &str) -> String {
+    match rustc_demangle::try_demangle(symbol) {
+        Ok(path) => format!("{path:#}"),
+        Err(_) => symbol.split('.').next().unwrap_or_default().to_owned(),
     }
 }
 
@@ -679,5 +704,22 @@ impl SiteMap {
             index,
             site,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function;
+
+    #[test]
+    fn a_function_has_the_name_of_the_source() {
+        for (symbol, name) in [
+            ("nfs_open", "nfs_open"),
+            ("nfs_open.part.0.cold", "nfs_open"),
+            ("_RNvCskwGfYPst2Cb_5rnull4init", "rnull::init"),
+            ("", ""),
+        ] {
+            assert_eq!(function(symbol), name);
+        }
     }
 }

@@ -192,7 +192,11 @@ impl<'a> System<'a> {
                     plan.status = PARTIAL;
                 }
                 if ids.is_empty() {
-                    return Err("no call site is like that".into());
+                    let hint = match query.function {
+                        Some(_) => ": the function may be inlined into another; name file and line",
+                        None => "",
+                    };
+                    return Err(format!("no call site is like that{hint}"));
                 }
                 for_ids(&ids, &query.flags)
             }

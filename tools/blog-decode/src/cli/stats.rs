@@ -317,6 +317,9 @@ pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) 
     o.maybe("index", found.map(|f| f.index));
     o.text("level", site.map(|s| level_name(s.level)));
     o.text("module", site.map(|s| s.module.as_str()));
+    for (key, text) in site.iter().flat_map(|s| s.place()) {
+        o.text(key, text);
+    }
     o.text("file", site.map(|s| s.file.as_str()));
     o.maybe("line", site.map(|s| s.line));
     o.text("format", site.map(|s| s.format.as_str()));

@@ -36,6 +36,8 @@ fn check(source: &str) -> bool {
         line: 71,
         file: "drivers/x.rs".into(),
         module: "x::y".into(),
+        function: "y_read".into(),
+        class: "IO".into(),
         format: format.into(),
         types: Vec::new(),
         template: Ok(template),
@@ -102,7 +104,8 @@ fn true_ones_are_true_and_false_ones_false() {
         "level == warning && level <= notice && level > error",
         "level <= 2",
         "context == task && comm == fio && pid == 42 && tgid == 40",
-        "site == 9 && line == 71 && file =~ 'x\\.rs$' && module == 'x::y' && image == x",
+        "site == 9 && line == 71 && file =~ 'x\\.rs$' && module == 'x::y' && image == x \
+         && function =~ '^y_' && class == IO",
         "message =~ '\\bsda\\b'",
         "arg.len",
         "!arg.nothing",

@@ -285,6 +285,9 @@ fn prepare(s: &Site) -> Prepared {
     let mut site = Vec::new();
     let mut o = Object::more(&mut site);
     o.text("module", s.module.as_str());
+    for (key, text) in s.place() {
+        o.text(key, text);
+    }
     o.text("file", s.file.as_str());
     o.number("line", s.line);
     o.text("format", s.format.as_str());

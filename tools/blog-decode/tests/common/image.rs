@@ -137,7 +137,18 @@ fn c_site(asm: &mut String, n: usize, c: &CCall) {
 776{n}: .ascii "test"
 777{n}: .ascii "{arguments}"
 778{n}: .balign 8
-773{n}:
+773{n}: .long 0x50464c42, 783{n}f - 773{n}b
+.quad .Lc_site{n}, 770{n}f
+.short 0, 782{n}f - 781{n}f, 0, 0
+781{n}: .ascii "KIND{n}"
+782{n}: .balign 8
+783{n}:
+.popsection
+.pushsection .text,"ax",@progbits
+.type c_function{n}.part.0, @function
+c_function{n}.part.0: .byte 0x90
+770{n}: .byte 0x90
+.size c_function{n}.part.0, . - c_function{n}.part.0
 .popsection"#,
         line = c.line,
         format = quoted(c.format),

@@ -150,5 +150,15 @@ fn arguments_are_named_numbered_captured_and_mixed() {
         assert_eq!(site.level, 5);
         assert!(site.file.ends_with("scalars.rs"), "{}", site.file);
         assert_eq!(site.module, module_path!());
+        of_its_own(host);
+        assert_eq!(
+            host.last_site().function,
+            concat!(module_path!(), "::of_its_own")
+        );
     });
+}
+
+#[inline(never)]
+fn of_its_own(host: &crate::image::Host) {
+    same!(host, "here");
 }
