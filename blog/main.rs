@@ -54,6 +54,7 @@ use crate::{
     },
     write::{
         ccall,
+        hang,
         tables, //
     }, //
 };
@@ -127,6 +128,7 @@ impl Drop for Blog {
 fn stop() {
     describe::stop();
     work::stop_worker();
+    hang::stop();
     life::stop();
     files::stop();
     tables::stop();

@@ -8,6 +8,7 @@
 //! start. A write either takes effect as a whole, or fails and changes nothing.
 
 use kernel::{
+    bindings,
     blog::{
         blog_info,
         wire::name::is_reserved, //
@@ -22,6 +23,7 @@ use kernel::{
     prelude::*,
     sync::{
         global_lock,
+        poll::PollTable,
         Arc,
         Mutex, //
     }, //
@@ -37,6 +39,7 @@ use crate::{
     registry::{
         self,
         state::State,
+        trigger::Wanted,
         words, //
     },
     sys::{
@@ -45,8 +48,10 @@ use crate::{
             All,
             Dir,
             OpenFile, //
-        }, //
-    }, //
+        },
+        waiters, //
+    },
+    write::hang, //
 };
 
 /// A text file of a `T`.
@@ -78,7 +83,7 @@ static GLOBAL: [TextFile<()>; 2] = [
     },
 ];
 
-static COMPONENT: [TextFile<State>; 9] = [
+static COMPONENT: [TextFile<State>; 10] = [
     TextFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -146,12 +151,27 @@ static COMPONENT: [TextFile<State>; 9] = [
         write: Some(mark),
     },
     TextFile {
+        name: TRIGGER,
+        show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
+        write: Some(|state, text| {
+            let wanted = Wanted::parse(text)?;
+            if wanted.is_some_and(|wanted| wanted.site.is_none()) {
+                hang::watch()?;
+            }
+            state.set_trigger(wanted);
+            Ok(())
+        }),
+    },
+    TextFile {
         name: c"stats",
         show: Some(stats::show_component),
         write: None,
     },
 ];
 
+const TRIGGER: &CStr = c"trigger";
+/// How often whoever waits for a trigger looks at it: log calls wake nobody.
+const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
 const MAP: &CStr = c"map";
@@ -305,6 +325,8 @@ impl<T: Subject> fmt::Display for OpenText<T> {
 impl<T: Subject> OpenFile for OpenText<T> {
     const KIND: usize = T::KIND;
 
+    const POLLS: bool = true;
+
     fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
         hook::may_open()?;
         let state = registry::by_id(of)?;
@@ -334,6 +356,20 @@ impl<T: Subject> OpenFile for OpenText<T> {
             0 if !to.is_empty() && (*at as usize) < said.0.len() => Err(EFAULT),
             n => Ok(n),
         }
+    }
+
+    /// Of `trigger`, whether it has frozen something; the others are always ready.
+    fn poll(self: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
+        let state = self.state.as_ref().filter(|_| self.file.name == TRIGGER);
+        let Some(state) = state else {
+            return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
+        };
+        waiters::poll(file, table);
+        if state.trigger.has_frozen() {
+            return bindings::POLLIN | bindings::POLLRDNORM;
+        }
+        waiters::wake_in(LOOK_MS);
+        0
     }
 
     fn write(self: Pin<&Self>, text: &str) -> Result {

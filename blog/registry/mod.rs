@@ -50,6 +50,7 @@ use crate::{
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod state;
+pub(crate) mod trigger;
 pub(crate) mod wishes;
 pub(crate) mod words;
 

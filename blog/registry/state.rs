@@ -83,6 +83,10 @@ use kernel::{
     }, //
 };
 
+use super::trigger::{
+    Trigger,
+    Wanted, //
+};
 use crate::{
     memory::{
         block::Chain,
@@ -297,6 +301,8 @@ pub(crate) struct State {
     own: Option<RawComponent>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
     memory: AtomicPtr<Memory>,
+    /// What freezes it.
+    pub(crate) trigger: Trigger,
     /// 0: overwrite.
     discard: AtomicU8,
     max_bytes: AtomicU32,
@@ -332,6 +338,7 @@ impl State {
             going: AtomicBool::new(false),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
+            trigger: Trigger::new(),
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
             found: Kept::new(Described {
@@ -505,7 +512,7 @@ impl State {
             };
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
-            switch.slot.store(self.slot.into(), Relaxed);
+            switch.slot.store(self.trigger.slot(self.slot), Relaxed);
             // INVARIANT: It is a place.
             switch.place.store(place_of(self.slot.into()), Relaxed);
             if let Some(memory) = inner.memory() {
@@ -687,6 +694,18 @@ impl State {
         self.with(|inner| {
             inner.privacy = privacy;
             self.apply(inner);
+        });
+    }
+
+    /// Arms the component's trigger, or ends what it has done.
+    pub(crate) fn set_trigger(&self, wanted: Option<Wanted>) {
+        let _control = self.control();
+        self.with(|inner| {
+            self.trigger.set(wanted);
+            // SAFETY: This is its slot, or one that no ring has.
+            if let Some(switch) = unsafe { inner.switch() } {
+                switch.slot.store(self.trigger.slot(self.slot), Relaxed);
+            }
         });
     }
 

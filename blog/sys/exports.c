@@ -16,6 +16,7 @@
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+EXPORT_RUST_SYMBOL_GPL(blog_stored);
 EXPORT_RUST_SYMBOL_GPL(blog_write1);
 EXPORT_RUST_SYMBOL_GPL(blog_write2);
 EXPORT_RUST_SYMBOL_GPL(blog_write3);

@@ -31,6 +31,8 @@ const struct blog_component *blog_component_register(const char *name,
 void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
 			       u64 ts);
+void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
+		 size_t size);
 extern u8 blog_clock_is_tsc;
 extern const u8 blog_present;
 
@@ -48,6 +50,10 @@ void blog_reap(void);
 int blog_max_kb_changed(void);
 int blog_wish(const char *text);
 size_t blog_wishes(char *to, size_t size);
+
+/* tracepoint.c, for Rust. */
+int blog_tracepoint_attach(const char *name, void *probe, void *data);
+void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
 /* In Rust, called by clock/suspend.c. */
 void blog_clock_note(void);

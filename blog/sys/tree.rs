@@ -44,6 +44,9 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
 
+    /// Whether the file may be polled.
+    const POLLS: bool = Self::STREAM;
+
     /// Whether processes may map the file.
     const MAPS: bool = false;
 
@@ -71,7 +74,7 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
         Err(ENODEV)
     }
 
-    /// What a read of a stream would do now, as a mask of `POLLIN` and so on.
+    /// What is ready, as a mask of `POLLIN` and so on.
     fn poll(self: Pin<&Self>, _file: &File, _table: PollTable<'_>) -> u32 {
         0
     }
@@ -211,7 +214,7 @@ impl<T: OpenFile> Operations<T> {
         release: Some(Self::release),
         read_iter: Some(Self::read),
         write: Some(Self::write),
-        poll: if T::STREAM { Some(Self::poll) } else { None },
+        poll: if T::POLLS { Some(Self::poll) } else { None },
         splice_read: if T::STREAM { Some(Self::splice) } else { None },
         // Debugfs opens no file that has this under lockdown.
         mmap: if T::MAPS { Some(Self::mmap) } else { None },

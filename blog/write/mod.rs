@@ -4,6 +4,7 @@
 
 pub(crate) mod ccall;
 mod clear;
+pub(crate) mod hang;
 mod pack;
 pub(crate) mod slow;
 pub(crate) mod tables;

@@ -12,9 +12,11 @@
 
 use core::{
     ptr,
+    slice,
     sync::atomic::Ordering::{
         AcqRel,
-        Acquire, //
+        Acquire,
+        Relaxed, //
     }, //
 };
 use kernel::{
@@ -83,7 +85,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             state,
             memory: state.live_memory()?,
             bytes,
-            frozen: root::frozen(),
+            frozen: root::frozen() || state.trigger.is_frozen(),
             here: tasks::here(),
         })
     });
@@ -127,12 +129,39 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     Place::LOST
 }
 
+/// A log call has stored a record of a component that is watched: see `kernel::blog::abi`.
+///
+/// # Safety
+///
+/// `raw` is valid, the caller is a log call to it, and `payload` points to `size` bytes that nobody
+/// writes to.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn blog_stored(
+    raw: *const RawComponent,
+    site_shl10: u32,
+    payload: *const u8,
+    size: usize,
+) {
+    // SAFETY: `raw` is valid; of its slot, each value is right that the trigger wants.
+    let switch = unsafe { (*raw).switch() };
+    // SAFETY: As in `blog_reserve`.
+    let Some(state) = (unsafe { switch.state.load(Acquire).cast::<State>().as_ref() }) else {
+        return;
+    };
+    // SAFETY: By this function's requirement.
+    let payload = unsafe { slice::from_raw_parts(payload, size) };
+    if state.trigger.stored(site_shl10, payload) {
+        switch.slot.store(state.trigger.slot(state.slot()), Relaxed);
+    }
+}
+
 /// A log call that needs a place.
 struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
     bytes: u32,
-    /// The machine has crashed: old records stay, and new ones go where there is room.
+    /// The machine has crashed, or a trigger wants it: old records stay, and new ones go where
+    /// there is room.
     frozen: bool,
     /// The kind of context, and the CPU, which may have become another one meanwhile.
     here: (Context, u32),

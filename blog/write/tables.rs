@@ -277,6 +277,15 @@ unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
 
+/// Calls `f` for each component. Neither in an NMI nor in a log call.
+pub(crate) fn each_state(f: impl Fn(&State)) {
+    // Interrupts are off while it is there.
+    let _guard = tasks::lock_tls(0);
+    // SAFETY: See above.
+    let states = (0..STATES.len()).filter_map(|slot| unsafe { state_in(slot as u32) });
+    states.for_each(f);
+}
+
 /// Undoes [`publish`].
 pub(crate) fn unpublish(slot: u16) {
     forget(slot);

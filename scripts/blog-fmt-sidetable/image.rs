@@ -29,8 +29,8 @@ use super::{
     },
     elf::{
         Elf,
-        ET_REL,
         Symbol,
+        ET_REL,
         SHF_ALLOC,
         SHT_NOBITS, //
     },
@@ -172,8 +172,7 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
                     references_at,
                     references,
                 } => {
-                    let [entry, code] =
-                        [0, 1].map(|i| (references_at[i] as u64, references[i]));
+                    let [entry, code] = [0, 1].map(|i| (references_at[i] as u64, references[i]));
                     let Some(index) = places.index(entry.0, entry.1) else {
                         return Err(format!("{FMT_SECTION}: the place of no site"));
                     };
@@ -492,9 +491,8 @@ impl Functions {
             ET_REL => usize::from(symbol.section),
             _ => 0,
         };
-        let place = |(symbol, size, name): (Symbol, _, _)| {
-            ((section(symbol), symbol.value), size, name)
-        };
+        let place =
+            |(symbol, size, name): (Symbol, _, _)| ((section(symbol), symbol.value), size, name);
         let mut all: Vec<_> = functions.into_iter().map(place).collect();
         all.sort();
         Ok(Self { all, names })

@@ -59,6 +59,11 @@ mod tables {
     use kernel::prelude::*;
     include!("core_tables.rs");
 }
+mod trigger {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_trigger.rs");
+}
 mod worker {
     use super::rig;
     use kernel::prelude::*;

@@ -51,6 +51,19 @@ unsafe extern "C" {
         ts: u64,
     ) -> Place;
 
+    /// Looks at the arguments that are stored of a record, before it is published. Runs in any
+    /// context.
+    ///
+    /// # Safety
+    ///
+    /// The component is valid, and `payload` points to `size` bytes.
+    pub(super) unsafe fn blog_stored(
+        c: *const RawComponent,
+        site_shl10: u32,
+        payload: *const u8,
+        size: usize,
+    );
+
     /// 1 if log calls may read the clock, which is the TSC; 0 if they have to leave it to `blog/`.
     /// It changes while they run.
     pub(super) static blog_clock_is_tsc: u8;

@@ -16,6 +16,8 @@
  *		opens the stream, makes READY, and copies it to its end
  *	  streams calls STREAM DISK
  *		checks system calls; reading from DISK makes records
+ *	  streams trigger FILE DISK FIRST LAST
+ *		freezes a component by one of these sites, and waits for that
  *	  streams latency STREAM DISK MS
  *		are records there MS after they are logged, at most? STREAM may be
  *		"-", for what another program makes of it
@@ -384,6 +386,40 @@ static int calls(const char *stream, const char *disk)
 	return failures;
 }
 
+static void set(int fd, const char *text)
+{
+	if (pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
+		die(text);
+}
+
+static int trigger(const char *file, const char *disk, int first, int last)
+{
+	int fd = open_or_die(file, O_RDWR), fired = 0, id;
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	char text[200] = "";
+
+	check(poll(&poll_fd, 1, 0) == 0, "a trigger that is off is not ready");
+	for (id = first; id <= last; id++) {
+		snprintf(text, sizeof(text), "site=%d after=1", id);
+		set(fd, text);
+		if (poll(&poll_fd, 1, 0))
+			check(false, "an armed trigger is ready: site %d", id);
+		log_some(disk);
+		if (poll(&poll_fd, 1, 500) != 1)
+			continue;
+		fired++;
+		memset(text, 0, sizeof(text));
+		if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
+			die("read of a trigger");
+		if (strncmp(text, "frozen site=", 12))
+			check(false, "a trigger is ready, but says %s", text);
+	}
+	check(fired > 0, "%d of %d sites have frozen the component", fired, last - first + 1);
+	set(fd, "off");
+	check(poll(&poll_fd, 1, 0) == 0, "it is not ready any more");
+	return failures;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -458,6 +494,8 @@ int main(int argc, char **argv)
 		return rest(argv[2], argv[3], argv[4]);
 	if (!strcmp(what, "calls") && argc == 4)
 		return calls(argv[2], argv[3]);
+	if (!strcmp(what, "trigger") && argc == 6)
+		return trigger(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
 	if (!strcmp(what, "latency") && argc == 5)
 		return latency(argv[2], argv[3], atoi(argv[4]));
 	fprintf(stderr, "usage: see the source\n");

@@ -61,6 +61,10 @@ same "only root can write a stream" "$(stat -c %a "$RNULL/stream")" 440
 
 io 10
 streams calls "$RNULL/stream" $DISK || failures=$((failures + 1))
+# shellcheck disable=SC2046 # two words
+streams trigger "$RNULL/trigger" $DISK \
+	$(sed -n 's/^module rnull_mod site \([0-9]*\)-\([0-9]*\) .*/\1 \2/p' "$BLOG/control") ||
+	failures=$((failures + 1))
 refused "blog stays while its driver is there" rmmod blog
 
 phase "twenty readers"

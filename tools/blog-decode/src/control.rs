@@ -14,6 +14,8 @@ use crate::{
     blogfmt::bytes::hex,
     error::Error,
     filter::{matches_glob, parse_range},
+    format::types::{Kind, Type},
+    record::Version,
     sidetable::{Site, SiteMap},
     wire::{
         file::{Image, BUILD_ID_MAX, NAME_MAX},
@@ -33,6 +35,39 @@ pub enum Command {
     MaxKb(String),
     /// Call sites.
     Sites(Query),
+    /// What freezes a component, or all: its name, and on what.
+    Trigger(String, Trigger),
+}
+
+/// What freezes a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Nothing any more.
+    Off,
+    /// A task that hangs. Whether it freezes all components.
+    Hang(bool),
+    /// A record.
+    Record {
+        /// Whether it freezes all components.
+        all: bool,
+        /// Of which site: it must be a single one.
+        query: Query,
+        /// What an argument must be.
+        test: Option<Test>,
+        /// How many records of the component are still logged after that one.
+        after: u32,
+    },
+}
+
+/// A condition on an argument of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// Its name, or its place from 0 on.
+    pub argument: String,
+    /// The kernel's word for the comparison.
+    pub compare: &'static str,
+    /// What it is compared with.
+    pub value: i128,
 }
 
 /// Which sites, and what becomes of them. What isn't given holds for all.
@@ -124,6 +159,10 @@ fn command(words: &[String]) -> Result<Command, Error> {
             Ok(Command::MaxKb(value.to_owned()))
         }
         [first, name, settings @ ..] if first == "component" => component(name, settings),
+        [first, name, words @ ..] if first == "trigger" => {
+            let trigger = trigger(words)?;
+            Ok(Command::Trigger(name.to_owned(), trigger))
+        }
         words => query(words).map(Command::Sites),
     }
 }
@@ -202,38 +241,11 @@ fn query(words: &[String]) -> Result<Query, Error> {
                 Some(more) => Err(Error::Syntax(format!("{more:?} after the flags"))),
             };
         }
-        let mut value = || {
-            let value = words.next().filter(|v| !v.is_empty());
-            value.ok_or_else(|| Error::Syntax(format!("{word} what?")))
-        };
-        let is_new = match word.as_str() {
-            "module" => q.module.replace(image_name(value()?)?).is_none(),
-            "site" => q.ids.replace(parse_range(value()?)?).is_none(),
-            "level" => q.level.replace(level(value()?)?).is_none(),
-            "line" => q.lines.replace(parse_range(value()?)?).is_none(),
-            "format" => q.format.replace(value()?.clone()).is_none(),
-            "file" => {
-                let file = value()?;
-                // "file x.rs:10-20", as dynamic debug has it.
-                let lines = file.rsplit_once(':');
-                let lines = lines.and_then(|(f, l)| Some((f, parse_range(l).ok()?)));
-                let (file, was_set) = match lines {
-                    Some((file, lines)) => (file, q.lines.replace(lines).is_some()),
-                    None => (file.as_str(), false),
-                };
-                q.file.replace(file.to_owned()).is_none() && !was_set
-            }
-            "func" => q.function.replace(value()?.clone()).is_none(),
-            "class" => q.class.replace(value()?.clone()).is_none(),
-            _ => {
-                return Err(Error::Syntax(format!(
-                    "{word:?} is none of module, site, level, file, line, func, class, format, \
-                     component; nor one of the flags +p, -p, =p, =_"
-                )))
-            }
-        };
-        if !is_new {
-            return Err(Error::Syntax(format!("{word} twice")));
+        if !q.add(word, &mut words)? {
+            return Err(Error::Syntax(format!(
+                "{word:?} is none of {CONDITIONS}, component, trigger; nor one of the flags +p, \
+                 -p, =p, =_"
+            )));
         }
     }
     Err(Error::Syntax(
@@ -241,7 +253,154 @@ fn query(words: &[String]) -> Result<Query, Error> {
     ))
 }
 
+/// The words of [`Query::add`].
+const CONDITIONS: &str = "module, site, level, file, line, func, class, format";
+
+/// The word after another one.
+fn value<'a>(word: &str, words: &mut std::slice::Iter<'a, String>) -> Result<&'a String, Error> {
+    let value = words.next().filter(|v| !v.is_empty());
+    value.ok_or_else(|| Error::Syntax(format!("{word} what?")))
+}
+
+fn trigger(words: &[String]) -> Result<Trigger, Error> {
+    let (mut off, mut hang, mut all, mut test, mut after) = (false, false, false, None, None);
+    let mut query = Query::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let is_new = match word.as_str() {
+            "off" => !std::mem::replace(&mut off, true),
+            "hang" => !std::mem::replace(&mut hang, true),
+            "all" => !std::mem::replace(&mut all, true),
+            "after" => {
+                let n = value(word, &mut words)?.parse();
+                let n = n.map_err(|_| Error::Syntax("after: a number of records".into()))?;
+                after.replace(n).is_none()
+            }
+            "if" => test.replace(comparison(&mut words)?).is_none(),
+            _ if query.add(word, &mut words)? => true,
+            _ => {
+                return Err(Error::Syntax(format!(
+                    "{word:?} is none of off, hang, all, after, if, {CONDITIONS}"
+                )))
+            }
+        };
+        if !is_new {
+            return Err(Error::Syntax(format!("{word} twice")));
+        }
+    }
+    let (has_site, plain) = (query != Query::default(), (test.is_none(), after.is_none()));
+    match (off, hang, has_site) {
+        (true, false, false) if !all && plain == (true, true) => Ok(Trigger::Off),
+        (false, true, false) if plain == (true, true) => Ok(Trigger::Hang(all)),
+        (false, false, true) => Ok(Trigger::Record {
+            all,
+            query,
+            test,
+            after: after.unwrap_or(0),
+        }),
+        _ => Err(Error::Syntax(
+            "a trigger is off, or hang, or a call site and then if or after".into(),
+        )),
+    }
+}
+
+fn comparison(words: &mut std::slice::Iter<'_, String>) -> Result<Test, Error> {
+    let argument = value("if", words)?.clone();
+    let compare = match value("if", words)?.as_str() {
+        "==" => "eq",
+        "!=" => "ne",
+        "<" => "lt",
+        ">" => "gt",
+        word => return Err(Error::Syntax(format!("{word:?} is none of ==, !=, <, >"))),
+    };
+    let word = value("if", words)?;
+    let (sign, digits) = match word.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, word.as_str()),
+    };
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    let number = number.map_err(|_| Error::Syntax(format!("{word:?} is no number")))?;
+    Ok(Test {
+        argument,
+        compare,
+        value: sign * i128::from(number),
+    })
+}
+
+impl Test {
+    /// As the kernel takes it, which knows places of bytes only.
+    pub fn text(&self, site: &Site) -> Result<String, String> {
+        let template = site.template.as_ref().map_err(ToString::to_string)?;
+        let by_name = template.names().iter().position(|n| *n == self.argument);
+        let index = by_name.or_else(|| self.argument.parse().ok());
+        let types = template.types();
+        let found = index.and_then(|i| Some((i, types.get(i)?)));
+        let (index, ty) =
+            found.ok_or_else(|| format!("the call has no argument {}", self.argument))?;
+        let before = &types[..index];
+        if let Some(text) = before.iter().position(Type::has_tail) {
+            let text = &template.names()[text];
+            return Err(format!(
+                "{} comes after the text {text}, so that its place isn't known",
+                self.argument
+            ));
+        }
+        let sign = match ty.kind {
+            Kind::Uint | Kind::Bool | Kind::Char | Kind::Pointer => 'u',
+            Kind::Int | Kind::Error => 'i',
+            _ => return Err(format!("{} is no integer", self.argument)),
+        };
+        let size = |ty: &Type| ty.fixed_by(Version::Two);
+        let (at, bits) = (before.iter().map(size).sum::<usize>(), 8 * size(ty) as u32);
+        let range = match sign {
+            'u' => 0..=(1 << bits.min(64)) - 1,
+            _ => -(1i128 << (bits.min(64) - 1))..=(1 << (bits.min(64) - 1)) - 1,
+        };
+        if !matches!(bits, 8 | 16 | 32 | 64) || !range.contains(&self.value) {
+            return Err(format!(
+                "{} has {bits} bits, and is never {}",
+                self.argument, self.value
+            ));
+        }
+        let (size, compare) = (bits / 8, self.compare);
+        Ok(format!("{at}:{sign}{size}:{compare}:{}", self.value))
+    }
+}
+
 impl Query {
+    /// Takes in a condition. `false`: the word is none.
+    fn add(&mut self, word: &str, words: &mut std::slice::Iter<'_, String>) -> Result<bool, Error> {
+        let mut value = || value(word, words);
+        let is_new = match word {
+            "module" => self.module.replace(image_name(value()?)?).is_none(),
+            "site" => self.ids.replace(parse_range(value()?)?).is_none(),
+            "level" => self.level.replace(level(value()?)?).is_none(),
+            "line" => self.lines.replace(parse_range(value()?)?).is_none(),
+            "format" => self.format.replace(value()?.clone()).is_none(),
+            "func" => self.function.replace(value()?.clone()).is_none(),
+            "class" => self.class.replace(value()?.clone()).is_none(),
+            "file" => {
+                let file = value()?;
+                // "file x.rs:10-20", as dynamic debug has it.
+                let lines = file.rsplit_once(':');
+                let lines = lines.and_then(|(f, l)| Some((f, parse_range(l).ok()?)));
+                let (file, was_set) = match lines {
+                    Some((file, lines)) => (file, self.lines.replace(lines).is_some()),
+                    None => (file.as_str(), false),
+                };
+                self.file.replace(file.to_owned()).is_none() && !was_set
+            }
+            _ => return Ok(false),
+        };
+        match is_new {
+            true => Ok(true),
+            false => Err(Error::Syntax(format!("{word} twice"))),
+        }
+    }
+
     /// Whether the kernel can match it without side tables.
     pub fn is_the_kernels(&self) -> bool {
         let texts = [&self.file, &self.format, &self.function, &self.class];

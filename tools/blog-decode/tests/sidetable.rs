@@ -231,7 +231,10 @@ fn check_c(path: &Path, table: &Table) {
     assert_eq!((first.file.as_str(), first.line), (C_FILE, 101));
     for (n, site) in table.sites[CALLS.len()..].iter().enumerate() {
         let (function, class) = (format!("c_function{n}.part.0"), format!("KIND{n}"));
-        assert_eq!((&site.place.function, &site.place.class), (&function, &class));
+        assert_eq!(
+            (&site.place.function, &site.place.class),
+            (&function, &class)
+        );
     }
     assert_eq!(first.format, "read %u bytes\n");
     assert_eq!(first.names, ["count(a, b)"]);

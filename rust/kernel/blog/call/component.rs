@@ -141,7 +141,8 @@ setters! {
 /// # Invariants
 ///
 /// - `switch.place` is less than [`PLACES`](super::super::ring::PLACES). While `threshold` is not
-///   0, it is the component's place in each task's table, `slot` is the slot that its rings know,
+///   0, it is the component's place in each task's table, `slot` is the slot that its rings know, or
+///   [`WATCHED`],
 ///   `percpu` is null or points to three ring pointers for each possible CPU, and `state` is null,
 ///   or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
@@ -168,6 +169,10 @@ const _: () = {
     assert!(offset_of!(RawComponent, key) == 56);
 };
 
+/// A slot that no ring has: all calls take the slow path, and show `blog/` what they have stored.
+#[doc(hidden)]
+pub const WATCHED: u32 = u32::MAX;
+
 /// What `blog/` stores into a component.
 #[doc(hidden)]
 #[repr(C)]
@@ -176,7 +181,8 @@ pub struct Switch {
     pub threshold: AtomicU8,
     /// What is done with private arguments: a number of `Privacy`.
     pub privacy: AtomicU8,
-    /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these.
+    /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these; of one
+    /// whose records `blog/` is to see, [`WATCHED`].
     pub slot: AtomicU32,
     /// [`place_of`](super::super::ring::place_of) that.
     pub place: AtomicU32,
@@ -261,6 +267,13 @@ impl RawComponent {
     pub(in super::super) fn slot(&self) -> u32 {
         // SAFETY: As there.
         unsafe { self.switch.slot.as_ptr().read_volatile() }
+    }
+
+    /// Whether `blog/` is to see what is stored.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[inline(always)]
+    pub(super) fn is_watched(&self) -> bool {
+        self.slot() == WATCHED
     }
 
     /// Its place in tasks' tables.

@@ -88,6 +88,13 @@ pub(super) unsafe fn write_slow(
     (ring, ts): (*const Ring, u64),
 ) {
     let bytes = (HEADER_SIZE + size) as u32;
+    let store = |to| {
+        store(to);
+        if component.is_watched() {
+            // SAFETY: The bytes were stored just now.
+            unsafe { abi::blog_stored(component, site_shl10, to, size) };
+        }
+    };
     // SAFETY: The record was begun where `ring` isn't null, and what `blog_reserve` returns is as
     // `put` demands. `store` is as this function requires.
     unsafe {
@@ -130,6 +137,14 @@ pub unsafe fn write_open_slow(
     need: &Cell<usize>,
     fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
 ) {
+    let fill = |to: *mut u8, room: Range<usize>| {
+        let size = fill(to, room)?;
+        if component.is_watched() {
+            // SAFETY: The bytes were stored just now.
+            unsafe { abi::blog_stored(component, site_shl10, to, size) };
+        }
+        Some(size)
+    };
     // Where the next record goes; then where there is room for this one; and if that has grown
     // meanwhile, where there is room for any.
     let mut size = 0;

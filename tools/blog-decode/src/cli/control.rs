@@ -11,9 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{args::Control, complain, here::why, print_all, Failed, PARTIAL};
+use super::{
+    args::Control,
+    complain,
+    here::why,
+    poll::{self, Input, Signals},
+    print_all, Failed, OK, PARTIAL,
+};
 use crate::{
-    control::{for_ids, images, parse, writes, Command, Query, Switched},
+    control::{for_ids, images, parse, writes, Command, Query, Switched, Trigger},
     filter::matches_glob,
     output::level_name,
     sidetable::{SiteMap, Tables},
@@ -26,7 +32,10 @@ pub fn control(args: &Control) -> Result<u8, Failed> {
     let commands = parse(&args.commands.join("\n"))?;
     let mut system = System::open(args)?;
     if commands.is_empty() {
-        return system.show();
+        return match args.wait {
+            true => system.wait(Vec::new()),
+            false => system.show(),
+        };
     }
     let mut plan = Plan::default();
     for command in &commands {
@@ -38,6 +47,9 @@ pub fn control(args: &Control) -> Result<u8, Failed> {
     })?;
     if !args.dry_run {
         system.run(&plan)?;
+        if args.wait {
+            return system.wait(plan.triggers);
+        }
     }
     Ok(plan.status)
 }
@@ -49,6 +61,8 @@ struct Plan {
     writes: Vec<(PathBuf, String)>,
     /// What to report about it.
     text: String,
+    /// Files of triggers among these.
+    triggers: Vec<PathBuf>,
     status: u8,
 }
 
@@ -133,7 +147,68 @@ impl<'a> System<'a> {
             Command::Component(pattern, settings) => self.component(pattern, settings, plan),
             Command::MaxKb(value) => setting(&self.args.parameters, "max_kb", "blog", value, plan),
             Command::Sites(query) => self.sites(query, plan),
+            Command::Trigger(name, trigger) => self.trigger(name, trigger, plan),
         }
+    }
+
+    fn trigger(&mut self, name: &str, trigger: &Trigger, plan: &mut Plan) -> Result<(), String> {
+        let path = self.args.blog.join(name).join("trigger");
+        if name.contains(['/', '*']) || !path.exists() {
+            return Err(format!(
+                "there is no component {name}, or it has no trigger"
+            ));
+        }
+        let freezes = |all: &bool| if *all { " all" } else { "" };
+        let text = match trigger {
+            Trigger::Off => "off".into(),
+            Trigger::Hang(all) => format!("hang{}", freezes(all)),
+            Trigger::Record {
+                all,
+                query,
+                test,
+                after,
+            } => {
+                self.load();
+                let Some(map) = &self.map else { return Ok(()) };
+                let (ids, _) = query.resolve(&self.images, map);
+                let [id] = ids[..] else {
+                    return Err(format!("{} call sites are like that, not one", ids.len()));
+                };
+                let site = map.find(id).and_then(|f| f.site);
+                let test = match (test, site) {
+                    (Some(test), Some(site)) => format!(" if={}", test.text(site)?),
+                    _ => String::new(),
+                };
+                format!("site={id}{test} after={after}{}", freezes(all))
+            }
+        };
+        plan.text.push_str(&format!("{name}: trigger {text}\n"));
+        plan.triggers.push(path.clone());
+        plan.writes.push((path, text));
+        Ok(())
+    }
+
+    /// Waits until one of these triggers has frozen something, and prints which; of none, of any
+    /// component.
+    fn wait(&self, mut triggers: Vec<PathBuf>) -> Result<u8, Failed> {
+        if triggers.is_empty() {
+            let names = self.components()?;
+            triggers.extend(names.iter().map(|n| self.args.blog.join(n).join("trigger")));
+        }
+        let signals = Signals::new()?;
+        let inputs: Result<Vec<_>, _> = triggers.iter().map(|path| Input::open(path)).collect();
+        let inputs = inputs?;
+        while !signals.asked() {
+            let ready = poll::wait(&inputs, &signals, None)?;
+            if let Some(&i) = ready.first() {
+                let text = read(&triggers[i])?;
+                let name = triggers[i].parent().and_then(Path::file_name);
+                let name = name.unwrap_or_default().display();
+                print_all(|out| write!(out, "{name}: {text}"))?;
+                return Ok(OK);
+            }
+        }
+        Ok(PARTIAL)
     }
 
     fn component(

@@ -84,6 +84,10 @@ unsafe extern "C" fn blog_reserve(
     RIG.reserve(own, ring, bytes, ts)
 }
 
+/// Nothing is watched.
+#[no_mangle]
+extern "C" fn blog_stored(_: *const RawComponent, _: u32, _: *const u8, _: usize) {}
+
 /// The clock is the one that log calls read themselves.
 #[no_mangle]
 static blog_clock_is_tsc: u8 = 1;

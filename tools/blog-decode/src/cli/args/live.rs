@@ -96,6 +96,11 @@ pub struct Control {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// After that, wait until a trigger that is set has frozen its component; without a command,
+    /// until any has
+    #[arg(long, conflicts_with = "dry_run")]
+    pub wait: bool,
+
     /// Directory of this system's BLog files
     #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
     pub blog: PathBuf,
@@ -123,14 +128,23 @@ A COMMAND is one of
     file FILE[:LINES]           its path, the end of its path, or a pattern with *
     line N, line N-M
     format TEXT                 a part of the format string, in quotes if it contains blanks
+    func NAME                   the function that has the call's code, * matches anything
+    class NAME                  the category of a captured message
     level LEVEL
     site ID, site ID-ID
   FLAGS are +p (on at any level), -p (off) or =_ (back to the component's level)
+  trigger NAME CONDITION...   freeze component NAME when the one such call site logs
+    if ARG == N                 only if this argument is so; also != < >
+    after N                     N records of the component later
+    all                         freeze all components
+  trigger NAME hang           freeze it when the kernel finds a task that hangs; also with all
+  trigger NAME off            let it log again, or don't wait any more
 
 Examples:
   blog-decode control 'component rnull level=debug'
   blog-decode control --dry-run 'file rnull.rs:60-80 +p'
   blog-decode control 'format \"timed out\" +p; module rnull_mod level trace -p'
+  blog-decode control --wait 'trigger nvme file pci.c:1423 if status != 0 after 100'
 
 Exit status:
   0  done

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the hung-task detector finds fires the triggers that wait for it: see
+//! `registry/trigger.rs`.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicBool,
+        Ordering::Relaxed, //
+    }, //
+};
+use kernel::{
+    bindings::task_struct,
+    prelude::*, //
+};
+
+use crate::{
+    sys::tracepoint,
+    write::tables, //
+};
+
+const NAME: &CStr = c"sched_process_hang";
+const PROBE: *mut c_void = hang as unsafe extern "C" fn(_, _) as *mut c_void;
+
+/// # Safety
+///
+/// `task` is valid.
+unsafe extern "C" fn hang(_: *mut c_void, task: *const task_struct) {
+    // SAFETY: By this function's requirement.
+    let pid = unsafe { (*task).pid };
+    tables::each_state(|state| state.trigger.hang(pid));
+}
+
+/// Whether it is attached.
+static WATCHES: AtomicBool = AtomicBool::new(false);
+
+/// Has the detector's findings fire triggers from now on. `ENOENT` or `EOPNOTSUPP`: this kernel has
+/// no such detector.
+pub(crate) fn watch() -> Result {
+    if WATCHES.swap(true, Relaxed) {
+        return Ok(());
+    }
+    // SAFETY: `hang` takes the data and the tracepoint's task; `stop` detaches it.
+    let result = unsafe { tracepoint::attach(NAME, PROBE, ptr::null_mut()) };
+    WATCHES.store(result.is_ok(), Relaxed);
+    result
+}
+
+/// Ends that.
+pub(crate) fn stop() {
+    if WATCHES.swap(false, Relaxed) {
+        tracepoint::detach(NAME, PROBE, ptr::null_mut());
+    }
+}
