@@ -11,6 +11,7 @@ use super::wire::{
         ComponentRoot,
         MemoryRoot,
         Root,
+        SideTable,
         TableRoot,
         TaskNote,
         ENDIAN,
@@ -96,6 +97,7 @@ pub const fn empty() -> Root {
         snapshot_version: file::VERSION,
         image_size: size_of::<file::Image>() as u32,
         task_note_size: size_of::<TaskNote>() as u32,
+        side_table_size: size_of::<SideTable>() as u32,
         ..Live::zeroed().0.into_inner()
     }
 }

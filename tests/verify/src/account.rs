@@ -92,7 +92,11 @@ fn wanted(component: &str) -> bool {
 /// Finds the module's calls in each file, by side tables.
 pub fn forms(files: &[Snapshot], tables: &[std::path::PathBuf], report: &mut Report) -> Vec<Forms> {
     use blog_decode::sidetable::{SiteMap, Tables};
-    let found = Tables::load(files.iter().flat_map(|f| &f.images), tables, &[], None);
+    let found = {
+        let images = files.iter().flat_map(|f| &f.images);
+        let own = files.iter().flat_map(|f| &f.tables);
+        Tables::load(images, own, tables, &[], None)
+    };
     for problem in found.problems.iter().filter(|p| p.grave) {
         report.fail("side table", || problem.text.clone());
     }

@@ -78,7 +78,8 @@ impl Captures {
         let notes = identity::tell_apart(&mut files);
         let images = files.iter().flat_map(|f| &f.images);
         let beside = beside(files.iter().map(|file| Path::new(&file.name)));
-        let tables = Tables::load(images, sidetables, &beside, modules);
+        let own = files.iter().flat_map(|f| &f.tables);
+        let tables = Tables::load(images, own, sidetables, &beside, modules);
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
         Self {
             boots: boot::of(&files),

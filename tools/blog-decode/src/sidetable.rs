@@ -218,16 +218,25 @@ impl Wanted {
 }
 
 impl Tables {
-    /// Loads the tables of these images: first from `paths`, then from the directories `beside`, then
-    /// from `modules/*/blog`, and then from wherever they are by build ID or by name.
+    /// Loads the tables of these images: first those that their files have, their `own` ones; then
+    /// from `paths`, from the directories `beside`, from `modules/*/blog`, and then from wherever they
+    /// are by build ID or by name.
     pub fn load<'a>(
         images: impl Iterator<Item = &'a Image>,
+        own: impl Iterator<Item = &'a Vec<u8>>,
         paths: &[PathBuf],
         beside: &[PathBuf],
         modules: Option<&Path>,
     ) -> Self {
         let wanted = Wanted::new(images);
         let mut this = Self::default();
+        for bytes in own {
+            let path = Path::new("side table of a probe");
+            let table = Table::decode(bytes).map_err(Error::File);
+            if let Err(e) = table.and_then(|table| this.add(path, table, &wanted)) {
+                this.problem(path, &e.to_string(), true);
+            }
+        }
         for path in paths {
             this.searched.push(path.display().to_string());
             if path.is_dir() {

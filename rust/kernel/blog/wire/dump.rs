@@ -354,6 +354,24 @@ pub struct Root {
     pub task_note_size: u32,
     /// Counts by site: `u64`, [`file::Counts`](super::file::Counts).
     pub counts: TableRoot,
+    /// Address of an array of [`SideTable`]; 0: there is none.
+    pub side_tables: u64,
+    /// How many it has.
+    pub side_tables_len: u32,
+    /// Size of each.
+    pub side_table_size: u32,
+}
+
+/// A side table, as a file has it, of an image that a probe is.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SideTable {
+    /// Address of its bytes.
+    pub bytes: u64,
+    /// How many there are.
+    pub len: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 impl Root {
@@ -470,5 +488,5 @@ const _: () = {
     assert!(size_of::<ComponentRoot>() == 104);
     assert!(size_of::<MemoryRoot>() == 88);
     assert!(size_of::<TaskNote>() == 32);
-    assert!(size_of::<Root>() == 3752);
+    assert!(size_of::<Root>() == 3768);
 };

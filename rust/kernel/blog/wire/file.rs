@@ -82,6 +82,8 @@ pub enum Kind {
     Tasks = 8,
     /// Payload [`Counts`], then a `u64` for each of its sites.
     Counts = 9,
+    /// Payload: a side table, as a file has it, of a later [`Image`] that a probe is.
+    Table = 10,
 }
 
 impl Kind {
@@ -97,6 +99,7 @@ impl Kind {
             7 => Some(Self::End),
             8 => Some(Self::Tasks),
             9 => Some(Self::Counts),
+            10 => Some(Self::Table),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@
 use std::{
     fs::{self, OpenOptions},
     io::Write,
+    iter,
     path::{Path, PathBuf},
 };
 
@@ -288,6 +289,7 @@ impl<'a> System<'a> {
             let paths = &self.args.tables;
             let tables = Tables::load(
                 self.images.iter(),
+                iter::empty(),
                 &paths.sidetable,
                 &[],
                 Some(&paths.modules),

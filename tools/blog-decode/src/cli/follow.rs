@@ -198,14 +198,16 @@ impl<'a> Sites<'a> {
     /// Looks for side tables, if there are new images.
     fn update(&mut self, files: &[Snapshot]) {
         for (i, file) in files.iter().enumerate() {
-            if file.images.len() == self.images[i] {
+            let known = file.images.len() + file.tables.len();
+            if known == self.images[i] {
                 continue;
             }
             let is_first = self.images[i] == 0;
-            self.images[i] = file.images.len();
+            self.images[i] = known;
             let beside = beside([Path::new(&file.name)].into_iter());
             let tables = Tables::load(
                 file.images.iter(),
+                file.tables.iter(),
                 &self.paths.sidetable,
                 &beside,
                 Some(&self.paths.modules),

@@ -168,6 +168,8 @@ pub struct Snapshot {
     pub pairs: Vec<ClockPair>,
     /// Images with sites.
     pub images: Vec<Image>,
+    /// Side tables of images that are probes, as they are in files.
+    pub tables: Vec<Vec<u8>>,
     /// What tasks that have rings were doing.
     pub tasks: Vec<Task>,
     /// Components by id.
@@ -269,6 +271,7 @@ impl Snapshot {
             clock: None,
             pairs: Vec::new(),
             images: Vec::new(),
+            tables: Vec::new(),
             tasks: Vec::new(),
             counts: Default::default(),
             components: HashMap::new(),

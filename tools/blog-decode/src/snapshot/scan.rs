@@ -100,6 +100,10 @@ impl Sections {
                 self.images += 1;
                 return f.0.is_empty().then_some(Part::None);
             }
+            Some(Kind::Table) => {
+                file.tables.push(payload.to_vec());
+                self.images += 1;
+            }
             Some(Kind::Component) => {
                 let component = f.component()?;
                 file.components.insert(component.id, component);

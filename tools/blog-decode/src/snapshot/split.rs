@@ -130,6 +130,9 @@ impl Split {
                 }
                 Some(self.known.len() as u64)
             }
+            Some(Kind::Table) if self.known.insert((header.payload_crc, header.len)) => {
+                Some(self.known.len() as u64)
+            }
             Some(Kind::Component) => f.u32().map(u64::from),
             Some(Kind::Ring) => f.u64(),
             _ => None,

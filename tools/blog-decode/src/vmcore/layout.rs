@@ -424,6 +424,9 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         task_note_size: f.u32(),
         // All zeros in a dump of a kernel that has none.
         counts: table(f),
+        side_tables: f.u64(),
+        side_tables_len: f.u32(),
+        side_table_size: f.u32(),
     });
     if version <= 3 {
         for (to, tick) in root.ticks.iter_mut().zip(&ticks) {

@@ -69,7 +69,7 @@ use crate::{
     record::Version,
     snapshot::{component_name, text},
     wire::{
-        dump::{self, Root},
+        dump::{self, Root, SideTable},
         file::{ComponentSection, NAME_MAX},
         page::PageInfo,
         record::SITE_MAX,
@@ -78,6 +78,8 @@ use crate::{
 
 /// Images that the root may list.
 const MAX_IMAGES: u32 = 1 << 16;
+/// Bytes of a side table that the kernel has.
+const MAX_TABLE: u32 = 4096;
 /// Components that it may have places for.
 const MAX_COMPONENTS: u32 = 1 << 16;
 /// Sites in a section of counts.
@@ -158,6 +160,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         self.out.system(&self.root.system)?;
         let pairs = clock::pairs(self.memory, self.root, problems);
         self.out.clock(&self.root.clock, &pairs)?;
+        self.side_tables()?;
         self.images()?;
         self.counts()?;
         let tasks = Tasks::read(
@@ -180,6 +183,29 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                     let problems = &mut self.result.problems;
                     problems.grave("root", "components can't be found", || at_addr(at, &e));
                     break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the side tables that the kernel has: those of probes.
+    fn side_tables(&mut self) -> Result<(), Error> {
+        let (root, problems) = (self.root, &mut self.result.problems);
+        let mut raw = vec![0; size_of::<SideTable>().min(root.side_table_size as usize)];
+        for n in 0..root.side_tables_len.min(MAX_IMAGES) {
+            let at = u64::from(n) * u64::from(root.side_table_size);
+            let addr = root.side_tables.wrapping_add(at);
+            let table = self.memory.read(addr, &mut raw).and_then(|()| {
+                let mut f = Fields::new(&raw);
+                let (bytes, len) = (f.u64(), f.u32());
+                let mut table = vec![0; len.min(MAX_TABLE) as usize];
+                self.memory.read(bytes, &mut table).map(|()| table)
+            });
+            match table {
+                Ok(table) => self.out.table(&table)?,
+                Err(e) => {
+                    problems.grave("images", "a side table can't be read", || at_addr(addr, &e))
                 }
             }
         }

@@ -138,6 +138,12 @@ impl<W: Write> Out<W> {
         self.section(Kind::Images)
     }
 
+    /// Writes a side table, as it is.
+    pub(super) fn table(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.payload.raw(bytes);
+        self.section(Kind::Table)
+    }
+
     pub(super) fn tasks(&mut self, tasks: &[Task]) -> io::Result<()> {
         for t in tasks {
             self.payload

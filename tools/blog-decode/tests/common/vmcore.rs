@@ -12,7 +12,7 @@ use blog_decode::{
     wire::{
         dump::{
             Anchor, ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot,
-            TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC, COMPONENT_MAGIC, ENDIAN,
+            SideTable, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC, COMPONENT_MAGIC, ENDIAN,
             MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
         },
         file::{self, ClockPair, Image},
@@ -237,6 +237,7 @@ impl Kernel {
         root.snapshot_version = file::VERSION;
         root.image_size = size_of::<Image>() as u32;
         root.task_note_size = size_of::<TaskNote>() as u32;
+        root.side_table_size = size_of::<SideTable>() as u32;
         root.state = STATE_ON;
         root.system.page_size = PAGE as u32;
         root.system.cpus = 4;
