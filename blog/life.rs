@@ -40,6 +40,7 @@ use crate::{
     crash::describe,
     files,
     memory::budget,
+    probe,
     registry::{
         self,
         inert,
@@ -66,6 +67,7 @@ pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
     registry::init();
+    probe::init();
 }
 
 /// Ends all that: no module logs any more.
@@ -73,6 +75,7 @@ pub(crate) fn init() {
 /// Components of modules that stay are switched off until BLog is loaded again.
 pub(crate) fn stop() {
     registry::components().for_each(|state| {
+        probe::remove_all(&state);
         state.unhook();
         registry::remove(&state);
     });
@@ -113,6 +116,7 @@ fn sweep() {
     let mut gone = GONE.lock();
     while let Some(state) = registry::going() {
         files::remove(&state);
+        probe::remove_all(&state);
         tables::unpublish(state.slot());
         // SAFETY: There is none any more.
         unsafe { describe::publish(state.slot(), None) };
@@ -203,7 +207,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
         if is_within(state.look(|inner| inner.raw).cast()) {
-            state.detach();
+            probe::detach(&state);
         }
     }
     if registry::with_images(|images| images.remove(is_within)) {

@@ -13,6 +13,7 @@
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
 //! | `crash/` | structures for crash tools |
+//! | `probe/` | records of functions and tracepoints of the kernel |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
 //! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |
@@ -37,6 +38,7 @@ mod crash;
 mod files;
 mod life;
 mod memory;
+mod probe;
 mod read;
 mod registry;
 mod sys;

@@ -28,6 +28,7 @@ use kernel::{
         },
         wire::{
             dump::{
+                SideTable,
                 TaskLayout,
                 COMPONENTS,
                 STATE_OFF,
@@ -48,6 +49,7 @@ use crate::{
     read::sections,
     registry::{
         self,
+        images::Build,
         state::State, //
     },
     sys::{
@@ -127,11 +129,12 @@ pub(crate) fn stop() {
         components_len = 0,
         tables.capacity = 0,
         counts.capacity = 0,
-        images_len = 0
+        images_len = 0,
+        side_tables_len = 0
     );
-    set!(images = 0);
+    set!(images = 0, side_tables = 0);
     // A module's statics are not dropped.
-    *LISTED.lock() = Kept::none();
+    *LISTED.lock() = Listed::NONE;
 }
 
 /// Addresses of components' descriptions, by slot.
@@ -151,24 +154,60 @@ pub(crate) unsafe fn publish(slot: u16, state: Option<&State>) {
     }
 }
 
+/// What crash tools find: the images, and the side tables of those that are probes.
+struct Listed {
+    images: Kept<[file::Image]>,
+    tables: Kept<[SideTable]>,
+}
+
+impl Listed {
+    const NONE: Self = Self {
+        images: Kept::none(),
+        tables: Kept::none(),
+    };
+
+    fn new(images: &[Build]) -> Result<Self> {
+        let mut tables = KVVec::new();
+        for table in images.iter().map(|build| &build.table) {
+            if !table.is_empty() {
+                let new = SideTable {
+                    bytes: table.as_ptr() as u64,
+                    len: table.len() as u32,
+                    reserved: 0,
+                };
+                tables.push(new, GFP_KERNEL)?;
+            }
+        }
+        Ok(Self {
+            images: Kept::copy(images.iter().map(|build| build.entry))?,
+            tables: Kept::copy(tables.iter().copied())?,
+        })
+    }
+}
+
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static LISTED: Mutex<Kept<[file::Image]>> = Kept::none();
+    unsafe(uninit) static LISTED: Mutex<Listed> = Listed::NONE;
 }
 
 /// Updates crash tools' list of images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
     registry::with_images(|images| {
-        let entries = images.list().iter().map(|build| build.entry);
-        match Kept::copy(entries) {
-            Ok(kept) => {
-                // There are never fewer than before, so the old number is right for the new list
+        match Listed::new(images.list()) {
+            Ok(listed) => {
+                // There are never fewer than before, so the old numbers are right for the new lists
                 // too.
-                set!(images = kept.as_ptr() as u64);
-                set!(images_len = kept.len() as u32);
-                *LISTED.lock() = kept;
+                set!(
+                    images = listed.images.as_ptr() as u64,
+                    side_tables = listed.tables.as_ptr() as u64,
+                );
+                set!(
+                    images_len = listed.images.len() as u32,
+                    side_tables_len = listed.tables.len() as u32,
+                );
+                *LISTED.lock() = listed;
             }
-            Err(e) => pr_warn!("crash tools don't know the latest module: {e:?}\n"),
+            Err(e) => pr_warn!("crash tools don't know the latest image: {e:?}\n"),
         }
     });
 }

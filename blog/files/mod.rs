@@ -32,6 +32,8 @@ use kernel::{
 pub(crate) mod stats;
 
 use crate::{
+    crash::describe,
+    probe,
     read::{
         Map,
         Reader, //
@@ -83,7 +85,7 @@ static GLOBAL: [TextFile<()>; 2] = [
     },
 ];
 
-static COMPONENT: [TextFile<State>; 10] = [
+static COMPONENT: [TextFile<State>; 11] = [
     TextFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -143,6 +145,15 @@ static COMPONENT: [TextFile<State>; 10] = [
             // The state that its module has left behind goes with its records.
             registry::remove_left(state);
             Ok(())
+        }),
+    },
+    TextFile {
+        name: c"probes",
+        show: Some(probe::show),
+        write: Some(|state, text| {
+            let result = probe::change(state, text);
+            describe::list();
+            result
         }),
     },
     TextFile {

@@ -27,6 +27,7 @@ use crate::{
         Memory,
         SIZES, //
     },
+    probe,
     read,
     registry::{
         self,
@@ -80,6 +81,7 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    probe::count_missed(state);
     // What is printed may have to be allocated: not under the lock.
     let (attached, total, counts) = state.look(|inner| {
         let mut total = state.loose(inner);

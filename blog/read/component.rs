@@ -24,6 +24,7 @@ use crate::{
         pool::Store,
         Memory, //
     },
+    probe,
     read::{
         ring::RingWalk,
         sections::{
@@ -126,6 +127,7 @@ impl ComponentWalk {
     /// that all it has is new.
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
+        probe::count_missed(&state);
         let rings = state.look(rings_of);
         let more = rings.saturating_sub(self.rings.len());
         self.rings.reserve(more, GFP_KERNEL)?;

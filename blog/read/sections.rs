@@ -109,6 +109,8 @@ pub(super) struct Sections {
     rings: u32,
     pages: u32,
     images: usize,
+    /// Images whose side tables, if they have any, were written.
+    tables: usize,
     /// [`clock::version`] and [`clock::steps`] of the pairs so far, and the clock of the last one.
     version: u32,
     steps: u32,
@@ -144,6 +146,7 @@ impl Sections {
             rings: 0,
             pages: 0,
             images: 0,
+            tables: 0,
             version: 0,
             steps: 0,
             told: 0,
@@ -265,10 +268,20 @@ impl Sections {
         }
     }
 
-    /// Writes the images that were not written yet, as far as they fit; false: there are none. A
-    /// reader that may not see addresses gets no arguments of sites that come later.
+    /// Writes the images that were not written yet, as far as they fit, and before them the side
+    /// tables that they have, one with each call; false: there are none. A reader that may not see
+    /// addresses gets no arguments of sites that come later.
     pub(super) fn images(&mut self) -> Result<bool> {
         registry::with_images(|images| {
+            let mut new = images.list().iter().enumerate().skip(self.tables);
+            if let Some((at, image)) = new.find(|(_, image)| !image.table.is_empty()) {
+                self.begin();
+                self.push(&image.table)?;
+                self.end(Kind::Table)?;
+                self.tables = at + 1;
+                return Ok(true);
+            }
+            self.tables = images.list().len();
             let new = images.list().get(self.images..).unwrap_or_default();
             if new.is_empty() {
                 return Ok(false);

@@ -7,6 +7,7 @@
 //! A range is handed out once per build, in ascending order: the same build ID loaded again gets
 //! the same ids, and no other build ever gets them. Nothing here is called from a log call.
 
+use core::ptr;
 use kernel::{
     blog::{
         wire::{
@@ -28,7 +29,16 @@ use kernel::{
 };
 
 use super::name_bytes;
-use crate::memory::counts;
+use crate::{
+    memory::counts,
+    sys::pages::Kept, //
+};
+
+/// The name of images that probes are.
+const PROBE: &[u8] = b"probe";
+/// The most probes of which there may be records, those that are gone included. One that is as one
+/// before has its place.
+const MOST_PROBES: usize = 1024;
 
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
@@ -83,6 +93,8 @@ pub(crate) struct Build {
     pub(crate) facts: KVVec<Facts>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
+    /// Its side table, if it is a probe.
+    pub(crate) table: Kept<[u8]>,
 }
 
 impl Build {
@@ -180,6 +192,29 @@ impl Images {
         result
     }
 
+    /// Gives an id to the site of a probe, which is on from here on. Readers get its side table, and
+    /// keep it: records may be there for long after it has gone.
+    ///
+    /// `ENOSPC` if there have been too many.
+    pub(crate) fn add_probe(
+        &mut self,
+        build_id: [u8; BUILD_ID_MAX],
+        table: &[u8],
+        site: &'static [Site],
+    ) -> Result {
+        let kept = self.list.iter().filter(|image| !image.table.is_empty());
+        if kept.count() >= MOST_PROBES {
+            return Err(ENOSPC);
+        }
+        let table = Kept::copy(table.iter().copied())?;
+        self.add(PROBE, build_id, site)?;
+        let is_it = |image: &&mut Build| ptr::eq(image.sites, site);
+        if let Some(image) = self.list.iter_mut().find(is_it) {
+            image.table = table;
+        }
+        Ok(())
+    }
+
     /// The place of a build that is loaded: that which it had before, or a new one.
     fn build(
         &mut self,
@@ -228,6 +263,7 @@ impl Images {
                     sites: &[],
                     facts,
                     gates: KVVec::new(),
+                    table: Kept::none(),
                 };
                 // INVARIANT: The new range follows the last one.
                 self.list.push(new, GFP_KERNEL)?;

@@ -15,10 +15,11 @@
 //!
 //! Log calls use a state and its memory without any reference, and so does the task hook, with
 //! interrupts off. A component is detached or removed only when nobody can log to it: its module's
-//! code has ended, or its `Instance` is being dropped. Memory is dropped only with the state, or by
-//! `clear` while the component is off. In both cases no task has a ring in it any more, and
-//! `quiesce()` has waited since for all of them, also for log calls to other components, which walk
-//! through all rings of a task.
+//! code has ended, or its `Instance` is being dropped. A probe may reach a dynamic one until it is
+//! swept away, and finds it off; one of a static component is removed before that is detached.
+//! Memory is dropped only with the state, or by `clear` while the component is off. In both cases
+//! no task has a ring in it any more, and `quiesce()` has waited since for all of them, also for
+//! log calls to other components, which walk through all rings of a task.
 //!
 //! # Locks
 //!
@@ -422,9 +423,9 @@ impl State {
     }
 
     /// Counts records that never got a ring. Any context.
-    pub(crate) fn count_lost(&self, cause: Lost) {
-        if let Some(n) = self.found.lost.get(cause as usize) {
-            n.fetch_add(1, Relaxed);
+    pub(crate) fn count_lost(&self, cause: Lost, n: u64) {
+        if let Some(lost) = self.found.lost.get(cause as usize) {
+            lost.fetch_add(n, Relaxed);
         }
     }
 

@@ -4,6 +4,7 @@
 //! C that Rust calls has a file in Rust beside it.
 
 pub(crate) mod glue;
+pub(crate) mod hits;
 pub(crate) mod hook;
 pub(crate) mod modules;
 pub(crate) mod pages;

@@ -138,10 +138,26 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
         false => 0,
     };
     let codes = Codes(u128::from(high) << 64 | u128::from(low));
+    // SAFETY: By this function's requirements.
+    unsafe { write(component, site_shl10, codes, || args) };
+}
+
+/// Writes a record of arguments that are had while there is room for them: what is had in memory,
+/// and comes back to here by a fault, finds the ring busy.
+///
+/// # Safety
+///
+/// The site is on for `component`, and has this id. With these codes, no record is too long.
+pub(crate) unsafe fn write<A: AsRef<[u64]>>(
+    component: &RawComponent,
+    site_shl10: u32,
+    codes: Codes,
+    args: impl Fn() -> A,
+) {
     let need = Cell::new(0);
     let fill = |dst, room: Range<usize>| {
         // SAFETY: That is the room there is.
-        let size = unsafe { pack(codes, args, component.privacy(), dst, room.len()) };
+        let size = unsafe { pack(codes, args().as_ref(), component.privacy(), dst, room.len()) };
         need.set(size);
         (size + SLACK <= room.len()).then_some(size)
     };

@@ -5,7 +5,7 @@
 pub(crate) mod ccall;
 mod clear;
 pub(crate) mod hang;
-mod pack;
+pub(crate) mod pack;
 pub(crate) mod slow;
 pub(crate) mod tables;
 pub(crate) mod worker;

@@ -218,6 +218,14 @@ pub(crate) unsafe fn pack(
     packer.len
 }
 
+/// The pointer at an address; `None`: it can't be read.
+pub(crate) fn load(address: u64) -> Option<u64> {
+    check(address).ok()?;
+    let mut word = [0; 8];
+    // SAFETY: There is room for 8 bytes.
+    unsafe { blog_copy_nofault(word.as_mut_ptr(), address, 8) }.then_some(u64::from_ne_bytes(word))
+}
+
 /// The hash of memory; `None`: it can't be read.
 fn hash(address: u64, len: usize) -> Option<u64> {
     let mut hash = 0;

@@ -92,10 +92,11 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     let Some(call) = call else {
         match state {
             // SAFETY: As above.
-            Some(state) => state.count_lost(match unsafe { (*raw).threshold() } {
-                0 => Lost::Disabled,
-                _ => Lost::NoRing,
-            }),
+            Some(state) => {
+                let is_off = unsafe { (*raw).threshold() } == 0;
+                let cause = if is_off { Lost::Disabled } else { Lost::NoRing };
+                state.count_lost(cause, 1)
+            }
             None => inert::count_lost(),
         }
         if let Some(ring) = begun {
@@ -124,7 +125,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     match own {
         // SAFETY: This is the ring's context.
         Some(own) => unsafe { own.count_lost(cause, 1) },
-        None => call.state.count_lost(cause),
+        None => call.state.count_lost(cause, 1),
     }
     Place::LOST
 }

@@ -15,7 +15,6 @@ mod control {
     include!("core_control.rs");
 }
 mod images {
-    use super::rig;
     use kernel::prelude::*;
     include!("core_images.rs");
 }
@@ -28,6 +27,11 @@ mod memory {
     use super::rig;
     use kernel::prelude::*;
     include!("core_memory.rs");
+}
+mod probe {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_probe.rs");
 }
 mod registry {
     use super::rig;

@@ -5,7 +5,6 @@
 
 #[kunit_tests(blog_images)]
 mod suite {
-    use super::rig::site;
     use crate::{
         registry::{
             images::*,
@@ -30,7 +29,7 @@ mod suite {
     fn table(n: usize) -> Result<KVVec<Site>> {
         let mut sites = KVVec::with_capacity(n, GFP_KERNEL)?;
         for i in 0..n {
-            sites.push(site(Level::ALL[i % 5], false), GFP_KERNEL)?;
+            sites.push(Site::new(Level::ALL[i % 5], false), GFP_KERNEL)?;
         }
         Ok(sites)
     }
@@ -66,9 +65,9 @@ mod suite {
     fn facts_of_sites_stay_known_when_their_module_goes() -> Result {
         let (mut a, mut b, mut images) = (KVVec::new(), table(5)?, Images::new());
         for i in 0..10 {
-            a.push(site(Level::ALL[i % 5], i % 4 == 3), GFP_KERNEL)?;
+            a.push(Site::new(Level::ALL[i % 5], i % 4 == 3), GFP_KERNEL)?;
         }
-        b.push(site(Level::Err, true), GFP_KERNEL)?;
+        b.push(Site::new(Level::Err, true), GFP_KERNEL)?;
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert!(remove(&mut images, &a));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions of the kernel that the suites of the logger's inside need, or compare
- * it with: core_locks.rs, core_root.rs and core_worker.rs.
+ * it with: core_locks.rs, core_probe.rs, core_root.rs and core_worker.rs.
  */
 
 #include <linux/cpumask.h>
@@ -26,6 +26,15 @@ void blog_pretend_reclaim(bool begin)
 char blog_state_letter(u32 state, u32 exit_state)
 {
 	return task_index_to_char(__task_state_index(state, exit_state));
+}
+
+/* What core_probe.rs probes. */
+noinline int blog_test_probed(u32 number, const void *data, const char *text);
+noinline int blog_test_probed(u32 number, const void *data, const char *text)
+{
+	/* It is neither inlined nor known to do nothing. */
+	asm volatile("" : "+r" (number) : "r" (data), "r" (text) : "memory");
+	return -number;
 }
 
 static void blog_stay_awake(struct work_struct *work)

@@ -79,7 +79,7 @@ mod suite {
         fn load(build: u8, count: u32) -> Result<Self> {
             let mut sites = KVVec::new();
             for _ in 0..count {
-                sites.push(site(Level::Info, false), GFP_KERNEL)?;
+                sites.push(Site::new(Level::Info, false), GFP_KERNEL)?;
             }
             let build_id = [build; 20];
             // SAFETY: The sites stay until `drop` takes them back.

@@ -27,7 +27,6 @@ use kernel::{
             Ring, //
         },
         root::blog_root,
-        site_flags,
         wire::{
             file::{
                 Kind,
@@ -45,15 +44,12 @@ use kernel::{
                 Control,
                 Header,
                 Lost,
-                GATE_OFF,
                 LEN_BITS,
                 LOST_CAUSES, //
             }, //
         },
         Config,
-        Level,
-        RawComponent,
-        Site, //
+        RawComponent, //
     },
     page::PAGE_SIZE,
     prelude::*,
@@ -200,14 +196,6 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
             }
         }
     }
-}
-
-/// A site as the macros emit it.
-pub(super) fn site(level: Level, has_address: bool) -> Site {
-    let [low, high] = site_flags(has_address).to_le_bytes();
-    // SAFETY: Any bytes are a `Site`.
-    // INVARIANT: It has no id, and is off.
-    unsafe { mem::transmute([0u8, 0, 0, 0, level as u8, GATE_OFF, low, high]) }
 }
 
 /// How long a [`Thread`] sleeps at most until it looks whether it is to end, in ticks.

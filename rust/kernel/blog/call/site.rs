@@ -40,6 +40,18 @@ pub struct Site {
 }
 
 impl Site {
+    /// A site that isn't registered yet. The macros' expansions emit theirs by themselves.
+    #[doc(hidden)]
+    pub const fn new(level: Level, has_address: bool) -> Self {
+        // INVARIANT: It has no id, and is off.
+        Self {
+            id_shl10: AtomicU32::new(0),
+            level: level as u8,
+            gate: AtomicU8::new(GATE_OFF),
+            flags: site_flags(has_address),
+        }
+    }
+
     /// The level of the call; `None` where it is none, in a broken image.
     pub const fn level(&self) -> Option<Level> {
         Level::from_u8(self.level)

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Probes: records of functions and tracepoints of the kernel, which nobody has written calls for.
+//!
+//! A user writes what is to be recorded to a component's file `probes`, as `parse.rs` reads it. A
+//! probe has a site, an image of one site, with the side table that came with it: readers get that
+//! with the records. When its place is reached, [`blog_probe_hit`] writes a record to the
+//! component, in the context of whoever is there. What the place could not call is counted as lost.
+//!
+//! # Locks
+//!
+//! One lock protects the list, and is held while a place is hooked, which may take long. A
+//! component's side isn't detached meanwhile: that is done under this lock, too. What ends a
+//! dynamic component doesn't take it; but that has its side in its state, which a probe keeps.
+
+use core::{
+    mem::offset_of,
+    ptr,
+    slice,
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::Relaxed, //
+    }, //
+};
+use kernel::{
+    bindings::task_struct,
+    blog::{
+        wire::{
+            file::BUILD_ID_MAX,
+            pack::Codes,
+            record::{
+                Lost,
+                LEN_BITS, //
+            },
+            types::MAX_ARGS, //
+        },
+        RawComponent,
+        Site, //
+    },
+    fmt,
+    prelude::*,
+    str::BStr,
+    sync::{
+        global_lock,
+        Arc, //
+    }, //
+};
+
+mod parse;
+
+use self::parse::{
+    hex,
+    Base,
+    Definition,
+    Fetch, //
+};
+use crate::{
+    registry::{
+        self,
+        state::State,
+        words, //
+    },
+    sys::hits::{
+        Hook,
+        WORDS, //
+    },
+    tasks,
+    write::{
+        ccall,
+        pack, //
+    }, //
+};
+
+/// The most probes of a component.
+const MOST: usize = 64;
+/// A side table's magic and header, and in that the size of it all and of the build ID, and that.
+const TABLE_MAGIC: &[u8] = b"BLOGFMT\0";
+const TABLE_HEADER: usize = 80;
+const TABLE_SIZE: usize = 16;
+const TABLE_ID_LEN: usize = 32;
+const TABLE_ID: usize = 36;
+
+/// What a hit needs.
+///
+/// # Invariants
+///
+/// `raw` is the side of a component that is connected, or a dynamic one's own. `codes` are of
+/// numbers and strings, as many as there are fetches.
+struct Target {
+    raw: *const RawComponent,
+    /// One.
+    site: [Site; 1],
+    fetches: [Fetch; MAX_ARGS],
+    codes: Codes,
+}
+
+/// A probe.
+///
+/// Its fields are dropped in this order: nobody hits the target when that goes.
+struct Probe {
+    hook: Hook,
+    /// How many of the hook's misses are counted.
+    counted: u64,
+    target: KBox<Target>,
+    state: Arc<State>,
+    /// As it was written.
+    line: KVec<u8>,
+}
+
+// SAFETY: It belongs to no thread: a hit may come anywhere.
+unsafe impl Send for Probe {}
+
+impl Probe {
+    fn is_of(&self, state: &State) -> bool {
+        ptr::eq(&*self.state, state)
+    }
+
+    fn site(&self) -> u32 {
+        let [site] = &self.target.site;
+        site.id()
+    }
+
+    fn count_missed(&mut self, missed: u64) {
+        self.state
+            .count_lost(Lost::Nested, missed.saturating_sub(self.counted));
+        self.counted = missed;
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let missed = self.hook.stop();
+        self.count_missed(missed);
+        let site = self.target.site.as_ptr();
+        registry::with_images(|images| images.remove(|first| ptr::eq(first, site.cast())));
+    }
+}
+
+struct Probes(KVec<Probe>);
+
+global_lock! {
+    // SAFETY: `init` is called before anything else here.
+    unsafe(uninit) static PROBES: Mutex<Probes> = Probes(KVec::new());
+}
+
+/// How many there are, for readers, who need not wait where there is none.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes the rest ready.
+pub(crate) fn init() {
+    // SAFETY: Called once, first.
+    unsafe { PROBES.init() };
+}
+
+impl Probes {
+    fn of<'a>(&'a mut self, state: &'a State) -> impl Iterator<Item = &'a mut Probe> {
+        self.0.iter_mut().filter(move |probe| probe.is_of(state))
+    }
+
+    /// Removes those of a component that are meant; returns how many.
+    fn remove(&mut self, state: &State, is_meant: impl Fn(&Probe) -> bool) -> usize {
+        let before = self.0.len();
+        self.0
+            .retain(|probe| !probe.is_of(state) || !is_meant(probe));
+        COUNT.store(self.0.len(), Relaxed);
+        before - self.0.len()
+    }
+
+    fn add(&mut self, state: &Arc<State>, text: &str) -> Result {
+        let parsed = Definition::parse(text)?;
+        if self.of(state).count() >= MOST {
+            return Err(ENOSPC);
+        }
+        let (table, id) = side_table(parsed.table)?;
+        let mut line = KVec::new();
+        line.extend_from_slice(text.as_bytes(), GFP_KERNEL)?;
+        let raw = state.look(|inner| inner.raw);
+        if raw.is_null() {
+            return Err(ENODEV);
+        }
+        // INVARIANT: It is connected; `detach` removes the probe first. The codes are those of the
+        // fetches. A word of any function may be an address.
+        let target = KBox::new(
+            Target {
+                raw,
+                site: [Site::new(parsed.level, true)],
+                fetches: parsed.fetches,
+                codes: parsed.codes,
+            },
+            GFP_KERNEL,
+        )?;
+        let (kind, symbol, offset, words) =
+            (parsed.kind, parsed.symbol, parsed.offset, parsed.words);
+        let at = ptr::from_ref(&*target).cast();
+        // SAFETY: The target stays where it is, until the probe has stopped the hook; and it takes
+        // no more words than that.
+        let hook = unsafe { Hook::start(kind, symbol, offset, words, at) }?;
+        let new = Probe {
+            hook,
+            counted: 0,
+            target,
+            state: state.clone(),
+            line,
+        };
+        self.0.reserve(1, GFP_KERNEL)?;
+        // SAFETY: It stays until the probe has taken it out of the images.
+        let site = unsafe { slice::from_raw_parts(new.target.site.as_ptr(), 1) };
+        registry::with_images(|images| images.add_probe(id, &table, site))?;
+        self.0.push(new, GFP_KERNEL)?;
+        COUNT.store(self.0.len(), Relaxed);
+        Ok(())
+    }
+}
+
+/// The bytes of a side table in hex digits, and its build ID.
+fn side_table(digits: &str) -> Result<(KVec<u8>, [u8; BUILD_ID_MAX])> {
+    let mut table = KVec::with_capacity(digits.len() / 2, GFP_KERNEL)?;
+    for byte in hex(digits) {
+        table.push(byte?, GFP_KERNEL)?;
+    }
+    let word = |at: usize| -> Option<u32> {
+        let bytes = table.get(at..at + 4)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let is_table = table.starts_with(TABLE_MAGIC)
+        && table.len() >= TABLE_HEADER
+        && word(TABLE_SIZE) == Some(table.len() as u32);
+    let len = word(TABLE_ID_LEN).ok_or(EINVAL)? as usize;
+    let mut id = [0; BUILD_ID_MAX];
+    let given = table.get(TABLE_ID..TABLE_ID + len.min(TABLE_HEADER));
+    let place = id.get_mut(..len).ok_or(EINVAL)?;
+    for (to, from) in place.iter_mut().zip(given.ok_or(EINVAL)?) {
+        *to = *from;
+    }
+    let is_id = registry::images::build_id_len(&id) as usize == len && len != 0;
+    match is_table && is_id {
+        true => Ok((table, id)),
+        false => Err(EINVAL),
+    }
+}
+
+/// Adds a probe to a component, as it is written; or removes one: `-SITE`.
+///
+/// `EINVAL` for what isn't understood, `E2BIG` for more arguments or pointers than there may be,
+/// `ENOSPC` for more probes; `ENOENT` if there is no such function, tracepoint or probe, `ENODEV`
+/// if the component is detached, `EPERM` in a kernel that is locked down. Other errors are those of
+/// the kernel for places that it can't probe.
+pub(crate) fn change(state: &State, text: &str) -> Result {
+    let text = text.trim_ascii();
+    if text.contains('\n') {
+        return Err(EINVAL);
+    }
+    let Some(site) = text.strip_prefix('-') else {
+        let state = registry::by_id(state.id())?.ok_or(ENODEV)?;
+        return PROBES.lock().add(&state, text);
+    };
+    let site = words::parse_number(site)?;
+    let mut probes = PROBES.lock();
+    match probes.remove(state, |probe| probe.site() == site) {
+        0 => Err(ENOENT),
+        _ => Ok(()),
+    }
+}
+
+/// Lists a component's probes: the site of each, how often it missed a hit, and what was written.
+pub(crate) fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for probe in PROBES.lock().of(state) {
+        let (site, missed) = (probe.site(), probe.hook.missed());
+        let line = BStr::from_bytes(&probe.line);
+        f.write_fmt(fmt!("{site} {missed} {line}\n"))?;
+    }
+    Ok(())
+}
+
+/// Counts as lost what a component's probes have missed since the last time.
+pub(crate) fn count_missed(state: &State) {
+    if COUNT.load(Relaxed) == 0 {
+        return;
+    }
+    for probe in PROBES.lock().of(state) {
+        let missed = probe.hook.missed();
+        probe.count_missed(missed);
+    }
+}
+
+/// Removes all probes of a component that is out of sight, or about to be.
+pub(crate) fn remove_all(state: &State) {
+    PROBES.lock().remove(state, |_| true);
+}
+
+/// Detaches a component, without its probes.
+pub(crate) fn detach(state: &State) {
+    let mut probes = PROBES.lock();
+    probes.remove(state, |_| true);
+    state.detach();
+}
+
+/// Writes a record, if the probe is on. From `sys/hits.c`, in any context.
+///
+/// # Safety
+///
+/// `target` is a [`Target`] that isn't dropped meanwhile, and `words` as many as it takes.
+#[no_mangle]
+unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
+    // SAFETY: By this function's requirement.
+    let target = unsafe { &*target.cast::<Target>() };
+    let [site] = &target.site;
+    // SAFETY: By the type invariants: the probe's state keeps it, or `detach` waits for this.
+    let component = unsafe { &*target.raw };
+    let (gate, id) = (site.gate(), site.id());
+    if gate > component.threshold() || id == 0 {
+        return;
+    }
+    let fetch = |fetch: &Fetch| {
+        let word = match fetch.base {
+            // SAFETY: By this function's requirement.
+            Base::Word(n) => unsafe { words.add(n.min(WORDS - 1)).read() },
+            Base::Comm => (tasks::current().addr() + offset_of!(task_struct, comm)) as u64,
+        };
+        fetch.follow(word, pack::load)
+    };
+    let args = || target.fetches.each_ref().map(fetch);
+    // SAFETY: It is on and has this id. Of these codes, numbers are 9 bytes at most, and strings
+    // share what is left.
+    unsafe { ccall::write(component, id << LEN_BITS, target.codes, args) };
+}
