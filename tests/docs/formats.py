@@ -242,6 +242,9 @@ def json_keys(_):
             re.findall(r'\.(?:text|number|maybe|key|wide|json)\("(\w+)"|"(\w+_ns)"', source)
         )
         found |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}
+    table = (TOP / "tools/blog-decode/src/sidetable.rs").read_text()
+    place = find(r"fn place\(.*?\n    \}", table, re.S)[0]
+    found |= {(key, "") for key in re.findall(r'\("(\w+)", &self', place)}
     return {(key or ns,) for key, ns in found}
 
 
@@ -612,7 +615,7 @@ class Args:
     def next(self, name, code):
         """The next argument, as JSON has it."""
         start, self.cut = self.at, 0
-        # A tail stands behind all of the argument's fixed bytes.
+        # A tail stands after all of the argument's fixed bytes.
         self.at += self.fixed(code)
         assert self.at <= len(self.payload), "payload too short"
         value = self.value(code, start)
