@@ -81,7 +81,7 @@ const SOON: u64 = 1 << 24;
 
 /// Ticks of the TSC in a nanosecond, times 2^32.
 static RATE: AtomicU64 = AtomicU64::new(0);
-/// The clock is the TSC, and whoever vouched for it may still take that back.
+/// The clock is the TSC, and the kernel, which calls it reliable, may still take that back.
 static VOUCHED: AtomicBool = AtomicBool::new(false);
 /// The TSC was left, which has not been said yet.
 static LEFT: AtomicBool = AtomicBool::new(false);
@@ -170,7 +170,7 @@ fn mono() -> u64 {
 pub(crate) fn now() -> u64 {
     if is_tsc() {
         let now = blog_tsc();
-        // Whoever is preempted between the two, and while the machine sleeps, reads again.
+        // A task that is preempted between the two, and while the machine sleeps, reads again.
         if is_tsc() {
             return now;
         }
@@ -219,7 +219,7 @@ fn agrees(tsc: u64) -> bool {
     })
 }
 
-/// Leaves the TSC if it isn't where it should be. Whoever reads the two clocks may be interrupted
+/// Leaves the TSC if it isn't where it should be. A reader of the two clocks may be interrupted
 /// in between, even by a hypervisor: so that counts only if it is seen a few times in a row.
 #[cold]
 fn leave_if_jumped() -> bool {
@@ -292,7 +292,7 @@ fn pair(base: u64) -> ClockPair {
 }
 
 /// Looks whether the TSC can still be trusted, and notes all clocks if that was last done a second
-/// ago. Whoever can, calls it now and then while anything logs or reads. Process context.
+/// ago. Readers and the worker call it now and then while anything logs. Process context.
 pub(crate) fn tick() {
     if is_tsc() {
         match VOUCHED.load(Relaxed) && blog_tsc_unstable() {

@@ -163,8 +163,8 @@ fn read<T>(read: impl FnOnce() -> T) -> Option<T> {
         return None;
     }
     let value = read();
-    // ORDERING: Pairs with the release fence in `change`: whoever has read a change sees another
-    // version.
+    // ORDERING: Pairs with the release fence in `change`: a reader that has read a change sees
+    // another version.
     fence(Acquire);
     (VERSION.load(Relaxed) == version).then_some(value)
 }
@@ -187,8 +187,8 @@ pub(super) fn note() {
 /// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from a
 /// log call.
 fn add() {
-    // Whoever puts the machine to sleep, with one CPU left and interrupts off, finds nobody in
-    // the middle of this.
+    // The code that puts the machine to sleep, with one CPU left and interrupts off, finds nobody
+    // in the middle of this.
     let _guard = local_interrupt_disable();
     change(|pairs| pairs.push(pair(clock_base())));
 }

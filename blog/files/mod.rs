@@ -142,7 +142,7 @@ static COMPONENT: [TextFile<State>; 11] = [
                 return Err(EINVAL);
             }
             state.clear();
-            // The state that its module has left behind goes with its records.
+            // The state that its module has left goes with its records.
             registry::remove_left(state);
             Ok(())
         }),
@@ -260,7 +260,7 @@ pub(crate) fn create(state: &State) {
 
 /// Removes the directory of a component that is out of the registry's sight.
 pub(crate) fn remove(state: &State) {
-    // Whoever was about to make it has done that. With our directory, it is gone.
+    // A task that was about to make it has done that. With our directory, it is gone.
     let tree = TREE.lock();
     let dir = state.files.lock().take();
     if let (Some(dir), Some(_)) = (dir, &*tree) {

@@ -4,8 +4,8 @@
 //! they are. The reader's side is Documentation/blog/formats.rst, "Mapped memory".
 //!
 //! A mapping counts as a user of each of its pages. So a page that the component gives up stays
-//! memory of nobody else until it is unmapped, and whoever maps it harms nobody. Log calls and
-//! other readers don't know of mappings.
+//! memory of nobody else until it is unmapped, and a process that maps it harms nobody. Log calls
+//! and other readers don't know of mappings.
 
 use core::{
     ptr::{

@@ -67,8 +67,8 @@ global_lock! {
     unsafe(uninit) static IMAGES: Mutex<Images> = Images::new();
 }
 
-/// Most components that are made at run time. The other places are for modules to come: whoever may
-/// mount file systems can't take these.
+/// Most components that are made at run time. The other places are for modules to come: users who
+/// may mount file systems can't take these.
 const MOST_INSTANCES: usize = MAX_COMPONENTS - 128;
 
 pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
@@ -123,8 +123,8 @@ impl Places {
     }
 
     /// Gives a new component a place and a name, about as it is `wanted`; or finds the place that
-    /// one of the same name has left behind. Connects it to `raw`, or where that is null to its
-    /// own. True: it was new.
+    /// one of the same name has left. Connects it to `raw`, or where that is null to its own.
+    /// True: it was new.
     ///
     /// `EAGAIN` where that is for when those are gone which are just going.
     ///
@@ -200,7 +200,7 @@ impl Places {
     }
 }
 
-/// Finds a place for a component: a new one, or that which one of its name has left behind. A
+/// Finds a place for a component: a new one, or that which one of its name has left. A
 /// dynamic one has its own `RawComponent`, and `raw` is null. `sweep` frees the places of those
 /// that are going. True: it is new, and nobody knows it.
 ///
@@ -254,7 +254,7 @@ pub(crate) fn remove(state: &State) {
     PLACES.lock().remove(state);
 }
 
-/// Removes a component if its module is gone, which has left it behind.
+/// Removes a component if its module is gone, which has left it here.
 pub(crate) fn remove_left(state: &State) {
     let places = PLACES.lock();
     // Under this lock it would be connected again.

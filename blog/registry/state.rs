@@ -308,7 +308,7 @@ pub(crate) struct State {
     discard: AtomicU8,
     max_bytes: AtomicU32,
     found: Kept<Described>,
-    /// Held by whoever changes what is logged, or where to: for as long as that takes.
+    /// Held while somebody changes what is logged, or where to.
     #[pin]
     control: Mutex<()>,
     #[pin]

@@ -28,7 +28,7 @@ pub(crate) fn may_open() -> Result {
     to_result(blog_may_open())
 }
 
-/// Whether kernel addresses are for whoever opened this file. Process context.
+/// Whether the opener of this file may see kernel addresses. Process context.
 pub(crate) fn shows_addresses(file: &File) -> bool {
     // SAFETY: The file is valid.
     unsafe { blog_shows_addresses(file.as_ptr().cast()) }

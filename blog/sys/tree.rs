@@ -88,8 +88,8 @@ impl<T: OpenFile> Operations<T> {
     ///
     /// The kernel is opening the file, which [`Dir::file`] has made.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: By the requirements of both functions. Nobody else has the file yet, and whoever
-        // opens it may set its private data.
+        // SAFETY: By the requirements of both functions. Nobody else has the file yet, and its
+        // opener may set its private data.
         from_result(|| unsafe {
             if T::STREAM {
                 // It never fails.

@@ -12,7 +12,7 @@ use kernel::{
 unsafe extern "C" {
     fn blog_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
 
-    /// Lets whoever polls look again, after that many milliseconds at the latest.
+    /// Lets pollers look again, after that many milliseconds at the latest.
     #[link_name = "blog_wake_in"]
     pub(crate) safe fn wake_in(ms: u32);
 
@@ -21,7 +21,7 @@ unsafe extern "C" {
     pub(crate) safe fn stop_waking();
 }
 
-/// Puts whoever polls `file` among those who wait; returns whether anybody is going to.
+/// Puts the poller of `file` among those who wait; returns whether anybody is going to.
 pub(crate) fn poll(file: &File, table: PollTable<'_>) -> bool {
     // SAFETY: It is nothing but the pointer.
     let table = unsafe { mem::transmute::<PollTable<'_>, *mut c_void>(table) };

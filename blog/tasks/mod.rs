@@ -20,7 +20,7 @@ unsafe extern "C" {
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
 
-    /// Waits until whoever holds any of these locks now has given it up. As for [`lock_tls`].
+    /// Waits until those of these locks that are held now have been given up. As for [`lock_tls`].
     #[link_name = "blog_tls_sync"]
     pub(crate) safe fn sync_tls();
 }

@@ -69,7 +69,7 @@ void blog_tls_unlock(u32 group, unsigned long flags)
 	raw_spin_unlock_irqrestore(blog_tls_lock_of(group), flags);
 }
 
-/* Waits until whoever holds any of these now has given it up. */
+/* Waits until those that are held now have been given up. */
 void blog_tls_sync(void)
 {
 	for (u32 i = 0; i < BLOG_TLS_LOCKS; i++)

@@ -33,16 +33,16 @@ impl State {
     /// While the component logs, its writers go on undisturbed: they keep the pages that they write
     /// to, of which readers leave out what is older than the clear, and all counts go on. While it
     /// is off or detached, all its memory is freed, and its counts start again. That waits for log
-    /// calls that run, and so does whoever would switch it on meanwhile.
+    /// calls that run, and a task that would switch it on meanwhile waits, too.
     pub(crate) fn clear(&self) {
         let control = self.control();
         let Some(old) = self.cut(later(), &control) else {
             return;
         };
         quiesce::quiesce();
-        // Whoever was about to log has told his table of his ring by now.
+        // A task that was about to log has put its ring into its table by now.
         tables::forget(self.slot());
-        // And whoever logs to others has stopped looking at that ring.
+        // And a task that logs to others has stopped looking at that ring.
         quiesce::quiesce();
         drop(old);
         self.start(&control);

@@ -70,7 +70,7 @@ static void blog_task_freed(void *unused, struct task_struct *tsk)
 	blog_task_hook(tsk, true);
 }
 
-/* Whoever gives @tsk another name is about to store it. */
+/* The caller is about to store another name of @tsk. */
 static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
 {
 	blog_task_hook(tsk, false);

@@ -67,7 +67,7 @@ fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
 /// The table in one of these slots that is this task's.
 fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>, &'static Tls)> {
     bucket(home).find_map(|slot| {
-        // ORDERING: Acquire: whoever finds a table finds what its task has stored before `give`.
+        // ORDERING: Acquire: with a table, the caller finds what its task stored before `give`.
         // SAFETY: By the type invariants there is one, and tables stay as long as BLog runs.
         let table = unsafe { &*slot.load(Acquire) };
         (table.task.load(Relaxed) == task.cast()).then_some((slot, table))

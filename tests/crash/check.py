@@ -118,7 +118,7 @@ def check_tasks(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None
             continue
         text = tools.run("tasks", "--json", option, "--sidetable", tools.tables, snapshot)
         tasks = [task for line in text.splitlines() if (task := json.loads(line))["type"] == "task"]
-        # Whoever has called panic() is listed whatever it did; that may be a watchdog.
+        # The caller of panic() is listed whatever it did; that may be a watchdog.
         named = {
             who: task
             for task in tasks

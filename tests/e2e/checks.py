@@ -50,8 +50,8 @@ def nothing_silent(log: Log, attempted: int) -> Iterator[str]:
 def softirq_rings_account(log: Log, by_cpu: dict[int, int]) -> Iterator[str]:
     """Each CPU's completions are in its softirq ring, by the driver's own count.
 
-    Or in a shared ring, if that one got no page. What such a ring has lost can't
-    be told by CPU: no CPU may miss more than that, nor may all together.
+    Or in a shared ring, if that one got no page. Losses of such a ring are not
+    known by CPU: no CPU may miss more than that, nor may all together.
     """
     softirqs = (r for r in log.rings.values() if r.ctx == "softirq")
     rings = {r.cpu: r for r in softirqs if r.cpu is not None}
@@ -184,7 +184,7 @@ def completions_follow(log: Log, whole: bool = True) -> Iterator[str]:
         for ns, kind, key in zip(ring.ns, ring.kind, ring.key):
             if kind in (QUEUE, COMPLETE):
                 # By time; of the same time, completions of the tag's last use
-                # can't be told from later ones, so the sort is by time alone
+                # look like later ones, so the sort is by time alone
                 # and ties are settled below.
                 events.setdefault(key & 0x3FF, []).append((ns, kind, key))
     for tag in sorted(events):

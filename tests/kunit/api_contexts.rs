@@ -70,8 +70,8 @@ mod tests {
             Ok(Arc::new(seen, GFP_KERNEL)?)
         }
 
-        /// Waits for the last shot, 10 s at most. By looking: a hard interrupt may not wake
-        /// whoever waits for a completion, says lockdep, with PREEMPT_RT in mind.
+        /// Waits for the last shot, 10 s at most. By looking: lockdep, with PREEMPT_RT in mind,
+        /// forbids that a hard interrupt wakes a task that waits for a completion.
         fn wait(&self) {
             for _ in 0..10_000 {
                 if self.shots.load(Relaxed) == SHOTS {

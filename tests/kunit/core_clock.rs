@@ -170,7 +170,7 @@ mod suite {
             shift_last((section(0).hz / 100) as i64);
             let tsc = fast().ok_or(EINVAL)?;
             assert_eq!(checked(tsc), tsc);
-            // Where the TSC is behind, it has jumped back.
+            // Where the TSC is too low, it has jumped back.
             blog_clock_note();
             shift_last(by);
             fsleep(Delta::from_millis(50));

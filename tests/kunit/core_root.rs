@@ -120,7 +120,7 @@ mod suite {
         );
         assert_eq!((c.slot, c.enabled, c.attached), (state.slot().into(), 1, 1));
         assert_eq!((c.size_kb, c.ring_kb, c.level, c.mode), (64, 32, 0, 1));
-        // A dump shows when it was cleared, for whoever reads the records.
+        // A dump shows when it was cleared.
         assert_eq!(c.cleared, 0);
         state.clear();
         assert!(now().is_some_and(|c| c.cleared != 0));

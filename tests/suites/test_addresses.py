@@ -112,8 +112,8 @@ def raised(work: Path, decoder: Path, sh: Run) -> Files:
     return locked(work, decoder, sh, "none")
 
 
-# kptr_restrict=0: root sees addresses; =1: who has CAP_SYSLOG does, and so does who opened a
-# file before they were hidden.
+# kptr_restrict=0: root sees addresses; =1: a process with CAP_SYSLOG does, and so does one that
+# opened a file before they were hidden.
 @pytest.mark.parametrize("name", ("all", "all.stream", "one", "before"))
 def test_kptr_restrict_shows(restricted: Files, name: str) -> None:
     assert restricted.shows(name)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, files
 
 KERNELS = "uml"
 SECONDS = 40
@@ -193,12 +193,17 @@ def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
     assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
 
 
-def test_pages_keep_to_the_style() -> None:
+def test_pages_and_comments_keep_to_the_style() -> None:
     """What a pattern finds of CONTRIBUTING.md's rules 1, 4 and 5."""
     bad = re.compile(r"\b(is|are|was|were|be) told\b|\bbehind\b|\bWho has\b|\bwhoever\b", re.I)
-    for page in [*PAGES, TOP / "Kconfig"]:
-        if page.name != "CONTRIBUTING.md":
-            assert not (found := bad.search(" ".join(page.read_text().split()))), (page, found)
+    texts = {page: page.read_text() for page in [*PAGES, TOP / "Kconfig"]}
+    del texts[TOP / "CONTRIBUTING.md"]
+    for name in files("*.rs", "*.c", "*.h", "*.py", "*.sh", "scripts/*"):
+        lines = (TOP / name).read_text().splitlines()
+        comments = (re.match(r"\s*(?://+!?|/?\*+|#) (.*)", line) for line in lines)
+        texts[TOP / name] = " ".join(found[1] if found else ";" for found in comments)
+    for path, text in texts.items():
+        assert not (found := bad.search(" ".join(text.split()))), (path, found)
 
 
 # --- numbers --------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 "make install" installs everything below PREFIX, and "make uninstall" removes all of it. Two builds
 of the Debian package are equal. It installs in a clean Debian 12 without a network, works there,
-and leaves nothing behind. The source package is whole; in the deep tier, debhelper makes the same
+and leaves nothing. The source package is whole; in the deep tier, debhelper makes the same
 packages of it. Needs root; that Debian is made once, in 40 s.
 """
 

@@ -72,7 +72,7 @@ class Run:
     def machine(self) -> vm.Machine:
         args = self.args
         if self.kernel != UML:
-            # When emulated CPUs fall behind, the watchdog distrusts the TSC, and all that
+            # When emulated CPUs are slow, the watchdog distrusts the TSC, and all that
             # reads a clock from then on waits for the one HPET that QEMU has.
             args += " tsc=reliable"
         if self.nmi_ms:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The pool behind a component's rings: the levels of memory that a log call can reach.
+//! The pool of memory for a component's rings: the levels that a log call can reach.
 //!
 //! The slow path of a log call calls it, in any context up to NMI, so nothing here locks, waits, or
 //! calls the kernel. Free and retired memory is on shelves. A caller *claims* a shelf by one

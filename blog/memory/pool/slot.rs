@@ -217,8 +217,8 @@ impl Slot {
         self.reshape(|| {
             for chunk in 0..sizes.chunks() {
                 let at = page.wrapping_byte_add((chunk * sizes.chunk) as usize);
-                // SAFETY: The chunk lies in the page, which is the caller's. Whoever still looks at
-                // it finds out that it has changed.
+                // SAFETY: The chunk lies in the page, which is the caller's. A reader that still
+                // looks at it finds out that it has changed.
                 unsafe { PageHeader::format(at, sizes.chunk) };
             }
         });

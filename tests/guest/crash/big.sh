@@ -10,7 +10,7 @@
 set_file 65536 /proc/sys/kernel/pid_max
 set_file 60000 /proc/sys/kernel/threads-max
 prepare torture_crowd/size_kb=16384 torture_crowd/ring_kb=16 torture_crowd/enable=1
-# The worker that makes tables for tasks may be behind at first.
+# The worker that makes tables for tasks may be late at first.
 sleep 1
 modprobe blog_torture seconds=3 workers=0 storm=0 irq_us=40000 ipi_us=40000 instances=0 payload=0 \
 	crowd="$crowd" crowd_records=10 || die "modprobe blog_torture"

@@ -33,7 +33,7 @@ torture() {
 	torture_wait
 }
 
-# until_mono: reads, as whoever reads has the clock looked at, until it has changed
+# until_mono: reads, as BLog looks at the clock when somebody reads, until it has changed
 until_mono() {
 	until [ "$(get clock $BLOG/stats)" = mono ]; do
 		cat $BLOG/snapshot > /dev/null

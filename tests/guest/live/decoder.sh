@@ -102,7 +102,7 @@ else
 	is "an unknown site is an error" grep 'no call site is like that' /tmp/error
 fi
 is "and nothing was done" test "$(cat "$RNULL/enable")" = 1
-is "what the kernel refuses is told" sh -c "! blog-decode control 'component rnull size_kb=1' && blog-decode control 'component rnull size_kb=1' 2>&1 | grep 'out of range; nothing was changed'"
+is "what the kernel refuses is reported" sh -c "! blog-decode control 'component rnull size_kb=1' && blog-decode control 'component rnull size_kb=1' 2>&1 | grep 'out of range; nothing was changed'"
 
 # --- record
 echo 1 > "$RNULL/clear"

@@ -453,7 +453,7 @@ static int latency(const char *stream, const char *disk, int bound)
 		}
 		_exit(0);
 	}
-	/* The first one is not counted: whoever makes it of the stream may have to start. */
+	/* The first one is not counted: a worker may have to start. */
 	for (i = -1; i < ROUNDS; i++) {
 		while (poll(&poll_fd, 1, 150) == 1)
 			read(fd, buf, sizeof(buf));

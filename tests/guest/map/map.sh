@@ -98,7 +98,7 @@ set_file 1 "$RNULL/clear"
 same "without memory, there is nothing to map" "$(maps error $MAP)" ENODATA
 sleep 0.1
 let_go
-same "who has it mapped finds out" "$(sort -u /tmp/hold.*)" 0
+same "a process that has it mapped finds out" "$(sort -u /tmp/hold.*)" 0
 set_file 1 "$RNULL/enable"
 io 10
 same "it has memory again" "$(maps error $MAP)" none

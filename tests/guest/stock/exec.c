@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whoever makes a device of rnull logs. */
+/* A task that makes a device of rnull logs. */
 static void make_device(const char *name)
 {
 	char path[64];

@@ -19,7 +19,7 @@ sleep)
 esac
 exec 3<&-
 if [ "$blog_while" = unload ]; then
-	# A walk of the list, or its next user, finds an entry that was left behind.
+	# A walk of the list, or its next user, finds an entry that was left.
 	modprobe blog || die "modprobe blog"
 fi
 modprobe rust_blog || die "modprobe rust_blog"

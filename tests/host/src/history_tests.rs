@@ -48,8 +48,8 @@ fn full_ring(rig: &Rig, n: u32) -> (&Ring, u64, u64) {
     (ring, start, next)
 }
 
-/// A ring of N pages, while its writer turns page after page: whoever reads it finds, of what was
-/// there before, all but what does not belong to the newest N - 1 pages by the time it is done.
+/// A ring of N pages, while its writer turns page after page: a reader finds, of what was there
+/// before, all but what does not belong to the newest N - 1 pages by the time it is done.
 /// Meanwhile thieves rob other rings, and what they put back goes to others yet.
 #[test]
 fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {

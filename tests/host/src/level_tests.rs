@@ -159,7 +159,7 @@ fn chunks_that_another_cpu_has_left_are_found() {
     };
     let mut taken = vec![take(0, 0, CHUNK)];
     taken.extend((1..8).map(|cpu| take(cpu, 0, CHUNK)));
-    // Who has something already would rather have a page, but there is none.
+    // A ring that has something already would rather have a page, but there is none.
     taken.extend((0..8).map(|cpu| take(cpu, CHUNK, SIZE)));
     taken.sort_unstable();
     assert_eq!(taken, (0..16).map(Some).collect::<Vec<_>>());

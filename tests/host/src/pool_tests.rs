@@ -32,7 +32,7 @@ fn a_list_has_two_ends_drops_foreign_indices_and_says_when_it_is_empty() {
     assert_eq!((all, list.first(), list.len()), (vec![0, 1, 2], None, 0));
 }
 
-/// Whoever takes a page from a ring, and for whatever: its writer, another ring, a new task.
+/// Its writer, another ring or a new task may take a page from a ring.
 #[test]
 fn each_record_is_in_a_ring_or_in_the_count_of_its_site() {
     for max_pages in [2, 5, u32::MAX] {
@@ -226,7 +226,7 @@ fn who_has_no_page_at_hand_gets_what_others_can_spare() {
     // Each keeps its reserve.
     held.extend(take(64));
     assert_eq!(rig.pool.free(), 8);
-    // Which goes to who has nothing, to the last page.
+    // It goes to rings that have nothing, to the last page.
     let first = || pages.take(0, page, page);
     held.extend(std::iter::from_fn(|| first().map(Some)));
     assert_eq!(rig.pool.free(), 0);

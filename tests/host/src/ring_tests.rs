@@ -84,7 +84,7 @@ fn a_ring_without_any_page_counts_what_it_loses() {
     assert_eq!(
         read.lost[cause(Lost::NoPage)],
         10,
-        "the loss is told before the next record"
+        "the loss stands before the next record"
     );
     assert_eq!(read.records.len(), 1);
     assert_eq!(rig.pool.gone().0, 1);

@@ -117,7 +117,7 @@ static void crash_serial(const char *line)
 static void crash_tell(void (*say)(const char *line))
 {
 	int count = min(atomic_read(&crash_writer_count), CRASH_WRITERS);
-	/* Whoever speaks is alone, and its stack may be that of an exception. */
+	/* Only one CPU comes here, and its stack may be that of an exception. */
 	static char line[KSYM_SYMBOL_LEN + 96];
 	int i;
 

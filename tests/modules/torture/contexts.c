@@ -110,7 +110,7 @@ static int torture_call_all(void *unused)
 }
 
 #ifdef TEST_HAS_NMI
-/* Logs in each NMI, whoever it is for. */
+/* Logs in each NMI, whatever it is for. */
 static int torture_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	/* The fast path is compiled here. Built in, it has no bounds of its own. */

@@ -170,7 +170,7 @@ static void torture_start_all(void)
 		torture_error("start failed: %d", ret);
 }
 
-/* Ends the run, once. Whoever logs is gone when it returns, but for user tasks. */
+/* Ends the run, once. All that logs is gone when it returns, but for user tasks. */
 void torture_stop_now(void)
 {
 	mutex_lock(&torture_lock);

@@ -292,7 +292,7 @@ fn discard(target: *mut Target) {
     if !target.is_null() {
         rcu::synchronize_rcu();
         // SAFETY: By the invariants of `TARGETS`, it is from `into_raw`; the caller has taken it
-        // out, and whoever found it before is done.
+        // out, and a context that found it before is done.
         drop(unsafe { KBox::from_raw(target) });
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 pub enum Form {
     /// Three numbers.
     Short,
-    /// Bytes behind the numbers.
+    /// Bytes after the numbers.
     Bytes,
     /// A text between the numbers.
     Text,
@@ -290,7 +290,7 @@ impl Reader<'_, '_> {
     fn check(&self, form: Form, args: &[u8]) -> Option<(u32, u32)> {
         let word = |at: usize| Some(u32::from_le_bytes(*args.get(at..at + 4)?.first_chunk()?));
         let (writer, seq) = (word(0)?, word(4)?);
-        // What lies behind a length, and how much is left behind that.
+        // The bytes after a length, and how many follow these.
         let tail = |at: usize| {
             let (len, rest) = match args.get(at..)? {
                 [255, low, high, rest @ ..] => (u16::from_le_bytes([*low, *high]).into(), rest),

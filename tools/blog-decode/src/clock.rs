@@ -192,8 +192,8 @@ fn lines(is_ns: bool, hz: u64, pairs: &[ClockPair], to: fn(&ClockPair) -> u64) -
     let Some((last, [_, ..])) = pairs.split_last() else {
         return vec![nominal(first)];
     };
-    // Just before and after a break of the clock, or of two files that were made at once, what is
-    // told of the rate is not enough for records that are far away.
+    // Just before and after a break of the clock, or of two files that were made at once, the rate
+    // is too inexact for records that are far away.
     let near = |w: &[ClockPair]| hz != 0 && w[1].boot.saturating_sub(w[0].boot) < NEAR;
     let windows = || pairs.windows(2);
     let mut all = Vec::with_capacity(pairs.len() + 1);
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_clock_of_the_kernel_log_is_measured() {
-        // It is 50 ms behind, runs 100 ppm faster, and stands in a sleep. The first pair doesn't know
+        // It is 50 ms late, runs 100 ppm faster, and stands in a sleep. The first pair doesn't know
         // it.
         let (s, ms) = (1_000_000_000, 1_000_000);
         let pair = |clock, boot, local| ClockPair {

@@ -408,7 +408,7 @@ pub struct Decoder<'a> {
     pub(crate) tick: Option<Box<dyn FnMut(u64)>>,
 }
 
-/// After as many records or losses, it is told how far it is.
+/// It reports how far it is after so many records or losses.
 const TICK: u64 = 4096;
 
 impl<'a> Decoder<'a> {

@@ -555,7 +555,7 @@ impl Sorted {
         if told.timed == 0 {
             places.clear();
         }
-        // Behind the last time.
+        // After the last time.
         if let Some(place) = places.last().filter(|p| p.boot < this.boot) {
             this.boot = place.boot;
         }

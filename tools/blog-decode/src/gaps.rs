@@ -119,7 +119,7 @@ impl Gaps {
                     last.time = None;
                 }
             }
-            // Whoever writes to a shared ring.
+            // Any task may write to a shared ring.
             None => {
                 for ((of, _), last) in &mut self.threads {
                     if *of == boot && last.thread.has(stream) {

@@ -693,7 +693,7 @@ impl SiteMap {
         }
     }
 
-    /// The image and site behind an id. `None`: in no image's range.
+    /// The image and site that an id stands for. `None`: in no image's range.
     pub fn find(&self, id: u32) -> Option<Found<'_>> {
         let i = self.ranges.partition_point(|&(first, ..)| first <= id);
         let &(first, count, image) = self.ranges.get(i.checked_sub(1)?)?;

@@ -15,7 +15,7 @@ use crate::{
     wire::record::HEADER_SIZE,
 };
 
-/// After as many records of a ring, it is told how far it is.
+/// It reports how far it is after so many records of a ring.
 const TICK: u64 = 4096;
 
 /// Records and their bytes.

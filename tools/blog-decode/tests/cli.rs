@@ -304,7 +304,7 @@ fn a_damaged_clock_spoils_nothing_else() {
         .matches("\"timeUnixNano\":\"1699999999000000001\"")
         .count();
     assert_eq!((times, known), (1, 1), "{text}");
-    // No number that is told of it has more than 64 bits either.
+    // No number in its counts has more than 64 bits either.
     for object in rig.json(&["stats", "far"]) {
         let mut values = object.as_object().unwrap().values();
         assert!(values.all(|value| !value.is_f64()), "{object}");

@@ -79,8 +79,8 @@ fn diff_shows_what_is_new() {
     assert_eq!(output.status, 2);
 }
 
-/// A ring that has logged nothing since, or of which nothing is left: what it has lost meanwhile is
-/// told of where the old snapshot's last page begins, as nobody knows when it was.
+/// A ring that has logged nothing since, or of which nothing is left: what it has lost meanwhile
+/// stands where the old snapshot's last page begins, as nobody knows when it was.
 #[test]
 fn losses_of_a_ring_without_a_new_page_are_news() {
     let rig = Rig::new();

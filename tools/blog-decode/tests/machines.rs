@@ -537,7 +537,7 @@ fn a_stream_tells_owners_of_a_ring_apart() {
         exit_clock,
         ..Ring::task(1, 1, 42, comm)
     };
-    // It ends, and another one with the same id takes the ring; or both have ended when it is told.
+    // It ends, and another one with the same id takes the ring; or both end before the snapshot.
     for (first, second) in [
         (owner("first", at(15)), owner("second", 0)),
         (owner("first", at(15)), owner("second", at(90))),

@@ -407,7 +407,7 @@ fn lines_stand_where_they_belong_after_a_sleep() {
         "11.000001]",
     ];
     assert_eq!(times[..6], expected);
-    // It was told which clock ftrace has: nothing is guessed.
+    // An option names ftrace's clock: nothing is guessed.
     let boot = ["slept", "--ftrace", "booted", "--ftrace-clock", "boot"];
     assert_eq!(
         merged(&rig, &boot)[2],

@@ -280,7 +280,7 @@ fn a_pager_gets_what_a_terminal_would() {
         let shown = run(&[], Some(pager));
         assert!(shown.contains(said) && shown.contains(lost), "{shown}");
     }
-    // Who has read has seen enough.
+    // The reader has seen enough.
     let shown = run(&[], Some("head -c 1 > /dev/null; exit 1"));
     assert_eq!(shown, "");
     for (args, pager) in [

@@ -77,7 +77,7 @@ proptest! {
         let decoded = 3 * all.len() as u64;
         let expected = (decoded, 120 - decoded, 0);
         prop_assert_eq!(counts(&files, &streams[0]), expected);
-        // What the second has behind the last page of the first.
+        // What the second has after the last page of the first.
         let last = has(1).last();
         let new: Vec<u64> = has(2).filter(|n| last.is_none_or(|last| *n > last)).collect();
         let streams = merge::newer(&files, 1, |_| true).unwrap();

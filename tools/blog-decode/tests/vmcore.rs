@@ -254,7 +254,7 @@ fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
     run(&ram, ROOT)
 }
 
-/// Fails unless a problem is told of so.
+/// Fails unless a problem is reported so.
 fn told(got: &Got, what: &str) {
     let texts = texts(got);
     assert!(texts.iter().any(|t| t.contains(what)), "{texts:?}");
@@ -825,7 +825,7 @@ fn tables_that_lead_nowhere_are_no_maze() {
     }
 }
 
-/// The library behind it is in C, and believes some of what it reads.
+/// Its library is in C, and believes some of what it reads.
 #[cfg(feature = "vmcore")]
 #[test]
 fn damaged_headers_are_answered() {
@@ -868,7 +868,7 @@ fn the_likely_culprit_comes_first() {
             .map(|l| l.split("]: ").next().unwrap().to_owned() + "]")
             .collect()
     };
-    // The crash, then who has been silent for the longest time.
+    // The crash, then the task that has been silent for the longest time.
     assert_eq!(heads(&[]), ["crasher[13]", "stuck[11]", "worker[10]"]);
     assert_eq!(heads(&["--blocked"]), ["crasher[13]", "stuck[11]"]);
     assert_eq!(heads(&["--running"]), ["crasher[13]", "worker[10]"]);

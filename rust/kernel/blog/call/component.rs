@@ -223,7 +223,7 @@ impl RawComponent {
     ///
     /// # Safety
     ///
-    /// Whoever stores there keeps this type's invariants, and knows that nobody else stores.
+    /// A caller that stores there keeps this type's invariants, and knows that nobody else stores.
     #[doc(hidden)]
     #[inline(always)]
     pub const unsafe fn switch(&self) -> &Switch {

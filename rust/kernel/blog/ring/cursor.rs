@@ -83,9 +83,9 @@ impl Cursor {
         // SAFETY: As in `header`.
         let seen = unsafe { &*page }.look(id)?;
         // What was a page may have become chunks, and bytes of a record may look like a header.
-        // ORDERING: Behind the loads of `look`, the last of which is an acquire one. If the page
+        // ORDERING: After the loads of `look`, the last of which is an acquire one. If the page
         // was taken from this ring before they happened, then the ring has another one by now.
-        // Acquire: who finds that one sees what `turn` has stored before, see `Ring::records`.
+        // Acquire: a reader of that one sees what `turn` has stored before, see `Ring::records`.
         (self.page.load(Acquire) == page).then_some(seen)
     }
 

@@ -124,7 +124,7 @@ impl Tls {
     /// The rings from this one on.
     #[inline]
     fn from<'a>(first: *mut Ring) -> impl Iterator<Item = &'a Ring> {
-        // SAFETY: By the type invariants, those in the list are valid, for whoever may walk it.
+        // SAFETY: By the type invariants, those in the list are valid for a caller that walks it.
         iter::successors(unsafe { first.as_ref() }, |ring| unsafe {
             // ORDERING: Acquire pairs with the stores of `add` and `remove`.
             ring.next.load(Acquire).as_ref()

@@ -301,7 +301,7 @@ impl Ring {
         if !self.claim() {
             return None;
         }
-        // Whatever the clock is, it may be a little behind that of the last writer's CPU.
+        // Whatever the clock is, it may be a little slow beside that of the last writer's CPU.
         let ts = self.not_before_last(clock());
         let need = bytes.saturating_add(TASK_SIZE);
         let turns = !self.has_room(need, ts);

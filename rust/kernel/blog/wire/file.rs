@@ -274,9 +274,9 @@ pub struct ComponentSection {
     pub lost: [u64; LOST_CAUSES],
     /// Name, NUL padded.
     pub name: [u8; NAME_MAX],
-    /// From version 3 on: when the component was cleared, in the ring's clock; 0: never. Records
-    /// and losses of before are left out by whoever shows them. Counts go on. In a stream, the time
-    /// of the last `clear` before the stream began.
+    /// From version 3 on: when the component was cleared, in the ring's clock; 0: never. Programs
+    /// leave out earlier records and losses. Counts go on. In a stream, the time of the last
+    /// `clear` before the stream began.
     pub cleared: u64,
 }
 

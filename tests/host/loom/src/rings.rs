@@ -261,7 +261,7 @@ fn counts_are_right_while_the_page_turns() {
     });
 }
 
-/// One more is told than lost: never.
+/// A reader never finds more losses than there are.
 #[test]
 fn no_loss_is_told_before_it_is_counted() {
     model(|| {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const SLOT: u16 = 3;
 /// Bytes of a record: its header, who wrote it, and its number.
 const RECORD: u32 = 16;
-/// The same, with more bytes behind it that nobody looks at: few of these fill a page.
+/// The same, with more bytes after it that nobody looks at: few of these fill a page.
 const FILLER: u32 = RECORD + TASK_SIZE;
 /// A page that takes one of these whatever control records are due, and not many of them.
 pub const PAGE: u32 = PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + FILLER;

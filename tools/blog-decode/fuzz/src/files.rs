@@ -25,7 +25,7 @@ use crate::{
     seeds,
 };
 
-/// Any content, with checksums that are right: what a mutation is about lies behind them.
+/// Any content, with checksums that are right: a mutation reaches what is read after them.
 pub fn snapshot(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     seal(&mut bytes);

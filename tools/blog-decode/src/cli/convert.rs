@@ -80,7 +80,7 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     };
     match made {
         Ok(()) => {}
-        // Whoever reads has enough.
+        // The reader has enough.
         Err(e) if e == new::CLOSED => return Ok(session.input.status),
         Err(e) => return Err(e.into()),
     }

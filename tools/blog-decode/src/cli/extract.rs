@@ -41,7 +41,7 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
     if args.output.as_os_str() == "-" {
         complain(&said);
     } else {
-        // Whoever doesn't listen doesn't care.
+        // Without a reader, nobody needs this line.
         let _ = writeln!(io::stdout(), "{name}: {said}");
     }
     Ok(if is_whole { OK } else { PARTIAL })

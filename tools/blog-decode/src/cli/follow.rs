@@ -103,7 +103,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         told_late: None,
     };
     let written = run.all(&mut source, &mut out);
-    // Whoever reads has enough.
+    // The reader has enough.
     let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     match written.and_then(|()| out.end()) {
         Err(e) if !is_closed(&e) => return Err(e.to_string().into()),
@@ -231,7 +231,7 @@ struct Run<'a> {
     records: u64,
     lost: BTreeMap<&'static str, u64>,
     start: Now,
-    /// The most that it was behind.
+    /// The most that it was late.
     late: Duration,
     told_late: Option<Now>,
 }

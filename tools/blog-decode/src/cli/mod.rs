@@ -242,7 +242,7 @@ fn print_each(more: impl FnMut(&mut Vec<u8>) -> std::io::Result<bool>) -> Result
 /// The result of writing to standard output.
 fn written(result: std::io::Result<()>) -> Result<u8, String> {
     match result {
-        // Whoever reads has enough.
+        // The reader has enough.
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(format!("standard output: {e}"))
         }

@@ -120,7 +120,7 @@ fn pump(mut pager: Child, mut from: impl Read, mut screen: File) -> io::Result<E
             break;
         }
     }
-    // Whoever reads may have enough: then the end is that of this pipe, too.
+    // The reader may have enough: then the end is that of this pipe, too.
     let _ = match written.is_err() || is_unread(&to) {
         true => screen
             .write_all(start)

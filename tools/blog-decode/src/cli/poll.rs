@@ -51,7 +51,7 @@ impl Signals {
         let pipe = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).map_err(io::Error::from);
         let wake = pipe.and_then(|(wake, write)| {
             for signal in [SIGINT, SIGTERM, SIGHUP] {
-                // Whoever asks twice can't wait: the program hangs on its output, say.
+                // A user who asks twice can't wait: the program hangs on its output, say.
                 let hurry = Arc::clone(&asked);
                 signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, hurry)?;
                 signal_hook::flag::register(signal, Arc::clone(&asked))?;

@@ -253,7 +253,7 @@ impl Out {
         let held = std::mem::take(&mut self.held);
         let written = self.part.write(&held, dir);
         if written.is_err() {
-            // Nothing fits behind half of a section.
+            // Nothing fits after half of a section.
             self.split = Split::default();
         }
         written

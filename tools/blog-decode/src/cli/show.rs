@@ -141,7 +141,7 @@ fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed>
     }
     match written.and_then(|()| out.end()) {
         Ok(()) => {}
-        // Whoever reads has enough.
+        // The reader has enough.
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(input.status),
         Err(e) => return Err(format!("standard output: {e}").into()),
     }

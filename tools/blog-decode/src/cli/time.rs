@@ -142,7 +142,7 @@ fn parse_day(s: &str) -> Option<When> {
     Some(When::Day(days, time.parse().ok()?, is_utc))
 }
 
-/// What journalctl has behind times of UTC.
+/// What journalctl prints after times of UTC.
 const UTC: &str = " utc";
 
 /// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset.

@@ -8,7 +8,7 @@
 //! holds the engine against `format!` itself.
 //!
 //! - [`parse`]: the language, from text to placeholders;
-//! - [`print`]: padding, numbers and the builders behind `{:#?}`;
+//! - [`print`]: padding, numbers and the builders of `{:#?}`;
 //! - [`types`]: from type codes and type descriptors to [`types::Type`];
 //! - [`value`]: a stored argument, and how each type prints;
 //! - [`template`]: a format string compiled for one call site;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! What `core::fmt::Formatter` does: padding, numbers, and the builders behind `{:?}`.
+//! What `core::fmt::Formatter` does: padding, numbers, and the builders of `{:?}`.
 //!
 //! [`value`](super::value) calls it with a [`Spec`] for each value. It writes into one buffer and
 //! allocates nothing.
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
     /// `{:e}` of an integer: rounds half to even where the precision drops digits.
     fn exponential(&mut self, spec: &Spec, negative: bool, n: u128, letter: char) {
         let mut exponent = n.checked_ilog10().unwrap_or(0);
-        // Digits behind the point that `mantissa` holds.
+        // Digits after the point that `mantissa` holds.
         let mut behind = exponent;
         let mut mantissa = n;
         let mut zeros = 0;

@@ -129,7 +129,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The type behind a code.
+    /// The type that a code stands for.
     pub fn resolve(&mut self, code: u64) -> Result<Type, Error> {
         self.depth += 1;
         let result = if self.depth > MAX_DEPTH {

@@ -149,7 +149,7 @@ impl Stream {
         known.or(self.names.last()).map(|(_, comm)| *comm)
     }
 
-    /// Number of a ring that is shared by whoever got none of its own.
+    /// Number of a shared ring, for tasks that got none of their own.
     pub fn shared(&self) -> Option<u32> {
         let ring = self.ring()?;
         (self.context() == Some(Context::Shared)).then_some(ring.cpu)
@@ -211,8 +211,8 @@ impl Thread {
         (&self.component, self.ring, self.epoch) == (&stream.component, stream.id, stream.of.epoch)
     }
 
-    /// Whether who has its id at `clock`, with the ring of `other`, is another: it has ended before, or
-    /// its ring counts anew, as it does for another thread.
+    /// Whether the thread with its id at `clock`, which has the ring of `other`, is another one: it
+    /// has ended before, or its ring counts anew, as it does for another thread.
     pub(crate) fn is_over(&self, other: &Self, clock: u64) -> bool {
         let is_anew = (&self.component, self.ring) == (&other.component, other.ring)
             && self.epoch != other.epoch;

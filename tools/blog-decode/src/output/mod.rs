@@ -132,7 +132,7 @@ pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
     let Writer { context, cpu, task } = *entry.writer;
     match (context, task, entry.stream.shared()) {
         (Some(Context::Task) | None, Some(task), _) => {
-            // Whoever prints it makes it UTF-8.
+            // The caller, which prints it, makes it UTF-8.
             out.extend_from_slice(until_nul(&task.comm));
             out.push(b'[');
             digits::push_signed(out, task.pid.into());

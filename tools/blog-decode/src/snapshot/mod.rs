@@ -148,7 +148,7 @@ pub struct Snapshot {
     /// The file.
     pub source: Source,
     /// Where in this snapshot the source begins: what was before is not needed any more. Negative:
-    /// the snapshot is further behind, after another.
+    /// the snapshot is further on, after another.
     pub(crate) base: i64,
     /// Name of the machine: what the file says, or the user; else empty.
     pub host: String,
@@ -190,8 +190,8 @@ impl Snapshot {
     }
 
     /// Opens all snapshots of a file, of which there is at least one, as `cat` puts several into one.
-    /// `tick` is told now and then how many bytes of it are done, and how many it has, if that is
-    /// known.
+    /// It calls `tick` now and then with how many bytes of it are done, and how many it has, if
+    /// that is known.
     pub fn open_all(
         path: &Path,
         tick: &mut dyn FnMut(u64, Option<u64>),

@@ -49,7 +49,7 @@ pub struct Run {
     pub count: u32,
     /// Component and ring id.
     id: (u32, u32),
-    /// Where the sections behind those of the first and of the last page begin.
+    /// Where the sections after those of the first and of the last page begin.
     next: u64,
     after: u64,
     /// Bytes of the longest section, which is at most SECTION_MAX and a header.

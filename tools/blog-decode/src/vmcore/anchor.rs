@@ -16,8 +16,8 @@ use crate::{
     wire::dump::{Anchor, ANCHORED, ANCHOR_MAGIC, SYMBOL},
 };
 
-/// The list's first block is named behind a lock: of 4 bytes, or of up to this many where locks
-/// are checked or can sleep.
+/// The pointer to the list's first block stands after a lock: of 4 bytes, or of up to this many
+/// where locks are checked or can sleep.
 const MAX_LOCK: u64 = 256;
 /// Panic notifiers that a kernel may have.
 const MAX_BLOCKS: usize = 1024;
@@ -78,7 +78,7 @@ fn anchored(memory: &impl Memory, mut block: u64) -> Result<Option<u64>, String>
         }
         let field = |at: usize| word(memory, block.wrapping_add(at as u64));
         let damage = |e| at_addr(block, &e);
-        // Behind a block of another's there may be nothing.
+        // After a block of another's there may be nothing.
         if field(offset_of!(Anchor, magic)) == Ok(ANCHOR_MAGIC) {
             return field(offset_of!(Anchor, root)).map(Some).map_err(damage);
         }

@@ -290,7 +290,7 @@ mod tests {
             ram.0.clone_from(&whole);
         }
         assert_eq!(find(&ram), Ok(Some(*addr)));
-        // Without a name that it looks for, what is behind the names isn't taken for more of them.
+        // Without a name that it looks for, what is after the names isn't taken for more of them.
         for n in 0..4 {
             *ram.byte(&rows, "kallsyms_num_syms", n) = 0xff;
         }

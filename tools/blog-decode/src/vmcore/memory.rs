@@ -38,7 +38,7 @@ pub trait Physical {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault>;
 }
 
-/// Reads structures field by field, in the order of their declaration. What lies behind the end is
+/// Reads structures field by field, in the order of their declaration. What lies after the end is
 /// 0: an older kernel's structure, which has grown since.
 pub(super) struct Fields<'a>(&'a [u8]);
 

@@ -109,7 +109,7 @@ pub fn extract(memory: &impl Memory, addr: u64, to: impl Write) -> Result<Extrac
     extract_with(memory, addr, None, to, &mut |_, _| {})
 }
 
-/// The same; who crashed counts where the root has no note of it, and `tick` is told how many pages
+/// The same; `crashed` counts where the root has no note of it. It calls `tick` with how many pages
 /// are done, of those that were found so far.
 pub fn extract_with(
     memory: &impl Memory,

@@ -202,7 +202,7 @@ mod tests {
             let mut buf = [0; 2];
             memory.read(addr + 11 * PAGE + 5, &mut buf).expect("mapped");
             assert_eq!(buf, [11, 11]);
-            // Behind the end of physical memory.
+            // After the end of physical memory.
             let far = addr + 64 * PAGE;
             assert_eq!(memory.read(far, &mut buf), Err(Fault::Missing));
         }

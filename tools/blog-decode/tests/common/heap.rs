@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Counts what is allocated, so the figures are the same on every machine. For programs that do one
-//! thing at a time; whoever has this module has its allocator.
+//! thing at a time; a program with this module has its allocator.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -706,7 +706,7 @@ pub fn kdump(ram: &Ram, levels: u32, parts: usize) -> Vec<Vec<u8>> {
             put(424 + 4 * i, &(*n as u32).to_le_bytes());
         }
         let pages_at = (2 + 2 * BITMAP) * PAGE + 24 * own.len();
-        // Behind the sub-header's fields.
+        // After the sub-header's fields.
         let (note_at, note) = (PAGE + 512, note(&info));
         put(note_at, &note);
         let split = u32::from(parts > 1);

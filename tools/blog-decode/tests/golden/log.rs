@@ -79,7 +79,7 @@ fn payload(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
-/// A length, and the bytes behind it.
+/// A length, and the bytes after it.
 fn tail(bytes: &[u8]) -> Vec<u8> {
     [&[bytes.len() as u8], bytes].concat()
 }
@@ -249,7 +249,7 @@ pub const BOOTS: [Boot; 3] = [
     },
 ];
 
-/// Three records of a thread a ms apart; those of beta lie half a ms behind those of alpha.
+/// Three records of a thread a ms apart; those of beta come half a ms after those of alpha.
 pub fn boot(build_id: &[u8], boot: &Boot) -> Vec<u8> {
     let real = 1_790_000_000 * SECOND + boot.first * MS - boot.up * MS;
     // The ring's clock is not the one since boot.

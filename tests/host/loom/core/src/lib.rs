@@ -130,7 +130,7 @@ pub mod sync {
                 objects.threads = true;
                 objects.spare = (0..objects.room).map(|_| Pair::new(0)).collect();
                 for (address, value) in &objects.bits {
-                    // SAFETY: Whoever set bits did it there; the model still has that memory.
+                    // SAFETY: The model set bits there, and still has that memory.
                     let value = unsafe { value(*address) };
                     objects.used.insert(*address, Rc::new(Pair::new(value)));
                 }

@@ -49,7 +49,7 @@ impl Hasher for Spread {
 /// What there is by a number that is an address, or part of one.
 pub(crate) type ByAddress<T> = HashMap<usize, T, BuildHasherDefault<Spread>>;
 
-/// Who has a line: bits by CPU, and whether the one has stored to it.
+/// The CPUs that have a line, in bits, and whether a single one has stored to it.
 #[derive(Default)]
 struct Line {
     in_caches: [u64; 8],
@@ -70,14 +70,14 @@ pub fn run_on(cpu: usize) {
     CPU.set(Some(cpu));
 }
 
-/// Forgets the counts, but not who has which line.
+/// Forgets the counts, but not the lines of each CPU.
 pub fn reset() {
     ALL.set(0);
     RMW.set(0);
     LINES.with_borrow_mut(|lines| lines.values_mut().for_each(|line| line.moved = 0));
 }
 
-/// Forgets who has which line: what lay there is gone.
+/// Forgets the lines of each CPU: what lay there is gone.
 pub fn forget() {
     LINES.with_borrow_mut(|lines| lines.clear());
 }
