@@ -206,6 +206,39 @@ def test_pages_and_comments_keep_to_the_style() -> None:
         assert not (found := bad.search(" ".join(text.split()))), (path, found)
 
 
+def flat(*paths: str) -> str:
+    """Sources of the decoder without line breaks, also those within texts."""
+    text = "".join(path.read_text() for name in paths for path in sorted(TOP.glob(name)))
+    return " ".join(re.sub(r"\\\n\s*", "", text).split())
+
+
+def test_messages_that_the_page_for_dumps_quotes_are_literal() -> None:
+    """But for what stands for something else: words in capitals, names of variables, dots."""
+    page = (TOP / "Documentation/blog/post-mortem.rst").read_text()
+    page = page[page.index("\nWhat may be missing\n") : page.index("\nHow BLog is found\n")]
+    rows = re.findall(r"^==+ .*?^==+ .*?\n(.*?)^==+ ", page, re.M | re.S)
+    quoted = [line.partition("  ")[0] for row in rows for line in row.splitlines()]
+    literals = re.findall(r"``([^`]+)``", " ".join(page.split()))
+    quoted += [text for text in literals if " " in text and not text.startswith("-")]
+    assert len(quoted) > 20
+    source = flat("tools/blog-decode/src/**/*.rs")
+    parts = [
+        part.strip()
+        for text in quoted
+        for part in re.split(r"\.\.\.|[(),:]|\b[A-Z]{4,}\b|\b\w+_\w+\b", text)
+    ]
+    assert not [part for part in parts if " " in part and part not in source]
+
+
+def test_the_page_for_fleets_lists_all_attributes_of_otlp() -> None:
+    page = (TOP / "Documentation/blog/fleet.rst").read_text()
+    table = page[page.index("\nattribute  ") : page.rindex("\n====")]
+    source = (TOP / "tools/blog-decode/src/output/otlp.rs").read_text().split("#[cfg(test)]")[0]
+    written = re.findall(r'\ball\.\w+\("([\w.]+)"', source)
+    written += [name + "NAME" for name in re.findall(r'"([\w.]+\.)\{name\}"', source)]
+    assert sorted(re.findall(r"``([\w.]+\.[\w.]+)``", table)) == sorted(written)
+
+
 # --- numbers --------------------------------------------------------------------------
 
 COST, MEMORY = (TOP / f"Documentation/blog/{name}.rst" for name in ("cost", "design-memory"))
