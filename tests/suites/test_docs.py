@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run, files
+from conftest import TOP, Run, constant, files
 
 KERNELS = "uml"
 SECONDS = 40
@@ -237,6 +237,48 @@ def test_the_page_for_fleets_lists_all_attributes_of_otlp() -> None:
     written = re.findall(r'\ball\.\w+\("([\w.]+)"', source)
     written += [name + "NAME" for name in re.findall(r'"([\w.]+\.)\{name\}"', source)]
     assert sorted(re.findall(r"``([\w.]+\.[\w.]+)``", table)) == sorted(written)
+
+
+def rows(page: str, header: str) -> list[list[str]]:
+    """A table's rows that begin in its first column, in cells."""
+    found = re.search(rf"^{header}[^\n]*\n==[^\n]*\n(.*?)^==+ ", page, re.M | re.S)
+    assert found, header
+    return [re.split("  +", line) for line in re.findall(r"^\S.*$", found[1], re.M)]
+
+
+def test_pages_list_all_parameters_of_modules() -> None:
+    """With those defaults that are plain numbers in the source."""
+    for page, source, pattern in (
+        ("admin-guide", "blog/sys/params.c", r"^module_param_\w+\((\w+)()"),
+        ("torture", "tests/modules/torture/*.c", r"^TEST_PARAM\((\w+), (\w*)"),
+    ):
+        text = "".join(path.read_text() for path in sorted(TOP.glob(source)))
+        real = dict(re.findall(pattern, text, re.M))
+        table = rows((TOP / f"Documentation/blog/{page}.rst").read_text(), "parameter  ")
+        said = {row[0]: row[1] for row in table}
+        assert said.keys() == real.keys(), page
+        assert not [key for key, n in real.items() if n.isdecimal() and said[key] != n], page
+
+
+def test_the_page_for_the_decoder_has_all_variables_of_the_environment() -> None:
+    page = (TOP / "Documentation/blog/decode.rst").read_text()
+    names = re.findall(r'\benv::var(?:_os)?\("(\w+)"', flat("tools/blog-decode/src/**/*.rs"))
+    assert len(names) > 3
+    assert not [name for name in names if name not in page]
+
+
+def test_the_table_of_suites_is_complete() -> None:
+    page = (TOP / "docs/testing.rst").read_text()
+    tiers = {
+        path.stem.removeprefix("test_"): constant(path, "TIER", "full")
+        for path in TOP.glob("tests/suites/test_*.py")
+    }
+    said = {row[0].strip("`"): row[2] for row in rows(page, "suite  ")}
+    assert said.keys() == tiers.keys()
+    deep = {name for name, what in said.items() if what.startswith("deep tier")}
+    assert deep == {name for name, tier in tiers.items() if tier == "deep"}
+    fast = page[page.index("\nfast  ") : page.index("\nfull  ")]
+    assert set(re.findall(r"``(\w+)``", fast)) == {n for n, tier in tiers.items() if tier == "fast"}
 
 
 # --- numbers --------------------------------------------------------------------------
