@@ -62,6 +62,9 @@ done
 for value in '\377' "$(printf '%4097s' 1)"; do
 	refused "$INVAL" rnull/marker "$value"
 done
+for value in '\n' on 'site=0' 'site=1 if=0:u3:eq:0' 'hang after=1' 'off off'; do
+	refused "$INVAL" rnull/trigger "$value"
+done
 for file in rnull/size_kb rnull/ring_kb; do
 	for value in '\n' 0 1 7 -1 +64 64k 64.5 0x100 '64 64' 4294967296 99999999999999999999 \
 		1048577 '６４'; do
@@ -104,6 +107,7 @@ for value in discard overwrite; do taken rnull/mode $value $value; done
 for value in omit keep hash; do taken rnull/private $value $value; done
 taken rnull/size_kb 2048 2048
 taken rnull/ring_kb 128 128
+taken rnull/trigger off off
 taken rnull/clear 1 ''
 taken control 'module rnull_mod +p' ''
 taken control 'module rnull_mod =_' ''
@@ -167,4 +171,4 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
-tap_end 160
+tap_end 167

@@ -137,4 +137,4 @@ snap gone
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads when no stream is open"; else not_ok "rmmod blog"; fi
-tap_end 27
+tap_end 30
