@@ -162,7 +162,7 @@ static COMPONENT: [TextFile<State>; 11] = [
         write: Some(mark),
     },
     TextFile {
-        name: TRIGGER,
+        name: c"trigger",
         show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
         write: Some(|state, text| {
             let wanted = Wanted::parse(text)?;
@@ -180,7 +180,6 @@ static COMPONENT: [TextFile<State>; 11] = [
     },
 ];
 
-const TRIGGER: &CStr = c"trigger";
 /// How often whoever waits for a trigger looks at it: log calls wake nobody.
 const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
@@ -371,7 +370,7 @@ impl<T: Subject> OpenFile for OpenText<T> {
 
     /// Of `trigger`, whether it has frozen something; the others are always ready.
     fn poll(self: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
-        let state = self.state.as_ref().filter(|_| self.file.name == TRIGGER);
+        let state = self.state.as_ref().filter(|_| self.file.name == c"trigger");
         let Some(state) = state else {
             return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
         };

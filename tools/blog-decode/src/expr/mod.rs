@@ -11,7 +11,8 @@
 //! number      = [ "-" ] digits [ k | M | G ]      0x, 0o, 0b and _ as in Rust; k is 1024
 //! string      = "…" or '…'                        \\ \" \' \n \t as in Rust
 //! field       = host | boot_id | component | level | context | cpu | pid | tgid | comm | site
-//!             | image | module | file | line | format | message | arg.NAME | arg.INDEX
+//!             | image | module | function | class | file | line | format | message | arg.NAME
+//!             | arg.INDEX
 //! ```
 //!
 //! `arg.NAME` is an argument by its name in the format string, `arg.0` by its place; more steps

@@ -13,7 +13,7 @@ const SAME = { emerg: "err", alert: "err", crit: "err", error: "err", warning: "
 const CONTEXTS = ["task", "softirq", "hardirq", "nmi"];
 const TEXTS = ["host", "component", "comm", "module", "file", "format", "message", "context"];
 const NUMBERS = ["cpu", "pid", "line"];
-const ABSENT = ["boot_id", "tgid", "site", "image"];
+const ABSENT = ["boot_id", "tgid", "site", "image", "function", "class"];
 const OPERATORS = {
 	"==": o => o === 0, "!=": o => o !== 0, "<": o => o < 0, "<=": o => o <= 0,
 	">": o => o > 0, ">=": o => o >= 0,

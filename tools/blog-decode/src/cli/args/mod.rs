@@ -67,8 +67,8 @@ A record must pass all filters. TIME of --since and --until is one of:
   @1795255989            seconds since 1970
 
 CONDITION of --where compares fields (host boot_id component level context cpu pid tgid
-comm site image module file line format message, and arguments as arg.NAME or arg.0) by
-== != < <= > >= =~ !~, combined by && || ! and parentheses:
+comm site image module function class file line format message, and arguments as
+arg.NAME or arg.0) by == != < <= > >= =~ !~, combined by && || ! and parentheses:
   arg.bytes >= 64k && level <= warn
   arg.e == EIO || message =~ 'time(d )?out'
 A comparison with what a record doesn't have is false.
