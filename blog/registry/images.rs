@@ -192,7 +192,7 @@ impl Images {
         result
     }
 
-    /// Gives an id to the site of a probe, which is on from here on. Readers get its side table, and
+    /// Gives an id to the site of a probe, which is on from here on. Readers get its side table and
     /// keep it: records may be there for long after it has gone.
     ///
     /// `ENOSPC` if there have been too many.

@@ -4,15 +4,15 @@
 //! history up to there stays until somebody has read it.
 //!
 //! A component has one trigger. While it waits for a record, `Switch::slot` is one that no ring
-//! has ([`WATCHED`]): each call of the component takes the slow path, in which `blog_stored()` looks
-//! at the record before it is published. The fast path has no test for that. So an armed trigger costs the calls
-//! of its component some time, and those of others nothing.
+//! has ([`WATCHED`]): each call of the component takes the slow path, in which `blog_stored()`
+//! looks at the record before it is published. The fast path has no test for that. So an armed
+//! trigger costs the calls of its component some time, and those of others nothing.
 //!
-//! Frozen rings keep what they have, as in a crash: no page is overwritten, and none goes to another
-//! ring. What is logged goes where there is room, and then is lost as `frozen`.
+//! Frozen rings keep what they have, as in a crash: no page is overwritten, and none goes to
+//! another ring. What is logged goes where there is room, and then is lost as `frozen`.
 //!
-//! `files/` sets and shows triggers. Log calls and the hung-task detector fire them, in any context,
-//! by atomics alone: nothing here wakes anybody.
+//! `files/` sets and shows triggers. Log calls and the hung-task detector fire them, in any
+//! context, by atomics alone: nothing here wakes anybody.
 
 use core::{
     mem,
@@ -224,9 +224,9 @@ impl Wanted {
 
 /// The trigger of a component.
 ///
-/// `wanted` is changed under the component's lock, after `phase` was made [`Phase::Off`]. A log call
-/// that looks at it meanwhile may take half of an old one for a new one, and fire too early. It
-/// harms nobody, as each field is an atomic.
+/// What it waits for is changed under the component's lock, after `phase` was made [`Phase::Off`].
+/// A log call that looks at it meanwhile may take half of an old one for a new one, and fire too
+/// early. It harms nobody, as each field is an atomic.
 pub(crate) struct Trigger {
     phase: AtomicU8,
     /// `id << LEN_BITS`; 0: a task that hangs.

@@ -17,8 +17,8 @@ unsafe extern "C" {
 ///
 /// # Safety
 ///
-/// `probe` takes `data` and no more than the tracepoint's arguments, until [`detach`]. It is attached
-/// once.
+/// `probe` takes `data` and no more than the tracepoint's arguments, until [`detach`]. It is
+/// attached once.
 pub(crate) unsafe fn attach(name: &CStr, probe: *mut c_void, data: *mut c_void) -> Result {
     // SAFETY: By this function's requirement.
     to_result(unsafe { blog_tracepoint_attach(name.as_char_ptr(), probe, data) })

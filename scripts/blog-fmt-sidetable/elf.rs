@@ -79,6 +79,9 @@ pub struct Symbol {
     pub section: u16,
 }
 
+/// What [`Elf::functions`] finds.
+pub type Functions = (Vec<(Symbol, u64, u32)>, Vec<u8>);
+
 /// A relocation with its symbol looked up.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation {
@@ -268,7 +271,7 @@ impl Elf {
 
     /// The functions: symbol, size, and where their names are in the second answer. None in a
     /// stripped file.
-    pub fn functions(&self) -> Result<(Vec<(Symbol, u64, u32)>, Vec<u8>), String> {
+    pub fn functions(&self) -> Result<Functions, String> {
         const STT_FUNC: u8 = 2;
         let Some(table) = self.sections.iter().find(|s| s.kind == SHT_SYMTAB) else {
             return Ok(Default::default());

@@ -274,7 +274,7 @@ SOURCES = {
     "json": (1, json_keys), "options": (1, options), "names": (3, enum),
 }  # fmt: skip
 # Written by hand in formats.rst alone. The decoder shows what each byte means.
-BYTES = ("site", "type", "variant", "field", "table")
+BYTES = ("site", "place", "type", "variant", "field", "table")
 
 
 def plain(cell):
@@ -416,6 +416,9 @@ class Decoder:
             d = self.layout("type", data, at)
             if d["magic"] == b"BLFT":
                 types[d.code] = self.read_type(d)
+            elif d["magic"] == b"BLFP":
+                d = self.layout("place", data, at)
+                assert d.site == len(sites) - 1 and d.code == 0 and d.reserved == 0, "of a site"
             else:
                 d = self.layout("site", data, at)
                 assert d["magic"] == b"BLFD" and d.site == len(sites), "sites are in order"

@@ -89,5 +89,7 @@ def test_who_waits_for_a_stopped_server_is_found(ran: vm.Result, decoder: Path, 
     print("\n".join(blocked))
     assert re.match(r"mkdir\[\d+\]: blocked \(D\)", blocked[0])
     assert re.search(r"NFS: mkdir\(.*\), stalled$", blocked[-1])
-    last = [r["message"] for r in records(ran, decoder, sh, "stalled") if r["component"] == "sunrpc"]
+    last = [
+        r["message"] for r in records(ran, decoder, sh, "stalled") if r["component"] == "sunrpc"
+    ]
     assert any(re.search(r"xs_error_report client .*, error=111", m) for m in last[-20:])

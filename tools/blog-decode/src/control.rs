@@ -51,7 +51,7 @@ pub enum Trigger {
         /// Whether it freezes all components.
         all: bool,
         /// Of which site: it must be a single one.
-        query: Query,
+        query: Box<Query>,
         /// What an argument must be.
         test: Option<Test>,
         /// How many records of the component are still logged after that one.
@@ -294,7 +294,7 @@ fn trigger(words: &[String]) -> Result<Trigger, Error> {
         (false, true, false) if plain == (true, true) => Ok(Trigger::Hang(all)),
         (false, false, true) => Ok(Trigger::Record {
             all,
-            query,
+            query: Box::new(query),
             test,
             after: after.unwrap_or(0),
         }),

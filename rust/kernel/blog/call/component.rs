@@ -141,10 +141,9 @@ setters! {
 /// # Invariants
 ///
 /// - `switch.place` is less than [`PLACES`](super::super::ring::PLACES). While `threshold` is not
-///   0, it is the component's place in each task's table, `slot` is the slot that its rings know, or
-///   [`WATCHED`],
-///   `percpu` is null or points to three ring pointers for each possible CPU, and `state` is null,
-///   or points to what `blog/` knows of it.
+///   0, it is the component's place in each task's table, `slot` is the slot that its rings know,
+///   or [`WATCHED`], `percpu` is null or points to three ring pointers for each possible CPU, and
+///   `state` is null, or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
 #[repr(C)]
 pub struct RawComponent {

@@ -154,7 +154,7 @@ pub unsafe fn write_open_slow(
         // `fill` as this function requires.
         unsafe {
             let place = abi::blog_reserve(component, ptr::null(), bytes, 0);
-            if Ring::put_open(place, site_shl10, &fill) {
+            if Ring::put_open(place, site_shl10, fill) {
                 return;
             }
         }

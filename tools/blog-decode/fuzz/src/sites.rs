@@ -30,6 +30,7 @@ fn table() -> Table {
         names: args.iter().map(|(name, _)| (*name).to_owned()).collect(),
         codes: args.iter().map(|(_, code)| *code).collect(),
         is_c: false,
+        ..Site::default()
     };
     Table {
         build_id: b"id".to_vec(),

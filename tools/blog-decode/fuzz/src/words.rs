@@ -65,6 +65,7 @@ pub fn format(bytes: &[u8]) {
         names: ["a", "b", "s", "e", "x", "w"].map(str::to_owned).to_vec(),
         codes: codes.to_vec(),
         is_c: false,
+        ..Site::default()
     });
     let _ = printf::literal(&source);
     let _ = printf::arguments(&source);

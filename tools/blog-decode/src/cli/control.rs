@@ -204,7 +204,7 @@ impl<'a> System<'a> {
             if let Some(&i) = ready.first() {
                 let text = read(&triggers[i])?;
                 let name = triggers[i].parent().and_then(Path::file_name);
-                let name = name.unwrap_or_default().display();
+                let name = name.unwrap_or_default().to_string_lossy();
                 print_all(|out| write!(out, "{name}: {text}"))?;
                 return Ok(OK);
             }

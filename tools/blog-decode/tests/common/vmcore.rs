@@ -11,9 +11,9 @@ use blog_decode::{
     vmcore::memory::{Fault, Memory as ReadMemory},
     wire::{
         dump::{
-            Anchor, ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot,
-            SideTable, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC, COMPONENT_MAGIC, ENDIAN,
-            MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
+            Anchor, ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SideTable, SlotLayout,
+            TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
+            COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
         },
         file::{self, ClockPair, Image},
         page,
