@@ -36,6 +36,8 @@
 //! tasks.rs      what each task did last, the likely culprit first
 //! gaps.rs       where threads were silent for long
 //! control.rs    commands that switch components and call sites
+//! probe.rs      probes become lines for the kernel
+//! btf.rs        the kernel's types, which these need
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
@@ -59,6 +61,7 @@ pub mod accounts;
 mod batch;
 pub mod blogfmt;
 pub mod boot;
+pub mod btf;
 mod calendar;
 pub mod captures;
 pub mod check;
@@ -83,6 +86,7 @@ mod kind;
 pub mod live;
 pub mod merge;
 pub mod output;
+pub mod probe;
 pub mod quantile;
 mod queue;
 pub mod record;

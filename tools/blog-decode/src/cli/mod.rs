@@ -18,6 +18,7 @@
 //! show.rs    show, diff: records to standard output
 //! follow.rs  follow: records as they come
 //! control.rs control: switches components and call sites
+//! probe.rs   probe: records of functions and tracepoints
 //! record.rs  record: streams or snapshots into a directory
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
@@ -44,6 +45,7 @@ pub mod new;
 pub mod pager;
 pub mod poll;
 pub mod print;
+pub mod probe;
 pub mod progress;
 pub mod record;
 pub mod session;
@@ -139,6 +141,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Follow(args) => follow::follow(args),
         Command::Record(args) => record::record(args),
         Command::Control(args) => control::control(args),
+        Command::Probe(args) => probe::probe(args),
         Command::Diff(args) => show::diff(args),
         Command::Stats(args) => stats::stats(args),
         Command::Sites(args) => sites::sites(args),

@@ -88,6 +88,11 @@ pub fn print(
             print_number(n as u64, number, spec, p);
         }
         (What::Integer { .. }, View::Int(n)) => print_signed(n as i64, spec, p),
+        // Of a probe
+        (What::Integer { .. } | What::Char, View::Result(Ok(inner))) => {
+            print(c, width, precision, inner, p);
+        }
+        (What::Integer { .. } | What::Char, View::Result(Err(n))) => print_bad(n, spec, p),
         (What::Char, View::Uint(n)) => {
             spec.precision = -1;
             print_bytes(&[n as u8], spec, p);
@@ -100,6 +105,9 @@ pub fn print(
         (What::Pointer(_), View::CStr(bytes)) => print_string(bytes, spec, p),
         (What::Pointer(ext), View::Pointer(address)) => print_address(ext, address, spec, p),
         (What::Pointer(ext), View::Result(Ok(inner))) => {
+            if let View::Pointer(address) = inner.view() {
+                return print_address(ext, address, spec, p);
+            }
             // Of what is nothing, printk doesn't look at the pointer.
             let bytes = match inner.view() {
                 View::Bytes(bytes) => bytes,
@@ -111,11 +119,16 @@ pub fn print(
             if spec.precision < 0 {
                 spec.precision = 16;
             }
-            print_string(if n == 0 { b"(null)" } else { b"(efault)" }, spec, p);
+            print_bad(n, spec, p);
         }
         // `compile` has the types fit the format.
         _ => p.text("<?>"),
     }
+}
+
+/// What stands for a pointer that can't be followed.
+fn print_bad(errno: i32, spec: Spec, p: &mut Printer<'_>) {
+    print_string(if errno == 0 { b"(null)" } else { b"(efault)" }, spec, p);
 }
 
 /// `string_nocheck()`

@@ -23,7 +23,9 @@ use crate::{
     digits,
     error::Error,
     record::Version,
-    wire::types::{take_tail, TypeCode, LONG, LONG_SIZE, MAX_TAIL, PRIVATE},
+    wire::types::{
+        take_tail, TypeCode, I64, I8, LONG, LONG_SIZE, MAX_TAIL, POINTER, PRIVATE, RESULT, U64, U8,
+    },
 };
 
 /// A compiled format string.
@@ -251,7 +253,8 @@ impl Template {
             code.is_some_and(|code| code.kind() == PRIVATE)
         };
         let compiled = printf::compile_with(format, &is_private).map_err(Error::Site)?;
-        if compiled.types != codes {
+        let mut pairs = compiled.types.iter().zip(codes);
+        if compiled.types.len() != codes.len() || !pairs.all(|(says, code)| fits(*says, *code)) {
             return Err(Error::Site(
                 "the arguments are not those of the format".into(),
             ));
@@ -501,6 +504,20 @@ impl Template {
             print_missing((slot.whole - slot.stored) as usize, slot.whole as usize, p);
         }
     }
+}
+
+/// Whether what is stored is what a conversion of C says. Of a probe, a number may be of another size,
+/// and be the result of a look into memory.
+fn fits(says: u64, code: u64) -> bool {
+    let plain = match TypeCode(code) {
+        code if code.kind() == RESULT => code.inner(),
+        code => code,
+    };
+    let is_number = |code: TypeCode| matches!(code.0 as u8, U8..=U64 | I8..=I64 | POINTER);
+    let are_numbers = [TypeCode(says), plain]
+        .into_iter()
+        .all(|c| c.0 <= 0xff && is_number(c));
+    says == code || are_numbers && (says == u64::from(POINTER)) == (plain.0 == u64::from(POINTER))
 }
 
 /// Whether a text is printable ASCII that nothing has to escape.

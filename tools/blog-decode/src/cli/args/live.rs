@@ -4,9 +4,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::{place, Around, Filters, Output, TablePaths};
+use super::{filters::parse_level, place, Around, Filters, Output, TablePaths};
 use crate::cli::time::parse_span;
 
 /// Options of `follow`.
@@ -116,6 +116,96 @@ pub struct Control {
     #[command(flatten)]
     pub tables: TablePaths,
 }
+
+/// Options of `probe`.
+#[derive(Args, Debug)]
+#[command(after_help = PROBE_HELP)]
+pub struct Probe {
+    /// What to do
+    #[command(subcommand)]
+    pub what: ProbeWhat,
+}
+
+/// What to do with probes.
+#[derive(Subcommand, Debug)]
+pub enum ProbeWhat {
+    /// Have a component record a place in the kernel
+    Add {
+        /// The component
+        #[arg(value_name = "NAME")]
+        component: String,
+
+        /// The place, a format in double quotes, and its arguments; all of it in one argument
+        #[arg(value_name = "PROBE")]
+        probe: String,
+
+        /// Level of its records
+        #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = parse_level)]
+        level: u8,
+
+        /// Directory of the kernel's types
+        #[arg(long, value_name = "DIR", default_value = "/sys/kernel/btf")]
+        btf: PathBuf,
+
+        /// Print the line for the kernel, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+
+        #[command(flatten)]
+        blog: Place,
+    },
+    /// List probes, and how often each was reached without a record
+    List {
+        /// Components; all of them if none is named
+        #[arg(value_name = "NAME")]
+        components: Vec<String>,
+
+        #[command(flatten)]
+        blog: Place,
+    },
+    /// Remove probes
+    Remove {
+        /// The component
+        #[arg(value_name = "NAME")]
+        component: String,
+
+        /// Their sites, as `list` prints them; all if none is named
+        #[arg(value_name = "SITE")]
+        sites: Vec<u32>,
+
+        #[command(flatten)]
+        blog: Place,
+    },
+}
+
+/// Where the files are.
+#[derive(Args, Debug)]
+pub struct Place {
+    /// Directory of this system's BLog files
+    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
+    pub blog: PathBuf,
+}
+
+const PROBE_HELP: &str = "\
+A PROBE is a place, a format as of printk in double quotes, and an argument for each
+conversion:
+  f:FUNCTION          a function's entry
+  f:FUNCTION+OFFSET   an instruction in it
+  f:FUNCTION%return   its return
+  t:TRACEPOINT        a tracepoint of vmlinux
+An argument is one of
+  NAME      an argument of the function or the tracepoint, by the kernel's types
+  $argN     the Nth one; without types, of the size that the conversion says
+  $retval   what the function returns
+  comm      the name of the current task
+and members: ->NAME, .NAME. Without a format, all arguments are recorded that numbers,
+pointers or strings are.
+
+Examples:
+  blog-decode probe add ceph 'f:ceph_handle_caps \"caps of %s\" comm'
+  blog-decode probe add virtio_blk 't:block_rq_issue \"%u bytes\" rq->__data_len'
+  blog-decode probe add disk 'f:vfs_fsync%return \"fsync: %d\" $retval'
+  blog-decode probe list";
 
 const CONTROL_HELP: &str = "\
 A COMMAND is one of

@@ -29,7 +29,7 @@ pub use self::{
     answers::{PairArgs, SpanArgs, Spans, Stats},
     filters::{Around, Filters},
     input::{Input, Logs, TablePaths},
-    live::{Control, Follow, Record},
+    live::{Control, Follow, Place, Probe, ProbeWhat, Record},
     output::{Color, Form, Jobs, Look, Output, TimeArg},
     saved::{Check, Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
@@ -128,6 +128,8 @@ pub enum Command {
     Record(Record),
     /// Switch components and call sites of this system, or show their settings
     Control(Control),
+    /// Record functions and tracepoints of the kernel that runs here
+    Probe(Probe),
     /// Count records, bytes and losses by component, ring and call site; or count records by any
     /// fields or arguments, also for each interval of time
     Stats(Box<Stats>),
