@@ -226,7 +226,7 @@ fn fetch<'b>(
         ("comm" | "$comm", ..) => ("$comm".into(), None),
         ("$retval", _, Kind::Return) => (
             "$retval".into(),
-            function.and_then(|(btf, f)| Some((*btf, f.returns))),
+            function.map(|(btf, f)| (*btf, f.returns)),
         ),
         ("$retval", ..) => return Err("only a return has a value: f:FUNCTION%return".into()),
         (.., Kind::Return) => return Err("at a return, there are only $retval and comm".into()),

@@ -16,6 +16,7 @@ pub mod blog {
     pub use crate::common::kernel::wire;
 }
 
+#[allow(dead_code)] // A probe's loads are the kernel's.
 #[path = "../../../blog/write/pack.rs"]
 #[allow(clippy::all)]
 mod pack;
