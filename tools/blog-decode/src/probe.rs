@@ -224,10 +224,9 @@ fn fetch<'b>(
     let typed = |ty| function.map(|(btf, _)| (*btf, ty));
     let (base, ty) = match (name, name.strip_prefix("$arg"), kind) {
         ("comm" | "$comm", ..) => ("$comm".into(), None),
-        ("$retval", _, Kind::Return) => (
-            "$retval".into(),
-            function.map(|(btf, f)| (*btf, f.returns)),
-        ),
+        ("$retval", _, Kind::Return) => {
+            ("$retval".into(), function.map(|(btf, f)| (*btf, f.returns)))
+        }
         ("$retval", ..) => return Err("only a return has a value: f:FUNCTION%return".into()),
         (.., Kind::Return) => return Err("at a return, there are only $retval and comm".into()),
         (_, Some(n), _) => {
