@@ -180,7 +180,7 @@ static COMPONENT: [TextFile<State>; 11] = [
     },
 ];
 
-/// How often whoever waits for a trigger looks at it: log calls wake nobody.
+/// How often those who wait for a trigger look at it: log calls wake nobody.
 const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";

@@ -5,7 +5,7 @@
 //! A user writes what is to be recorded to a component's file `probes`, as `parse.rs` reads it. A
 //! probe has a site, an image of one site, with the side table that came with it: readers get that
 //! with the records. When its place is reached, [`blog_probe_hit`] writes a record to the
-//! component, in the context of whoever is there. What the place could not call is counted as lost.
+//! component, in the context that runs there. What the place could not call is counted as lost.
 //!
 //! # Locks
 //!

@@ -350,7 +350,7 @@ impl Trigger {
     }
 
     fn freeze(&self) {
-        // First, so that whoever ends it finds that it counts.
+        // First, so that who ends it finds that it counts.
         FROZEN.fetch_add(self.counts(), Relaxed);
         if !self.advance(Phase::Fired, Phase::Frozen) {
             FROZEN.fetch_sub(self.counts(), Relaxed);

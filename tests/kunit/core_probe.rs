@@ -147,7 +147,7 @@ mod suite {
         assert!(has(&file, &want));
         // Readers have its side table, before its image.
         assert!(has(&file, &table(1)?));
-        // Whoever is there has the record, though a breakpoint is like an NMI.
+        // The task or interrupt there has the record, though a breakpoint is like an NMI.
         let read = Read::parse(&file)?;
         let ring = read.only_ring()?;
         assert_eq!(ring.context, Context::Task as u8);

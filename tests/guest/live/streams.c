@@ -392,7 +392,7 @@ static void set(int fd, const char *text)
 		die(text);
 }
 
-static int trigger(const char *file, const char *disk, int first, int last)
+static int freeze(const char *file, const char *disk, int first, int last)
 {
 	int fd = open_or_die(file, O_RDWR), fired = 0, id;
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -495,7 +495,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "calls") && argc == 4)
 		return calls(argv[2], argv[3]);
 	if (!strcmp(what, "trigger") && argc == 6)
-		return trigger(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
+		return freeze(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
 	if (!strcmp(what, "latency") && argc == 5)
 		return latency(argv[2], argv[3], atoi(argv[4]));
 	fprintf(stderr, "usage: see the source\n");
