@@ -41,7 +41,6 @@ use crate::{
     registry::{
         self,
         state::State,
-        trigger::Wanted,
         words, //
     },
     sys::{
@@ -165,7 +164,7 @@ static COMPONENT: [TextFile<State>; 11] = [
         name: c"trigger",
         show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
         write: Some(|state, text| {
-            let wanted = Wanted::parse(text)?;
+            let wanted = words::parse_trigger(text)?;
             if wanted.is_some_and(|wanted| wanted.site.is_none()) {
                 hang::watch()?;
             }

@@ -11,31 +11,24 @@
 //! Frozen rings keep what they have, as in a crash: no page is overwritten, and none goes to
 //! another ring. What is logged goes where there is room, and then is lost as `frozen`.
 //!
-//! `files/` sets and shows triggers. Log calls and the hung-task detector fire them, in any
-//! context, by atomics alone: nothing here wakes anybody.
+//! `files/` sets and shows triggers, in the words of `words.rs`. Log calls and the hung-task
+//! detector fire them, in any context, by atomics alone: nothing here wakes anybody.
 
-use core::{
-    mem,
-    str::FromStr,
-    sync::atomic::{
-        AtomicU32,
-        AtomicU64,
-        AtomicU8,
-        Ordering::{
-            AcqRel,
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+use core::sync::atomic::{
+    AtomicI32,
+    AtomicU32,
+    AtomicU64,
+    Ordering::{
+        AcqRel,
+        Acquire,
+        Relaxed,
+        Release, //
     }, //
 };
 use kernel::{
     blog::{
         component::WATCHED,
-        wire::record::{
-            LEN_BITS,
-            SITE_MAX, //
-        }, //
+        wire::record::LEN_BITS, //
     },
     fmt,
     prelude::*, //
@@ -51,7 +44,6 @@ static FROZEN: AtomicU32 = AtomicU32::new(0);
 const ALL: u32 = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 enum Phase {
     Off,
     /// It waits for what fires it.
@@ -62,9 +54,9 @@ enum Phase {
 }
 
 impl Phase {
-    fn from(n: u8) -> Self {
-        let all = [Self::Off, Self::Armed, Self::Fired, Self::Frozen];
-        *all.get(usize::from(n)).unwrap_or(&Self::Off)
+    /// That of a life: see [`Trigger`].
+    fn of(life: u32) -> Self {
+        [Self::Off, Self::Armed, Self::Fired, Self::Frozen][life as usize % 4]
     }
 }
 
@@ -75,6 +67,16 @@ pub(crate) enum Compare {
     Ne,
     Lt,
     Gt,
+}
+
+impl Compare {
+    /// All of them, with their names.
+    pub(crate) const ALL: [(&'static str, Self); 4] = [
+        ("eq", Self::Eq),
+        ("ne", Self::Ne),
+        ("lt", Self::Lt),
+        ("gt", Self::Gt),
+    ];
 }
 
 /// A condition on an integer in a record: which bytes of the arguments, and what they are.
@@ -117,61 +119,12 @@ impl Test {
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.signed { 'i' } else { 'u' };
-        let compare = match self.compare {
-            Compare::Eq => "eq",
-            Compare::Ne => "ne",
-            Compare::Lt => "lt",
-            Compare::Gt => "gt",
-        };
+        let (compare, _) = Compare::ALL[self.compare as usize];
         write!(f, "{}:{sign}{}:{compare}:", self.at, self.size)?;
         match self.signed {
             true => write!(f, "{}", self.value as i64),
             false => write!(f, "{}", self.value),
         }
-    }
-}
-
-/// `AT:TYPE:COMPARE:VALUE`, for instance `4:u4:eq:77`: of the arguments, the four bytes from byte 4
-/// on are an unsigned 77.
-impl FromStr for Test {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let mut parts = text.split(':');
-        let mut part = || parts.next().ok_or(EINVAL);
-        let (at, ty, compare, value) = (part()?, part()?, part()?, part()?);
-        if part().is_ok() {
-            return Err(EINVAL);
-        }
-        let (signed, size) = match ty {
-            "u1" => (false, 1),
-            "u2" => (false, 2),
-            "u4" => (false, 4),
-            "u8" => (false, 8),
-            "i1" => (true, 1),
-            "i2" => (true, 2),
-            "i4" => (true, 4),
-            "i8" => (true, 8),
-            _ => return Err(EINVAL),
-        };
-        let compare = match compare {
-            "eq" => Compare::Eq,
-            "ne" => Compare::Ne,
-            "lt" => Compare::Lt,
-            "gt" => Compare::Gt,
-            _ => return Err(EINVAL),
-        };
-        let value = match signed {
-            true => value.parse::<i64>().map_err(|_| EINVAL)? as u64,
-            false => value.parse::<u64>().map_err(|_| EINVAL)?,
-        };
-        Ok(Self {
-            at: at.parse().map_err(|_| EINVAL)?,
-            size,
-            signed,
-            compare,
-            value,
-        })
     }
 }
 
@@ -187,48 +140,15 @@ pub(crate) struct Wanted {
     pub(crate) all: bool,
 }
 
-/// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
-impl Wanted {
-    pub(crate) fn parse(text: &str) -> Result<Option<Self>> {
-        let mut words = text.split_ascii_whitespace();
-        let mut this = Self::default();
-        match words.next().ok_or(EINVAL)? {
-            "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
-            "hang" => {}
-            first => {
-                let id = first.strip_prefix("site=").ok_or(EINVAL)?;
-                let id = id.parse().map_err(|_| EINVAL)?;
-                this.site = Some(id).filter(|id| (1..=SITE_MAX).contains(id));
-                this.site.ok_or(EINVAL)?;
-            }
-        }
-        let (mut test, mut after) = (None, None);
-        for word in words {
-            let is_new = match word.split_once('=') {
-                Some(("if", value)) if this.site.is_some() => {
-                    test.replace(value.parse()?).is_none()
-                }
-                Some(("after", value)) if this.site.is_some() => {
-                    let n = value.parse().map_err(|_| EINVAL)?;
-                    after.replace(n).is_none()
-                }
-                None if word == "all" => !mem::replace(&mut this.all, true),
-                _ => false,
-            };
-            is_new.then_some(()).ok_or(EINVAL)?;
-        }
-        (this.test, this.after) = (test, after.unwrap_or(0));
-        Ok(Some(this))
-    }
-}
-
 /// The trigger of a component.
 ///
-/// What it waits for is changed under the component's lock, after `phase` was made [`Phase::Off`].
-/// A log call that looks at it meanwhile may take half of an old one for a new one, and fire too
-/// early. It harms nobody, as each field is an atomic.
+/// What it waits for is changed under the component's lock, in a life of its own. A log call that
+/// looks at it meanwhile may take half of an old one for a new one, and fire too early. It harms
+/// nobody, as each field is an atomic.
 pub(crate) struct Trigger {
-    phase: AtomicU8,
+    /// How often it was set, and in the two lowest bits the [`Phase`]. So what was begun in one
+    /// life changes nothing in the next one.
+    life: AtomicU32,
     /// `id << LEN_BITS`; 0: a task that hangs.
     site: AtomicU32,
     /// [`Test`], but for its value: at, size (0: there is none), sign, comparison, by bytes; and
@@ -237,49 +157,47 @@ pub(crate) struct Trigger {
     value: AtomicU64,
     /// Records that are still to come.
     left: AtomicU32,
+    /// When it has fired, and the thread id.
     clock: AtomicU64,
-    /// Thread id, then the CPU.
-    place: AtomicU64,
+    pid: AtomicI32,
 }
 
 impl Trigger {
     pub(super) const fn new() -> Self {
         Self {
-            phase: AtomicU8::new(Phase::Off as u8),
+            life: AtomicU32::new(0),
             site: AtomicU32::new(0),
             how: AtomicU64::new(0),
             value: AtomicU64::new(0),
             left: AtomicU32::new(0),
             clock: AtomicU64::new(0),
-            place: AtomicU64::new(0),
+            pid: AtomicI32::new(0),
         }
     }
 
-    fn phase(&self) -> Phase {
+    fn life(&self) -> u32 {
         // ORDERING: Acquire: what it is armed with is read after this.
-        Phase::from(self.phase.load(Acquire))
+        self.life.load(Acquire)
     }
 
-    /// Goes on from a phase, unless somebody else has.
-    fn advance(&self, from: Phase, to: Phase) -> bool {
-        let result = self
-            .phase
-            .compare_exchange(from as u8, to as u8, AcqRel, Relaxed);
+    fn phase(&self) -> Phase {
+        Phase::of(self.life())
+    }
+
+    /// Goes on to the next phase, unless somebody else has.
+    fn advance(&self, life: u32) -> bool {
+        let result = self.life.compare_exchange(life, life + 1, AcqRel, Relaxed);
         result.is_ok()
     }
 
     fn test(&self) -> Option<Test> {
         let [a, b, size, signed, compare, ..] = self.how.load(Relaxed).to_le_bytes();
-        (size != 0).then_some(Test {
+        (size != 0).then_some(())?;
+        Some(Test {
             at: u16::from_le_bytes([a, b]),
             size,
             signed: signed != 0,
-            compare: match compare {
-                0 => Compare::Eq,
-                1 => Compare::Ne,
-                2 => Compare::Lt,
-                _ => Compare::Gt,
-            },
+            compare: Compare::ALL.get(usize::from(compare))?.1,
             value: self.value.load(Relaxed),
         })
     }
@@ -293,8 +211,10 @@ impl Trigger {
 
     /// Sets what it is to do. The caller holds the component's control.
     pub(super) fn set(&self, wanted: Option<Wanted>) {
-        let old = self.phase.swap(Phase::Off as u8, AcqRel);
-        if Phase::from(old) == Phase::Frozen {
+        // The phase after the last one is the first one of the next life.
+        let next = |life: u32| Some((life | 3).wrapping_add(1));
+        let old = self.life.fetch_update(AcqRel, Acquire, next);
+        if Phase::of(old.unwrap_or(0)) == Phase::Frozen {
             FROZEN.fetch_sub(self.counts(), Relaxed);
         }
         let Some(wanted) = wanted else { return };
@@ -309,8 +229,8 @@ impl Trigger {
         self.site
             .store(wanted.site.unwrap_or(0) << LEN_BITS, Relaxed);
         self.left.store(wanted.after, Relaxed);
-        // ORDERING: Release: see `phase`.
-        self.phase.store(Phase::Armed as u8, Release);
+        // ORDERING: Release: see `life`. Nobody else goes on from the first phase.
+        self.life.fetch_add(1, Release);
     }
 
     /// What the switch of a component with this slot says.
@@ -336,50 +256,53 @@ impl Trigger {
         self.phase() == Phase::Frozen
     }
 
-    fn fire(&self, from: Phase) -> bool {
-        if !self.advance(from, Phase::Fired) {
+    fn fire(&self, life: u32, pid: i32) -> bool {
+        if Phase::of(life) != Phase::Armed || !self.advance(life) {
             return false;
         }
-        let (_, cpu) = tasks::here();
-        // SAFETY: The current task is valid.
-        let pid = unsafe { (*tasks::current()).pid };
         self.clock.store(clock::now(), Relaxed);
-        self.place
-            .store(u64::from(pid as u32) << 32 | u64::from(cpu), Relaxed);
+        self.pid.store(pid, Relaxed);
         true
     }
 
-    fn freeze(&self) {
+    /// Goes on from [`Phase::Fired`].
+    fn freeze(&self, life: u32) {
+        // Once: should it be set meanwhile, that is what is to be taken back.
+        let counts = self.counts();
         // First, so that who ends it finds that it counts.
-        FROZEN.fetch_add(self.counts(), Relaxed);
-        if !self.advance(Phase::Fired, Phase::Frozen) {
-            FROZEN.fetch_sub(self.counts(), Relaxed);
+        FROZEN.fetch_add(counts, Relaxed);
+        if !self.advance(life) {
+            FROZEN.fetch_sub(counts, Relaxed);
         }
     }
 
     /// A record is in its place, but not yet published. True: the last one before it is frozen.
     pub(crate) fn stored(&self, site_shl10: u32, payload: &[u8]) -> bool {
-        match self.phase() {
+        let life = self.life();
+        let fired = match Phase::of(life) {
             Phase::Armed => {
+                // SAFETY: The current task is valid.
+                let pid = || unsafe { (*tasks::current()).pid };
                 let is_it = site_shl10 == self.site.load(Relaxed)
-                    && self.test().is_none_or(|test| test.holds(payload));
-                if !is_it || !self.fire(Phase::Armed) || self.left.load(Relaxed) != 0 {
+                    && self.test().is_none_or(|test| test.holds(payload))
+                    && self.fire(life, pid());
+                if !is_it || self.left.load(Relaxed) != 0 {
                     return false;
                 }
+                life + 1
             }
-            Phase::Fired if self.left.fetch_sub(1, Relaxed) == 1 => {}
+            Phase::Fired if self.left.fetch_sub(1, Relaxed) == 1 => life,
             _ => return false,
-        }
-        self.freeze();
+        };
+        self.freeze(fired);
         true
     }
 
     /// A task hangs. Any context.
-    pub(crate) fn hang(&self, task: i32) {
-        if self.site.load(Relaxed) == 0 && self.fire(Phase::Armed) {
-            self.place
-                .store(u64::from(task as u32) << 32 | u64::from(u32::MAX), Relaxed);
-            self.freeze();
+    pub(crate) fn hang(&self, pid: i32) {
+        let life = self.life();
+        if self.site.load(Relaxed) == 0 && self.fire(life, pid) {
+            self.freeze(life + 1);
         }
     }
 }
@@ -413,8 +336,7 @@ impl fmt::Display for Trigger {
             f.write_str(" all")?;
         }
         if matches!(phase, Phase::Fired | Phase::Frozen) {
-            let place = self.place.load(Relaxed);
-            let (clock, pid) = (self.clock.load(Relaxed), (place >> 32) as i32);
+            let (clock, pid) = (self.clock.load(Relaxed), self.pid.load(Relaxed));
             write!(f, " clock={clock} pid={pid}")?;
         }
         Ok(())

@@ -6,7 +6,10 @@
 //! parser returns the meaning, or `EINVAL`. All of them are strict, so that a typing error never
 //! has half of an effect.
 
-use core::ops::RangeInclusive;
+use core::{
+    mem,
+    ops::RangeInclusive, //
+};
 use kernel::{
     blog::{
         ring::Mode,
@@ -27,6 +30,11 @@ use super::{
         Settings,
         RING_KB,
         SIZE_KB, //
+    },
+    trigger::{
+        Compare,
+        Test,
+        Wanted, //
     }, //
 };
 
@@ -103,10 +111,14 @@ fn word(text: &str) -> Result<&str> {
 
 /// A plain decimal number: digits only, no sign.
 fn decimal(word: &str) -> Result<u32> {
-    if word.is_empty() || !word.bytes().all(|b| b.is_ascii_digit()) {
+    if !is_decimal(word) {
         return Err(EINVAL);
     }
     word.parse().map_err(|_| EINVAL)
+}
+
+fn is_decimal(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
 pub(crate) fn parse_switch(text: &str) -> Result<bool> {
@@ -162,6 +174,69 @@ pub(crate) fn parse_privacy(text: &str) -> Result<Privacy> {
     let word = word(text)?;
     let mut all = Privacy::ALL.into_iter();
     all.find(|privacy| word == privacy.name()).ok_or(EINVAL)
+}
+
+/// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
+pub(crate) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
+    let mut words = text.split_ascii_whitespace();
+    let mut wanted = Wanted::default();
+    match words.next().ok_or(EINVAL)? {
+        "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
+        "hang" => {}
+        first => {
+            let id = decimal(first.strip_prefix("site=").ok_or(EINVAL)?)?;
+            wanted.site = Some(id).filter(|id| (1..=SITE_MAX).contains(id));
+            wanted.site.ok_or(EINVAL)?;
+        }
+    }
+    let mut after = None;
+    for word in words {
+        let is_new = match word.split_once('=') {
+            Some(("if", value)) if wanted.site.is_some() => {
+                wanted.test.replace(parse_test(value)?).is_none()
+            }
+            Some(("after", value)) if wanted.site.is_some() => {
+                after.replace(decimal(value)?).is_none()
+            }
+            None if word == "all" => !mem::replace(&mut wanted.all, true),
+            _ => false,
+        };
+        is_new.then_some(()).ok_or(EINVAL)?;
+    }
+    wanted.after = after.unwrap_or(0);
+    Ok(Some(wanted))
+}
+
+/// `AT:TYPE:COMPARE:VALUE`, for instance `4:u4:eq:77`: of the arguments, the four bytes from byte 4
+/// on are an unsigned 77.
+pub(crate) fn parse_test(text: &str) -> Result<Test> {
+    let mut parts = text.split(':');
+    let mut part = || parts.next().ok_or(EINVAL);
+    let (at, ty, compare, value) = (part()?, part()?, part()?, part()?);
+    if part().is_ok() {
+        return Err(EINVAL);
+    }
+    let signed = ty.starts_with('i');
+    let size = match ty.strip_prefix(['i', 'u']) {
+        Some("1") => 1,
+        Some("2") => 2,
+        Some("4") => 4,
+        Some("8") => 8,
+        _ => return Err(EINVAL),
+    };
+    let compare = Compare::ALL.into_iter().find(|(name, _)| *name == compare);
+    let value = match signed {
+        true if !value.starts_with('+') => value.parse::<i64>().map(|n| n as u64),
+        _ if is_decimal(value) => value.parse::<u64>(),
+        _ => return Err(EINVAL),
+    };
+    Ok(Test {
+        at: decimal(at)?.try_into().map_err(|_| EINVAL)?,
+        size,
+        signed,
+        compare: compare.ok_or(EINVAL)?.1,
+        value: value.map_err(|_| EINVAL)?,
+    })
 }
 
 fn query(text: &str) -> Result<Query<'_>> {

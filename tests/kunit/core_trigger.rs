@@ -23,6 +23,10 @@ mod suite {
                 Compare,
                 Test,
                 Wanted, //
+            },
+            words::{
+                parse_test,
+                parse_trigger, //
             }, //
         },
         write::tables, //
@@ -167,7 +171,7 @@ mod suite {
     fn comparisons_know_signs_and_sizes() {
         let payload = [0xff, 0xfe, 0xff, 0xff, 0xff, 1];
         let holds = |text: &str| -> bool {
-            let test: Result<Test> = text.parse();
+            let test = parse_test(text);
             test.is_ok_and(|test| test.holds(&payload))
         };
         for yes in [
@@ -207,11 +211,11 @@ mod suite {
             ("hang", None, 0, false),
             ("hang all", None, 0, true),
         ] {
-            let wanted = Wanted::parse(text).ok().flatten();
+            let wanted = parse_trigger(text).ok().flatten();
             let found = wanted.map(|w| (w.site, w.after, w.all));
             assert_eq!(found, Some((site, after, all)));
         }
-        assert!(matches!(Wanted::parse("off\n"), Ok(None)));
+        assert!(matches!(parse_trigger("off\n"), Ok(None)));
         for bad in [
             "",
             "on",
@@ -226,6 +230,11 @@ mod suite {
             "site=7 all all",
             "site=7 after=1 after=2",
             "site=7 after=-1",
+            "site=+7",
+            "site=7 after=+1",
+            "site=7 if=+0:u1:eq:0",
+            "site=7 if=0:u1:eq:+1",
+            "site=7 if=0:i1:eq:+1",
             "site=7 if=0:u3:eq:0",
             "site=7 if=0:u1:is:0",
             "site=7 if=0:u1:eq",
@@ -234,7 +243,7 @@ mod suite {
             "site=7 if=0:u1:eq:0:0",
             "all",
         ] {
-            assert_eq!(Wanted::parse(bad), Err(EINVAL));
+            assert_eq!(parse_trigger(bad), Err(EINVAL));
         }
     }
 }
