@@ -23,10 +23,12 @@ use crate::{
 const NAME: &CStr = c"sched_process_hang";
 const PROBE: *mut c_void = hang as unsafe extern "C" fn(_, _) as *mut c_void;
 
+/// Of the type that the tracepoint calls, which CFI compares.
+///
 /// # Safety
 ///
 /// `task` is valid.
-unsafe extern "C" fn hang(_: *mut c_void, task: *const task_struct) {
+unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
     let pid = unsafe { (*task).pid };
     tables::each_state(|state| state.trigger.hang(pid));
