@@ -49,7 +49,6 @@ use kernel::{
 mod parse;
 
 use self::parse::{
-    hex,
     Base,
     Definition,
     Fetch, //
@@ -60,9 +59,12 @@ use crate::{
         state::State,
         words, //
     },
-    sys::hits::{
-        Hook,
-        WORDS, //
+    sys::{
+        glue,
+        hits::{
+            Hook,
+            WORDS, //
+        }, //
     },
     tasks,
     write::{
@@ -214,10 +216,8 @@ impl Probes {
 
 /// The bytes of a side table in hex digits, and its build ID.
 fn side_table(digits: &str) -> Result<(KVec<u8>, [u8; BUILD_ID_MAX])> {
-    let mut table = KVec::with_capacity(digits.len() / 2, GFP_KERNEL)?;
-    for byte in hex(digits) {
-        table.push(byte?, GFP_KERNEL)?;
-    }
+    let mut table = KVec::from_elem(0, digits.len() / 2, GFP_KERNEL)?;
+    glue::unhex(&mut table, digits)?;
     let word = |at: usize| -> Option<u32> {
         let bytes = table.get(at..at + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))

@@ -34,7 +34,7 @@ use kernel::{
 use crate::{
     registry::words::parse_number,
     sys::hits::{
-        Kind,
+        HookKind,
         WORDS, //
     }, //
 };
@@ -63,7 +63,7 @@ pub(super) struct Fetch {
 
 /// A probe.
 pub(super) struct Definition<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: HookKind,
     pub(super) symbol: &'a str,
     pub(super) offset: u32,
     pub(super) level: Level,
@@ -100,15 +100,15 @@ impl Fetch {
     };
 
     /// Where a fetch is to be had, and what is stored.
-    fn parse(text: &str, kind: Kind) -> Result<(Self, &str)> {
+    fn parse(text: &str, kind: HookKind) -> Result<(Self, &str)> {
         let (mut place, size) = text.split_once(':').ok_or(EINVAL)?;
         let mut new = Self::NONE;
         let end = place.find(['+', '-']).unwrap_or(place.len());
         let base = place.get(..end).ok_or(EINVAL)?;
         new.base = match (base, base.strip_prefix("$arg"), kind) {
             ("$comm", ..) if size == "s" && end == place.len() => Base::Comm,
-            ("$retval", _, Kind::Return) => Base::Word(0),
-            (_, Some(n), Kind::Place | Kind::Tracepoint) => {
+            ("$retval", _, HookKind::Return) => Base::Word(0),
+            (_, Some(n), HookKind::Place | HookKind::Tracepoint) => {
                 let word = parse_number(n)?.checked_sub(1).map(|n| n as usize);
                 Base::Word(word.filter(|n| *n < WORDS).ok_or(EINVAL)?)
             }
@@ -156,13 +156,13 @@ impl<'a> Definition<'a> {
         let (place, level, table) = (next()?, next()?, next()?);
         let (kind, place) = place.split_once(':').ok_or(EINVAL)?;
         let (kind, place) = match (kind, place.strip_suffix("%return")) {
-            ("f", None) => (Kind::Place, place),
-            ("f", Some(place)) => (Kind::Return, place),
-            ("t", None) => (Kind::Tracepoint, place),
+            ("f", None) => (HookKind::Place, place),
+            ("f", Some(place)) => (HookKind::Return, place),
+            ("t", None) => (HookKind::Tracepoint, place),
             _ => return Err(EINVAL),
         };
         let (symbol, offset) = match place.split_once('+') {
-            Some((symbol, offset)) if kind == Kind::Place => (symbol, parse_number(offset)?),
+            Some((symbol, offset)) if kind == HookKind::Place => (symbol, parse_number(offset)?),
             Some(_) => return Err(EINVAL),
             None => (place, 0),
         };
@@ -196,13 +196,4 @@ impl<'a> Definition<'a> {
         }
         Ok(new)
     }
-}
-
-/// The bytes that hex digits are.
-pub(super) fn hex(digits: &str) -> impl Iterator<Item = Result<u8>> + '_ {
-    digits.as_bytes().chunks(2).map(|pair| {
-        let digit = |n: usize| char::from(*pair.get(n)?).to_digit(16);
-        let (high, low) = digit(0).zip(digit(1)).ok_or(EINVAL)?;
-        Ok((high << 4 | low) as u8)
-    })
 }

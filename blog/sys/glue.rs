@@ -7,6 +7,7 @@
 
 use kernel::{
     bindings,
+    error::to_result,
     prelude::*,
     time::msecs_to_jiffies, //
 };
@@ -14,6 +15,9 @@ use kernel::{
 unsafe extern "C" {
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
+
+    // lib/hexdump.c
+    fn hex2bin(to: *mut u8, digits: *const c_char, bytes: usize) -> c_int;
 }
 
 /// Jiffies in a second. (`bindings::HZ` is the value for user space.)
@@ -41,6 +45,15 @@ pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
 pub(crate) fn crc32(crc: u32, bytes: &[u8]) -> u32 {
     // SAFETY: The slice is valid for its length.
     !unsafe { crc32_le(!crc, bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// Reads bytes in hex digits; `EINVAL` if these aren't two for each byte of `to`. Process context.
+pub(crate) fn unhex(to: &mut [u8], digits: &str) -> Result {
+    if digits.len() != 2 * to.len() {
+        return Err(EINVAL);
+    }
+    // SAFETY: Both are valid for their length.
+    to_result(unsafe { hex2bin(to.as_mut_ptr(), digits.as_ptr().cast(), to.len()) })
 }
 
 pub(crate) fn random() -> [u8; 16] {

@@ -15,7 +15,7 @@ pub(crate) const WORDS: usize = 11;
 /// What is hit; `enum blog_hook_kind` of `glue.h`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum HookKind {
     /// An instruction of a function: the words are what is in the registers of its arguments, and
     /// then what is on the stack as at its start.
     Place,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 
 unsafe extern "C" {
     fn blog_hook_start(
-        kind: Kind,
+        kind: HookKind,
         symbol: *const c_char,
         offset: u32,
         words: u32,
@@ -57,7 +57,7 @@ impl Hook {
     ///
     /// `probe` is what `blog_probe_hit` may be called with until this is stopped.
     pub(crate) unsafe fn start(
-        kind: Kind,
+        kind: HookKind,
         symbol: &str,
         offset: u32,
         words: usize,

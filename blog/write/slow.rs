@@ -91,8 +91,8 @@ pub(crate) unsafe extern "C" fn blog_reserve(
     });
     let Some(call) = call else {
         match state {
-            // SAFETY: As above.
             Some(state) => {
+                // SAFETY: As above.
                 let is_off = unsafe { (*raw).threshold() } == 0;
                 let cause = if is_off { Lost::Disabled } else { Lost::NoRing };
                 state.count_lost(cause, 1)
