@@ -36,9 +36,6 @@ use crate::{
 
 /// The name of images that probes are.
 const PROBE: &[u8] = b"probe";
-/// The most probes of which there may be records, those that are gone included. One that is as one
-/// before has its place.
-const MOST_PROBES: usize = 1024;
 
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
@@ -193,9 +190,10 @@ impl Images {
     }
 
     /// Gives an id to the site of a probe, which is on from here on. Readers get its side table and
-    /// keep it: records may be there for long after it has gone.
+    /// keep it: records may be there for long after it has gone. A probe that is as one before has
+    /// its place.
     ///
-    /// `ENOSPC` if there have been too many.
+    /// `ENOSPC` if there have been too many, `E2BIG` if the table is too long.
     pub(crate) fn add_probe(
         &mut self,
         build_id: [u8; BUILD_ID_MAX],
@@ -203,8 +201,11 @@ impl Images {
         site: &'static [Site],
     ) -> Result {
         let kept = self.list.iter().filter(|image| !image.table.is_empty());
-        if kept.count() >= MOST_PROBES {
+        if kept.count() >= file::TABLES_MAX {
             return Err(ENOSPC);
+        }
+        if table.len() > file::TABLE_MAX {
+            return Err(E2BIG);
         }
         let table = Kept::copy(table.iter().copied())?;
         self.add(PROBE, build_id, site)?;

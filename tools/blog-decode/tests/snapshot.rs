@@ -6,7 +6,7 @@ mod common;
 
 use blog_decode::{
     accounts::Accounts,
-    blogfmt::source::Source,
+    blogfmt::{descriptor::Site, format::Table, source::Source},
     boot,
     decode::{Decoder, Filter},
     merge,
@@ -590,4 +590,62 @@ fn pages_of_hostile_content_end() {
         }
         survive(b.end()).unwrap();
     }
+}
+
+/// A snapshot with one record of a probe, and with these sections of side tables.
+fn probed(tables: &[&[u8]]) -> Snapshot {
+    let mut b = Builder::new();
+    b.system(BOOT_ID).clock(1, &[[0, 0, 0, 0]]);
+    for table in tables {
+        b.section(10, table);
+    }
+    b.images(&[(1, 1, ID, "probe")]).component(0, "disk");
+    let (ring, mut page) = (Ring::task(0, 0, 7, "t"), Page::new(0, 1, 5, 0));
+    page.raw_record(5, 1, &77u32.to_le_bytes());
+    read(b.ring(&ring).page(&ring, &page).end()).unwrap()
+}
+
+#[test]
+fn a_file_brings_the_side_tables_of_probes() {
+    let site = Site {
+        line: 1,
+        level: 3,
+        codes: vec![0x03],
+        format: "op %u".into(),
+        names: vec!["op".into()],
+        is_c: true,
+        ..Site::default()
+    };
+    let table = |build_id: &[u8]| Table {
+        build_id: build_id.to_vec(),
+        name: "probe".into(),
+        sites: vec![site.clone()],
+        ..Table::default()
+    };
+    let good = table(ID).encode().unwrap();
+    // Of another probe, cut, no table at all
+    let others = [
+        &table(b"another").encode().unwrap()[..],
+        &good[..90],
+        b"table",
+    ];
+    let load = |file: &Snapshot| {
+        let tables = Tables::load(file.images.iter(), file.tables.iter(), &[], &[], None);
+        let map = SiteMap::new(&file.images, &tables);
+        let found = map.find(1).and_then(|f| Some(f.site?.format.clone()));
+        (found, tables.problems.len())
+    };
+    let file = probed(&[&good]);
+    assert!(!file.damage.any());
+    assert_eq!(load(&file), (Some("op %u".into()), 0));
+    for other in others {
+        let file = probed(&[other]);
+        assert_eq!(load(&file).0, None);
+        assert_eq!(load(&probed(&[other, &good])).0.as_deref(), Some("op %u"));
+    }
+    // No kernel has longer ones, nor more.
+    let long = probed(&[&[0; 2049]]);
+    assert!(long.damage.any() && long.tables.is_empty());
+    let many = probed(&vec![&good[..]; 1025]);
+    assert!(many.damage.any() && many.tables.len() == 1024);
 }

@@ -33,6 +33,10 @@ pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");
 pub const ENDIAN: u32 = 0x0102_0304;
 /// Longest payload of a section in bytes. A reader refuses a larger one as damage.
 pub const SECTION_MAX: u64 = 16 << 20;
+/// Most sections [`Kind::Table`] of a file.
+pub const TABLES_MAX: usize = 1024;
+/// Longest side table in one, in bytes.
+pub const TABLE_MAX: usize = 2048;
 /// Longest build ID in bytes.
 pub const BUILD_ID_MAX: usize = 20;
 pub use super::name::NAME_MAX;

@@ -101,6 +101,9 @@ impl Sections {
                 return f.0.is_empty().then_some(Part::None);
             }
             Some(Kind::Table) => {
+                if file.tables.len() >= wire::TABLES_MAX || payload.len() > wire::TABLE_MAX {
+                    return None;
+                }
                 file.tables.push(payload.to_vec());
                 self.images += 1;
             }

@@ -70,7 +70,7 @@ use crate::{
     snapshot::{component_name, text},
     wire::{
         dump::{self, Root, SideTable},
-        file::{ComponentSection, NAME_MAX},
+        file::{ComponentSection, NAME_MAX, TABLES_MAX, TABLE_MAX},
         page::PageInfo,
         record::SITE_MAX,
     },
@@ -78,8 +78,6 @@ use crate::{
 
 /// Images that the root may list.
 const MAX_IMAGES: u32 = 1 << 16;
-/// Bytes of a side table that the kernel has.
-const MAX_TABLE: u32 = 4096;
 /// Components that it may have places for.
 const MAX_COMPONENTS: u32 = 1 << 16;
 /// Sites in a section of counts.
@@ -193,13 +191,13 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
     fn side_tables(&mut self) -> Result<(), Error> {
         let (root, problems) = (self.root, &mut self.result.problems);
         let mut raw = vec![0; size_of::<SideTable>().min(root.side_table_size as usize)];
-        for n in 0..root.side_tables_len.min(MAX_IMAGES) {
+        for n in 0..root.side_tables_len.min(TABLES_MAX as u32) {
             let at = u64::from(n) * u64::from(root.side_table_size);
             let addr = root.side_tables.wrapping_add(at);
             let table = self.memory.read(addr, &mut raw).and_then(|()| {
                 let mut f = Fields::new(&raw);
                 let (bytes, len) = (f.u64(), f.u32());
-                let mut table = vec![0; len.min(MAX_TABLE) as usize];
+                let mut table = vec![0; (len as usize).min(TABLE_MAX)];
                 self.memory.read(bytes, &mut table).map(|()| table)
             });
             match table {
