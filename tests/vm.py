@@ -23,6 +23,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -116,6 +117,14 @@ def fetch(what: str) -> Path:
     """The folder of an item of scripts/fetch."""
     said = subprocess.run([TOP / "scripts/fetch", what], check=True, stdout=subprocess.PIPE)
     return Path(said.stdout.decode().split()[-1])
+
+
+def debian(what: str, work: Path) -> Path:
+    """The root of a small Debian that scripts/fetch has an archive of, unpacked."""
+    root = work / "root"
+    with tarfile.open(fetch(what) / "root.tar") as tar:
+        tar.extractall(root, filter="fully_trusted")
+    return root
 
 
 def qemu() -> str:

@@ -6,7 +6,6 @@ Debian."""
 
 import json
 import re
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, masked
 
 KERNELS = "uml-net"
 SECONDS = 400
@@ -30,18 +29,12 @@ Records = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def ran(work: Path, sh: Run) -> Iterator[vm.Result]:
+def ran(work: Path) -> Iterator[vm.Result]:
     """What the guest has left."""
-    archive = Path(sh(TOP / "scripts/fetch", "ceph").splitlines()[-1]) / "root.tar"
-    root = work / "root"
-    with tarfile.open(archive) as tar:
-        tar.extractall(root, filter="fully_trusted")
+    root = vm.debian("ceph", work)
     (work / "params").write_text(f"root={root}\nfiles={FILES}\nseconds={LOAD}\nrounds={ROUNDS}\n")
     files = {"ceph/params": work / "params", "ceph/cluster.sh": HERE / "cluster.sh"}
-    kernel, fio = (
-        vm.kernel(KERNELS),
-        Path(sh(TOP / "scripts/fetch", "fio").splitlines()[-1]) / "fio",
-    )
+    kernel, fio = vm.kernel(KERNELS), vm.fetch("fio") / "fio"
     # All that is printed must fit into the kernel's log.
     machine = vm.Machine(2, 4096, "log_buf_len=64M hung_task_panic=0")
     result = vm.run(work, kernel, HERE / "run.sh", files=files | kernel.files(),
@@ -56,11 +49,6 @@ def records(ran: vm.Result, decoder: Path, sh: Run, *names: str) -> Records:
     files = [ran.out / f"{name}.{module}.snap" for name in names for module in MODULES]
     said = sh(decoder, "--json", "-s", vm.kernel(KERNELS).modules, *files)
     return [json.loads(line) for line in said.splitlines()]
-
-
-def masked(text: str) -> str:
-    """Without addresses: as hashes in what is printed, as they are in records."""
-    return re.sub(r"\b(0x)?[0-9a-f]{16}\b|\(____ptrval____\)", "ADDRESS", text).strip()
 
 
 def test_records_are_what_dynamic_debug_prints(ran: vm.Result, decoder: Path, sh: Run) -> None:

@@ -5,7 +5,6 @@ for a server that has stopped is found with the request."""
 
 import json
 import re
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, masked
 
 KERNELS = "uml-net"
 SECONDS = 200
@@ -24,12 +23,9 @@ FILES = 20
 
 
 @pytest.fixture(scope="module")
-def ran(work: Path, sh: Run) -> Iterator[vm.Result]:
+def ran(work: Path) -> Iterator[vm.Result]:
     """What the guest has left."""
-    archive = Path(sh(TOP / "scripts/fetch", "nfs").splitlines()[-1]) / "root.tar"
-    root = work / "root"
-    with tarfile.open(archive) as tar:
-        tar.extractall(root, filter="fully_trusted")
+    root = vm.debian("nfs", work)
     (work / "params").write_text(f"root={root}\nfiles={FILES}\n")
     kernel = vm.kernel(KERNELS)
     # All that is printed must fit into the kernel's log.
@@ -46,11 +42,6 @@ def records(ran: vm.Result, decoder: Path, sh: Run, name: str) -> list[dict[str,
     files = [ran.out / f"{name}.{module}.snap" for module in MODULES]
     said = sh(decoder, "--json", "-s", vm.kernel(KERNELS).modules, *files)
     return [json.loads(line) for line in said.splitlines()]
-
-
-def masked(text: str) -> str:
-    """Without addresses, which are hashes in what is printed."""
-    return re.sub(r"\b(0x)?[0-9a-f]{16}\b|\(____ptrval____\)", "ADDRESS", text).strip()
 
 
 @pytest.mark.parametrize("name", ["printed", "printed3"])

@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import vm
 from conftest import CACHE, TOP, Run, offline
 
 SECONDS = 60
@@ -154,11 +155,9 @@ list >before
 
 
 def test_a_clean_debian(deb: Path, work: Path, sh: Run, subtests: pytest.Subtests) -> None:
-    archive = Path(sh(TOP / "scripts/fetch", "root").splitlines()[-1]) / "root.tar"
-    root = work / "root"
+    root = vm.debian("root", work)
     golden = root / "golden"
-    golden.mkdir(parents=True)
-    sh("tar", "-C", root, "-xf", archive)
+    golden.mkdir()
     for file in ("new.snap", "golden_mod.blogfmt", "text.txt", "stderr.txt"):
         shutil.copy(GOLDEN / file, golden)
     shutil.copy(deb, golden)
