@@ -201,9 +201,15 @@ fn a_task_is_found_in_a_shared_ring() {
     assert_eq!(brief(&two), ["shared/2 no-pagex7", "two[21] 04"]);
 }
 
-/// A page of ring 1 that holds the records `from..to`, of a page that has begun with record 100.
+/// A page of ring 1 that holds the records `from..to`, of a page that has begun with record 100. Its
+/// records go by the time of the page.
 fn piece(from: u64, to: u64, lag: u64) -> Page {
-    let mut p = Page::new(1, 5, from * 1000, from);
+    piece_since(100, from, to, lag)
+}
+
+/// The same, of a page that has given the time again with record `since`.
+fn piece_since(since: u64, from: u64, to: u64, lag: u64) -> Page {
+    let mut p = Page::new(1, 5, since * 1000, from);
     if lag > 0 {
         p.lost(from * 1000, LAG, lag);
     }
@@ -247,6 +253,28 @@ fn pieces_of_a_page_go_on_where_the_one_before_has_ended() {
         vec![capture, snapshot],
     ] {
         assert_eq!(brief(&decode(files, &Filter::default())), expected);
+    }
+}
+
+#[test]
+fn pieces_of_a_page_are_united_over_the_files_that_record_has_cut() {
+    let mut expected = numbers(100, 130);
+    expected.insert(0, "t[9] overwrittenx100".into());
+    for since in [100, 110] {
+        let pieces = [
+            piece(100, 104, 0),
+            piece(104, 110, 0),
+            piece_since(since, 110, 117, 0),
+            piece_since(since, 117, 130, 0),
+        ];
+        let files = pieces.map(|p| file((1 << 29) + p.first, &[p]));
+        let [a, b, c, d] = files;
+        for files in [
+            vec![a.clone(), b.clone(), c.clone(), d.clone()],
+            vec![c, a, d, b],
+        ] {
+            assert_eq!(brief(&decode(files, &Filter::default())), expected);
+        }
     }
 }
 

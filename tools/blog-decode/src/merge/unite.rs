@@ -191,12 +191,7 @@ impl Stream {
         let mut runs = self.runs();
         let now = runs.find_map(|(i, run)| run.skip(&files[i], |p| seq(p) < seq(last)));
         match now.map(|run| run.first).filter(|p| seq(p) == seq(last)) {
-            // One may be a piece of the other.
-            Some(now) => {
-                let first = now.first.cmp(&last.first);
-                let base = now.base.cmp(&last.base);
-                first != base && (first.is_eq() || base.is_ne())
-            }
+            Some(now) => !is_one_count(&now, last),
             None => match self.run(0) {
                 Some((_, run)) => {
                     let page = &run.first;
@@ -209,6 +204,14 @@ impl Stream {
             },
         }
     }
+}
+
+/// Whether two parts of one page go by the same count of records, and not by that from before a
+/// `clear` and that from after it: the later one by ordinal is the later one by time. Parts have one
+/// time where the page tells no other between them.
+fn is_one_count(a: &PageRef, b: &PageRef) -> bool {
+    let time = a.base.cmp(&b.base);
+    time.is_eq() || time == a.first.cmp(&b.first)
 }
 
 /// Puts a ring's pages in order, and removes duplicates.
@@ -278,11 +281,8 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
             }
         }
         let fits = |(file, p): &&(usize, Run)| {
-            let a = &p.first;
-            best.iter().all(|(best_file, b)| {
-                let b = &b.first;
-                file == best_file || a.first.cmp(&b.first) == a.base.cmp(&b.base)
-            })
+            let fits = |(of, b): &(usize, Run)| file == of || is_one_count(&p.first, &b.first);
+            best.iter().all(fits)
         };
         let mut pieces: Vec<_> = page.iter().filter(fits).copied().collect();
         pieces.sort_by_key(|(_, p)| {
