@@ -84,7 +84,7 @@ static GLOBAL: [TextFile<()>; 2] = [
     },
 ];
 
-static COMPONENT: [TextFile<State>; 11] = [
+static COMPONENT: [TextFile<State>; 12] = [
     TextFile {
         name: c"enable",
         show: Some(|state, f| {
@@ -132,6 +132,11 @@ static COMPONENT: [TextFile<State>; 11] = [
         name: c"ring_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
         write: Some(|state, text| state.set_ring_kb(words::parse_number(text)?)),
+    },
+    TextFile {
+        name: c"warn_share",
+        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.warn_share))),
+        write: Some(|state, text| state.set_warn_share(words::parse_number(text)?)),
     },
     TextFile {
         name: c"clear",

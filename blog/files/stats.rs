@@ -22,7 +22,8 @@ use crate::{
         budget::used_kb,
         pool::{
             Levels,
-            Store, //
+            Store,
+            WARN_RINGS, //
         },
         Memory,
         SIZES, //
@@ -85,8 +86,11 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     // What is printed may have to be allocated: not under the lock.
     let (attached, total, counts) = state.look(|inner| {
         let mut total = state.loose(inner);
-        let (mut live, mut bytes_retired) = (0, 0u64);
-        for (_, info) in inner.rings() {
+        let (mut live, mut bytes_retired, mut bytes_warn) = (0, 0u64, 0u64);
+        for (id, info) in inner.rings() {
+            if id < WARN_RINGS {
+                bytes_warn += u64::from(info.held);
+            }
             total.add(info.records, &info.lost);
             match info.state {
                 RingState::Retired => bytes_retired += u64::from(info.held),
@@ -105,6 +109,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("chunks_free", levels.chunks_free.into()),
             ("pages_retired", bytes_retired.div_ceil(SIZES.page.into())),
             ("bytes", of(Memory::bytes)),
+            ("bytes_warn", bytes_warn),
             ("missing_kb", inner.missing_kb().into()),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),

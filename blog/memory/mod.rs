@@ -80,7 +80,8 @@ use self::{
         Shelf,
         Slot,
         Store,
-        MOST_SHELVES, //
+        MOST_SHELVES,
+        WARN_RINGS, //
     },
     resize::null,
     store::{
@@ -176,7 +177,7 @@ impl Owned {
         let most = pages as usize * PAGE_SIZE / PER_CPU_PART / size_of::<AtomicPtr<Ring>>();
         let percpu = cpus.saturating_mul(PER_CPU) as usize;
         let percpu = if percpu > most { 0 } else { percpu };
-        let shared = (pages / PAGES_PER_SHARED).clamp(1, cpus) as usize;
+        let shared = ((pages / PAGES_PER_SHARED).clamp(1, cpus) + WARN_RINGS) as usize;
         let slots = pages.div_ceil(SLOTS as u32) as usize;
         let rings = max_ring_pages(pages) as usize;
 
@@ -260,8 +261,10 @@ impl Owned {
         };
         for id in 0..shared {
             let ring = self.pool.store.ring(id).ok_or(EINVAL)?;
+            // Those for warnings have the last numbers.
+            let number = (id + shared - WARN_RINGS) % shared;
             // SAFETY: The ring is new, and nobody else knows it.
-            unsafe { ring.adopt(&Owner::new(Context::Shared, id)) };
+            unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
             // It gets memory at once, if there is any, which nobody can take away: a call that
             // finds nothing elsewhere finds this.
             if ring.claim() {
@@ -407,7 +410,7 @@ impl Memory {
         Some((self.pool.store.ring(n)?, &shared.last))
     }
 
-    /// How many rings tasks and interrupts don't get.
+    /// How many rings tasks and interrupts don't get; the first [`WARN_RINGS`] are for warnings.
     pub(crate) fn shared_rings(&self) -> u32 {
         self.shared.len() as u32
     }
@@ -415,7 +418,7 @@ impl Memory {
     /// How many bytes a shared ring may hold, where others may hold `max`: it stands in for many,
     /// so all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
-        max.max(self.pool.bytes() / 4 / self.shared_rings().max(1))
+        max.max(self.pool.bytes() / 4 / (self.shared_rings() - WARN_RINGS))
     }
 
     /// Where the ring of an interrupt context on a CPU is kept; `None` where these have none.

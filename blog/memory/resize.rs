@@ -33,7 +33,8 @@ use super::{
     max_ring_pages,
     pool::{
         Slot,
-        Store, //
+        Store,
+        WARN_RINGS, //
     },
     store::{
         SIZES,
@@ -245,9 +246,10 @@ impl Memory {
     /// Has rings that hold more than `most` bytes give up their oldest pages; but shared ones may
     /// hold what [`Self::max_shared`] says.
     pub(crate) fn cut_to(&self, most: u32) {
-        let of = |id| match id < self.shared_rings() {
-            true => self.max_shared(most),
-            false => most,
+        let of = |id| match id {
+            ..WARN_RINGS => most.max(self.pool.warn_bytes(id)),
+            _ if id < self.shared_rings() => self.max_shared(most),
+            _ => most,
         };
         self.cut(of, u64::MAX);
     }

@@ -34,6 +34,7 @@ use kernel::{
             },
             types::MAX_ARGS, //
         },
+        Level,
         RawComponent,
         Site, //
     },
@@ -92,6 +93,8 @@ struct Target {
     raw: *const RawComponent,
     /// One.
     site: [Site; 1],
+    /// What is added to its id: 1 for a warning or an error.
+    warns: u32,
     fetches: [Fetch; MAX_ARGS],
     codes: Codes,
 }
@@ -186,6 +189,7 @@ impl Probes {
             Target {
                 raw,
                 site: [Site::new(parsed.level, true)],
+                warns: (parsed.level as u8 <= Level::Warn as u8).into(),
                 fetches: parsed.fetches,
                 codes: parsed.codes,
             },
@@ -322,5 +326,5 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
     let args = || target.fetches.each_ref().map(fetch);
     // SAFETY: It is on and has this id. Of these codes, numbers are 9 bytes at most, and strings
     // share what is left.
-    unsafe { ccall::write(component, id << LEN_BITS, target.codes, args) };
+    unsafe { ccall::write(component, id << LEN_BITS | target.warns, target.codes, args) };
 }

@@ -113,6 +113,7 @@ static LAST_END: AtomicU64 = AtomicU64::new(0);
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
+pub(crate) const WARN_SHARE: core::ops::RangeInclusive<u32> = 0..=1024;
 
 /// Counts that belong to no ring.
 #[derive(Clone, Copy, Default)]
@@ -167,6 +168,8 @@ pub(crate) struct Inner {
     pub(crate) privacy: Privacy,
     pub(crate) size_kb: u32,
     pub(crate) ring_kb: u32,
+    /// The part of the memory that is for warnings; 0: none.
+    pub(crate) warn_share: u32,
 }
 
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
@@ -263,12 +266,13 @@ pub(crate) struct Settings {
     pub(crate) privacy: Option<Privacy>,
     pub(crate) size_kb: Option<u32>,
     pub(crate) ring_kb: Option<u32>,
+    pub(crate) warn_share: Option<u32>,
 }
 
 impl Settings {
     /// Whether it gives all that `other` gives.
     pub(crate) fn cover(&self, other: &Self) -> bool {
-        fn given(settings: &Settings) -> [bool; 6] {
+        fn given(settings: &Settings) -> [bool; 7] {
             [
                 settings.enabled.is_some(),
                 settings.level.is_some(),
@@ -276,6 +280,7 @@ impl Settings {
                 settings.privacy.is_some(),
                 settings.size_kb.is_some(),
                 settings.ring_kb.is_some(),
+                settings.warn_share.is_some(),
             ]
         }
         let all = given(self);
@@ -360,6 +365,7 @@ impl State {
                 privacy: Privacy::Hash,
                 size_kb,
                 ring_kb,
+                warn_share: 8,
             }),
             files <- new_mutex!(None),
         })
@@ -614,6 +620,7 @@ impl State {
         let less = self.with(|inner| {
             if let Some(made) = made {
                 let memory: &Memory = &made;
+                memory.pool.warn_share.store(inner.warn_share, Relaxed);
                 let pointer = ptr::from_ref(memory).cast_mut();
                 // ORDERING: Release: see `live_memory`.
                 self.memory.store(pointer, Release);
@@ -641,6 +648,9 @@ impl State {
     pub(crate) fn set(&self, settings: &Settings) -> Result {
         if let Some(kb) = settings.ring_kb {
             self.set_ring_kb(kb)?;
+        }
+        if let Some(part) = settings.warn_share {
+            self.set_warn_share(part)?;
         }
         if let Some(mode) = settings.mode {
             self.set_mode(mode);
@@ -724,6 +734,20 @@ impl State {
             self.max_bytes.store(kb * 1024, Relaxed);
             if let Some(memory) = inner.memory() {
                 memory.cut_to(kb * 1024);
+            }
+        });
+        Ok(())
+    }
+
+    /// Gives warnings the `part`-th part of the memory; 0: none.
+    pub(crate) fn set_warn_share(&self, part: u32) -> Result {
+        if !WARN_SHARE.contains(&part) {
+            return Err(EINVAL);
+        }
+        self.with(|inner| {
+            inner.warn_share = part;
+            if let Some(memory) = inner.memory() {
+                memory.pool.warn_share.store(part, Relaxed);
             }
         });
         Ok(())

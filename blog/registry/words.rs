@@ -29,7 +29,8 @@ use super::{
     state::{
         Settings,
         RING_KB,
-        SIZE_KB, //
+        SIZE_KB,
+        WARN_SHARE, //
     },
     trigger::{
         Compare,
@@ -83,6 +84,10 @@ pub(crate) fn settings(text: &str) -> Result<Wish<'_>> {
             "size_kb" => settings.size_kb.replace(within(value, SIZE_KB)?).is_none(),
             "private" => settings.privacy.replace(parse_privacy(value)?).is_none(),
             "ring_kb" => settings.ring_kb.replace(within(value, RING_KB)?).is_none(),
+            "warn_share" => {
+                let part = within(value, WARN_SHARE)?;
+                settings.warn_share.replace(part).is_none()
+            }
             _ => false,
         };
         if !is_new {

@@ -11,6 +11,7 @@
 //! no room either, the record counts as lost.
 
 use core::{
+    ops::Range,
     ptr,
     slice,
     sync::atomic::Ordering::{
@@ -45,7 +46,8 @@ use crate::{
     memory::{
         pool::{
             PagesOf,
-            Store, //
+            Store,
+            WARN_RINGS, //
         },
         Memory, //
     },
@@ -106,6 +108,14 @@ pub(crate) unsafe extern "C" fn blog_reserve(
         return Place::LOST;
     };
 
+    let ts = match begun {
+        Some(_) => ts,
+        None if ts == Place::WARNS => match call.warn_place() {
+            Some(place) => return place,
+            None => 0,
+        },
+        None => 0,
+    };
     let own = begun.or_else(|| call.ring());
     let cause = match own {
         // SAFETY: By this function's requirements.
@@ -212,17 +222,32 @@ impl Call<'_> {
 
     /// A place in one of the component's shared rings.
     fn shared_place(&self) -> Option<Place> {
-        let rings = self.memory.shared_rings();
-        let who = self.caller();
-        (0..rings.min(SHARED_TRIES)).find_map(|i| {
-            let (ring, last) = self.memory.shared(who.cpu.wrapping_add(i) % rings)?;
+        let max = self.memory.max_shared(self.state.max_bytes());
+        self.place_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
+    }
+
+    /// A place in what is for warnings and errors only, if there is a share of these.
+    fn warn_place(&self) -> Option<Place> {
+        self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_bytes(id))
+    }
+
+    /// A place in one of these shared rings, of which each may hold so many bytes, and has a right
+    /// to them if they are its `share`; 0: it isn't used.
+    fn place_in(&self, rings: Range<u32>, share: bool, max: impl Fn(u32) -> u32) -> Option<Place> {
+        let (count, who) = (rings.len() as u32, self.caller());
+        (0..count.min(SHARED_TRIES)).find_map(|i| {
+            let id = rings.start + who.cpu.wrapping_add(i) % count;
+            let max = max(id);
+            if max == 0 {
+                return None;
+            }
+            let (ring, last) = self.memory.shared(id)?;
             let mode = self.mode();
-            let max = self.memory.max_shared(self.state.max_bytes());
+            let mut pages = self.pages(mode);
+            pages.least = if share { max } else { 0 };
             let who = (&who, last);
             // SAFETY: It is a live shared ring; the pool is the one of all of its pages.
-            let ts = unsafe {
-                ring.begin_shared(&self.pages(mode), mode, max, self.bytes, clock::now, who)
-            }?;
+            let ts = unsafe { ring.begin_shared(&pages, mode, max, self.bytes, clock::now, who) }?;
             Some(Place { ring, ts })
         })
     }

@@ -305,13 +305,22 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 #define __blog_store(component, id, ...)					\
 	__blog_pass(__VA_ARGS__)(__blog_to(component, id), __VA_ARGS__)
 
+/* By its level. Warnings and errors have a share of the memory: no fast path looks for it. */
+#define __blog_store_1(component, id, f, ...)					\
+	blog_write(&(component), READ_ONCE(CONCATENATE(__blog_site_, id).id_shl10) | 1, \
+		   CONCATENATE(__blog_words_, id), __blog_count(f, ##__VA_ARGS__), ##__VA_ARGS__)
+#define __blog_store_2			__blog_store_1
+#define __blog_store_3			__blog_store
+#define __blog_store_4			__blog_store
+#define __blog_store_5			__blog_store
+
 #define __blog_emit(component, level, id, format, arguments, ...)		\
 do {										\
 	__blog_declare(id);							\
 										\
 	__blog_define(level, id, format, arguments, __blog_many(__VA_ARGS__), 0, ""); \
 	if (__blog_logs(component, id))						\
-		__blog_store(component, id, __VA_ARGS__);			\
+		CONCATENATE(__blog_store_, level)(component, id, __VA_ARGS__);	\
 } while (0)
 
 #define ___blog(...)	__blog_emit(__VA_ARGS__)

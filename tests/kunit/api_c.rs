@@ -96,6 +96,11 @@ mod tests {
     }
 
     #[test]
+    fn warnings_go_to_rings_of_their_own() {
+        assert_eq!(added(14), Some((0, 0)));
+    }
+
+    #[test]
     fn arguments_are_evaluated_only_if_the_call_logs() {
         assert_eq!(evaluates(9), 1);
         assert_eq!(evaluates(10), 0);

@@ -23,7 +23,7 @@ static u32 evaluated(void)
 /* Inlined twice, it is one site. */
 static inline void log_number(int n)
 {
-	blog_warn(blog_kunit_c, "number %d", n);
+	blog_info(blog_kunit_c, "number %d", n);
 }
 
 /* In Rust, which knows what each one stores. */
@@ -44,7 +44,7 @@ void blog_kunit_c_call(u32 which)
 		blog_log(blog_kunit_c, "read %u bytes at %llx", 4096, 8ULL);
 		break;
 	case 2:
-		blog_err(blog_kunit_c, "%hhd %hu %d %ld %c", 1, 2, 3, 4L, '5');
+		blog_info(blog_kunit_c, "%hhd %hu %d %ld %c", 1, 2, 3, 4L, '5');
 		break;
 	case 3:
 		blog_info(blog_kunit_c, "%s and %.*s, %.2s", "text", 4, open, open);
@@ -80,6 +80,10 @@ void blog_kunit_c_call(u32 which)
 		break;
 	case 13:
 		blog_log(blog_kunit_c, "%s", blog_private(wild));
+		break;
+	case 14:
+		blog_err(blog_kunit_c, "%hhd %s", 1, "text");
+		blog_warn(blog_kunit_c, "no arguments");
 		break;
 	}
 }

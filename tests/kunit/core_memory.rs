@@ -27,7 +27,11 @@ mod memory_suite {
                 used_kb, //
             },
             counts,
-            pool::Store,
+            pool::{
+                Store,
+                WARN_RINGS, //
+            },
+            Memory,
             Owned,
             Stock,
             SIZES, //
@@ -37,7 +41,8 @@ mod memory_suite {
             quiesce,
             work, //
         },
-        tasks, //
+        tasks,
+        write::slow::blog_reserve, //
     };
     use core::{
         iter,
@@ -49,11 +54,14 @@ mod memory_suite {
             ring::{
                 Mode,
                 Owner,
+                Place,
+                Ring,
                 Tls, //
             },
             wire::record::{
                 Context,
-                Lost, //
+                Lost,
+                LEN_BITS, //
             },
             Component,
             Config,
@@ -166,6 +174,69 @@ mod memory_suite {
         let ring = read.only_ring()?;
         assert_eq!(ring.numbers.last().copied(), Some(20_000 * 6 - 1));
         assert!(ring.counts_from(ring.first.unwrap_or(u64::MAX)));
+        Ok(())
+    }
+
+    /// Warnings of [`warn`] have such numbers.
+    const WARNING: u64 = 1 << 32;
+
+    /// Logs a warning as a driver's call does.
+    fn warn(rig: &Rig, n: u64) -> bool {
+        let site = SITE << LEN_BITS;
+        // SAFETY: No record has begun. What `blog_reserve` returns is as `put` demands, and 16
+        // bytes are a header and a number.
+        unsafe {
+            let place = blog_reserve(rig.raw(), ptr::null(), 16, Place::WARNS);
+            Ring::put(place, 16, site, |to| {
+                to.cast::<u64>().write_unaligned(WARNING + n);
+            })
+        }
+    }
+
+    /// Logs what fills a ring 100 times.
+    fn chatter(rig: &Rig) -> bool {
+        (0..100 * 128 * 1024 / 16).all(|n| rig.log(n))
+    }
+
+    /// The warnings that there are, sorted.
+    fn warnings(rig: &Rig) -> Result<KVVec<u64>> {
+        let read = Read::new(Some(rig.state()?), 4096)?;
+        let mut all = KVVec::new();
+        for n in read.rings.iter().flat_map(|ring| ring.numbers.iter()) {
+            if let Some(n) = n.checked_sub(WARNING) {
+                all.push(n, GFP_KERNEL)?;
+            }
+        }
+        all.sort_unstable();
+        Ok(all)
+    }
+
+    #[test]
+    fn chatter_leaves_warnings_their_share() -> Result {
+        // More than a page holds.
+        const WARNINGS: u64 = 300;
+        let rig = Rig::new(c"blog_test_warn", config(128, 128))?;
+        let state = rig.state()?;
+        assert!(warn(&rig, 0) && chatter(&rig));
+        // Now the ring of this task has all there is, and gives up what is theirs.
+        assert!((1..WARNINGS).all(|n| warn(&rig, n)) && chatter(&rig));
+        assert!(warnings(&rig)?.iter().copied().eq(0..WARNINGS));
+        // They take no more than that.
+        assert!((0..20_000).all(|n| warn(&rig, n)));
+        let held = |id| {
+            let held = |memory: &Memory| memory.pool.store.ring(id).map(|ring| ring.held());
+            state.look_at_memory(held)?
+        };
+        let share = taken_kb(&rig)? * 1024 / 8;
+        assert!((0..WARN_RINGS).filter_map(held).sum::<u32>() <= share);
+        // Without a share, they are like others.
+        state.clear();
+        state.set_warn_share(0)?;
+        assert!((0..WARNINGS).all(|n| warn(&rig, n)));
+        assert_eq!(warnings(&rig)?.len() as u64, WARNINGS);
+        assert!(chatter(&rig));
+        assert!(warnings(&rig)?.is_empty());
+        assert_eq!(state.set_warn_share(1025), Err(EINVAL));
         Ok(())
     }
 

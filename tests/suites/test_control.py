@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import vm
-from conftest import TOP, Tap
+from conftest import TOP, Run, Tap
 
 KERNELS = "x86 uml"
 SECONDS = 13
@@ -44,3 +44,21 @@ def test_settings_at_boot(work: Path, tap: Tap) -> None:
                     files=files, machine=vm.Machine(args=" ".join(words)))  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()
+
+
+def test_errors_stay_in_their_share(work: Path, decoder: Path, tap: Tap, sh: Run) -> None:
+    kernel = vm.kernel("x86")
+    result = vm.run(work / "warnings", kernel, TOP / "tests/guest/e2e/warnings.sh",
+                    files=kernel.files())  # fmt: skip
+    tap(result.lines())
+    assert not result.problem, result.told()
+
+    def refused(name: str) -> list[str]:
+        said = sh(decoder, "--level", "err", "--format", "{message}",
+                  "--sidetable", kernel.modules / "blog", result.out / name)  # fmt: skip
+        return re.findall(r'blocksize = "(\w+)" refused', said)
+
+    assert refused("share") == ["first", "second"]
+    assert refused("there") == ["first", "second", "third"]
+    # With no share any more, the others may go, too.
+    assert "third" not in refused("gone")

@@ -90,6 +90,10 @@ const PIECES: u32 = 16;
 /// and gives pages by turns would call all CPUs each time.
 const PASSING: u32 = 2;
 
+/// The rings for warnings are the first ones: two, so that a call which has interrupted the writer
+/// of one finds the other.
+pub(crate) const WARN_RINGS: u32 = 2;
+
 /// The data of a [`Pool`]. It may grow; its parts stay in their places as long as the pool lives.
 pub(crate) trait Store {
     /// Sizes of pages and chunks; constant.
@@ -135,6 +139,8 @@ pub(crate) struct Levels {
 struct Request {
     /// Bytes that it holds.
     held: u32,
+    /// Bytes that it has a right to, if that is more than its share.
+    least: u32,
     /// CPU that it is for.
     cpu: u32,
     /// Whether other live rings may be made to give up pages for it.
@@ -169,6 +175,8 @@ pub(crate) struct Pool<S> {
     has_retired: Hint,
     /// Free pages of a shelf that are for rings that hold nothing.
     reserve: AtomicU32,
+    /// The part of the pages that is for warnings, 8 for an eighth; 0: none.
+    pub(crate) warn_share: AtomicU32,
     /// Whether something was left for [`Self::collect`].
     left: AtomicU8,
 }
@@ -182,6 +190,7 @@ impl<S: Store> Pool<S> {
             has_rings: Hint::new(),
             has_retired: Hint::new(),
             reserve: AtomicU32::new(0),
+            warn_share: AtomicU32::new(0),
             left: AtomicU8::new(0),
         }
     }
@@ -497,6 +506,7 @@ impl<S: Store> Pool<S> {
     pub(crate) fn take_page(&self, cpu: u32, steal: bool) -> Option<u32> {
         let request = Request {
             held: 0,
+            least: 0,
             cpu,
             steal,
             page: true,
@@ -534,6 +544,7 @@ impl<S: Store> Pool<S> {
             pool: self,
             cpu,
             steal,
+            least: 0,
             closed: false,
         }
     }
@@ -544,6 +555,8 @@ pub(crate) struct PagesOf<'a, S: Store> {
     pool: &'a Pool<S>,
     cpu: u32,
     steal: bool,
+    /// What the ring has a right to, in bytes, if that is more than its share.
+    pub(crate) least: u32,
     /// Whether there is no page to be had.
     pub(crate) closed: bool,
 }
@@ -561,6 +574,7 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
         }
         let index = self.pool.take(Request {
             held,
+            least: self.least,
             cpu: self.cpu,
             steal: self.steal,
             page,

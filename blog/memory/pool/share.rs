@@ -17,7 +17,8 @@ use super::{
     Pool,
     Request,
     Store,
-    PIECES, //
+    PIECES,
+    WARN_RINGS, //
 };
 
 /// How many rings are looked at in one go.
@@ -36,6 +37,15 @@ impl<S: Store> Pool<S> {
         live.fetch_add(rings, Relaxed);
     }
 
+    /// What a ring for warnings has a right to, in bytes: what the other one leaves of the share, a
+    /// page at least; 0: they aren't used.
+    pub(crate) fn warn_bytes(&self, id: u32) -> u32 {
+        let share = self.bytes().checked_div(self.warn_share.load(Relaxed));
+        let other = self.store.ring(id ^ 1).map_or(0, |ring| ring.held());
+        let left = |share: u32| share.saturating_sub(other);
+        share.map_or(0, |share| left(share).max(self.store.sizes().page))
+    }
+
     /// A ring's fair share in bytes, now.
     pub(crate) fn fair(&self) -> u32 {
         let shelves = self.store.shelves().iter();
@@ -52,7 +62,8 @@ impl<S: Store> Pool<S> {
     /// Takes what is asked for from rings that hold more than their share: their oldest pages.
     pub(super) fn steal(&self, own: usize, request: Request) -> Option<Index> {
         let fair = self.fair();
-        let is_poor = request.held.saturating_add(self.store.sizes().page) <= fair;
+        let is_poor =
+            request.held.saturating_add(self.store.sizes().page) <= fair.max(request.least);
         if request.held != 0 && (request.small() || !is_poor) {
             return None;
         }
@@ -64,7 +75,11 @@ impl<S: Store> Pool<S> {
             let Some(ring) = self.store.ring(id) else {
                 continue;
             };
-            while ring.held() > fair {
+            let most = match id {
+                ..WARN_RINGS => fair.max(self.warn_bytes(id)),
+                _ => fair,
+            };
+            while ring.held() > most {
                 pieces = pieces.checked_sub(1)?;
                 // SAFETY: All rings of the store have their pages from its pool.
                 let Some(index) = (unsafe { ring.steal(&pages) }) else {

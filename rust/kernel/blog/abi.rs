@@ -43,7 +43,7 @@ unsafe extern "C" {
     ///
     /// The component is valid. The caller was in [`Ring::write`]; if `ring` is not null, it is the
     /// ring of the calling context and of this component, and a record was begun in it, at `ts` if
-    /// that isn't 0.
+    /// that isn't 0. If it is null, `ts` is 0 or [`Place::WARNS`].
     pub(super) unsafe fn blog_reserve(
         c: *const RawComponent,
         ring: *const Ring,

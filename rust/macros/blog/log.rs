@@ -626,7 +626,7 @@ pub(super) fn site_fn(
                     // Not pure: the entry changes while a loop runs that logs.
                     options(readonly, nostack, preserves_flags, att_syntax),
                 );
-                ::kernel::blog::Loaded::new(id_shl10, gate)
+                ::kernel::blog::Loaded::new(id_shl10, gate, #level)
             }
         }
     })

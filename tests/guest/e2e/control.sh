@@ -7,7 +7,7 @@
 
 # state: all that a control file could change
 state() {
-	for file in enable level mode private size_kb ring_kb; do
+	for file in enable level mode private size_kb ring_kb warn_share; do
 		grep -H . "$BLOG"/*/$file
 	done
 	cat "$BLOG/control"
@@ -71,6 +71,9 @@ for file in rnull/size_kb rnull/ring_kb; do
 		refused "$INVAL" "$file" "$value"
 	done
 done
+for value in '\n' -1 1025 '8 8'; do
+	refused "$INVAL" rnull/warn_share "$value"
+done
 refused 'No space left' rnull/size_kb 1048576
 for value in '\n' 0 2 yes '1 1'; do
 	refused "$INVAL" rnull/clear "$value"
@@ -108,6 +111,7 @@ for value in omit keep hash; do taken rnull/private $value $value; done
 taken rnull/size_kb 2048 2048
 taken rnull/ring_kb 128 128
 taken rnull/trigger off off
+for value in 0 1024 8; do taken rnull/warn_share $value $value; done
 taken rnull/clear 1 ''
 taken control 'module rnull_mod +p' ''
 taken control 'module rnull_mod =_' ''
@@ -171,4 +175,4 @@ rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
-tap_end 169
+tap_end 177

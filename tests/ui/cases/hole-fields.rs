@@ -14,6 +14,6 @@ pub fn name() -> Config {
 
 // A call that says that its site is on.
 pub fn forge() -> Loaded {
-    Loaded { id_shl10: 0xff, gate: 0 }
-    //~      ^ fields `id_shl10` and `gate` of struct `kernel::blog::Loaded` are private: private field, private field
+    Loaded { id_shl10: 0xff, gate: 0, level: 3 }
+    //~      ^ fields `id_shl10`, `gate` and `level` of struct `kernel::blog::Loaded` are private: private field, private field, private field
 }

@@ -13,7 +13,7 @@ use kernel::blog::{
 
 // A call that says that its site is on.
 pub fn forge() -> Loaded {
-    Loaded::new(0xff, 0)
+    Loaded::new(0xff, 0, 3)
 //~ ^ call to unsafe function `kernel::blog::Loaded::new` is unsafe and requires unsafe function or block: call to unsafe function
 }
 

@@ -94,7 +94,15 @@ pub struct Query {
 }
 
 /// Files of a component that can be set.
-const SETTINGS: [&str; 6] = ["enable", "level", "mode", "private", "size_kb", "ring_kb"];
+const SETTINGS: [&str; 7] = [
+    "enable",
+    "level",
+    "mode",
+    "private",
+    "size_kb",
+    "ring_kb",
+    "warn_share",
+];
 
 /// Splits into words at blanks, and into commands at `;` and ends of lines; quotes keep what is in
 /// them together. Comments begin with `#`.
@@ -203,7 +211,7 @@ fn component(name: &str, words: &[String]) -> Result<Command, Error> {
                     ))
                 })?;
                 match key {
-                    "size_kb" | "ring_kb" => is_number(key, &value)?,
+                    "size_kb" | "ring_kb" | "warn_share" => is_number(key, &value)?,
                     "level" if value != "off" && value != "0" => drop(level(&value)?),
                     _ => {}
                 }

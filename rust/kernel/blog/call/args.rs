@@ -17,7 +17,10 @@ use super::super::wire::types::{
 use super::arg::BlogArg;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use super::{
-    super::ring::Ring,
+    super::ring::{
+        Place,
+        Ring, //
+    },
     component::RawComponent,
     site::Loaded,
     write::{
@@ -158,14 +161,26 @@ macro_rules! impl_args {
                     }
                 }
                 let (any, id) = (PhantomData::<()>, site.id_shl10);
-                // SAFETY: As our caller's promise.
+                // SAFETY: As our caller's promise; no record has begun.
                 unsafe {
-                    blog_record(
-                        any,
-                        component,
-                        id,
-                        $(self.$index.pass_by(|| component.privacy())),*
-                    )
+                    if site.warns() {
+                        let (ring, ts) = (ptr::null(), Place::WARNS);
+                        blog_record_slow(
+                            any,
+                            component,
+                            id,
+                            $(self.$index.pass_by(|| component.privacy()),)*
+                            ring,
+                            ts,
+                        )
+                    } else {
+                        blog_record(
+                            any,
+                            component,
+                            id,
+                            $(self.$index.pass_by(|| component.privacy())),*
+                        )
+                    }
                 }
             }
         }

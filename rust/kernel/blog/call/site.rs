@@ -116,6 +116,8 @@ pub struct Loaded {
     #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
     pub(in super::super) id_shl10: u32,
     gate: u8,
+    #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
+    level: u8,
 }
 
 impl Loaded {
@@ -125,9 +127,20 @@ impl Loaded {
     ///
     /// As the type invariants say.
     #[inline(always)]
-    pub const unsafe fn new(id_shl10: u32, gate: u8) -> Self {
+    pub const unsafe fn new(id_shl10: u32, gate: u8, level: u8) -> Self {
         // INVARIANT: By this function's requirement.
-        Self { id_shl10, gate }
+        Self {
+            id_shl10,
+            gate,
+            level,
+        }
+    }
+
+    /// Whether its records are warnings or errors, which have a share of the memory.
+    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[inline(always)]
+    pub(super) fn warns(self) -> bool {
+        self.level <= Level::Warn as u8
     }
 
     /// Whether the site logs to `component` now.

@@ -78,7 +78,8 @@ pub(super) unsafe fn write(
 ///
 /// # Safety
 ///
-/// [`write()`] has just returned `Err((ring, ts))` for the same arguments.
+/// [`write()`] has just returned `Err((ring, ts))` for the same arguments; or they are null and
+/// [`Place::WARNS`](super::super::ring::Place::WARNS).
 #[inline(always)]
 pub(super) unsafe fn write_slow(
     component: &RawComponent,
@@ -127,8 +128,11 @@ pub unsafe fn write_open(
 ///
 /// # Safety
 ///
-/// As for [`write()`]; [`write_open()`] has just returned false. `fill` is as there, and stores
-/// [`MAX_PAYLOAD`] bytes at most, where there is room for `slack` more.
+/// As for [`write()`], but `site_shl10` is one more where that is [`Place::WARNS`]; no record has
+/// begun. `fill` is as for [`write_open()`], and stores [`MAX_PAYLOAD`] bytes at most, where there
+/// is room for `slack` more.
+///
+/// [`Place::WARNS`]: super::super::ring::Place::WARNS
 #[doc(hidden)]
 pub unsafe fn write_open_slow(
     component: &RawComponent,
@@ -137,6 +141,8 @@ pub unsafe fn write_open_slow(
     need: &Cell<usize>,
     fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
 ) {
+    let warns = site_shl10 & 1;
+    let site_shl10 = site_shl10 - warns;
     let fill = |to: *mut u8, room: Range<usize>| {
         let size = fill(to, room)?;
         if component.is_watched() {
@@ -153,7 +159,7 @@ pub unsafe fn write_open_slow(
         // SAFETY: No record has begun. What `blog_reserve` returns is as `put_open` demands, and
         // `fill` as this function requires.
         unsafe {
-            let place = abi::blog_reserve(component, ptr::null(), bytes, 0);
+            let place = abi::blog_reserve(component, ptr::null(), bytes, warns.into());
             if Ring::put_open(place, site_shl10, fill) {
                 return;
             }

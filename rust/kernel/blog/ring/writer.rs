@@ -46,6 +46,9 @@ pub struct Place {
 }
 
 impl Place {
+    /// In place of a time, where no record has begun: it is a warning or an error.
+    pub const WARNS: u64 = 1;
+
     /// There is none.
     pub const LOST: Self = Self {
         ring: ptr::null(),

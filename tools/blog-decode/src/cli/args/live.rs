@@ -211,7 +211,7 @@ const CONTROL_HELP: &str = "\
 A COMMAND is one of
   component NAME SETTING...   on, off, clear, level=LEVEL, mode=overwrite, mode=discard,
                               private=hash, private=omit, private=keep, size_kb=N,
-                              ring_kb=N; * in NAME matches anything
+                              ring_kb=N, warn_share=N; * in NAME matches anything
   max_kb=N                    limit of all components together
   CONDITION... FLAGS          call sites for which all conditions hold:
     module NAME                 its name in lsmod, or vmlinux
