@@ -183,6 +183,14 @@ def sh() -> Run:
     return run
 
 
+def for_guest(program: Path, stripped: Path) -> dict[str, Path]:
+    """A program without its symbols, for a guest's initrd, and what it is linked with: the loader
+    first of all."""
+    run("strip", "-o", stripped, program)
+    libraries = re.findall(r"/\S+", run("ldd", program))
+    return {path.lstrip("/"): Path(path) for path in libraries} | {f"bin/{program.name}": stripped}
+
+
 def by_tier(**kernels: str) -> list[Any]:
     """Parameters of a test, by the first tier that names them: each runs only from there on."""
     tiers = {name: tier for tier in reversed(kernels) for name in kernels[tier].split()}

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import vm
-from conftest import TOP, Run, Tap
+from conftest import TOP, Run, Tap, for_guest
 
 KERNELS = "x86"
 SECONDS = 350
@@ -26,15 +26,12 @@ Key = tuple[Any, ...]  # of a ring
 
 @pytest.fixture(scope="module")
 def programs(work: Path, decoder: Path, sh: Run) -> dict[str, Path]:
-    """What a guest runs; with what the decoder is linked with, the loader first of all."""
+    """What a guest runs."""
     (work / "bin").mkdir()
-    streams, stripped = work / "bin/streams", work / "bin/blog-decode"
+    streams = work / "bin/streams"
     sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result", "-Werror",
        "-static", "-o", streams, HERE / "streams.c")  # fmt: skip
-    sh("strip", "-o", stripped, decoder)
-    libraries = re.findall(r"/\S+", sh("ldd", decoder))
-    found = {path.lstrip("/"): Path(path) for path in libraries}
-    return found | {"bin/streams": streams, "bin/blog-decode": stripped}
+    return {**for_guest(decoder, work / "bin/blog-decode"), "bin/streams": streams}
 
 
 def boot(work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run, Tap, built
+from conftest import TOP, Run, Tap, built, for_guest
 
 KERNELS = "uml"
 SECONDS = 60
@@ -27,9 +27,8 @@ def guest(work: Path, sh: Run) -> vm.Result:
     for source in (HERE / "map/maps.c", HERE / "live/streams.c"):
         sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result",
            "-Werror", "-static", "-o", work / "bin" / source.stem, source)  # fmt: skip
-    copy = built("examples/mapcopy")
-    found = {path.lstrip("/"): Path(path) for path in re.findall(r"/\S+", sh("ldd", copy))}
-    found |= {f"bin/{path.name}": path for path in (*(work / "bin").iterdir(), copy)}
+    found = {f"bin/{path.name}": path for path in (work / "bin").iterdir()}
+    found |= for_guest(built("examples/mapcopy"), work / "mapcopy")
     kernel = vm.kernel(KERNELS)
     return vm.run(work / "map", kernel, HERE / "map/map.sh", files=kernel.files(), programs=found,
                   machine=vm.Machine(2, 512), seconds=400)  # fmt: skip
