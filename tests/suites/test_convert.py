@@ -576,6 +576,21 @@ def test_html_link_to_a_view(small: Report, browser: Browser) -> None:
     small.shows("20 of 20 shown")
 
 
+def test_html_lanes_say_from_when_on_they_are_complete(small: Report) -> None:
+    lost = small.page.evaluate(
+        "items.map(item => hits.filter(i => lanes[i] === item.lanes[0] && site(i).level < 0).length)"
+    )
+    assert any(lost) and not all(lost)
+    said = small.page.evaluate("items.map(reach)")
+    assert ["since" in text for text in said] == [count > 0 for count in lost], said
+    row = lost.index(max(lost))
+    box = small.page.locator("#lanes").bounding_box()
+    assert box
+    small.page.mouse.move(box["x"] + 20, box["y"] + 18 * row + 9)
+    small.wait("!document.getElementById('tip').hidden")
+    assert said[row] in small.page.locator("#tip").inner_text()
+
+
 def test_html_spans(browser: Browser, converted: Path) -> None:
     """They have lanes, a bar, a tooltip, and are counted between the markers."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})

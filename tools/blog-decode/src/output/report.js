@@ -18,6 +18,8 @@ let view = [0, 1], span = [0, 1], hits = new Uint32Array(0), inView = [0, 0], ch
 // What is before the chosen time and after it, and where the pointer is.
 let markers = [null, null], pointer = null;
 let muted = new Set(), folded = new Set();
+// From when on each lane is complete: its last loss; -Infinity: it has none.
+const complete = new Float64Array(about.lanes.length).fill(-Infinity);
 // Rows of the lanes: {name, lanes, indent, group} or {name, spans, row}.
 let items = [];
 // The spans that took the longest, if the table shows those: {kind, k, length}.
@@ -84,6 +86,7 @@ async function load() {
 		at += sizes[i] - width * n;
 		return list;
 	});
+	for (let i = 0; i < n; i++) if (levelOf[sites[i]] === LOST) complete[lanes[i]] = times[i];
 	bytes = await unpack("text", about.text_bytes);
 	span = n ? [times[0], times[n - 1]] : [0, 1];
 	if (span[1] - span[0] < 1000) span[1] = span[0] + 1000;
@@ -586,6 +589,10 @@ function drawLanes() {
 		g.fillStyle = css("--line");
 		g.fillRect(0, y + LANE - 1, width, 1);
 		if (item.spans) drawSpans(g, item, y, x, width);
+		g.fillStyle = css("--line");
+		g.globalAlpha = 0.5;
+		g.fillRect(LABEL, y, Math.min(x(completeFrom(item)), width) - LABEL, LANE - 1);
+		g.globalAlpha = 1;
 		for (let x = LABEL, wedge = 0; x < stride; x++) {
 			const at = r * stride + x, count = counts[at], high = 3 + (LANE - 8) * Math.sqrt(count / top);
 			if (count) {
@@ -884,6 +891,14 @@ $("lanes").addEventListener("wheel", event => {
 		zoom(Math.exp(event.deltaY / 400), timeAt("lanes", event, view));
 }, { passive: false });
 
+// From when on all lanes of a row are complete.
+const completeFrom = item => Math.max(...(item.lanes || []).map(l => complete[l]), -Infinity);
+
+function reach(item) {
+	const from = completeFrom(item);
+	return item.lanes?.length ? `\ncomplete ${from > -Infinity ? `since ${clock(from)}` : "here"}` : "";
+}
+
 // The row of lanes under the pointer.
 function itemAt(event) {
 	const y = event.clientY - $("lanes").getBoundingClientRect().top + $("lanebox").scrollTop;
@@ -954,7 +969,7 @@ $("lanes").addEventListener("pointermove", event => {
 	const isLabel = event.clientX - $("lanes").getBoundingClientRect().left < LABEL;
 	pointer = isLabel ? null : Math.min(Math.max(timeAt("lanes", event, view), span[0]), span[1]);
 	const { best, count, span: k, item } = isLabel ? { best: -1, item: itemAt(event) } : under(event, 4);
-	let text = isLabel ? item?.name : "";
+	let text = isLabel && item ? item.name + reach(item) : "";
 	if (best >= 0) {
 		const s = site(best);
 		text = `${clock(times[best])} ${s.level < 0 ? "lost" : LEVELS[s.level]} ${lane(best).component} ` +
