@@ -108,14 +108,12 @@ pub(crate) unsafe extern "C" fn blog_reserve(
         return Place::LOST;
     };
 
-    let ts = match begun {
-        Some(_) => ts,
-        None if ts == Place::WARNS => match call.warn_place() {
-            Some(place) => return place,
-            None => 0,
-        },
-        None => 0,
-    };
+    if begun.is_none() && ts == Place::WARNS {
+        if let Some(place) = call.warn_place() {
+            return place;
+        }
+    }
+    let ts = begun.map_or(0, |_| ts);
     let own = begun.or_else(|| call.ring());
     let cause = match own {
         // SAFETY: By this function's requirements.

@@ -26,7 +26,6 @@ theirs() {
 	sed -n 's/^.*-\([0-9]*\) *\[.*: \([a-z]*\): (.*) value=\([0-9]*\)$/\2 \1 \3/p' $TRACING/trace
 }
 
-mount -t tracefs tracefs $TRACING 2> /dev/null
 modprobe blog || die "modprobe blog"
 modprobe rust_blog || die "modprobe rust_blog"
 echo "$EVENTS" > $TRACING/kprobe_events || die "ftrace's events"

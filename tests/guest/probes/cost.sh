@@ -9,7 +9,6 @@
 TRACING=/sys/kernel/tracing
 CALL=__x64_sys_getppid
 
-mount -t tracefs tracefs $TRACING 2> /dev/null
 modprobe blog || die "modprobe blog"
 modprobe rust_blog || die "modprobe rust_blog"
 # settled WHAT: what it costs when the kernel has done what it does to a probe after a while

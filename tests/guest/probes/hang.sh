@@ -7,7 +7,6 @@
 
 modprobe blog || die "modprobe blog"
 modprobe rust_blog || die "modprobe rust_blog"
-modprobe virtio_blk || die "modprobe virtio_blk"
 until [ -b /dev/vdb ]; do sleep 0.1; done
 blog-decode probe add rust_blog \
 	'f:virtio_blk:virtio_queue_rq "queue tag %d sector %llu" bd->rq->tag bd->rq->__sector' || die queue
