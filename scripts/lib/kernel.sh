@@ -36,8 +36,8 @@ kernel_fragments() {
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
 	# "make bench" only: times on one CPU
 	uml-bench) echo common uml blog-m trace up ;;
-	# CephFS and NFS, captured; no debugfs. Deep tier
-	uml-net) echo common uml trace blog-y net ;;
+	# CephFS and NFS, captured. Deep tier
+	uml-net) echo common uml blog-y net ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
 	esac
 }

@@ -8,7 +8,7 @@
 . /lib.sh
 . /ceph/params
 
-DYNDBG=/proc/dynamic_debug/control
+DYNDBG=/sys/kernel/debug/dynamic_debug/control
 C=/tmp/ceph
 
 # each ACTION: for both modules

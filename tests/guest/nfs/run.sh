@@ -31,7 +31,7 @@ empty() {
 print() {
 	for mask in rpc nfs nfsd nlm; do set_file "$1" "/proc/sys/sunrpc/${mask}_debug"; done
 	for module in $MODULES; do
-		echo "module $module $2p" > /proc/dynamic_debug/control
+		echo "module $module $2p" > /sys/kernel/debug/dynamic_debug/control
 	done
 }
 in_root() { chroot $N /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C "$@"; }
