@@ -83,7 +83,7 @@ void blog_kunit_c_call(u32 which)
 		break;
 	case 14:
 		blog_err(blog_kunit_c, "%hhd %s", 1, "text");
-		blog_warn(blog_kunit_c, "no arguments");
+		blog_warn(blog_kunit_c, "a warning");
 		break;
 	}
 }
