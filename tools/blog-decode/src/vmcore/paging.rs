@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Virtual memory out of physical memory: x86's page tables, of 4 or 5 levels.
+//! Virtual memory out of physical memory: the page tables of x86_64 and of arm64.
 //!
 //! VMCOREINFO has the address of the kernel's top table, and where the kernel was loaded. That is
 //! enough, wherever KASLR has put things, to read any address of the kernel: its image, the direct
@@ -16,25 +16,61 @@ use super::{
 
 use crate::error::Error;
 
+/// What is read at once; no architecture has smaller pages.
 const PAGE: u64 = 4096;
-/// Where the kernel's image is mapped, minus KASLR's offset: `__START_KERNEL_map`.
-const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
-/// Bits of an entry that are an address.
-const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+/// Bits of an entry that are an address, up to 48 and up to 52.
+const ADDRESS: u64 = 0x0000_ffff_ffff_f000;
+const ADDRESS_52: u64 = 0x000f_ffff_ffff_f000;
+/// The entry is one.
 const PRESENT: u64 = 1;
-/// The entry maps memory itself.
-const LARGE: u64 = 1 << 7;
 /// As many translations are remembered.
 const REMEMBERED: usize = 1 << 16;
 
-/// Virtual memory of an x86 kernel.
+/// What entries look like.
+enum Entries {
+    /// x86, with the bit that says that memory is encrypted, where there is one.
+    X86 {
+        encryption: u64,
+    },
+    /// arm64, with addresses of 48 bits, or of 52 in one of two ways.
+    Arm64,
+    Arm64Lpa64k,
+    Arm64Lpa2,
+}
+
+impl Entries {
+    /// Where an entry leads to, and whether it maps memory itself; `None`: nowhere.
+    fn leads(&self, entry: u64, level: u32) -> Option<(u64, bool)> {
+        if entry & PRESENT == 0 {
+            return None;
+        }
+        if let Self::X86 { encryption } = self {
+            let large = entry & 1 << 7 != 0 && level <= 2;
+            return Some((entry & !encryption & ADDRESS_52, level == 0 || large));
+        }
+        // A page, or a table; else a block, which the lowest level doesn't have.
+        let page = entry & 1 << 1 != 0;
+        let address = match self {
+            Self::Arm64Lpa64k => entry & ADDRESS & !0xf000 | (entry >> 12 & 0xf) << 48,
+            Self::Arm64Lpa2 => entry & 0x0003_ffff_ffff_f000 | (entry >> 8 & 3) << 50,
+            _ => entry & ADDRESS,
+        };
+        (page || level > 0).then_some((address, level == 0 || !page))
+    }
+}
+
+/// Virtual memory of a kernel.
 pub struct Paging<P> {
     physical: P,
     /// Physical address of the top table.
     top: u64,
     levels: u32,
-    /// The bit that says that memory is encrypted, where there is one.
-    encryption: u64,
+    /// Bits of an address that are the place in a page, and in the top table.
+    page_bits: u32,
+    top_bits: u32,
+    /// The bits above are ignored, as they may be a tag.
+    tag: u64,
+    entries: Entries,
     /// Physical addresses of pages, by number of the virtual one.
     seen: RefCell<HashMap<u64, u64>>,
 }
@@ -45,21 +81,76 @@ impl<P: Physical> Paging<P> {
         let top = info
             .symbol("swapper_pg_dir")
             .or_else(|| info.symbol("init_top_pgt"));
-        let (Some(top), Some(base)) = (top, info.number("phys_base")) else {
-            return Err(Error::File(format!(
-                "VMCOREINFO of kernel {} has no swapper_pg_dir or no phys_base: \
-                 only dumps of x86_64 kernels can be read",
-                info.release()
-            )));
+        let x86 = info.number("phys_base");
+        let arm64 = info.number("kimage_voffset");
+        let made = match (top, x86, arm64) {
+            (Some(top), Some(base), _) => Some(Self::x86(physical, info, top, base as u64)),
+            (Some(top), None, Some(offset)) => Self::arm64(physical, info, top, offset as u64),
+            _ => None,
         };
-        Ok(Self {
+        made.ok_or_else(|| {
+            Error::File(format!(
+                "VMCOREINFO of kernel {} doesn't say where its page tables are (swapper_pg_dir, and \
+                 phys_base or kimage_voffset): only dumps of x86_64 and arm64 kernels can be read",
+                info.release()
+            ))
+        })
+    }
+
+    fn x86(physical: P, info: &VmcoreInfo, top: u64, base: u64) -> Self {
+        // Where the kernel's image is mapped, minus KASLR's offset: `__START_KERNEL_map`.
+        const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
+        Self {
             physical,
-            top: top.wrapping_sub(KERNEL_MAP).wrapping_add(base as u64),
+            top: top.wrapping_sub(KERNEL_MAP).wrapping_add(base),
             levels: match info.number("pgtable_l5_enabled") {
                 Some(1) => 5,
                 _ => 4,
             },
-            encryption: info.number("sme_mask").unwrap_or(0) as u64,
+            page_bits: 12,
+            top_bits: 9,
+            tag: 0,
+            entries: Entries::X86 {
+                encryption: info.number("sme_mask").unwrap_or(0) as u64,
+            },
+            seen: RefCell::new(HashMap::new()),
+        }
+    }
+
+    /// `None`: there are no such tables.
+    fn arm64(physical: P, info: &VmcoreInfo, top: u64, offset: u64) -> Option<Self> {
+        let page_bits = match info.page_size().unwrap_or(PAGE) {
+            0x1000 => 12,
+            0x4000 => 14,
+            0x1_0000 => 16,
+            _ => return None,
+        };
+        let most = u32::try_from(info.number("VA_BITS").unwrap_or(48)).ok()?;
+        // Of what the kernel was built for, a processor may have less.
+        let bits = match info.number("TCR_EL1_T1SZ") {
+            Some(unused) => 64_u32.checked_sub(u32::try_from(unused).ok()?)?,
+            None => most,
+        };
+        if !(36..=52).contains(&bits) || !(bits..=52).contains(&most) {
+            return None;
+        }
+        let levels = (bits - page_bits).div_ceil(page_bits - 3);
+        // With large pages, the top table is one for all bits, of which the last part is used.
+        let top_bits = if page_bits == 16 { most } else { bits }
+            .checked_sub(page_bits + (page_bits - 3) * (levels - 1))
+            .filter(|bits| *bits <= 13)?;
+        Some(Self {
+            physical,
+            top: top.wrapping_sub(offset),
+            levels,
+            page_bits,
+            top_bits,
+            tag: 0xff << 56,
+            entries: match (page_bits, bits) {
+                (16, _) => Entries::Arm64Lpa64k,
+                (_, 52) => Entries::Arm64Lpa2,
+                _ => Entries::Arm64,
+            },
             seen: RefCell::new(HashMap::new()),
         })
     }
@@ -81,26 +172,38 @@ impl<P: Physical> Paging<P> {
 
     /// The physical address of the page that `addr` is in.
     fn walk(&self, addr: u64) -> Result<u64, Fault> {
-        let bits = 12 + 9 * self.levels;
-        let sign = (addr as i64) >> (bits - 1);
+        let index_bits = self.page_bits - 3;
+        let top_shift = self.page_bits + index_bits * (self.levels - 1);
+        // A tag is in place of what bit 55 says.
+        let addr = match addr >> 55 & 1 {
+            1 => addr | self.tag,
+            _ => addr & !self.tag,
+        };
+        let sign = (addr as i64) >> (top_shift + self.top_bits - 1);
         if sign != 0 && sign != -1 {
             return Err(Fault::Unmapped);
         }
         let mut table = self.top;
         for level in (0..self.levels).rev() {
-            let shift = 12 + 9 * level;
+            let shift = self.page_bits + index_bits * level;
+            let bits = if level + 1 == self.levels {
+                self.top_bits
+            } else {
+                index_bits
+            };
+            let index = addr >> shift & ((1 << bits) - 1);
             let mut raw = [0; 8];
             self.physical
-                .read(table.wrapping_add(((addr >> shift) & 511) * 8), &mut raw)?;
-            let entry = u64::from_le_bytes(raw) & !self.encryption;
-            if entry & PRESENT == 0 {
-                return Err(Fault::Unmapped);
-            }
-            if level == 0 || entry & LARGE != 0 && level <= 2 {
+                .read(table.wrapping_add(index * 8), &mut raw)?;
+            let (to, ends) = self
+                .entries
+                .leads(u64::from_le_bytes(raw), level)
+                .ok_or(Fault::Unmapped)?;
+            if ends {
                 let within = (1 << shift) - 1;
-                return Ok((entry & ADDRESS & !within) | (addr & within & !(PAGE - 1)));
+                return Ok((to & !within) | (addr & within & !(PAGE - 1)));
             }
-            table = entry & ADDRESS;
+            table = to;
         }
         Err(Fault::Unmapped)
     }
@@ -196,7 +299,7 @@ mod tests {
                 &mut ram,
                 table,
                 (addr >> shift) & 511,
-                PRESENT | LARGE | 1 << 12,
+                PRESENT | 1 << 7 | 1 << 12,
             );
             let memory = Paging::new(ram, &info(4)).expect("rows");
             let mut buf = [0; 2];
@@ -222,5 +325,93 @@ mod tests {
         let error = Paging::new(Ram(Vec::new()), &info).err();
         let error = error.map(|e| e.to_string()).unwrap_or_default();
         assert!(error.contains("7.3") && error.contains("x86_64"));
+    }
+
+    /// Tables of arm64 from 0x10000 on, of pages of so many bits; the lowest maps a page at `addr`,
+    /// the one above a block after it.
+    fn arm64(page_bits: u32, t1sz: u32, most: u32, addr: u64) -> (Ram, VmcoreInfo) {
+        let (page, index_bits) = (1 << page_bits, page_bits - 3);
+        let mut ram = Ram((0..16 << page_bits)
+            .map(|n| (n >> page_bits) as u8)
+            .collect());
+        let levels = (64 - t1sz - page_bits).div_ceil(index_bits);
+        for n in 0..levels {
+            let table = (1 + u64::from(n)) * page;
+            ram.0[table as usize..][..page as usize].fill(0);
+            let shift = page_bits + index_bits * (levels - 1 - n);
+            let bits = match n {
+                0 if page_bits == 16 => most - shift,
+                0 => 64 - t1sz - shift,
+                _ => index_bits,
+            };
+            let index = addr >> shift & ((1 << bits) - 1);
+            let to = if n + 1 == levels {
+                9 * page
+            } else {
+                table + page
+            };
+            entry(&mut ram, table, index, to | 3);
+            if n + 2 == levels {
+                entry(&mut ram, table, index + 1, 1);
+            }
+        }
+        let info = VmcoreInfo::parse(&format!(
+            "PAGESIZE={page}\nSYMBOL(swapper_pg_dir)=ffffa00080001000\nNUMBER(VA_BITS)={most}\n\
+             NUMBER(kimage_voffset)=0x{:x}\nNUMBER(TCR_EL1_T1SZ)=0x{t1sz:x}\n",
+            0xffff_a000_8000_1000_u64 - page
+        ));
+        (ram, info)
+    }
+
+    #[test]
+    fn tables_of_arm64_are_read_whatever_their_pages() {
+        for (page_bits, t1sz, most) in [
+            (12, 16, 48),
+            (12, 25, 39),
+            (12, 12, 52),
+            (12, 16, 52),
+            (14, 17, 47),
+            (14, 16, 48),
+            (16, 16, 48),
+            (16, 22, 42),
+            (16, 16, 52),
+            (16, 12, 52),
+        ] {
+            let addr = 0xffff_ffff_c000_0000_u64;
+            let (ram, info) = arm64(page_bits, t1sz, most, addr);
+            let memory = Paging::new(ram, &info).expect("rows");
+            let mut buf = [0; 2];
+            for tagged in [addr, addr & !(0xf << 56)] {
+                memory.read(tagged + 5, &mut buf).expect("mapped");
+                assert_eq!(buf, [9, 9], "{page_bits} {t1sz} {most}");
+            }
+            let next = addr + (1 << (2 * page_bits - 3));
+            memory.read(next + 5, &mut buf).expect("a block");
+            assert_eq!(buf, [0, 0]);
+            for wrong in [addr + (1 << page_bits), addr & ((1 << 55) - 1), 5] {
+                assert_eq!(memory.read(wrong, &mut buf), Err(Fault::Unmapped));
+            }
+        }
+    }
+
+    #[test]
+    fn absurd_facts_of_arm64_are_refused() {
+        for (page, most, t1sz) in [
+            (12345, 48, 16),
+            (4096, 48, 64),
+            (4096, 48, 2),
+            (4096, 60, 12),
+            (4096, 40, 16),
+            (65536, 52, 30),
+        ] {
+            let info = VmcoreInfo::parse(&format!(
+                "PAGESIZE={page}\nSYMBOL(swapper_pg_dir)=ffffa00080001000\nNUMBER(VA_BITS)={most}\n\
+                 NUMBER(kimage_voffset)=0xffff\nNUMBER(TCR_EL1_T1SZ)={t1sz}\n"
+            ));
+            assert!(
+                Paging::new(Ram(Vec::new()), &info).is_err(),
+                "{page} {most} {t1sz}"
+            );
+        }
     }
 }

@@ -25,6 +25,11 @@ impl VmcoreInfo {
         self.rows.get("OSRELEASE").map_or("unknown", String::as_str)
     }
 
+    /// `PAGESIZE`, in bytes.
+    pub fn page_size(&self) -> Option<u64> {
+        self.rows.get("PAGESIZE")?.parse().ok()
+    }
+
     /// `SYMBOL(name)`: an address.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         let value = self.rows.get(&format!("SYMBOL({name})"))?;
