@@ -2,14 +2,15 @@
 
 //! The clock of all records.
 //!
-//! It is the raw TSC if that can be trusted, else `ktime_get_mono_fast_ns()`. BLog chooses it
+//! It is the raw counter if that can be trusted, else `ktime_get_mono_fast_ns()`. BLog chooses it
 //! before anything can log; the parameter `blog.clock` overrides the choice. Both are safe to read
 //! in any context. The second one may step back a little, so a ring's writer that reads it clamps
 //! it to the ring's last value.
 //!
-//! If the TSC stops, jumps or can't be trusted any more, BLog changes to the other clock, for good:
-//! see Documentation/blog/design-read.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and [`tick`]
-//! look for that. The kernel never converts times: the decoder draws lines through [`pairs`].
+//! If the counter stops, jumps or can't be trusted any more, BLog changes to the other clock, for
+//! good: see Documentation/blog/design-read.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and
+//! [`tick`] look for that. The kernel never converts times: the decoder draws lines through
+//! [`pairs`].
 
 mod pairs;
 mod thin;
@@ -31,7 +32,7 @@ use kernel::{
             clock_base, //
         },
         wire::{
-            dump::CLOCK_TSC,
+            dump::CLOCK_COUNTER,
             file::{
                 self,
                 ClockKind,
@@ -52,13 +53,13 @@ use crate::sys::params;
 
 unsafe extern "C" {
     // sys/exports.c
-    safe static blog_clock_is_tsc: AtomicU8;
+    safe static blog_clock_is_counter: AtomicU8;
 
-    // tsc.c: the first one in process context, the others in any.
-    fn blog_tsc_quality(khz: *mut u32) -> u32;
-    safe fn blog_tsc() -> u64;
-    safe fn blog_tsc_unstable() -> bool;
-    safe fn blog_tsc_sleeps() -> bool;
+    // ../arch: the first one in process context, the others in any.
+    fn blog_counter_quality(khz: *mut u32) -> u32;
+    safe fn blog_counter() -> u64;
+    safe fn blog_counter_unstable() -> bool;
+    pub(crate) safe fn blog_counter_sleeps() -> bool;
     safe fn blog_local_clock() -> u64;
 
     /// Starts noting when the machine sleeps. Once, in process context, when timekeeping has
@@ -71,48 +72,48 @@ unsafe extern "C" {
     pub(crate) safe fn stop_suspend();
 }
 
-/// What a TSC is worth that is there, but for which nobody vouches.
+/// What a counter is worth that is there, but for which nobody vouches.
 const USABLE: u32 = 1;
 /// What one is worth that is constant, nonstop and not known to be unstable.
 const GOOD: u32 = 2;
 
-/// So many ticks are some milliseconds.
+/// So many ticks are some milliseconds, and less than a second by the slowest counter.
 const SOON: u64 = 1 << 24;
 
-/// Ticks of the TSC in a nanosecond, times 2^32.
+/// Ticks of the counter in a nanosecond, times 2^32.
 static RATE: AtomicU64 = AtomicU64::new(0);
-/// The clock is the TSC, and the kernel, which calls it reliable, may still take that back.
+/// The clock is the counter, and the kernel, which calls it reliable, may still take that back.
 static VOUCHED: AtomicBool = AtomicBool::new(false);
-/// The TSC was left, which has not been said yet.
+/// The counter was left, which has not been said yet.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Chooses the clock. Called once, before anything can log.
 pub(crate) fn init() -> Result {
     let mut khz = 0;
     // SAFETY: `khz` is valid for a write.
-    let quality = unsafe { blog_tsc_quality(&mut khz) };
-    let tsc = match params::param_clock().to_bytes() {
+    let quality = unsafe { blog_counter_quality(&mut khz) };
+    let counter = match params::param_clock().to_bytes() {
         b"auto" => quality >= GOOD,
         b"mono" => false,
-        b"tsc" if quality >= USABLE && khz != 0 => {
+        b"counter" if quality >= USABLE && khz != 0 => {
             if quality < GOOD {
-                pr_warn!("clock=tsc: this TSC may stop or differ between CPUs\n");
+                pr_warn!("clock=counter: this counter may stop or differ between CPUs\n");
             }
             true
         }
-        b"tsc" => {
-            pr_err!("clock=tsc: there is no usable TSC\n");
+        b"counter" => {
+            pr_err!("clock=counter: there is no usable counter\n");
             return Err(EINVAL);
         }
         _ => {
-            pr_err!("clock must be auto, tsc or mono\n");
+            pr_err!("clock must be auto, counter or mono\n");
             return Err(EINVAL);
         }
     };
     RATE.store((u64::from(khz) << 32) / 1_000_000, Relaxed);
-    VOUCHED.store(tsc && quality >= GOOD, Relaxed);
-    let (base, kind, hz) = match tsc {
-        true => (CLOCK_TSC, ClockKind::Tsc, u64::from(khz) * 1000),
+    VOUCHED.store(counter && quality >= GOOD, Relaxed);
+    let (base, kind, hz) = match counter {
+        true => (CLOCK_COUNTER, ClockKind::Counter, u64::from(khz) * 1000),
         false => (0, ClockKind::MonoFast, 1_000_000_000),
     };
     pairs::change(|pairs| {
@@ -120,7 +121,7 @@ pub(crate) fn init() -> Result {
         pairs.set_len(0);
         pairs.push(pair(base));
     });
-    blog_clock_is_tsc.store(u8::from(tsc), Relaxed);
+    blog_clock_is_counter.store(u8::from(counter), Relaxed);
     Ok(())
 }
 
@@ -150,13 +151,13 @@ pub(crate) fn section(pairs: usize) -> file::Clock {
     }
 }
 
-fn is_tsc() -> bool {
-    clock_base() == CLOCK_TSC
+fn is_counter() -> bool {
+    clock_base() == CLOCK_COUNTER
 }
 
 pub(crate) fn name() -> &'static str {
-    match is_tsc() {
-        true => "tsc",
+    match is_counter() {
+        true => "counter",
         false => "mono",
     }
 }
@@ -168,10 +169,10 @@ fn mono() -> u64 {
 
 /// Reads the clock. Any context.
 pub(crate) fn now() -> u64 {
-    if is_tsc() {
-        let now = blog_tsc();
+    if is_counter() {
+        let now = blog_counter();
         // A task that is preempted between the two, and while the machine sleeps, reads again.
-        if is_tsc() {
+        if is_counter() {
             return now;
         }
     }
@@ -180,31 +181,31 @@ pub(crate) fn now() -> u64 {
 
 #[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn fast() -> Option<u64> {
-    (blog_clock_is_tsc.load(Relaxed) != 0).then(|| blog_tsc())
+    (blog_clock_is_counter.load(Relaxed) != 0).then(|| blog_counter())
 }
 
-/// The time of a record of which the log call has read the TSC itself: what it has read, or the
-/// clock anew if that isn't the TSC any more. Any context.
-pub(crate) fn checked(tsc: u64) -> u64 {
+/// The time of a record of which the log call has read the counter itself: what it has read, or the
+/// clock anew if that isn't the counter any more. Any context.
+pub(crate) fn checked(counter: u64) -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
 
-    if !is_tsc() {
+    if !is_counter() {
         return now();
     }
-    // If the TSC was where it should be some milliseconds ago, it has gone on from there.
-    if tsc.wrapping_sub(LAST.load(Relaxed)) < SOON {
-        return tsc;
+    // If the counter was where it should be some milliseconds ago, it has gone on from there.
+    if counter.wrapping_sub(LAST.load(Relaxed)) < SOON {
+        return counter;
     }
-    LAST.store(tsc, Relaxed);
-    match agrees(tsc) || !leave_if_jumped() {
-        true => tsc,
+    LAST.store(counter, Relaxed);
+    match agrees(counter) || !leave_if_jumped() {
+        true => counter,
         false => now(),
     }
 }
 
-/// Where the TSC should be, and how far away from there it may be: 268 ms and a quarter of the time
-/// since the last pair, as other clocks may lose some while the kernel boots. `None` while a pair
-/// is stored.
+/// Where the counter should be, and how far away from there it may be: 268 ms and a quarter of the
+/// time since the last pair, as other clocks may lose some while the kernel boots. `None` while a
+/// pair is stored.
 fn due() -> Option<(u64, u64)> {
     let rate = RATE.load(Relaxed);
     let (clock, then) = pairs::last()?;
@@ -213,32 +214,32 @@ fn due() -> Option<(u64, u64)> {
     Some((clock.wrapping_add(ticks), ticks / 4 + (rate >> 4)))
 }
 
-fn agrees(tsc: u64) -> bool {
+fn agrees(counter: u64) -> bool {
     due().is_none_or(|(due, near)| {
-        tsc.wrapping_sub(due).wrapping_add(near) <= near.saturating_mul(2)
+        counter.wrapping_sub(due).wrapping_add(near) <= near.saturating_mul(2)
     })
 }
 
-/// Leaves the TSC if it isn't where it should be. A reader of the two clocks may be interrupted
+/// Leaves the counter if it isn't where it should be. A reader of the two clocks may be interrupted
 /// in between, even by a hypervisor: so that counts only if it is seen a few times in a row.
 #[cold]
 fn leave_if_jumped() -> bool {
-    let jumped = (0..3).all(|_| !agrees(blog_tsc()));
+    let jumped = (0..3).all(|_| !agrees(blog_counter()));
     jumped && leave(due().map(|(due, _)| due))
 }
 
-/// Leaves the TSC, which should be at `due` if it has jumped. Any context; the next [`tick`] logs
-/// it. False: a pair is just being stored, by somebody whom this interrupts perhaps.
+/// Leaves the counter, which should be at `due` if it has jumped. Any context; the next [`tick`]
+/// logs it. False: a pair is just being stored, by somebody whom this interrupts perhaps.
 pub(crate) fn leave(due: Option<u64>) -> bool {
     let left = pairs::change(|pairs| {
-        if !is_tsc() {
+        if !is_counter() {
             return;
         }
-        let mut end = pair(CLOCK_TSC);
+        let mut end = pair(CLOCK_COUNTER);
         let told = end.clock.max(pairs.last().map_or(0, |last| last.clock));
         end.clock = due.unwrap_or(told);
         let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
-        // Even, as `CLOCK_TSC` isn't.
+        // Even, as `CLOCK_COUNTER` isn't.
         let base = start.wrapping_sub(end.mono).wrapping_add(1) & !1;
         pairs.push(end);
         pairs.push(ClockPair {
@@ -246,8 +247,9 @@ pub(crate) fn leave(due: Option<u64>) -> bool {
             ..end
         });
         set(ClockKind::Mixed, 1_000_000_000, base);
-        // A call that still sees the old value has read the TSC before, or will see another base.
-        blog_clock_is_tsc.store(0, Relaxed);
+        // A call that still sees the old value has read the counter before, or will see another
+        // base.
+        blog_clock_is_counter.store(0, Relaxed);
         LEFT.store(true, Relaxed);
     });
     if left {
@@ -262,7 +264,7 @@ pub(crate) fn leave(due: Option<u64>) -> bool {
 /// that what comes in between, as an interrupt or a hypervisor, does no harm.
 fn pair(base: u64) -> ClockPair {
     let read = || match base {
-        CLOCK_TSC => blog_tsc(),
+        CLOCK_COUNTER => blog_counter(),
         base => mono().wrapping_add(base),
     };
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
@@ -291,18 +293,18 @@ fn pair(base: u64) -> ClockPair {
     pair
 }
 
-/// Looks whether the TSC can still be trusted, and notes all clocks if that was last done a second
-/// ago. Readers and the worker call it now and then while anything logs. Process context.
+/// Looks whether the counter can still be trusted, and notes all clocks if that was last done a
+/// second ago. Readers and the worker call it now and then while anything logs. Process context.
 pub(crate) fn tick() {
-    if is_tsc() {
-        match VOUCHED.load(Relaxed) && blog_tsc_unstable() {
+    if is_counter() {
+        match VOUCHED.load(Relaxed) && blog_counter_unstable() {
             true => leave(None),
             false => leave_if_jumped(),
         };
     }
     if LEFT.swap(false, Relaxed) {
         pr_warn!(
-            "the TSC stops or can't be trusted: from now on, the clock is the monotonic one\n"
+            "the counter stops or can't be trusted: from now on, the clock is the monotonic one\n"
         );
     }
     pairs::note_each_second();
@@ -319,11 +321,11 @@ pub(crate) extern "C" fn blog_clock_note() {
 #[no_mangle]
 pub(crate) extern "C" fn blog_clock_sleeps(awoken: bool) {
     let stops = match awoken {
-        false => blog_tsc_sleeps(),
+        false => blog_counter_sleeps(),
         // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
-        true => pairs::last().is_some_and(|(clock, _)| blog_tsc() < clock),
+        true => pairs::last().is_some_and(|(clock, _)| blog_counter() < clock),
     };
-    if !(is_tsc() && stops && leave(None)) {
+    if !(is_counter() && stops && leave(None)) {
         pairs::note();
     }
 }

@@ -25,8 +25,8 @@ EXPORT_RUST_SYMBOL_GPL(blog_write6);
 EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /* Written once, before anything can log. */
-u8 blog_clock_is_tsc __read_mostly;
-EXPORT_SYMBOL_GPL(blog_clock_is_tsc);
+u8 blog_clock_is_counter __read_mostly;
+EXPORT_SYMBOL_GPL(blog_clock_is_counter);
 
 /* Each component refers to it, so that BLog stays as long as a module that has one. */
 const u8 blog_present = 1;

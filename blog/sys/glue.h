@@ -33,7 +33,7 @@ struct blog_place blog_reserve(const struct blog_component *comp, const void *ri
 			       u64 ts);
 void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
 		 size_t size);
-extern u8 blog_clock_is_tsc;
+extern u8 blog_clock_is_counter;
 extern const u8 blog_present;
 
 /* From the linker script, where BLog is built in. */
@@ -77,7 +77,7 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, const 
 #define BLOG_CALL_ARGS 31
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
-void blog_root_freeze(u64 tsc, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
+void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk);
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
@@ -162,10 +162,6 @@ long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 void blog_start_suspend(void);
 void blog_stop_suspend(void);
-u32 blog_tsc_quality(u32 *khz);
-u64 blog_tsc(void);
-bool blog_tsc_unstable(void);
-bool blog_tsc_sleeps(void);
 u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 u32 blog_cpu_of(const struct task_struct *task);
@@ -197,5 +193,18 @@ int blog_set_max_kb(u32 kb);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
 void blog_wake_cpus(void);
+
+/*
+ * The counter of the processor: a file in ../arch for each architecture.
+ *
+ * What it is worth as a clock, in process context: 0 there is none, 1 it is there but may stop,
+ * change its rate or differ between CPUs, 2 it may be used. Then, in any context: the counter;
+ * whether 2 was a mistake, as the kernel has found out by now; whether it stops when the machine
+ * sleeps in RAM, or starts again.
+ */
+u32 blog_counter_quality(u32 *khz);
+u64 blog_counter(void);
+bool blog_counter_unstable(void);
+bool blog_counter_sleeps(void);
 
 #endif

@@ -25,17 +25,10 @@
 #include <linux/security.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
+#include <linux/timex.h>
 #include <trace/events/printk.h>
 
 #include "glue.h"
-
-/* User mode Linux has the x86 configuration symbols, but not its hardware. */
-#ifndef CONFIG_UML
-#include <asm/tsc.h>
-#define blog_tsc() rdtsc()
-#else
-#define blog_tsc() 0
-#endif
 
 /* Only set by the logger when it starts, and stops. */
 static void (__rcu *blog_task_hook)(struct task_struct *tsk, bool freed);
@@ -121,10 +114,8 @@ EXPORT_SYMBOL_GPL(blog_boots_off);
  */
 static noinline void blog_crash(void)
 {
-	u64 tsc = blog_tsc();
-
 	/* In rust/kernel/blog/root.rs, which is built in, too. */
-	blog_root_freeze(tsc, ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
+	blog_root_freeze(get_cycles(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
 			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(), current);
 }
 

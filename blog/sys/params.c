@@ -19,7 +19,7 @@
 
 char *blog_param_clock = "auto";
 module_param_named(clock, blog_param_clock, charp, 0444);
-MODULE_PARM_DESC(clock, "Clock of all records: auto, tsc or mono (default auto)");
+MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
 
 bool blog_param_counts;
 module_param_named(counts, blog_param_counts, bool, 0444);

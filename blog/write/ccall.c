@@ -83,7 +83,7 @@ notrace void blog_write(const struct blog_component *component, u32 site_shl10, 
 	 * Each one takes 8 bytes, in registers and on the stack, whatever its size; the upper half
 	 * of an int is anything, and isn't stored.
 	 */
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if !defined(__x86_64__) && !defined(__aarch64__) && !(defined(__riscv) && __riscv_xlen == 64)
 #error "Does each variable argument take 8 bytes on this architecture?"
 #endif
 	for (i = 0; i < count; i++)
@@ -102,6 +102,8 @@ static __always_inline bool may_read(unsigned long at)
 #ifdef CONFIG_X86
 	/* The kernel's half is as large as the users' half. */
 	return at >= -(TASK_SIZE_MAX + PAGE_SIZE) && at < VSYSCALL_ADDR - PAGE_SIZE;
+#elif defined(CONFIG_ARM64)
+	return is_ttbr1_addr(at);
 #else
 	return true;
 #endif

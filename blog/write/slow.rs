@@ -192,7 +192,7 @@ impl Call<'_> {
         }
         let ts = match ts {
             0 => ring.not_before_last(clock::now()),
-            tsc => clock::checked(tsc),
+            counter => clock::checked(counter),
         };
         if ring.has_room(self.bytes, ts) {
             return Ok(Place { ring, ts });

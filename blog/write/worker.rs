@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The worker, which runs about once a second: it notes the clocks, checks whether the TSC can
+//! The worker, which runs about once a second: it notes the clocks, checks whether the counter can
 //! still be trusted, and puts memory on shelves that log calls have left.
 //!
 //! It is a deferrable work item, so it wakes no idle CPU. Nothing else of BLog runs in the

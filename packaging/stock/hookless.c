@@ -20,9 +20,9 @@
 #include <linux/sprintf.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
+#include <linux/timex.h>
 #include <linux/tracepoint.h>
 #include <linux/user_namespace.h>
-#include <asm/tsc.h>
 
 #include "glue.h"
 
@@ -80,7 +80,7 @@ static void blog_freeze_now(void)
 {
 	static atomic_t noted;
 
-	blog_root_freeze(rdtsc(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
+	blog_root_freeze(get_cycles(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
 			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(),
 			 current);
 	if (!atomic_xchg(&noted, 1))

@@ -4,11 +4,10 @@
 #include <linux/smp.h>
 
 /*
- * For rust/kernel/blog/call/context.rs, which needs no helpers on x86: they read
- * the context of the caller. What a log call may reach is not traced: a tracer may
- * log.
+ * For rust/kernel/blog/call/arch/generic.rs: they read the context of the caller.
+ * What a log call may reach is not traced: a tracer may log.
  */
-#ifdef CONFIG_UML
+#if defined(CONFIG_UML) || (!defined(CONFIG_X86_64) && !defined(CONFIG_ARM64))
 
 /* The current task in task context, else NULL. */
 __rust_helper notrace struct task_struct *rust_helper_blog_task(void)

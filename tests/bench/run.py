@@ -51,7 +51,7 @@ COMMON = {
     "fio_bytes": "1g", "fio_warm_up": "64m", "mem": "1024", "args": ""}  # fmt: skip
 COUNTED = COMMON | {
     "flavour": "x86", "rounds": "3", "n": "4000", "icount": "yes",
-    "clock": "tsc", "args": "tsc=reliable"}  # fmt: skip
+    "clock": "counter", "args": "tsc=reliable"}  # fmt: skip
 SETUPS = {
     "native": COMMON | {"flavour": "uml-bench", "rounds": "100", "n": "2000"},
     "counted": COUNTED | {"fio": "yes", "secs": "3600"},

@@ -146,7 +146,7 @@ class Run:
 
     def beyond(self, what: str, shape: str) -> Value:
         """What a record costs beyond reading the clock that its logger reads for it."""
-        own = "tsc" if self.clock == "tsc" else "mono"
+        own = self.clock
         clocks = {"blog_on": own, "event_on": "local", "trace_printk": "local"}
         if what not in clocks:
             raise Missing(f"which clock {what} reads isn't known")

@@ -13,7 +13,7 @@ from bench.samples import Missing, Run, Value, read_facts
 
 # (case, context, mark, what it is called)
 ROWS = [
-    ("clock_tsc", "task", "", "reading the TSC"),
+    ("clock_counter", "task", "", "reading the counter"),
     ("clock_mono", "task", "", "reading the monotonic clock"),
     ("clock_local", "task", "", "reading ftrace's clock"),
     ("blog_on", "task", "", "blog_log!, task"),

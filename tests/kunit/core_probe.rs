@@ -269,7 +269,11 @@ mod suite {
         assert_eq!(refused("f:blog_no_such", ""), Err(no_kprobes(ENOENT)));
         // Not where an instruction starts, or not code that may be probed
         let is_code = |place| to_err(refused(place, ""));
-        assert_eq!(is_code("f:exc_int3"), no_kprobes(EINVAL));
+        let entry = match cfg!(CONFIG_ARM64) {
+            true => "f:el1h_64_sync_handler",
+            false => "f:exc_int3",
+        };
+        assert_eq!(is_code(entry), no_kprobes(EINVAL));
         assert_eq!(is_code("f:blog_hook_reached"), no_kprobes(EINVAL));
         for bad in [
             "",

@@ -52,7 +52,7 @@ def make_run(
     """A run of three rounds, as a guest leaves it."""
     folder = folder / boot
     folder.mkdir()
-    (folder / "facts").write_text(f"setup test\nboot {boot}\nicount {icount}\nclock tsc\n")
+    (folder / "facts").write_text(f"setup test\nboot {boot}\nicount {icount}\nclock counter\n")
     lines = ["clocks 0 0"]
     for noise in (0, 1, 5):
         for case, cost in (("empty", 0), ("loop", 0), ("blog_on", on), ("event_on", event)):
@@ -60,7 +60,7 @@ def make_run(
         for empty in ("empty.0", "empty.2", "loop.0", "loop.2"):
             lines.append(f"case {empty} task 100 {ticks(noise, 0)}")
         lines.append(f"case blog_on.2 task 100 {ticks(noise, on)}")
-        lines.append(f"case clock_tsc.0 task 100 {ticks(noise, 9)}")
+        lines.append(f"case clock_counter.0 task 100 {ticks(noise, 9)}")
         lines.append(f"case clock_local.0 task 100 {ticks(noise, 4)}")
         lines.append(f"case event_on.2 task 100 {ticks(noise, event)}")
         lines.append(f"case blog_on.4 task 100 {ticks(noise, on)}")

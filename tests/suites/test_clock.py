@@ -2,7 +2,7 @@
 """Each clock that the rings can have, in a machine that sleeps in RAM.
 
 Records between two readings of other clocks decode to times between these, before and after
-the sleep, and after any other event that ends the trust in a TSC. An unknown clock is refused.
+the sleep, and after any other event that ends the trust in a counter. An unknown clock is refused.
 """
 
 import struct
@@ -20,8 +20,8 @@ KERNELS = "x86"
 SECONDS = 120
 
 # The clock, and what happens to it besides a sleep
-WAYS = {"mono": ("mono", ""), "tsc": ("tsc", ""), "distrust": ("auto", "distrust"),
-        "xen": ("tsc", "xen")}  # fmt: skip
+WAYS = {"mono": ("mono", ""), "counter": ("counter", ""), "distrust": ("auto", "distrust"),
+        "xen": ("counter", "xen")}  # fmt: skip
 # /proc/uptime counts in hundredths of a second.
 GRAIN = 0.01
 SECOND = 10**9
@@ -50,7 +50,7 @@ class Pair:
 
 @pytest.fixture(scope="module", params=WAYS)
 def guest(request: pytest.FixtureRequest, work: Path) -> vm.Result:
-    """One that logs and sleeps by this clock; by a TSC that it trusts, if that is auto."""
+    """One that logs and sleeps by this clock; by a counter that it trusts, if that is auto."""
     kernel, (clock, way) = vm.kernel(KERNELS), WAYS[request.param]
     trust = " setcpuid=constant_tsc,nonstop_tsc" if clock == "auto" else ""
     script, machine = (
@@ -91,8 +91,8 @@ def clock_section(guest: vm.Result) -> tuple[int, list[Pair]]:
 
 def test_name(guest: vm.Result) -> None:
     """The rings' clock is the requested one, and mono after the event that ends it."""
-    wanted = {"mono": ["mono"] * 6, "tsc": ["tsc"] * 4 + ["mono"] * 2}
-    others = ["tsc"] * 2 + ["mono"] * 6
+    wanted = {"mono": ["mono"] * 6, "counter": ["counter"] * 4 + ["mono"] * 2}
+    others = ["counter"] * 2 + ["mono"] * 6
     assert [look.name for look in looks(guest)] == wanted.get(way_of(guest), others)
 
 
@@ -151,4 +151,4 @@ def test_local(guest: vm.Result) -> None:
 
 
 def test_another_clock_is_refused_by_name(guest: vm.Result) -> None:
-    assert "blog: clock must be auto, tsc or mono" in (guest.out / "refused").read_text()
+    assert "blog: clock must be auto, counter or mono" in (guest.out / "refused").read_text()

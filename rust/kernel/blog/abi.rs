@@ -64,7 +64,8 @@ unsafe extern "C" {
         size: usize,
     );
 
-    /// 1 if log calls may read the clock, which is the TSC; 0 if they have to leave it to `blog/`.
+    /// 1 if log calls may read the clock, which is the counter; 0 if they have to leave it to
+    /// `blog/`.
     /// It changes while they run.
-    pub(super) static blog_clock_is_tsc: u8;
+    pub(super) static blog_clock_is_counter: u8;
 }

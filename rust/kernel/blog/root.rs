@@ -116,7 +116,7 @@ pub use self::freeze::*;
 mod freeze {
     use super::{
         super::wire::{
-            dump::CLOCK_TSC,
+            dump::CLOCK_COUNTER,
             file::ClockPair, //
         },
         blog_root, //
@@ -164,7 +164,7 @@ mod freeze {
     /// The machine crashes, and `task` is the current task.
     #[no_mangle]
     unsafe extern "C" fn blog_root_freeze(
-        tsc: u64,
+        counter: u64,
         mono: u64,
         boot: u64,
         real: u64,
@@ -182,7 +182,7 @@ mod freeze {
         };
         let pair = ClockPair {
             clock: match clock_base() {
-                CLOCK_TSC => tsc,
+                CLOCK_COUNTER => counter,
                 base => mono.wrapping_add(base),
             },
             mono,

@@ -18,7 +18,7 @@ pub(super) const PLACE_MAGIC: u32 = 0x5046_4c42;
 pub(super) const SITE_VERSION: u8 = 1;
 
 /// The strings of a template, each a literal or a macro that makes one. A string may have several
-/// lines.
+/// lines. All together are one string, as `kernel::asm!` wants it.
 #[derive(Default)]
 pub(super) struct Template(Vec<TokenStream>);
 
@@ -68,7 +68,7 @@ impl Template {
 impl ToTokens for Template {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let strings = &self.0;
-        tokens.extend(quote!(#(#strings,)*));
+        tokens.extend(quote!(::core::concat!(#(#strings, "\n"),*)));
     }
 }
 

@@ -301,13 +301,12 @@ fn describe(name: &str, is_enum: bool, shapes: &[Shape<'_>], types: &[TokenStrea
         fn describe() {
             #(#types::describe();)*
             // SAFETY: Emits no code, and data into a section that is not loaded.
-            #[cfg(target_arch = "x86_64")]
             unsafe {
-                ::core::arch::asm!(
-                    #t
+                ::kernel::asm!(
+                    #t;
                     code = const Self::CODE.0,
                     #(#codes = const #types::CODE.0,)*
-                    options(nomem, nostack, preserves_flags, att_syntax),
+                    options(nomem, nostack, preserves_flags),
                 );
             }
         }

@@ -580,22 +580,12 @@ pub(super) fn site_fn(
         "
         777: .balign 8
         779: .long {PLACE_MAGIC:#x}, 32
-        .quad 771b, 770f, 0"
+        .quad 771b, 770f, 0
+        .popsection"
     ));
-    // Entries are loaded in this order, which x86 keeps: a site gets its id before its gate opens.
-    t.lines(
-        "
-        .popsection
-        770: movb 771b+5(%rip), {gate}
-        movl 771b(%rip), {id:e}",
-    );
 
     Ok(quote! {
-        #[cfg(not(target_arch = "x86_64"))]
-        ::core::compile_error!("BLog does not know this architecture yet");
-
         #[inline(always)]
-        #[cfg(target_arch = "x86_64")]
         fn __blog_site<#(#types: ::kernel::blog::BlogArg + ?Sized,)*>(
             #(_: &::kernel::blog::fmt::Probe<#types>,)*
         ) -> ::kernel::blog::Loaded {
@@ -610,21 +600,16 @@ pub(super) fn site_fn(
                 );
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
-            let (id_shl10, gate): (u32, u8);
-            // SAFETY: The code is two loads, of an entry that is laid out as `Site` is: first of
-            // its gate.
+            // SAFETY: The code is a load of an entry that is laid out as `Site` is: first of its
+            // gate, or of all.
             unsafe {
-                ::core::arch::asm!(
-                    #t
-                    id = out(reg) id_shl10,
-                    gate = out(reg_byte) gate,
+                let (id_shl10, gate) = ::kernel::__blog_load!(
+                    #t;
                     line = const ::core::line!(),
                     flags = const ::kernel::blog::site_flags(
                         false #(|| <#types as ::kernel::blog::BlogArg>::ADDRESS)*
                     ),
                     #(#codes = const <#types as ::kernel::blog::BlogArg>::CODE.0,)*
-                    // Not pure: the entry changes while a loop runs that logs.
-                    options(readonly, nostack, preserves_flags, att_syntax),
                 );
                 ::kernel::blog::Loaded::new(id_shl10, gate, #level)
             }

@@ -25,7 +25,7 @@ load() {
 		die "loading $1"
 }
 
-# load_blog: BLog and the module that measures. QEMU's TSC is the clock that BLog
+# load_blog: BLog and the module that measures. QEMU's counter is the clock that BLog
 # has on a real machine, but the kernel doesn't know that.
 load_blog() {
 	[ -d $BLOG ] || load blog "${clock:+clock=$clock}"

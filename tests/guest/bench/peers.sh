@@ -28,7 +28,7 @@ run "cases softirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
 run "cases hardirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
 if [ $tracing = yes ]; then
 	# ftrace's own clock may cost nothing (UML counts ticks), so also with the one
-	# that BLog has where it hasn't the TSC.
+	# that BLog has where it has no counter.
 	run "mark mono"
 	set_file mono $TRACING/trace_clock
 	run "cases task $rounds $n empty. loop. blog_on. trace_printk. event_on."

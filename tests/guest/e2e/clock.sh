@@ -42,12 +42,12 @@ until_mono() {
 }
 
 modprobe blog clock=sundial 2> /dev/null && die "clock=sundial"
-dmesg | grep 'blog: clock must be auto, tsc or mono' > /out/refused
+dmesg | grep 'blog: clock must be auto, counter or mono' > /out/refused
 modprobe blog clock="$blog_clock" || die "modprobe blog"
 log
 
 case $blog_way in
-distrust) # The kernel doesn't trust the TSC any more.
+distrust) # The kernel doesn't trust the counter any more.
 	torture unstable_ms=1
 	until_mono
 	log ;;

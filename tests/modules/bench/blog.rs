@@ -206,7 +206,7 @@ cases! {
     str64 "str64" (a: &'static str = |_| text(TEXT_64)) "{}";
 }
 
-rounds!(clock_tsc, i, {
+rounds!(clock_counter, i, {
     i.used();
     tsc().used();
 });
@@ -216,7 +216,7 @@ rounds!(clock_mono, i, {
 });
 
 const CLOCKS: [Case; 3] = [
-    Case::new("clock_tsc.0\0", clock_tsc),
+    Case::new("clock_counter.0\0", clock_counter),
     Case::new("clock_mono.0\0", clock_mono),
     Case::END,
 ];

@@ -213,7 +213,7 @@ fn on_line(lines: &[Line], clock: u64) -> i128 {
 mod tests {
     use super::*;
 
-    fn tsc(pairs: &[(u64, u64, u64, u64)]) -> Calibration {
+    fn counter(pairs: &[(u64, u64, u64, u64)]) -> Calibration {
         let pairs: Vec<_> = pairs
             .iter()
             .map(|&(clock, mono, boot, real)| ClockPair {
@@ -225,7 +225,7 @@ mod tests {
             })
             .collect();
         let clock = Clock {
-            kind: ClockKind::Tsc as u32,
+            kind: ClockKind::Counter as u32,
             pairs: pairs.len() as u32,
             hz: 3_000_000_000,
         };
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn lies_on_the_line_within_and_beyond_the_pairs() {
-        let c = tsc(&[(1000, 10, 20, 30), (4000, 1010, 1020, 5030)]);
+        let c = counter(&[(1000, 10, 20, 30), (4000, 1010, 1020, 5030)]);
         assert_eq!(c.mono(1000), 10);
         assert_eq!(c.mono(2500), 510);
         assert_eq!(c.boot(4000), 1020);
@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn one_pair_or_none_is_enough() {
-        assert_eq!(tsc(&[(3000, 5, 6, 7)]).mono(6000), 5 + 1000);
-        assert_eq!(tsc(&[]).mono(6000), 2000);
+        assert_eq!(counter(&[(3000, 5, 6, 7)]).mono(6000), 5 + 1000);
+        assert_eq!(counter(&[]).mono(6000), 2000);
         assert_eq!(Calibration::new(None, &[]).boot(6000), 6000);
     }
 
@@ -276,7 +276,7 @@ mod tests {
     fn a_sleep_is_in_no_time_but_its_own() {
         // It awakes an hour later, and the clock has gone on by 5 ticks. The monotonic one stops.
         let hour = 3_600_000_000_000;
-        let c = tsc(&[
+        let c = counter(&[
             (0, 0, 0, 0),
             (6_000, 2_000, 2_000, 2_000),
             (6_005, 2_010, 2_010 + hour, 2_010 + hour),
@@ -317,19 +317,19 @@ mod tests {
     #[test]
     fn what_comes_just_after_a_break_goes_by_the_nominal_rate() {
         // The last pair is off by a tick.
-        let c = tsc(&[
+        let c = counter(&[
             (0, 0, 0, 0),
             (3_000_000_000, 1_000_000_000, 1_000_000_000, 0),
         ]);
         assert_eq!(c.boot(6_000_000_000), 2_000_000_000);
-        let c = tsc(&[(0, 0, 0, 0), (3_000, 1_100, 1_100, 0)]);
+        let c = counter(&[(0, 0, 0, 0), (3_000, 1_100, 1_100, 0)]);
         assert_eq!(c.boot(1_500), 550);
         assert_eq!(c.boot(3_000_003_000), 1_000_001_100);
     }
 
     #[test]
     fn pairs_of_the_same_tick_are_one() {
-        let c = tsc(&[
+        let c = counter(&[
             (0, 0, 0, 0),
             (3_000, 1_000, 1_000, 0),
             (3_000, 1_007, 1_007, 0),
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn what_is_before_two_files_that_were_made_at_once_goes_by_the_nominal_rate() {
         let ns = 1_000_000_000;
-        let c = tsc(&[
+        let c = counter(&[
             (9 * ns, 3 * ns, 3 * ns, 0),
             (9 * ns + 300, 3 * ns + 150, 3 * ns + 150, 0),
             (18 * ns + 300, 6 * ns + 150, 6 * ns + 150, 0),
@@ -357,7 +357,7 @@ mod tests {
     fn a_log_is_beside_what_the_ring_recorded_then() {
         // An hour of sleep at 10 s; the ring's clock has 3 ticks a ns and goes on after it.
         let (s, hour) = (1_000_000_000, 3_600_000_000_000);
-        let c = tsc(&[
+        let c = counter(&[
             (0, 0, 0, 0),
             (30 * s, 10 * s, 10 * s, 0),
             (30 * s + 3, 10 * s + 1, 10 * s + hour, 0),
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn hostile_numbers_do_not_overflow() {
-        let c = tsc(&[(0, u64::MAX, 0, u64::MAX), (1, 0, u64::MAX, 0)]);
+        let c = counter(&[(0, u64::MAX, 0, u64::MAX), (1, 0, u64::MAX, 0)]);
         for clock in [0, 1, u64::MAX] {
             let _ = (c.mono(clock), c.boot(clock), c.real(clock));
         }

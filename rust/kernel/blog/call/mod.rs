@@ -5,6 +5,8 @@
 //! The macros' expansions use these items, which are compiled in drivers. Nothing here knows how
 //! rings get memory, or how readers read them. Nothing here allocates.
 
+#[cfg(CONFIG_BLOG_HOOKS)]
+mod arch;
 pub(super) mod arg;
 mod arg_kernel;
 pub(super) mod args;
@@ -15,6 +17,7 @@ pub mod component;
 pub(super) mod context;
 pub mod fmt;
 pub(super) mod instance;
+mod load;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod none;
 pub(super) mod private;

@@ -12,6 +12,7 @@ use super::{
             types::MAX_PAYLOAD, //
         }, //
     },
+    arch,
     component::RawComponent,
     context, //
 };
@@ -27,28 +28,15 @@ use core::{
 #[inline(always)]
 pub fn cold() {}
 
-/// Reads the clock for a record: the TSC as it is. `None` where `blog/` has to.
+/// Reads the clock for a record: the processor's counter as it is. `None` where `blog/` has to.
 #[inline(always)]
 fn clock() -> Option<u64> {
     // SAFETY: It is valid. `blog/` may store to it meanwhile, and allows for calls that have seen
     // the old value. Volatile, as that is folded into the comparison: see `ring/peek.rs`.
-    if unsafe { (&raw const abi::blog_clock_is_tsc).read_volatile() } == 0 {
+    if unsafe { (&raw const abi::blog_clock_is_counter).read_volatile() } == 0 {
         return None;
     }
-    let tsc: u64;
-    // Of the intrinsic, LLVM makes one instruction more.
-    // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
-    unsafe {
-        core::arch::asm!(
-            "rdtsc",
-            "shlq $32, %rdx",
-            "orq %rdx, %rax",
-            out("rax") tsc,
-            out("rdx") _,
-            options(nomem, nostack, att_syntax),
-        );
-    }
-    Some(tsc)
+    Some(arch::counter())
 }
 
 /// Writes a record that can simply go after the last one; for any other, returns what

@@ -51,8 +51,8 @@ pub const ENDIAN: u32 = 0x0102_0304;
 pub const COMPONENTS: usize = 1024;
 /// Instants in [`Root::ticks`].
 pub const TICKS: usize = 64;
-/// [`Root::clock_base`] while the clock is the TSC.
-pub const CLOCK_TSC: u64 = 1;
+/// [`Root::clock_base`] while the clock is the counter.
+pub const CLOCK_COUNTER: u64 = 1;
 /// In [`RingLayout::busy`]: a record is being written into the ring.
 pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
@@ -303,7 +303,7 @@ pub struct Root {
     pub system: System,
     /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `ticks` and [`Crash::pair`].
     pub clock: Clock,
-    /// [`CLOCK_TSC`], or what is added to `ktime_get_mono_fast_ns()`, which is an even number.
+    /// [`CLOCK_COUNTER`], or what is added to `ktime_get_mono_fast_ns()`, which is an even number.
     pub clock_base: u64,
     /// How many ticks there are.
     pub ticks_len: u32,

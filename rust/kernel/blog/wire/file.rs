@@ -160,10 +160,10 @@ pub struct System {
 pub enum ClockKind {
     /// `ktime_get_mono_fast_ns()`: nanoseconds of CLOCK_MONOTONIC.
     MonoFast = 1,
-    /// The raw x86 time stamp counter; [`Clock::pairs`] show its rate.
-    Tsc = 2,
-    /// First the TSC and then the other one, as the machine slept or the TSC could not be trusted
-    /// any more; [`Clock::pairs`] show the rates.
+    /// The processor's raw counter, as x86's TSC; [`Clock::pairs`] show its rate.
+    Counter = 2,
+    /// First the counter and then the other one, as the machine slept or the counter could not be
+    /// trusted any more; [`Clock::pairs`] show the rates.
     Mixed = 3,
 }
 

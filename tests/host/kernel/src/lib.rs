@@ -14,6 +14,14 @@ mod sources {
 }
 pub use sources::blog;
 
+/// As the kernel's, on x86.
+#[macro_export]
+macro_rules! asm {
+    ($($asm:expr),* ; $($rest:tt)*) => {
+        ::core::arch::asm!( $($asm)*, options(att_syntax), $($rest)* )
+    };
+}
+
 /// Names that drivers import.
 pub mod prelude {
     pub use crate::{

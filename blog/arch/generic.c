@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An architecture without a file of its own: there is no counter that every log
+ * call may read. See ../sys/glue.h.
+ */
+#include <linux/types.h>
+
+#include "../sys/glue.h"
+
+notrace u64 blog_counter(void)
+{
+	return 0;
+}
+
+u32 blog_counter_quality(u32 *khz)
+{
+	*khz = 0;
+	return 0;
+}
+
+bool blog_counter_unstable(void)
+{
+	return false;
+}
+
+bool blog_counter_sleeps(void)
+{
+	return true;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the fast path takes from the architecture: a file for each one that has a faster way than
+//! [`generic`], which works on all. Documentation/blog/design-call.rst says what such a file needs.
+//!
+//! Each has
+//!
+//! - `task()`: the current task; `None` in an interrupt context;
+//! - `interrupt()`: the CPU and the interrupt context, where that is not a task;
+//! - `counter()`: the counter of the processor as it is, which is only asked for while `blog/` says
+//!   that it is the clock.
+//!
+//! They run in any context but `noinstr` code, take no lock, disable nothing, and call nothing that
+//! can be traced.
+
+#[cfg(all(CONFIG_ARM64, not(CONFIG_UML)))]
+mod arm64;
+#[cfg(any(CONFIG_UML, not(any(CONFIG_ARM64, CONFIG_X86_64))))]
+mod generic;
+#[cfg(CONFIG_UML)]
+mod um;
+#[cfg(any(CONFIG_UML, CONFIG_X86_64))]
+mod x86_64;
+
+#[cfg(all(CONFIG_ARM64, not(CONFIG_UML)))]
+pub(super) use self::arm64::*;
+#[cfg(not(any(CONFIG_UML, CONFIG_ARM64, CONFIG_X86_64)))]
+pub(super) use self::generic::*;
+#[cfg(CONFIG_UML)]
+pub(super) use self::um::*;
+#[cfg(all(CONFIG_X86_64, not(CONFIG_UML)))]
+pub(super) use self::x86_64::*;
+
+use super::super::wire::record::Context;
+
+/// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
+/// interrupt, or while softirqs are served.
+#[cfg(any(CONFIG_ARM64, CONFIG_X86_64, all(CONFIG_UML, not(CONFIG_SMP))))]
+#[cfg_attr(all(CONFIG_UML, CONFIG_SMP), allow(dead_code))]
+const INTERRUPT: u32 = {
+    use crate::bindings::*;
+
+    BLOG_NMI_MASK | BLOG_HARDIRQ_MASK | BLOG_SOFTIRQ_OFFSET
+};
+
+/// The interrupt context of this `preempt_count()`.
+#[cfg(any(CONFIG_ARM64, CONFIG_X86_64))]
+#[cfg_attr(CONFIG_UML, allow(dead_code))]
+fn context(count: u32) -> Context {
+    if count & crate::bindings::BLOG_NMI_MASK != 0 {
+        Context::Nmi
+    } else if count & crate::bindings::BLOG_HARDIRQ_MASK != 0 {
+        Context::Hardirq
+    } else {
+        Context::Softirq
+    }
+}
