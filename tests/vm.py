@@ -68,13 +68,29 @@ class Kernel:
         return self.flavour.startswith("uml")
 
     @property
+    def arm64(self) -> bool:
+        return self.flavour.startswith("arm64")
+
+    @property
     def parallel(self) -> bool:
-        """Whether QEMU's CPUs run in parallel: only if nobody changes the kernel's text."""
-        return self.flavour in ("x86-parallel", "x86-kcsan")
+        """Whether QEMU's CPUs run in parallel: on x86 only if nobody changes the kernel's text."""
+        return self.flavour in ("x86-parallel", "x86-kcsan") or self.arm64
 
     @property
     def image(self) -> Path:
+        if self.arm64:
+            return self.build / "arch/arm64/boot/Image"
         return self.build / ("linux" if self.uml else "arch/x86/boot/bzImage")
+
+    @property
+    def busybox(self) -> Path:
+        """A static one for its guests."""
+        if self.arm64:
+            return fetch("arm64") / "usr/bin/busybox"
+        found = shutil.which("busybox")
+        if not found:
+            raise FileNotFoundError("no busybox here: run scripts/setup")
+        return Path(found)
 
     @property
     def modules(self) -> Path:
@@ -145,22 +161,19 @@ def _entries(path: str, source: Path) -> Iterator[tuple[str, Path]]:
 
 
 def initrd(
-    out: Path, script: Path, files: Mapping[str, Path], programs: Mapping[str, Path]
+    out: Path, busybox: Path, script: Path, files: Mapping[str, Path], programs: Mapping[str, Path]
 ) -> Path:
     """Packs busybox, the guest's init and lib.sh, the script as /run, and files (by their
     paths in the guest).
 
     Written as a cpio archive in the kernel's "newc" form, not compressed.
     """
-    busybox = shutil.which("busybox")
-    if not busybox:
-        raise FileNotFoundError("no busybox here: run scripts/setup")
     modes: dict[str, tuple[int, bytes | Path]] = {
         f"/{name}": (stat.S_IFDIR | 0o755, b"") for name in ("proc", "sys", "dev", "tmp", "out")
     }
     everything = [(path, source, 0o644) for path, source in files.items()]
     everything += [(path, source, 0o755) for path, source in programs.items()]
-    everything += [("bin/busybox", Path(busybox), 0o755), ("init", INIT, 0o755)]
+    everything += [("bin/busybox", busybox, 0o755), ("init", INIT, 0o755)]
     everything += [("run", script, 0o755), ("lib.sh", INIT.with_name("lib.sh"), 0o644)]
     for target, source, mode in everything:
         for path, inner in _entries(f"/{target}", source):
@@ -223,14 +236,24 @@ class Machine:
         # the timer interrupts that it counts: an emulated timer needn't be checked.
         # Without tsc=nowatchdog, a boot now and then hangs. So it does, or dies, with a thread
         # for each CPU, unless the kernel's text is never changed: see "Kernels" in docs/testing.rst.
-        args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
+        if not kernel.arm64:
+            args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
         accel = ["-accel", f"tcg,thread={'multi' if kernel.parallel else 'single'}"]
         accel += ["-icount", "shift=0,sleep=off"] if self.icount else []
         drives = []
         for n, disk in enumerate(disks):
             drives += ["-drive", f"file={disk},format=raw,if=none,id=d{n},cache=unsafe",
                        "-device", f"virtio-blk-pci,drive=d{n}"]  # fmt: skip
-        return [qemu(), "-machine", "q35", *accel, "-cpu", self.cpu,
+        machine = [qemu(), "-machine", "q35"]
+        if kernel.arm64:
+            # Its NMIs are interrupts of a higher priority.
+            machine = [
+                str(fetch("arm64") / "qemu-system-aarch64"),
+                "-machine",
+                "virt,gic-version=3",
+            ]
+            args = f"console=ttyAMA0 irqchip.gicv3_pseudo_nmi=1 {args}"
+        return [*machine, *accel, "-cpu", self.cpu,
                 "-smp", str(1 if self.icount else self.cpus), "-m", str(self.mem),
                 "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
                 "-qmp", f"unix:{qmp},server=on,wait=off", *drives, *self.more,
@@ -416,7 +439,7 @@ def run(
     machine = machine or Machine()
     shutil.rmtree(work / "out", ignore_errors=True)
     work.mkdir(parents=True, exist_ok=True)
-    packed = initrd(work / "initrd", script, files or {}, programs or {})
+    packed = initrd(work / "initrd", kernel.busybox, script, files or {}, programs or {})
 
     guest = Guest(work, kernel, packed, machine)
     try:

@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto uml uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 uml uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -29,6 +29,8 @@ kernel_fragments() {
 	x86-kcsan) echo common x86 blog-m parallel kcsan ;;
 	# Names of static symbols with suffixes, and a linker that inlines. Deep tier
 	x86-lto) echo common x86 blog-m lto ;;
+	# Another architecture: weak memory order, CPUs in parallel, pseudo-NMI
+	arm64) echo common arm64 trace blog-m ;;
 	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches sleep
 	# where there is none, and overflows
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
@@ -54,6 +56,7 @@ kernel_targets() {
 kernel_arch() {
 	case $1 in
 	uml*) echo um ;;
+	arm64*) echo arm64 ;;
 	*) echo x86_64 ;;
 	esac
 }

@@ -52,11 +52,12 @@ def prove(
     """One subtest for each property of the log."""
     result = load.run(work, kernel, what, machine=machine, seconds=seconds)
     assert not result.problem, result.told()
+    comm = "dd" if kernel.arm64 else "fio"
     decode = Decoder(decoder, kernel)
     if what.script == "reload":
         todo = reload_checks(result.out, what, decode)
     else:
-        todo = load_checks(result.out, what, decode, kernel.flavour.endswith("-rt"))
+        todo = load_checks(result.out, what, decode, comm, kernel.flavour.endswith("-rt"))
     for name, violations in todo:
         with subtests.test(msg=name):
             found = list(islice(violations, 5))
@@ -114,13 +115,14 @@ def by_cpu(counters: dict[str, int]) -> dict[int, int]:
     return {int(k[len(prefix) :]): v for k, v in counters.items() if k.startswith(prefix)}
 
 
-def expected(total: int) -> list[int]:
+def expected(total: int, comm: str) -> list[int]:
     """The load's requests, packed, without tags."""
-    return [records.pack(*request, 0) >> 10 for request in pattern.expected(total)]
+    jobs = pattern.DD_JOBS if comm == "dd" else pattern.JOBS
+    return [records.pack(*request, 0) >> 10 for request in pattern.expected(total, jobs)]
 
 
-def load_checks(out: Path, what: load.Load, decode: Decoder, real_time: bool) -> Checks:
-    """Checks of load.sh; real_time: PREEMPT_RT."""
+def load_checks(out: Path, what: load.Load, decode: Decoder, comm: str, real_time: bool) -> Checks:
+    """Checks of load.sh; comm: what loads; real_time: PREEMPT_RT."""
     log = decode(out / "end.snap")
     start = read_counters(out / "start.counters")
     counters = since_start(read_counters(out / "end.counters"), start)
@@ -135,7 +137,7 @@ def load_checks(out: Path, what: load.Load, decode: Decoder, real_time: bool) ->
         ("all rings: written + lost = counted by the driver", checks.nothing_silent(log, calls)),
         ("I/O count agrees with the disk's stat", checks.disk_agrees(counters, stat)),
         ("sector, size and operation equal the load",
-         checks.load_is_logged(log, expected(what.ios), whole=what.whole)),
+         checks.load_is_logged(log, expected(what.ios, comm), comm, what.whole)),
         ("no completion before its submission", checks.completions_follow(log, what.whole)),
     ]  # fmt: skip
     if real_time:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Has fio load rnull's disk in a guest. scripts/demo uses it: standard library only."""
+"""Has fio load rnull's disk in a guest, or dd where that has no fio. scripts/demo uses it: standard
+library only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -50,15 +51,20 @@ def run(
     params["disk_mib"] = pattern.disk_mib(load.ios)
     work.mkdir(parents=True, exist_ok=True)
     (work / "params").write_text("".join(f"{key}={value}\n" for key, value in params.items()))
-    (work / "load.fio").write_text(pattern.job_file(load.ios))
-    files = {f"e2e/{name}": work / name for name in ("params", "load.fio")}
+    programs = {}
+    if kernel.arm64:
+        (work / "load").write_text(pattern.script(load.ios))
+    else:
+        (work / "load").write_text(pattern.job_file(load.ios))
+        programs["bin/fio"] = vm.fetch("fio") / "fio"
+    files = {f"e2e/{name}": work / name for name in ("params", "load")}
     files["e2e/fault-lib.sh"] = HERE / "fault-lib.sh"
     return vm.run(
         work,
         kernel,
         HERE / f"{load.script}.sh",
         files=kernel.files() | files,
-        programs={"bin/fio": vm.fetch("fio") / "fio"},
+        programs=programs,
         machine=machine or vm.Machine(mem=2048 if load.whole else 1536),
         seconds=seconds,
         echo=echo,

@@ -9,7 +9,7 @@ log. It reads and writes nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SECTOR = 512
 REGION = 1 << 30  # bytes of the disk that each job owns
@@ -42,6 +42,8 @@ JOBS = (
     Job("rand-write-512", "randwrite", 512),
     Job("seq-read-8k", "read", 8192),
 )
+# Of busybox's dd, which bypasses the page cache only with blocks of pages.
+DD_JOBS = tuple(replace(job, block=max(job.block, 4096)) for job in JOBS)
 
 
 def ios_per_job(total: int) -> int:
@@ -82,10 +84,22 @@ def job_file(total: int, disk: str = "/dev/rnullb0") -> str:
     return "\n".join(lines) + "\n"
 
 
-def expected(total: int) -> Iterator[tuple[str, int, int]]:
+def script(total: int, disk: str = "/dev/rnullb0") -> str:
+    """Such a load by a script of dd, in order and one I/O at a time in each process, for guests
+    that have no fio."""
+    count, lines = ios_per_job(total), []
+    for number, job in enumerate(DD_JOBS):
+        skip = number * REGION // job.block
+        ends = (f"if={disk} of=/dev/null iflag=direct skip={skip}" if job.op == "Read" else
+                f"if=/dev/zero of={disk} oflag=direct conv=notrunc seek={skip}")  # fmt: skip
+        lines.append(f"dd {ends} bs={job.block} count={count} 2>&1 &")
+    return "\n".join([*lines, "wait"]) + "\n"
+
+
+def expected(total: int, jobs: tuple[Job, ...] = JOBS) -> Iterator[tuple[str, int, int]]:
     """Yields (operation, sector, bytes) of each I/O of the load, each once."""
     count = ios_per_job(total)
-    for number, job in enumerate(JOBS):
+    for number, job in enumerate(jobs):
         base = number * REGION // SECTOR
         step = job.block // SECTOR
         for block in range(count):

@@ -97,7 +97,8 @@ def test_a_dump_tells_the_last_steps_of_who_is_locked_out(
 ) -> None:
     kernel, folder = vm.kernel(KERNELS), work / "deadlock"
     folder.mkdir()
-    packed = vm.initrd(folder / "initrd", HERE / "deadlock.sh", {}, {"bin/talk": talk})
+    programs = {"bin/talk": talk}
+    packed = vm.initrd(folder / "initrd", kernel.busybox, HERE / "deadlock.sh", {}, programs)
     machine = vm.Machine(2, 256, "softlockup_panic=1 panic=0", more=["-device", "vmcoreinfo"])
     guest = vm.Guest(folder, kernel, packed, machine, 0)
     try:

@@ -87,10 +87,13 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Gu
         in_crash = {"makedumpfile": makedumpfile} if case.makedumpfile else {}
         # A distribution's kernel has its disks' drivers in modules.
         modules = kernel.files() if case.flavour == "stock" else {}
-        second = vm.initrd(work / "initrd-kdump", HERE / "kdump.sh", files | modules, in_crash)
+        second = vm.initrd(
+            work / "initrd-kdump", kernel.busybox, HERE / "kdump.sh", files | modules, in_crash
+        )
         files |= {"crash/initrd": second, "crash/bzImage": kernel.image}
         programs["bin/kexec-load"] = kexec
-    packed = vm.initrd(work / "initrd", HERE / "run.sh", files | kernel.files(), programs)
+    files |= kernel.files()
+    packed = vm.initrd(work / "initrd", kernel.busybox, HERE / "run.sh", files, programs)
     crash = f"crashkernel={256 if case.flavour == 'stock' else 80}M" if kdump else "panic=0"
     machine = vm.Machine(
         2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash}",
@@ -259,7 +262,8 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
         "torture/lib.sh": TOP / "tests/guest/torture/lib.sh",
         "torture/params": work / "params",
     }
-    packed = vm.initrd(work / "initrd", HERE / "big.sh", files | kernel.files(), {})
+    files |= kernel.files()
+    packed = vm.initrd(work / "initrd", kernel.busybox, HERE / "big.sh", files, {})
     # For large machines: see test_torture.py.
     machine = vm.Machine(
         CPUS, mem, "tsc=reliable lpj=10384000 nowatchdog panic=0", more=["-device", "vmcoreinfo"]

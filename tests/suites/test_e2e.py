@@ -7,15 +7,21 @@ from pathlib import Path
 import pytest
 import vm
 from e2e import judge
-from e2e.load import LOADS
+from e2e.load import LOADS, Load
 
-KERNELS = "x86 stock"
+KERNELS = "x86 stock arm64"
 SECONDS = 200
 
 
 @pytest.mark.parametrize("name", LOADS)
 def test_load(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     judge.prove(work / name, vm.kernel("x86"), LOADS[name], decoder, subtests)
+
+
+def test_arm64(work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
+    """The same on another architecture, whose CPUs run in parallel."""
+    what = Load(ios=50_000, size_kb=65536, ring_kb=16384, whole=True)
+    judge.prove(work / "arm64", vm.kernel("arm64"), what, decoder, subtests)
 
 
 @pytest.mark.parametrize("name", ["lossy", "reload"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KUnit suites in User Mode Linux and in QEMU, on several CPUs: BLog built in, as modules, and as a
-module of Debian's own kernel, which has no KUnit (tests/guest/stock/kunit.c stands for it).
+"""KUnit suites in User Mode Linux and in QEMU, on several CPUs: BLog built in, as modules, on arm64,
+and as a module of Debian's own kernel, which has no KUnit (tests/guest/stock/kunit.c stands for it).
 
 Each case of the sources is a test, so CASE=blog_ring or a case's name runs only that.
 """
@@ -11,10 +11,10 @@ import kunit_run
 import pytest
 from conftest import by_tier
 
-KERNELS = "uml x86 stock-kunit"
+KERNELS = "uml x86 arm64 stock-kunit"
 KERNELS_FAST = "uml"
-KERNELS_DEEP = "uml x86 stock-kunit x86-y"
-SECONDS = 105
+KERNELS_DEEP = "uml x86 arm64 stock-kunit x86-y"
+SECONDS = 120
 TIER = "fast"
 
 FLAVOURS = by_tier(fast=KERNELS_FAST, full=KERNELS, deep=KERNELS_DEEP)

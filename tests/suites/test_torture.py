@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The torture module in all contexts of QEMU and of UML; every record is accounted for.
+"""The torture module in all contexts of QEMU, of UML and of arm64, whose CPUs run in parallel; every
+record is accounted for.
 
 A run boots a kernel with one script of tests/guest/torture. The verifier compares the rings with
 the module's list of what each writer logged. The module's own counters must show that the run did
@@ -19,11 +20,11 @@ import vm
 from conftest import TOP, built
 from conftest import Run as Sh
 
-KERNELS = "x86 uml stock"
-KERNELS_DEEP = "x86 uml stock x86-debug x86-parallel x86-kcsan x86-lto"
+KERNELS = "x86 uml stock arm64"
+KERNELS_DEEP = "x86 uml stock arm64 x86-debug x86-parallel x86-kcsan x86-lto"
 SECONDS = 330
 
-QEMU, UML, STOCK, DEBUG, PARALLEL, KCSAN, LTO = KERNELS_DEEP.split()
+QEMU, UML, STOCK, ARM64, DEBUG, PARALLEL, KCSAN, LTO = KERNELS_DEEP.split()
 HERE = TOP / "tests/guest/torture"
 # All that deep runs must log.
 RECORDS = 100_000_000
@@ -71,7 +72,7 @@ class Run:
 
     def machine(self) -> vm.Machine:
         args = self.args
-        if self.kernel != UML:
+        if self.kernel not in (UML, ARM64):
             # When emulated CPUs are slow, the watchdog distrusts the TSC, and all that
             # reads a clock from then on waits for the one HPET that QEMU has.
             args += " tsc=reliable"
@@ -117,6 +118,10 @@ SHORT = [
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
     Run("stock-crowd", "crowd", "crowd", {"crowd": 2000}, kernel=STOCK, mem=2048,
         verify="--whole torture_crowd"),
+    Run("arm64", MOST, params={"seconds": 10}, kernel=ARM64, cpus=8, helpers=EVERYBODY,
+        module={"workers": 1, "instances": 6}),
+    Run("arm64-hotplug", f"{USUAL} hotplug", params={"seconds": 5}, kernel=ARM64, helpers="reader",
+        module={"workers": 1, "onoff_ms": 100}),
     Run("lowmem", "worker", "lowmem", {"seconds": 5}, kernel=UML, cpus=2, mem=128),
     Run("uml", f"{USUAL} tasklet", params={"seconds": 4}, kernel=UML, helpers=EVERYBODY,
         module={"workers": 1, "instances": 6}),

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The proof, in the guest: fio loads the disk from several processes on all
+# The proof, in the guest: fio, or dd, loads the disk from several processes on all
 # CPUs while another process reads snapshots. Leaves in /out all that
 # tests/e2e/judge.py needs. Parameters come in /e2e/params.
 # shellcheck disable=SC2154
@@ -33,8 +33,13 @@ if [ "$faults" != 0 ]; then
 fi
 reader 2 &
 reader=$!
-say "fio: $ios I/Os from $(grep -c '^rw=' /e2e/load.fio) processes on $(nproc) CPUs"
-fio --output-format=json --output=/out/fio.json /e2e/load.fio || die "fio: $?"
+if [ -x /bin/fio ]; then
+	say "fio: $ios I/Os from $(grep -c '^rw=' /e2e/load) processes on $(nproc) CPUs"
+	fio --output-format=json --output=/out/fio.json /e2e/load || die "fio: $?"
+else
+	say "dd: $ios I/Os from $(grep -c '^dd' /e2e/load) processes on $(nproc) CPUs"
+	sh /e2e/load > /out/dd || die "dd: $?"
+fi
 touch /tmp/stop
 wait $reader || die "the reader of snapshots failed"
 if [ "$faults" != 0 ]; then

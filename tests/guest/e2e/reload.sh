@@ -18,7 +18,7 @@ round=1
 while [ "$round" -le "$rounds" ]; do
 	disk_on "$disk_mib"
 	fio --output-format=json --output=/tmp/fio.json --time_based --runtime=60 \
-		/e2e/load.fio > /tmp/fio.log 2>&1 &
+		/e2e/load > /tmp/fio.log 2>&1 &
 	load=$!
 	sleep 2
 	# In the midst of it. fio gets errors and gives up, or finds the disk's end

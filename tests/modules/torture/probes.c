@@ -13,6 +13,7 @@
  * CPU don't nest: a kprobe in a kprobe's handler is skipped by the kernel.
  */
 
+#include <linux/bitops.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -24,7 +25,9 @@
 
 #ifdef CONFIG_KPROBES
 
+#ifdef CONFIG_X86
 #include <linux/text-patching.h>
+#endif
 
 static const struct {
 	const char *symbol;
@@ -116,6 +119,31 @@ static unsigned int torture_size(const void *addr, const char *part)
 	return size;
 }
 
+/* The bytes of a branch, and from where one may start to the next. */
+#ifdef CONFIG_ARM64
+#define TORTURE_BRANCH 4
+#define TORTURE_STEP   4
+#else
+#define TORTURE_BRANCH 5
+#define TORTURE_STEP   1
+#endif
+
+/* Where a call or a jump at this address leads to; NULL: it is none. */
+static const u8 *torture_branch(const u8 *at)
+{
+#ifdef CONFIG_ARM64
+	u32 insn = le32_to_cpu(*(const __le32 *)at);
+
+	/* BL and B, with an offset of 26 bits in instructions */
+	if ((insn & 0x7c000000) == 0x14000000)
+		return at + (s64)sign_extend32(insn << 2, 27);
+#else
+	if (*at == CALL_INSN_OPCODE || *at == JMP32_INSN_OPCODE)
+		return at + TORTURE_BRANCH + get_unaligned((const s32 *)(at + 1));
+#endif
+	return NULL;
+}
+
 /*
  * The functions that write records have mangled names: they are those that
  * blog_torture_fast() calls, or jumps to in the end.
@@ -125,11 +153,10 @@ static void torture_find_records(struct torture_step *step)
 	const u8 *at = (const u8 *)blog_torture_fast;
 	const u8 *end = at + torture_size(at, "blog_torture_fast");
 
-	for (; at + 5 <= end && !step->symbol; at++) {
-		const u8 *to = at + 5 + get_unaligned((s32 *)(at + 1));
+	for (; at + TORTURE_BRANCH <= end && !step->symbol; at += TORTURE_STEP) {
+		const u8 *to = torture_branch(at);
 
-		if ((*at == CALL_INSN_OPCODE || *at == JMP32_INSN_OPCODE) &&
-		    torture_size(to, "blog_record"))
+		if (to && torture_size(to, "blog_record"))
 			step++->addr = (kprobe_opcode_t *)to;
 	}
 }
