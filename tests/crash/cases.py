@@ -36,7 +36,7 @@ SYSCTLS = {
 }
 # The kernel's own clock reads again what was updated meanwhile, so with stops in between
 # it would never come to an end.
-BLOG = {"record": "clock=tsc", "turn": "clock=tsc"}
+BLOG = {"record": "clock=counter", "turn": "clock=counter"}
 
 
 @dataclass(frozen=True)
