@@ -25,6 +25,7 @@ cat "$RNULL/snapshot" > /out/share || not_ok "no snapshot"
 set_file 0 "$RNULL/warn_share"
 refuse third
 cat "$RNULL/snapshot" > /out/there || not_ok "no snapshot"
-chatter
+# By more tasks than there is memory for: each fills a ring of 64 KiB.
+for _ in 1 2 3 4 5 6; do chatter; done
 cat "$RNULL/snapshot" > /out/gone || not_ok "no snapshot"
 tap_end 2
