@@ -68,7 +68,9 @@ pub struct Paging<P> {
     /// Bits of an address that are the place in a page, and in the top table.
     page_bits: u32,
     top_bits: u32,
-    /// The bits above are ignored, as they may be a tag.
+    /// All bits of an address from this one on are the same.
+    sign_bit: u32,
+    /// These bits of an address are ignored, as they may be a tag.
     tag: u64,
     entries: Entries,
     /// Physical addresses of pages, by number of the virtual one.
@@ -100,15 +102,17 @@ impl<P: Physical> Paging<P> {
     fn x86(physical: P, info: &VmcoreInfo, top: u64, base: u64) -> Self {
         // Where the kernel's image is mapped, minus KASLR's offset: `__START_KERNEL_map`.
         const KERNEL_MAP: u64 = 0xffff_ffff_8000_0000;
+        let levels = match info.number("pgtable_l5_enabled") {
+            Some(1) => 5,
+            _ => 4,
+        };
         Self {
             physical,
             top: top.wrapping_sub(KERNEL_MAP).wrapping_add(base),
-            levels: match info.number("pgtable_l5_enabled") {
-                Some(1) => 5,
-                _ => 4,
-            },
+            levels,
             page_bits: 12,
             top_bits: 9,
+            sign_bit: if levels == 5 { 56 } else { 47 },
             tag: 0,
             entries: Entries::X86 {
                 encryption: info.number("sme_mask").unwrap_or(0) as u64,
@@ -145,6 +149,8 @@ impl<P: Physical> Paging<P> {
             levels,
             page_bits,
             top_bits,
+            // The kernel's half has as many addresses as the users'.
+            sign_bit: bits,
             tag: 0xff << 56,
             entries: match (page_bits, bits) {
                 (16, _) => Entries::Arm64Lpa64k,
@@ -173,14 +179,15 @@ impl<P: Physical> Paging<P> {
     /// The physical address of the page that `addr` is in.
     fn walk(&self, addr: u64) -> Result<u64, Fault> {
         let index_bits = self.page_bits - 3;
-        let top_shift = self.page_bits + index_bits * (self.levels - 1);
         // A tag is in place of what bit 55 says.
         let addr = match addr >> 55 & 1 {
             1 => addr | self.tag,
             _ => addr & !self.tag,
         };
-        let sign = (addr as i64) >> (top_shift + self.top_bits - 1);
-        if sign != 0 && sign != -1 {
+        let sign = (addr as i64) >> self.sign_bit;
+        // On arm64, these tables are of the kernel's half only.
+        let is_kernel = sign == -1;
+        if !is_kernel && (sign != 0 || self.tag != 0) {
             return Err(Fault::Unmapped);
         }
         let mut table = self.top;
@@ -377,7 +384,8 @@ mod tests {
             (16, 16, 52),
             (16, 12, 52),
         ] {
-            let addr = 0xffff_ffff_c000_0000_u64;
+            // Where the direct map begins
+            let addr = (u64::MAX << (64 - t1sz)) + (3 << 30);
             let (ram, info) = arm64(page_bits, t1sz, most, addr);
             let memory = Paging::new(ram, &info).expect("rows");
             let mut buf = [0; 2];
@@ -388,7 +396,9 @@ mod tests {
             let next = addr + (1 << (2 * page_bits - 3));
             memory.read(next + 5, &mut buf).expect("a block");
             assert_eq!(buf, [0, 0]);
-            for wrong in [addr + (1 << page_bits), addr & ((1 << 55) - 1), 5] {
+            // The same place of the users' half, too
+            let below = addr & !(u64::MAX << (64 - t1sz));
+            for wrong in [addr + (1 << page_bits), addr & ((1 << 55) - 1), below, 5] {
                 assert_eq!(memory.read(wrong, &mut buf), Err(Fault::Unmapped));
             }
         }
