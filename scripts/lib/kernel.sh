@@ -30,7 +30,7 @@ kernel_fragments() {
 	# Names of static symbols with suffixes, and a linker that inlines. Deep tier
 	x86-lto) echo common x86 blog-m lto ;;
 	# Another architecture: weak memory order, CPUs in parallel, pseudo-NMI
-	arm64) echo common arm64 trace blog-m ;;
+	arm64) echo common arm64 crash trace blog-m ;;
 	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches sleep
 	# where there is none, and overflows
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;

@@ -75,6 +75,8 @@ SHORT = [
     Case("turn-nmi", "turn", "qemu", ("kdump-zlib",), settings="at=100"),
     Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
     Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
+    Case("abba-arm64", "abba", "qemu", ("elf",), flavour="arm64"),
+    Case("softirq-arm64", "softirq", "qemu", ("elf",), flavour="arm64"),
     # Debian's own kernel, where BLog has no hooks. With -d 31, makedumpfile takes pages of slabs
     # for those of processes there, but none that BLog needs: see blog/sys/pages.rs.
     Case("softirq-stock", "softirq", "kdump", ("raw", "d31-zlib"), mem=1024, flavour="stock"),

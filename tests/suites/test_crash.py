@@ -24,8 +24,8 @@ from crash.cases import Case
 from crash.check import Tools, Wrong
 from crash.truth import Truth
 
-KERNELS = "x86 stock"
-KERNELS_DEEP = "x86 x86-y stock"
+KERNELS = "x86 stock arm64"
+KERNELS_DEEP = "x86 x86-y stock arm64"
 SECONDS = 130
 
 HERE = TOP / "tests/guest/crash"
@@ -96,7 +96,7 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Gu
     packed = vm.initrd(work / "initrd", kernel.busybox, HERE / "run.sh", files, programs)
     crash = f"crashkernel={256 if case.flavour == 'stock' else 80}M" if kdump else "panic=0"
     machine = vm.Machine(
-        2, case.mem, f"tsc=reliable {cases.ARGS[case.scene]} {crash}",
+        2, case.mem, f"{'' if kernel.other else 'tsc=reliable'} {cases.ARGS[case.scene]} {crash}",
         cpu=case.cpu if case.levels == 5 else f"{case.cpu},la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 

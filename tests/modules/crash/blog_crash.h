@@ -5,6 +5,7 @@
 #ifndef BLOG_CRASH_H
 #define BLOG_CRASH_H
 
+#include <linux/errno.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
@@ -44,6 +45,9 @@ void crash_writer_is_me(struct crash_writer *writer, const char *context);
 void crash_note(struct crash_writer *writer, enum crash_event event);
 void crash_at_place(void);
 bool crash_told(void);
+void crash_tell(void (*say)(const char *line));
+
+/* serial.c */
 void crash_tell_here(void);
 
 /* scenes.c and step.c: each returns when what it starts is running. */
@@ -51,10 +55,23 @@ int crash_softirq(void);
 int crash_abba(void);
 int crash_lost(void);
 int crash_lockup(void);
+
+#ifdef CONFIG_X86_64
 int crash_steps(bool turn);
 
 /* What the stepper is at: nothing to say if it returns false. */
 bool crash_step_text(char *text, size_t size);
+#else
+static inline int crash_steps(bool turn)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline bool crash_step_text(char *text, size_t size)
+{
+	return false;
+}
+#endif
 
 /* What blog exports to drivers; only its address is of interest here. */
 extern char blog_reserve[];

@@ -25,11 +25,8 @@
  */
 
 #include <linux/hrtimer.h>
-#include <linux/io.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/serial_reg.h>
 #include <linux/string.h>
 #include <linux/vmcore_info.h>
 
@@ -98,23 +95,8 @@ static void crash_print(const char *line)
 	pr_emerg("%s\n", line);
 }
 
-/*
- * To the first serial port, past the kernel: from a CPU that is stopped in an
- * exception, for which the console would wait.
- */
-static void crash_serial(const char *line)
-{
-	const char *c;
-
-	for (c = line; *c; c++) {
-		while (!(inb(0x3f8 + UART_LSR) & UART_LSR_THRE))
-			cpu_relax();
-		outb(*c, 0x3f8 + UART_TX);
-	}
-	outb('\n', 0x3f8 + UART_TX);
-}
-
-static void crash_tell(void (*say)(const char *line))
+/* By whatever prints a line. */
+void crash_tell(void (*say)(const char *line))
 {
 	int count = min(atomic_read(&crash_writer_count), CRASH_WRITERS);
 	/* Only one CPU comes here, and its stack may be that of an exception. */
@@ -134,13 +116,6 @@ static void crash_tell(void (*say)(const char *line))
 		say(line);
 	snprintf(line, sizeof(line), "blog_crash: ready %s", crash_scene);
 	say(line);
-}
-
-/* A writer is at its place, and stays there with interrupts off. */
-void crash_tell_here(void)
-{
-	crash_serial("");
-	crash_tell(crash_serial);
 }
 
 /*
@@ -229,28 +204,6 @@ static const struct kernel_param_ops crash_scene_ops = {
 /* Not on the command line: it takes threads. */
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
 MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, record or turn: brings the kernel down");
-
-/* Says that BLog knows of the crash, before a kdump kernel starts. */
-static int crash_freeze(struct kprobe *probe, struct pt_regs *regs)
-{
-	crash_serial("");
-	crash_serial("blog_crash: frozen");
-	return 0;
-}
-
-static struct kprobe crash_freeze_probe = {
-	.symbol_name = "blog_crash",
-	.pre_handler = crash_freeze,
-};
-
-static int __init crash_init(void)
-{
-	int ret = register_kprobe(&crash_freeze_probe);
-
-	/* A kernel without BLog's hooks has no such function. */
-	return ret == -ENOENT ? 0 : ret;
-}
-module_init(crash_init);
 
 /* No exit: what a scene has started has no end. */
 
