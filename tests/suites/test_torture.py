@@ -120,6 +120,9 @@ SHORT = [
         verify="--whole torture_crowd"),
     Run("arm64", MOST, params={"seconds": 10}, kernel=ARM64, cpus=8, helpers=EVERYBODY,
         module={"workers": 1, "instances": 6}),
+    # By sysrq, which has its stack traces in the log.
+    Run("arm64-nmi", "worker nmi", params={"seconds": 5}, kernel=ARM64, cpus=8,
+        helpers="reader sysrq", module={"workers": 1, "instances": 6}, warn=True),
     Run("arm64-hotplug", f"{USUAL} hotplug", params={"seconds": 5}, kernel=ARM64, helpers="reader",
         module={"workers": 1, "onoff_ms": 100}),
     Run("lowmem", "worker", "lowmem", {"seconds": 5}, kernel=UML, cpus=2, mem=128),

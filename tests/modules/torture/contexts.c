@@ -21,6 +21,8 @@
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/timer.h>
+#include <linux/tracepoint.h>
+#include <trace/events/printk.h>
 
 #include "blog_torture.h"
 
@@ -137,6 +139,27 @@ static void torture_nmi_stop(void)
 {
 	unregister_nmi_handler(NMI_LOCAL, "blog_torture");
 	unregister_nmi_handler(NMI_UNKNOWN, "blog_torture");
+}
+#elif defined(CONFIG_ARM64_PSEUDO_NMI)
+/*
+ * Nobody may have an NMI of their own here. But in the one by which another CPU asks for a stack
+ * trace (sysrq-l), this is called for each line that is printed.
+ */
+static void torture_printed(void *unused, const char *text, size_t len)
+{
+	if (in_nmi() && !torture_in_probe())
+		torture_log_some(TORTURE_NMI, smp_processor_id());
+}
+
+static int torture_nmi_start(void)
+{
+	return register_trace_console(torture_printed, NULL);
+}
+
+static void torture_nmi_stop(void)
+{
+	unregister_trace_console(torture_printed, NULL);
+	tracepoint_synchronize_unregister();
 }
 #else
 static int torture_nmi_start(void)

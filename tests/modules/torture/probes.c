@@ -23,7 +23,7 @@
 
 #include "blog_torture.h"
 
-#ifdef CONFIG_KPROBES
+#if defined(CONFIG_KPROBES) && (defined(CONFIG_X86) || defined(CONFIG_ARM64))
 
 #ifdef CONFIG_X86
 #include <linux/text-patching.h>
