@@ -57,6 +57,24 @@ class Ended(Exception):
 
 
 @dataclass(frozen=True)
+class Other:
+    """An architecture other than the host's, by its name in scripts/fetch."""
+
+    name: str
+    image: str
+    qemu: str
+    machine: str
+    args: str  # of the kernel's command line
+
+
+OTHERS = {
+    # NMIs are interrupts of a higher priority.
+    "arm64": Other("arm64", "arch/arm64/boot/Image", "qemu-system-aarch64", "virt,gic-version=3",
+                   "console=ttyAMA0 irqchip.gicv3_pseudo_nmi=1"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A kernel that scripts/build-kernel has built."""
 
@@ -68,25 +86,26 @@ class Kernel:
         return self.flavour.startswith("uml")
 
     @property
-    def arm64(self) -> bool:
-        return self.flavour.startswith("arm64")
+    def other(self) -> Other | None:
+        """How its guests run, if not as those of x86_64."""
+        return OTHERS.get(self.flavour.partition("-")[0])
 
     @property
     def parallel(self) -> bool:
         """Whether QEMU's CPUs run in parallel: on x86 only if nobody changes the kernel's text."""
-        return self.flavour in ("x86-parallel", "x86-kcsan") or self.arm64
+        return self.flavour in ("x86-parallel", "x86-kcsan") or bool(self.other)
 
     @property
     def image(self) -> Path:
-        if self.arm64:
-            return self.build / "arch/arm64/boot/Image"
+        if self.other:
+            return self.build / self.other.image
         return self.build / ("linux" if self.uml else "arch/x86/boot/bzImage")
 
     @property
     def busybox(self) -> Path:
         """A static one for its guests."""
-        if self.arm64:
-            return fetch("arm64") / "usr/bin/busybox"
+        if self.other:
+            return fetch(self.other.name) / "usr/bin/busybox"
         found = shutil.which("busybox")
         if not found:
             raise FileNotFoundError("no busybox here: run scripts/setup")
@@ -236,23 +255,21 @@ class Machine:
         # the timer interrupts that it counts: an emulated timer needn't be checked.
         # Without tsc=nowatchdog, a boot now and then hangs. So it does, or dies, with a thread
         # for each CPU, unless the kernel's text is never changed: see "Kernels" in docs/testing.rst.
-        if not kernel.arm64:
+        if kernel.other:
+            args = f"{kernel.other.args} {args}"
+        else:
             args = f"console=ttyS0 no_timer_check tsc=nowatchdog {args}"
-        accel = ["-accel", f"tcg,thread={'multi' if kernel.parallel else 'single'}"]
+        parallel = kernel.parallel and not self.icount
+        accel = ["-accel", f"tcg,thread={'multi' if parallel else 'single'}"]
         accel += ["-icount", "shift=0,sleep=off"] if self.icount else []
         drives = []
         for n, disk in enumerate(disks):
             drives += ["-drive", f"file={disk},format=raw,if=none,id=d{n},cache=unsafe",
                        "-device", f"virtio-blk-pci,drive=d{n}"]  # fmt: skip
         machine = [qemu(), "-machine", "q35"]
-        if kernel.arm64:
-            # Its NMIs are interrupts of a higher priority.
-            machine = [
-                str(fetch("arm64") / "qemu-system-aarch64"),
-                "-machine",
-                "virt,gic-version=3",
-            ]
-            args = f"console=ttyAMA0 irqchip.gicv3_pseudo_nmi=1 {args}"
+        if kernel.other:
+            program = fetch(kernel.other.name) / kernel.other.qemu
+            machine = [str(program), "-machine", kernel.other.machine]
         return [*machine, *accel, "-cpu", self.cpu,
                 "-smp", str(1 if self.icount else self.cpus), "-m", str(self.mem),
                 "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",

@@ -202,7 +202,9 @@ def reading_bounds(bounds: Bounds, run: Run) -> None:
 
 
 def check_run(bounds: Bounds, run: Run) -> None:
-    """All bounds that this setup can tell of."""
+    """All bounds that this setup can tell of; there are none for arm64."""
+    if run.setup == "arm64":
+        return
     if run.setup == "stock":
         stock(bounds, run)
     elif run.setup == "reading":

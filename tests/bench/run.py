@@ -10,6 +10,7 @@ setups; without a name, the first three:
   instructions  as counted, without fio: exact, and the same on any machine. With
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
+  arm64         the same on that architecture
   decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; boots no kernel
   docs          measures nothing: puts tables and plots into the pages
 
@@ -59,6 +60,7 @@ SETUPS = {
         "flavour": "uml-bench", "rounds": "9", "records": "1000000", "size_kb": "98304",
         "rounds_each": "100", "n": "2000"},
     "instructions": COUNTED | {"mem": "512", "build": ""},
+    "arm64": COUNTED | {"flavour": "arm64", "mem": "512", "args": ""},
     # Without hooks
     "stock": COUNTED | {"flavour": "stock"},
 }  # fmt: skip
@@ -93,7 +95,7 @@ def call(*command: str | Path, given: str = "", cwd: Path = TOP) -> str:
 
 def make(kernel: vm.Kernel, source: Path, *more: str) -> None:
     """Builds the modules of a folder against a kernel that is built."""
-    arch = "um" if kernel.uml else "x86_64"
+    arch = "um" if kernel.uml else kernel.other.name if kernel.other else "x86_64"
     jobs = os.environ.get("BLOG_JOBS") or str(os.cpu_count())
     call(
         "make", "-C", kernel.build, f"ARCH={arch}", "LLVM=1", f"-j{jobs}", f"M={source}",
@@ -221,7 +223,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     script = GUEST / ("reading.sh" if setup == "reading" else "peers.sh")
     result = vm.run(
         work, kernel, script, files=files, programs=programs,
-        machine=machine, seconds=float(param["secs"]), warn=setup != "instructions",
+        machine=machine, seconds=float(param["secs"]), warn=setup not in ("instructions", "arm64"),
         echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
     took, others = time.monotonic() - start, by_others() - others
     os.sched_setaffinity(0, cpus)
@@ -305,7 +307,7 @@ def main() -> int:
         print(f"Setup {setup}", flush=True)
         try:
             run(setup, SETUPS[setup], OUT / setup)
-            if setup in ("instructions", "stock"):
+            if setup in ("instructions", "arm64", "stock"):
                 bad |= show(OUT / setup / "out")
         except Failed as why:
             print(f"{setup} has failed: {why}", file=sys.stderr)

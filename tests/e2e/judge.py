@@ -52,7 +52,7 @@ def prove(
     """One subtest for each property of the log."""
     result = load.run(work, kernel, what, machine=machine, seconds=seconds)
     assert not result.problem, result.told()
-    comm = "dd" if kernel.arm64 else "fio"
+    comm = "dd" if kernel.other else "fio"
     decode = Decoder(decoder, kernel)
     if what.script == "reload":
         todo = reload_checks(result.out, what, decode)

@@ -52,7 +52,7 @@ def run(
     work.mkdir(parents=True, exist_ok=True)
     (work / "params").write_text("".join(f"{key}={value}\n" for key, value in params.items()))
     programs = {}
-    if kernel.arm64:
+    if kernel.other:
         (work / "load").write_text(pattern.script(load.ios))
     else:
         (work / "load").write_text(pattern.job_file(load.ios))

@@ -51,10 +51,17 @@ u64 bench_turns(struct taker *takers, void (*run)(u32 n), u32 n);
 /* Instructions under QEMU's -icount, else cycles of the host's clock. */
 static __always_inline u64 bench_ticks(void)
 {
+#ifdef CONFIG_ARM64
+	u64 ticks;
+
+	asm volatile("isb; mrs %0, cntvct_el0" : "=r" (ticks) : : "memory");
+	return ticks;
+#else
 	u32 low, high;
 
 	asm volatile("lfence; rdtsc" : "=a" (low), "=d" (high) : : "memory");
 	return (u64)high << 32 | low;
+#endif
 }
 
 /* Arguments by the number of the round */

@@ -2,6 +2,9 @@
 
 //! The cases of BLog itself: calls as any driver has them, in loops; and clocks alone.
 
+// What stands in comments of the assembler may be the register in any size.
+#![allow(asm_sub_register)]
+
 use core::arch::asm;
 use kernel::blog::{
     blog_component,
@@ -26,7 +29,7 @@ impl Vary for u32 {
     fn by(i: u32) -> Self {
         let mut value = i;
         // SAFETY: No instruction at all.
-        unsafe { asm!("/* {0:e} */", inout(reg) value, options(nostack, preserves_flags, nomem)) };
+        unsafe { asm!("/* {0} */", inout(reg) value, options(nostack, preserves_flags, nomem)) };
         value
     }
 }
@@ -85,7 +88,11 @@ macro_rules! used {
         }
     )*};
 }
-used!(u8: reg_byte "/* {0} */", u32: reg "/* {0:e} */", u64: reg "/* {0} */");
+#[cfg(target_arch = "x86_64")]
+used!(u8: reg_byte "/* {0} */");
+#[cfg(not(target_arch = "x86_64"))]
+used!(u8: reg "/* {0} */");
+used!(u32: reg "/* {0} */", u64: reg "/* {0} */");
 
 impl Use for &str {
     #[inline(always)]
@@ -96,9 +103,21 @@ impl Use for &str {
 }
 
 #[inline(always)]
-fn tsc() -> u64 {
+fn counter() -> u64 {
     // SAFETY: Every x86-64 processor has this instruction, and it touches no memory.
-    unsafe { core::arch::x86_64::_rdtsc() }
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::x86_64::_rdtsc()
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let ticks: u64;
+        // SAFETY: The kernel may always read this register; that touches no memory.
+        unsafe {
+            asm!("mrs {0}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
+        }
+        ticks
+    }
 }
 
 unsafe extern "C" {
@@ -208,7 +227,7 @@ cases! {
 
 rounds!(clock_counter, i, {
     i.used();
-    tsc().used();
+    counter().used();
 });
 rounds!(clock_mono, i, {
     i.used();
@@ -249,9 +268,9 @@ static bench_blog_cases: [Case; COUNT] = {
 unsafe extern "C" fn bench_blog_each(ticks: *mut u32, n: u32) {
     for i in 0..n {
         let (a, b) = (u32::by(i), u64::by(i));
-        let start = tsc();
+        let start = counter();
         blog_log!(ON, "{} {}", a, b);
-        let end = tsc();
+        let end = counter();
         // SAFETY: By this function's requirements.
         unsafe { *ticks.add(i as usize) = end.wrapping_sub(start) as u32 };
     }
