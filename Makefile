@@ -83,6 +83,11 @@ mutants: ## Mutation testing: report changes that no test notices (a night): PAR
 		nice cargo mutants --iterate -o target/mutants/$(part) $(if $(SHARD),--shard $(SHARD)) \
 		$(MUTANTS_$(part)) || status=$$?;) exit $$status
 
+next: ## Try the newest kernel source in Debian's unstable, or KERNEL_SERIES=7.2: fits, UML, KUnit
+	@scripts/setup
+	@KSRC="$${KSRC:-$${KERNEL_SERIES:+$$(scripts/fetch kernel | tail -n 1)}}"; \
+	KSRC="$${KSRC:-$$(scripts/fetch --next | tail -n 1)}" scripts/test -t fast kunit
+
 bench: ## Measure what a record costs, beside peers (8 minutes, and 20 for its kernels)
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
@@ -119,4 +124,4 @@ help: ## Print this
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
 .PHONY: demo demo-stock test setup kernel decode install uninstall deb deb-source integrate revert check
-.PHONY: mutants bench bench-decode ceph docs clean distclean help series series-check
+.PHONY: mutants next bench bench-decode ceph docs clean distclean help series series-check
