@@ -146,8 +146,7 @@ class Run:
 
     def beyond(self, what: str, shape: str) -> Value:
         """What a record costs beyond reading the clock that its logger reads for it."""
-        own = self.clock
-        clocks = {"blog_on": own, "event_on": "local", "trace_printk": "local"}
+        clocks = {"blog_on": self.clock, "event_on": "local", "trace_printk": "local"}
         if what not in clocks:
             raise Missing(f"which clock {what} reads isn't known")
         pairs = zip(self.samples(what, shape), self.samples(f"clock_{clocks[what]}", "0"))
