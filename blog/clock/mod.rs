@@ -77,7 +77,7 @@ const USABLE: u32 = 1;
 /// What one is worth that is constant, nonstop and not known to be unstable.
 const GOOD: u32 = 2;
 
-/// So many ticks are some milliseconds, and less than a second by the slowest counter.
+/// So many ticks are some milliseconds of a TSC, and 0.9 s of a counter of 19.2 MHz.
 const SOON: u64 = 1 << 24;
 
 /// Ticks of the counter in a nanosecond, times 2^32.
