@@ -72,6 +72,12 @@ impl Dump {
         Ok(text)
     }
 
+    /// Has the library take it that the file has pages of so many bytes. It takes the kernel's own
+    /// from VMCOREINFO, where QEMU writes 64 KiB on arm64.
+    pub fn set_page_size(&self, bytes: u64) -> Result<(), String> {
+        self.set_number(c"arch.page_size", bytes)
+    }
+
     /// Reads physical memory.
     pub fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
         let mut len = buf.len();

@@ -79,7 +79,8 @@ pub(super) fn missing(mut parts: Vec<Part>) -> Option<String> {
 
 /// What a file says of itself that starts so.
 pub(super) struct Header {
-    block: u64,
+    /// Bytes of a block, and of a page.
+    pub(super) block: u64,
     sub_blocks: u64,
     bitmap_blocks: u64,
     status: u32,

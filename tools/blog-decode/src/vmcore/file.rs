@@ -111,6 +111,8 @@ struct Opened {
     /// Why it isn't whole.
     problem: Option<String>,
     part: Option<Part>,
+    /// Bytes of a page, if the file says so.
+    page: Option<u64>,
     zeros: Range<u64>,
 }
 
@@ -168,6 +170,7 @@ fn open_one(path: &Path) -> Result<Opened, Error> {
     Ok(Opened {
         file,
         problem,
+        page: header.as_ref().map(|header| header.block),
         part: header.and_then(|header| header.part),
         zeros,
     })
@@ -176,7 +179,7 @@ fn open_one(path: &Path) -> Result<Opened, Error> {
 /// Opens a vmcore, which may be in several files. The error says what to do, where there is something
 /// to be done; what is known of the file itself comes first.
 pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
-    let (mut files, mut parts, mut zeros) = (Vec::new(), Vec::new(), 0..0);
+    let (mut files, mut parts, mut zeros, mut page) = (Vec::new(), Vec::new(), 0..0, None);
     let mut problems = Vec::new();
     for path in paths {
         let named = |e: Error| match paths {
@@ -193,11 +196,12 @@ pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
             zeros = opened.zeros;
         }
         parts.extend(opened.part);
+        page = page.or(opened.page);
         files.push(opened.file);
     }
     problems.extend(diskdump::missing(parts));
     let problem = (!problems.is_empty()).then(|| problems.join("; "));
-    inside(files, zeros).map_or_else(
+    inside(files, page, zeros).map_or_else(
         |e| {
             Err(match &problem {
                 Some(problem) => Error::File(format!("{problem}. Of what there is: {e}")),
@@ -218,7 +222,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
 /// Memory, root, and who crashed.
 type Inside = (Paging<Pages>, u64, Option<Crashed>);
 
-fn inside(files: Vec<File>, zeros: Range<u64>) -> Result<Inside, Error> {
+fn inside(files: Vec<File>, page: Option<u64>, zeros: Range<u64>) -> Result<Inside, Error> {
     let dump =
         Dump::open(files).map_err(|e| Error::File(format!("libkdumpfile can't read it: {e}")))?;
     let info = dump.vmcoreinfo().map_err(|e| {
@@ -227,6 +231,10 @@ fn inside(files: Vec<File>, zeros: Range<u64>) -> Result<Inside, Error> {
              QEMU writes it if the guest has \"-device vmcoreinfo\""
         ))
     })?;
+    if let Some(bytes) = page {
+        dump.set_page_size(bytes)
+            .map_err(|e| Error::File(format!("pages of {bytes} bytes: {e}")))?;
+    }
     let info = VmcoreInfo::parse(&info);
     let pages = Pages {
         dump,
