@@ -10,6 +10,7 @@ use core::{
     slice, //
 };
 use kernel::blog::{
+    unaligned::store_unaligned,
     wire::pack::Codes,
     write_open,
     write_open_slow,
@@ -57,8 +58,8 @@ macro_rules! writers {
                 // SAFETY: There are 8 bytes after each place, and these are up to the end. Each one
                 // overwrites what the one before has stored too much of.
                 unsafe {
-                    dst.cast::<u64>().write_unaligned($first);
-                    $(dst.add(byte($place).into()).cast::<u64>().write_unaligned($arg);)*
+                    store_unaligned(dst, $first);
+                    $(store_unaligned(dst.add(byte($place).into()), $arg);)*
                 }
                 Some(size)
             };

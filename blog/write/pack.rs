@@ -7,37 +7,40 @@
 //! Nothing here allocates.
 
 use core::ptr;
-use kernel::blog::wire::{
-    pack::{
-        Codes,
-        BITS,
-        BYTES,
-        BYTES_MAX,
-        CALL_ARGS,
-        MEM,
-        PRECISION_MAX,
-        PRIVATE,
-        RAW,
-        SOCKADDR,
-        SOCKADDR_SIZE,
-        STR,
-        STR_ARG,
-        STR_MAX,
-        SYMBOL,
-        TEXT,
-        W1,
-        W8,
-        WIDTH_MAX, //
-    },
-    types::{
-        long_size,
-        take_tail,
-        Privacy,
-        LONG,
-        LONG_SIZE,
-        MAX_PAYLOAD,
-        MAX_TAIL,
-        PRIVATE_HASH, //
+use kernel::blog::{
+    unaligned::store_unaligned,
+    wire::{
+        pack::{
+            Codes,
+            BITS,
+            BYTES,
+            BYTES_MAX,
+            CALL_ARGS,
+            MEM,
+            PRECISION_MAX,
+            PRIVATE,
+            RAW,
+            SOCKADDR,
+            SOCKADDR_SIZE,
+            STR,
+            STR_ARG,
+            STR_MAX,
+            SYMBOL,
+            TEXT,
+            W1,
+            W8,
+            WIDTH_MAX, //
+        },
+        types::{
+            long_size,
+            take_tail,
+            Privacy,
+            LONG,
+            LONG_SIZE,
+            MAX_PAYLOAD,
+            MAX_TAIL,
+            PRIVATE_HASH, //
+        }, //
     }, //
 };
 
@@ -163,7 +166,7 @@ pub(crate) unsafe fn pack_simple(
             len + 1
         } else if (W1..=W8).contains(&code) {
             // SAFETY: There are 8 bytes.
-            unsafe { to.cast::<u64>().write_unaligned(arg) };
+            unsafe { store_unaligned(to, arg) };
             1 << (code - W1)
         } else {
             return None;
@@ -264,7 +267,7 @@ impl Packer {
     fn number(&mut self, value: u64, size: usize) {
         if let Some(at) = self.add(size) {
             // SAFETY: There are 8 bytes, by the type invariant.
-            unsafe { at.cast::<u64>().write_unaligned(value) };
+            unsafe { store_unaligned(at, value) };
         }
     }
 
@@ -278,8 +281,7 @@ impl Packer {
             let value = args.get(i).copied().unwrap_or(0);
             // SAFETY: There are 8 bytes after any place, by the type invariant.
             unsafe {
-                let at = at.add(codes.place(i).min(size));
-                at.cast::<u64>().write_unaligned(value);
+                store_unaligned(at.add(codes.place(i).min(size)), value);
             }
         }
     }
@@ -365,7 +367,7 @@ impl Packer {
             unsafe {
                 if long_size(len) != 0 {
                     ptr::copy(body, body.add(LONG_SIZE), n);
-                    body.cast::<u16>().write_unaligned(len as u16);
+                    store_unaligned(body, len as u16);
                 }
                 length.write(len.min(LONG) as u8);
                 ptr::write_bytes(length.add(1), 0, before - 1);
@@ -495,7 +497,7 @@ impl Packer {
             });
             at.write(copied.is_err().into());
             let used = copied.unwrap_or_else(|bad| {
-                body.cast::<i32>().write_unaligned(bad.errno());
+                store_unaligned(body, bad.errno());
                 4
             });
             ptr::write_bytes(body.add(used), 0, whole - used);

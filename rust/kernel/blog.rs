@@ -80,6 +80,8 @@ mod abi;
 mod call;
 pub mod ring;
 pub mod root;
+#[doc(hidden)]
+pub mod unaligned;
 pub mod wire;
 
 #[doc(hidden)]

@@ -13,7 +13,7 @@ extern crate self as kernel;
 
 /// The kernel's crate, as far as its writer of C calls wants it.
 pub mod blog {
-    pub use crate::common::kernel::wire;
+    pub use crate::common::kernel::{unaligned, wire};
 }
 
 #[allow(dead_code)] // A probe's loads are the kernel's.

@@ -16,10 +16,13 @@ use core::{
     ptr, //
 };
 
-use super::super::wire::types::{
-    self,
-    Privacy,
-    TypeCode, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::types::{
+        self,
+        Privacy,
+        TypeCode, //
+    }, //
 };
 
 /// A type whose values can be logged by `blog_log!` and its kin.
@@ -135,7 +138,7 @@ macro_rules! impl_scalar {
             #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
                 // SAFETY: The caller gives us `FIXED` bytes, which are this size.
-                unsafe { dst.cast::<$passed>().write_unaligned(self.pass()) }
+                unsafe { store_unaligned(dst, self.pass()) }
             }
         }
     )*};
@@ -361,7 +364,7 @@ unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
                 Ok(v) => v.store(dst.add(1)),
                 Err(e) => {
                     dst.write(1);
-                    dst.add(1).cast::<i32>().write_unaligned(e.errno());
+                    store_unaligned(dst.add(1), e.errno());
                 }
             }
         }

@@ -4,10 +4,13 @@
 //!
 //! Like `arg.rs` and `fmt.rs`, for types that don't compile on the host.
 
-use super::super::wire::types::{
-    self,
-    Privacy,
-    TypeCode, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::types::{
+        self,
+        Privacy,
+        TypeCode, //
+    }, //
 };
 use super::{
     arg::{

@@ -10,9 +10,12 @@
 use core::marker::PhantomData;
 use core::ptr;
 
-use super::super::wire::types::{
-    self,
-    MAX_PAYLOAD, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::types::{
+        self,
+        MAX_PAYLOAD, //
+    }, //
 };
 use super::arg::BlogArg;
 #[cfg(CONFIG_BLOG_HOOKS)]
@@ -76,7 +79,7 @@ unsafe fn store_one<T: BlogArg + ?Sized>(arg: &T, dst: *mut u8, budget: &mut usi
         }
         let (tail, len) = (arg.tail(), tail_len(arg));
         if types::long_size(len) != 0 {
-            dst.cast::<u16>().write_unaligned(len as u16);
+            store_unaligned(dst, len as u16);
             dst = dst.add(types::LONG_SIZE);
         }
         let n = types::take_tail(budget, len);

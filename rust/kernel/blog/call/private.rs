@@ -4,12 +4,15 @@
 
 use core::ptr;
 
-use super::super::wire::types::{
-    Privacy,
-    TypeCode,
-    MAX_PAYLOAD,
-    PRIVATE,
-    PRIVATE_HASH, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::types::{
+        Privacy,
+        TypeCode,
+        MAX_PAYLOAD,
+        PRIVATE,
+        PRIVATE_HASH, //
+    }, //
 };
 use super::arg::BlogArg;
 
@@ -124,7 +127,7 @@ unsafe impl<T: BlogArg> BlogArg for Private<T> {
             let body = dst.add(1);
             let what = match self {
                 Self::Hash(hash) => {
-                    body.cast::<u64>().write_unaligned(*hash);
+                    store_unaligned(body, *hash);
                     Privacy::Hash
                 }
                 Self::Omit => Privacy::Omit,

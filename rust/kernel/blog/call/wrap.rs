@@ -8,9 +8,12 @@ use core::{
     ptr::NonNull, //
 };
 
-use super::super::wire::types::{
-    self,
-    TypeCode, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::types::{
+        self,
+        TypeCode, //
+    }, //
 };
 use super::arg::BlogArg;
 

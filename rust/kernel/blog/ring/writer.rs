@@ -2,13 +2,16 @@
 
 //! Writing a record: the fast path, and rings that several contexts share.
 
-use super::super::wire::record::{
-    ControlRecord,
-    Header,
-    Lost,
-    HEADER_SIZE,
-    TASK_SIZE,
-    TS_BITS, //
+use super::super::{
+    unaligned::store_unaligned,
+    wire::record::{
+        ControlRecord,
+        Header,
+        Lost,
+        HEADER_SIZE,
+        TASK_SIZE,
+        TS_BITS, //
+    }, //
 };
 use super::{
     page::{
@@ -270,7 +273,7 @@ impl Ring {
         // SAFETY: There is room by this function's requirement. What is stored to isn't published,
         // so nobody reads it, and this is the only writer.
         unsafe {
-            ptr::write_unaligned(at.cast::<u64>(), header);
+            store_unaligned(at, header);
             // ORDERING: Release: a reader that acquires this end sees the record whole. Relaxed:
             // nobody else stores to it. Together they are one instruction that adds.
             let commit = (*page).commit.load(Relaxed);

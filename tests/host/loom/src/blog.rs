@@ -4,5 +4,7 @@
 
 #[path = "../../../../rust/kernel/blog/ring/mod.rs"]
 pub mod ring;
+#[path = "../../../../rust/kernel/blog/unaligned.rs"]
+pub mod unaligned;
 #[path = "../../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;

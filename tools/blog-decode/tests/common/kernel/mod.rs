@@ -5,5 +5,7 @@
 #![allow(clippy::all, unexpected_cfgs, unused_imports)]
 
 pub mod call;
+#[path = "../../../../../rust/kernel/blog/unaligned.rs"]
+pub mod unaligned;
 #[path = "../../../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;
