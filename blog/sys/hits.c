@@ -28,7 +28,11 @@ struct blog_hook {
 
 #ifdef CONFIG_KPROBES
 /*
- * An int3 counts as an NMI, whatever runs into it: taken back, the record is in the ring of that.
+ * On x86, a breakpoint counts as an NMI, whatever runs into it: taken back, the record is in the
+ * ring of that. This needs NMIs in NMIs to be counted in preempt_count(). Where they are counted
+ * elsewhere, on riscv64, say, the record is in the ring of NMIs: the end of a nested one would
+ * leave preempt_count() as if this were one.
+ *
  * Interrupts are off. A kprobe on ftrace is called. So is one that was made a jump; if that is in
  * an NMI, the record goes to the ring of what the NMI has interrupted, as any kprobe in a log call
  * might, which finds that ring busy.
@@ -42,8 +46,8 @@ static int blog_hook_reached(struct kprobe *kp, struct pt_regs *regs)
 
 	for (i = 0; i < hook->words; i++)
 		words[i] = regs_get_kernel_argument(regs, i);
-	if (IS_ENABLED(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) && !kprobe_ftrace(kp) &&
-	    (preempt_count() & NMI_MASK) == NMI_OFFSET)
+	if (IS_ENABLED(CONFIG_X86_64) && IS_ENABLED(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) &&
+	    !kprobe_ftrace(kp) && (preempt_count() & NMI_MASK) == NMI_OFFSET)
 		trap = NMI_OFFSET + HARDIRQ_OFFSET;
 	__preempt_count_sub(trap);
 	blog_probe_hit(hook->probe, words);
