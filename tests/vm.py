@@ -71,6 +71,8 @@ OTHERS = {
     # NMIs are interrupts of a higher priority.
     "arm64": Other("arm64", "arch/arm64/boot/Image", "qemu-system-aarch64", "virt,gic-version=3",
                    "console=ttyAMA0 irqchip.gicv3_pseudo_nmi=1"),
+    "riscv64": Other("riscv64", "arch/riscv/boot/Image", "qemu-system-riscv64", "virt",
+                     "console=ttyS0"),
 }  # fmt: skip
 
 

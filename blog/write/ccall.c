@@ -83,7 +83,7 @@ notrace void blog_write(const struct blog_component *component, u32 site_shl10, 
 	 * Each one takes 8 bytes, in registers and on the stack, whatever its size; the upper half
 	 * of an int is anything, and isn't stored.
 	 */
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if !defined(__x86_64__) && !defined(__aarch64__) && (!defined(__riscv) || __riscv_xlen != 64)
 #error "Does each variable argument take 8 bytes on this architecture?"
 #endif
 	for (i = 0; i < count; i++)

@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 uml uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -31,6 +31,8 @@ kernel_fragments() {
 	x86-lto) echo common x86 blog-m lto ;;
 	# Another architecture: weak memory order, CPUs in parallel, pseudo-NMI
 	arm64) echo common arm64 crash trace blog-m ;;
+	# What no file of BLog knows: the generic way. Deep tier
+	riscv64) echo common riscv64 trace blog-m ;;
 	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches sleep
 	# where there is none, and overflows
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
@@ -57,6 +59,7 @@ kernel_arch() {
 	case $1 in
 	uml*) echo um ;;
 	arm64*) echo arm64 ;;
+	riscv64*) echo riscv ;;
 	*) echo x86_64 ;;
 	esac
 }

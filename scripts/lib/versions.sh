@@ -35,6 +35,9 @@ debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,r
 dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 arm64              trixie           qemu-system-arm_1%3a10.0.13+ds-0+deb13u1_amd64.deb       babb8ab3c9f5f045184bd8c20604237d28c1b5e6a578d7f400566b9f257b59e7
 arm64              trixie           busybox-static_1%3a1.37.0-6+b9_arm64.deb                 c833be48abfa16bc19c4966ec93e289ff1ce5d2f1476cad3a57bd105378cd15c
+riscv64            trixie           qemu-system-riscv_1%3a10.0.13+ds-0+deb13u1_amd64.deb     80effad6aa07c09a7532e1b731c04ec9a32c545c2b9597320ec16ae59d2f34a2
+riscv64            trixie           busybox-static_1%3a1.37.0-6+b9_riscv64.deb               4add476d2b185c5b487c285b38d790f0881a7e4a8e2ddde835f917e770eb8633
+riscv64            trixie           opensbi_1.6-1_all.deb                                    dc4a43bd21a0ca11771ed8b19ee6fa8476d1d0f4976bd0b27c0357c699d27e1e
 ubuntu-keyring     trixie           ubuntu-keyring_2023.11.28.1-0.2_all.deb              b2e7ed48431bf9e7978ae810bbdaf253093570d6e3f864e575b7c13554b81174
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 nfs                bookworm         nfs-kernel-server,nfs-common,rpcbind,procps,iproute2 -

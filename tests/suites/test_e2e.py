@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 import vm
+from conftest import by_tier
 from e2e import judge
 from e2e.load import LOADS, Load
 
 KERNELS = "x86 stock arm64"
+KERNELS_DEEP = "x86 stock arm64 riscv64"
 SECONDS = 200
 
 
@@ -18,10 +20,11 @@ def test_load(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -
     judge.prove(work / name, vm.kernel("x86"), LOADS[name], decoder, subtests)
 
 
-def test_arm64(work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
+@pytest.mark.parametrize("flavour", by_tier(full="arm64", deep="arm64 riscv64"))
+def test_other(flavour: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     """The same on another architecture, whose CPUs run in parallel."""
     what = Load(ios=50_000, size_kb=65536, ring_kb=16384, whole=True)
-    judge.prove(work / "arm64", vm.kernel("arm64"), what, decoder, subtests)
+    judge.prove(work / flavour, vm.kernel(flavour), what, decoder, subtests)
 
 
 @pytest.mark.parametrize("name", ["lossy", "reload"])

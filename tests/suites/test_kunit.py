@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KUnit suites in User Mode Linux and in QEMU, on several CPUs: BLog built in, as modules, on arm64,
-and as a module of Debian's own kernel, which has no KUnit (tests/guest/stock/kunit.c stands for it).
+"""KUnit suites in User Mode Linux and in QEMU, on several CPUs: BLog built in, as modules, on arm64
+and riscv64, and as a module of Debian's own kernel, which has no KUnit
+(tests/guest/stock/kunit.c stands for it).
 
 Each case of the sources is a test, so CASE=blog_ring or a case's name runs only that.
 """
@@ -13,7 +14,7 @@ from conftest import by_tier
 
 KERNELS = "uml x86 arm64 stock-kunit"
 KERNELS_FAST = "uml"
-KERNELS_DEEP = "uml x86 arm64 stock-kunit x86-y"
+KERNELS_DEEP = "uml x86 arm64 stock-kunit x86-y riscv64"
 SECONDS = 120
 TIER = "fast"
 

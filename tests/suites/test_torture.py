@@ -21,10 +21,10 @@ from conftest import TOP, built
 from conftest import Run as Sh
 
 KERNELS = "x86 uml stock arm64"
-KERNELS_DEEP = "x86 uml stock arm64 x86-debug x86-parallel x86-kcsan x86-lto"
+KERNELS_DEEP = "x86 uml stock arm64 x86-debug x86-parallel x86-kcsan x86-lto riscv64"
 SECONDS = 330
 
-QEMU, UML, STOCK, ARM64, DEBUG, PARALLEL, KCSAN, LTO = KERNELS_DEEP.split()
+QEMU, UML, STOCK, ARM64, DEBUG, PARALLEL, KCSAN, LTO, RISCV64 = KERNELS_DEEP.split()
 HERE = TOP / "tests/guest/torture"
 # All that deep runs must log.
 RECORDS = 100_000_000
@@ -72,7 +72,7 @@ class Run:
 
     def machine(self) -> vm.Machine:
         args = self.args
-        if self.kernel not in (UML, ARM64):
+        if self.kernel not in (UML, ARM64, RISCV64):
             # When emulated CPUs are slow, the watchdog distrusts the TSC, and all that
             # reads a clock from then on waits for the one HPET that QEMU has.
             args += " tsc=reliable"
@@ -167,6 +167,8 @@ LONG = [
     # Races of plain accesses; the kernel's own are none of BLog's business. One is wanted.
     Run("kcsan", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=KCSAN, limit=900,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6, "race": 1}, warn=True),
+    Run("riscv64", MOST, params={"seconds": 10}, kernel=RISCV64, cpus=8, helpers=EVERYBODY,
+        module={"workers": 1, "instances": 6}),
     Run("lto", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=LTO, limit=300,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
 ]  # fmt: skip

@@ -56,5 +56,18 @@ macro_rules! __blog_load_site {
     };
 }
 
-#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+#[cfg(target_arch = "riscv64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __blog_load_site {
+    () => {
+        "770: ld {site}, 771b"
+    };
+}
+
+#[cfg(not(any(
+    target_arch = "aarch64",
+    target_arch = "riscv64",
+    target_arch = "x86_64"
+)))]
 compile_error!("BLog needs the instruction that loads 8 bytes at a label: see this file");
