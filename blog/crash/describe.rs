@@ -56,6 +56,7 @@ use crate::{
         glue,
         pages::Kept, //
     },
+    tasks,
     write::tables, //
 };
 
@@ -78,7 +79,7 @@ const TASK: TaskLayout = TaskLayout {
     group_leader: offset_of!(task_struct, group_leader) as u32,
     stack: offset_of!(task_struct, stack) as u32,
     last_switch_time: LAST_SWITCH,
-    reserved: 0,
+    blocker: BLOCKER,
 };
 
 #[cfg(any(CONFIG_SMP, CONFIG_UML))]
@@ -90,6 +91,11 @@ const CPU: u32 = kernel::blog::wire::dump::NO_FIELD;
 const LAST_SWITCH: u32 = offset_of!(task_struct, last_switch_time) as u32;
 #[cfg(not(CONFIG_DETECT_HUNG_TASK))]
 const LAST_SWITCH: u32 = kernel::blog::wire::dump::NO_FIELD;
+
+#[cfg(CONFIG_DETECT_HUNG_TASK_BLOCKER)]
+const BLOCKER: u32 = offset_of!(task_struct, blocker) as u32;
+#[cfg(not(CONFIG_DETECT_HUNG_TASK_BLOCKER))]
+const BLOCKER: u32 = kernel::blog::wire::dump::NO_FIELD;
 
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {
@@ -114,6 +120,7 @@ pub(crate) fn init() {
         tls = Tls::LAYOUT,
         task = TASK,
         tables = tables::root(),
+        locks = tasks::locks(),
         counts = counts::root(),
         components = DESCRIBED.get() as u64,
         components_len = COMPONENTS as u32,

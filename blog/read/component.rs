@@ -134,7 +134,8 @@ impl ComponentWalk {
         if self.form == Form::Snapshot {
             self.tasks.resize(rings, None, GFP_KERNEL)?;
             let mut from = 0;
-            while let Some(writer) = tables::next(&mut from, |slot| slot == state.slot().into()) {
+            let slots = |slot| slot == u32::from(state.slot());
+            while let Some(writer) = tables::next(&mut from, slots, |_| ()) {
                 if let Some(place) = self.tasks.get_mut(writer.ring as usize) {
                     *place = Some(writer);
                 }

@@ -7,7 +7,10 @@
 
 use core::{
     iter,
-    mem::size_of,
+    mem::{
+        self,
+        size_of, //
+    },
     sync::atomic::{
         AtomicU64,
         Ordering::Relaxed, //
@@ -41,6 +44,10 @@ use crate::{
     sys::{
         glue,
         params, //
+    },
+    tasks::{
+        self,
+        Chain, //
     },
     write::tables, //
 };
@@ -115,6 +122,8 @@ pub(super) struct Sections {
     version: u32,
     steps: u32,
     told: u64,
+    /// What the tasks of the section before wait for.
+    waits: KVec<format::Wait>,
     /// What the reader gets.
     pub(super) selection: Selection,
     /// Whether it was chosen.
@@ -150,6 +159,7 @@ impl Sections {
             version: 0,
             steps: 0,
             told: 0,
+            waits: KVec::new(),
             selection: Selection::new(addresses),
             chosen: false,
         };
@@ -299,16 +309,35 @@ impl Sections {
     }
 
     /// Writes what the next tasks are doing that have a ring of a component with one of these
-    /// `slots`; `from` is that of [`tables::next`]. False: there are none.
+    /// `slots`, and who holds the locks that these wait for; then, what they wait for. `from` is
+    /// that of [`tables::next`]. False: there are none.
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
         self.begin();
-        for _ in 0..TASKS {
+        if !self.waits.is_empty() {
+            for wait in mem::take(&mut self.waits) {
+                self.push(wait.as_bytes())?;
+            }
+            self.end(Kind::Waits)?;
+            return Ok(true);
+        }
+        while self.len <= HEADER + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>() {
             let chosen = &self.selection.chosen;
-            let mut writers = iter::from_fn(|| tables::next(from, &slots));
+            let mut chain = Chain::default();
+            let mut writers = iter::from_fn(|| {
+                // SAFETY: The task is valid in this call.
+                let look = |task| chain = unsafe { tasks::chain(task) };
+                tables::next(from, &slots, look)
+            });
             let Some(writer) = writers.find(|w| chosen.has_task(w.task.pid, w.task.tgid)) else {
                 break;
             };
             self.push(writer.task.as_bytes())?;
+            for (wait, holder) in chain.iter().flatten() {
+                self.waits.push(*wait, GFP_KERNEL)?;
+                if let Some(holder) = holder {
+                    self.push(holder.as_bytes())?;
+                }
+            }
         }
         let any = self.len > HEADER;
         if any {

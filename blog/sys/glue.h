@@ -165,6 +165,8 @@ void blog_stop_suspend(void);
 u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 u32 blog_cpu_of(const struct task_struct *task);
+u32 blog_lock_owner(u32 kind);
+struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);

@@ -6,17 +6,28 @@ use core::mem::offset_of;
 use kernel::{
     bindings,
     blog::wire::{
-        dump::state_letter,
+        dump::{
+            state_letter,
+            LockLayout, //
+        },
         file,
         record::Context, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::rcu, //
 };
 
 unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
     fn blog_cpu_of(task: *const c_void) -> u32;
+    safe fn blog_lock_owner(kind: u32) -> u32;
+    fn blog_waits(
+        task: *const c_void,
+        lock: *mut u64,
+        kind: *mut u32,
+        flags: *mut u32,
+    ) -> *mut c_void;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
 
@@ -92,6 +103,68 @@ pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
         reserved: 0,
         // SAFETY: As above.
         cpu: unsafe { blog_cpu_of(task.cast()) },
+    }
+}
+
+/// Where locks have their holders, for crash tools.
+pub(crate) fn locks() -> LockLayout {
+    // As the lowest bits of a blocker say
+    LockLayout {
+        mutex: blog_lock_owner(0),
+        semaphore: blog_lock_owner(1),
+        rwsem: blog_lock_owner(2),
+        reserved: 0,
+    }
+}
+
+/// What a task waits for, and who holds that; what that one waits for, and so on.
+pub(crate) type Chain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
+
+/// The chain of a task, up to whom it has had before.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub(crate) unsafe fn chain(task: *const bindings::task_struct) -> Chain {
+    let mut chain = Chain::default();
+    let _rcu = rcu::read_lock();
+    let mut next = task;
+    for n in 0..chain.len() {
+        let (mut lock, mut kind, mut flags) = (0, 0, 0);
+        // SAFETY: `next` is valid: the caller says so of the first one, and the others are what
+        // this has returned, while RCU is held. The other arguments are valid for writes.
+        let holder = unsafe { blog_waits(next.cast(), &mut lock, &mut kind, &mut flags) };
+        let holder = holder.cast::<bindings::task_struct>();
+        if kind == 0 {
+            break;
+        }
+        // SAFETY: As above.
+        let holder = (!holder.is_null()).then(|| (holder, unsafe { facts(holder) }));
+        let pid = holder.map_or(0, |(_, task)| task.pid);
+        let wait = file::Wait {
+            lock,
+            // SAFETY: As above.
+            pid: unsafe { (*next).pid },
+            holder: pid,
+            kind,
+            flags,
+        };
+        let known = chain.iter().flatten().any(|(wait, _)| wait.pid == pid);
+        if let Some(link) = chain.get_mut(n) {
+            *link = Some((wait, holder.map(|(_, task)| held(task))));
+        }
+        match holder {
+            Some((task, _)) if !known => next = task,
+            _ => break,
+        }
+    }
+    chain
+}
+
+fn held(task: file::Task) -> file::Task {
+    file::Task {
+        flags: task.flags | file::TASK_HOLDER,
+        ..task
     }
 }
 

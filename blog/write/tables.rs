@@ -319,11 +319,16 @@ pub(crate) struct Writer {
     pub(crate) task: file::Task,
 }
 
-/// The next task that has a ring of a component in one of these `slots`.
+/// The next task that has a ring of a component in one of these `slots`, which `look` looks at: it
+/// is valid for that call, in which a lock is held and interrupts are off.
 ///
 /// `from` is 0 at the start, and says from then on where to go on. Tasks that come or go meanwhile
 /// may be left out.
-pub(crate) fn next(from: &mut u32, slots: impl Fn(u32) -> bool) -> Option<Writer> {
+pub(crate) fn next(
+    from: &mut u32,
+    slots: impl Fn(u32) -> bool,
+    look: impl FnOnce(*const bindings::task_struct),
+) -> Option<Writer> {
     while *from < SLAB.len() {
         let table = SLAB.table(*from).filter(|table| !table.is_empty());
         *from += 1;
@@ -335,6 +340,7 @@ pub(crate) fn next(from: &mut u32, slots: impl Fn(u32) -> bool) -> Option<Writer
         let mut rings = unsafe { table.rings() };
         if let Some(ring) = rings.find(|ring| slots(ring.slot())) {
             let task = table.task.load(Acquire).cast::<bindings::task_struct>();
+            look(task);
             return Some(Writer {
                 ring: ring.id(),
                 // The lock keeps it from retiring.

@@ -155,7 +155,7 @@ macro_rules! as_bytes {
 }
 
 as_bytes! {
-    FileHeader SectionHeader System Clock ClockPair Image Task
+    FileHeader SectionHeader System Clock ClockPair Image Task Wait
     ComponentSection RingSection Page Counts End
 }
 

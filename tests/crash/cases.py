@@ -26,6 +26,7 @@ ARGS = {
     "abba": "hung_task_panic=1",
     "lost": "",
     "lockup": "softlockup_panic=1",
+    "blame": "",
     "record": "unknown_nmi_panic",
     "turn": "unknown_nmi_panic",
 }
@@ -75,12 +76,14 @@ SHORT = [
     Case("turn-nmi", "turn", "qemu", ("kdump-zlib",), settings="at=100"),
     Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
     Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
-    Case("abba-arm64", "abba", "qemu", ("elf",), flavour="arm64"),
+    Case("blame", "blame", "live", ("elf", "kdump-zlib")),
+    Case("abba-arm64", "abba", "qemu", ("elf", "kdump-zlib"), flavour="arm64"),
     Case("softirq-arm64", "softirq", "qemu", ("elf",), flavour="arm64"),
     # Debian's own kernel, where BLog has no hooks. With -d 31, makedumpfile takes pages of slabs
     # for those of processes there, but none that BLog needs: see blog/sys/pages.rs.
     Case("softirq-stock", "softirq", "kdump", ("raw", "d31-zlib"), mem=1024, flavour="stock"),
     Case("abba-stock", "abba", "qemu", ("elf",), mem=1024, flavour="stock"),
+    Case("blame-stock", "blame", "live", ("elf",), mem=1024, flavour="stock"),
     # Of more than 30 tasks, some are in such pages, as tasks are small where the CPU has few
     # registers to save: see packaging/stock/notes.rs.
     Case("lost-stock", "lost", "kdump", ("d31-zlib",), mem=1024, flavour="stock", sysrq=True,

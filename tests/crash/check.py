@@ -136,6 +136,46 @@ def check_tasks(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None
                 raise Wrong(f"tasks: the last record of {who} is {last}, not {want!r}")
 
 
+def blame(truth: Truth) -> dict[int, tuple[list[tuple[str, int | None]], bool]]:
+    """Of each writer: what it waits for and who holds that, and so on; and if that is a circle."""
+    pids = {writer.id: writer.pid for writer in truth.writers}
+    if truth.scene == "abba":
+        a, b = ("Mutex", pids[1]), ("Mutex", pids[2])
+        return {pids[1]: ([b, a], True), pids[2]: ([a, b], True)}
+    four = ("RwsemRead", pids[4])
+    three = ("Mutex", pids[3])
+    return {
+        pids[1]: ([("Mutex", pids[2]), three, four], False),
+        pids[2]: ([three, four], False),
+        pids[3]: ([four], False),
+        pids[4]: ([], False),
+        pids[5]: ([("Semaphore", pids[4])], False),
+        pids[6]: ([("Mutex", None)], False),
+    }
+
+
+def check_blame(tools: Tools, snapshot: Path, truth: Truth) -> None:
+    """Who blocks whom, and that who blocks most of them comes first."""
+    text = tools.run("tasks", "--json", "--blocked", "--sidetable", tools.tables, snapshot)
+    tasks = [task for line in text.splitlines() if (task := json.loads(line))["type"] == "task"]
+    want = blame(truth)
+    found = {
+        task["pid"]: ([(w["kind"], w["holder"]) for w in task["waits"]], task["deadlock"])
+        for task in tasks
+        if task["pid"] in want
+    }
+    if found != want:
+        raise Wrong(f"tasks: who blocks whom is {found}, not {want}")
+    if truth.scene == "abba":
+        return
+    gone = [w["gone"] for task in tasks for w in task["waits"]]
+    if sum(gone) != 1:
+        raise Wrong(f"tasks: {sum(gone)} holders have ended")
+    first, blocks = tasks[0]["pid"], tasks[0]["blocks"]
+    if (first, blocks) != (truth.writers[3].pid, 4):
+        raise Wrong(f"tasks: {first}, who blocks {blocks}, comes first")
+
+
 def check_crashed(tools: Tools, snapshot: Path, truth: Truth, before: int) -> None:
     """The task that a fatal softirq has interrupted is named, and below it what that did last."""
     text = tools.run("tasks", "--json", "--sidetable", tools.tables, snapshot)
@@ -154,6 +194,8 @@ def check(tools: Tools, dump: Path, truth: Truth, before: int, work: Path) -> st
     records = [json.loads(line) for line in text.splitlines()]
     said = check_records(records, truth, before)
     check_tasks(tools, out.snapshot, truth, before)
+    if truth.scene in ("abba", "blame"):
+        check_blame(tools, out.snapshot, truth)
     if truth.scene == "softirq":
         check_crashed(tools, out.snapshot, truth, before)
     size = dump.stat().st_blocks * 512 >> 20

@@ -62,6 +62,8 @@ def event(scene: str, writer: Writer, seq: int, before: int) -> str:
         return ("takes lock B", "has lock B", "takes lock A")[seq]
     if scene == "abba" and seq >= before:
         return ("takes lock A", "has lock A", "takes lock B")[seq - before]
+    if scene == "blame":
+        return "works" if seq < 3 else "waits"
     if scene == "lost":
         return "works" if seq < 40 else "waits"
     if scene == "softirq":
@@ -73,7 +75,7 @@ def event(scene: str, writer: Writer, seq: int, before: int) -> str:
 
 def read(scene: str, text: str) -> Truth:
     """What the console says up to where the module was ready."""
-    states = {"abba": "blocked", "lost": "blocked"}
+    states = {"abba": "blocked", "lost": "blocked", "blame": "blocked"}
     writers = {}
     for m in WRITER.finditer(text):
         task = m[2] == "task"

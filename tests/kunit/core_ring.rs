@@ -408,7 +408,8 @@ mod suite {
     /// Tasks that have a ring.
     fn live(state: &State) -> u32 {
         let mut from = 0;
-        let next = || crate::write::tables::next(&mut from, |slot| slot == state.slot().into());
+        let slots = |slot| slot == u32::from(state.slot());
+        let next = || crate::write::tables::next(&mut from, slots, |_| ());
         core::iter::from_fn(next).count() as u32
     }
 

@@ -80,7 +80,8 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Gu
         f"scene={case.scene}\nsettings='records={RECORDS} {case.settings}'\n"
         f"kdump={'y' if kdump else ''}\nblog='{cases.BLOG.get(case.scene, '')}'\n"
         f"sysctls='{cases.SYSCTLS.get(case.scene, '')}'\nsysrq={'y' if case.sysrq else ''}\n"
-        f"makedumpfile='{case.makedumpfile}'\n")  # fmt: skip
+        f"makedumpfile='{case.makedumpfile}'\n"
+        f"snapshot={'y' if case.scene == 'blame' else ''}\n")  # fmt: skip
     files = {"crash/params": params}
     programs: dict[str, Path] = {}
     if kdump:
@@ -100,7 +101,7 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Gu
         cpu=case.cpu if case.levels == 5 else f"{case.cpu},la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 
-    guest = vm.Guest(work, kernel, packed, machine, 2 if kdump else 0)
+    guest = vm.Guest(work, kernel, packed, machine, 2 if kdump else int(case.scene == "blame"))
     return guest, truth.read(case.scene, start(guest, "^guest: scene", "blog_crash: ready"))
 
 
@@ -131,6 +132,15 @@ def from_kdump(
                     dump.unlink()
                     subprocess.run([*command, dump], check=True, stdout=log, stderr=log)
         yield form, dump
+
+
+def live(guest: vm.Guest, work: Path) -> Path:
+    """The snapshot that the guest has read of its own kernel."""
+    said = guest.wait(r"(?s).*?^guest: snapshot (\d+) bytes", PATIENCE)
+    snapshot = work / "live.snap"
+    with guest.disks[0].open("rb") as disk:
+        snapshot.write_bytes(disk.read(int(said[1])))
+    return snapshot
 
 
 def from_qemu(case: Case, guest: vm.Guest, work: Path) -> Iterator[tuple[str, Path]]:
@@ -199,6 +209,9 @@ def test_case(
         if facts.step is not None:
             said(f"{case.name}: {facts.step} instructions into a log call, at {facts.place}")
             guest.nmi()
+        if case.scene == "blame":
+            with subtests.test(msg="snapshot"):
+                check.check_blame(tools, live(guest, work), facts)
         if case.capture == "kdump":
             dumps = from_kdump(case, guest, work, makedumpfile)
         else:

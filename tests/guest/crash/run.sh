@@ -4,7 +4,7 @@
 # The guest that will crash: loads the modules, and the crash kernel if there is one,
 # and starts the scene. It never returns. Parameters in /crash/params:
 # scene, settings (NAME=VALUE for the module), blog (the same for blog), sysctls,
-# sysrq, kdump.
+# sysrq, kdump, snapshot.
 # shellcheck disable=SC2154
 . /lib.sh
 . /crash/params
@@ -27,6 +27,12 @@ fi
 sleep 1
 say "scene $scene"
 echo "$scene" > /sys/module/blog_crash/parameters/scene || die "scene $scene"
+if [ -n "$snapshot" ]; then
+	until dmesg | grep -q 'blog_crash: ready'; do sleep 1; done
+	cat "$BLOG/snapshot" > /tmp/snapshot || die "$BLOG/snapshot"
+	cat /tmp/snapshot > /dev/vda && sync || die "/dev/vda"
+	say "snapshot $(wc -c < /tmp/snapshot) bytes"
+fi
 if [ -n "$sysrq" ]; then
 	until dmesg | grep -q 'blog_crash: ready'; do sleep 1; done
 	echo c > /proc/sysrq-trigger

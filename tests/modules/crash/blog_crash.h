@@ -55,6 +55,7 @@ int crash_softirq(void);
 int crash_abba(void);
 int crash_lost(void);
 int crash_lockup(void);
+int crash_blame(void);
 
 #ifdef CONFIG_X86_64
 int crash_steps(bool turn);

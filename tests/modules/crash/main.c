@@ -32,7 +32,7 @@
 
 #include "blog_crash.h"
 
-#define CRASH_WRITERS 4
+#define CRASH_WRITERS 6
 
 TEST_PARAM(records, 1000, 0644, "records of a writer before it crashes or hangs");
 TEST_PARAM(at, 1, 0644, "instructions into the log call at which to stop");
@@ -146,8 +146,8 @@ static const struct {
 	/* Writers that must be at their places before it is time. */
 	unsigned int writers;
 } crash_scenes[] = {
-	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 },
-	{ "lockup", 1 },  { "record", 1 }, { "turn", 1 },
+	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 }, { "lockup", 1 },
+	{ "blame", 6 },	  { "record", 1 }, { "turn", 1 },
 };
 
 static int crash_start(unsigned int scene)
@@ -168,8 +168,10 @@ static int crash_start(unsigned int scene)
 		return crash_lost();
 	case 3:
 		return crash_lockup();
+	case 4:
+		return crash_blame();
 	default:
-		return crash_steps(scene == 5);
+		return crash_steps(scene == 6);
 	}
 }
 
@@ -203,7 +205,7 @@ static const struct kernel_param_ops crash_scene_ops = {
 
 /* Not on the command line: it takes threads. */
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
-MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, record or turn: brings the kernel down");
+MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, blame, record or turn: brings the kernel down");
 
 /* No exit: what a scene has started has no end. */
 

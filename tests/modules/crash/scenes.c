@@ -2,13 +2,16 @@
 /*
  * What goes wrong in a driver: a NULL pointer in a softirq, two threads that wait
  * for each other's lock, a completion that nobody sends, a thread that doesn't let
- * go of its CPU.
+ * go of its CPU, threads that wait for each other in a chain.
  */
 
 #include <linux/completion.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
+#include <linux/rwsem.h>
+#include <linux/sched/task.h>
+#include <linux/semaphore.h>
 #include <linux/timer.h>
 
 #include "blog_crash.h"
@@ -189,4 +192,98 @@ static int crash_spin(void *data)
 int crash_lockup(void)
 {
 	return test_start(NULL, 0, crash_spin, crash_writer_new(), "%s/1", __func__);
+}
+
+/*
+ * Who blocks whom: threads 1, 2 and 3 wait for what 2, 3 and 4 hold, by two mutexes
+ * and, to read, a semaphore that 4 has to write. Thread 5 waits for a semaphore that 4
+ * has, too, and 6 for a mutex whose holder has ended. Thread 4 waits for a completion.
+ */
+
+#define CRASH_BLAMED 6
+
+static DEFINE_MUTEX(crash_first);
+static DEFINE_MUTEX(crash_second);
+static DECLARE_RWSEM(crash_third);
+static DEFINE_SEMAPHORE(crash_counted, 1);
+static DEFINE_MUTEX(crash_orphan);
+static struct completion crash_held[CRASH_BLAMED + 2];
+
+static void crash_hold(unsigned int id)
+{
+	switch (id) {
+	case 2:
+		return mutex_lock(&crash_first);
+	case 3:
+		return mutex_lock(&crash_second);
+	case 4:
+		down_write(&crash_third);
+		return down(&crash_counted);
+	case CRASH_BLAMED + 1:
+		return mutex_lock(&crash_orphan);
+	}
+}
+
+static void crash_want(unsigned int id)
+{
+	switch (id) {
+	case 1:
+		return mutex_lock(&crash_first);
+	case 2:
+		return mutex_lock(&crash_second);
+	case 3:
+		return down_read(&crash_third);
+	case 4:
+		return wait_for_completion(&crash_never);
+	case 5:
+		return down(&crash_counted);
+	case 6:
+		return mutex_lock(&crash_orphan);
+	}
+}
+
+/* The thread that has what this one is going to wait for */
+static unsigned int crash_blamed(unsigned int id)
+{
+	return id == 5 ? 4 : id + 1;
+}
+
+static int crash_blame_run(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	crash_hold(writer->id);
+	complete_all(&crash_held[writer->id]);
+	if (writer->id != 4)
+		wait_for_completion(&crash_held[crash_blamed(writer->id)]);
+	while (writer->records < 3)
+		crash_note(writer, CRASH_WORKS);
+	crash_note(writer, CRASH_WAITS);
+	crash_at_place();
+	crash_want(writer->id);
+	return 0;
+}
+
+/* Leaves with the lock. Its struct stays, or the next new task would get that, and be blamed. */
+static int crash_leave(void *unused)
+{
+	get_task_struct(current);
+	crash_hold(CRASH_BLAMED + 1);
+	complete_all(&crash_held[CRASH_BLAMED + 1]);
+	return 0;
+}
+
+int crash_blame(void)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(crash_held); i++)
+		init_completion(&crash_held[i]);
+	ret = test_start(NULL, -1, crash_leave, NULL, "crash_leave/0");
+	for (i = 1; !ret && i <= CRASH_BLAMED; i++)
+		ret = test_start(NULL, -1, crash_blame_run, crash_writer_new(), "%s/%u", __func__,
+				 i);
+	return ret;
 }

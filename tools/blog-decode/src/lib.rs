@@ -64,6 +64,7 @@ pub mod boot;
 pub mod btf;
 mod calendar;
 pub mod captures;
+pub mod chain;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

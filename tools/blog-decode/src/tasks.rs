@@ -9,19 +9,24 @@
 //! # Who comes first
 //!
 //! 1. The task that was running on the CPU that crashed.
-//! 2. Tasks that are running or blocked, the one with the oldest last record first: a task that
+//! 2. Tasks that hold a lock for which others wait, and don't wait for one themselves; and those
+//!    that wait for each other. The one first that blocks most others.
+//! 3. Tasks that are running or blocked, the one with the oldest last record first: a task that
 //!    makes progress logs, a stuck one doesn't. Of two that are alike, the blocked one.
-//! 3. Tasks that wait for a CPU, in the same order.
-//! 4. All others: sleeping, then ended ones; the latest record first.
+//! 4. Tasks that wait for a CPU, in the same order.
+//! 5. All others: sleeping, then ended ones; the latest record first.
+//!
+//! With each task that is wanted come all who block it.
 
 use std::{
     cmp::Reverse,
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
 use crate::{
     boot::Boot,
+    chain::{Chain, Waits},
     decode::{Content, Decoder, Entry, Filter, Outcome},
     merge::{Cause, Stream},
     output::text,
@@ -29,7 +34,7 @@ use crate::{
     sidetable::SiteMap,
     snapshot::{run::end_of, Snapshot},
     wire::{
-        file::{COMM_LEN, TASK_CRASHED, TASK_KERNEL, TASK_RUNNING},
+        file::{COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING},
         record::Context,
     },
 };
@@ -116,6 +121,10 @@ pub struct Task {
     pub crashed: bool,
     /// When it ended, in the ring's clock; 0: it lives.
     pub exit_clock: u64,
+    /// It has no rings, but holds a lock.
+    pub only_holds: bool,
+    /// The lock that it waits for, and who blocks it in the end.
+    pub chain: Chain,
 }
 
 /// What is asked for.
@@ -155,10 +164,24 @@ pub struct History {
     pub last: Option<u64>,
     /// From then on, none of its records has been overwritten; `None`: none ever was.
     pub reach: Option<u64>,
+    /// How many tasks wait for locks that it holds, or for others who do.
+    pub blocks: usize,
     /// Its last records, the newest last.
     pub records: Vec<Line>,
     /// Of a running task: the last records of interrupts on its CPU.
     pub interrupts: Vec<Line>,
+}
+
+impl History {
+    /// Whether it blocks others and waits for nobody else, or for itself in the end.
+    fn is_culprit(&self) -> bool {
+        let chain = &self.task.chain;
+        let waits_for_itself = chain
+            .links
+            .iter()
+            .any(|link| link.holder == Some(self.task.pid));
+        self.blocks != 0 && (chain.links.is_empty() || waits_for_itself)
+    }
 }
 
 /// All tasks.
@@ -178,8 +201,13 @@ type Key = (i32, u64);
 
 /// All tasks of a file.
 fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
-    let mut tasks = HashMap::new();
+    let mut tasks: HashMap<Key, Task> = HashMap::new();
+    let waits = Waits::new(&file.waits);
     for t in &file.tasks {
+        let holds = t.flags & TASK_HOLDER != 0;
+        if holds && tasks.contains_key(&(t.pid, 0)) {
+            continue;
+        }
         let running = t.flags & TASK_RUNNING != 0;
         let task = Task {
             pid: t.pid,
@@ -194,6 +222,8 @@ fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
             kernel: t.flags & TASK_KERNEL != 0,
             crashed: t.flags & TASK_CRASHED != 0,
             exit_clock: 0,
+            only_holds: holds,
+            chain: waits.of(t.pid),
         };
         tasks.insert((t.pid, 0), task);
     }
@@ -219,6 +249,8 @@ fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
             kernel: false,
             crashed: false,
             exit_clock,
+            only_holds: false,
+            chain: Chain::default(),
         });
     }
     tasks
@@ -322,15 +354,28 @@ pub fn collect(
 ) -> Histories {
     let tasks = tasks_of(&file[0]);
     let mut states = HashMap::new();
-    for task in tasks.values() {
+    for task in tasks.values().filter(|task| !task.only_holds) {
         *states.entry(task.state).or_insert(0) += 1;
     }
+    let mut blocks: HashMap<i32, usize> = HashMap::new();
+    let mut blockers: HashSet<i32> = HashSet::new();
+    for task in tasks.values() {
+        let holders = task.chain.links.iter().filter_map(|link| link.holder);
+        let holders: HashSet<i32> = holders.filter(|pid| *pid != task.pid).collect();
+        if wanted.wants(task) {
+            blockers.extend(&holders);
+        }
+        for holder in holders {
+            *blocks.entry(holder).or_default() += 1;
+        }
+    }
+    let wants = |t: &Task| wanted.wants(t) || t.exit_clock == 0 && blockers.contains(&t.pid);
     let cpus: Vec<u32> = tasks
         .values()
-        .filter(|t| t.state == State::Running && wanted.wants(t))
+        .filter(|t| t.state == State::Running && wants(t))
         .filter_map(|t| t.cpu)
         .collect();
-    let is_wanted = |key: &Key| tasks.get(key).is_some_and(|t| wanted.wants(t));
+    let is_wanted = |key: &Key| tasks.get(key).is_some_and(wants);
     streams.retain(|stream| match (owner(stream), stream.cpu()) {
         (Some(key), _) => is_wanted(&key),
         (None, Some(cpu)) => cpus.contains(&cpu),
@@ -382,7 +427,7 @@ pub fn collect(
     }
     let outcome = decoder.outcome();
 
-    let chosen = tasks.into_iter().filter(|(_, task)| wanted.wants(task));
+    let chosen = tasks.into_iter().filter(|(_, task)| wants(task));
     let mut histories: Vec<History> = chosen
         .map(|(key, mut task)| {
             let lines = of_tasks.remove(&key).unwrap_or_default();
@@ -391,7 +436,9 @@ pub fn collect(
             task.comm = lines.comm.filter(|_| !is_current).unwrap_or(task.comm);
             let cpu = task.cpu.filter(|_| task.state == State::Running);
             let interrupts = cpu.and_then(|cpu| of_cpus.remove(&cpu));
+            let blocked = blocks.get(&task.pid).filter(|_| key.1 == 0);
             History {
+                blocks: blocked.copied().unwrap_or(0),
                 task,
                 last: lines.last,
                 reach: reaches.remove(&key).flatten().map(|from| from.min(now)),
@@ -432,13 +479,14 @@ fn rank(h: &History, now: u64) -> (u8, Reverse<u64>, State, i32, u64) {
     let silence = h.last.map(|last| now.saturating_sub(last));
     let (class, by) = match h.task.state {
         _ if h.task.crashed => (0, 0),
+        _ if h.is_culprit() => (1, h.blocks as u64),
         // A task without a record is no more suspicious than one that has just logged.
-        State::Running | State::Blocked => (1, silence.unwrap_or(0)),
-        State::Runnable => (2, silence.unwrap_or(0)),
+        State::Running | State::Blocked => (2, silence.unwrap_or(0)),
+        State::Runnable => (3, silence.unwrap_or(0)),
         State::Sleeping | State::Stopped | State::Unknown => {
-            (3, u64::MAX - silence.unwrap_or(u64::MAX))
+            (4, u64::MAX - silence.unwrap_or(u64::MAX))
         }
-        State::Ending | State::Exited => (4, u64::MAX - silence.unwrap_or(u64::MAX)),
+        State::Ending | State::Exited => (5, u64::MAX - silence.unwrap_or(u64::MAX)),
     };
     let state = match h.task.state {
         State::Blocked => State::Running,

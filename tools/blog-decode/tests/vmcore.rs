@@ -26,7 +26,7 @@ use blog_decode::{
     },
     wire::{
         dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
-        file::TASK_CRASHED,
+        file::{TASK_CRASHED, TASK_HOLDER, WAIT_GONE, WAIT_READERS},
     },
 };
 use common::{
@@ -133,6 +133,59 @@ fn the_task_that_crashed_is_there_without_rings_too() {
     let task = got.snapshot.tasks.last().unwrap();
     assert_eq!((task.pid, task.flags, task.cpu), (99, 5, 2));
     assert_eq!(got.snapshot.tasks.len(), 6);
+}
+
+/// What waits say: who, for what, of whom, with which flags.
+fn waits(got: &Got) -> Vec<(i32, u32, i32, u32)> {
+    let waits = got.snapshot.waits.iter();
+    waits.map(|w| (w.pid, w.kind, w.holder, w.flags)).collect()
+}
+
+#[test]
+fn who_holds_what_others_wait_for_is_in_the_snapshot() {
+    let mut kernel = sample();
+    let at: Vec<u64> = kernel.tasks.iter().map(|(_, at, _)| *at).collect();
+    // 11 and 12 wait for each other, 10 for readers, 14 for one that has no rings, which waits
+    // for one that has ended.
+    let other = kernel.pointers(&[0; 50]);
+    for (offset, number) in [(20, 77), (24, 77), (32, 2)] {
+        kernel.ram.write(other + offset, &u32::to_le_bytes(number));
+    }
+    let ended = kernel.pointers(&[0; 50]);
+    for (offset, number) in [(20, 78), (24, 78), (36, 0x20)] {
+        kernel.ram.write(ended + offset, &u32::to_le_bytes(number));
+    }
+    kernel.wait(at[1], 1, &[at[2] | 7]);
+    kernel.wait(at[2], 2, &[0, 0, 0, at[1]]);
+    kernel.wait(at[0], 4, &[0, at[3] | 1]);
+    kernel.wait(at[4], 3, &[0, other]);
+    kernel.wait(other, 1, &[ended]);
+    let mut ram = kernel.finish();
+    let got = run(&ram, ROOT).unwrap();
+    assert_eq!(texts(&got), [""; 0]);
+    let expected = [
+        (10, 4, 13, WAIT_READERS),
+        (11, 1, 12, 0),
+        (12, 2, 11, 0),
+        (14, 3, 77, 0),
+        (77, 1, 0, WAIT_GONE),
+    ];
+    assert_eq!(waits(&got), expected);
+    let last = got.snapshot.tasks.last().unwrap();
+    assert_eq!((last.pid, last.state, last.flags), (77, b'D', TASK_HOLDER));
+
+    // What waits for nothing, or for what can't be read.
+    ram.write(at[1] + 64, &[0; 8]);
+    ram.write(at[2] + 64, &0xdead_0000_u64.to_le_bytes());
+    let got = run(&ram, ROOT).unwrap();
+    assert_eq!(waits(&got)[..2], [(10, 4, 13, WAIT_READERS), (12, 1, 0, 0)]);
+
+    // A kernel that doesn't know who waits, or is older.
+    for blocker in [NO_FIELD, 0] {
+        kernel.ram = Ram(ram.0.clone());
+        kernel.root.task.blocker = blocker;
+        assert_eq!(waits(&run(&kernel.finish(), ROOT).unwrap()), []);
+    }
 }
 
 /// A module can't add a field to tasks, and finds their rings otherwise.

@@ -199,6 +199,23 @@ pub struct TaskLayout {
     /// `u64`: jiffies when the hung-task detector first saw the task switched out for as long as
     /// it is now.
     pub last_switch_time: u32,
+    /// `u64`: address of the lock that it waits for, with the kind in the lowest two bits (those of
+    /// `file::LockKind`, less 1); 0: it waits for none that the kernel knows. This offset is 0 in
+    /// dumps of kernels that don't have it, too.
+    pub blocker: u32,
+}
+
+/// Where locks have their holders: a `u64` each, the address of a task with flags below it;
+/// [`NO_FIELD`], or all 0, where this kernel doesn't have that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct LockLayout {
+    /// In a mutex; three bits of flags.
+    pub mutex: u32,
+    /// In a semaphore; no flags.
+    pub semaphore: u32,
+    /// In a read-write semaphore; bit 0: readers hold it, bit 1 is a flag.
+    pub rwsem: u32,
     /// 0.
     pub reserved: u32,
 }
@@ -360,6 +377,8 @@ pub struct Root {
     pub side_tables_len: u32,
     /// Size of each.
     pub side_table_size: u32,
+    /// Layout of locks, for [`TaskLayout::blocker`].
+    pub locks: LockLayout,
 }
 
 /// A side table, as a file has it, of an image that a probe is.
@@ -488,5 +507,6 @@ const _: () = {
     assert!(size_of::<ComponentRoot>() == 104);
     assert!(size_of::<MemoryRoot>() == 88);
     assert!(size_of::<TaskNote>() == 32);
-    assert!(size_of::<Root>() == 3768);
+    assert!(size_of::<LockLayout>() == 16);
+    assert!(size_of::<Root>() == 3784);
 };

@@ -88,6 +88,8 @@ pub enum Kind {
     Counts = 9,
     /// Payload: a side table, as a file has it, of a later [`Image`] that a probe is.
     Table = 10,
+    /// Payload: any number of [`Wait`].
+    Waits = 11,
 }
 
 impl Kind {
@@ -104,6 +106,7 @@ impl Kind {
             8 => Some(Self::Tasks),
             9 => Some(Self::Counts),
             10 => Some(Self::Table),
+            11 => Some(Self::Waits),
             _ => None,
         }
     }
@@ -225,6 +228,9 @@ pub const TASK_RUNNING: u8 = 1;
 pub const TASK_KERNEL: u8 = 2;
 /// In [`Task::flags`]: the machine crashed on its CPU while it was running there.
 pub const TASK_CRASHED: u8 = 4;
+/// In [`Task::flags`]: it is here as the holder of a lock, whether it has rings or not. If it has,
+/// it may be here once more.
+pub const TASK_HOLDER: u8 = 8;
 
 /// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
 ///
@@ -248,6 +254,59 @@ pub struct Task {
     /// CPU that it runs on, or ran on last; `u32::MAX` where it isn't known.
     pub cpu: u32,
 }
+
+/// The kinds of locks of which the kernel knows who waits (`CONFIG_DETECT_HUNG_TASK_BLOCKER`), one
+/// more than in `linux/hung_task.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LockKind {
+    /// A mutex.
+    Mutex = 1,
+    /// A semaphore, whose holder is who took it last.
+    Semaphore = 2,
+    /// A read-write semaphore, to read.
+    RwsemRead = 3,
+    /// A read-write semaphore, to write.
+    RwsemWrite = 4,
+}
+
+impl LockKind {
+    /// The kind with this number.
+    pub const fn from_u32(n: u32) -> Option<Self> {
+        match n {
+            1 => Some(Self::Mutex),
+            2 => Some(Self::Semaphore),
+            3 => Some(Self::RwsemRead),
+            4 => Some(Self::RwsemWrite),
+            _ => None,
+        }
+    }
+}
+
+/// [`Wait::flags`]: readers hold the lock. The holder is one who was the last to take it, and may
+/// have given it back.
+pub const WAIT_READERS: u32 = 1;
+/// [`Wait::flags`]: somebody holds the lock who isn't there any more: a thread that has ended.
+pub const WAIT_GONE: u32 = 2;
+
+/// Entry of [`Kind::Waits`]: a task waits for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Wait {
+    /// The lock: the same for all who wait for it in this file. 0: not known.
+    pub lock: u64,
+    /// Thread id of who waits.
+    pub pid: i32,
+    /// Thread id of who holds the lock; 0: nobody, or not known.
+    pub holder: i32,
+    /// [`LockKind`].
+    pub kind: u32,
+    /// [`WAIT_READERS`], [`WAIT_GONE`].
+    pub flags: u32,
+}
+
+/// Links that a chain of tasks that wait for each other is followed at most.
+pub const WAIT_LINKS: usize = 8;
 
 /// Payload of [`Kind::Component`].
 #[derive(Clone, Copy, Debug)]
@@ -376,6 +435,7 @@ const _: () = {
     assert!(size_of::<ClockPair>() == 40);
     assert!(size_of::<Image>() == 96);
     assert!(size_of::<Task>() == 32);
+    assert!(size_of::<Wait>() == 24);
     assert!(size_of::<ComponentSection>() == 160);
     assert!(size_of::<RingSection>() == 192);
     assert!(size_of::<Page>() == 8);

@@ -79,7 +79,7 @@ const TASK: TaskLayout = TaskLayout {
     group_leader: NO_FIELD,
     stack: NO_FIELD,
     last_switch_time: NO_FIELD,
-    reserved: 0,
+    blocker: NO_FIELD,
 };
 
 /// A kernel that logs.

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     blogfmt::bytes::until_nul,
     calendar::push_local,
+    chain::Chain,
     clock::Calibration,
     output::{json::Object, text::escape_name},
     snapshot::{text, Snapshot},
@@ -177,11 +178,16 @@ impl Page<'_> {
             let ago = seconds(self.ago(reach));
             put(out, format_args!(", overwritten up to {ago} s ago"));
         }
+        if h.blocks != 0 {
+            let tasks = if h.blocks == 1 { "task" } else { "tasks" };
+            put(out, format_args!(", blocks {} {tasks}", h.blocks));
+        }
         escape_name(out, start);
         if self.color {
             out.extend_from_slice(b"\x1b[0m");
         }
         out.push(b'\n');
+        self.chain(&t.chain, out);
         let mut lines: Vec<&Line> = h.records.iter().chain(&h.interrupts).collect();
         lines.sort_by_key(|line| line.clock);
         printer.group([], out);
@@ -190,6 +196,39 @@ impl Page<'_> {
             put(out, format_args!("{ago:>14} s ago "));
             printer.put(&line.line, out);
         }
+    }
+
+    /// Who blocks it.
+    fn chain(&self, chain: &Chain, out: &mut Vec<u8>) {
+        for (n, link) in chain.links.iter().enumerate() {
+            let start = out.len();
+            let waits = if n == 0 { "waits" } else { "which waits" };
+            put(out, format_args!("      {waits} for a {}", link.name()));
+            match link.holder {
+                Some(pid) => {
+                    out.extend_from_slice(b", held by ");
+                    out.extend_from_slice(self.comm(pid).unwrap_or_default());
+                    put(out, format_args!("[{pid}]"));
+                }
+                None if link.gone => out.extend_from_slice(b", held by a task that has ended"),
+                None => out.extend_from_slice(b", whose holder isn't known"),
+            }
+            if link.readers {
+                out.extend_from_slice(b" and perhaps other readers");
+            }
+            if chain.deadlock && n + 1 == chain.links.len() {
+                out.extend_from_slice(b": a deadlock");
+            }
+            escape_name(out, start);
+            out.push(b'\n');
+        }
+    }
+
+    /// The name of a task that lives.
+    fn comm(&self, pid: i32) -> Option<&[u8]> {
+        let mut tasks = self.histories.tasks.iter().map(|h| &h.task);
+        let task = tasks.find(|t| t.pid == pid && t.exit_clock == 0)?;
+        Some(until_nul(&task.comm))
     }
 
     fn json(&self, out: &mut Vec<u8>) {
@@ -212,6 +251,29 @@ impl Page<'_> {
         }
     }
 
+    fn json_chain(&self, out: &mut Vec<u8>, chain: &Chain) {
+        out.push(b'[');
+        for (n, link) in chain.links.iter().enumerate() {
+            if n != 0 {
+                out.push(b',');
+            }
+            let mut o = Object::new(out);
+            o.number("pid", link.pid);
+            o.text("kind", link.kind.map(|kind| format!("{kind:?}")).as_deref());
+            o.text("lock", format!("{:016x}", link.lock).as_str());
+            o.maybe("holder", link.holder);
+            let comm = link.holder.and_then(|pid| self.comm(pid));
+            o.text(
+                "comm",
+                comm.map(|comm| String::from_utf8_lossy(comm)).as_deref(),
+            );
+            o.flag("readers", link.readers);
+            o.flag("gone", link.gone);
+            o.end();
+        }
+        out.push(b']');
+    }
+
     fn json_task(&self, h: &History, out: &mut Vec<u8>) {
         let t = &h.task;
         let mut o = Object::new(out);
@@ -229,6 +291,9 @@ impl Page<'_> {
         let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
         o.maybe("exited_ns", exited);
         o.maybe("reach_ns", h.reach.map(|from| self.ago(from)));
+        o.number("blocks", h.blocks as u64);
+        o.flag("deadlock", t.chain.deadlock);
+        self.json_chain(o.key("waits"), &t.chain);
         list(o.key("records"), &h.records);
         list(o.key("interrupts"), &h.interrupts);
         o.end();

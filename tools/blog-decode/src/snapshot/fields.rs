@@ -5,7 +5,7 @@
 use crate::wire::{
     file::{
         Clock, ClockPair, ComponentSection, End, FileHeader, Image, RingSection, SectionHeader,
-        System, Task,
+        System, Task, Wait,
     },
     page::{PageInfo, PAGE_HEADER_SIZE},
     record::LOST_CAUSES,
@@ -131,6 +131,16 @@ impl Fields<'_> {
             flags: self.u8()?,
             reserved: self.u16()?,
             cpu: self.u32()?,
+        })
+    }
+
+    pub(super) fn wait(&mut self) -> Option<Wait> {
+        Some(Wait {
+            lock: self.u64()?,
+            pid: self.i32()?,
+            holder: self.i32()?,
+            kind: self.u32()?,
+            flags: self.u32()?,
         })
     }
 

@@ -42,7 +42,7 @@ use crate::{
         file as wire,
         file::{
             Clock, ClockPair, ComponentSection, FileHeader, Image, SectionHeader, System, Task,
-            NAME_MAX,
+            Wait, NAME_MAX,
         },
         name,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
@@ -172,6 +172,8 @@ pub struct Snapshot {
     pub tables: Vec<Vec<u8>>,
     /// What tasks that have rings were doing.
     pub tasks: Vec<Task>,
+    /// Which tasks wait for which locks.
+    pub waits: Vec<Wait>,
     /// Components by id.
     pub components: HashMap<u32, ComponentSection>,
     /// Records that have left the rings, by site; before the rings were read, and after that.
@@ -273,6 +275,7 @@ impl Snapshot {
             images: Vec::new(),
             tables: Vec::new(),
             tasks: Vec::new(),
+            waits: Vec::new(),
             counts: Default::default(),
             components: HashMap::new(),
             rings: Vec::new(),

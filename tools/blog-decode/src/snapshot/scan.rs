@@ -123,6 +123,12 @@ impl Sections {
                 }
                 return f.0.is_empty().then_some(Part::None);
             }
+            Some(Kind::Waits) => {
+                while let Some(wait) = f.wait() {
+                    file.waits.push(wait);
+                }
+                return f.0.is_empty().then_some(Part::None);
+            }
             Some(Kind::Counts) => {
                 let (first, late) = (f.u32()?, f.u32()?);
                 let counts = file.counts.get_mut(late as usize)?;

@@ -13,9 +13,9 @@ use crate::{
     snapshot::VERSIONS,
     wire::{
         dump::{
-            ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot, TaskLayout,
-            TaskNote, Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC,
-            TICKS, VERSION,
+            ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot,
+            TaskLayout, TaskNote, Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD,
+            ROOT_MAGIC, TICKS, VERSION,
         },
         file::{self, Clock, ClockPair, Image, System},
     },
@@ -403,7 +403,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             group_leader: f.u32(),
             stack: f.u32(),
             last_switch_time: f.u32(),
-            reserved: f.u32(),
+            blocker: f.u32(),
         },
         images: f.u64(),
         images_len: f.u32(),
@@ -427,6 +427,12 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         side_tables: f.u64(),
         side_tables_len: f.u32(),
         side_table_size: f.u32(),
+        locks: LockLayout {
+            mutex: f.u32(),
+            semaphore: f.u32(),
+            rwsem: f.u32(),
+            reserved: f.u32(),
+        },
     });
     if version <= 3 {
         for (to, tick) in root.ticks.iter_mut().zip(&ticks) {

@@ -171,6 +171,9 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         for part in tasks.list.chunks(IN_SECTION) {
             self.out.tasks(part)?;
         }
+        for part in tasks.waits.chunks(IN_SECTION) {
+            self.out.waits(part)?;
+        }
         self.result.tasks = tasks.list.len() as u32;
         for slot in 0..self.root.components_len.min(MAX_COMPONENTS) {
             let at = self.root.components.wrapping_add(u64::from(slot) * 8);

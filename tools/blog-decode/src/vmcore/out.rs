@@ -9,7 +9,7 @@ use crate::{
     record::Version,
     wire::file::{
         Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, RingSection,
-        SectionHeader, System, Task, ENDIAN, FILE_MAGIC, SECTION_MAGIC, VERSION,
+        SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC, SECTION_MAGIC, VERSION,
     },
 };
 
@@ -155,6 +155,18 @@ impl<W: Write> Out<W> {
                 .u32(t.cpu);
         }
         self.section(Kind::Tasks)
+    }
+
+    pub(super) fn waits(&mut self, waits: &[Wait]) -> io::Result<()> {
+        for w in waits {
+            self.payload
+                .u64s(&[w.lock])
+                .i32(w.pid)
+                .i32(w.holder)
+                .u32(w.kind)
+                .u32(w.flags);
+        }
+        self.section(Kind::Waits)
     }
 
     /// Writes counts of the sites from `first` on, which are the same before and after the rings.

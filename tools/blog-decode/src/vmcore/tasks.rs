@@ -2,7 +2,7 @@
 
 //! What tasks with rings were doing when the machine stopped; and the task in which it crashed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     crashed::Crashed,
@@ -15,7 +15,10 @@ use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
         dump::{state_letter, Root, TaskNote, COMPONENTS, NO_FIELD},
-        file::{Task, COMM_LEN, TASK_CRASHED, TASK_KERNEL, TASK_RUNNING},
+        file::{
+            LockKind, Task, Wait, COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING,
+            WAIT_GONE, WAIT_LINKS, WAIT_READERS,
+        },
     },
 };
 
@@ -37,6 +40,10 @@ pub(super) struct Tasks {
     crashed: Option<Crashed>,
     /// What was noted of tasks, by their address.
     notes: HashMap<u64, TaskNote>,
+    /// What they wait for.
+    pub(super) waits: Vec<Wait>,
+    /// Their addresses.
+    found: HashSet<u64>,
 }
 
 impl Tasks {
@@ -72,7 +79,118 @@ impl Tasks {
             |_, addr, table, problems| this.table(memory, root, walks, (addr, table), problems),
         );
         this.add_crashed(memory, root, problems);
+        let with_rings: Vec<u64> = this.found.iter().copied().collect();
+        for at in with_rings {
+            this.chain(memory, root, walks, at, problems);
+        }
+        this.waits.sort_by_key(|wait| wait.pid);
+        this.waits.dedup();
         this
+    }
+
+    /// Follows who waits for whom, from the task at this address on. Adds those that have no rings.
+    fn chain(
+        &mut self,
+        memory: &impl Memory,
+        root: &Root,
+        walks: &Walks,
+        mut at: u64,
+        problems: &mut Problems,
+    ) {
+        for _ in 0..WAIT_LINKS {
+            if !walks.more(COSTS, PLACE, problems) {
+                return;
+            }
+            let Some((wait, holder)) = self.wait(memory, root, at) else {
+                return;
+            };
+            let new = !self.waits.contains(&wait);
+            self.waits.push(wait);
+            let Some(holder) = holder.filter(|_| new) else {
+                return;
+            };
+            at = holder;
+        }
+    }
+
+    /// What the task at this address waits for, and the address of who holds that.
+    fn wait(&mut self, memory: &impl Memory, root: &Root, at: u64) -> Option<(Wait, Option<u64>)> {
+        let (offset, locks) = (root.task.blocker, &root.locks);
+        // A kernel before these fields.
+        if offset == NO_FIELD || offset == 0 || (locks.semaphore, locks.rwsem) == (0, 0) {
+            return None;
+        }
+        let blocker = memory::word(memory, at.wrapping_add(offset.into())).ok()?;
+        if blocker == 0 {
+            return None;
+        }
+        let (lock, kind) = (blocker & !3, LockKind::from_u32((blocker & 3) as u32 + 1)?);
+        let (pid, ..) = name(&self.raw(memory, root, at).ok()?.0, root)?;
+        let mut wait = Wait {
+            lock,
+            pid,
+            holder: 0,
+            kind: kind as u32,
+            flags: 0,
+        };
+        let owner = match kind {
+            LockKind::Mutex => locks.mutex,
+            LockKind::Semaphore => locks.semaphore,
+            LockKind::RwsemRead | LockKind::RwsemWrite => locks.rwsem,
+        };
+        let has =
+            (owner != NO_FIELD).then(|| memory::word(memory, lock.wrapping_add(owner.into())));
+        let Some(Ok(word)) = has else {
+            return Some((wait, None));
+        };
+        if matches!(kind, LockKind::RwsemRead | LockKind::RwsemWrite) && word & 1 != 0 {
+            wait.flags |= WAIT_READERS;
+        }
+        let holder = word & !7;
+        if holder == 0 {
+            return Some((wait, None));
+        }
+        let read = self.raw(memory, root, holder).ok();
+        let task = read.and_then(|(raw, lacks)| self.made(root, holder, &raw, lacks.is_none()));
+        let Some(mut task) = task.filter(|task| task.pid > 0 && !b"XZ".contains(&task.state))
+        else {
+            wait.flags |= WAIT_GONE;
+            return Some((wait, None));
+        };
+        wait.holder = task.pid;
+        if self.found.insert(holder) {
+            task.flags |= TASK_HOLDER;
+            self.list.push(task);
+        }
+        Some((wait, Some(holder)))
+    }
+
+    /// The task whose fields are in `raw`; `known`: its state is.
+    fn made(&self, root: &Root, at: u64, raw: &[u8], known: bool) -> Option<Task> {
+        let l = &root.task;
+        let has = |offset: u32| (offset != NO_FIELD).then_some(offset as usize);
+        let number = |offset: u32| has(offset).and_then(|o| u32_at(raw, o));
+        let (pid, tgid, comm) = name(raw, root)?;
+        let mut flags = 0;
+        if has(l.on_cpu).and_then(|o| u8_at(raw, o)) == Some(1) {
+            flags |= TASK_RUNNING;
+        }
+        if number(l.flags).is_some_and(|f| f & PF_KTHREAD != 0) {
+            flags |= TASK_KERNEL;
+        }
+        if self.crashed.is_some_and(|crashed| crashed.task == at) {
+            flags |= TASK_CRASHED;
+        }
+        let state = number(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
+        Some(Task {
+            pid,
+            tgid,
+            comm,
+            state: state.filter(|_| known).unwrap_or(0),
+            flags,
+            reserved: 0,
+            cpu: number(l.cpu).filter(|_| known).unwrap_or(u32::MAX),
+        })
     }
 
     /// Adds the task that the machine crashed in, should it have no ring.
@@ -139,27 +257,15 @@ impl Tasks {
             );
             return;
         }
-        let number = |offset: u32| has(offset).and_then(|o| u32_at(&raw, o));
-        let Some((pid, tgid, comm)) = name(&raw, root) else {
+        let Some(task) = self.made(root, at, &raw, lacks.is_none()) else {
             return;
         };
-        let mut flags = 0;
-        if has(l.on_cpu).and_then(|o| u8_at(&raw, o)) == Some(1) {
-            flags |= TASK_RUNNING;
-        }
-        if number(l.flags).is_some_and(|f| f & PF_KTHREAD != 0) {
-            flags |= TASK_KERNEL;
-        }
-        if self.crashed.is_some_and(|crashed| crashed.task == at) {
-            flags |= TASK_CRASHED;
-        }
+        let pid = task.pid;
         if let Some(e) = &lacks {
             problems.grave(PLACE, "the state of a task can't be read", || {
                 format!("pid {pid}, {}", at_addr(at, e))
             });
         }
-        let known = |offset: u32| number(offset).filter(|_| lacks.is_none());
-        let state = known(l.state).map(|s| state_letter(s, number(l.exit_state).unwrap_or(0)));
         let mut ring = u64_at(table, root.tls.first as usize).unwrap_or(0);
         for n in 0.. {
             if ring == 0 || !walks.more(COSTS, PLACE, problems) {
@@ -180,15 +286,8 @@ impl Tasks {
             });
             break;
         }
-        self.list.push(Task {
-            pid,
-            tgid,
-            comm,
-            state: state.unwrap_or(0),
-            flags,
-            reserved: 0,
-            cpu: known(l.cpu).unwrap_or(u32::MAX),
-        });
+        self.found.insert(at);
+        self.list.push(task);
     }
 
     /// The fields of a task, in their places; and why its state and CPU are not there, if so.

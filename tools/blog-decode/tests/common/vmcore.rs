@@ -11,8 +11,8 @@ use blog_decode::{
     vmcore::memory::{Fault, Memory as ReadMemory},
     wire::{
         dump::{
-            Anchor, ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SideTable, SlotLayout,
-            TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
+            Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SideTable,
+            SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
             COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
         },
         file::{self, ClockPair, Image},
@@ -174,6 +174,13 @@ const TASK: TaskLayout = TaskLayout {
     group_leader: NO_FIELD,
     stack: NO_FIELD,
     last_switch_time: NO_FIELD,
+    blocker: 64,
+};
+
+const LOCKS: LockLayout = LockLayout {
+    mutex: 0,
+    semaphore: 24,
+    rwsem: 8,
     reserved: 0,
 };
 
@@ -255,6 +262,7 @@ impl Kernel {
         root.ticks[..3].copy_from_slice(&[1, 98, 99].map(tick));
         root.ticks_len = 3;
         (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
+        root.locks = LOCKS;
         let mut this = Self {
             ram: Ram::default(),
             next: BASE,
@@ -306,6 +314,14 @@ impl Kernel {
             reserved: 0,
         };
         this
+    }
+
+    /// Has a task wait for a lock of this kind, whose owner is at this place of it.
+    pub fn wait(&mut self, task: u64, kind: u64, lock: &[u64]) {
+        let lock = self.pointers(lock);
+        let blocker = lock | (kind - 1);
+        self.ram
+            .write(task + u64::from(TASK.blocker), &blocker.to_le_bytes());
     }
 
     /// Memory of its own pages.

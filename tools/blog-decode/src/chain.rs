@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! Who blocks whom: the chain from a task that waits for a lock to who holds it, to what that one
+//! waits for, and so on.
+
+use std::collections::HashMap;
+
+use crate::wire::file::{LockKind, Wait, WAIT_GONE, WAIT_LINKS, WAIT_READERS};
+
+/// A task waits for a lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Thread id of who waits.
+    pub pid: i32,
+    /// The lock: the same number for all who wait for it in one file. 0: not known.
+    pub lock: u64,
+    /// What it is; `None`: of a kind that this program doesn't know.
+    pub kind: Option<LockKind>,
+    /// Thread id of who holds it.
+    pub holder: Option<i32>,
+    /// Readers hold it: the holder is the last of them to have taken it.
+    pub readers: bool,
+    /// Who held it has ended.
+    pub gone: bool,
+}
+
+impl Link {
+    /// The kind of lock, as users know it.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Some(LockKind::Mutex) => "mutex",
+            Some(LockKind::Semaphore) => "semaphore",
+            Some(LockKind::RwsemRead) => "rwsem (to read)",
+            Some(LockKind::RwsemWrite) => "rwsem (to write)",
+            None => "lock of an unknown kind",
+        }
+    }
+}
+
+/// What a task waits for, in the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// From the task on. It ends with a holder who doesn't wait for a lock, or isn't known; or
+    /// where it comes back to a task that it has had.
+    pub links: Vec<Link>,
+    /// It comes back: those from that task on wait for each other.
+    pub deadlock: bool,
+}
+
+/// All that wait, by thread id.
+pub struct Waits(HashMap<i32, Wait>);
+
+impl Waits {
+    /// What a file says. Of one thread, the first one counts.
+    pub fn new(waits: &[Wait]) -> Self {
+        let mut by_pid = HashMap::new();
+        for wait in waits {
+            by_pid.entry(wait.pid).or_insert(*wait);
+        }
+        Self(by_pid)
+    }
+
+    /// The chain of a task.
+    pub fn of(&self, pid: i32) -> Chain {
+        let mut chain = Chain::default();
+        let mut next = Some(pid);
+        // A file may say anything. The kernel goes so far, from each task with rings.
+        while let Some(wait) = next.and_then(|pid| self.0.get(&pid)) {
+            if chain.links.len() == 2 * WAIT_LINKS {
+                break;
+            }
+            let holder = (wait.holder != 0).then_some(wait.holder);
+            chain.links.push(Link {
+                pid: wait.pid,
+                lock: wait.lock,
+                kind: LockKind::from_u32(wait.kind),
+                holder,
+                readers: wait.flags & WAIT_READERS != 0,
+                gone: wait.flags & WAIT_GONE != 0,
+            });
+            chain.deadlock = chain.links.iter().any(|link| Some(link.pid) == holder);
+            next = holder.filter(|_| !chain.deadlock);
+        }
+        chain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(pid: i32, holder: i32) -> Wait {
+        Wait {
+            lock: u64::from(pid.unsigned_abs()),
+            pid,
+            holder,
+            kind: 1,
+            flags: 0,
+        }
+    }
+
+    fn of(waits: &[Wait], pid: i32) -> (Vec<(i32, Option<i32>)>, bool) {
+        let chain = Waits::new(waits).of(pid);
+        let links = chain.links.iter().map(|link| (link.pid, link.holder));
+        (links.collect(), chain.deadlock)
+    }
+
+    #[test]
+    fn a_chain_ends_with_who_does_not_wait() {
+        let waits = [wait(1, 2), wait(2, 3), wait(3, 4)];
+        assert_eq!(
+            of(&waits, 1),
+            (vec![(1, Some(2)), (2, Some(3)), (3, Some(4))], false)
+        );
+        assert_eq!(of(&waits, 4), (vec![], false));
+        assert_eq!(of(&[wait(1, 0)], 1), (vec![(1, None)], false));
+    }
+
+    #[test]
+    fn a_circle_is_a_deadlock_wherever_it_begins() {
+        let waits = [wait(1, 2), wait(2, 1), wait(3, 1), wait(4, 4)];
+        assert_eq!(of(&waits, 1), (vec![(1, Some(2)), (2, Some(1))], true));
+        assert_eq!(
+            of(&waits, 3),
+            (vec![(3, Some(1)), (1, Some(2)), (2, Some(1))], true)
+        );
+        assert_eq!(of(&waits, 4), (vec![(4, Some(4))], true));
+    }
+
+    #[test]
+    fn a_long_chain_is_cut() {
+        let waits: Vec<Wait> = (1..100).map(|pid| wait(pid, pid + 1)).collect();
+        let (links, deadlock) = of(&waits, 1);
+        assert_eq!((links.len(), deadlock), (2 * WAIT_LINKS, false));
+    }
+
+    #[test]
+    fn flags_and_kinds_are_told() {
+        let mut strange = wait(1, 0);
+        (strange.kind, strange.flags) = (77, WAIT_GONE | WAIT_READERS);
+        let chain = Waits::new(&[strange]).of(1);
+        let link = &chain.links[0];
+        assert!(link.gone && link.readers && link.kind.is_none());
+        assert_eq!(link.name(), "lock of an unknown kind");
+    }
+}
