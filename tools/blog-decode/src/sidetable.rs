@@ -9,7 +9,9 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ffi::OsStr,
     fs, io, iter,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, OnceLock},
@@ -40,8 +42,20 @@ const DEBUG: &str = "/usr/lib/debug";
 /// Where debuginfod is asked, and the program that does.
 const DEBUGINFOD: &str = "DEBUGINFOD_URLS";
 const FIND: &str = "debuginfod-find";
-/// What is asked for.
-const KINDS: [&str; 2] = ["executable", "debuginfo"];
+/// What is asked for: a module's table alone, which is small, and then whole files.
+const KINDS: [(&str, &[&str]); 3] = [
+    ("section", &[image::TABLE_SECTION]),
+    ("executable", &[]),
+    ("debuginfo", &[]),
+];
+/// Limits of a download, unless the user has set others: seconds, and how often it is tried again.
+const LIMITS: [(&str, &str); 2] = [
+    ("DEBUGINFOD_MAXTIME", "600"),
+    ("DEBUGINFOD_RETRY_LIMIT", "0"),
+];
+/// The shell starts the program, and no file of it gets larger than 2 GiB, in blocks of 512 bytes: a
+/// server may send any number of bytes. Without a signal it notices, and removes the file.
+const BOUNDED: &str = "ulimit -S -f 4194304 2>/dev/null; trap '' XFSZ; exec \"$0\" \"$@\"";
 
 /// A call site, ready to decode.
 #[derive(Debug)]
@@ -299,10 +313,16 @@ impl Tables {
     fn ask(&mut self, wanted: &Wanted) {
         for id in self.missing(wanted) {
             for kind in KINDS {
-                match ask(kind, &id) {
-                    Ok(Some(path)) if self.try_file(&path, wanted) => break,
-                    Ok(_) => {}
-                    Err(e) => return self.problem(Path::new(FIND), &e.to_string(), false),
+                let path = match ask(kind, &id) {
+                    Ok(Some(path)) => path,
+                    Ok(None) => continue,
+                    // The same servers would make the next image wait, too.
+                    Err(e) => return self.problem(Path::new(FIND), &e, false),
+                };
+                match self.try_one(&path, wanted) {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(e) => self.problem(&path, &format!("from debuginfod: {e}"), false),
                 }
             }
         }
@@ -333,21 +353,24 @@ impl Tables {
 
     /// Loads a file if it is wanted; the answer is whether that was it.
     fn try_file(&mut self, path: &Path, wanted: &Wanted) -> bool {
-        // One of many: only what is wanted and wrong matters.
-        let result = read_table(path, |id| {
-            wanted.by_id.contains_key(id) && !self.found.contains_key(id)
-        });
-        let result = match result {
-            Ok(Some(table)) => self.add(path, table, wanted).map(|()| true),
-            Ok(None) => Ok(false),
+        self.try_one(path, wanted).unwrap_or_else(|e| {
             // A file of this name may be anything. If its table was wanted, records lack theirs.
-            Err(Error::Kind(_)) => Ok(false),
-            Err(e) => Err(e),
-        };
-        result.unwrap_or_else(|e| {
-            self.problem(path, &e.to_string(), false);
+            if !matches!(e, Error::Kind(_)) {
+                self.problem(path, &e.to_string(), false);
+            }
             false
         })
+    }
+
+    fn try_one(&mut self, path: &Path, wanted: &Wanted) -> Result<bool, Error> {
+        // One of many: only what is wanted and wrong matters.
+        let table = read_table(path, |id| {
+            wanted.by_id.contains_key(id) && !self.found.contains_key(id)
+        })?;
+        match table {
+            Some(table) => self.add(path, table, wanted).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn problem(&mut self, path: &Path, what: &str, grave: bool) {
@@ -445,7 +468,7 @@ pub fn find_file(
         .chain(iter::from_fn(|| files.next()))
         .chain(dirs.flat_map(|dir| by_id(dir, build_id)))
         .chain(named)
-        .chain(asked.filter_map(|kind| ask(kind, build_id).ok().flatten()))
+        .chain(asked.filter_map(|kind| ask(*kind, build_id).ok().flatten()))
         .filter_map(|path| read_table(&path, |id| id == build_id).ok().flatten())
         .find(|table| table.build_id == build_id)
 }
@@ -484,13 +507,33 @@ fn asks() -> bool {
     std::env::var_os(DEBUGINFOD).is_some_and(|urls| !urls.is_empty())
 }
 
-/// Asks debuginfod, by elfutils' program.
-fn ask(kind: &str, id: &[u8]) -> io::Result<Option<PathBuf>> {
-    let mut find = Command::new(FIND);
-    let output = find.args([kind, &hex(id)]).stdin(Stdio::null()).output()?;
-    let path = String::from_utf8_lossy(&output.stdout);
-    let is_found = output.status.success();
-    Ok(is_found.then(|| path.trim_end().into()))
+/// Asks debuginfod, by elfutils' program. `None`: no server has it.
+fn ask((kind, more): (&str, &[&str]), id: &[u8]) -> Result<Option<PathBuf>, String> {
+    let mut find = Command::new("sh");
+    find.args(["-c", BOUNDED, FIND, kind, &hex(id)]).args(more);
+    find.env("LC_ALL", "C").stdin(Stdio::null());
+    for (name, limit) in LIMITS {
+        if std::env::var_os(name).is_none() {
+            find.env(name, limit);
+        }
+    }
+    let output = find.output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        let path = output.stdout.trim_ascii_end();
+        return Ok(Some(OsStr::from_bytes(path).into()));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    match last.strip_prefix("Server query failed: ") {
+        _ if output.status.code() == Some(127) => {
+            Err("not installed: it comes with elfutils; or unset DEBUGINFOD_URLS".into())
+        }
+        Some("Timer expired") => Err(
+            "no answer in time: DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME are its limits".into(),
+        ),
+        Some(why) if why != "No such file or directory" => Err(why.into()),
+        _ => Ok(None),
+    }
 }
 
 /// Files that may be tables, in directories and those in them; and those that are named.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Side tables by a real debuginfod, on this machine alone. Without it (Debian's packages debuginfod
-//! and elfutils, which scripts/setup installs) there is nothing to test, and the test says so.
+//! Side tables by a real debuginfod, on this machine alone, and by servers that do harm. Without
+//! elfutils (Debian's packages debuginfod and elfutils, which scripts/setup installs) there is nothing
+//! to test, and the tests say so.
 
 #![allow(missing_docs)]
 
@@ -13,7 +14,11 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
-    thread::sleep,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Arc,
+    },
+    thread::{sleep, spawn},
     time::Duration,
 };
 
@@ -50,10 +55,9 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let find = Command::new("debuginfod-find").arg("--version").output();
         child
             .ok()
-            .filter(|_| find.is_ok())
+            .filter(|_| can_ask())
             .map(|child| Self { child, port })
     }
 
@@ -68,18 +72,69 @@ impl Server {
     }
 }
 
+fn can_ask() -> bool {
+    let find = Command::new("debuginfod-find").arg("--version").output();
+    if find.is_err() {
+        eprintln!("skipped: there is no debuginfod (apt install debuginfod elfutils)");
+    }
+    find.is_ok()
+}
+
+/// The snapshot "snap", with a record of each image, of which the build IDs are given.
+fn write_snapshot(rig: &Rig, images: &[(&str, Vec<u8>)]) {
+    let numbered = (0u32..).zip(images);
+    let images: Vec<_> = numbered
+        .map(|(n, (name, id))| (1 + 4 * n, 4, &id[..], *name))
+        .collect();
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .clock(1, &[[0; 4], [1 << 40; 4]])
+        .images(&images)
+        .component(1, "disk");
+    let mut ring = Ring::task(1, 1, 42, "dd");
+    ring.records = images.len() as u64;
+    let mut page = Page::new(1, 1, 1000, 0);
+    for n in 0..images.len() as u32 {
+        page.record(1000 + u64::from(n), 1 + 4 * n, (&n, &0u64));
+    }
+    b.ring(&ring).page(&ring, &page);
+    rig.write("snap", b.end());
+}
+
+/// Reads that snapshot with tables of these servers alone. Setting a limit leaves blog-decode, and all
+/// that it starts, with files of 1 MiB at most.
+fn read_by(rig: &Rig, url: &str, cache: &str, is_limited: bool) -> (String, String, i32) {
+    let command = rig.command(&["--modules", "nowhere", "--format", "{message}", "snap"]);
+    let mut limited = Command::new("sh");
+    let limit = if is_limited { "ulimit -f 2048; " } else { "" };
+    limited
+        .args(["-c", &format!("{limit}exec \"$0\" \"$@\"")])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(rig.path(""))
+        .envs(command.get_envs().filter_map(|(k, v)| Some((k, v?))))
+        .env("DEBUGINFOD_URLS", url)
+        .env("DEBUGINFOD_TIMEOUT", "1")
+        .env("DEBUGINFOD_CACHE_PATH", rig.path(cache));
+    let Said { status, out, err } = Said::of(&mut limited);
+    (out, err, status)
+}
+
 #[test]
 fn a_debuginfod_has_the_tables() {
     let rig = Rig::empty();
     let at = &*rig.path("");
     fs::create_dir(at.join("pool")).unwrap();
     let Some(server) = Server::start(at) else {
-        eprintln!("skipped: there is no debuginfod (apt install debuginfod elfutils)");
         return;
     };
     // What a package's build makes of modules, and of a kernel.
-    let mut ids = Vec::new();
+    let mut images = Vec::new();
     for (name, command) in [
+        (
+            "table",
+            "objcopy --only-keep-debug --add-section .blog.table=table",
+        ),
         ("keep", "objcopy --only-keep-debug"),
         (
             "zlib",
@@ -92,7 +147,9 @@ fn a_debuginfod_has_the_tables() {
             "vmlinux" => image::vmlinux(at, name),
             _ => image::module(at, &format!("{name}.ko"), name),
         };
-        ids.push(read_table(&image, |_| true).unwrap().unwrap().build_id);
+        let table = read_table(&image, |_| true).unwrap().unwrap();
+        rig.write("table", table.encode().unwrap());
+        images.push((name, table.build_id));
         let file = image.file_name().unwrap().to_str().unwrap();
         let debug = format!("pool/{file}.debug");
         let mut words: Vec<_> = command.split(' ').collect();
@@ -103,27 +160,11 @@ fn a_debuginfod_has_the_tables() {
         image::tool(at, &words);
         fs::remove_file(&image).unwrap();
     }
-    let mut b = Builder::new();
-    let names = ["keep", "zlib", "split", "vmlinux"];
-    let image = |(n, id): (usize, &Vec<u8>)| (1 + 4 * n as u32, 4, id.clone(), names[n]);
-    let images: Vec<_> = ids.iter().enumerate().map(image).collect();
-    let images: Vec<_> = images.iter().map(|i| (i.0, i.1, &i.2[..], i.3)).collect();
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [1 << 40; 4]])
-        .images(&images)
-        .component(1, "disk");
-    let mut ring = Ring::task(1, 1, 42, "dd");
-    ring.records = 4;
-    let mut page = Page::new(1, 1, 1000, 0);
-    for n in 0..4u32 {
-        page.record(1000 + u64::from(n), 1 + 4 * n, (&n, &0u64));
-    }
-    b.ring(&ring).page(&ring, &page);
-    rig.write("snap", b.end());
+    write_snapshot(&rig, &images);
 
     // It goes through its files when it starts, and when it gets a SIGUSR1.
     let mut waited = 0;
-    while !ids.iter().all(|id| server.has(&hex(id))) {
+    while !images.iter().all(|(_, id)| server.has(&hex(id))) {
         assert!(waited < 300, "debuginfod doesn't find its files");
         if waited % 10 == 9 {
             image::tool(
@@ -134,23 +175,96 @@ fn a_debuginfod_has_the_tables() {
         waited += 1;
         sleep(Duration::from_millis(100));
     }
-    let run = |urls: &str, cache: &str| {
-        let mut command = rig.command(&["--modules", "nowhere", "--format", "{message}", "snap"]);
-        command.env("DEBUGINFOD_URLS", urls);
-        let Said { status, out, err } =
-            Said::of(command.env("DEBUGINFOD_CACHE_PATH", at.join(cache)));
-        (out, err, status)
-    };
-    let expected: String = (0..4)
+    let expected: String = (0..images.len())
         .map(|n| format!("read {n} sectors at 0x0\n"))
         .collect();
     let url = format!("http://127.0.0.1:{}", server.port);
-    assert_eq!(run(&url, "cache"), (expected, String::new(), 0));
+    assert_eq!(
+        read_by(&rig, &url, "cache", false),
+        (expected, String::new(), 0)
+    );
+    // Of a module that has its table, only that came.
+    let mut came: Vec<_> = fs::read_dir(at.join("cache").join(hex(&images[0].1)))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    came.sort();
+    assert_eq!(came, ["section-.blog.table"]);
     // One that isn't there costs no more than its tables.
-    let (text, said, status) = run("http://127.0.0.1:1", "none");
-    assert_eq!((text.lines().count(), status), (4, 1));
+    let (text, said, status) = read_by(&rig, "http://127.0.0.1:1", "none", false);
+    assert_eq!((text.lines().count(), status), (images.len(), 1));
     assert!(
-        said.contains("debuginfod") && said.contains(&hex(&ids[0])),
+        said.contains("debuginfod-find: Connection refused") && said.contains(&hex(&images[0].1)),
         "{said}"
     );
+}
+
+/// A server whose every answer is that one; the number is how many came to it.
+fn serve(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (count, answer) = (Arc::new(AtomicUsize::new(0)), Arc::new(answer));
+    let counted = count.clone();
+    spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, answer) = (stream.unwrap(), answer.clone());
+            counted.fetch_add(1, Ordering::Relaxed);
+            spawn(move || {
+                let mut asked = [0; 4096];
+                let _ = stream.read(&mut asked);
+                answer(&mut stream);
+            });
+        }
+    });
+    (url, count)
+}
+
+const GOOD: &[u8] = b"HTTP/1.0 200 OK\r\n\r\n";
+
+#[test]
+fn a_server_can_do_no_harm() {
+    if !can_ask() {
+        return;
+    }
+    let rig = Rig::empty();
+    write_snapshot(&rig, &[("one", vec![1; 20]), ("two", vec![2; 20])]);
+    let read = |url: &str, cache: &str| {
+        let (text, said, status) = read_by(&rig, url, cache, true);
+        assert_eq!((text.lines().count(), status), (2, 1), "{said}");
+        said
+    };
+
+    // It never answers. Nothing more is asked then.
+    let (url, count) = serve(|_| sleep(Duration::from_secs(600)));
+    let said = read(&url, "hangs");
+    assert!(
+        said.contains("debuginfod-find: no answer in time"),
+        "{said}"
+    );
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+
+    // It never ends. What came is removed.
+    let (url, _) = serve(|stream| {
+        let _ = stream.write_all(GOOD);
+        while stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
+    });
+    let said = read(&url, "endless");
+    assert!(
+        said.contains("debuginfod-find: Input/output error"),
+        "{said}"
+    );
+    let mut left = Command::new("find");
+    left.args(["endless", "-type", "f", "-size", "+1"]);
+    let left = Said::of(left.current_dir(rig.path("")));
+    assert_eq!((&*left.out, left.status), ("", 0), "{left:?}");
+
+    // It has something else.
+    let (url, _) = serve(|stream| {
+        let _ = stream.write_all(&[GOOD, &b"garbage ".repeat(99)].concat());
+    });
+    let said = read(&url, "garbage");
+    let id = hex(&[1; 20]);
+    let file =
+        format!("garbage/{id}/section-.blog.table: from debuginfod: neither a BLog side table");
+    assert!(said.contains(&file), "{said}");
 }
