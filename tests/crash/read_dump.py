@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import drgn
+from drgn.commands import run_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/drgn"))
 
@@ -34,6 +35,10 @@ def main() -> None:
         with contextlib.redirect_stdout(out):
             function(prog)
         assert len(out.getvalue().splitlines()) > 1
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        run_command(prog, "blog tasks --all")
+    assert len(out.getvalue().splitlines()) > 1
     print(f"drgn {drgn.__version__}: {len(rings)} rings")
 
 

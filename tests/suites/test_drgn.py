@@ -6,7 +6,10 @@ the helpers want its pid alone.
 """
 
 import json
+import os
 import subprocess
+import sys
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,8 @@ from typing import Any
 import drgn
 import drgn_blog
 import pytest
-from conftest import TOP, biglog
+from conftest import TOP, Run, biglog
+from drgn.commands import CommandExitStatusError, run_command
 
 SECONDS = 10
 
@@ -108,6 +112,39 @@ def test_what_is_printed(
     drgn_blog.print_blog_rings(prog, component)
     lines = capsys.readouterr().out.splitlines()
     assert any(str(pid) in line.split() for line in lines[1:])
+
+
+def test_command(prog: drgn.Program, objects: list[Json], work: Path) -> None:
+    """%blog prints what blog-decode does, of any task that an expression names."""
+    pid, t, out = pids(objects)[0], task(prog, pids(objects)[0]), work / "said"
+    mine = [r["message"] for r in objects if r["pid"] == pid and r["type"] == "record"]
+    for words in ("--task t -n 3", "show --task t.pid.value_() -n 3", f"--pid {pid} -n 3"):
+        run_command(prog, f"blog {words} >{out}".replace("()", r"\(\)"), globals={"t": t})
+        lines = out.read_text().splitlines()
+        assert [line.endswith(message) for line, message in zip(lines, mine[-3:])] == [True] * 3
+    run_command(prog, f"blog stats --json >{out}")
+    assert out.read_text() == "".join(
+        json.dumps(o, separators=(",", ":")) + "\n" for o in drgn_blog._objects(prog, "stats")
+    )
+    with pytest.raises(CommandExitStatusError, match="'blog --nonsense' exited with status 2"):
+        run_command(prog, "blog --nonsense")
+
+
+def test_drgn_finds_the_command(work: Path, decoder: Path, sh: Run) -> None:
+    """Where scripts/install puts it, by an entry point as in pyproject.toml."""
+    sh(TOP / "scripts/install", env=os.environ | {"DESTDIR": str(work), "PREFIX": "/usr"})
+    project = tomllib.loads((TOP / "tools/drgn/pyproject.toml").read_text())["project"]
+    (point,) = work.glob(
+        f"usr/share/blog/drgn_blog-{project['version']}.dist-info/entry_points.txt"
+    )
+    (plugin,) = project["entry-points"]["drgn.plugins"].items()
+    assert point.read_text() == "[drgn.plugins]\n{} = {}\n".format(*plugin)
+    # A program of any kind has drgn load its plugins.
+    script = "import os; prog.set_pid(os.getpid()); from drgn.commands import run_command;" \
+        "run_command(prog, 'blog --version')"  # fmt: skip
+    env = os.environ | {"PYTHONPATH": f"{work}/usr/share/blog", "BLOG_DECODE": str(decoder)}
+    said = sh(sys.executable, "-c", f"import drgn; prog = drgn.Program(); {script}", env=env)
+    assert said == sh(decoder, "--version")
 
 
 def test_losses_are_lines(

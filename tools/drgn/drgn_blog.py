@@ -9,16 +9,20 @@ Everything comes from the decoder, ``blog-decode``, which must be in the PATH (o
 by the environment variable ``BLOG_DECODE``). Of a dump it makes a snapshot, once for each
 program; of the running kernel it reads ``snapshot`` in tracefs or debugfs each time.
 Objects are those of ``blog-decode --json``, as dictionaries.
+
+drgn 0.1 and later loads this module as a plugin, and has the command ``%blog``.
 """
 
 import atexit
 import json
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 __all__ = (
@@ -40,28 +44,40 @@ SNAPSHOT = "blog_snapshot"
 TABLES = "blog_tables"
 
 
-def _run(*args: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the decoder. What it finds damaged is a warning; if nothing comes out, an error."""
+def _start(*args: str, **options: Any) -> subprocess.Popen[bytes]:
     decode = os.environ.get("BLOG_DECODE", "blog-decode")
     try:
-        done = subprocess.run([decode, *args], capture_output=True, check=False)
+        return subprocess.Popen([decode, *args], stdout=subprocess.PIPE, **options)
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{decode} is not there: install blog-decode, or set BLOG_DECODE"
         ) from error
-    said = done.stderr.decode(errors="replace").strip()
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"blog-decode {args[0]}: {said or done.returncode}")
-    if done.returncode == 1:
+
+
+def _run(*args: str) -> bytes:
+    """Run the decoder. What it finds damaged is a warning; if nothing comes out, an error."""
+    with _start(*args, stderr=subprocess.PIPE) as child:
+        out, err = child.communicate()
+    said = err.decode(errors="replace").strip()
+    if child.returncode not in (0, 1):
+        raise RuntimeError(f"blog-decode {args[0]}: {said or child.returncode}")
+    if child.returncode == 1:
         warnings.warn(said, stacklevel=3)
-    return done
+    return out
+
+
+def _files(prog: Any) -> list[str]:
+    """The arguments that name side tables and the snapshot."""
+    tables = [f"--sidetable={path}" for path in prog.cache.get(TABLES, ())]
+    return [*tables, blog_snapshot(prog)]
+
+
+def _pid(task: Any) -> str:
+    return f"--pid={task if isinstance(task, int) else task.pid.value_()}"
 
 
 def _objects(prog: Any, command: str, *args: str) -> Iterator[dict[str, Any]]:
-    for path in prog.cache.get(TABLES, ()):
-        args += ("--sidetable", path)
-    done = _run(command, "--json", *args, blog_snapshot(prog))
-    for line in done.stdout.splitlines():
+    for line in _run(command, "--json", *args, *_files(prog)).splitlines():
         yield json.loads(line)
 
 
@@ -130,9 +146,7 @@ def blog_records(
     >>> blog_records(prog, find_task(prog, 417))[-1]["message"]
     'Write { fua: true } at 8'
     """
-    only: tuple[str, ...] = ()
-    if task is not None:
-        only = ("--pid", str(task if isinstance(task, int) else task.pid.value_()))
+    only = () if task is None else (_pid(task),)
     records = [o for o in _objects(prog, "show", *only) if o["type"] in ("record", "lost")]
     return records if n is None else records[max(len(records) - n, 0) :]
 
@@ -168,3 +182,36 @@ def print_blog_records(prog: Any, task: Any | int | None = None, n: int | None =
         if r["type"] == "lost":
             text = f"----- {r['count']} records lost here ({r['cause']})"
         print(f"[{seconds:>5}.{ns // 1000:06}] {r['component']} {r.get('level', ''):<5} {text}")
+
+
+def _blog(prog: Any, name: str, args: Sequence[str], **kwargs: Any) -> None:
+    """Run the decoder with the words of a command, and print what it prints."""
+    words = list(args)
+    if "--task" in words[:-1]:
+        at = words.index("--task")
+        words[at : at + 2] = [_pid(eval(words[at + 1], kwargs["globals"]))]
+    with _start(*words, *_files(prog)) as child:
+        assert child.stdout
+        for line in child.stdout:
+            sys.stdout.write(line.decode(errors="replace"))
+    if child.returncode not in (0, 1):
+        raise CommandExitStatusError(shlex.join([name, *args]), child.returncode)
+
+
+try:
+    from drgn.commands import CommandExitStatusError, custom_command, parse_shell_command
+except ImportError:
+    pass  # an older drgn
+else:
+    custom_command(
+        name="blog",
+        description="show what BLog, the binary kernel logger, holds",
+        usage="**blog** [**--task** *expression*] [*argument*...]",
+        long_description="""
+        Run ``blog-decode`` with these arguments, on the log of this dump or of the running
+        kernel: ``%blog tasks`` shows what stuck tasks did last, ``%blog -n 20`` the last 20
+        records, ``%blog --task t -n 20`` those of a task, which is an object or a thread id, and
+        ``%blog -h`` all options.
+        """,
+        parse=parse_shell_command,
+    )(_blog)
