@@ -127,6 +127,7 @@ bash completes: bash complete.bash | grep -qx -- --sidetable
 zsh completes: zsh -f complete.zsh | paste -sd' ' | grep -qx '_blog-decode loads'
 fish completes: fish -c 'complete -C "blog-decode --sid"' | grep -q -- '^--sidetable'
 copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-tools/copyright /usr/share/doc/blog-tools/changelog.gz /usr/lib/python3/dist-packages/drgn_blog.py
+the program for crash kernels is where its unit has it: test -x "$(sed -n s/^ExecStartPre=-//p /usr/lib/systemd/system/kdump-tools-dump.service.d/blog.conf)"
 dpkg finds all files unchanged: ! dpkg --verify blog-tools | grep .
 dpkg removes it: rm -rf /root/.config /root/.local /root/.cache /root/.zcompdump && dpkg -r blog-tools >/dev/null
 nothing is left: list | diff before -

@@ -642,6 +642,59 @@ fn dumps_become_snapshots() {
     assert!(all.windows(2).all(|w| w[0] == w[1]));
 }
 
+/// packaging/kdump, as kdumpctl calls it in a crash kernel.
+#[cfg(feature = "vmcore")]
+#[test]
+fn kdump_saves_the_log_before_all_memory() {
+    use std::{env, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+    let rig = Rig::empty();
+    write(&rig, "vmcore", &elf(&sample().finish(), 4));
+    let expected = rig.good(&["extract", "--vmcore", "vmcore", "-o", "expected"]);
+    assert!(expected.contains("11 records"));
+    let expected = fs::read(rig.path("expected")).unwrap();
+    // It notes what was there, and how it was called.
+    let collect = "#!/bin/sh\ncp to/blog seen\necho \"$@\" >asked\nexit 7\n";
+    rig.write("collect", collect);
+    fs::set_permissions(rig.path("collect"), fs::Permissions::from_mode(0o755)).unwrap();
+    let bin = Path::new(env!("CARGO_BIN_EXE_blog-decode"))
+        .parent()
+        .unwrap();
+    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
+    let kdump = |words: &str| {
+        for dir in ["to", "none"] {
+            let _ = fs::remove_dir_all(rig.path(dir));
+            fs::create_dir(rig.path(dir)).unwrap();
+        }
+        let _ = fs::remove_file(rig.path("asked"));
+        let mut command = Command::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../packaging/kdump"
+        ));
+        command.args(words.split(' ')).current_dir(rig.path(""));
+        let output = command.env("PATH", &path).output().unwrap();
+        (output.status.code(), output.stdout)
+    };
+    let asked = || rig.read("asked");
+
+    let (status, _) = kdump("./collect -l -d 31 ./vmcore to/vmcore-incomplete");
+    assert_eq!(status, Some(7));
+    assert_eq!(fs::read(rig.path("seen")).unwrap(), expected);
+    assert_eq!(asked(), "-l -d 31 ./vmcore to/vmcore-incomplete\n");
+    // No error keeps the memory from being saved.
+    let (status, _) = kdump("./collect none/vmcore to/vmcore-incomplete");
+    assert_eq!(status, Some(7));
+    assert_eq!(asked(), "none/vmcore to/vmcore-incomplete\n");
+    assert_eq!(kdump("./collect -F ./vmcore").0, Some(7));
+    assert_eq!(asked(), "-F ./vmcore\n");
+    // The log alone, to a file and to another machine
+    assert_eq!(kdump("./vmcore to/vmcore-incomplete").0, Some(0));
+    let file = rig.path("to/vmcore-incomplete");
+    assert_eq!(fs::read(file).unwrap(), expected);
+    assert_eq!(kdump("./vmcore"), (Some(0), expected));
+    assert_eq!(kdump("none/vmcore to/vmcore-incomplete").0, Some(1));
+}
+
 #[cfg(feature = "vmcore")]
 #[test]
 fn dumps_of_kernels_that_dont_know_blog_are_read() {
