@@ -39,6 +39,7 @@ riscv64            trixie           qemu-system-riscv_1%3a10.0.13+ds-0+deb13u1_a
 riscv64            trixie           busybox-static_1%3a1.37.0-6+b9_riscv64.deb               4add476d2b185c5b487c285b38d790f0881a7e4a8e2ddde835f917e770eb8633
 riscv64            trixie           opensbi_1.6-1_all.deb                                    dc4a43bd21a0ca11771ed8b19ee6fa8476d1d0f4976bd0b27c0357c699d27e1e
 ubuntu-keyring     trixie           ubuntu-keyring_2023.11.28.1-0.2_all.deb              b2e7ed48431bf9e7978ae810bbdaf253093570d6e3f864e575b7c13554b81174
+sos                trixie           sos_4.9.1-1_all.deb                              3f8a4c7cdbeef11763560d9810374208d0f516d5fc917ea26debd82b2136487c
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
 nfs                bookworm         nfs-kernel-server,nfs-common,rpcbind,procps,iproute2 -
 '

@@ -3,13 +3,14 @@
 
 "make install" installs everything below PREFIX, and "make uninstall" removes all of it. Two builds
 of the Debian package are equal. It installs in a clean Debian 12 without a network, works there,
-and leaves nothing. The source package is whole; in the deep tier, debhelper makes the same
+and leaves nothing. The plugin for sos works in sos. The source package is whole; in the deep tier, debhelper makes the same
 packages of it. Needs root; that Debian is made once, in 40 s.
 """
 
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,48 @@ def test_no_path_of_this_machine_is_in_it(deb: Path, work: Path, sh: Run) -> Non
     for file in (work / "x").rglob("*"):
         if file.is_file():
             assert not form.findall(file.read_bytes()), file
+
+
+# --- sos ----------------------------------------------------------------------------
+
+SOS = """
+import sys, sos, sos.policies
+sos.policies.load(sysroot=sys.argv[1])  # its own option doesn't reach plugins
+sos.SoS(sys.argv[2:]).execute()
+"""
+
+
+def test_sos_collects_settings_and_snapshots(work: Path, sh: Run) -> None:
+    if os.getuid():
+        pytest.skip("not root")
+    modules, root, out = work / "modules", work / "sysroot", work / "report"
+    shutil.copytree(vm.fetch("sos") / "usr/lib/python3/dist-packages", modules)
+    shutil.copy(TOP / "packaging/sos/blog.py", modules / "sos/report/plugins")
+    blog, programs = root / "sys/kernel/tracing/blog", root / "usr/bin"
+    for path in (blog / "disk", blog / "net", programs, out):
+        path.mkdir(parents=True)
+    collected = {
+        "stats",
+        "control",
+        *(f"{c}/{f}" for c in ("disk", "net") for f in ("level", "stats")),
+    }
+    for name in (*collected, "snapshot", "stream", "net/stream", "net/marker"):
+        (blog / name).write_text(name)
+    shutil.copy(GOLDEN / "new.snap", blog / "net/snapshot")
+    (blog / "disk/snapshot").write_bytes(bytes(3 << 20))
+    shutil.copy(str(shutil.which("busybox")), programs)
+    for program in ("head", "ls", "timeout"):
+        (programs / program).symlink_to("busybox")
+    sh(sys.executable, "-c", SOS, root, "report", "--batch", "--build", "-o", "blog", "-k",
+       "blog.size=1", "--sysroot", root, "--tmp-dir", out,
+       env=os.environ | {"PYTHONPATH": str(modules)})  # fmt: skip
+    (report,) = out.glob("sosreport-*")
+    files = (report / blog.relative_to(root)).rglob("*")
+    names = {str(f.relative_to(report / blog.relative_to(root))) for f in files if f.is_file()}
+    assert names == collected
+    saved = report / "sos_commands/blog"
+    assert (saved / "net.snapshot").read_bytes() == (GOLDEN / "new.snap").read_bytes()
+    assert (saved / "disk.snapshot").read_bytes() == bytes(1 << 20)
 
 
 # --- the source package -------------------------------------------------------------
