@@ -26,8 +26,10 @@ class Blog(Plugin, IndependentPlugin):
         self.add_copy_spec(["/sys/module/blog/parameters", "/etc/blog.conf"])
         # Names of side tables contain build IDs.
         self.add_dir_listing("/lib/modules/*/blog")
-        # Recordings, and logs of crashes
-        self.add_dir_listing(["/var/log/blog", "/var/crash"], recursive=True)
+        # Recordings, logs of crashes, and of the last boot
+        self.add_dir_listing(
+            ["/var/log/blog", "/var/crash", "/var/lib/blog/previous"], recursive=True
+        )
         place = next(filter(self.path_exists, self.files), None)
         if place is None:
             return

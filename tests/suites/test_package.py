@@ -72,6 +72,34 @@ def test_no_path_of_this_machine_is_in_it(deb: Path, work: Path, sh: Run) -> Non
             assert not form.findall(file.read_bytes()), file
 
 
+# --- the last boot's log ------------------------------------------------------------
+
+
+def test_the_newest_logs_of_last_boots_are_kept(work: Path, sh: Run) -> None:
+    folder, snapshot = work / "previous", work / "snapshot"
+    folder.mkdir()
+    snapshot.write_bytes(b"new" * 100_000)
+    names = [f"2020-01-0{day}T10:00:00Z.blog" for day in range(1, 7)]
+    for name in names:
+        (folder / name).write_bytes(bytes(100_000))
+    (folder / "other").touch()
+
+    def save(**limits: str) -> list[str]:
+        sh(TOP / "packaging/previous", folder, work / "none", snapshot, env=os.environ | limits)
+        (new,) = (path for path in folder.glob("2*") if path.name > "2021")
+        assert new.read_bytes() == snapshot.read_bytes() and new.stat().st_mode & 0o777 == 0o600
+        new.unlink()
+        return sorted(path.name for path in folder.iterdir())
+
+    assert save() == [*names, "other"]
+    assert save(KEEP="5") == [*names[2:], "other"]
+    assert save(MIB="1", KEEP="9") == [*names[2:], "other"]
+    snapshot.write_bytes(b"new" * 300_000)
+    assert save(MIB="1") == [names[-1], "other"]
+    snapshot.write_bytes(b"new" * 400_000)
+    assert save(MIB="1") == ["other"]
+
+
 # --- sos ----------------------------------------------------------------------------
 
 SOS = """
