@@ -166,6 +166,16 @@ def check_blame(tools: Tools, snapshot: Path, truth: Truth) -> None:
     }
     if found != want:
         raise Wrong(f"tasks: who blocks whom is {found}, not {want}")
+    text = tools.run("tasks", "--blocked", "--sidetable", tools.tables, snapshot)
+    if truth.scene == "abba":
+        lines = [f"which waits for a mutex, held by crash_abba/1[{truth.writers[0].pid}]: a deadlock"]
+    else:
+        lines = [
+            f"which waits for an rwsem (to read), held by crash_blame/4[{truth.writers[3].pid}]\n",
+            "      waits for a mutex, held by a task that has ended\n",
+        ]
+    if missing := [line for line in lines if line not in text]:
+        raise Wrong(f"tasks prints no {missing}:\n{text}")
     if truth.scene == "abba":
         return
     gone = [w["gone"] for task in tasks for w in task["waits"]]

@@ -25,14 +25,14 @@ pub struct Link {
 }
 
 impl Link {
-    /// The kind of lock, as users know it.
+    /// The kind of lock, as users know it, with its article.
     pub fn name(&self) -> &'static str {
         match self.kind {
-            Some(LockKind::Mutex) => "mutex",
-            Some(LockKind::Semaphore) => "semaphore",
-            Some(LockKind::RwsemRead) => "rwsem (to read)",
-            Some(LockKind::RwsemWrite) => "rwsem (to write)",
-            None => "lock of an unknown kind",
+            Some(LockKind::Mutex) => "a mutex",
+            Some(LockKind::Semaphore) => "a semaphore",
+            Some(LockKind::RwsemRead) => "an rwsem (to read)",
+            Some(LockKind::RwsemWrite) => "an rwsem (to write)",
+            None => "a lock of an unknown kind",
         }
     }
 }
@@ -141,6 +141,6 @@ mod tests {
         let chain = Waits::new(&[strange]).of(1);
         let link = &chain.links[0];
         assert!(link.gone && link.readers && link.kind.is_none());
-        assert_eq!(link.name(), "lock of an unknown kind");
+        assert_eq!(link.name(), "a lock of an unknown kind");
     }
 }

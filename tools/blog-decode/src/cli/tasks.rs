@@ -203,7 +203,7 @@ impl Page<'_> {
         for (n, link) in chain.links.iter().enumerate() {
             let start = out.len();
             let waits = if n == 0 { "waits" } else { "which waits" };
-            put(out, format_args!("      {waits} for a {}", link.name()));
+            put(out, format_args!("      {waits} for {}", link.name()));
             match link.holder {
                 Some(pid) => {
                     out.extend_from_slice(b", held by ");
