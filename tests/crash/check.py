@@ -168,7 +168,9 @@ def check_blame(tools: Tools, snapshot: Path, truth: Truth) -> None:
         raise Wrong(f"tasks: who blocks whom is {found}, not {want}")
     text = tools.run("tasks", "--blocked", "--sidetable", tools.tables, snapshot)
     if truth.scene == "abba":
-        lines = [f"which waits for a mutex, held by crash_abba/1[{truth.writers[0].pid}]: a deadlock"]
+        lines = [
+            f"which waits for a mutex, held by crash_abba/1[{truth.writers[0].pid}]: a deadlock"
+        ]
     else:
         lines = [
             f"which waits for an rwsem (to read), held by crash_blame/4[{truth.writers[3].pid}]\n",
@@ -197,16 +199,22 @@ def check_crashed(tools: Tools, snapshot: Path, truth: Truth, before: int) -> No
         raise Wrong(f"{[task['comm'] for task in crashed]} crashed, and {last} was last")
 
 
+def check_snapshot(tools: Tools, snapshot: Path, truth: Truth, before: int) -> str:
+    """All that is checked of what was extracted; says what was found."""
+    text = tools.run("--json", "--sidetable", tools.tables, snapshot)
+    records = [json.loads(line) for line in text.splitlines()]
+    said = check_records(records, truth, before)
+    check_tasks(tools, snapshot, truth, before)
+    if truth.scene in ("abba", "blame"):
+        check_blame(tools, snapshot, truth)
+    if truth.scene == "softirq":
+        check_crashed(tools, snapshot, truth, before)
+    return said
+
+
 def check(tools: Tools, dump: Path, truth: Truth, before: int, work: Path) -> str:
     """All that is checked of one dump; says what was found."""
     out = extract(tools, dump, work / f"{dump.name}.snap")
-    text = tools.run("--json", "--sidetable", tools.tables, out.snapshot)
-    records = [json.loads(line) for line in text.splitlines()]
-    said = check_records(records, truth, before)
-    check_tasks(tools, out.snapshot, truth, before)
-    if truth.scene in ("abba", "blame"):
-        check_blame(tools, out.snapshot, truth)
-    if truth.scene == "softirq":
-        check_crashed(tools, out.snapshot, truth, before)
+    said = check_snapshot(tools, out.snapshot, truth, before)
     size = dump.stat().st_blocks * 512 >> 20
     return f"{said}; {size} MiB read in {out.seconds:.1f} s, {out.peak_kib >> 10} MiB of memory"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Crash dumps: guests crash or hang, kdump (with makedumpfile) or QEMU captures them.
 
-blog-decode gets only the dump and the side tables, and must find the last records of the guilty
-thread. The deep tier has more combinations, and dumps of large guests. The file "said" of the
-suite's folder has the findings of each dump, and their cost.
+In the crash kernel, packaging/kdump first saves the log alone. blog-decode gets only the dump and
+the side tables, and must find the last records of the guilty thread. The deep tier has more
+combinations, and dumps of large guests. The file "said" of the suite's folder has the findings of
+each dump, and their cost.
 """
 
 import json
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, for_guest
 from crash import cases, check, damage, truth
 from crash.cases import Case
 from crash.check import Tools, Wrong
@@ -72,7 +73,9 @@ def start(guest: vm.Guest, *said: str, seconds: float = PATIENCE) -> str:
     return text
 
 
-def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Guest, Truth]:
+def boot(
+    case: Case, work: Path, decoder: Path, kexec: Path, makedumpfile: Path
+) -> tuple[vm.Guest, Truth]:
     """A guest whose scene is set, and what it has said of it."""
     kernel, kdump = vm.kernel(case.flavour), case.capture == "kdump"
     params = work / "params"
@@ -86,6 +89,8 @@ def boot(case: Case, work: Path, kexec: Path, makedumpfile: Path) -> tuple[vm.Gu
     programs: dict[str, Path] = {}
     if kdump:
         in_crash = {"makedumpfile": makedumpfile} if case.makedumpfile else {}
+        in_crash |= for_guest(decoder, work / "stripped")
+        in_crash["bin/kdump"] = TOP / "packaging/kdump"
         # A distribution's kernel has its disks' drivers in modules.
         modules = kernel.files() if case.flavour == "stock" else {}
         second = vm.initrd(
@@ -115,9 +120,8 @@ def from_kdump(
     guest.wait_end(60)
     results, vmcore = guest.disks
     with tarfile.open(results) as tar:
-        size = tar.extractfile("./size")
-        assert size
-        os.truncate(vmcore, int(size.read()))
+        tar.extractall(work / "saved", filter="data")
+    os.truncate(vmcore, int((work / "saved/size").read_text()))
     for form in case.forms:
         options = cases.FORMS.get(form)
         dump = work / f"dump.{form}"
@@ -141,6 +145,19 @@ def live(guest: vm.Guest, work: Path) -> Path:
     with guest.disks[0].open("rb") as disk:
         snapshot.write_bytes(disk.read(int(said[1])))
     return snapshot
+
+
+def saved_by_kdump(tools: Tools, facts: Truth, work: Path) -> str:
+    """Checks the log that was saved in the crash kernel, beside the dump."""
+    (log,) = (work / "saved").glob("2*/blog")
+    found = check.check_snapshot(tools, log, facts, RECORDS)
+    start, middle, end = map(float, (work / "saved/seconds").read_text().split())
+    size = int((work / "saved/size").read_text())
+    return (
+        f"the crash kernel saved {found}: {log.stat().st_size / 2**20:.1f} MiB in"
+        f" {middle - start:.1f} s, and then the dump, {size / 2**20:.1f} MiB, in"
+        f" {end - middle:.1f} s"
+    )
 
 
 def from_qemu(case: Case, guest: vm.Guest, work: Path) -> Iterator[tuple[str, Path]]:
@@ -201,7 +218,7 @@ def test_case(
         said(f"{case.name}: {case.mem} MiB, {case.levels} levels, {dump.suffix[1:]}: {found}")
         return found
 
-    guest, facts = boot(case, work, kexec, makedumpfile)
+    guest, facts = boot(case, work, decoder, kexec, makedumpfile)
     try:
         if case.capture == "steps":
             by_steps(case, guest, facts, work, look)
@@ -217,6 +234,9 @@ def test_case(
         else:
             dumps = from_qemu(case, guest, work)
         for form, dump in dumps:
+            if case.capture == "kdump" and form == case.forms[0]:
+                with subtests.test(msg="kdump"):
+                    said(f"{case.name}: {saved_by_kdump(tools, facts, work)}")
             with subtests.test(msg=form):
                 look(dump, facts)
                 if case.capture == "kdump" and form == case.forms[0]:
