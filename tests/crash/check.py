@@ -97,11 +97,13 @@ def check_records(records: list[dict[str, Any]], truth: Truth, before: int) -> s
             raise Wrong(f"{who}: {len(own)} records of {writer.records}")
         if not writer.whole() and len(own) < LEAST:
             raise Wrong(f"{who}: only {len(own)} records")
-        if len({r["ring"] for r in own}) != 1:
+        # Of six tasks that start at once, one may begin in a shared ring.
+        crowd = truth.scene == "blame"
+        if not crowd and len({r["ring"] for r in own}) != 1:
             raise Wrong(f"{who}: records in several rings")
         for seq, r in enumerate(own, first):
             want = facts.message(truth.scene, writer, seq, before)
-            if r["message"] != want or r["ordinal"] != seq:
+            if r["message"] != want or not crowd and r["ordinal"] != seq:
                 raise Wrong(f"{who}: record {r['ordinal']} is {r['message']!r}, not {want!r}")
         times = [r["clock"] for r in own]
         if times != sorted(times):
