@@ -122,6 +122,30 @@ def instructions(bounds: Bounds, run: Run) -> None:
     bounds.check(text, run, lambda: traffic.LTTNG["2"][0] / cost("blog_on"), least=10)
 
 
+def arm64(bounds: Bounds, run: Run) -> None:
+    """The same on arm64."""
+
+    def cost(what: str, context: str = "task") -> float:
+        return run.cost(what, "2", context).median
+
+    for text, most, measure in (
+        ("2 scalars, task, with page turns: at most 75 instructions", 75, partial(cost, "blog_on")),
+        ("2 scalars, softirq: at most 87 instructions", 87, partial(cost, "blog_on", "softirq")),
+        ("2 scalars from C, task: at most 90 instructions", 90, partial(cost, "blog_c_on")),
+        ("a page turn: at most 450 instructions more", 450, lambda: run.page_turns()[1].median),
+        ("a task's first record: at most 720 instructions", 720,
+         lambda: run.first_records()[0].median),
+        ("site off: at most 7 instructions", 7.49, partial(cost, "blog_site_off")),
+        ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
+        ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
+    ):  # fmt: skip
+        bounds.check(f"arm64, {text}", run, measure, most=most, show="{:.1f}")
+    for peer, what, least in (("trace_printk", "trace_printk", 13), ("event_on", "TRACE_EVENT", 9)):
+        text = f"arm64, 2 scalars: at least {least} x fewer instructions than {what}"
+        times = partial(lambda peer: run.cost(peer, "2") / run.cost("blog_on", "2"), peer)
+        bounds.check(text, run, times, least=least)
+
+
 def stock(bounds: Bounds, run: Run) -> None:
     """The same in Debian's own kernel, where BLog has no hooks, and calls have mitigations."""
 
@@ -202,10 +226,10 @@ def reading_bounds(bounds: Bounds, run: Run) -> None:
 
 
 def check_run(bounds: Bounds, run: Run) -> None:
-    """All bounds that this setup can tell of; there are none for arm64."""
+    """All bounds that this setup can tell of."""
     if run.setup == "arm64":
-        return
-    if run.setup == "stock":
+        arm64(bounds, run)
+    elif run.setup == "stock":
         stock(bounds, run)
     elif run.setup == "reading":
         reading_bounds(bounds, run)

@@ -256,11 +256,19 @@ def report(folders: list[Path]) -> tuple[list[Run], bounds.Bounds]:
 
 
 def show(folder: Path) -> bool:
-    """Prints tables of costs, bytes and call sites, and the bounds; True if one is missed."""
+    """Prints and keeps tables of costs, bytes and call sites, and prints the bounds; True if one is
+    missed."""
     runs, found = report([folder])
     for one in runs:
-        texts = (tables.costs(one), tables.bytes_table(one), tables.sites_table(one))
-        print("\n".join(text for text in texts if text))
+        texts = {
+            "costs": tables.costs(one),
+            "bytes": tables.bytes_table(one),
+            "sites": tables.sites_table(one),
+        }
+        for name, text in texts.items():
+            if text:
+                (OUT / f"{name}-{one.setup}.txt").write_text(text)
+                print(text)
     print(tables.verdicts(found.verdicts))
     return bool(found.missed)
 

@@ -327,12 +327,13 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
 
 
 def put_into(lines: list[str], out: Path) -> list[str]:
-    """The lines of a page, with the literal block after each ".. bench: FILE" from OUT."""
+    """The lines of a page, with the literal block after each ".. bench: FILE" from OUT. A block whose
+    file isn't there stays."""
     result, i = [], 0
     while i < len(lines):
         result.append(lines[i])
         i += 1
-        if not result[-1].startswith(".. bench: "):
+        if not result[-1].startswith(".. bench: ") or not (out / result[-1].split()[-1]).exists():
             continue
         while i < len(lines) and (lines[i] in ("", "::") or lines[i].startswith(" ")):
             i += 1
@@ -348,4 +349,6 @@ def into_pages(out: Path, folder: Path) -> None:
         if "\n.. bench: " in text:
             page.write_text("\n".join(put_into(text.splitlines(), out)) + "\n")
     for picture in folder.glob("cost-*.svg"):
+        if not (out / picture.name).exists():
+            continue
         shutil.copy(out / picture.name, picture)

@@ -15,11 +15,11 @@ from bench.samples import DifferentRuns, Missing, Run
 from conftest import TOP
 from conftest import Run as Shell
 
-KERNELS = "x86 stock"
+KERNELS = "x86 stock arm64"
 SECONDS = 120
 
 
-@pytest.mark.parametrize("setup", ["instructions", "stock"])
+@pytest.mark.parametrize("setup", ["instructions", "stock", "arm64"])
 def test_bounds(setup: str, work: Path, subtests: pytest.Subtests) -> None:
     """All of these numbers are exact, so a met bound stays met."""
     work = work / setup

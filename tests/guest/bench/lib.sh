@@ -41,7 +41,7 @@ facts() {
 		echo "setup $setup"
 		echo "boot $(cat /proc/sys/kernel/random/boot_id)"
 		echo "icount $icount"
-		echo "clock $(get clock $BLOG/stats)"
+		grep '^clock [a-z]' $BLOG/stats || die "$BLOG/stats names no clock"
 		echo "release $(uname -r)"
 		[ ! -d $TRACING/events ] || echo "tracing yes"
 		[ ! -e $CONTROL ] || echo "dynamic_debug yes"
