@@ -40,8 +40,8 @@ pub(crate) const SIZES: Sizes = Sizes {
     chunk: PAGE_SIZE as u32 / 16,
 };
 
-/// Rings of a page.
-pub(super) const RINGS: usize = PAGE_SIZE / size_of::<Ring>() - 1;
+/// Rings of a page, each with its link.
+pub(super) const RINGS: usize = PAGE_SIZE / (size_of::<Ring>() + size_of::<AtomicU32>());
 /// Places for pages that are a part of their table.
 pub(super) const SLOTS: usize = 16;
 // A ring is what a task takes besides a chunk: it is to be small.
