@@ -122,48 +122,48 @@ def instructions(bounds: Bounds, run: Run) -> None:
     bounds.check(text, run, lambda: traffic.LTTNG["2"][0] / cost("blog_on"), least=10)
 
 
-def arm64(bounds: Bounds, run: Run) -> None:
-    """The same on arm64."""
-
-    def cost(what: str, context: str = "task") -> float:
-        return run.cost(what, "2", context).median
-
-    for text, most, measure in (
-        ("2 scalars, task, with page turns: at most 75 instructions", 75, partial(cost, "blog_on")),
-        ("2 scalars, softirq: at most 87 instructions", 87, partial(cost, "blog_on", "softirq")),
-        ("2 scalars from C, task: at most 90 instructions", 90, partial(cost, "blog_c_on")),
-        ("a page turn: at most 450 instructions more", 450, lambda: run.page_turns()[1].median),
-        ("a task's first record: at most 720 instructions", 720,
-         lambda: run.first_records()[0].median),
-        ("site off: at most 7 instructions", 7.49, partial(cost, "blog_site_off")),
-        ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
-        ("CONFIG_BLOG=n: no instruction", 0.49, partial(cost, "none")),
-    ):  # fmt: skip
-        bounds.check(f"arm64, {text}", run, measure, most=most, show="{:.1f}")
-    for peer, what, least in (("trace_printk", "trace_printk", 13), ("event_on", "TRACE_EVENT", 9)):
-        text = f"arm64, 2 scalars: at least {least} x fewer instructions than {what}"
+def elsewhere(
+    bounds: Bounds, run: Run, limits: dict[str, tuple[float, str, str]], peers: dict[str, int]
+) -> None:
+    """On another machine or kernel than `instructions`: at most so many instructions of a case in a
+    context, and at least so many times fewer than each peer."""
+    for text, (most, what, context) in limits.items():
+        measure = partial(lambda what, context: run.cost(what, "2", context).median, what, context)
+        bounds.check(f"{run.setup}, {text}", run, measure, most=most, show="{:.1f}")
+    for peer, least in peers.items():
+        name = "TRACE_EVENT" if peer == "event_on" else peer
+        text = f"{run.setup}, 2 scalars: at least {least} x fewer instructions than {name}"
         times = partial(lambda peer: run.cost(peer, "2") / run.cost("blog_on", "2"), peer)
         bounds.check(text, run, times, least=least)
+
+
+def arm64(bounds: Bounds, run: Run) -> None:
+    """The same on arm64."""
+    limits = {
+        "2 scalars, task, with page turns: at most 75 instructions": (75.0, "blog_on", "task"),
+        "2 scalars, softirq: at most 87 instructions": (87, "blog_on", "softirq"),
+        "2 scalars from C, task: at most 90 instructions": (90, "blog_c_on", "task"),
+        "site off: at most 7 instructions": (7.49, "blog_site_off", "task"),
+        "component off: at most 1 instruction": (1.49, "blog_component_off", "task"),
+        "CONFIG_BLOG=n: no instruction": (0.49, "none", "task"),
+    }
+    elsewhere(bounds, run, limits, {"trace_printk": 13, "event_on": 9})
+    text = "arm64, a page turn: at most 450 instructions more"
+    bounds.check(text, run, lambda: run.page_turns()[1].median, most=450, show="{:.1f}")
+    text = "arm64, a task's first record: at most 720 instructions"
+    bounds.check(text, run, lambda: run.first_records()[0].median, most=720, show="{:.1f}")
 
 
 def stock(bounds: Bounds, run: Run) -> None:
     """The same in Debian's own kernel, where BLog has no hooks, and calls have mitigations."""
-
-    def cost(what: str, context: str = "task") -> float:
-        return run.cost(what, "2", context).median
-
-    for text, most, measure in (
-        ("2 scalars, task, with page turns: at most 75 instructions", 75, partial(cost, "blog_on")),
-        ("2 scalars, softirq: at most 85 instructions", 85, partial(cost, "blog_on", "softirq")),
-        ("2 scalars from C, task: at most 120 instructions", 120, partial(cost, "blog_c_on")),
-        ("site off: at most 6 instructions", 6.49, partial(cost, "blog_site_off")),
-        ("component off: at most 1 instruction", 1.49, partial(cost, "blog_component_off")),
-    ):
-        bounds.check(f"stock, {text}", run, measure, most=most, show="{:.1f}")
-    for peer, what, least in (("trace_printk", "trace_printk", 15), ("event_on", "TRACE_EVENT", 9)):
-        text = f"stock, 2 scalars: at least {least} x fewer instructions than {what}"
-        times = partial(lambda peer: run.cost(peer, "2") / run.cost("blog_on", "2"), peer)
-        bounds.check(text, run, times, least=least)
+    limits = {
+        "2 scalars, task, with page turns: at most 75 instructions": (75.0, "blog_on", "task"),
+        "2 scalars, softirq: at most 85 instructions": (85, "blog_on", "softirq"),
+        "2 scalars from C, task: at most 120 instructions": (120, "blog_c_on", "task"),
+        "site off: at most 6 instructions": (6.49, "blog_site_off", "task"),
+        "component off: at most 1 instruction": (1.49, "blog_component_off", "task"),
+    }
+    elsewhere(bounds, run, limits, {"trace_printk": 15, "event_on": 9})
 
 
 def traffic_bounds(bounds: Bounds, run: Run) -> None:
