@@ -46,16 +46,21 @@ static const u8 *blog_build_id(const struct module *mod)
 #ifdef CONFIG_STACKTRACE_BUILD_ID
 	return mod->build_id;
 #else
-	/* The note that the linker has made lies among the read-only data, wherever. */
+	/*
+	 * The note that the linker has made lies among the read-only data, wherever. An array
+	 * to compare with would lie there, too.
+	 */
 	static const u8 none[20];
-	static const u32 head[] = { sizeof("GNU"), sizeof(none), 3 /* NT_GNU_BUILD_ID */,
-				    0x00554e47 /* "GNU" */ };
 	const struct module_memory *data = &mod->mem[MOD_RODATA];
 	size_t at;
 
-	for (at = 0; at + sizeof(head) + sizeof(none) <= data->size; at += sizeof(u32))
-		if (!memcmp(data->base + at, head, sizeof(head)))
-			return data->base + at + sizeof(head);
+	for (at = 0; at + 4 * sizeof(u32) + sizeof(none) <= data->size; at += sizeof(u32)) {
+		const u32 *note = data->base + at;
+
+		if (note[0] == sizeof("GNU") && note[1] == sizeof(none) &&
+		    note[2] == 3 /* NT_GNU_BUILD_ID */ && note[3] == 0x00554e47 /* "GNU" */)
+			return (const u8 *)(note + 4);
+	}
 	return none;
 #endif
 }
