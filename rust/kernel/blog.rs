@@ -147,17 +147,21 @@ pub use macros::{
 };
 
 macro_rules! as_bytes {
-    ($($ty:ident)*) => {$(
+    ($($file:ident: $($ty:ident)*;)*) => {$($(
         // SAFETY: All fields are integers and arrays of these that follow each other without gaps:
         // their sizes add up to the size that the format's own assertions demand.
-        unsafe impl crate::transmute::AsBytes for wire::file::$ty {}
-    )*};
+        unsafe impl crate::transmute::AsBytes for wire::$file::$ty {}
+    )*)*};
 }
 
 as_bytes! {
-    FileHeader SectionHeader System Clock ClockPair Image Task Wait
-    ComponentSection RingSection Page Counts End
+    file: FileHeader SectionHeader System Clock ClockPair Image Task Wait
+        ComponentSection RingSection Page Counts End;
+    persist: Region Facts;
 }
+
+// SAFETY: All fields are integers and arrays of these.
+unsafe impl crate::transmute::FromBytes for wire::persist::Region {}
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has
 /// none there. For tests.

@@ -41,8 +41,8 @@ example, const page, struct page::PageInfo, const file, struct file::FileHeader,
 struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
-struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, const map,
-struct map::Meta, cstruct blog_site, site, type,
+struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, const persist,
+struct persist::Region, struct persist::Facts, const map, struct map::Meta, cstruct blog_site, site, type,
 variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
 options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
 
@@ -180,6 +180,10 @@ def fields(arg):
     body = find(rf"#\[repr\(C\)\]\npub struct {name} \{{\n(.*?)\n\}}", wire(file), re.S)[1]
     lengths = {n: v for other in ("name", "record", file) for n, (_, v) in constants(other).items()}
     at, rows, units = 0, [], []
+    # A structure of another file counts as an array of its words.
+    words = len(re.findall(r"^    pub \w+: u32,", find(
+        r"pub struct RingLayout \{\n(.*?)\n\}", wire("dump"), re.S)[1], re.M))  # fmt: skip
+    body = body.replace(": RingLayout,", f": [u32; {words}],")
     pattern = r"^    pub (\w+): \[?[iu](\d+)(?:; (\w+)\])?,"
     for field, bits, length in re.findall(pattern, body, re.M):
         units.append(int(bits) // 8)

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, unused_imports)]
 
+pub mod kept;
 #[path = "../../../blog/read/piece.rs"]
 mod piece;
 #[path = "../../../blog/memory/pool/mod.rs"]

@@ -102,6 +102,9 @@ pub fn damage_text(d: &Damage) -> String {
     count(d.bad_sections, "damaged section", "damaged sections");
     count(d.lost_sections, "lost section", "lost sections");
     count(d.skipped_bytes, "unreadable byte", "unreadable bytes");
+    if d.survived {
+        parts.push("damage in the memory that survived".into());
+    }
     if d.bad_header {
         parts.push("a damaged file header".into());
     }

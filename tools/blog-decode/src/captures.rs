@@ -15,6 +15,7 @@ use crate::{
     filter::is_component,
     identity,
     merge::{self, Merge, Stream},
+    open,
     record::Task,
     sidetable::{Site, SiteMap, Tables},
     snapshot::Snapshot,
@@ -63,7 +64,7 @@ impl Captures {
     ) -> Result<Self, Error> {
         let mut files = Vec::new();
         for path in paths {
-            files.append(&mut Snapshot::open_all(path.as_ref(), &mut |_, _| {})?);
+            files.append(&mut open::open(path.as_ref(), &mut |_, _| {})?);
         }
         Ok(Self::new(files, sidetables, modules))
     }

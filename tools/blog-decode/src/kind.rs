@@ -3,8 +3,9 @@
 //! The kind of an unexpected file, by its first bytes.
 
 /// How each kind begins, and its description in messages.
-const KINDS: [(&[u8], &str); 16] = [
+const KINDS: [(&[u8], &str); 17] = [
     (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
+    (b"BLOGKEPT", "what has survived a reboot, which needs no option"),
     (b"BLOGFMT\0", "a side table, which goes with --sidetable"),
     (b"KDUMP   ", DUMP),
     (b"DISKDUMP", DUMP),

@@ -3,6 +3,7 @@
 //! Decodes the records of BLog, the binary kernel logger.
 //!
 //! ```text
+//! open.rs       opens a file, whatever records it has
 //! snapshot/     a file: sections, checksums, damage; where each page is
 //! unpack.rs     files that gzip, zstd and xz have packed
 //! record.rs     a page: records, in-band losses, time
@@ -86,6 +87,7 @@ pub mod key;
 mod kind;
 pub mod live;
 pub mod merge;
+pub mod open;
 pub mod output;
 pub mod probe;
 pub mod quantile;

@@ -9,9 +9,10 @@
 pub const NAME_MAX: usize = 56;
 
 /// Names of files beside the components' directories, which no component can have.
-const RESERVED: [&str; 6] = [
+const RESERVED: [&str; 7] = [
     "components",
     "control",
+    "previous",
     "snapshot",
     "stats",
     "stream",

@@ -37,7 +37,13 @@ pub mod transmute {
     /// # Safety
     ///
     /// Values have no uninitialised bytes.
-    pub unsafe trait AsBytes {}
+    pub unsafe trait AsBytes {
+        fn as_bytes(&self) -> &[u8] {
+            let (at, len) = (core::ptr::from_ref(self).cast(), size_of_val(self));
+            // SAFETY: By this trait's requirement.
+            unsafe { core::slice::from_raw_parts(at, len) }
+        }
+    }
 
     /// # Safety
     ///

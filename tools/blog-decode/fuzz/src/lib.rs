@@ -8,6 +8,7 @@
 //! streams.rs    stream: what comes from the stream file of a live system, in pieces
 //! memory.rs     vmcore: the memory of a kernel that has stopped; dump: through page tables
 //! mapped.rs     map: memory of a running kernel that is mapped, and changes meanwhile
+//! kept.rs      kept: memory that has survived a reboot
 //! sites.rs      sidetable, elf: where call sites are described
 //! words.rs      expr, filter, template, format, control, foreign: texts
 //! seeds.rs      inputs that are built
@@ -36,6 +37,7 @@ mod heap;
 #[allow(dead_code)]
 #[path = "../../map/tests/image/mod.rs"]
 mod image;
+pub mod kept;
 pub mod mapped;
 pub mod memory;
 pub mod seeds;
@@ -46,7 +48,7 @@ pub mod words;
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 15] = [
+pub const ALL: [Target; 16] = [
     ("snapshot", files::snapshot),
     ("damage", files::damage),
     ("unpack", files::unpack),
@@ -54,6 +56,7 @@ pub const ALL: [Target; 15] = [
     ("vmcore", memory::vmcore),
     ("dump", memory::dump),
     ("map", mapped::map),
+    ("kept", kept::kept),
     ("sidetable", sites::sidetable),
     ("elf", sites::elf),
     ("expr", words::expr),

@@ -104,6 +104,7 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
             .into()
         }
         "map" => vec![crate::mapped::seed()],
+        "kept" => vec![crate::kept::seed()],
         "elf" => vec![
             read(image::module(dir, "x.ko", "x")),
             read(image::vmlinux(dir, "x")),

@@ -19,6 +19,8 @@ use super::{
 };
 use crate::{
     accounts::damage_text,
+    blogfmt::bytes::hex,
+    calendar::push_local,
     captures::Captures,
     clock::LogClock,
     decode::Undecoded,
@@ -26,9 +28,28 @@ use crate::{
     filter::{is_component, unknown_arguments, Filter},
     foreign::{Kind, Log},
     merge::Stream,
+    open,
     sidetable::Site,
-    snapshot::Snapshot,
+    snapshot::{text, Snapshot},
 };
+
+/// Of which boot a file is that has survived its end.
+fn earlier(file: &Snapshot) -> String {
+    let id = file
+        .boot_id()
+        .map_or_else(|| "unknown".into(), |id| hex(&id));
+    let release = file.system.map_or_else(String::new, |s| text(&s.release));
+    let mut until = Vec::new();
+    if let Some(last) = file.pairs.last() {
+        push_local(&mut until, last.real.into(), false);
+    }
+    format!(
+        "{}: of an earlier boot: {id}, Linux {}, until about {}",
+        file.name,
+        release.escape_default(),
+        String::from_utf8_lossy(&until),
+    )
+}
 
 /// What is opened, and how it went.
 pub struct Input {
@@ -90,7 +111,7 @@ impl Input {
         }
         for (path, host) in &paths {
             let mut progress = Progress::new("reading", Unit::Bytes, false);
-            let opened = Snapshot::open_all(path, &mut |done, all| progress.at(done, all));
+            let opened = open::open(path, &mut |done, all| progress.at(done, all));
             drop(progress);
             match opened {
                 Ok(several) => {
@@ -133,6 +154,12 @@ impl Input {
     pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
         let captures = Captures::new(files, &paths.sidetable, Some(&paths.modules));
         for file in &captures.files {
+            if let Some(problems) = &file.survived {
+                complain(&earlier(file));
+                for problem in problems {
+                    complain(&format!("{}: {problem}", file.name));
+                }
+            }
             if file.damage.any() {
                 complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
                 status = PARTIAL;

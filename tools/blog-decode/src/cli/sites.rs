@@ -15,6 +15,7 @@ use super::{
 use crate::{
     error::Error,
     filter::Filter,
+    open,
     output::json::Object,
     sidetable::{read_table, Found, ImageSites, Site, SiteMap},
     snapshot::Snapshot,
@@ -129,7 +130,7 @@ enum Opened {
 }
 
 fn open(path: &Path) -> Result<Opened, String> {
-    let error = match Snapshot::open_all(path, &mut |_, _| {}) {
+    let error = match open::open(path, &mut |_, _| {}) {
         Ok(files) => return Ok(Opened::Snapshots(files)),
         Err(e) => e,
     };

@@ -46,6 +46,7 @@ use crate::{
         },
         name,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
+        persist,
     },
 };
 use fields::Fields;
@@ -83,6 +84,8 @@ pub struct Damage {
     pub torn: u64,
     /// The file's own header is damaged.
     pub bad_header: bool,
+    /// Memory that survived a reboot has damage, which [`Snapshot::survived`] describes.
+    pub survived: bool,
     /// It was packed, and can't be unpacked as a whole: why.
     pub packed: Option<String>,
 }
@@ -180,6 +183,8 @@ pub struct Snapshot {
     pub counts: [BTreeMap<u32, u64>; 2],
     /// Rings.
     pub rings: Vec<Arc<RingPages>>,
+    /// Of memory that survived a reboot: what was wrong there, line by line.
+    pub survived: Option<Vec<String>>,
     /// What is not there.
     pub damage: Damage,
 }
@@ -199,11 +204,21 @@ impl Snapshot {
         tick: &mut dyn FnMut(u64, Option<u64>),
     ) -> Result<Vec<Self>, Error> {
         let name = path.display().to_string();
-        let told = |e: Error| e.at(&name);
-        let (source, packed) = open_source(path, tick).map_err(|e| told(e.into()))?;
+        let (source, packed) = open_source(path, tick).map_err(|e| Error::from(e).at(&name))?;
+        Self::read_all(&name, source, packed, tick)
+    }
+
+    /// The same of a file that is open, and of why it can't be unpacked as a whole.
+    pub(crate) fn read_all(
+        name: &str,
+        source: Source,
+        packed: Option<String>,
+        tick: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<Vec<Self>, Error> {
+        let told = |e: Error| e.at(name);
         let size = source.size();
         let mut tick = |at| tick(at, Some(size));
-        let mut this = Self::empty(name.clone(), source);
+        let mut this = Self::empty(name.to_owned(), source);
         let mut rest = this.read_up(&mut tick).map_err(|e| {
             told(match &packed {
                 Some(why) if size == 0 => Error::File(why.clone()),
@@ -279,6 +294,7 @@ impl Snapshot {
             counts: Default::default(),
             components: HashMap::new(),
             rings: Vec::new(),
+            survived: None,
             damage: Damage::default(),
         }
     }
@@ -472,7 +488,7 @@ impl Snapshot {
 }
 
 /// Opens a file; the answer is also why it can't be unpacked as a whole.
-fn open_source(
+pub(crate) fn open_source(
     path: &Path,
     tick: &mut dyn FnMut(u64, Option<u64>),
 ) -> std::io::Result<(Source, Option<String>)> {
@@ -503,7 +519,7 @@ fn read_pipe(
             Ok(n) => {
                 let unknown = (bytes.len() as u64) < SEARCH;
                 bytes.extend_from_slice(&buffer[..n]);
-                if unknown && bytes.len() as u64 >= SEARCH {
+                if unknown && bytes.len() as u64 >= SEARCH && !bytes.starts_with(&persist::MAGIC) {
                     // It may have no end, as /dev/zero.
                     let mut start = Snapshot::empty(String::new(), Source::Memory(bytes));
                     start.check_header().map_err(std::io::Error::other)?;

@@ -249,6 +249,32 @@ pub(super) fn image(bytes: &[u8]) -> Option<Image> {
     (image.build_id_len as usize <= file::BUILD_ID_MAX && image.first != 0).then_some(image)
 }
 
+/// Where the fields of a ring are.
+pub(super) fn ring(f: &mut Fields<'_>) -> RingLayout {
+    RingLayout {
+        size: f.u32(),
+        busy: f.u32(),
+        page: f.u32(),
+        seq: f.u32(),
+        pages: f.u32(),
+        held: f.u32(),
+        lost: f.u32(),
+        told: f.u32(),
+        id: f.u32(),
+        version: f.u32(),
+        state: f.u32(),
+        context: f.u32(),
+        cpu: f.u32(),
+        pid: f.u32(),
+        tgid: f.u32(),
+        comm: f.u32(),
+        exit_clock: f.u32(),
+        first_seq: f.u32(),
+        taken: f.u32(),
+        next: f.u32(),
+    }
+}
+
 fn table(f: &mut Fields<'_>) -> TableRoot {
     TableRoot {
         chunks: f.u64(),
@@ -351,28 +377,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             reserved: f.u32(),
             comm: f.bytes(),
         },
-        ring: RingLayout {
-            size: f.u32(),
-            busy: f.u32(),
-            page: f.u32(),
-            seq: f.u32(),
-            pages: f.u32(),
-            held: f.u32(),
-            lost: f.u32(),
-            told: f.u32(),
-            id: f.u32(),
-            version: f.u32(),
-            state: f.u32(),
-            context: f.u32(),
-            cpu: f.u32(),
-            pid: f.u32(),
-            tgid: f.u32(),
-            comm: f.u32(),
-            exit_clock: f.u32(),
-            first_seq: f.u32(),
-            taken: f.u32(),
-            next: f.u32(),
-        },
+        ring: ring(f),
         slot: SlotLayout {
             size: f.u32(),
             page: f.u32(),

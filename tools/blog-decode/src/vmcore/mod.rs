@@ -21,6 +21,7 @@
 //! clock.rs      calibration
 //! problems.rs   damage, by kind
 //! out.rs        the sections of a snapshot
+//! kept.rs       memory that survived a reboot, in place of a dump
 //! ```
 //!
 //! [`extract`] does it: from the root, which [`anchor`] finds, through components, rings and pages,
@@ -41,6 +42,7 @@ mod file;
 #[cfg(feature = "vmcore")]
 mod flat;
 mod kallsyms;
+mod kept;
 mod layout;
 pub mod memory;
 mod out;
@@ -55,12 +57,14 @@ pub mod vmcoreinfo;
 use std::{collections::BTreeMap, io::Write};
 
 pub use self::file::{dumps, open};
+pub use self::kept::kept;
 pub(crate) use self::layout::READS;
 use self::{
     crashed::Crashed,
     memory::{Fields, Memory},
     out::Out,
     problems::Problems,
+    rings::{FoundPage, FoundRing},
     table::{at_addr, Walks},
     tasks::Tasks,
 };
@@ -325,35 +329,24 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         for ring in rings {
             self.out.ring(&ring.ring)?;
             for page in &ring.pages {
-                self.page(&ring.ring, page, &place)?;
+                self.page(&ring, page, &place)?;
             }
         }
         Ok(())
     }
 
     /// Writes a page.
-    fn page(
-        &mut self,
-        ring: &crate::wire::file::RingSection,
-        page: &rings::FoundPage,
-        place: &str,
-    ) -> Result<(), Error> {
+    fn page(&mut self, ring: &FoundRing, page: &FoundPage, place: &str) -> Result<(), Error> {
         let problems = &mut self.result.problems;
-        let mut bytes = vec![0; page.info.size as usize];
-        if let Err(e) = self.memory.read(page.addr, &mut bytes) {
-            problems.grave(place, "a page can't be read", || at_addr(page.addr, &e));
+        let read = page::read(self.memory, ring, page, self.version, place, problems);
+        let Some(bytes) = read else {
             return Ok(());
-        }
-        if page::finish(&mut bytes, &page.info, self.version) {
-            problems.grave(place, "a page is damaged, and cut", || {
-                format!("position {} of ring {}", page.seq, ring.ring)
-            });
-        }
+        };
         let records = PageInfo::read(&bytes).map_or(0, |page| page.records());
         self.result.records += u64::from(records);
         self.result.pages += 1;
         (self.tick)(self.result.pages.into(), self.found);
-        self.out.page(ring.component, ring.ring, &bytes)?;
+        self.out.page(ring.ring.component, ring.ring.ring, &bytes)?;
         Ok(())
     }
 }

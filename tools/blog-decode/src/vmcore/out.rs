@@ -140,8 +140,13 @@ impl<W: Write> Out<W> {
 
     /// Writes a side table, as it is.
     pub(super) fn table(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.payload.raw(bytes);
-        self.section(Kind::Table)
+        self.as_is(Kind::Table, bytes)
+    }
+
+    /// Writes a section whose payload is there already.
+    pub(super) fn as_is(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        self.payload.raw(payload);
+        self.section(kind)
     }
 
     pub(super) fn tasks(&mut self, tasks: &[Task]) -> io::Result<()> {

@@ -5,6 +5,12 @@
 //! The kernel publishes records by one word with the end and the number of records. If the records
 //! don't agree with it, the page is damaged, and is cut where they cease to make sense.
 
+use super::{
+    memory::Memory,
+    problems::Problems,
+    rings::{FoundPage, FoundRing},
+    table::at_addr,
+};
 use crate::{
     blogfmt::bytes::u64_at,
     record::Version,
@@ -14,9 +20,31 @@ use crate::{
     },
 };
 
+/// Reads a page of a ring, up to the end of its last whole record; `None`: it can't be read.
+pub(super) fn read(
+    memory: &impl Memory,
+    ring: &FoundRing,
+    page: &FoundPage,
+    version: Version,
+    place: &str,
+    problems: &mut Problems,
+) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; page.info.size as usize];
+    if let Err(e) = memory.read(page.addr, &mut bytes) {
+        problems.grave(place, "a page can't be read", || at_addr(page.addr, &e));
+        return None;
+    }
+    if finish(&mut bytes, &page.info, version) {
+        problems.grave(place, "a page is damaged, and cut", || {
+            format!("position {} of ring {}", page.seq, ring.ring.ring)
+        });
+    }
+    Some(bytes)
+}
+
 /// Makes `page`, all bytes of a page with the header `info`, one for a snapshot: up to the end of its
 /// last whole record, and with a header that says so. Returns whether something was cut.
-pub(super) fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
+fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
     let published = info.end() as usize;
     let is_sound = (PAGE_HEADER_SIZE..=page.len()).contains(&published);
     let limit = if is_sound { published } else { page.len() };

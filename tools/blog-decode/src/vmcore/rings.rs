@@ -17,7 +17,7 @@ use super::{
 use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
-        dump::{MemoryRoot as Layout, Root, RING_BUSY},
+        dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY},
         file::RingSection,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
         record::Context,
@@ -48,7 +48,7 @@ pub(super) struct FoundRing {
 }
 
 /// A ring while its pages are being looked for.
-struct Candidate {
+pub(super) struct Candidate {
     found: FoundRing,
     /// Address of its current page, and position.
     page: u64,
@@ -78,7 +78,8 @@ pub(super) fn find(
         place,
         problems,
         |id, addr, bytes, problems| {
-            let Some(mut ring) = candidate(root, component, id, bytes, place, problems) else {
+            let Some(mut ring) = candidate(&root.ring, component, id, bytes, place, problems)
+            else {
                 return;
             };
             if let Some(task) = tasks.owner(addr).filter(|_| ring.found.ring.retired == 0) {
@@ -133,15 +134,14 @@ pub(super) fn find(
 }
 
 /// Takes a ring apart; `None`: it is free, or damaged.
-fn candidate(
-    root: &Root,
+pub(super) fn candidate(
+    l: &RingLayout,
     component: u32,
     id: u32,
     bytes: &[u8],
     place: &str,
     problems: &mut Problems,
 ) -> Option<Candidate> {
-    let l = &root.ring;
     let word = |at: u32| u32_at(bytes, at as usize).unwrap_or(0);
     let long = |at: u32| u64_at(bytes, at as usize).unwrap_or(0);
     let counters = |at: u32| Fields::new(bytes.get(at as usize..).unwrap_or(&[])).u64s();
@@ -194,7 +194,7 @@ fn candidate(
 
 /// Gives a page to the ring that it is of, if it is of one. Returns the number of pages that have left
 /// their ring and don't know it yet: each CPU may have been taking one away.
-fn take_page(
+pub(super) fn take_page(
     memory: &impl Memory,
     rings: &mut BTreeMap<u32, Candidate>,
     addr: u64,
@@ -231,8 +231,19 @@ fn take_page(
 }
 
 impl Candidate {
+    /// Takes the page at the current position for the current one, where the address says nothing.
+    pub(super) fn find_current(&mut self) {
+        let current = self.found.pages.iter().find(|p| p.seq == self.seq);
+        self.page = current.map_or(0, |p| p.addr);
+    }
+
     /// Puts the pages in order, and counts; `None`: it has nothing to tell.
-    fn finish(mut self, cpus: u32, place: &str, problems: &mut Problems) -> Option<FoundRing> {
+    pub(super) fn finish(
+        mut self,
+        cpus: u32,
+        place: &str,
+        problems: &mut Problems,
+    ) -> Option<FoundRing> {
         let ring = &mut self.found.ring;
         let pages = &mut self.found.pages;
         let name = || format!("ring {}", ring.ring);

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! Memory that has survived a reboot, as `previous/snapshot` has it, becomes a snapshot.
+//! `rust/kernel/blog/wire/persist.rs` describes it.
+//!
+//! The machine may have stopped amid any store, memory may have lost its content, and who could
+//! write there may mean harm. So each page and each ring must make sense by itself; what doesn't is
+//! left out, and counted.
+
+use std::{
+    collections::{btree_map::Entry, BTreeMap},
+    io::Write,
+};
+
+use super::{
+    layout,
+    memory::{Fault, Fields, Memory},
+    name_of,
+    out::Out,
+    page,
+    problems::Problems,
+    rings::{candidate, take_page, Candidate},
+};
+use crate::{
+    blogfmt::bytes::u32_at,
+    error::Error,
+    record::Version,
+    snapshot::{parse_section_header, text, SECTION_HEADER, VERSIONS},
+    wire::{
+        file::{ComponentSection, Kind, ENDIAN, NAME_MAX},
+        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
+        persist::{is_used, parts, Facts, Region, Unreadable, VERSION},
+    },
+};
+
+/// A machine has no more.
+const MAX_CPUS: u32 = 1 << 16;
+
+/// The bytes of the file, by their place in it.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn get(&self, at: u64, len: u64) -> Option<&'a [u8]> {
+        let from = usize::try_from(at).ok()?;
+        self.0.get(from..)?.get(..usize::try_from(len).ok()?)
+    }
+}
+
+impl Memory for Bytes<'_> {
+    fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        let bytes = self.get(addr, buf.len() as u64).ok_or(Fault::Missing)?;
+        buf.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// A frame: the number of its component's memory, and where it is in the file.
+#[derive(Clone, Copy)]
+struct Frame {
+    memory: u32,
+    at: u64,
+}
+
+/// Writes a snapshot of what the file has.
+pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
+    let raw = bytes.get(..Region::SIZE).unwrap_or_default();
+    let region = region_of(&mut Fields::new(raw));
+    let crc = crc32fast::hash(raw.get(..Region::SUMMED).unwrap_or_default());
+    region.check(crc).map_err(|e| {
+        Error::File(match e {
+            Unreadable::Empty => "nothing has survived there".into(),
+            Unreadable::Version(n) => {
+                format!("memory of version {n}, but this program reads {VERSION}")
+            }
+            Unreadable::Damaged => "its header is damaged: nothing in it can be found".into(),
+        })
+    })?;
+    if region.endian != ENDIAN {
+        return Err(Error::File(
+            "written by a big-endian machine, which this program cannot read".into(),
+        ));
+    }
+    let version = Version::from_number(region.wire_version)
+        .map_err(|e| Error::File(format!("records of {e}")))?;
+    if !VERSIONS.contains(&region.snapshot_version) {
+        return Err(Error::File(format!(
+            "descriptions of version {}, but this program reads {} to {}",
+            region.snapshot_version,
+            VERSIONS.start(),
+            VERSIONS.end()
+        )));
+    }
+    let rings = u64::from(region.rings) * u64::from(region.ring.size);
+    if !layout::ring_fits(&region.ring) || region.rings < 2 || rings > region.page_size.into() {
+        return Err(Error::File("the layout of rings is damaged".into()));
+    }
+    let mut job = Job {
+        bytes: Bytes(bytes),
+        region,
+        version,
+        cpus: 1,
+        frames: BTreeMap::new(),
+        out: Out::new(to, version)?,
+        problems: Problems::default(),
+    };
+    job.run()?;
+    job.out.end()?;
+    Ok(job.problems)
+}
+
+struct Job<'a, W> {
+    bytes: Bytes<'a>,
+    region: Region,
+    version: Version,
+    /// CPUs of the machine: each may have been in the middle of a change.
+    cpus: u32,
+    /// Those of each component.
+    frames: BTreeMap<u32, Vec<Frame>>,
+    out: Out<W>,
+    problems: Problems,
+}
+
+impl<'a, W: Write> Job<'a, W> {
+    fn run(&mut self) -> Result<(), Error> {
+        let page_size = u64::from(self.region.page_size);
+        let mut at = self.region.frames_at();
+        for owner in self.region.owners(self.bytes.0) {
+            if is_used(owner) {
+                let (component, memory) = parts(owner);
+                let frames = self.frames.entry(component).or_default();
+                frames.push(Frame { memory, at });
+                at += page_size;
+            }
+        }
+        let size = self.bytes.0.len() as u64;
+        let of = || format!("{size} bytes, of {at}");
+        if size < at {
+            self.problems.grave("file", "it is cut off", of);
+        }
+        if size > at {
+            self.problems.grave("file", "it is longer than it says", of);
+        }
+        let facts = self.facts();
+        for (kind, payload) in sections(facts) {
+            match kind {
+                Kind::System => {
+                    self.cpus = u32_at(payload, 4).map_or(1, |cpus| cpus.clamp(1, MAX_CPUS));
+                    self.out.as_is(kind, payload)?;
+                }
+                Kind::Clock | Kind::Images | Kind::Table => self.out.as_is(kind, payload)?,
+                Kind::Component => {
+                    self.out.as_is(kind, payload)?;
+                    let mut f = Fields::new(payload);
+                    let id = f.u32();
+                    let name_at = std::mem::offset_of!(ComponentSection, name);
+                    let name = Fields::new(payload.get(name_at..).unwrap_or_default()).bytes();
+                    self.component(id, &name)?;
+                }
+                _ => {}
+            }
+        }
+        while let Some((&id, _)) = self.frames.first_key_value() {
+            let section = ComponentSection {
+                id,
+                enabled: 0,
+                level: 0,
+                mode: 0,
+                attached: 0,
+                size_kb: 0,
+                ring_kb: 0,
+                rings: 0,
+                reserved: 0,
+                gone_records: 0,
+                lost: [0; 8],
+                name: name_of(&[0; NAME_MAX], id),
+                cleared: 0,
+            };
+            self.problems
+                .grave(&text(&section.name), "its name is not known", String::new);
+            self.out.component(&section)?;
+            self.component(id, &section.name)?;
+        }
+        Ok(())
+    }
+
+    /// The sections of the latest copy of the facts that is whole.
+    fn facts(&mut self) -> &'a [u8] {
+        let (bytes, region) = (&self.bytes, &self.region);
+        let copy = |n| {
+            let all = bytes.get(region.facts_at(n), region.facts.into())?;
+            let (head, sections) = all.split_at_checked(Facts::SIZE)?;
+            let mut f = Fields::new(head);
+            let facts = Facts {
+                generation: f.u64(),
+                len: f.u32(),
+                crc: f.u32(),
+            };
+            let sections = sections.get(..facts.len as usize)?;
+            let mut crc = crc32fast::Hasher::new();
+            crc.update(head.get(..Facts::SUMMED)?);
+            crc.update(sections);
+            (crc.finalize() == facts.crc).then_some((facts.generation, sections))
+        };
+        let whole = [copy(0), copy(1)].into_iter().flatten();
+        match whole.max_by_key(|(generation, _)| *generation) {
+            Some((_, sections)) => sections,
+            None => {
+                let what = "both copies are damaged: names, sites and times are not known";
+                self.problems.grave("facts", what, String::new);
+                &[]
+            }
+        }
+    }
+
+    /// Writes what the frames of a component hold.
+    fn component(&mut self, id: u32, name: &[u8; NAME_MAX]) -> Result<(), Error> {
+        let place = format!("component {}", text(&name_of(name, id)));
+        let mut frames = self.frames.remove(&id).unwrap_or_default();
+        // What it had before was just being freed.
+        let latest = frames.iter().map(|frame| frame.memory).max();
+        frames.retain(|frame| Some(frame.memory) == latest);
+        let mut rings = BTreeMap::new();
+        frames.retain(|frame| !self.rings(id, *frame, &place, &mut rings));
+        let mut leaving = 0;
+        for frame in frames {
+            leaving += self.pages(frame, &place, &mut rings);
+        }
+        if leaving > self.cpus {
+            let what = "too many pages are of no ring";
+            self.problems.grave(&place, what, || format!("{leaving}"));
+        }
+        for mut ring in rings.into_values() {
+            ring.find_current();
+            let Some(ring) = ring.finish(self.cpus, &place, &mut self.problems) else {
+                continue;
+            };
+            self.out.ring(&ring.ring)?;
+            for page in &ring.pages {
+                let problems = &mut self.problems;
+                let read = page::read(&self.bytes, &ring, page, self.version, &place, problems);
+                if let Some(bytes) = read {
+                    self.out.page(id, ring.ring.ring, &bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the rings of a frame; `false`: it has none.
+    fn rings(
+        &mut self,
+        component: u32,
+        frame: Frame,
+        place: &str,
+        to: &mut BTreeMap<u32, Candidate>,
+    ) -> bool {
+        let bytes = self.bytes.get(frame.at, self.region.page_size.into());
+        let bytes = bytes.unwrap_or_default();
+        let Some(first) = self.first_ring(bytes) else {
+            return false;
+        };
+        let problems = &mut self.problems;
+        let all = bytes.chunks_exact(self.region.ring.size as usize);
+        for (id, bytes) in (first..).zip(all.take(self.region.rings as usize)) {
+            let Some(ring) = candidate(&self.region.ring, component, id, bytes, place, problems)
+            else {
+                continue;
+            };
+            match to.entry(id) {
+                Entry::Vacant(place) => {
+                    place.insert(ring);
+                }
+                Entry::Occupied(_) => {
+                    problems.grave(place, "two rings have the same number", || {
+                        format!("ring {id}")
+                    });
+                }
+            }
+        }
+        true
+    }
+
+    /// The id of the first ring of a page of rings; `None` where it is none. Most rings agree.
+    fn first_ring(&self, frame: &[u8]) -> Option<u32> {
+        let (count, layout) = (self.region.rings, &self.region.ring);
+        if u32_at(frame, 0)? == PAGE_MAGIC {
+            return None;
+        }
+        let id = |n: u32| u32_at(frame, (n * layout.size + layout.id) as usize);
+        (0..2).find_map(|n| {
+            let first = id(n)?.checked_sub(n).filter(|id| id % count == 0)?;
+            first.checked_add(count)?;
+            let same = (0..count).filter(|n| id(*n) == Some(first + n)).count();
+            (same as u32 > count / 2).then_some(first)
+        })
+    }
+
+    /// Gives the pages of a frame to their rings: one, or chunks, of which the first one says that
+    /// they are so large. How many have left their rings.
+    fn pages(&mut self, frame: Frame, place: &str, rings: &mut BTreeMap<u32, Candidate>) -> u32 {
+        let at = || format!("at {:#x} in the file", frame.at);
+        let Some(bytes) = self.bytes.get(frame.at, PAGE_HEADER_SIZE as u64) else {
+            return 0;
+        };
+        let info = PageInfo::read(bytes).filter(|info| info.magic == PAGE_MAGIC);
+        let Some(size) = info.map(|info| info.size) else {
+            let what = "a page has neither records nor rings";
+            self.problems.grave(place, what, at);
+            return 0;
+        };
+        if size != self.region.page_size && size != self.region.chunk_size {
+            self.problems.grave(place, "a page has no header", at);
+            return 0;
+        }
+        let chunks = (0..self.region.page_size / size).map(|n| frame.at + u64::from(n * size));
+        chunks
+            .map(|at| take_page(&self.bytes, rings, at, size, place, &mut self.problems))
+            .sum()
+    }
+}
+
+fn region_of(f: &mut Fields<'_>) -> Region {
+    Region {
+        magic: f.bytes(),
+        version: f.u32(),
+        endian: f.u32(),
+        wire_version: f.u32(),
+        snapshot_version: f.u32(),
+        page_size: f.u32(),
+        chunk_size: f.u32(),
+        rings: f.u32(),
+        frames: f.u32(),
+        facts: f.u32(),
+        ring: layout::ring(f),
+        crc: f.u32(),
+    }
+}
+
+/// The sections of the facts, as long as they make sense.
+fn sections(mut rest: &[u8]) -> impl Iterator<Item = (Kind, &[u8])> {
+    std::iter::from_fn(move || loop {
+        let header = parse_section_header(rest.get(..SECTION_HEADER)?)?;
+        let after = rest.get(SECTION_HEADER..)?;
+        let len = usize::try_from(header.len).ok()?;
+        let payload = after.get(..len)?;
+        rest = after.get(len.next_multiple_of(8)..).unwrap_or_default();
+        if let Some(kind) = Kind::from_u16(header.kind) {
+            return Some((kind, payload));
+        }
+    })
+}
