@@ -39,8 +39,12 @@ use kernel::{
 use crate::{
     crash::describe,
     files,
-    memory::budget,
+    memory::{
+        budget,
+        Memory, //
+    },
     probe,
+    read::previous::blog_note_facts,
     registry::{
         self,
         inert,
@@ -117,6 +121,7 @@ fn sweep() {
     while let Some(state) = registry::going() {
         files::remove(&state);
         probe::remove_all(&state);
+        state.look_at_memory(Memory::disown);
         tables::unpublish(state.slot());
         // SAFETY: There is none any more.
         unsafe { describe::publish(state.slot(), None) };
@@ -201,6 +206,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
             pr_warn!("component {name} can't log: {e:?}\n");
         }
     }
+    blog_note_facts();
 }
 
 /// Lets go of what is in memory that goes: of an image's sites, and of components.
@@ -241,7 +247,10 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
     // SAFETY: There is no `raw`.
     match unsafe { attach(name, config, core::ptr::null()) } {
-        Ok(state) => state.own(),
+        Ok(state) => {
+            blog_note_facts();
+            state.own()
+        }
         // What a component is for must not fail because of its log.
         Err(e) => {
             kernel::pr_warn_once!("component {name}, and perhaps others, can't log: {e:?}\n");

@@ -47,8 +47,14 @@ mod write;
 
 use crate::{
     crash::describe,
-    memory::counts,
-    read::sections,
+    memory::{
+        counts,
+        region, //
+    },
+    read::{
+        previous,
+        sections, //
+    },
     sys::{
         modules,
         waiters,
@@ -92,6 +98,7 @@ fn start() -> Result {
     clock::init()?;
     ccall::blog_start_hash();
     sections::init();
+    previous::init();
     tables::init()?;
     describe::init();
     life::init();
@@ -136,6 +143,7 @@ fn stop() {
     tables::stop();
     counts::stop();
     waiters::stop_waking();
+    region::stop();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

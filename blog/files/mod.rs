@@ -35,6 +35,10 @@ use crate::{
     crash::describe,
     probe,
     read::{
+        previous::{
+            self,
+            PreviousFile, //
+        },
         Map,
         Reader, //
     },
@@ -189,13 +193,17 @@ const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
 const MAP: &CStr = c"map";
+/// A folder, and a file in it.
+const PREVIOUS: &CStr = c"previous";
+const CLEAR: &CStr = c"clear";
 
 const READ: u16 = 0o440;
 /// For the owner: a process that maps memory sees all that is in it.
 const OWN: u16 = 0o400;
 
 /// Kinds of file; see [`OpenFile::KIND`].
-static ALL: All = All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>, Map>();
+static ALL: All =
+    All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>, Map, PreviousFile>();
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
@@ -211,6 +219,7 @@ const _: () = {
         files = rest;
     }
     assert!(is_reserved(SNAPSHOT.to_bytes()) && is_reserved(STREAM.to_bytes()));
+    assert!(is_reserved(PREVIOUS.to_bytes()));
 };
 
 /// Makes the files of a directory, of a component or, where that is 0, of none.
@@ -232,6 +241,12 @@ pub(crate) fn prepare() {
 pub(crate) fn init() {
     let root = Dir::root(&ALL);
     create_files::<()>(&root, 0);
+    if previous::is_there() {
+        // It goes with ours.
+        let dir = root.dir(PREVIOUS);
+        dir.file::<PreviousFile>(SNAPSHOT, OWN, 0);
+        dir.file::<PreviousFile>(CLEAR, 0o200, 0);
+    }
     // A component whose place is taken from here on finds our directory. The others are found here.
     *TREE.lock() = Some(root);
     registry::components().for_each(|state| create(&state));

@@ -22,7 +22,10 @@ use kernel::{
     prelude::*, //
 };
 
-use super::budget;
+use super::{
+    budget,
+    region, //
+};
 use crate::sys::pages;
 
 pub(crate) const fn pages_for(bytes: usize) -> u32 {
@@ -33,7 +36,7 @@ pub(crate) const fn pages_for(bytes: usize) -> u32 {
 ///
 /// # Invariants
 ///
-/// `at` leads to `pages` pages of `sys/pages.c`, which this owns.
+/// `at` leads to `pages` pages of `sys/pages.c`, or one of [`region::take`], which this owns.
 pub(crate) struct Block {
     at: NonNull<u8>,
     pages: u32,
@@ -58,6 +61,24 @@ impl Block {
             None => {
                 budget::give(pages);
                 Err(ENOMEM)
+            }
+        }
+    }
+
+    /// The same, for a page of a component: one that survives a reboot, as long as there are any.
+    pub(super) fn of_component() -> Result<Self> {
+        let Some(at) = region::take() else {
+            return Self::new(1);
+        };
+        // INVARIANT: It is there, and nobody else's.
+        let page = Self { at, pages: 1 };
+        // If it isn't to be counted, it goes back without that.
+        match budget::take(1) {
+            Ok(()) => Ok(page),
+            Err(e) => {
+                // SAFETY: Nobody has seen it.
+                unsafe { region::give(page.into_page()) };
+                Err(e)
             }
         }
     }
@@ -89,7 +110,11 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; they are nobody's any more.
-        unsafe { pages::free_pages(self.at()) };
+        unsafe {
+            if !region::give(self.at()) {
+                pages::free_pages(self.at());
+            }
+        }
         budget::give(self.pages);
     }
 }

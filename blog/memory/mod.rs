@@ -14,6 +14,7 @@
 //! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
 //! | `counts.rs` | counts of what has left the rings, by call site |
+//! | `region.rs` | pages that survive a reboot |
 //! | `resize.rs` | changes its budget |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
@@ -62,6 +63,7 @@ pub(crate) mod budget;
 pub(crate) mod counts;
 mod map;
 pub(crate) mod pool;
+pub(crate) mod region;
 mod resize;
 mod store;
 mod table;
@@ -123,6 +125,19 @@ const MAX_RINGS: u32 = 65536;
 const RESERVE_PART: u32 = 8;
 /// At most this part of a component's pages goes to tables of tasks.
 const LENT_PART: u32 = 4;
+
+/// How many memories there have been.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
+/// Takes pages from memory that survives a reboot from here on: `ENOSPC` if it is too small.
+///
+/// # Safety
+///
+/// As for [`region::start`].
+pub(crate) unsafe fn start_region(memory: NonNull<[u8]>) -> Result {
+    // SAFETY: By this function's requirement.
+    unsafe { region::start(memory, SIZES, RINGS as u32) }
+}
 
 /// How many of so many pages can be rings, each of which needs a chunk.
 fn max_ring_pages(pages: u32) -> u32 {
@@ -221,6 +236,7 @@ impl Owned {
                 percpu,
                 shared,
                 mended: AtomicU64::new(0),
+                number: NUMBERS.fetch_add(1, Relaxed),
                 map: MetaPage::new(),
                 root: Live::zeroed(),
             }
@@ -244,7 +260,7 @@ impl Owned {
         self.pool.store.set_max_ring_pages(rings);
         // Without memory for more, it starts with what there is.
         self.add(|| match self.pages_in_all() < pages {
-            true => Block::new(1).ok(),
+            true => Block::of_component().ok(),
             false => None,
         });
         if self.pages_held() < self.pool.store.ring_pages() + LEAST_DATA {
@@ -292,6 +308,7 @@ impl Owned {
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), SIZES) };
+            region::own(slot.memory(), self.pool.store.slot, self.number);
             let Some(ids) = self.pool.store.make_rings(number) else {
                 self.pool.give_page(number);
                 continue;
@@ -351,6 +368,8 @@ pub(crate) struct Memory {
     percpu: &'static [AtomicPtr<Ring>],
     shared: &'static [Shared],
     mended: AtomicU64,
+    /// A later memory has a greater one.
+    number: u32,
     map: MetaPage,
     /// What crash tools find of it.
     pub(crate) root: Live<dump::MemoryRoot>,
@@ -492,6 +511,7 @@ impl Memory {
         let page = pool.take_page(cpu, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.close().cast()) {
+                region::disown(slot.memory());
                 store.pages.fetch_sub(1, Relaxed);
                 slot.empty();
                 return;
@@ -500,6 +520,12 @@ impl Memory {
             pool.put(cpu, Index::whole(page).0);
         }
         self.lendable.fetch_add(1, Relaxed);
+    }
+
+    /// Has the next boot not look at it. Nobody logs to it any more.
+    pub(crate) fn disown(&self) {
+        let slots = self.pool.slots();
+        slots.for_each(|(_, slot)| region::disown(slot.memory()));
     }
 
     /// Pages for records and rings.

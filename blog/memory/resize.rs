@@ -82,7 +82,7 @@ impl Stock {
         let mut pages = Chain::new();
         for _ in 0..need.pages {
             // SAFETY: It is such a page, and nobody knows it.
-            unsafe { pages.push(Block::new(1)?.into_page()) };
+            unsafe { pages.push(Block::of_component()?.into_page()) };
         }
         let tables = match need.tables {
             0 => None,

@@ -281,22 +281,8 @@ impl ComponentWalk {
                 *lag = lag.wrapping_add(since.records);
             }
         }
-        let section = format::ComponentSection {
-            id: self.id,
-            enabled: inner.enabled.into(),
-            level: inner.level.map_or(0, |level| level as u8),
-            mode: self.state.mode() as u8,
-            attached: inner.attached().into(),
-            size_kb: inner.size_kb,
-            ring_kb: inner.ring_kb,
-            rings: 0,
-            reserved: 0,
-            gone_records: loose.records,
-            lost: loose.lost,
-            name: self.state.name,
-            // What the file had before a later clear stays.
-            cleared: self.cleared,
-        };
+        // What the file had before a later clear stays.
+        let section = section(&self.state, inner, self.id, &loose, self.cleared);
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
@@ -304,6 +290,31 @@ impl ComponentWalk {
         out.component(&section)?;
         self.section = Some(section);
         Ok(())
+    }
+}
+
+/// What a file says of a component, with this id and these counts.
+pub(super) fn section(
+    state: &State,
+    inner: &Inner,
+    id: u32,
+    loose: &Loose,
+    cleared: u64,
+) -> format::ComponentSection {
+    format::ComponentSection {
+        id,
+        enabled: inner.enabled.into(),
+        level: inner.level.map_or(0, |level| level as u8),
+        mode: state.mode() as u8,
+        attached: inner.attached().into(),
+        size_kb: inner.size_kb,
+        ring_kb: inner.ring_kb,
+        rings: 0,
+        reserved: 0,
+        gone_records: loose.records,
+        lost: loose.lost,
+        name: state.name,
+        cleared,
     }
 }
 

@@ -21,6 +21,7 @@ use kernel::{
 use crate::{
     memory::{
         block::Block,
+        region,
         Memory, //
     },
     registry::{
@@ -47,6 +48,10 @@ impl OpenFile for Map {
         hook::may_open()?;
         if !hook::shows_addresses(file) {
             return Err(EPERM);
+        }
+        // A page of the region goes to another component at once, also if it is mapped.
+        if region::is_there() {
+            return Err(EOPNOTSUPP);
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
         Ok(KBox::pin(Self { state }, GFP_KERNEL)?)

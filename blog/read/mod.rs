@@ -20,6 +20,7 @@ mod component;
 mod file;
 mod map;
 pub(crate) mod piece;
+pub(crate) mod previous;
 mod ring;
 pub(crate) mod sections;
 pub(crate) mod selection;

@@ -46,6 +46,7 @@ void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *
 			u32 num_sites, struct blog_component **comps, u32 num_comps);
 void blog_module_going(const struct module *mod);
 void blog_work(void);
+void blog_note_facts(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
 int blog_wish(const char *text);
@@ -120,7 +121,7 @@ static inline void blog_tracefs_remove(struct dentry *dir)
 #endif
 
 /* Kinds of file; KINDS of sys/tree.rs. */
-#define BLOG_FILE_KINDS 5
+#define BLOG_FILE_KINDS 6
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {
@@ -175,6 +176,7 @@ u32 blog_param_max_kb(void);
 const char *blog_take_early(void);
 extern char *blog_param_clock;
 extern bool blog_param_counts;
+extern char *blog_param_persist;
 bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);
 void blog_stop_modules(void);
@@ -186,6 +188,9 @@ void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
 struct page *blog_page_get(void *at);
 void blog_page_put(struct page *page);
+void *blog_reserved(const char *name, size_t *size);
+void blog_keep(void *memory, size_t size);
+void blog_keep_none(void);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 void blog_stop_waking(void);

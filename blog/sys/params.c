@@ -25,6 +25,10 @@ bool blog_param_counts;
 module_param_named(counts, blog_param_counts, bool, 0444);
 MODULE_PARM_DESC(counts, "Count the records of each call site (default 0)");
 
+char *blog_param_persist = "";
+module_param_named(persist, blog_param_persist, charp, 0444);
+MODULE_PARM_DESC(persist, "Name of memory of reserve_mem that records are in, for the next boot (default none)");
+
 static unsigned int blog_max_kb;
 
 int blog_set_max_kb(u32 kb)

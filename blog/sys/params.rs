@@ -8,6 +8,7 @@ unsafe extern "C" {
     safe fn blog_take_early() -> *const c_char;
     static blog_param_clock: *const c_char;
     static blog_param_counts: bool;
+    static blog_param_persist: *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
     /// The limit for all that BLog takes, in KiB. Process context.
@@ -25,6 +26,12 @@ pub(crate) fn param_clock() -> &'static CStr {
 pub(crate) fn param_counts() -> bool {
     // SAFETY: Nobody changes it once BLog starts.
     unsafe { blog_param_counts }
+}
+
+/// The value of the parameter `persist`.
+pub(crate) fn persist() -> &'static CStr {
+    // SAFETY: As in [`param_clock`].
+    unsafe { CStr::from_char_ptr(blog_param_persist) }
 }
 
 /// What was wished for components before BLog started. Called once: what comes later is for

@@ -228,7 +228,7 @@ impl<T: OpenFile> Operations<T> {
 }
 
 /// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
-pub(crate) const KINDS: usize = 5;
+pub(crate) const KINDS: usize = 6;
 
 /// The operations of each kind.
 #[repr(transparent)]
@@ -238,15 +238,23 @@ pub(crate) struct All([*const c_void; KINDS]);
 unsafe impl Sync for All {}
 
 impl All {
-    pub(crate) const fn new<A: OpenFile, B: OpenFile, C: OpenFile, D: OpenFile, E: OpenFile>(
-    ) -> Self {
+    pub(crate) const fn new<
+        A: OpenFile,
+        B: OpenFile,
+        C: OpenFile,
+        D: OpenFile,
+        E: OpenFile,
+        F: OpenFile,
+    >() -> Self {
         assert!(A::KIND == 0 && B::KIND == 1 && C::KIND == 2 && D::KIND == 3 && E::KIND == 4);
+        assert!(F::KIND == 5);
         Self([
             ptr::from_ref(&Operations::<A>::TABLE).cast(),
             ptr::from_ref(&Operations::<B>::TABLE).cast(),
             ptr::from_ref(&Operations::<C>::TABLE).cast(),
             ptr::from_ref(&Operations::<D>::TABLE).cast(),
             ptr::from_ref(&Operations::<E>::TABLE).cast(),
+            ptr::from_ref(&Operations::<F>::TABLE).cast(),
         ])
     }
 }

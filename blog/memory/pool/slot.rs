@@ -215,7 +215,9 @@ impl Slot {
     pub(super) fn divide(&self, sizes: Sizes) {
         let page = self.page.load(Acquire);
         self.reshape(|| {
-            for chunk in 0..sizes.chunks() {
+            // The first one as the last: as long as it is that of a page, the next boot, if there
+            // is one amid this, finds a page without records.
+            for chunk in (0..sizes.chunks()).rev() {
                 let at = page.wrapping_byte_add((chunk * sizes.chunk) as usize);
                 // SAFETY: The chunk lies in the page, which is the caller's. A reader that still
                 // looks at it finds out that it has changed.

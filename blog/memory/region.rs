@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Pages for records and rings from memory that survives a reboot, as long as there are any.
+//!
+//! `wire/persist.rs` describes the region. Log calls don't know of it: it is where their pages come
+//! from. What says whose a page is, the next boot finds beside the pages; it is stored when a page
+//! comes and goes, not when somebody logs. Process context, but for [`disown`].
+
+use core::{
+    ptr::NonNull,
+    slice,
+    sync::atomic::{
+        fence,
+        AtomicU32,
+        AtomicU64,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release,
+            SeqCst, //
+        }, //
+    }, //
+};
+use kernel::{
+    blog::{
+        ring::Ring,
+        wire::{
+            file,
+            persist::{
+                Facts,
+                Region,
+                MAGIC,
+                NOBODY,
+                NONE,
+                OWNER,
+                VERSION, //
+            },
+            record::WIRE_VERSION, //
+        }, //
+    },
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        global_lock,
+        SetOnce, //
+    },
+    transmute::AsBytes, //
+};
+
+use super::pool::Sizes;
+use crate::sys::{
+    glue,
+    pages, //
+};
+
+/// Of a region, this part goes to each copy of the facts; but no less and no more than these.
+const FACTS_PART: usize = 64;
+const FACTS: core::ops::RangeInclusive<usize> = 4 * PAGE_SIZE..=1 << 20;
+/// A smaller region isn't worth while.
+const LEAST_FRAMES: usize = 16;
+
+/// The region of this boot.
+///
+/// # Invariants
+///
+/// `at` leads to memory that is ours for good, as large as `layout` says. There are owners where
+/// that says, which are only used as atomics; [`NOBODY`]'s frames are nobody's.
+struct Kept {
+    at: NonNull<u8>,
+    layout: Region,
+    /// Frames that are free, and where to look for one.
+    free: AtomicU32,
+    next: AtomicU32,
+}
+
+// SAFETY: It owns what it points to; owners are atomics, and a frame that was taken is its taker's.
+unsafe impl Send for Kept {}
+// SAFETY: As above.
+unsafe impl Sync for Kept {}
+
+static KEPT: SetOnce<Kept> = SetOnce::new();
+
+global_lock! {
+    // SAFETY: `start` is called before the facts are written.
+    unsafe(uninit) static GENERATION: Mutex<u64> = 0;
+}
+
+impl Kept {
+    fn place(&self, at: u64) -> *mut u8 {
+        self.at.as_ptr().wrapping_add(at as usize)
+    }
+
+    fn owner(&self, n: u32) -> &AtomicU64 {
+        let at = self.place(self.layout.owners_at() + u64::from(n) * OWNER as u64);
+        // SAFETY: By the type invariants; callers have numbers of frames.
+        unsafe { AtomicU64::from_ptr(at.cast()) }
+    }
+
+    /// The number of the frame at this address.
+    fn number(&self, at: *const u8) -> Option<u32> {
+        let first = self.place(self.layout.frames_at()).addr();
+        let n = at.addr().checked_sub(first)? / PAGE_SIZE;
+        (n < self.layout.frames as usize).then_some(n as u32)
+    }
+}
+
+/// Takes the region, of which nothing is needed any more: `ENOSPC` if it is too small. Pages are of
+/// these sizes, with so many rings.
+///
+/// # Safety
+///
+/// It is memory that nobody else uses, ever, and starts at a page. Called once.
+pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> Result {
+    let (at, bytes) = (region.cast::<u8>(), region.len());
+    let facts = (bytes / FACTS_PART).clamp(*FACTS.start(), *FACTS.end());
+    let facts = facts.next_multiple_of(PAGE_SIZE);
+    // The owners end in the middle of a page.
+    let rest = bytes.saturating_sub(2 * PAGE_SIZE + 2 * facts);
+    let frames = rest / (PAGE_SIZE + OWNER);
+    if frames < LEAST_FRAMES {
+        return Err(ENOSPC);
+    }
+    let mut layout = Region {
+        magic: MAGIC,
+        version: VERSION,
+        endian: file::ENDIAN,
+        wire_version: WIRE_VERSION,
+        snapshot_version: file::VERSION,
+        page_size: sizes.page,
+        chunk_size: sizes.chunk,
+        rings,
+        frames: frames.min(u32::MAX as usize / 2) as u32,
+        facts: facts as u32,
+        ring: Ring::LAYOUT,
+        crc: 0,
+    };
+    layout.crc = glue::crc32(0, layout.as_bytes().split_at(Region::SUMMED).0);
+    // Should the machine stop in here, the next boot finds no region, rather than a wrong one.
+    // SAFETY: By this function's requirement. There is room for so much.
+    unsafe {
+        at.write_bytes(0, Region::SIZE);
+        // ORDERING: What the next boot finds is what has reached memory; full fences keep the
+        // order, here and below.
+        fence(SeqCst);
+        at.add(PAGE_SIZE)
+            .write_bytes(0, layout.frames_at() as usize - PAGE_SIZE);
+        fence(SeqCst);
+        at.cast().write(layout);
+        GENERATION.init();
+    }
+    pages::keep(region);
+    // INVARIANT: By this function's requirement; all owners are `NOBODY`.
+    KEPT.populate(Kept {
+        at,
+        layout,
+        free: AtomicU32::new(layout.frames),
+        next: AtomicU32::new(0),
+    });
+    Ok(())
+}
+
+/// Nobody uses it any more.
+pub(crate) fn stop() {
+    if KEPT.as_ref().is_some() {
+        pages::keep_none();
+    }
+}
+
+/// Whether there is a region.
+pub(crate) fn is_there() -> bool {
+    KEPT.as_ref().is_some()
+}
+
+/// Takes a frame, of zeroes, whose content the next boot doesn't look at before [`own`].
+pub(super) fn take() -> Option<NonNull<u8>> {
+    let kept = KEPT.as_ref()?;
+    let less = |n: u32| n.checked_sub(1);
+    // It counts as taken before it is: so each finds one.
+    kept.free.fetch_update(Relaxed, Relaxed, less).ok()?;
+    let (frames, from) = (kept.layout.frames, kept.next.load(Relaxed));
+    let mut all = Iterator::chain(from..frames, 0..from.min(frames));
+    let free = all.find(|n| {
+        let owner = kept.owner(*n);
+        owner.load(Relaxed) == NOBODY.into()
+            // ORDERING: Acquire pairs with `give`: what was done to the frame came before.
+            && owner.compare_exchange(NOBODY.into(), NONE.into(), Acquire, Relaxed).is_ok()
+    });
+    let Some(n) = free else {
+        // Another one has taken it just where this had looked.
+        kept.free.fetch_add(1, Relaxed);
+        return None;
+    };
+    kept.next.store(n + 1, Relaxed);
+    let at = kept.layout.frames_at() + u64::from(n) * PAGE_SIZE as u64;
+    let at = NonNull::new(kept.place(at))?;
+    // SAFETY: By the type invariants, it is this one's now.
+    unsafe { at.write_bytes(0, PAGE_SIZE) };
+    Some(at)
+}
+
+/// Gives a page back, if it is a frame.
+///
+/// # Safety
+///
+/// Then it is of [`take`], and nobody uses it.
+pub(super) unsafe fn give(at: *const u8) -> bool {
+    let Some((kept, n)) = KEPT
+        .as_ref()
+        .and_then(|kept| Some((kept, kept.number(at)?)))
+    else {
+        return false;
+    };
+    // ORDERING: Release: whatever was done to it comes before the next one takes it.
+    kept.owner(n).store(NOBODY.into(), Release);
+    kept.free.fetch_add(1, Relaxed);
+    true
+}
+
+/// Says whose a page is, if it is a frame: of the component in this slot, in its memory with this
+/// number. It has a header.
+pub(super) fn own(at: *const u8, slot: u16, memory: u32) {
+    if let Some((kept, n)) = KEPT
+        .as_ref()
+        .and_then(|kept| Some((kept, kept.number(at)?)))
+    {
+        let owner = u64::from(component(slot)) | u64::from(memory) << 32;
+        // ORDERING: Release: the header comes before it.
+        kept.owner(n).store(owner, Release);
+    }
+}
+
+/// A page holds nothing for readers, if it is a frame. Any context.
+pub(super) fn disown(at: *const u8) {
+    if let Some((kept, n)) = KEPT
+        .as_ref()
+        .and_then(|kept| Some((kept, kept.number(at)?)))
+    {
+        kept.owner(n).store(NONE.into(), Relaxed);
+    }
+}
+
+/// The id of the component in a slot, in the region.
+pub(crate) fn component(slot: u16) -> u32 {
+    u32::from(slot) + 1
+}
+
+/// Writes another copy of the facts, if there is a region: `fill` writes the sections, and returns
+/// their length.
+pub(crate) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
+    let Some(kept) = KEPT.as_ref() else {
+        return Ok(());
+    };
+    let mut generation = GENERATION.lock();
+    let at = kept.place(kept.layout.facts_at(*generation as usize % 2));
+    // SAFETY: By the type invariants, and the lock.
+    let copy = unsafe { slice::from_raw_parts_mut(at, kept.layout.facts as usize) };
+    let (head, sections) = copy.split_at_mut_checked(Facts::SIZE).ok_or(EINVAL)?;
+    // The other copy is whole meanwhile.
+    let len = fill(sections)?;
+    let mut facts = Facts {
+        generation: *generation + 1,
+        len: len as u32,
+        crc: 0,
+    };
+    let crc = glue::crc32(0, facts.as_bytes().split_at(Facts::SUMMED).0);
+    facts.crc = glue::crc32(crc, sections.get(..len).ok_or(EINVAL)?);
+    // Of one length; copy_from_slice() would have a panic for others.
+    (head.iter_mut().zip(facts.as_bytes())).for_each(|(to, from)| *to = *from);
+    *generation += 1;
+    // ORDERING: All of it comes before the copy that takes the place of the other one.
+    fence(SeqCst);
+    Ok(())
+}
