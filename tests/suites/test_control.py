@@ -12,7 +12,7 @@ SECONDS = 13
 
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
-              "max_kb": "8192"}  # fmt: skip
+              "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
 def test_control(work: Path, tap: Tap) -> None:
