@@ -37,7 +37,7 @@ SAMPLE = [GOLDEN / name for name in ("new.snap", "json.txt", "golden_mod.blogfmt
 ALL_TABLES = set("""
 bits record::Header, const record, enum record::Control, enum record::Lost, names record::Lost,
 enum record::Level, enum record::Context, codes types, enum types::Privacy, const types, const pack,
-example, const page, struct page::PageInfo, const file, struct file::FileHeader,
+example, const page, const words, struct page::PageInfo, const file, struct file::FileHeader,
 struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,

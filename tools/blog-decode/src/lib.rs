@@ -34,6 +34,7 @@
 //! digits.rs     numbers as text
 //! boot.rs       the boot of a file; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
+//! words.rs      last words in a kernel log become a stream
 //! tasks.rs      what each task did last, the likely culprit first
 //! gaps.rs       where threads were silent for long
 //! control.rs    commands that switch components and call sites
@@ -103,6 +104,7 @@ pub mod unpack;
 pub mod vmcore;
 #[path = "../../../rust/kernel/blog/wire/mod.rs"]
 pub mod wire;
+pub mod words;
 
 pub use crate::{
     captures::Captures,

@@ -15,3 +15,4 @@ pub mod page;
 pub mod persist;
 pub mod record;
 pub mod types;
+pub mod words;

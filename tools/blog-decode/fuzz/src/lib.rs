@@ -10,6 +10,7 @@
 //! mapped.rs     map: memory of a running kernel that is mapped, and changes meanwhile
 //! kept.rs      kept: memory that has survived a reboot
 //! sites.rs      sidetable, elf: where call sites are described
+//! console.rs    console: last words in texts
 //! words.rs      expr, filter, template, format, control, foreign: texts
 //! seeds.rs      inputs that are built
 //! decode.rs     what targets share
@@ -30,6 +31,7 @@ mod common {
     pub(crate) mod stream;
     pub(crate) mod vmcore;
 }
+pub mod console;
 mod decode;
 pub mod files;
 #[path = "../../tests/common/heap.rs"]
@@ -48,11 +50,12 @@ pub mod words;
 /// A target: name, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const ALL: [Target; 16] = [
+pub const ALL: [Target; 17] = [
     ("snapshot", files::snapshot),
     ("damage", files::damage),
     ("unpack", files::unpack),
     ("stream", streams::stream),
+    ("console", console::console),
     ("vmcore", memory::vmcore),
     ("dump", memory::dump),
     ("map", mapped::map),

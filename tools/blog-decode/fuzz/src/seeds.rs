@@ -86,6 +86,7 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
     match target {
         "snapshot" => vec![snapshot(), capture()],
         "stream" => vec![as_stream(snapshot()), stream()],
+        "console" => vec![as_stream(snapshot())],
         "vmcore" => {
             let ram = vmcore::sample().finish();
             assert_eq!(Ram::from_bytes(&ram.to_bytes()).0, ram.0);

@@ -10,6 +10,7 @@
 //! here.rs    why a file of this system's BLog can't be read
 //! input.rs   opens snapshots and side tables, and reports what is wrong with them
 //! session.rs what all commands over records do: open, settle, run, report what is missing
+//! console.rs console: last words in kernel logs
 //! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
 //! new.rs     output files and directories, which appear when they are complete
 //! progress.rs progress, on a terminal
@@ -33,6 +34,7 @@
 
 pub mod args;
 pub mod check;
+pub mod console;
 pub mod control;
 pub mod convert;
 pub mod count;
@@ -150,6 +152,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Gaps(args) => gaps::gaps(args),
         Command::Spans(args) => spans::spans(args),
         Command::Check(args) => check::check(args),
+        Command::Console(args) => console::console(args),
         Command::Extract(args) => extract::extract(args).map_err(Failed::from),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);

@@ -79,15 +79,20 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
     }
     let wanted = |name: &str| session.filter.wants_component(name);
     session.streams = merge::newer(&input.files, old, wanted)?;
+    print_all(&session, &args.output, args.filters.looks_for())
+}
+
+/// Prints all records. `looks_for`: that there is none is worth an exit status.
+pub fn print_all(session: &Session, output: &Output, looks_for: bool) -> Result<u8, Failed> {
     let how = How {
-        output: &args.output,
+        output,
         context: (0, 0),
         with_stats: false,
         ends: Ends::default(),
         count: false,
-        looks_for: args.filters.looks_for(),
+        looks_for,
     };
-    print(&session, Vec::new(), &how)
+    print(session, Vec::new(), &how)
 }
 
 /// How records are printed.

@@ -12,7 +12,7 @@ use crate::wire::{
 };
 
 /// Reads structures field by field, in the order of their declaration.
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {
     pub(super) fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -61,7 +61,7 @@ impl Fields<'_> {
         })
     }
 
-    pub(super) fn section_header(&mut self) -> Option<SectionHeader> {
+    pub(crate) fn section_header(&mut self) -> Option<SectionHeader> {
         Some(SectionHeader {
             magic: self.u32()?,
             kind: self.u16()?,

@@ -14,7 +14,7 @@
 //! to another task in the middle, and pages are in pieces. It may stop anywhere: what it has of
 //! a section that isn't whole is in [`Damage::torn`].
 
-mod fields;
+pub(crate) mod fields;
 mod ring;
 pub mod run;
 pub(crate) mod scan;

@@ -22,8 +22,9 @@ use crate::{
 const HEADER_MAX: u64 = 4096;
 /// What describes the rings of a stream is less than that.
 const KEPT_MAX: usize = 64 << 20;
-/// Where the index is in a section's header, and its checksum.
+/// Where the index is in a section's header, and its checksums.
 const INDEX: usize = 16;
+const PAYLOAD_CRC: usize = 24;
 const CRC: usize = SECTION_HEADER - 4;
 
 /// A stream, or a snapshot, that comes in pieces.
@@ -159,6 +160,16 @@ pub fn file_header(raw: &[u8]) -> Result<(usize, bool), Error> {
         len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file.stream)),
         _ => Err(Error::File("not a BLog snapshot or stream".into())),
     }
+}
+
+/// Gives a section that has none its number and checksums.
+pub(crate) fn seal(section: &mut [u8], index: u32) {
+    let header = Fields(section).section_header();
+    let len = header.map_or(0, |header| header.len as usize);
+    let payload = section.get(SECTION_HEADER..SECTION_HEADER + len);
+    let crc = payload.map_or(0, crc32fast::hash);
+    section[PAYLOAD_CRC..CRC].copy_from_slice(&crc.to_le_bytes());
+    set_index(section, index);
 }
 
 fn set_index(section: &mut [u8], index: u32) {

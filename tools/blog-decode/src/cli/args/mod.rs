@@ -31,7 +31,7 @@ pub use self::{
     input::{Input, Logs, TablePaths},
     live::{Control, Follow, Place, Probe, ProbeWhat, Record},
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
+    saved::{Check, Console, Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -147,6 +147,8 @@ pub enum Command {
     Spans(Box<Spans>),
     /// Check that files add up: each record that was taken is there, or counted as gone
     Check(Check),
+    /// Print the records that the kernel printed to its log at a panic, an oops or a hang
+    Console(Box<Console>),
     /// Write a snapshot of what a crash dump has of BLog
     Extract(Extract),
     /// Print a shell's completions

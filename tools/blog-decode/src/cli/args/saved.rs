@@ -115,6 +115,37 @@ pub struct Sites {
     pub json: bool,
 }
 
+/// Options of `console`.
+#[derive(Args, Debug)]
+#[command(after_help = CONSOLE_HELP)]
+pub struct Console {
+    /// Texts: a console, the output of dmesg or journalctl, files of pstore; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub tables: TablePaths,
+
+    #[command(flatten)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    pub output: Output,
+}
+
+const CONSOLE_HELP: &str = "\
+The lines are found in any text: other lines between them, timestamps, colors and broken
+lines do no harm. What has not arrived is reported.
+
+Examples:
+  blog-decode console /var/lib/systemd/pstore/*/dmesg.txt
+  journalctl -k -b -1 | blog-decode console -
+
+Exit status:
+  0  all lines of all events are there, and were decoded
+  1  a partial result; what is missing is on standard error
+  2  there are no such lines, or wrong usage";
+
 /// Options of `diff`.
 #[derive(Args, Debug)]
 pub struct Diff {
