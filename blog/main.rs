@@ -12,7 +12,7 @@
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
-//! | `crash/` | structures for crash tools |
+//! | `crash/` | structures for crash tools, last words |
 //! | `probe/` | records of functions and tracepoints of the kernel |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
@@ -46,7 +46,10 @@ mod tasks;
 mod write;
 
 use crate::{
-    crash::describe,
+    crash::{
+        describe,
+        words, //
+    },
     memory::{
         counts,
         region, //
@@ -108,6 +111,7 @@ fn start() -> Result {
         return Err(e);
     }
     work::start_worker();
+    words::start();
     RUNS.store(true, Relaxed);
     Ok(())
 }
@@ -131,13 +135,14 @@ impl Drop for Blog {
 
 /// Ends all that `start` has begun, and the files.
 ///
-/// Not in the order in which it began: first what crash tools find, as all that it leads to goes;
-/// then what runs by itself, before that which it looks at; and the tables of tasks as the last, as
-/// tasks end all the time.
+/// Not in the order in which it began: first what last words and crash tools find, as all that it
+/// leads to goes; then what runs by itself, before that which it looks at; and the tables of tasks
+/// as the last, as tasks end all the time.
 fn stop() {
+    hang::stop();
+    words::stop();
     describe::stop();
     work::stop_worker();
-    hang::stop();
     life::stop();
     files::stop();
     tables::stop();

@@ -293,6 +293,11 @@ fn pair(base: u64) -> ClockPair {
     pair
 }
 
+/// All clocks at this instant. Any context.
+pub(crate) fn instant() -> ClockPair {
+    pair(clock_base())
+}
+
 /// Looks whether the counter can still be trusted, and notes all clocks if that was last done a
 /// second ago. Readers and the worker call it now and then while anything logs. Process context.
 pub(crate) fn tick() {

@@ -9,7 +9,15 @@
 
 use core::{
     mem::offset_of,
-    ptr, //
+    ptr,
+    slice,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{
+            AcqRel,
+            Acquire, //
+        }, //
+    }, //
 };
 use kernel::{
     bindings::{
@@ -38,7 +46,7 @@ use kernel::{
         }, //
     },
     prelude::*,
-    sync::global_lock, //
+    sync::rcu, //
 };
 
 use crate::{
@@ -46,7 +54,10 @@ use crate::{
         counts,
         pool::Slot, //
     },
-    read::sections,
+    read::{
+        sections,
+        selection::Selection, //
+    },
     registry::{
         self,
         images::Build,
@@ -109,8 +120,6 @@ macro_rules! set {
 
 /// Fills in what doesn't change. After the clock, and before anything can log.
 pub(crate) fn init() {
-    // SAFETY: Called once, first.
-    unsafe { LISTED.init() };
     set!(
         system = sections::system(),
         jiffies = (&raw const bindings::jiffies_64) as u64,
@@ -141,7 +150,8 @@ pub(crate) fn stop() {
     );
     set!(images = 0, side_tables = 0);
     // A module's statics are not dropped.
-    *LISTED.lock() = Listed::NONE;
+    // SAFETY: It is not used after this.
+    unsafe { free(replace(None)) };
 }
 
 /// Addresses of components' descriptions, by slot.
@@ -161,21 +171,23 @@ pub(crate) unsafe fn publish(slot: u16, state: Option<&State>) {
     }
 }
 
-/// What crash tools find: the images, and the side tables of those that are probes.
-struct Listed {
-    images: Kept<[file::Image]>,
+/// What crash tools and last words find: the images, and the side tables of those that are probes.
+pub(crate) struct Listed {
+    pub(crate) images: Kept<[file::Image]>,
     tables: Kept<[SideTable]>,
+    /// Places of the images with these tables.
+    probes: KVVec<usize>,
+    /// What a reader gets who may not see addresses.
+    pub(crate) selection: Selection,
 }
 
 impl Listed {
-    const NONE: Self = Self {
-        images: Kept::none(),
-        tables: Kept::none(),
-    };
-
     fn new(images: &[Build]) -> Result<Self> {
-        let mut tables = KVVec::new();
-        for table in images.iter().map(|build| &build.table) {
+        let (mut tables, mut probes) = (KVVec::new(), KVVec::new());
+        let mut selection = Selection::new(false);
+        for (n, build) in images.iter().enumerate() {
+            selection.add(build.entry.first, &build.facts)?;
+            let table = &build.table;
             if !table.is_empty() {
                 let new = SideTable {
                     bytes: table.as_ptr() as u64,
@@ -183,24 +195,64 @@ impl Listed {
                     reserved: 0,
                 };
                 tables.push(new, GFP_KERNEL)?;
+                probes.push(n, GFP_KERNEL)?;
             }
         }
         Ok(Self {
             images: Kept::copy(images.iter().map(|build| build.entry))?,
             tables: Kept::copy(tables.iter().copied())?,
+            probes,
+            selection,
         })
+    }
+
+    /// The side table of an image, by its place, if it is a probe.
+    pub(crate) fn table_of(&self, image: usize) -> Option<&[u8]> {
+        let at = self.probes.iter().position(|n| *n == image)?;
+        let table = self.tables.get(at)?;
+        // SAFETY: An image keeps its table, as long as BLog runs.
+        Some(unsafe { slice::from_raw_parts(table.bytes as *const u8, table.len as usize) })
     }
 }
 
-global_lock! {
-    // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static LISTED: Mutex<Listed> = Listed::NONE;
+/// What there is now; null: nothing. Who uses it is under RCU's lock.
+static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
+
+/// The images, if there are any. Any context.
+///
+/// # Safety
+///
+/// RCU's lock is held as long as the result is used.
+pub(crate) unsafe fn listed<'a>() -> Option<&'a Listed> {
+    // ORDERING: Acquire pairs with the exchange in `replace`: it is made.
+    // SAFETY: By this function's requirement: `free` waits for that.
+    unsafe { LISTED.load(Acquire).as_ref() }
+}
+
+/// Puts another one in its place, if any. What was there is for [`free`].
+fn replace(new: Option<KBox<Listed>>) -> *mut Listed {
+    // ORDERING: Release: who finds it finds it made. Acquire: what is freed was made before.
+    LISTED.swap(new.map_or(ptr::null_mut(), KBox::into_raw), AcqRel)
+}
+
+/// Frees what was replaced, if anything was, once nobody uses it. Process context.
+///
+/// # Safety
+///
+/// It is of [`replace`], and freed once.
+unsafe fn free(old: *mut Listed) {
+    if !old.is_null() {
+        rcu::synchronize_rcu();
+        // SAFETY: By this function's requirement; and nobody uses it any more.
+        drop(unsafe { KBox::from_raw(old) });
+    }
 }
 
 /// Updates crash tools' list of images. Without memory for that, the list stays as it is.
 pub(crate) fn list() {
-    registry::with_images(|images| {
-        match Listed::new(images.list()) {
+    let old = registry::with_images(|images| {
+        let made = Listed::new(images.list());
+        match made.and_then(|listed| Ok(KBox::new(listed, GFP_KERNEL)?)) {
             Ok(listed) => {
                 // There are never fewer than before, so the old numbers are right for the new lists
                 // too.
@@ -212,9 +264,15 @@ pub(crate) fn list() {
                     images_len = listed.images.len() as u32,
                     side_tables_len = listed.tables.len() as u32,
                 );
-                *LISTED.lock() = listed;
+                replace(Some(listed))
             }
-            Err(e) => pr_warn!("crash tools don't know the latest image: {e:?}\n"),
+            Err(e) => {
+                pr_warn!("crash tools don't know the latest image: {e:?}\n");
+                ptr::null_mut()
+            }
         }
     });
+    // Not under the lock, for which other modules wait that come.
+    // SAFETY: It was replaced above.
+    unsafe { free(old) };
 }

@@ -21,7 +21,7 @@ mod file;
 mod map;
 pub(crate) mod piece;
 pub(crate) mod previous;
-mod ring;
+pub(crate) mod ring;
 pub(crate) mod sections;
 pub(crate) mod selection;
 pub(crate) mod walk;

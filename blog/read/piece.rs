@@ -44,14 +44,14 @@ pub(crate) struct Piece {
 }
 
 /// The records of a copied page, control records too.
-pub(super) struct Records {
+pub(crate) struct Records {
     at: usize,
     end: usize,
 }
 
 impl Records {
     /// From one at `at` up to `end`.
-    pub(super) fn new(page: &[u8], at: usize, end: usize) -> Self {
+    pub(crate) fn new(page: &[u8], at: usize, end: usize) -> Self {
         Self {
             at,
             end: end.min(page.len()),
@@ -59,7 +59,7 @@ impl Records {
     }
 
     /// The next one of `page`: where it is, and its header. `None`: there is none that is whole.
-    pub(super) fn next(&mut self, page: &[u8]) -> Option<(usize, Header)> {
+    pub(crate) fn next(&mut self, page: &[u8]) -> Option<(usize, Header)> {
         let rest = page.get(self.at..self.end)?;
         let header = Header(u64::from_le_bytes(*rest.first_chunk()?));
         let at = self.at;
@@ -67,7 +67,7 @@ impl Records {
         Some((at, header))
     }
 
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 }

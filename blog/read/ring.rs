@@ -36,7 +36,7 @@ use crate::{
 /// How often a page is looked for that its writer keeps taking away.
 const TRIES: u32 = 8;
 
-pub(super) struct RingWalk {
+pub(crate) struct RingWalk {
     /// [`Info::first_seq`] of its owner, and his thread id, as an owner who wrote nothing leaves
     /// the position to the next one; 0: nobody's.
     first_seq: u64,
@@ -93,7 +93,7 @@ impl RingWalk {
     };
 
     /// Nothing of a ring was read yet; nobody's if there is nothing to read.
-    pub(super) fn of(info: &Info, history: bool) -> Self {
+    pub(crate) fn of(info: &Info, history: bool) -> Self {
         if info.records == 0 && info.lost.iter().all(|n| *n == 0) {
             return Self::NONE;
         }
@@ -128,7 +128,7 @@ impl RingWalk {
 
     /// The ring's section, if it says anything that it didn't say before. `ids` are those of
     /// component and ring.
-    pub(super) fn section(
+    pub(crate) fn section(
         &mut self,
         ids: (u32, u32),
         info: &Info,

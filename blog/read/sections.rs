@@ -65,7 +65,7 @@ const TASKS: usize = 128;
 /// What stands before the payload of a section.
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// Room for a page, and for what a reader may add to it.
-const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
+pub(crate) const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
 /// Room for the largest section: its header, what stands before a page, and what
 /// [`Selection::take_out`] needs for that.
 const ROOM: usize = HEADER + size_of::<format::Page>() + 2 * PAGE_ROOM + 8;
@@ -103,6 +103,24 @@ fn crc_of(header: &impl AsBytes) -> Result<u32> {
     Ok(glue::crc32(0, bytes))
 }
 
+/// How a file begins.
+pub(crate) fn file_header(form: Form) -> Result<format::FileHeader> {
+    let mut header = format::FileHeader {
+        magic: format::FILE_MAGIC,
+        version: format::VERSION,
+        endian: format::ENDIAN,
+        wire_version: WIRE_VERSION,
+        header_size: size_of::<format::FileHeader>() as u32,
+        flags: match form {
+            Form::Snapshot => 0,
+            Form::Stream => format::FLAG_STREAM,
+        },
+        crc: 0,
+    };
+    header.crc = crc_of(&header)?;
+    Ok(header)
+}
+
 /// The section that is being read.
 pub(super) struct Sections {
     /// It starts with the section, of which the reader has what comes before `read`, and gets what
@@ -133,19 +151,7 @@ pub(super) struct Sections {
 impl Sections {
     /// Begins with the file's header. `addresses`: whether the reader may see them.
     pub(super) fn new(form: Form, addresses: bool) -> Result<Self> {
-        let mut header = format::FileHeader {
-            magic: format::FILE_MAGIC,
-            version: format::VERSION,
-            endian: format::ENDIAN,
-            wire_version: WIRE_VERSION,
-            header_size: size_of::<format::FileHeader>() as u32,
-            flags: match form {
-                Form::Snapshot => 0,
-                Form::Stream => format::FLAG_STREAM,
-            },
-            crc: 0,
-        };
-        header.crc = crc_of(&header)?;
+        let header = file_header(form)?;
         let mut new = Self {
             out: KVVec::from_elem(0, ROOM, GFP_KERNEL)?,
             read: 0,
@@ -325,7 +331,7 @@ impl Sections {
             let mut chain = Chain::default();
             let mut writers = iter::from_fn(|| {
                 // SAFETY: The task is valid in this call.
-                let look = |task| chain = unsafe { tasks::chain(task) };
+                let look = |task| chain = unsafe { tasks::chain(task, |_| ()) };
                 tables::next(from, &slots, look)
             });
             let Some(writer) = writers.find(|w| chosen.has_task(w.task.pid, w.task.tgid)) else {

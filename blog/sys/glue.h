@@ -52,6 +52,9 @@ int blog_max_kb_changed(void);
 int blog_wish(const char *text);
 size_t blog_wishes(char *to, size_t size);
 
+/* In Rust, called by sys/words.c. */
+void blog_last_words(u32 why, struct task_struct *tsk);
+
 /* In Rust, called by sys/hits.c: @words has as many as the probe takes. Any context. */
 void blog_probe_hit(const void *probe, const u64 *words);
 
@@ -177,6 +180,12 @@ const char *blog_take_early(void);
 extern char *blog_param_clock;
 extern bool blog_param_counts;
 extern char *blog_param_persist;
+bool blog_words_due(u32 why);
+void blog_words_start(void);
+void blog_words_stop(void);
+size_t blog_pack_room(void);
+size_t blog_pack(void *room, const void *from, size_t len, void *to, size_t size);
+void blog_words_print(const char *line, u32 len);
 bool blog_within_module(const struct module *mod, const void *p);
 int blog_start_modules(void);
 void blog_stop_modules(void);

@@ -120,12 +120,16 @@ pub(crate) fn locks() -> LockLayout {
 /// What a task waits for, and who holds that; what that one waits for, and so on.
 pub(crate) type Chain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
 
-/// The chain of a task, up to whom it has had before.
+/// The chain of a task, up to whom it has had before. `look` looks at each holder, which is valid
+/// as long as RCU's lock is held.
 ///
 /// # Safety
 ///
 /// `task` must be valid.
-pub(crate) unsafe fn chain(task: *const bindings::task_struct) -> Chain {
+pub(crate) unsafe fn chain(
+    task: *const bindings::task_struct,
+    mut look: impl FnMut(*mut bindings::task_struct),
+) -> Chain {
     let mut chain = Chain::default();
     let _rcu = rcu::read_lock();
     let mut next = task;
@@ -154,7 +158,10 @@ pub(crate) unsafe fn chain(task: *const bindings::task_struct) -> Chain {
             *link = Some((wait, holder.map(|(_, task)| held(task))));
         }
         match holder {
-            Some((task, _)) if !known => next = task,
+            Some((task, _)) if !known => {
+                look(task);
+                next = task;
+            }
             _ => break,
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the hung-task detector finds fires the triggers that wait for it: see
-//! `registry/trigger.rs`.
+//! What the hung-task detector finds fires the triggers that wait for it
+//! (`registry/trigger.rs`), and has last words (`crash/words.rs`).
 
 use core::{
     ptr,
@@ -12,10 +12,12 @@ use core::{
 };
 use kernel::{
     bindings::task_struct,
+    blog::wire::words::Why,
     prelude::*, //
 };
 
 use crate::{
+    crash::words,
     sys::tracepoint,
     write::tables, //
 };
@@ -32,12 +34,14 @@ unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
     let pid = unsafe { (*task).pid };
     tables::each_state(|state| state.trigger.hang(pid));
+    // SAFETY: By this function's requirement.
+    unsafe { words::say(Why::Hang, task) };
 }
 
 /// Whether it is attached.
 static WATCHES: AtomicBool = AtomicBool::new(false);
 
-/// Has the detector's findings fire triggers from now on. `ENOENT` or `EOPNOTSUPP`: this kernel has
+/// Has the detector call [`hang`] from now on. `ENOENT` or `EOPNOTSUPP`: this kernel has
 /// no such detector.
 pub(crate) fn watch() -> Result {
     if WATCHES.swap(true, Relaxed) {

@@ -271,8 +271,8 @@ pub(crate) unsafe fn publish(state: &State) {
 ///
 /// # Safety
 ///
-/// Interrupts are off for as long as the result is used.
-unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
+/// Interrupts are off, or RCU's lock is held, for as long as the result is used.
+pub(crate) unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
     // SAFETY: By the requirement of `publish`: `quiesce` waits for code with interrupts off.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
@@ -284,6 +284,28 @@ pub(crate) fn each_state(f: impl Fn(&State)) {
     // SAFETY: See above.
     let states = (0..STATES.len()).filter_map(|slot| unsafe { state_in(slot as u32) });
     states.for_each(f);
+}
+
+/// Calls `f` with the slot and the id of each ring of a task: the current one, or if it is another
+/// one, where the caller is neither an NMI nor a log call.
+///
+/// # Safety
+///
+/// `task` is valid, it is the current one unless `is_other`, and RCU's lock is held.
+pub(crate) unsafe fn rings_of(
+    task: *mut bindings::task_struct,
+    is_other: bool,
+    mut f: impl FnMut(u32, u32),
+) {
+    // SAFETY: By this function's requirement.
+    let Some(table) = (unsafe { task::table(task) }) else {
+        return;
+    };
+    let _guard = is_other.then(|| lock(table));
+    // SAFETY: The lock is held; or this is in the task, as a log call is, and what is taken out of
+    // the list meanwhile stays as long as RCU's lock is held. There are no more than components.
+    let rings = unsafe { table.rings() }.take(MAX_COMPONENTS);
+    rings.for_each(|ring| f(ring.slot(), ring.id()));
 }
 
 /// Undoes [`publish`].

@@ -204,7 +204,12 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
         call("depmod", "-b", root, release)
         files["lib/modules"] = root / "lib/modules"
     else:
-        extra += [kernel.build / "kernel/blog/blog.ko"] if kernel.option("BLOG") == "m" else []
+        if kernel.option("BLOG") == "m":
+            # What it needs of the kernel's modules comes first.
+            extra += [
+                *kernel.modules.rglob("zlib_deflate.ko"),
+                kernel.build / "kernel/blog/blog.ko",
+            ]
         files |= {path.name: path for path in extra}
         if kernel.flavour == "stock":
             files |= kernel.files()  # the disk's driver is among its modules

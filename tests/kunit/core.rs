@@ -73,3 +73,8 @@ mod worker {
     use kernel::prelude::*;
     include!("core_worker.rs");
 }
+mod words {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_words.rs");
+}

@@ -12,7 +12,7 @@ SECONDS = 13
 
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
-              "max_kb": "8192", "persist": "nothing"}  # fmt: skip
+              "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
 def test_control(work: Path, tap: Tap) -> None:
@@ -24,7 +24,8 @@ def test_control(work: Path, tap: Tap) -> None:
 
 def test_every_parameter_at_boot(work: Path) -> None:
     """Built in, they are parsed long before BLog starts: before there are work queues."""
-    source = (TOP / "blog/sys/params.c").read_text()
+    sources = (TOP / "blog/sys").glob("*.c")
+    source = "".join(path.read_text() for path in sources)
     assert set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE)) == set(PARAMETERS)
     args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
     result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/guest/e2e/parameters.sh",

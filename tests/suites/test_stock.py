@@ -121,6 +121,7 @@ CONFIGS = {
     "no debugfs": ("CONFIG_DEBUG_FS=y", "", "no CONFIG_DEBUG_FS"),
     "no tracepoints": ("CONFIG_TRACEPOINTS=y", "", "no CONFIG_TRACEPOINTS"),
     "no RCU for tasks": ("CONFIG_TASKS_RCU=y", "", "no CONFIG_TASKS_RCU"),
+    "no zlib": ("CONFIG_ZLIB_DEFLATE=y", "", "no CONFIG_ZLIB_DEFLATE"),
 }
 
 

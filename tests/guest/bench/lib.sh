@@ -21,6 +21,8 @@ set_file() { echo "$1" >"$2" || die "$1 > $2"; }
 
 # load MODULE [PARAMETER...]: from /lib/modules, or what stands in /
 load() {
+	# What BLog needs of the kernel's modules
+	if [ "$1" = blog ] && [ -e /zlib_deflate.ko ]; then insmod /zlib_deflate.ko; fi
 	if [ -e "/$1.ko" ]; then insmod "/$1.ko" "${2-}"; else modprobe "$@"; fi ||
 		die "loading $1"
 }

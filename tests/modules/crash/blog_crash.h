@@ -52,6 +52,7 @@ void crash_tell_here(void);
 
 /* scenes.c and step.c: each returns when what it starts is running. */
 int crash_softirq(void);
+int crash_oops(void);
 int crash_abba(void);
 int crash_lost(void);
 int crash_lockup(void);

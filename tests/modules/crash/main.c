@@ -147,7 +147,7 @@ static const struct {
 	unsigned int writers;
 } crash_scenes[] = {
 	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 }, { "lockup", 1 },
-	{ "blame", 6 },	  { "record", 1 }, { "turn", 1 },
+	{ "blame", 6 },	  { "record", 1 }, { "turn", 1 }, { "oops", 1 },
 };
 
 static int crash_start(unsigned int scene)
@@ -170,6 +170,8 @@ static int crash_start(unsigned int scene)
 		return crash_lockup();
 	case 4:
 		return crash_blame();
+	case 7:
+		return crash_oops();
 	default:
 		return crash_steps(scene == 6);
 	}
@@ -205,7 +207,7 @@ static const struct kernel_param_ops crash_scene_ops = {
 
 /* Not on the command line: it takes threads. */
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
-MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, blame, record or turn: brings the kernel down");
+MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, blame, record, turn or oops: brings the kernel down");
 
 /* No exit: what a scene has started has no end. */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes wrong in a driver: a NULL pointer in a softirq, two threads that wait
+ * What goes wrong in a driver: a NULL pointer in a softirq or a thread, two threads that wait
  * for each other's lock, a completion that nobody sends, a thread that doesn't let
  * go of its CPU, threads that wait for each other in a chain.
  */
@@ -61,6 +61,24 @@ int crash_softirq(void)
 {
 	crash_softirq_writer = crash_writer_new();
 	return test_start(NULL, 0, crash_softirq_start, NULL, "crash_submit/0");
+}
+
+/* The same in a thread, which dies; the machine goes on. */
+
+static int crash_die(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	while (writer->records < param_records)
+		crash_note(writer, CRASH_WORKS);
+	WRITE_ONCE(READ_ONCE(crash_in_flight)->done, 1);
+	return 0;
+}
+
+int crash_oops(void)
+{
+	return test_start(NULL, -1, crash_die, crash_writer_new(), "%s/1", __func__);
 }
 
 /* AB-BA. */

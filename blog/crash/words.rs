@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Last words: at a panic, an oops or a hang, the newest records go to the kernel's log, as lines
+//! of `rust/kernel/blog/wire/words.rs`.
+//!
+//! Rings give a line each by turns, until there is no more room: those of the task; of who blocks
+//! it, if it hangs, else of interrupts on its CPU; and of warnings of the task's components.
+//!
+//! The machine is about to stop, in any context, NMI included: see "Last words" in
+//! Documentation/blog/design-read.rst for what is allowed here.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicBool,
+        AtomicPtr,
+        Ordering::{
+            Acquire,
+            Relaxed,
+            Release, //
+        }, //
+    }, //
+};
+use kernel::{
+    bindings::task_struct,
+    blog::{
+        ring::MAX_COMPONENTS,
+        wire::{
+            file::{
+                self as format,
+                Kind, //
+            },
+            page::PAGE_HEADER_SIZE,
+            record::Context,
+            words::{
+                self as wire,
+                Head,
+                Why,
+                LINE_MAX,
+                PACKED_ALL, //
+            }, //
+        }, //
+    },
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::rcu,
+    transmute::AsBytes, //
+};
+
+use crate::{
+    clock,
+    crash::{
+        describe::{
+            self,
+            Listed, //
+        },
+        lines::Lines,
+        newest::{
+            memory_of,
+            Newest, //
+        }, //
+    },
+    memory::pool::WARN_RINGS,
+    read::{
+        piece::Records,
+        ring::RingWalk,
+        sections::{
+            self,
+            Form,
+            PAGE_ROOM, //
+        }, //
+    },
+    sys::{
+        glue,
+        hook,
+        words, //
+    },
+    tasks::{
+        self,
+        Chain, //
+    },
+    write::{
+        hang,
+        tables, //
+    }, //
+};
+
+/// Rings of an event: so many of the task, with those of who blocks it or of interrupts, and with
+/// those of warnings.
+const OF_TASK: usize = 3;
+const OF_OTHERS: usize = 6;
+pub(crate) const RINGS: usize = 8;
+/// Pages that are passed on the way to the newest ones, in all rings: 64 MiB of them.
+const STEPS: u32 = (64 << 20) / PAGE_SIZE as u32;
+/// A piece has less than twice as many bytes of records.
+const PIECE: usize = 2048;
+/// The last try for a piece is that for so many bytes more or less.
+const STEP: usize = 64;
+
+/// What an event needs, all of which is there from the start: the stack may be small.
+pub(crate) struct Room {
+    pub(crate) lines: Lines,
+    /// A page, with room for what `Selection::take_out` needs.
+    page: KVVec<u8>,
+    pub(crate) rings: KVec<Newest>,
+    /// Pages that may still be passed on the way to the newest ones.
+    steps: u32,
+    chain: Chain,
+    system: format::System,
+    clock: format::ClockPair,
+    text: [u8; LINE_MAX],
+}
+
+impl Room {
+    /// Process context.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            lines: Lines::new()?,
+            page: KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?,
+            rings: KVec::with_capacity(RINGS, GFP_KERNEL)?,
+            steps: 0,
+            chain: Chain::default(),
+            system: sections::system(),
+            clock: Default::default(),
+            text: [0; LINE_MAX],
+        })
+    }
+
+    /// Looks for the rings.
+    ///
+    /// # Safety
+    ///
+    /// `task` is valid, and the current one unless it hangs. RCU's lock is held.
+    pub(crate) unsafe fn find(&mut self, why: Why, task: *mut task_struct) {
+        let is_hung = why == Why::Hang;
+        self.rings.clear();
+        self.steps = STEPS;
+        // SAFETY: By this function's requirement.
+        unsafe { self.find_of(task, is_hung, OF_TASK) };
+        let own = self.rings.len();
+        self.chain = Chain::default();
+        match is_hung {
+            // SAFETY: As above.
+            true => unsafe { self.find_holders(task) },
+            false => self.find_interrupts(),
+        }
+        for n in 0..own {
+            let slot = self.rings.get(n).map_or(0, |ring| ring.slot);
+            (0..WARN_RINGS).for_each(|ring| self.add(slot, ring, RINGS));
+        }
+    }
+
+    /// Adds those of a task, up to so many in all.
+    ///
+    /// # Safety
+    ///
+    /// `task` is valid, and the current one unless it is `another`. RCU's lock is held.
+    unsafe fn find_of(&mut self, task: *mut task_struct, another: bool, most: usize) {
+        let (mut found, mut count) = ([(0, 0); RINGS], 0);
+        // SAFETY: By this function's requirement.
+        unsafe {
+            tables::rings_of(task, another, |slot, ring| {
+                if let Some(to) = found.get_mut(count) {
+                    *to = (slot, ring);
+                    count += 1;
+                }
+            });
+        }
+        let found = found.into_iter().take(count);
+        found.for_each(|(slot, ring)| self.add(slot, ring, most));
+    }
+
+    /// Adds those of tasks that block a task. Not inlined, so that what it puts on the stack isn't
+    /// there in an NMI.
+    ///
+    /// # Safety
+    ///
+    /// `task` is valid. RCU's lock is held.
+    #[inline(never)]
+    unsafe fn find_holders(&mut self, task: *mut task_struct) {
+        // SAFETY: The tasks that it finds are valid as long as RCU's lock is held.
+        let look = |holder| unsafe { self.find_of(holder, true, OF_OTHERS) };
+        // SAFETY: By this function's requirement.
+        self.chain = unsafe { tasks::chain(task, look) };
+    }
+
+    /// Adds those of interrupts on this CPU.
+    fn find_interrupts(&mut self) {
+        let (_, cpu) = tasks::here();
+        for slot in 0..MAX_COMPONENTS as u32 {
+            for context in [Context::Nmi, Context::Hardirq, Context::Softirq] {
+                // SAFETY: RCU's lock is held.
+                let memory = unsafe { memory_of(slot) };
+                let place = memory.and_then(|memory| memory.percpu_ring(cpu, context));
+                // SAFETY: It points to a ring of this memory, or to what stands for none.
+                let ring = place.and_then(|place| unsafe { place.load(Acquire).as_ref() });
+                if let Some(ring) = ring {
+                    self.add(slot, ring.id(), OF_OTHERS);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, slot: u32, ring: u32, most: usize) {
+        // Of tasks that wait for each other, the chain has the first one once more.
+        let mut known = self.rings.iter().map(|known| (known.slot, known.ring));
+        if self.rings.len() < most && !known.any(|known| known == (slot, ring)) {
+            if let Some(new) = Newest::new(slot, ring, &mut self.page, &mut self.steps) {
+                let _ = self.rings.push_within_capacity(new);
+            }
+        }
+    }
+
+    /// Makes the lines.
+    pub(crate) fn make(&mut self, task: &format::Task, listed: &Listed) {
+        self.lines.clear();
+        self.clock = clock::instant();
+        let share = PACKED_ALL / self.rings.len().max(1);
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = false;
+            for n in 0..self.rings.len() {
+                goes_on |= self.line(n, share, task, listed);
+            }
+        }
+    }
+
+    /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
+    fn line(&mut self, n: usize, share: usize, task: &format::Task, listed: &Listed) -> bool {
+        while !self.lines.are_full() {
+            let (mut want, mut step) = (0, PIECE);
+            while step >= STEP {
+                if let Some((_, true)) = self.put(n, want + step, share, task, listed) {
+                    want += step;
+                }
+                step /= 2;
+            }
+            let put = self.put(n, want, share, task, listed);
+            let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
+                break;
+            };
+            match put {
+                // The page is empty, or gone.
+                None => ring.back(),
+                Some((start, fits)) => {
+                    ring.took(start);
+                    if fits {
+                        self.lines.end();
+                        return true;
+                    }
+                    // No line has room for this record. Its number will be missing.
+                }
+            }
+        }
+        false
+    }
+
+    /// Tries a line with a piece of `want` bytes. Returns where that began, and whether it fits;
+    /// `None`: there is no such piece.
+    fn put(
+        &mut self,
+        n: usize,
+        want: usize,
+        share: usize,
+        task: &format::Task,
+        listed: &Listed,
+    ) -> Option<(usize, bool)> {
+        let (len, start) = self.rings.get(n)?.cut(&mut self.page, want)?;
+        let len = listed.selection.take_out(&mut self.page, len);
+        let written = self.write(n, len, task, listed);
+        Some((start, written.is_some() && self.lines.pack(share).is_some()))
+    }
+
+    /// Writes a line with a piece.
+    fn write(&mut self, n: usize, len: usize, task: &format::Task, listed: &Listed) -> Option<()> {
+        let (ring, page) = (self.rings.get(n)?, self.page.get(..len)?);
+        let lines = &mut self.lines;
+        lines.begin()?;
+        let clock = clock::section(1);
+        lines.add(Kind::Clock, &[clock.as_bytes(), self.clock.as_bytes()])?;
+        if lines.count == 0 {
+            lines.add(Kind::System, &[self.system.as_bytes()])?;
+            lines.add(Kind::Tasks, &[task.as_bytes()])?;
+            for (wait, holder) in self.chain.iter().flatten() {
+                lines.add(Kind::Waits, &[wait.as_bytes()])?;
+                if let Some(holder) = holder {
+                    lines.add(Kind::Tasks, &[holder.as_bytes()])?;
+                }
+            }
+        }
+        let mut records = Records::new(page, PAGE_HEADER_SIZE, len);
+        // The images that the line has; of more, some are in it twice.
+        let (mut told, mut count) = ([None; 4], 0);
+        while let Some((_, header)) = records.next(page) {
+            // They follow each other. A control record's site is before all.
+            let after = listed.images.partition_point(|i| i.first <= header.site());
+            let Some(n) = after.checked_sub(1).filter(|n| !told.contains(&Some(*n))) else {
+                continue;
+            };
+            if let Some(table) = listed.table_of(n) {
+                lines.add(Kind::Table, &[table])?;
+            }
+            lines.add(Kind::Images, &[listed.images.get(n)?.as_bytes()])?;
+            *told.get_mut(count % 4)? = Some(n);
+            count += 1;
+        }
+        add_component(lines, ring.slot)?;
+        add_ring(lines, (ring.slot, ring.ring))?;
+        let ids = format::Page {
+            component: ring.slot,
+            ring: ring.ring,
+        };
+        lines.add(Kind::Page, &[ids.as_bytes(), page])
+    }
+
+    fn print(&mut self, why: Why) {
+        let (tag, count) = (self.clock.clock as u32, self.lines.count as u8);
+        // The first line says most, so it comes last: pstore and QR codes have the end of the log.
+        for (before, packed) in (0..count).zip(self.lines.packed().rev()) {
+            let head = Head {
+                why,
+                number: count - before,
+                count,
+                tag,
+            };
+            let len = wire::write(&mut self.text, &head, packed, |bytes| glue::crc32(0, bytes));
+            words::print(self.text.get(..len).unwrap_or_default());
+        }
+    }
+}
+
+/// Adds what a component is, as crash tools find it, without its lock. Neither this nor
+/// [`add_ring`] is inlined, so that the stack never has both.
+#[inline(never)]
+fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
+    // SAFETY: RCU's lock is held.
+    let state = unsafe { tables::state_in(slot) }?;
+    // SAFETY: It is there. Somebody may change it meanwhile; all are integers.
+    let root = unsafe { state.root().get().read_volatile() };
+    let section = format::ComponentSection {
+        id: slot,
+        enabled: root.enabled,
+        level: root.level,
+        mode: root.mode,
+        attached: root.attached,
+        size_kb: root.size_kb,
+        ring_kb: root.ring_kb,
+        rings: 0,
+        reserved: 0,
+        gone_records: 0,
+        lost: Default::default(),
+        name: state.name,
+        cleared: root.cleared,
+    };
+    lines.add(Kind::Component, &[section.as_bytes()])
+}
+
+/// Adds what a ring is, by its component's slot and its own number.
+#[inline(never)]
+fn add_ring(lines: &mut Lines, ids: (u32, u32)) -> Option<()> {
+    // SAFETY: RCU's lock is held.
+    let info = unsafe { memory_of(ids.0) }?.info(ids.1)?;
+    let section = RingWalk::of(&info, true).section(ids, &info, Form::Snapshot)?;
+    lines.add(Kind::Ring, &[section.as_bytes()])
+}
+
+/// What events use, one at a time; null while BLog doesn't run.
+static ROOM: AtomicPtr<Room> = AtomicPtr::new(ptr::null_mut());
+/// Whether one does.
+static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// Prints the last words of a task, if they are wanted. Any context, but a hang in process context.
+///
+/// # Safety
+///
+/// `task` is valid, and the current one unless it hangs.
+pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
+    if hook::may_open().is_err() {
+        return;
+    }
+    // ORDERING: Acquire: what was done with the room before is done.
+    if BUSY.swap(true, Acquire) {
+        return;
+    }
+    let guard = rcu::read_lock();
+    // SAFETY: It stays until `stop`, which waits for this; nobody else uses it.
+    let room = unsafe { ROOM.load(Acquire).as_mut() };
+    // SAFETY: RCU's lock is held.
+    let listed = unsafe { describe::listed() };
+    if let Some((room, listed)) = room.zip(listed).filter(|_| words::are_due(why)) {
+        // SAFETY: By this function's requirement.
+        let facts = unsafe { tasks::facts(task) };
+        // SAFETY: Likewise, and RCU's lock is held.
+        unsafe { room.find(why, task) };
+        room.make(&facts, listed);
+        room.print(why);
+    }
+    drop(guard);
+    // ORDERING: Release: see above.
+    BUSY.store(false, Release);
+}
+
+/// Called by `sys/words.c`.
+///
+/// # Safety
+///
+/// `task` is the current one.
+#[no_mangle]
+unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
+    if let Some((_, why)) = Why::ALL.get(why as usize) {
+        // SAFETY: By this function's requirement.
+        unsafe { say(*why, task) };
+    }
+}
+
+/// Process context, once.
+pub(crate) fn start() {
+    match Room::new().and_then(|room| Ok(KBox::new(room, GFP_KERNEL)?)) {
+        Ok(room) => {
+            // ORDERING: Release: who finds it finds it made.
+            ROOM.store(KBox::into_raw(room), Release);
+            words::start();
+            // Not all kernels have the detector.
+            let _ = hang::watch();
+        }
+        Err(e) => pr_warn!("no last words: {e:?}\n"),
+    }
+}
+
+/// Ends that. Nobody calls [`say`] any more, but what this ends.
+pub(crate) fn stop() {
+    words::stop();
+    let room = ROOM.swap(ptr::null_mut(), Relaxed);
+    if !room.is_null() {
+        // SAFETY: It is of `start`, and nobody uses it any more.
+        drop(unsafe { KBox::from_raw(room) });
+    }
+}

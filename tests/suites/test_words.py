@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Last words: what the kernel prints to its log at a panic, an oops and a hang decodes to the last
+records."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import vm
+from conftest import TOP, Run
+
+KERNELS = "uml"
+KERNELS_DEEP = "uml x86"
+SECONDS = 20
+
+LINES = 2000
+PANIC, OOPS, HANG = 1, 2, 4
+
+
+def console(work: Path, args: str, flavour: str = "uml") -> Path:
+    """The console of a guest that panics in the end."""
+    kernel = vm.kernel(flavour)
+    work.mkdir(exist_ok=True)
+    script = TOP / "tests/guest/e2e/words.sh"
+    initrd = vm.initrd(work / "initrd", kernel.busybox, script, kernel.files(), {})
+    guest = vm.Guest(work, kernel, initrd, vm.Machine(2, 512, f"rdinit=/run {args}"), 0)
+    try:
+        guest.wait("^Kernel panic - not syncing: Attempted to kill init", 100)
+        guest.wait_end(60)
+    finally:
+        guest.end()
+    return guest.console
+
+
+@pytest.fixture(scope="module")
+def panic(work: Path) -> Path:
+    return console(work / "panic", f"last={PANIC | OOPS}")
+
+
+def command(decoder: Path, text: Path, flavour: str = "uml") -> list[str | Path]:
+    """What else the tasks have logged, in other components, has an address."""
+    tables = vm.kernel(flavour).build / "vmlinux"
+    return [decoder, "console", "--sidetable", tables, "--modules", "/nowhere",
+            "--component", "rnull", "--format", "{comm}[{pid}] {message}", text]  # fmt: skip
+
+
+def words(console: Path, why: str) -> list[str]:
+    """The lines of the first event; all of its text is 4 KiB at most."""
+    text = console.read_text(errors="replace")
+    tag = re.findall(rf"blog-words:{why}:./.:(\w*)", text)[0]
+    lines = re.findall(rf"blog-words:{why}:./.:{tag}:\S*", text)
+    assert sum(len(line) + 1 for line in lines) <= 4096
+    return lines
+
+
+def test_the_last_records_are_there(panic: Path, decoder: Path, sh: Run) -> None:
+    """Without a gap, up to the last one; as many as 4 KiB of text hold beside other rings."""
+    assert words(panic, "panic")
+    said = sh(*command(decoder, panic))
+    first, *lines = said.splitlines()
+    assert len(lines) > 40
+    before = LINES - len(lines)
+    assert first == f"run[1] {before} older records overwritten"
+    assert lines == [f"run[1] line {n}" for n in range(before + 1, LINES + 1)]
+
+
+def test_a_task_that_hangs_and_who_blocks_it(work: Path, decoder: Path, sh: Run) -> None:
+    """The last records of both, and who waits for whom. The machine goes on."""
+    text = console(work / "hang", f"hang last={HANG}")
+    assert re.search("^guest: goes on", text.read_text(errors="replace"), re.MULTILINE)
+    words(text, "hang")
+    said = sh(*command(decoder, text))
+    for what in ("has", "wants"):
+        numbers = [int(n) for n in re.findall(rf" {what} (\d+)$", said, re.MULTILINE)]
+        assert len(numbers) > 20
+        assert numbers == list(range(301 - len(numbers), 301))
+
+
+def test_a_log_in_another_form_decodes_to_the_same(
+    panic: Path, work: Path, decoder: Path, sh: Run
+) -> None:
+    lines = panic.read_text(errors="replace").splitlines()
+    journal = work / "journal"
+    journal.write_text("".join(f"Nov 27 18:00:0{n % 10} box kernel: {line}\r\nother: {n}\n"
+                               for n, line in enumerate(lines)))  # fmt: skip
+    assert sh(*command(decoder, journal)) == sh(*command(decoder, panic))
+
+
+def test_a_lost_line_costs_only_its_records(panic: Path, work: Path, decoder: Path) -> None:
+    text = panic.read_text(errors="replace")
+    lines = words(panic, "panic")
+    for n, word in enumerate(lines):
+        part = work / f"without-{n}"
+        part.write_text(text.replace(word, "[ something else ]"))
+        done = subprocess.run(command(decoder, part), capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert f"1 of {len(lines)} lines is missing" in done.stderr
+        found = re.findall(r"^run\[1\] line (\d+)$", done.stdout, re.MULTILINE)
+        assert found and set(found) <= {str(n) for n in range(LINES + 1)}
+
+
+@pytest.mark.tier("deep")
+def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
+    """Its last records; the machine goes on. User Mode Linux panics at what others call an oops."""
+    text = console(work / "oops", f"oops last={OOPS}", "x86")
+    words(text, "oops")
+    modules = vm.kernel("x86").modules / "blog"
+    said = sh(decoder, "console", "--sidetable", modules, "--component", "crash", text)
+    numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
+    assert len(numbers) > 20
+    assert numbers == list(range(100 - len(numbers), 100))
+
+
+@pytest.mark.parametrize(
+    "args", [f"last={OOPS | HANG}", "last=0", "lockdown=confidentiality quiet_driver"]
+)
+def test_nothing_is_said_that_is_not_wanted(work: Path, args: str) -> None:
+    name = re.sub("[^a-z]", "-", args)
+    assert "blog-words:" not in console(work / name, args).read_text(errors="replace")
+
+
+def test_a_driver_that_says_nothing_needs_no_setting(work: Path) -> None:
+    """The default: what else the first process has logged, as lockdown doesn't forbid it."""
+    assert "blog-words:panic:" in console(work / "default", "quiet_driver").read_text(
+        errors="replace"
+    )
