@@ -2,8 +2,13 @@
 """Last words: what the kernel prints to its log at a panic, an oops and a hang decodes to the last
 records."""
 
+import math
+import os
+import random
 import re
+import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +17,7 @@ from conftest import TOP, Run
 
 KERNELS = "uml"
 KERNELS_DEEP = "uml x86"
-SECONDS = 20
+SECONDS = 40
 
 LINES = 2000
 PANIC, OOPS, HANG = 1, 2, 4
@@ -125,3 +130,82 @@ def test_a_driver_that_says_nothing_needs_no_setting(work: Path) -> None:
     assert "blog-words:panic:" in console(work / "default", "quiet_driver").read_text(
         errors="replace"
     )
+
+
+# --- the QR code of drm_panic -----------------------------------------------------
+
+# drm_panic_qr_max_data_size(40, length of the URL), and MAX_ZLIB_RATIO of drm_panic.c
+QR_MAX = 2956
+RATIO = 3
+
+
+def encoder(work: Path) -> Path:
+    """The kernel's own encoder, as a program."""
+    source = (vm.places()[1] / "drivers/gpu/drm/drm_panic_qr.rs").read_text()
+    for what, other in {
+        r"^//!.*\n": "", r"^#\[export\]\n": "", r"^use kernel::prelude::\*;\n": "",
+        r"\bkernel::ffi::": "core::ffi::", r"CStr::from_char_ptr": "CStr::from_ptr",
+    }.items():  # fmt: skip
+        source = re.sub(what, other, source, flags=re.MULTILINE)
+    (work / "encoder.rs").write_text(source)
+    subprocess.run(
+        ["rustc", "--edition", "2021", "-O", "-o", work / "qr", TOP / "tests/words_qr.rs"],
+        env=os.environ | {"ENCODER": str(work / "encoder.rs")}, check=True)  # fmt: skip
+    return work / "qr"
+
+
+def photo(pbm: str, png: Path) -> None:
+    """An image of a code as a camera may see it: at an angle, in uneven light, with noise."""
+    rows = [[int(bit) for bit in row] for row in pbm.splitlines()[2:]]
+    modules, scale, chance = len(rows), 8, random.Random("photo")
+    size = modules * scale * 11 // 10
+    cos, sin, middle = math.cos(0.03), math.sin(0.03), size / 2
+    lines = []
+    for y in range(size):
+        line = bytearray(size)
+        for x in range(size):
+            # Farther away at the bottom
+            zoom = (1 + 0.02 * y / size) / scale
+            right, down = (x - middle) * zoom, (y - middle) * zoom
+            column = int(cos * right - sin * down + modules / 2)
+            row = int(sin * right + cos * down + modules / 2)
+            inside = 0 <= row < modules and 0 <= column < modules
+            light = 190 + 40 * x // size
+            value = light // 4 if inside and rows[row][column] else light
+            line[x] = max(0, min(255, value + chance.randrange(-8, 9)))
+        lines.append(bytes(1) + line)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    head = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+    png.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head)
+                    + chunk(b"IDAT", zlib.compress(b"".join(lines), 1)) + chunk(b"IEND", b""))  # fmt: skip
+
+
+def test_a_qr_code_has_the_last_records(panic: Path, work: Path, decoder: Path, sh: Run) -> None:
+    """What drm_panic puts into its code is the end of the log, which our lines are. The steps are
+    those of drm_panic_get_qr_code_url(); the encoder is the kernel's; another program reads it."""
+    text = panic.read_text(errors="replace").replace("\r", "")
+    log = text[: text.rindex("blog-words:")] + words(panic, "panic")[-1] + "\n"
+    url = "https://panic.example.org/report?a=x86_64&v=7.3.4-blog&z="
+    most = (QR_MAX - len(url) - 5) * 39 // 40
+    log = log[-RATIO * most :]
+    while True:
+        packer = zlib.compressobj(6, zlib.DEFLATED, 12)
+        packed = packer.compress(log.encode()) + packer.flush()
+        if len(packed) <= most:
+            break
+        log = log.split("\n", 1)[1]
+    done = subprocess.run(
+        [encoder(work), url], input=packed, stdout=subprocess.PIPE, check=True)  # fmt: skip
+    photo(done.stdout.decode(), work / "photo.png")
+    said = sh("zbarimg", "--quiet", "--nodbus", "--raw", work / "photo.png")
+    (work / "scanned").write_text(said)
+    found = sh(*command(decoder, work / "scanned"), status=(0, 1))
+    numbers = [int(n) for n in re.findall(r"^run\[1\] line (\d+)$", found, re.MULTILINE)]
+    print(f"{len(numbers)} records, of {len(packed)} bytes")
+    # The newest are there, without a gap.
+    assert len(numbers) > 40 and numbers == list(range(LINES - len(numbers) + 1, LINES + 1))

@@ -35,6 +35,7 @@
 //! boot.rs       the boot of a file; one time for all of them
 //! vmcore/       a crash dump becomes a snapshot
 //! words.rs      last words in a kernel log become a stream
+//! qr.rs         the kernel log in a QR code
 //! tasks.rs      what each task did last, the likely culprit first
 //! gaps.rs       where threads were silent for long
 //! control.rs    commands that switch components and call sites
@@ -91,6 +92,7 @@ pub mod merge;
 pub mod open;
 pub mod output;
 pub mod probe;
+pub mod qr;
 pub mod quantile;
 mod queue;
 pub mod record;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `console`: records out of the lines that the kernel printed to its log.
+//! `console`: records out of the lines that the kernel printed to its log, or to a QR code.
 
 use std::{
     fs::File,
@@ -11,6 +11,7 @@ use std::{
 use super::{args::Console, complain, input::Input, session::Session, show, Failed, OK, PARTIAL};
 use crate::{
     blogfmt::source::Source,
+    qr,
     snapshot::Snapshot,
     unpack::{self, Lost},
     words::{Event, Scan},
@@ -76,16 +77,22 @@ fn read(path: &Path, scan: &mut Scan) -> io::Result<()> {
         true => Box::new(unpack::reader(io::stdin().lock())?),
         false => Box::new(unpack::reader(File::open(path)?)?),
     };
-    let mut buffer = vec![0; READ];
+    let told = |e: io::Error| {
+        let lost = Lost::of(&e).map(ToString::to_string);
+        lost.map_or(e, io::Error::other)
+    };
+    let mut buffer = Vec::new();
+    let mut start = input.by_ref().take(qr::TEXT_MAX as u64 + 1);
+    let read = start.read_to_end(&mut buffer);
+    scan.feed(qr::log(&buffer).as_ref().unwrap_or(&buffer));
+    read.map_err(told)?;
+    buffer.resize(READ, 0);
     loop {
         match input.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => scan.feed(&buffer[..n]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => {
-                let lost = Lost::of(&e).map(ToString::to_string);
-                return Err(lost.map_or(e, io::Error::other));
-            }
+            Err(e) => return Err(told(e)),
         }
     }
 }

@@ -119,7 +119,8 @@ pub struct Sites {
 #[derive(Args, Debug)]
 #[command(after_help = CONSOLE_HELP)]
 pub struct Console {
-    /// Texts: a console, the output of dmesg or journalctl, files of pstore; - is standard input
+    /// Texts: a console, the output of dmesg or journalctl, files of pstore, what a reader of QR codes
+    /// makes of the screen after a panic; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
@@ -140,6 +141,7 @@ lines do no harm. What has not arrived is reported.
 Examples:
   blog-decode console /var/lib/systemd/pstore/*/dmesg.txt
   journalctl -k -b -1 | blog-decode console -
+  zbarimg --raw -q photo.png | blog-decode console -
 
 Exit status:
   0  all lines of all events are there, and were decoded
