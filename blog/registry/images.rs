@@ -211,7 +211,10 @@ impl Images {
         self.add(PROBE, build_id, site)?;
         let is_it = |image: &&mut Build| ptr::eq(image.sites, site);
         if let Some(image) = self.list.iter_mut().find(is_it) {
-            image.table = table;
+            // One that was here before has the same, to which crash tools and last words point.
+            if image.table.is_empty() {
+                image.table = table;
+            }
         }
         Ok(())
     }
