@@ -112,6 +112,8 @@ fn start() -> Result {
     }
     work::start_worker();
     words::start();
+    // For last words. Not all kernels have the detector.
+    let _ = hang::watch();
     RUNS.store(true, Relaxed);
     Ok(())
 }

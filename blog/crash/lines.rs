@@ -24,7 +24,7 @@ use crate::{
         self,
         Form, //
     },
-    sys::words::Packer, //
+    sys::words::Deflate, //
 };
 
 const HEADER: usize = size_of::<format::SectionHeader>();
@@ -35,7 +35,7 @@ const PACKS: u32 = 100;
 
 /// The lines of an event.
 pub(crate) struct Lines {
-    packer: Packer,
+    packer: Deflate,
     /// Sections of the line that is being made.
     raw: KVVec<u8>,
     len: usize,
@@ -52,7 +52,7 @@ impl Lines {
     /// Process context.
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
-            packer: Packer::new()?,
+            packer: Deflate::new()?,
             raw: KVVec::from_elem(0, RAW_MAX, GFP_KERNEL)?,
             len: 0,
             packed: KVVec::from_elem([0; PACKED_MAX], LINES, GFP_KERNEL)?,

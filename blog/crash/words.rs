@@ -79,10 +79,7 @@ use crate::{
         self,
         Chain, //
     },
-    write::{
-        hang,
-        tables, //
-    }, //
+    write::tables, //
 };
 
 /// Rings of an event: so many of the task, with those of who blocks it or of interrupts, and with
@@ -420,8 +417,6 @@ pub(crate) fn start() {
             // ORDERING: Release: who finds it finds it made.
             ROOM.store(KBox::into_raw(room), Release);
             words::start();
-            // Not all kernels have the detector.
-            let _ = hang::watch();
         }
         Err(e) => pr_warn!("no last words: {e:?}\n"),
     }

@@ -65,7 +65,7 @@ const LEAST_FRAMES: usize = 16;
 ///
 /// `at` leads to memory that is ours for good, as large as `layout` says. There are owners where
 /// that says, which are only used as atomics; [`NOBODY`]'s frames are nobody's.
-struct Kept {
+struct Reserved {
     at: NonNull<u8>,
     layout: Region,
     /// Frames that are free, and where to look for one.
@@ -74,18 +74,18 @@ struct Kept {
 }
 
 // SAFETY: It owns what it points to; owners are atomics, and a frame that was taken is its taker's.
-unsafe impl Send for Kept {}
+unsafe impl Send for Reserved {}
 // SAFETY: As above.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for Reserved {}
 
-static KEPT: SetOnce<Kept> = SetOnce::new();
+static KEPT: SetOnce<Reserved> = SetOnce::new();
 
 global_lock! {
     // SAFETY: `start` is called before the facts are written.
     unsafe(uninit) static GENERATION: Mutex<u64> = 0;
 }
 
-impl Kept {
+impl Reserved {
     fn place(&self, at: u64) -> *mut u8 {
         self.at.as_ptr().wrapping_add(at as usize)
     }
@@ -150,7 +150,7 @@ pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> R
     }
     pages::keep(region);
     // INVARIANT: By this function's requirement; all owners are `NOBODY`.
-    KEPT.populate(Kept {
+    KEPT.populate(Reserved {
         at,
         layout,
         free: AtomicU32::new(layout.frames),
@@ -264,8 +264,7 @@ pub(crate) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
     };
     let crc = glue::crc32(0, facts.as_bytes().split_at(Facts::SUMMED).0);
     facts.crc = glue::crc32(crc, sections.get(..len).ok_or(EINVAL)?);
-    // Of one length; copy_from_slice() would have a panic for others.
-    (head.iter_mut().zip(facts.as_bytes())).for_each(|(to, from)| *to = *from);
+    glue::copy(head, facts.as_bytes());
     *generation += 1;
     // ORDERING: All of it comes before the copy that takes the place of the other one.
     fence(SeqCst);

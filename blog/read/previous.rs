@@ -88,7 +88,7 @@ impl Copy {
         let mut to = unsafe { slice::from_raw_parts_mut(block.at(), len) };
         for part in Iterator::chain([front].into_iter(), used()) {
             let (here, rest) = to.split_at_mut_checked(part.len()).ok_or(EINVAL)?;
-            copy(here, part);
+            glue::copy(here, part);
             to = rest;
         }
         Ok(Some(Self { block, len }))
@@ -98,11 +98,6 @@ impl Copy {
 global_lock! {
     // SAFETY: `init` is called before the files are there.
     unsafe(uninit) static PREVIOUS: Mutex<Option<Arc<Copy>>> = None;
-}
-
-/// Copies between slices of one length; copy_from_slice() would have a panic for others.
-fn copy(to: &mut [u8], from: &[u8]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
 /// What memory starts with that an earlier boot has left.
@@ -190,7 +185,7 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
     let mut take = |out: &mut Sections| {
         let bytes = out.pending();
         let end = *len + bytes.len();
-        copy(to.get_mut(*len..end).ok_or(ENOSPC)?, bytes);
+        glue::copy(to.get_mut(*len..end).ok_or(ENOSPC)?, bytes);
         *len = end;
         out.consume(usize::MAX);
         Ok::<(), Error>(())

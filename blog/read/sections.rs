@@ -202,10 +202,7 @@ impl Sections {
             self.out.resize(end, 0, GFP_KERNEL)?;
         }
         let room = self.out.get_mut(self.len..end).ok_or(EINVAL)?;
-        // Of one length; copy_from_slice() would have a panic for others.
-        room.iter_mut()
-            .zip(bytes)
-            .for_each(|(to, from)| *to = *from);
+        glue::copy(room, bytes);
         self.len = end;
         Ok(())
     }

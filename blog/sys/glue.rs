@@ -41,6 +41,11 @@ pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
     }
 }
 
+/// Copies between slices of one length; copy_from_slice() would have a panic for others.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
 /// Goes on with a CRC-32 as in zlib (start with 0).
 pub(crate) fn crc32(crc: u32, bytes: &[u8]) -> u32 {
     // SAFETY: The slice is valid for its length.

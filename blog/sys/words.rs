@@ -34,9 +34,9 @@ pub(crate) fn are_due(why: Why) -> bool {
 }
 
 /// What packs.
-pub(crate) struct Packer(KVVec<u64>);
+pub(crate) struct Deflate(KVVec<u64>);
 
-impl Packer {
+impl Deflate {
     /// Process context.
     pub(crate) fn new() -> Result<Self> {
         let words = blog_pack_room().div_ceil(size_of::<u64>());

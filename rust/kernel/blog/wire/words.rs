@@ -77,12 +77,12 @@ pub struct Head {
 }
 
 /// A line that is being written.
-struct Text<'a> {
+struct Line<'a> {
     to: &'a mut [u8],
     len: usize,
 }
 
-impl Text<'_> {
+impl Line<'_> {
     fn push(&mut self, bytes: &[u8]) {
         if let Some(to) = self.to.get_mut(self.len..self.len + bytes.len()) {
             to.copy_from_slice(bytes);
@@ -116,7 +116,7 @@ pub fn write(
     packed: &[u8],
     crc: impl Fn(&[u8]) -> u32,
 ) -> usize {
-    let mut text = Text { to, len: 0 };
+    let mut text = Line { to, len: 0 };
     text.push(MARK);
     text.push(head.why.name().as_bytes());
     text.push(&[b':', b'0' + head.number, b'/', b'0' + head.count, b':']);
