@@ -18,16 +18,27 @@ die() {
 	exit 1
 }
 
-# For tests that print TAP, and end with "tap_end COUNT": the runner misses none
-failures=0
+# For tests that print TAP. A script ends with "tap_end", whose plan shows the runner that the
+# script reached its end; a test that a subshell counts is missing in the plan.
+tests=0 failures=0
 tap_end() {
-	say "1..$1"
+	say "1..$tests"
 	exit $((failures != 0))
 }
-ok() { say "ok - $*"; }
+ok() {
+	say "ok - $*"
+	tests=$((tests + 1))
+}
 not_ok() {
 	say "not ok - $*"
-	failures=$((failures + 1))
+	tests=$((tests + 1)) failures=$((failures + 1))
+}
+
+# tests_of PROGRAM...: runs a program that prints tests of its own
+tests_of() {
+	"$@" > /tmp/tests_of || failures=$((failures + 1))
+	cat /tmp/tests_of
+	tests=$((tests + $(grep -cE '^guest: (not )?ok - ' /tmp/tests_of)))
 }
 
 # same NAME WORD WORD: one test: are they the same?

@@ -20,4 +20,4 @@ rmmod blog
 same "BLog goes after the last" $? 0
 modprobe blog && modprobe blog_owner && modprobe blog_borrower || die "a second time"
 same "a new BLog has new rings" "$(get records "$BLOG/owner/stats")" 1000
-tap_end 5
+tap_end

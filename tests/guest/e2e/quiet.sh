@@ -63,4 +63,4 @@ wait $reader
 sleep 1
 check "nor when it is gone" [ "$(woken 3)" -le 4 ]
 rmmod blog_torture || die "rmmod blog_torture"
-tap_end 5
+tap_end

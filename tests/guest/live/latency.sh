@@ -10,9 +10,9 @@ DISK=/dev/rnullb0
 blog_on
 rings 32768 16384 overwrite
 disk_on 64
-streams latency "$RNULL/stream" $DISK 50 || failures=$((failures + 1))
+tests_of streams latency "$RNULL/stream" $DISK 50
 mkfifo /tmp/lines
 blog-decode follow --new -c rnull --format '{message}' > /tmp/lines &
-streams latency - $DISK 100 < /tmp/lines || failures=$((failures + 1))
+tests_of streams latency - $DISK 100 < /tmp/lines
 kill $!
-tap_end 2
+tap_end

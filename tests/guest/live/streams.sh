@@ -60,11 +60,10 @@ disk_on 64
 same "only root can write a stream" "$(stat -c %a "$RNULL/stream")" 440
 
 io 10
-streams calls "$RNULL/stream" $DISK || failures=$((failures + 1))
+tests_of streams calls "$RNULL/stream" $DISK
 # shellcheck disable=SC2046 # two words
-streams trigger "$RNULL/trigger" $DISK \
-	$(sed -n 's/^module rnull_mod site \([0-9]*\)-\([0-9]*\) .*/\1 \2/p' "$BLOG/control") ||
-	failures=$((failures + 1))
+tests_of streams trigger "$RNULL/trigger" $DISK \
+	$(sed -n 's/^module rnull_mod site \([0-9]*\)-\([0-9]*\) .*/\1 \2/p' "$BLOG/control")
 refused "blog stays while its driver is there" rmmod blog
 
 phase "twenty readers"
@@ -122,7 +121,7 @@ phase "a component goes"
 copies gone-all 1 stream
 modprobe rust_blog || not_ok "modprobe rust_blog"
 cat "$BLOG"/rust_blog_disk0/snapshot > /out/gone.before
-streams rest "$BLOG"/rust_blog_disk0/stream /out/gone.rest /tmp/ready &
+streams rest "$BLOG"/rust_blog_disk0/stream /out/gone.rest /tmp/ready > /tmp/rest &
 rest=$!
 while [ ! -e /tmp/ready ]; do sleep 0.1; done
 rmmod rust_blog || not_ok "rmmod rust_blog while a stream of its component is open"
@@ -131,10 +130,11 @@ cat "$BLOG"/rust_blog_disk0/snapshot > /out/gone.left
 sleep 1
 echo 1 > "$BLOG"/rust_blog_disk0/clear || not_ok "clear of what an instance has left"
 wait $rest || failures=$((failures + 1))
+tests_of cat /tmp/rest
 finish
 snap gone
 
 disk_off
 rmmod rnull_mod || not_ok "rmmod rnull_mod"
 if rmmod blog; then ok "blog unloads when no stream is open"; else not_ok "rmmod blog"; fi
-tap_end 30
+tap_end

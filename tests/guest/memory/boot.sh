@@ -29,4 +29,4 @@ fi
 set_file 16384 /sys/module/blog/parameters/max_kb
 set_file "$size" "$RNULL/size_kb"
 same "what went comes back" "$(get bytes "$RNULL/stats")" $((size * 1024))
-tap_end 10
+tap_end

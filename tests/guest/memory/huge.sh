@@ -29,4 +29,4 @@ fi
 pages=$((most / 8))
 set_file $((pages * 4)) "$RNULL/size_kb"
 same "a budget is there at once" "$(get bytes "$RNULL/stats")" $((pages * 4096))
-tap_end 5
+tap_end

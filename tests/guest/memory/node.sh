@@ -46,4 +46,4 @@ same "BLog has what it had" "$(get bytes "$RNULL/stats")" "$before"
 if [ "$(get records "$RNULL/stats")" -gt 1000 ]; then ok "tasks have logged"; else not_ok "tasks have logged"; fi
 # shellcheck disable=SC2086
 kill $loggers
-tap_end 4
+tap_end

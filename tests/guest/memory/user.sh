@@ -39,4 +39,4 @@ for kb in 40000 8000; do
 	hog leave $kb 4
 	history "after a user left $kb KiB"
 done
-tap_end 4
+tap_end

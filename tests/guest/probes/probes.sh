@@ -70,4 +70,4 @@ rmmod rnull_mod || die "rmmod rnull_mod"
 same "a driver that goes takes its probes along" "" "$(cat "$RNULL/probes")"
 refused "isn't loaded" rnull 'f:do_exit'
 
-tap_end 13
+tap_end

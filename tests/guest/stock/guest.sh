@@ -38,4 +38,4 @@ for may in 0:1 1:1 2:0; do
 	echo "${may%:*}" > /proc/sys/kernel/kptr_restrict
 	cat $BLOG/snapshot > "/out/kptr${may%:*}"
 done
-tap_end 6
+tap_end
