@@ -12,6 +12,9 @@ use kernel::{
 unsafe extern "C" {
     safe fn blog_may_open() -> c_int;
     fn blog_shows_addresses(file: *const c_void) -> bool;
+    // Only the task's address passes. Before 1.88, rustc looks into its struct, which may have an
+    // empty one.
+    #[allow(improper_ctypes)]
     fn blog_start_hooks(hook: TaskHook) -> c_int;
 
     /// Whether the command line says `blog=off`: no component logs until it is switched on.

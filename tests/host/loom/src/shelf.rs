@@ -49,7 +49,9 @@ impl Shelf {
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         // It does not move any more: loom knows atomics by address.
         let shelf = Arc::new(Shelf {
-            pages: (0..pages).map(|_| UnsafeCell::new([0; _])).collect(),
+            pages: (0..pages)
+                .map(|_| UnsafeCell::new([0; PAGE.div_ceil(8) as usize]))
+                .collect(),
             lying: Mutex::new(Vec::new()),
             // SAFETY: The shelf keeps the header, here and below.
             rings: (0..rings)
