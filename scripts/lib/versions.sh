@@ -33,6 +33,7 @@ stock-kernel       trixie-backports linux-modules-7.3.4+deb13-amd64_7.3.4-1~bpo1
 stock-kernel       trixie-backports linux-headers-7.3.4+deb13-amd64_7.3.4-1~bpo13+1_amd64.deb 1c43249a7b98aee4af60f2b822ddb04a9e96c1c9e8b013e5f74d3d9faf318699
 debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
 dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
+busybox-static     trixie           busybox-static_1%3a1.37.0-6+b9_amd64.deb                 598a3fd92bdafc34cd81196b2952ad36e910e47a4ecf162f8ce5e8e262598e53
 arm64              trixie           qemu-system-arm_1%3a10.0.13+ds-0+deb13u1_amd64.deb       babb8ab3c9f5f045184bd8c20604237d28c1b5e6a578d7f400566b9f257b59e7
 arm64              trixie           busybox-static_1%3a1.37.0-6+b9_arm64.deb                 c833be48abfa16bc19c4966ec93e289ff1ce5d2f1476cad3a57bd105378cd15c
 riscv64            trixie           qemu-system-riscv_1%3a10.0.13+ds-0+deb13u1_amd64.deb     80effad6aa07c09a7532e1b731c04ec9a32c545c2b9597320ec16ae59d2f34a2

@@ -2,7 +2,7 @@
 """The files that users install.
 
 "make install" installs everything below PREFIX, and "make uninstall" removes all of it. Two builds
-of the Debian package are equal. It installs in a clean Debian 12 without a network, works there,
+of the Debian package are equal. It installs in a clean Debian 13 without a network, works there,
 and leaves nothing. The plugin for sos works in sos. The source package is whole; in the deep tier, debhelper makes the same
 packages of it. Needs root; that Debian is made once, in 40 s.
 """
@@ -127,7 +127,7 @@ def test_sos_collects_settings_and_snapshots(work: Path, sh: Run) -> None:
         (blog / name).write_text(name)
     shutil.copy(GOLDEN / "new.snap", blog / "net/snapshot")
     (blog / "disk/snapshot").write_bytes(bytes(3 << 20))
-    shutil.copy(str(shutil.which("busybox")), programs)
+    shutil.copy(vm.fetch("busybox-static") / "usr/bin/busybox", programs)
     for program in ("head", "ls", "timeout"):
         (programs / program).symlink_to("busybox")
     sh(sys.executable, "-c", SOS, root, "report", "--batch", "--build", "-o", "blog", "-k",
@@ -241,7 +241,7 @@ def test_a_clean_debian(deb: Path, work: Path, sh: Run, subtests: pytest.Subtest
         (golden / file).write_text(text)
     said = sh(*offline(), "chroot", root, "bash", "/golden/inside", status=range(256))
     shutil.rmtree(root)
-    for name in ["a clean Debian 12 runs", *(line.partition(": ")[0] for line in INSIDE)]:
+    for name in ["a clean Debian 13 runs", *(line.partition(": ")[0] for line in INSIDE)]:
         with subtests.test(msg=name):
             last = INSIDE[-1].partition(": ")[0]
             wanted = f"ok - {last}$" if name.startswith("a clean") else f"^ok - {re.escape(name)}$"

@@ -97,10 +97,11 @@ def shellcheck() -> None:
     """A script's result also depends on the scripts that it sources."""
     scripts = files("*.sh") + [name for name in files("scripts", "tests", ".ci") if is_shell(name)]
     sourced = [name for name in scripts if name.endswith(".sh")]
-    marks = {name: mark([name, *sourced], "shellcheck", name) for name in scripts}
+    version = run(TOOL / "shellcheck", "--version")
+    marks = {name: mark([name, *sourced], "shellcheck", version, name) for name in scripts}
     new = [name for name in marks if not marks[name].exists()]
     if new:
-        run("shellcheck", "-S", "warning", *new)
+        run(TOOL / "shellcheck", "-S", "warning", *new)
     for name in new:
         marks[name].touch()
 

@@ -7,8 +7,7 @@
 
 modprobe blog || die "modprobe blog"
 modprobe blog_owner || die "modprobe blog_owner"
-[ -d "$BLOG/owner" ]
-same "the component is there" $? 0
+if [ -d "$BLOG/owner" ]; then ok "the component is there"; else not_ok "the component is there"; fi
 rmmod blog 2> /tmp/error
 same "BLog stays while it is" $? 1
 say "rmmod: $(cat /tmp/error)"

@@ -184,12 +184,9 @@ fn a_debuginfod_has_the_tables() {
         (expected, String::new(), 0)
     );
     // Of a module that has its table, only that came.
-    let mut came: Vec<_> = fs::read_dir(at.join("cache").join(hex(&images[0].1)))
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
-    came.sort();
-    assert_eq!(came, ["section-.blog.table"]);
+    assert_eq!(tables_in(&at.join("cache"), &images[0].1).len(), 1);
+    let came = fs::read_dir(at.join("cache").join(hex(&images[0].1))).unwrap();
+    assert_eq!(came.count(), 1);
     // One that isn't there costs no more than its tables.
     let (text, said, status) = read_by(&rig, "http://127.0.0.1:1", "none", false);
     assert_eq!((text.lines().count(), status), (images.len(), 1));
@@ -197,6 +194,19 @@ fn a_debuginfod_has_the_tables() {
         said.contains("debuginfod-find: Connection refused") && said.contains(&hex(&images[0].1)),
         "{said}"
     );
+}
+
+/// The tables of a build ID in elfutils' cache, each as `CACHE/ID/FILE`. Newer releases put a hash into
+/// the file's name.
+fn tables_in(cache: &Path, build_id: &[u8]) -> Vec<String> {
+    let id = hex(build_id);
+    let files = fs::read_dir(cache.join(&id)).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let cache = cache.file_name().unwrap().to_str().unwrap();
+    names
+        .filter(|name| name.starts_with("section-") && name.ends_with("-.blog.table"))
+        .map(|name| format!("{cache}/{id}/{name}"))
+        .collect()
 }
 
 /// A server whose every answer is that one; the number is how many came to it.
@@ -263,8 +273,7 @@ fn a_server_can_do_no_harm() {
         let _ = stream.write_all(&[GOOD, &b"garbage ".repeat(99)].concat());
     });
     let said = read(&url, "garbage");
-    let id = hex(&[1; 20]);
-    let file =
-        format!("garbage/{id}/section-.blog.table: from debuginfod: neither a BLog side table");
-    assert!(said.contains(&file), "{said}");
+    let file = tables_in(&rig.path("garbage"), &[1; 20]).remove(0);
+    let problem = format!("{file}: from debuginfod: neither a BLog side table");
+    assert!(said.contains(&problem), "{said}");
 }
