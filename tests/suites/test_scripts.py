@@ -306,6 +306,16 @@ def test_clean_leaves_nothing_in_the_clone(clone: Path, sh: Run) -> None:
     assert (cache / "tools").is_dir()
 
 
+def test_clean_removes_nothing_while_it_looks(clone: Path, sh: Run) -> None:
+    """With a find that is slow, and that fails if a folder is gone meanwhile."""
+    (clone / "build").mkdir()
+    find = clone.parent / "bin/find"
+    find.write_text(f'#!/bin/sh\nsleep 0.3\n[ -d {clone}/build ] && PATH={DIRS} exec find "$@"\n')
+    find.chmod(0o755)
+    sh("scripts/clean", cwd=clone, env=environment(clone))
+    assert not (clone / "build").exists()
+
+
 @pytest.mark.parametrize("mine", [False, True])
 def test_distclean_leaves_nothing_in_the_cache(clone: Path, sh: Run, mine: bool) -> None:
     """Except files of others."""
