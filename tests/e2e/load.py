@@ -17,9 +17,9 @@ class Load:
     """What tests/guest/e2e/SCRIPT.sh is to do."""
 
     script: str = "load"
-    ios: int = 200_000
-    size_kb: int = 2048  # of the component
-    ring_kb: int = 256
+    ios: int = 20_000
+    size_kb: int = 512  # of the component
+    ring_kb: int = 64
     mode: str = "overwrite"
     rounds: int = 3
     faults: int = 0  # of a hundred allocations, how many fail
@@ -30,10 +30,10 @@ class Load:
 # The log equals the load; it overwrites its oldest all the time; it keeps the oldest and
 # counts the rest; the driver is unloaded and loaded again.
 LOADS = {
-    "load": Load(ios=200_000, size_kb=131072, ring_kb=65536, whole=True),
+    "load": Load(size_kb=131072, ring_kb=65536, whole=True),
     "lossy": Load(),
     "discard": Load(mode="discard"),
-    "reload": Load("reload", ios=100_000, size_kb=16384, ring_kb=1024),
+    "reload": Load("reload", size_kb=16384, ring_kb=1024),
 }
 
 

@@ -2,7 +2,6 @@
 """Preemption models that no other suite has: KUnit, the end-to-end tests and the control
 files with PREEMPT_RT, and with lazy and full preemption, all under lockdep."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import kunit_run
@@ -34,13 +33,10 @@ def test_kunit(flavour: str, args: str, work: Path, subtests: pytest.Subtests) -
 def test_load(
     name: str, flavour: str, args: str, work: Path, decoder: Path, subtests: pytest.Subtests
 ) -> None:
-    what = replace(load.LOADS[name], ios=20_000)
-    if name in ("lossy", "discard"):
-        what = replace(what, size_kb=512, ring_kb=64)
     machine = vm.Machine(mem=2048, args=args)
     judge.prove(
-        work / name, vm.kernel(flavour), what, decoder, subtests, machine=machine, seconds=1200
-    )
+        work / name, vm.kernel(flavour), load.LOADS[name], decoder, subtests,
+        machine=machine, seconds=1200)  # fmt: skip
 
 
 @model
